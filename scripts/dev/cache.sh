@@ -1,0 +1,81 @@
+# The folder for what was downloaded or built, outside the checkout so that every clone shares it, and
+# the locks that let two runs start at once.
+
+# A build from source takes three minutes on two cores; a lock held much longer belongs to a dead run.
+lock_patience=1200
+
+cache_folder() {
+  if [ -n "${EVERTHREAD_CACHE:-}" ]; then
+    printf '%s' "$EVERTHREAD_CACHE"
+  elif [ -n "${XDG_CACHE_HOME:-}" ]; then
+    printf '%s/everthread' "$XDG_CACHE_HOME"
+  elif [ -n "${HOME:-}" ]; then
+    printf '%s/.cache/everthread' "$HOME"
+  else
+    fail 'neither HOME nor EVERTHREAD_CACHE is set: set EVERTHREAD_CACHE to a folder for the downloaded servers.'
+  fi
+}
+
+make_cache_folder() {
+  mkdir -p "$cache" 2>/dev/null && [ -w "$cache" ] ||
+    fail "the cache folder $cache cannot be written: set EVERTHREAD_CACHE to a folder that can."
+}
+
+# acquire_lock FILE WHAT [SECONDS]: waits for another holder, who is said to do WHAT. A lock is a symbolic
+# link whose target names its holder: made atomically, readable by all.
+acquire_lock() {
+  local lock=$1 what=$2 patience=${3:-$lock_patience} began=$SECONDS told='' holder
+  until ln -s "$(uname -n):$$" "$lock" 2>/dev/null; do
+    holder=$(readlink "$lock" 2>/dev/null || true)
+    if [ -z "$holder" ]; then
+      [ -w "$(dirname "$lock")" ] || fail "the lock $lock cannot be made: its folder cannot be written."
+    elif holder_is_dead "$holder"; then
+      # Moved, not removed: of two runs that see the dead holder one wins. The worst that a lost race
+      # costs is a second download, because what is installed is renamed into place.
+      mv "$lock" "$lock.dead.$$" 2>/dev/null && rm -f "$lock.dead.$$" || true
+      continue
+    fi
+    [ $((SECONDS - began)) -lt "$patience" ] ||
+      fail "another run ($holder) $what: stop it, or remove $lock if it is gone."
+    [ -n "$told" ] || say "another run ($holder) $what; waiting for it"
+    told=yes
+    sleep 0.2
+  done
+  held_locks="$held_locks$lock
+"
+}
+
+release_lock() {
+  rm -f "$1"
+  held_locks=$(printf '%s' "$held_locks" | grep -vxF "$1" || true)
+  [ -z "$held_locks" ] || held_locks="$held_locks
+"
+}
+
+# Only a process of this machine can be known to be gone.
+holder_is_dead() {
+  [ "${1%:*}" = "$(uname -n)" ] && ! kill -0 "${1##*:}" 2>/dev/null
+}
+
+# make_install_folder NAME: a folder beside its final place, so that a rename puts the result there. The
+# caller holds the lock of NAME, so what other runs left under that name was left by a killed one.
+make_install_folder() {
+  rm -rf "$cache/partial-$1".*
+  make_temporary_folder "$cache/partial-$1"
+}
+
+# The official downloads: five seconds to connect, and an end to a connection that delivers nothing, so
+# that a closed network costs seconds.
+download() {
+  local what=$1 url=$2 file=$3 log="$3.log"
+  if ! command -v curl >/dev/null 2>&1; then
+    say "$what: no official download, because there is no curl"
+    return 1
+  fi
+  say "$what: trying the official download"
+  if ! run_with_progress "$what: downloading" "$log" \
+    curl -fsSL --connect-timeout 5 --speed-limit 10000 --speed-time 15 --max-time 900 -o "$file" "$url"; then
+    say "$what: no official download ($(tail -n 1 "$log"))"
+    return 1
+  fi
+}

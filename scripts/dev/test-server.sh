@@ -1,0 +1,142 @@
+# The time-skipping test server: TEMPORAL_TEST_SERVER_PATH, our cache, the official download, Maven
+# Central on a JVM. The SDK runs it as `temporal-test-server PORT --enable-time-skipping`.
+
+test_server_version=1.38.0
+test_server=''
+test_server_source=''
+
+# Looks without installing; 1 when there is none.
+find_test_server() {
+  local cached="$cache/temporal-test-server-$test_server_version/temporal-test-server"
+  if [ -n "${TEMPORAL_TEST_SERVER_PATH:-}" ]; then
+    [ -x "$TEMPORAL_TEST_SERVER_PATH" ] ||
+      fail "TEMPORAL_TEST_SERVER_PATH names $TEMPORAL_TEST_SERVER_PATH, which cannot be run: correct it or unset it."
+    test_server=$TEMPORAL_TEST_SERVER_PATH test_server_source=TEMPORAL_TEST_SERVER_PATH
+  elif [ -x "$cached" ]; then
+    [ ! -d "$(dirname "$cached")/libs" ] || java_works ||
+      fail "the time-skipping test server in $cache runs on Java, which is gone: install Java 11 or later, or set TEMPORAL_TEST_SERVER_PATH."
+    test_server=$cached test_server_source=cache
+  else
+    return 1
+  fi
+}
+
+ensure_test_server() {
+  find_test_server && return
+  make_cache_folder
+  acquire_lock "$cache/temporal-test-server.lock" 'installs the time-skipping test server'
+  find_test_server || install_test_server
+  release_lock "$cache/temporal-test-server.lock"
+}
+
+install_test_server() {
+  local final="$cache/temporal-test-server-$test_server_version"
+  make_install_folder temporal-test-server
+  mkdir "$temporary_folder/result"
+  download_test_server "$temporary_folder" || fetch_test_server_jars "$temporary_folder"
+  rm -rf "$final"
+  mv "$temporary_folder/result" "$final"
+  rm -rf "$temporary_folder"
+  find_test_server
+  say "time-skipping test server: installed in $final"
+}
+
+download_test_server() {
+  local folder=$1 platform name
+  platform=$(download_platform linux macOS) || return 1
+  name="temporal-test-server_${test_server_version}_$platform"
+  download 'time-skipping test server' \
+    "https://github.com/temporalio/sdk-java/releases/download/v$test_server_version/$name.tar.gz" \
+    "$folder/archive.tar.gz" || return 1
+  if ! tar -xzf "$folder/archive.tar.gz" -C "$folder" || ! mv "$folder/$name/temporal-test-server" "$folder/result/" ||
+    ! test_server_answers "$folder/result/temporal-test-server"; then
+    say 'time-skipping test server: what was downloaded does not run'
+    rm -rf "$folder/result/temporal-test-server"
+    return 1
+  fi
+}
+
+java_command() {
+  printf '%s' "${JAVA_HOME:+$JAVA_HOME/bin/}java"
+}
+
+# macOS has a `java` that only says that there is none, so it has to be run.
+java_works() {
+  "$(java_command)" -version >/dev/null 2>&1
+}
+
+# The jars are kept, Maven's own repository of plugins is not.
+fetch_test_server_jars() {
+  local folder=$1 what='time-skipping test server'
+  java_works ||
+    fail "no $what: it cannot be downloaded and there is no Java to run it on; install Java 11 or later and Maven, or set TEMPORAL_TEST_SERVER_PATH."
+  command -v mvn >/dev/null 2>&1 ||
+    fail "no $what: it cannot be downloaded and there is no Maven to fetch it; install Maven, or set TEMPORAL_TEST_SERVER_PATH."
+  say "$what: fetching version $test_server_version with Maven"
+  write_test_server_pom >"$folder/pom.xml"
+  if ! run_with_progress "$what: fetching" "$folder/maven.log" mvn -q -B -C -f "$folder/pom.xml" \
+    -Dmaven.repo.local="$folder/repository" \
+    -Dmaven.wagon.http.connectionTimeout=5000 -Daether.connector.connectTimeout=5000 \
+    -Dmaven.wagon.rto=60000 -Daether.connector.requestTimeout=60000 \
+    org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy-dependencies \
+    -DincludeScope=runtime -DoutputDirectory="$folder/result/libs"; then
+    show_log_end "$folder/maven.log"
+    fail "no $what: Maven could not fetch it, as shown; check the network (or Maven's settings.xml), or set TEMPORAL_TEST_SERVER_PATH."
+  fi
+  write_test_server_wrapper >"$folder/result/temporal-test-server"
+  chmod +x "$folder/result/temporal-test-server"
+  test_server_answers "$folder/result/temporal-test-server" ||
+    fail "no $what: the fetched one does not start on $(java_command); install Java 11 or later, or set TEMPORAL_TEST_SERVER_PATH."
+}
+
+write_test_server_pom() {
+  cat <<END
+<project xmlns="http://maven.apache.org/POM/4.0.0">
+  <modelVersion>4.0.0</modelVersion>
+  <groupId>everthread</groupId>
+  <artifactId>test-server</artifactId>
+  <version>1</version>
+  <dependencies>
+    <dependency>
+      <groupId>io.temporal</groupId>
+      <artifactId>temporal-test-server</artifactId>
+      <version>$test_server_version</version>
+    </dependency>
+    <!-- Without one the logging library complains to stderr at every start. -->
+    <dependency>
+      <groupId>org.slf4j</groupId>
+      <artifactId>slf4j-nop</artifactId>
+      <version>1.7.36</version>
+    </dependency>
+  </dependencies>
+</project>
+END
+}
+
+# Flags for a quick start in little memory: the SDK gives the server five seconds to come up.
+write_test_server_wrapper() {
+  cat <<'END'
+#!/bin/sh
+libs=$(dirname "$0")/libs
+exec "${JAVA_HOME:+$JAVA_HOME/bin/}java" -XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Xshare:auto -Xmx512m \
+  -cp "$libs/*" io.temporal.testserver.TestServer "$@"
+END
+}
+
+# Starts the server once, because a server that is only found out not to run by a test costs an hour.
+test_server_answers() {
+  local port tries=0
+  port=$(first_free_port 17233)
+  start_process "$1" "$port" --enable-time-skipping >/dev/null 2>&1
+  local pid=$started_pid
+  while [ "$tries" -lt 150 ] && process_runs "$pid" && ! port_answers "$port"; do
+    tries=$((tries + 1))
+    sleep 0.2
+  done
+  local code=1
+  if process_runs "$pid" && port_answers "$port"; then
+    code=0
+  fi
+  stop_process "$pid"
+  return "$code"
+}

@@ -1,0 +1,60 @@
+import type { AttachmentRef } from '../protocol/message.js'
+import { freeAttachmentPath } from '../store/attachment-path.js'
+import { statFile } from '../store/file-entry.js'
+import type { StoredFile } from '../store/file-row.js'
+import { copyFile } from '../store/files.js'
+import type { Reader, Writer } from '../store/store.js'
+
+/** How messages and tool results name a file of their thread. */
+export function attachmentRef(file: StoredFile): AttachmentRef {
+  return {
+    id: file.path,
+    type: 'file',
+    path: file.path,
+    name: file.name,
+    mimeType: file.mimeType,
+    size: file.size,
+    ...(file.width === null ? {} : { width: file.width }),
+    ...(file.height === null ? {} : { height: file.height }),
+  }
+}
+
+/** The first of these paths that is not a file of the thread, as a sentence for the model; null when all are. */
+export async function missingFile(
+  db: Reader,
+  threadId: string,
+  paths: readonly string[],
+): Promise<string | null> {
+  for (const path of paths) {
+    const file = await statFile(db, threadId, path)
+    if (file === null) return `There is no file "${path}" in this thread.`
+    if (file.isDirectory) return `"${path}" is a folder. Name the files in it.`
+  }
+  return null
+}
+
+interface Crossing {
+  readonly from: string
+  readonly to: string
+  readonly paths: readonly string[]
+  readonly now: number
+}
+
+/**
+ * Copies files into another thread: each gets a path that is valid and free there, and costs one row whatever its size.
+ * A file that is gone meanwhile is left out.
+ */
+export async function copyAttachments(
+  tx: Writer,
+  { from, to, paths, now }: Crossing,
+): Promise<readonly AttachmentRef[]> {
+  const refs: AttachmentRef[] = []
+  for (const fromPath of paths) {
+    const source = await statFile(tx, from, fromPath)
+    if (source === null || source.isDirectory) continue
+    const toPath = await freeAttachmentPath(tx, to, source.name)
+    const copy = await copyFile(tx, { fromThreadId: from, fromPath, toThreadId: to, toPath, now })
+    if (copy !== null) refs.push(attachmentRef(copy))
+  }
+  return refs
+}

@@ -1,0 +1,85 @@
+/**
+ * Phases 1 to 4 of a step in one activity: drain, assemble context, call the model, persist its answer. Three short
+ * transactions, none held across the network: drain, start, commit (T2, T4). A retry finds the drain done; a finished
+ * operation is answered from its row.
+ */
+import type { CallModelAnswer, CallModelInput } from '../../protocol/activities.js'
+import { callWithRetries } from '../../model/call-model.js'
+import { ModelAbortedError } from '../../model/model-aborted-error.js'
+import { ModelError } from '../../model/model-error.js'
+import { readTranscript } from '../../store/read-messages.js'
+import { assertStoppedByUser, whileBeating } from '../beat.js'
+import type { ActivityDependencies } from '../dependencies.js'
+import { promptOf } from '../plan-content.js'
+import { commitAnswer, commitFailure, commitInterruption } from './commit-answer.js'
+import { writeDeltas } from './delta-writer.js'
+import { drainStep } from './drain-step.js'
+import { modelRequest } from './model-request.js'
+import { recordRetry, startOperation } from './start-operation.js'
+import type { ModelStep } from './model-step.js'
+
+export async function callModel(
+  dependencies: ActivityDependencies,
+  input: CallModelInput,
+): Promise<CallModelAnswer> {
+  return whileBeating(async (signal) => {
+    const drained = await drainStep(dependencies, input)
+    if (drained.kind === 'answered') return drained.answer
+    const { registry, store } = dependencies
+    const { content } = drained
+    const prompt = promptOf(content, input.side)
+    const definition = registry.model(prompt.model)
+    if (definition === undefined) return drained.missingModel(prompt.model)
+    const transcript = await store.read((db) => readTranscript(db, input.threadId))
+    const request = modelRequest({ input, content, prompt, transcript })
+    const step: ModelStep = await startOperation(store, {
+      input,
+      content,
+      prompt,
+      request,
+      attempt: drained.attempt,
+    })
+    return callProvider(dependencies, step, { definition, request, signal })
+  })
+}
+
+interface ProviderCall {
+  readonly definition: NonNullable<ReturnType<ActivityDependencies['registry']['model']>>
+  readonly request: ReturnType<typeof modelRequest>
+  readonly signal: AbortSignal
+}
+
+async function callProvider(
+  { store }: ActivityDependencies,
+  step: ModelStep,
+  { definition, request, signal }: ProviderCall,
+): Promise<CallModelAnswer> {
+  const deltas = writeDeltas(store, step)
+  let failed: ModelError | null = null
+  const startedAt = performance.now()
+  const elapsed = (): number => Math.round(performance.now() - startedAt)
+  try {
+    const model = definition.provider.languageModel(definition.model)
+    const { answer } = await callWithRetries({
+      model,
+      options: request.options,
+      signal,
+      onDelta: (delta) => deltas.add(delta),
+      onAttempt: async ({ attempt, error }) => {
+        if (error !== undefined) failed = error
+        else if (failed !== null) await recordRetry(store, step, { attempt, failed })
+        if (error === undefined) deltas.attempt(attempt)
+      },
+    })
+    await deltas.done()
+    return await commitAnswer(store, step, { answer, milliseconds: elapsed() })
+  } catch (error) {
+    await deltas.done()
+    if (ModelAbortedError.isInstance(error)) {
+      assertStoppedByUser()
+      return commitInterruption(store, step, error.partial)
+    }
+    if (ModelError.isInstance(error)) return commitFailure(store, step, error)
+    throw error
+  }
+}

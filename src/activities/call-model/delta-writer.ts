@@ -1,0 +1,87 @@
+import { LIMITS } from '../../protocol/limits.js'
+import type { AnswerDelta } from '../../model/model-answer.js'
+import { appendDelta } from '../../store/deltas.js'
+import type { NewDelta } from '../../store/deltas.js'
+import { StoreError } from '../../store/store-error.js'
+import type { Store } from '../../store/store.js'
+import { requestNumber } from './model-step.js'
+import type { ModelStep } from './model-step.js'
+
+type Kind = AnswerDelta['kind']
+
+/** Streams an answer into the store for subscribers: the first text at once, then in small batches. */
+export interface DeltaWriter {
+  add(delta: AnswerDelta): void
+  /** A new request to the provider begins: its text starts at offset 0. */
+  attempt(request: number): void
+  /** Waits for what is being written; nothing is added after this. */
+  done(): Promise<void>
+}
+
+export function writeDeltas(store: Store, step: ModelStep): DeltaWriter {
+  let request = 1
+  let offsets: Record<Kind, number> = { text: 0, reasoning: 0 }
+  let waiting: NewDelta[] = []
+  let waitingLength = 0
+  let timer: NodeJS.Timeout | null = null
+  let writing: Promise<void> = Promise.resolve()
+  let lastWrite = 0
+
+  function flush(): void {
+    if (timer !== null) clearTimeout(timer)
+    timer = null
+    if (waiting.length === 0) return
+    const deltas = waiting
+    waiting = []
+    waitingLength = 0
+    lastWrite = performance.now()
+    writing = writing.then(() => write(store, deltas))
+  }
+
+  return {
+    add({ kind, text }) {
+      if (text.length === 0) return
+      merge(waiting, {
+        threadId: step.input.threadId,
+        messageId: step.messageId,
+        attempt: requestNumber(step.attempt, request),
+        kind,
+        offset: offsets[kind],
+        text,
+      })
+      offsets[kind] += text.length
+      waitingLength += text.length
+      const age = performance.now() - lastWrite
+      if (waitingLength >= LIMITS.deltaBytes || age >= LIMITS.deltaInterval) flush()
+      else timer ??= setTimeout(flush, LIMITS.deltaInterval - age)
+    },
+    attempt(next) {
+      flush()
+      request = next
+      offsets = { text: 0, reasoning: 0 }
+    },
+    async done() {
+      flush()
+      await writing
+    },
+  }
+}
+
+/** Joins text that follows on the last waiting delta. */
+function merge(waiting: NewDelta[], delta: NewDelta): void {
+  const last = waiting.at(-1)
+  const follows = last?.kind === delta.kind && last.attempt === delta.attempt
+  if (last !== undefined && follows) waiting[waiting.length - 1] = { ...last, text: last.text + delta.text }
+  else waiting.push(delta)
+}
+
+/** Deltas are a convenience: a store that cannot take them costs the live text, never the answer. */
+async function write(store: Store, deltas: readonly NewDelta[]): Promise<void> {
+  try {
+    await store.write(async (tx) => {
+      for (const delta of deltas) await appendDelta(tx, delta)
+    })
+  } catch (error) {
+    if (!StoreError.isInstance(error)) throw error
+  }
+}

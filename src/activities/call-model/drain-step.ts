@@ -1,0 +1,157 @@
+import { randomUUID } from 'node:crypto'
+import type { CallModelAnswer, CallModelInput, TerminatedAnswer } from '../../protocol/activities.js'
+import { phaseFact } from '../../protocol/facts.js'
+import type { Fact } from '../../protocol/facts.js'
+import type { Message } from '../../protocol/message.js'
+import type { PlanContent } from '../../definitions/plan-content.js'
+import { appendEvents } from '../../store/events.js'
+import { deliverMessages } from '../../store/deliver-messages.js'
+import { findOperation, insertOperation, takeOperation } from '../../store/operations.js'
+import type { OperationRecord } from '../../store/operations.js'
+import { putPlan } from '../../store/plans.js'
+import { insertRun } from '../../store/runs.js'
+import type { Writer } from '../../store/store.js'
+import { updateThread } from '../../store/threads.js'
+import type { ActivityDependencies } from '../dependencies.js'
+import { currentPlan, keptPlan, promptOf, waitForDefinition } from '../plan-content.js'
+import { openThread } from '../thread-row.js'
+import { asksForStep } from './asks-for-step.js'
+import { stageRuntimeMessages } from './stage-runtime-messages.js'
+import { microseconds, operationOf, stepScope } from './model-step.js'
+
+type Drained =
+  | { readonly kind: 'answered'; readonly answer: CallModelAnswer }
+  | {
+      readonly kind: 'drained'
+      readonly content: PlanContent
+      readonly attempt: number
+      /** The end of a run whose model this worker has lacked for a minute. */
+      readonly missingModel: (name: string) => CallModelAnswer
+    }
+
+const TERMINATED: TerminatedAnswer = { type: 'terminated' }
+const MISSING = { type: 'end', reason: 'definition_missing', outcome: 'failed' } as const
+
+/** Transaction 1: positions for this step's messages, in queue order (T3). Done once, whatever happens to the call. */
+export async function drainStep(dependencies: ActivityDependencies, input: CallModelInput): Promise<Drained> {
+  const { store } = dependencies
+  const plan = await planOfStep(dependencies, input)
+  if (plan === null) return { kind: 'answered', answer: MISSING }
+  const result = await store.write(async (tx): Promise<CallModelAnswer | number> => {
+    const thread = await openThread(tx, input)
+    if (thread === null) return TERMINATED
+    const operation = await findOperation(tx, input.threadId, operationOf(input).id)
+    return operation === null ? drainNow(tx, input, plan) : takeAgain(tx, input, operation)
+  })
+  if (typeof result !== 'number') return { kind: 'answered', answer: result }
+  return { kind: 'drained', content: plan, attempt: result, missingModel }
+}
+
+function missingModel(): CallModelAnswer {
+  waitForDefinition()
+  return MISSING
+}
+
+/** A retry keeps the plan of the attempt that drained. */
+async function planOfStep(
+  dependencies: ActivityDependencies,
+  input: CallModelInput,
+): Promise<PlanContent | null> {
+  if (input.plan !== null) return keptPlan(dependencies, input.plan)
+  const operation = await dependencies.store.read((db) =>
+    findOperation(db, input.threadId, operationOf(input).id),
+  )
+  const kept = planDigestOf(operation)
+  return kept === null ? currentPlan(dependencies, input.agent) : keptPlan(dependencies, kept)
+}
+
+function planDigestOf(operation: OperationRecord | null): string | null {
+  const detail = operation?.detail
+  return typeof detail === 'object' && detail !== null && 'plan' in detail ? String(detail.plan) : null
+}
+
+async function takeAgain(
+  tx: Writer,
+  input: CallModelInput,
+  operation: OperationRecord,
+): Promise<CallModelAnswer | number> {
+  // Written by this activity: the store's boundary.
+  if (operation.state === 'finished') return operation.answer as CallModelAnswer
+  const attempt = operation.attempt + 1
+  await takeOperation(tx, { ...operationOf(input), attempt, state: operation.state })
+  return attempt
+}
+
+async function drainNow(
+  tx: Writer,
+  input: CallModelInput,
+  content: PlanContent,
+): Promise<CallModelAnswer | number> {
+  const { threadId, run, step } = input
+  const now = microseconds(input)
+  await stageRuntimeMessages(tx, input)
+  const delivered = await deliverMessages(tx, {
+    threadId,
+    ids: input.drain.map((item) => item.id),
+    run,
+    step,
+  })
+  const idle =
+    input.trigger !== null && delivered.length === 0 && !(await asksForStep(tx, input, content.plan.type))
+  const answer: CallModelAnswer | null = idle ? { type: 'nothing_to_do', ...newPlan(input, content) } : null
+  await putPlan(tx, { digest: content.plan.digest, content, now })
+  await insertOperation(tx, {
+    thread_id: threadId,
+    id: operationOf(input).id,
+    kind: 'model',
+    state: answer === null ? 'drained' : 'finished',
+    attempt: 1,
+    answer,
+    message_id: answer === null ? randomUUID() : null,
+    detail: { plan: content.plan.digest },
+    started_at: now,
+    finished_at: answer === null ? null : now,
+  })
+  if (answer === null && input.trigger !== null) await beginRun(tx, input, input.trigger)
+  const events = answer === null ? stepEvents(input, content, delivered) : []
+  await appendEvents(tx, { threadId, events: [...input.facts, ...events], now })
+  return answer ?? 1
+}
+
+/** The plan rides back only when the workflow does not have it. */
+export function newPlan(
+  input: CallModelInput,
+  { plan }: PlanContent,
+): { readonly plan?: PlanContent['plan'] } {
+  return plan.digest === input.knownPlan ? {} : { plan }
+}
+
+async function beginRun(tx: Writer, input: CallModelInput, trigger: string): Promise<void> {
+  const { threadId, run } = input
+  const now = microseconds(input)
+  await insertRun(tx, { thread_id: threadId, number: run, trigger_kind: trigger, started_at: now })
+  await updateThread(tx, threadId, { status: 'running' })
+}
+
+function stepEvents(
+  input: CallModelInput,
+  content: PlanContent,
+  delivered: readonly Message[],
+): readonly Fact[] {
+  const scope = stepScope(input)
+  const side = content.plan.sides[input.side]
+  const prompt = promptOf(content, input.side)
+  const started = { step: input.step, prompt: prompt.name, model: prompt.model }
+  const events: Fact[] = []
+  if (input.trigger !== null) events.push({ type: 'run.started', scope, payload: { trigger: input.trigger } })
+  if (input.sideStarts)
+    events.push({ type: 'side.started', scope, payload: { side: input.side, label: side?.label ?? null } })
+  events.push({ type: 'step.started', scope, payload: started }, phaseFact(1, scope))
+  for (const message of delivered)
+    events.push({
+      type: 'message.created',
+      scope: { ...scope, messageId: message.id },
+      payload: { role: message.role },
+    })
+  return events
+}

@@ -1,0 +1,58 @@
+import { createHash } from 'node:crypto'
+import type { CallModelInput, DrainItem } from '../../protocol/activities.js'
+import { appendMessage } from '../../store/deliver-messages.js'
+import { stageMessage } from '../../store/stage-message.js'
+import type { MessageDraft } from '../../store/stage-message.js'
+import type { Writer } from '../../store/store.js'
+import { failureText } from '../report-text.js'
+import { microseconds } from './model-step.js'
+
+/** Rows for items that came without one: inline messages of raw signals, children that closed without a report. */
+export async function stageRuntimeMessages(tx: Writer, input: CallModelInput): Promise<void> {
+  if (input.wordless) await appendWordlessLine(tx, input)
+  for (const item of input.drain) {
+    const draft = draftOf(input, item)
+    if (draft !== null) await stageMessage(tx, draft)
+  }
+}
+
+function draftOf(input: CallModelInput, item: DrainItem): MessageDraft | null {
+  const common = { id: item.id, threadId: input.threadId, createdAt: microseconds(input) }
+  if (item.kind === 'child_closed') {
+    const content = failureText(item.reference, `It was closed without a report (${item.status}).`)
+    const subagentId = item.reference
+    return {
+      ...common,
+      role: 'user',
+      content,
+      silent: true,
+      subagentId,
+      sentBy: 'runtime',
+      digest: digestOf(content),
+    }
+  }
+  if (item.inline === undefined) return null
+  const { content, role, silent } = item.inline
+  return { ...common, role, content, silent, sentBy: 'cli', digest: digestOf(content) }
+}
+
+/** The other side's turn had no text, and a request must end with words of the counterpart. */
+async function appendWordlessLine(tx: Writer, input: CallModelInput): Promise<void> {
+  const side = input.side === 'a' ? 'b' : 'a'
+  await appendMessage(tx, {
+    id: `${input.threadId}:wordless:${input.run}:${input.step}`,
+    threadId: input.threadId,
+    role: side === 'a' ? 'assistant' : 'user',
+    content: 'The other side ended its turn without words.',
+    createdAt: microseconds(input),
+    sentBy: 'runtime',
+    silent: true,
+    side,
+    run: input.run,
+    step: input.step,
+  })
+}
+
+function digestOf(content: string): string {
+  return createHash('sha256').update(content).digest('hex')
+}

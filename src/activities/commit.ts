@@ -1,0 +1,56 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { failure } from '../protocol/failures.js'
+import { findOperation } from '../store/operations.js'
+import { StoreError } from '../store/store-error.js'
+import type { Store, Writer } from '../store/store.js'
+
+const FIRST_PAUSE = 200
+const LONGEST_PAUSE = 10_000
+
+/**
+ * Commits what must not be lost: while the store fails, the activity keeps what it has and tries again, heartbeating,
+ * until its start-to-close ends it.
+ */
+export async function commit<T>(store: Store, work: (tx: Writer) => Promise<T>): Promise<T> {
+  for (let pause = FIRST_PAUSE; ; pause = Math.min(pause * 2, LONGEST_PAUSE)) {
+    try {
+      return await store.write(work)
+    } catch (error) {
+      if (!StoreError.isInstance(error)) throw error
+      await sleep(pause)
+    }
+  }
+}
+
+/** Thrown inside a transaction to roll it back: another attempt holds the operation. */
+export class OperationLost extends Error {}
+
+/**
+ * Runs a commit that is conditional on holding the operation (T4). If another attempt was first, its recorded answer is
+ * ours.
+ * @throws `Operation.Lost` if the other attempt is still at it
+ */
+export async function commitHeld<T>(
+  store: Store,
+  operation: { readonly threadId: string; readonly id: string },
+  work: (tx: Writer) => Promise<T>,
+): Promise<T> {
+  try {
+    return await commit(store, work)
+  } catch (error) {
+    if (!(error instanceof OperationLost)) throw error
+    const recorded = await recordedAnswer<T>(store, operation)
+    if (recorded === null) throw failure('Operation.Lost')
+    return recorded
+  }
+}
+
+/** The answer of an operation that is finished, or null. */
+export async function recordedAnswer<T>(
+  store: Store,
+  { threadId, id }: { readonly threadId: string; readonly id: string },
+): Promise<T | null> {
+  const operation = await store.read((db) => findOperation(db, threadId, id))
+  // Written by `finishOperation` of the same activity: the store's boundary.
+  return operation?.state === 'finished' ? (operation.answer as T) : null
+}

@@ -1,0 +1,58 @@
+import type { CompleteCallAnswer, CompleteCallInput } from '../protocol/activities.js'
+import { findChild, updateChild } from '../store/children.js'
+import { appendEvents } from '../store/events.js'
+import type { Store } from '../store/store.js'
+import { whileBeating } from './beat.js'
+import type { ActivityDependencies } from './dependencies.js'
+import { beginCall } from './execute-tool/begin-call.js'
+import type { HeldCall } from './execute-tool/begin-call.js'
+import { failed, succeeded } from './execute-tool/call-result.js'
+import type { CallResult } from './execute-tool/call-result.js'
+import { commitResult } from './execute-tool/commit-result.js'
+
+/** A call that waited for its child gets its result: the child's report, or that it closed without one (T7). */
+export async function completeCall(
+  { store }: ActivityDependencies,
+  input: CompleteCallInput,
+): Promise<CompleteCallAnswer> {
+  return whileBeating(async () => {
+    const { report } = input
+    const begun = await beginCall(store, input, {
+      operationId: `${input.callId}_result`,
+      again: true,
+      events: [],
+    })
+    if (begun.kind === 'answered') return begun.answer
+    const { call } = begun
+    if (report.kind === 'closed') return closedWithoutReport(store, call, { ...input, status: report.status })
+    return commitResult(store, call, await reportedResult(store, input), { reportId: report.messageId })
+  })
+}
+
+async function reportedResult(store: Store, { threadId, reference }: CompleteCallInput): Promise<CallResult> {
+  const child = await store.read((db) => findChild(db, threadId, reference))
+  if (child?.report == null) throw new Error(`Expected the report of ${reference} in the store, found none.`)
+  const { kind, text, attachments } = child.report
+  const more = { attachments, subagentId: reference }
+  return kind === 'result' ? succeeded(text, more) : failed(text, 'subagent_failed', more)
+}
+
+async function closedWithoutReport(
+  store: Store,
+  call: HeldCall,
+  child: { readonly reference: string; readonly status: string },
+): Promise<CompleteCallAnswer> {
+  const { reference, status } = child
+  const { threadId } = call.input
+  const reason = `The subagent was closed without a report (${status}).`
+  return commitResult(store, call, async (tx) => {
+    await updateChild(tx, { parentThreadId: threadId, reference }, { status })
+    const closed = {
+      type: 'subagent.closed',
+      scope: { ...call.scope, childId: reference },
+      payload: { status },
+    }
+    await appendEvents(tx, { threadId, events: [closed], now: call.now })
+    return failed(reason, 'subagent_closed', { subagentId: reference })
+  })
+}

@@ -1,0 +1,10 @@
+import type { Registry } from '../definitions/registry.js'
+import type { RunCaps } from '../protocol/plan.js'
+import type { Store } from '../store/store.js'
+
+/** What a worker gives to its activities. */
+export interface ActivityDependencies {
+  readonly registry: Registry
+  readonly store: Store
+  readonly caps: RunCaps
+}

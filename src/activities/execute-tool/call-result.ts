@@ -1,0 +1,58 @@
+import { createHash } from 'node:crypto'
+import type { CallOutcome } from '../../protocol/activities.js'
+import type { AttachmentRef } from '../../protocol/message.js'
+import type { SessionCall } from '../../store/tool-calls.js'
+
+/** What became of a call, on its way into the store: data for the model, never an exception. */
+export interface CallResult {
+  readonly outcome: CallOutcome
+  readonly content: string
+  readonly errorCode: string | null
+  readonly attachments: readonly AttachmentRef[]
+  readonly session: SessionCall | null
+  readonly subagentId: string | null
+}
+
+const NOTHING_MORE = { errorCode: null, attachments: [], session: null, subagentId: null } as const
+
+export function succeeded(content: string, more: Partial<CallResult> = {}): CallResult {
+  return { ...NOTHING_MORE, ...more, outcome: 'succeeded', content }
+}
+
+/** An error result: the fixed prefix of Standard Agents, and the reason in words for the model. */
+export function failed(
+  reason: string,
+  errorCode: string | null = null,
+  more: Partial<CallResult> = {},
+): CallResult {
+  return { ...NOTHING_MORE, ...more, outcome: 'failed', errorCode, content: `Error: ${reason}` }
+}
+
+/** A side effect that was cut off: the word is never softened. */
+export function unknown(): CallResult {
+  const content =
+    'The outcome of this call is unknown: the process that ran it ended before it answered. ' +
+    'It may or may not have taken effect. Check before you call it again.'
+  return { ...NOTHING_MORE, outcome: 'unknown', errorCode: 'unknown', content }
+}
+
+export function interrupted(): CallResult {
+  const content = 'This call was interrupted: the user stopped the run. It may have taken effect in part.'
+  return { ...NOTHING_MORE, outcome: 'interrupted', errorCode: 'interrupted', content }
+}
+
+export function cancelled(): CallResult {
+  const content = 'This call was cancelled: the thread was terminated.'
+  return { ...NOTHING_MORE, outcome: 'cancelled', errorCode: 'cancelled', content }
+}
+
+/** Errors that differ only in quoted parts, paths and numbers are the same error. */
+export function errorDigest(content: string): string {
+  const normalised = content
+    .toLowerCase()
+    .replace(/"[^"]*"|'[^']*'|`[^`]*`/g, '')
+    .replace(/\/\S+/g, '')
+    .replace(/\d+/g, '')
+    .slice(0, 120)
+  return createHash('sha256').update(normalised).digest('hex').slice(0, 16)
+}

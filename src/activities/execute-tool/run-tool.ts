@@ -1,0 +1,128 @@
+import type { CallInput, ExecuteToolAnswer } from '../../protocol/activities.js'
+import type { PlanContent } from '../../definitions/plan-content.js'
+import type { ToolDefinition, ToolResult } from '../../definitions/tool.js'
+import { idempotencyKeyOf, runIdOf } from '../../protocol/ids.js'
+import { findThread } from '../../store/threads.js'
+import type { Store } from '../../store/store.js'
+import { assertStoppedByUser } from '../beat.js'
+import type { ActivityDependencies } from '../dependencies.js'
+import { promptOf } from '../plan-content.js'
+import { openBufferedState } from '../thread-state/buffered-thread-state.js'
+import type { BufferedState } from '../thread-state/buffered-thread-state.js'
+import type { HeldCall } from './begin-call.js'
+import { cancelled, failed, interrupted } from './call-result.js'
+import type { CallResult } from './call-result.js'
+import { commitResult } from './commit-result.js'
+import { toCallResult } from './to-call-result.js'
+
+interface ToolRun {
+  readonly call: HeldCall
+  readonly tool: ToolDefinition
+  readonly args: Record<string, unknown>
+  readonly content: PlanContent
+  /** Milliseconds. */
+  readonly timeout: number
+  readonly signal: AbortSignal
+}
+
+type Settled =
+  | { readonly kind: 'answered'; readonly result: ToolResult }
+  | { readonly kind: 'threw'; readonly error: unknown }
+  | { readonly kind: 'timed_out' }
+  | { readonly kind: 'stopped' }
+
+/** Runs the tool's own code. A throw is a result, and keeps what the call did before; a timeout or a cut keeps nothing. */
+export async function runTool({ store }: ActivityDependencies, run: ToolRun): Promise<ExecuteToolAnswer> {
+  const abort = new AbortController()
+  const state = await openState(store, run, abort.signal)
+  const settled = await settle(run, state, abort)
+  if (settled.kind === 'stopped') assertStoppedByUser()
+  if (settled.kind !== 'answered') state.close()
+  const { call } = run
+  switch (settled.kind) {
+    case 'stopped':
+      return commitResult(store, call, await cutResult(store, call.input.threadId))
+    case 'timed_out':
+      return commitResult(store, call, timedOut(run))
+    case 'threw':
+      return commitResult(store, call, failed(messageOf(settled.error)), {
+        effects: (tx) => state.commit(tx),
+      })
+    case 'answered': {
+      const result = await toCallResult(store, { ...run, state, result: settled.result })
+      return commitResult(store, call, result, { effects: (tx) => state.commit(tx) })
+    }
+  }
+}
+
+function openState(
+  store: Store,
+  { call, content }: ToolRun,
+  abortSignal: AbortSignal,
+): Promise<BufferedState> {
+  const { input } = call
+  return openBufferedState({
+    store,
+    threadId: input.threadId,
+    agent: input.agent,
+    now: input.now,
+    run: input.run,
+    step: input.step,
+    side: input.side,
+    callId: input.callId,
+    execution: {
+      flowId: runIdOf(input.run),
+      currentSide: input.side,
+      promptPath: [promptOf(content, input.side).name],
+      ...stepCounts(input),
+      abortSignal,
+    },
+  })
+}
+
+function stepCounts({
+  step,
+  sideSteps,
+}: CallInput): Record<'stepCount' | 'sideAStepCount' | 'sideBStepCount', number> {
+  return { stepCount: step, sideAStepCount: sideSteps.a, sideBStepCount: sideSteps.b }
+}
+
+/** A tool that ignores its abort signal is not waited for: its state is closed behind it. */
+async function settle(run: ToolRun, { state }: BufferedState, abort: AbortController): Promise<Settled> {
+  const { call, tool, args, signal } = run
+  const key = idempotencyKeyOf(call.input.threadId, call.input.callId)
+  return new Promise((resolve) => {
+    const end = (settled: Settled): void => {
+      clearTimeout(timer)
+      signal.removeEventListener('abort', stop)
+      if (settled.kind === 'timed_out' || settled.kind === 'stopped') abort.abort(new Error(settled.kind))
+      resolve(settled)
+    }
+    const stop = (): void => end({ kind: 'stopped' })
+    const timer = setTimeout(() => end({ kind: 'timed_out' }), run.timeout)
+    signal.addEventListener('abort', stop)
+    if (signal.aborted) return stop()
+    const made = { id: call.input.callId, attempt: call.attempt, idempotencyKey: key }
+    // `args` were parsed by the tool's own schema.
+    Promise.resolve()
+      .then(() => tool.execute(state, args as never, made))
+      .then(
+        (result) => end({ kind: 'answered', result }),
+        (error: unknown) => end({ kind: 'threw', error }),
+      )
+  })
+}
+
+async function cutResult(store: Store, threadId: string): Promise<CallResult> {
+  const thread = await store.read((db) => findThread(db, threadId))
+  return thread?.terminate_requested_at == null ? interrupted() : cancelled()
+}
+
+function timedOut({ timeout, call }: ToolRun): CallResult {
+  return failed(`The tool "${call.input.name}" did not answer within ${timeout / 1000} seconds.`, 'timeout')
+}
+
+function messageOf(error: unknown): string {
+  const message = error instanceof Error ? error.message : String(error)
+  return message === '' ? 'The tool failed without a reason.' : message
+}

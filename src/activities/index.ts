@@ -1,0 +1,25 @@
+import { ACTIVITIES } from '../protocol/activities.js'
+import type { ThreadActivities } from '../protocol/activities.js'
+import { callModel } from './call-model/call-model.js'
+import { checkChildren } from './check-children.js'
+import { completeCall } from './complete-call.js'
+import { deliverReport } from './deliver-report.js'
+import type { ActivityDependencies } from './dependencies.js'
+import { executeTool } from './execute-tool/execute-tool.js'
+import { prepareChild } from './prepare-child/prepare-child.js'
+import { settle } from './settle.js'
+
+type Named = { readonly [N in keyof ThreadActivities as (typeof ACTIVITIES)[N]]: ThreadActivities[N] }
+
+/** The activities of a worker, under their wire names. */
+export function createActivities(dependencies: ActivityDependencies): Named {
+  return {
+    [ACTIVITIES.callModel]: (input) => callModel(dependencies, input),
+    [ACTIVITIES.executeTool]: (input) => executeTool(dependencies, input),
+    [ACTIVITIES.prepareChild]: (input) => prepareChild(dependencies, input),
+    [ACTIVITIES.completeCall]: (input) => completeCall(dependencies, input),
+    [ACTIVITIES.deliverReport]: (input) => deliverReport(dependencies, input),
+    [ACTIVITIES.checkChildren]: (input) => checkChildren(input),
+    [ACTIVITIES.settle]: (input) => settle(dependencies, input),
+  }
+}

@@ -1,0 +1,51 @@
+import { Context } from '@temporalio/activity'
+import { buildPlan } from '../definitions/build-plan.js'
+import type { PlanContent, PromptContent } from '../definitions/plan-content.js'
+import { failure } from '../protocol/failures.js'
+import { LIMITS } from '../protocol/limits.js'
+import type { Side } from '../protocol/plan.js'
+import { getPlan } from '../store/plans.js'
+import type { Store } from '../store/store.js'
+import type { ActivityDependencies } from './dependencies.js'
+
+/** Contents are immutable under their digest; a worker meets a handful of them. */
+const contents = new WeakMap<Store, Map<string, PlanContent>>()
+
+/** The plan that a new run starts with, or null when this worker has had no such agent for a minute. */
+export function currentPlan(dependencies: ActivityDependencies, agent: string): PlanContent | null {
+  const content = buildPlan(dependencies.registry, agent, dependencies.caps)
+  if (!('missing' in content)) return content
+  waitForDefinition()
+  return null
+}
+
+/** The plan that a run started with: it keeps its own while workers change. */
+export async function keptPlan({ store }: ActivityDependencies, digest: string): Promise<PlanContent> {
+  const cache = contents.get(store) ?? new Map<string, PlanContent>()
+  contents.set(store, cache)
+  const cached = cache.get(digest)
+  if (cached !== undefined) return cached
+  // Written by `putPlan` from a `PlanContent`: the store's boundary.
+  const content = (await store.read((db) => getPlan(db, digest))) as PlanContent | null
+  if (content === null) throw new Error(`Expected the plan ${digest} in the store, found none.`)
+  cache.set(digest, content)
+  return content
+}
+
+/** The prompt that a side runs. */
+export function promptOf(content: PlanContent, side: Side): PromptContent & { readonly name: string } {
+  const name = content.plan.sides[side]?.prompt
+  const prompt = name === undefined ? undefined : content.prompts[name]
+  if (name === undefined || prompt === undefined) throw new Error(`The plan has no prompt for side ${side}.`)
+  return { ...prompt, name }
+}
+
+/**
+ * In a rolling deploy another worker may have what this one lacks: the first minute is retried.
+ * @throws `Definition.Missing` within that minute
+ */
+export function waitForDefinition(): void {
+  const { currentAttemptScheduledTimestampMs, scheduledTimestampMs } = Context.current().info
+  if (currentAttemptScheduledTimestampMs - scheduledTimestampMs < LIMITS.missingDefinition)
+    throw failure('Definition.Missing')
+}

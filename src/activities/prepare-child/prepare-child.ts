@@ -1,0 +1,37 @@
+import type { PrepareChildAnswer, PrepareChildInput } from '../../protocol/activities.js'
+import { whileBeating } from '../beat.js'
+import { commitHeld } from '../commit.js'
+import type { ActivityDependencies } from '../dependencies.js'
+import { beginCall, startedEvents } from '../execute-tool/begin-call.js'
+import { commitResult } from '../execute-tool/commit-result.js'
+import { keptPlan, promptOf } from '../plan-content.js'
+import { childPlan } from './child-plan.js'
+import { writeChild } from './write-child.js'
+
+/**
+ * Writes everything of a child but its workflow: its row, files, first message and the parent's registry entry. Its id
+ * is kept as the operation's answer, so that a retry or a reset finds the same child. A call that cannot be done gets an
+ * error result.
+ */
+export async function prepareChild(
+  dependencies: ActivityDependencies,
+  input: PrepareChildInput,
+): Promise<PrepareChildAnswer> {
+  return whileBeating(async () => {
+    const { store } = dependencies
+    const content = await keptPlan(dependencies, input.plan)
+    // Nothing outside the store is done here, so an attempt that was cut off is done again.
+    const beginning = { operationId: input.callId, again: true, events: startedEvents(input) }
+    const begun = await beginCall(store, input, beginning)
+    if (begun.kind === 'answered') return begun.answer
+    const { call } = begun
+    const { subagents } = promptOf(content, input.side)
+    const binding = Object.hasOwn(subagents, input.name) ? subagents[input.name] : undefined
+    if (binding === undefined) throw new Error(`The plan does not say how "${input.name}" becomes a child.`)
+    const plan = await childPlan(dependencies, call, { binding, children: input.children })
+    if (plan.kind === 'refused') return commitResult(store, call, plan.result)
+    return commitHeld(store, { threadId: input.threadId, id: input.callId }, (tx) =>
+      writeChild(tx, call, plan),
+    )
+  })
+}

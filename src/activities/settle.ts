@@ -1,0 +1,124 @@
+/** The end of a run, of a thread, or of both, in one transaction (T8). */
+import type { RunEnd, SettleAnswer, SettleInput } from '../protocol/activities.js'
+import type { Fact } from '../protocol/facts.js'
+import { runIdOf, settleOperationId } from '../protocol/ids.js'
+import { runOutcome } from '../protocol/status.js'
+import { appendMessage } from '../store/deliver-messages.js'
+import { appendEvents } from '../store/events.js'
+import { findOperation, insertOperation } from '../store/operations.js'
+import { insertRun, updateRun } from '../store/runs.js'
+import type { SessionEnd } from '../store/runs.js'
+import type { Writer } from '../store/store.js'
+import { updateThread } from '../store/threads.js'
+import { findToolCall } from '../store/tool-calls.js'
+import { whileBeating } from './beat.js'
+import { microseconds } from './call-model/model-step.js'
+import { closeOpenCalls } from './close-open-calls.js'
+import { closeThread } from './close-thread.js'
+import type { ActivityDependencies } from './dependencies.js'
+import { anyThread } from './thread-row.js'
+
+const SETTLED: SettleAnswer = { type: 'settled' }
+
+export async function settle({ store }: ActivityDependencies, input: SettleInput): Promise<SettleAnswer> {
+  return whileBeating(() =>
+    store.write(async (tx): Promise<SettleAnswer> => {
+      const thread = await anyThread(tx, input)
+      if (thread === null || (await isSettled(tx, input))) return SETTLED
+      await appendEvents(tx, { threadId: input.threadId, events: input.facts, now: microseconds(input) })
+      if (input.end !== null) await endRun(tx, input, input.end)
+      if (input.close !== null) await closeThread(tx, { thread, input, close: input.close })
+      await record(tx, input)
+      return SETTLED
+    }),
+  )
+}
+
+async function isSettled(tx: Writer, { threadId, settle: number }: SettleInput): Promise<boolean> {
+  return (await findOperation(tx, threadId, settleOperationId(number))) !== null
+}
+
+async function endRun(tx: Writer, input: SettleInput, end: RunEnd): Promise<void> {
+  const { threadId, run } = input
+  const now = microseconds(input)
+  await closeOpenCalls(tx, {
+    threadId,
+    now,
+    outcome: end.reason === 'terminated' ? 'cancelled' : 'interrupted',
+  })
+  await appendVisibleReason(tx, input, end)
+  // A run that ended before its first drain has no row yet.
+  await insertRun(tx, { thread_id: threadId, number: run, trigger_kind: 'message', started_at: now })
+  const { reason, steps, usage } = end
+  const session = await sessionEnd(tx, input, end)
+  await updateRun(
+    tx,
+    { threadId, number: run },
+    { ended_at: now, reason, outcome: runOutcome(reason), steps, usage, session },
+  )
+  const type = `run.${runOutcome(reason)}`
+  const ended: Fact = {
+    type,
+    scope: { runId: runIdOf(run) },
+    payload: { reason, steps, usage: { ...usage } },
+  }
+  await appendEvents(tx, { threadId, events: [ended], now })
+}
+
+async function sessionEnd(tx: Writer, { threadId }: SettleInput, end: RunEnd): Promise<SessionEnd | null> {
+  const call = end.sessionCall === null ? null : await findToolCall(tx, threadId, end.sessionCall)
+  if (call?.session == null) return null
+  const { kind, message, attachments } = call.session
+  return { outcome: kind === 'stop' ? 'success' : 'failure', message, attachments }
+}
+
+const VISIBLE_REASONS: Readonly<Record<string, string>> = {
+  repeated_tool_error: 'The run was ended because the same tool error came back again and again.',
+  hard_cap: 'The run was ended because it reached the limit of steps or turns of this runtime.',
+  definition_missing: 'The run was ended because no worker has the definition of its agent.',
+  blocked:
+    'The run was ended because its work could not be carried out for a day. Send a message to try again.',
+}
+
+/** What a person would otherwise wonder about is said in the transcript. */
+async function appendVisibleReason(tx: Writer, input: SettleInput, { reason, steps }: RunEnd): Promise<void> {
+  const content = VISIBLE_REASONS[reason]
+  if (content === undefined) return
+  const { threadId, run } = input
+  const id = `${threadId}:end:${run}`
+  const now = microseconds(input)
+  await appendMessage(tx, {
+    id,
+    threadId,
+    role: 'assistant',
+    content,
+    status: 'failed',
+    createdAt: now,
+    sentBy: 'runtime',
+    run,
+    step: steps,
+  })
+  const scope = { runId: runIdOf(run), messageId: id }
+  await appendEvents(tx, {
+    threadId,
+    events: [{ type: 'message.created', scope, payload: { role: 'assistant' } }],
+    now,
+  })
+}
+
+/** The recorded snapshot serves readers that meet no worker. */
+async function record(tx: Writer, input: SettleInput): Promise<void> {
+  const { threadId, snapshot } = input
+  const now = microseconds(input)
+  await updateThread(tx, threadId, { status: snapshot.status, snapshot, snapshot_at: now })
+  await insertOperation(tx, {
+    thread_id: threadId,
+    id: settleOperationId(input.settle),
+    kind: 'settle',
+    state: 'finished',
+    attempt: 1,
+    answer: SETTLED,
+    started_at: now,
+    finished_at: now,
+  })
+}

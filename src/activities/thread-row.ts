@@ -1,0 +1,50 @@
+import { appendEvents } from '../store/events.js'
+import { findThread, insertThread } from '../store/threads.js'
+import type { NewThread, ThreadRecord } from '../store/threads.js'
+import type { Writer } from '../store/store.js'
+import type { ThreadStart } from '../protocol/messages.js'
+
+interface Registration {
+  readonly threadId: string
+  /** Null when the row is known to be there. */
+  readonly start: ThreadStart | null
+  readonly createdAt: number
+}
+
+/**
+ * The thread's row in the transaction at hand; null if the thread is terminated, or its row was deleted: nothing of it
+ * may run (T8). A thread started from the command line gets its row here.
+ */
+export async function openThread(tx: Writer, registration: Registration): Promise<ThreadRecord | null> {
+  const thread = (await findThread(tx, registration.threadId)) ?? (await register(tx, registration))
+  return thread === null || thread.terminate_requested_at !== null ? null : thread
+}
+
+/** As `openThread`, but a terminated thread has its row too. */
+export async function anyThread(tx: Writer, registration: Registration): Promise<ThreadRecord | null> {
+  return (await findThread(tx, registration.threadId)) ?? register(tx, registration)
+}
+
+async function register(
+  tx: Writer,
+  { threadId, start, createdAt }: Registration,
+): Promise<ThreadRecord | null> {
+  if (start === null) return null
+  await insertThread(tx, threadRow(threadId, start, createdAt * 1000))
+  const events = [{ type: 'thread.started', payload: { agent: start.agent } }]
+  await appendEvents(tx, { threadId, events, now: createdAt * 1000 })
+  return findThread(tx, threadId)
+}
+
+function threadRow(threadId: string, start: ThreadStart, createdAt: number): NewThread {
+  return {
+    id: threadId,
+    agent: start.agent,
+    created_at: createdAt,
+    user_id: start.userId ?? null,
+    tags: start.tags ?? [],
+    resumable: start.resumable !== false,
+    parent_thread_id: start.parent?.threadId ?? null,
+    parent_call_id: start.parent?.callId ?? null,
+  }
+}

@@ -1,0 +1,41 @@
+/** Open while a call runs. What a tool left running finds it closed. */
+export interface CallGate {
+  /** @throws a sentence that says that the call has ended */
+  assertOpen(): void
+  close(): void
+}
+
+export function createCallGate(callId: string): CallGate {
+  let open = true
+  return {
+    assertOpen() {
+      if (open) return
+      throw new Error(
+        `The call ${callId} has ended, so its thread's state can no longer be used through it: ` +
+          'await everything that belongs to a call before it returns, and stop at execution.abortSignal.',
+      )
+    },
+    close() {
+      open = false
+    },
+  }
+}
+
+/** The same function, refused from the end of the call on, also when the call ends while it runs. */
+export function whileOpen<Arguments extends readonly unknown[], Result>(
+  gate: CallGate,
+  work: (...given: Arguments) => Promise<Result>,
+): (...given: Arguments) => Promise<Result> {
+  async function run(given: Arguments): Promise<Result> {
+    gate.assertOpen()
+    const result = await work(...given)
+    gate.assertOpen()
+    return result
+  }
+  return (...given) => {
+    const result = run(given)
+    // A tool that does not await it would otherwise take down the worker, with an unhandled rejection.
+    result.catch(() => undefined)
+    return result
+  }
+}

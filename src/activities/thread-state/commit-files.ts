@@ -1,0 +1,66 @@
+import { freeAttachmentPath } from '../../store/attachment-path.js'
+import { statFile } from '../../store/file-entry.js'
+import { FileError } from '../../store/file-error.js'
+import type { StoredFile } from '../../store/file-row.js'
+import { putFile, removeFile } from '../../store/files.js'
+import { makeFolder, removeFolder } from '../../store/folders.js'
+import type { Writer } from '../../store/store.js'
+import type { FileEntry } from './file-entries.js'
+
+interface FileChanges {
+  readonly threadId: string
+  readonly now: number
+  readonly changed: ReadonlyMap<string, FileEntry>
+}
+
+/**
+ * Writes the paths of a call: what it removed, then what it made. A folder that somebody has since put a file into is
+ * not removed. Answers the new paths of the attachments whose path somebody else has since taken.
+ */
+export async function commitFiles(tx: Writer, changes: FileChanges): Promise<ReadonlyMap<string, string>> {
+  const { threadId, now, changed } = changes
+  const moved = new Map<string, string>()
+  const paths = [...changed.keys()].toSorted((one, other) => depthOf(one) - depthOf(other))
+  for (const path of paths.toReversed()) await clear(tx, changes, path)
+  for (const path of paths) {
+    const { file = null, movable = false } = changed.get(path) ?? {}
+    if (file === null) continue
+    if (file.blob === null) {
+      await makeFolder(tx, { threadId, path, now })
+      continue
+    }
+    const free = movable ? await pathOfAttachment(tx, changes, file) : path
+    if (free !== path) moved.set(path, free)
+    await putFile(tx, { ...file, blob: file.blob, path: free, threadId, now })
+  }
+  return moved
+}
+
+/** Removes what is at a path if it is to be gone or of another kind. */
+async function clear(tx: Writer, { threadId, changed }: FileChanges, path: string): Promise<void> {
+  const file = changed.get(path)?.file ?? null
+  const existing = await statFile(tx, threadId, path)
+  if (existing === null || existing.isDirectory === file?.isDirectory) return
+  if (!existing.isDirectory) {
+    await removeFile(tx, threadId, path)
+    return
+  }
+  try {
+    await removeFolder(tx, threadId, path)
+  } catch (error) {
+    if (file !== null || !FileError.isInstance(error) || error.code !== 'not_empty') throw error
+  }
+}
+
+async function pathOfAttachment(
+  tx: Writer,
+  { threadId, changed }: FileChanges,
+  file: StoredFile,
+): Promise<string> {
+  if ((await statFile(tx, threadId, file.path)) === null) return file.path
+  return freeAttachmentPath(tx, threadId, file.name, [...changed.keys()])
+}
+
+function depthOf(path: string): number {
+  return path.split('/').length
+}

@@ -1,0 +1,36 @@
+import type { JsonObject, JsonValue } from '../../protocol/json.js'
+import { readRunContext, writeRunContext } from '../../store/runs.js'
+import type { RunKey } from '../../store/runs.js'
+import type { Store, Writer } from '../../store/store.js'
+import { jsonProblem } from './strict-json.js'
+
+/** What the calls of a run share, as one call changes it. */
+export interface RunContext {
+  /** Changed by the tool as it likes. */
+  readonly value: Record<string, JsonValue | undefined>
+  /** What it holds now is what is saved. */
+  freeze(): void
+  /** What keeps it from being saved, once it is frozen. */
+  problem(): string | undefined
+  /** Saves it if it changed and is JSON. */
+  commit(tx: Writer): Promise<void>
+}
+
+export async function openRunContext(store: Store, key: RunKey): Promise<RunContext> {
+  const saved = JSON.stringify(await store.read((db) => readRunContext(db, key)))
+  const value = JSON.parse(saved) as Record<string, JsonValue | undefined>
+  let frozen: { readonly text: string } | { readonly problem: string } | undefined
+  return {
+    value,
+    freeze() {
+      if (frozen !== undefined) return
+      const problem = jsonProblem(value, 'context')
+      frozen = problem === undefined ? { text: JSON.stringify(value) } : { problem }
+    },
+    problem: () => (frozen !== undefined && 'problem' in frozen ? frozen.problem : undefined),
+    async commit(tx) {
+      if (frozen === undefined || 'problem' in frozen || frozen.text === saved) return
+      await writeRunContext(tx, key, JSON.parse(frozen.text) as JsonObject)
+    },
+  }
+}

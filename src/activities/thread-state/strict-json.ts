@@ -1,0 +1,76 @@
+import type { JsonObject, JsonValue } from '../../protocol/json.js'
+
+/** Deeper values would overflow the stack of whoever parses or prints them. */
+const DEPTH = 500
+
+/** Says where a value is something that JSON cannot carry, or nothing. Keys whose value is undefined are passed over. */
+export function jsonProblem(value: unknown, name: string): string | undefined {
+  return problemAt(value, name, [])
+}
+
+/** A copy that later changes of the value do not reach. @throws a sentence with the path of what is not JSON */
+export function jsonCopy(value: unknown, name: string): JsonValue {
+  const problem = jsonProblem(value, name)
+  if (problem !== undefined) throw new Error(problem)
+  return JSON.parse(JSON.stringify(value)) as JsonValue
+}
+
+/** As `jsonCopy`, of an object that is neither null nor a list. */
+export function jsonObjectCopy(value: unknown, name: string): JsonObject {
+  const copy = jsonCopy(value, name)
+  if (isJsonObject(copy)) return copy
+  throw new Error(`Expected ${name} to be an object, got ${kindOf(value)}.`)
+}
+
+function isJsonObject(value: JsonValue): value is JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+/** What kind of value it is, for a sentence. */
+export function kindOf(value: unknown): string {
+  if (value === null) return 'null'
+  if (Array.isArray(value)) return 'a list'
+  if (typeof value === 'number' && !Number.isFinite(value)) return String(value)
+  if (typeof value !== 'object') return value === undefined ? 'undefined' : `a ${typeof value}`
+  const { constructor } = value
+  const className = typeof constructor === 'function' ? constructor.name : ''
+  return className === '' || className === 'Object' ? 'an object' : `an object of class ${className}`
+}
+
+function problemAt(value: unknown, path: string, above: readonly object[]): string | undefined {
+  if (value === null || typeof value === 'string' || typeof value === 'boolean') return undefined
+  if (typeof value === 'number' && Number.isFinite(value)) return undefined
+  if (typeof value !== 'object') return `Expected JSON at ${path}, got ${kindOf(value)}.`
+  if (above.includes(value)) return `Expected JSON at ${path}, got an object that contains itself.`
+  if (above.length >= DEPTH) return `Expected JSON of at most ${DEPTH} levels, got more at ${path}.`
+  const within = [...above, value]
+  if (Array.isArray(value))
+    return firstProblem(value.keys(), (at) => problemAt(value[at], `${path}[${at}]`, within))
+  if (!isPlain(value)) return `Expected JSON at ${path}, got ${kindOf(value)}.`
+  if (Object.getOwnPropertySymbols(value).length > 0)
+    return `Expected JSON at ${path}, got a key that is a symbol.`
+  return firstProblem(Object.entries(value), ([key, part]) =>
+    part === undefined ? undefined : problemAt(part, path + accessTo(key), within),
+  )
+}
+
+function firstProblem<Part>(
+  parts: Iterable<Part>,
+  problem: (part: Part) => string | undefined,
+): string | undefined {
+  for (const part of parts) {
+    const found = problem(part)
+    if (found !== undefined) return found
+  }
+  return undefined
+}
+
+/** Also true for objects of another realm, whose `Object` is not ours. */
+function isPlain(value: object): boolean {
+  const prototype: unknown = Object.getPrototypeOf(value)
+  return prototype === null || Object.getPrototypeOf(prototype) === null
+}
+
+function accessTo(key: string): string {
+  return /^[A-Za-z_$][\w$]*$/.test(key) ? `.${key}` : `[${JSON.stringify(key)}]`
+}

@@ -1,0 +1,13 @@
+import type { Client } from '@temporalio/client'
+
+import type { Store } from '../store/store.js'
+
+/** What all operations of one `ThreadClient` share; store and connection are opened by the first that needs them. */
+export interface ClientContext {
+  readonly taskQueue: string
+  store(): Promise<Store>
+  /** @throws ConfigError when Temporal's environment configuration cannot be read */
+  temporal(): Client
+  /** Names that a start input may hold: those registered in the namespace. */
+  searchAttributes(threadId: string): Promise<readonly string[]>
+}

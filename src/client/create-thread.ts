@@ -1,0 +1,91 @@
+import { randomUUID } from 'node:crypto'
+
+import { ConfigError } from '../protocol/config-error.js'
+import { firstMessageIdOf } from '../protocol/ids.js'
+import { threadIdProblem, threadStartProblem } from '../protocol/messages.js'
+import type { ThreadLimits } from '../protocol/messages.js'
+import { ThreadConflictError } from '../protocol/thread-error.js'
+import { appendEvents } from '../store/events.js'
+import { insertThread } from '../store/threads.js'
+import type { ThreadRecord } from '../store/threads.js'
+import type { Writer } from '../store/store.js'
+import type { ClientContext } from './client-context.js'
+import { microseconds } from './clock.js'
+import { checkMessage } from './new-message.js'
+import type { NewMessage } from './new-message.js'
+import { isOpen, knownThread } from './open-thread.js'
+import { sendMessage } from './send-message.js'
+import { startWorkflow } from './thread-workflow.js'
+
+export interface CreateThread<Agent extends string = string> {
+  readonly agent: Agent
+  /** Also Temporal's workflow id; a known one gives that thread. @default a UUID */
+  readonly id?: string
+  /** Sent once, however often the same `create` is repeated. */
+  readonly message?: string | NewMessage
+  /** The person. */
+  readonly userId?: string
+  /** The tenant. */
+  readonly account?: string
+  readonly tags?: readonly string[]
+  readonly title?: string
+  readonly limits?: ThreadLimits
+}
+
+/** A title is shown in lists. */
+const TITLE_LENGTH = 500
+/** Tags ride in the start input and in a search attribute. */
+const TAGS = 100
+
+/** Row, start, then the first message by the ordinary way; each part finds what an earlier attempt did. */
+export async function createThread(context: ClientContext, options: CreateThread): Promise<string> {
+  const threadId = options.id ?? randomUUID()
+  const problems = createProblems(threadId, options)
+  if (problems.length > 0) throw new ConfigError(problems)
+  const defaultId = firstMessageIdOf(threadId)
+  if (options.message !== undefined) checkMessage(threadId, options.message, () => defaultId)
+
+  const store = await context.store()
+  const thread = await store.write((tx) => register(tx, threadId, options))
+  const problem = conflictProblem(thread, options)
+  if (problem !== undefined) throw new ThreadConflictError(threadId, { problem })
+  if (isOpen(thread)) await startWorkflow(context, thread, options.limits)
+  if (options.message !== undefined)
+    await sendMessage(context, { threadId, message: options.message, defaultId })
+  return threadId
+}
+
+function createProblems(threadId: unknown, options: CreateThread): readonly string[] {
+  const { account, title, tags } = options
+  const problems = [threadIdProblem(threadId), threadStartProblem({ ...options, message: undefined })]
+  if (account !== undefined && (typeof account !== 'string' || account === ''))
+    problems.push('Expected "account" to be a text, got something else.')
+  if (title !== undefined && (typeof title !== 'string' || title.length > TITLE_LENGTH))
+    problems.push(`Expected "title" to be a text of at most ${TITLE_LENGTH} characters.`)
+  if (tags !== undefined && tags.length > TAGS)
+    problems.push(`Expected at most ${TAGS} "tags", got ${tags.length}.`)
+  return problems.filter((problem) => problem !== undefined)
+}
+
+async function register(tx: Writer, id: string, options: CreateThread): Promise<ThreadRecord> {
+  const now = microseconds()
+  const inserted = await insertThread(tx, {
+    id,
+    agent: options.agent,
+    created_at: now,
+    user_id: options.userId ?? null,
+    account: options.account ?? null,
+    tags: [...new Set(options.tags)],
+    title: options.title ?? null,
+  })
+  const started = { type: 'thread.started', payload: { agent: options.agent } }
+  if (inserted) await appendEvents(tx, { threadId: id, events: [started], now })
+  return knownThread(tx, id)
+}
+
+function conflictProblem(thread: ThreadRecord, { agent, userId }: CreateThread): string | undefined {
+  const expected = `Expected thread id "${thread.id}" to be new or the same thread`
+  if (thread.agent !== agent) return `${expected}, got one of agent "${thread.agent}": use another id.`
+  if (thread.user_id !== (userId ?? null)) return `${expected}, got one of another user: use another id.`
+  return undefined
+}

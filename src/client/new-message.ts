@@ -1,0 +1,139 @@
+import { filePathProblem } from '../store/file-path.js'
+import { LIMITS } from '../protocol/limits.js'
+import type { AttachmentRef, NewAttachment } from '../protocol/message.js'
+import { isObject, messageIdProblem, utf8Length } from '../protocol/messages.js'
+import { MessageRejectedError } from '../protocol/thread-error.js'
+import { attachmentBytes } from './attachment-bytes.js'
+
+/** A message to a thread: text, files, or both. */
+export interface NewMessage {
+  readonly content?: string
+  /** New files, or files of this thread by their path. */
+  readonly attachments?: readonly (NewAttachment | AttachmentRef | string)[]
+  /** @default 'user' */
+  readonly role?: 'user' | 'assistant'
+  /** In the model's context, hidden from the user's transcript. @default false */
+  readonly silent?: boolean
+  readonly metadata?: Record<string, unknown>
+  /** Its idempotency key for ever: sent again, it is delivered once. @default a UUID */
+  readonly id?: string
+}
+
+/** A message whose every field was looked at. */
+export interface CheckedMessage {
+  readonly id: string
+  readonly role: 'user' | 'assistant'
+  readonly content: string | null
+  readonly silent: boolean
+  /** As it is stored: what JSON cannot carry is gone. */
+  readonly metadata: Record<string, unknown> | null
+  readonly attachments: readonly GivenAttachment[]
+}
+
+/** A file of the thread, or one to make. */
+export type GivenAttachment =
+  | { readonly kind: 'file'; readonly path: string; readonly description: string | null }
+  | {
+      readonly kind: 'new'
+      readonly name: string
+      readonly mimeType: string
+      readonly bytes: Uint8Array
+      readonly width: number | null
+      readonly height: number | null
+    }
+
+/** @throws MessageRejectedError naming what was expected and what came */
+export function checkMessage(
+  threadId: string,
+  given: string | NewMessage,
+  newId: () => string,
+): CheckedMessage {
+  const message: unknown = typeof given === 'string' ? { content: given } : given
+  const problem = isObject(message)
+    ? messageProblem(message)
+    : `Expected a text or a message, got ${typeof message}.`
+  if (problem !== undefined) throw new MessageRejectedError(threadId, problem)
+  const { id, role, content, silent, metadata, attachments } = message as NewMessage
+  return {
+    id: id ?? newId(),
+    role: role ?? 'user',
+    content: content === undefined || content === '' ? null : content,
+    silent: silent ?? false,
+    metadata:
+      metadata === undefined ? null : (JSON.parse(JSON.stringify(metadata)) as Record<string, unknown>),
+    attachments: (attachments ?? []).map((attachment) => checkAttachment(threadId, attachment)),
+  }
+}
+
+function messageProblem(message: Readonly<Record<string, unknown>>): string | undefined {
+  const { id, role, content, silent, metadata, attachments } = message
+  if (id !== undefined) {
+    const problem = messageIdProblem(id)
+    if (problem !== undefined) return problem
+  }
+  if (role !== undefined && role !== 'user' && role !== 'assistant')
+    return `Expected "role" to be "user" or "assistant", got ${JSON.stringify(role) ?? typeof role}.`
+  if (silent !== undefined && typeof silent !== 'boolean')
+    return `Expected "silent" to be true or false, got ${typeof silent}.`
+  return contentProblem(content, attachments) ?? metadataProblem(metadata)
+}
+
+function contentProblem(content: unknown, attachments: unknown): string | undefined {
+  if (content !== undefined && typeof content !== 'string')
+    return `Expected "content" to be a text, got ${typeof content}.`
+  if (attachments !== undefined && !Array.isArray(attachments))
+    return `Expected "attachments" to be a list, got ${typeof attachments}.`
+  const files = attachments?.length ?? 0
+  if (files > LIMITS.messageAttachments)
+    return `Expected at most ${LIMITS.messageAttachments} attachments, got ${files}: send several messages.`
+  const bytes = utf8Length(content ?? '')
+  if (bytes > LIMITS.messageBytes)
+    return `Expected content of at most ${LIMITS.messageBytes} bytes, got ${bytes}: attach it as a file.`
+  if (bytes === 0 && files === 0) return 'Expected "content" or "attachments", got neither.'
+  return undefined
+}
+
+function metadataProblem(metadata: unknown): string | undefined {
+  if (metadata === undefined) return undefined
+  if (!isObject(metadata)) return `Expected "metadata" to be an object, got ${typeof metadata}.`
+  let bytes: number
+  try {
+    bytes = utf8Length(JSON.stringify(metadata))
+  } catch {
+    return 'Expected "metadata" that JSON can carry, got a ring or a BigInt in it.'
+  }
+  if (bytes <= LIMITS.messageBytes) return undefined
+  return `Expected metadata of at most ${LIMITS.messageBytes} bytes as JSON, got ${bytes}: attach it as a file.`
+}
+
+function checkAttachment(threadId: string, given: NewAttachment | AttachmentRef | string): GivenAttachment {
+  const attachment: unknown = typeof given === 'string' ? { path: given } : given
+  const problem = isObject(attachment)
+    ? attachmentProblem(attachment)
+    : `Expected an attachment, got ${typeof attachment}.`
+  if (problem !== undefined) throw new MessageRejectedError(threadId, problem)
+  if (typeof given === 'string') return { kind: 'file', path: given, description: null }
+  if (!('data' in given)) return { kind: 'file', path: given.path, description: given.description ?? null }
+  const bytes = attachmentBytes(given.data)
+  if (typeof bytes === 'string')
+    throw new MessageRejectedError(threadId, `Attachment "${given.name}": ${bytes}`)
+  const { name, mimeType, width, height } = given
+  return { kind: 'new', name, mimeType, bytes, width: width ?? null, height: height ?? null }
+}
+
+function attachmentProblem(attachment: Readonly<Record<string, unknown>>): string | undefined {
+  const { data, path, name, mimeType } = attachment
+  if (data === undefined) {
+    if (typeof path === 'string') return filePathProblem(path)
+    return 'Expected an attachment with "data" or the "path" of a file of the thread, got neither.'
+  }
+  if (typeof name !== 'string' || name === '') return 'Expected an attachment with a "name", got none.'
+  if (typeof mimeType !== 'string' || mimeType === '')
+    return `Expected attachment "${name}" to have a "mimeType", got none.`
+  for (const side of ['width', 'height']) {
+    const length = attachment[side]
+    if (length !== undefined && !(Number.isInteger(length) && Number(length) >= 0))
+      return `Expected "${side}" of attachment "${name}" to be a whole number, got ${typeof length}.`
+  }
+  return undefined
+}

@@ -1,0 +1,44 @@
+import { QueryRejectedError, WorkflowClient, WorkflowNotFoundError } from '@temporalio/client'
+import type { Client } from '@temporalio/client'
+
+import { LIMITS } from '../protocol/limits.js'
+import { QUERIES } from '../protocol/messages.js'
+import type { ControlSnapshot } from '../protocol/snapshot.js'
+import type { ClientContext } from './client-context.js'
+
+/** `gone`: Temporal has no open workflow of this id. `silent`: nobody answered in time, for whatever reason. */
+export type SnapshotAnswer =
+  | { readonly kind: 'answered'; readonly snapshot: ControlSnapshot }
+  | { readonly kind: 'gone' }
+  | { readonly kind: 'silent' }
+
+/** Asks the workflow itself, which sees every acknowledged signal; without a worker the server would try for 30 s. */
+export async function querySnapshot(
+  context: ClientContext,
+  threadId: string,
+  patience: number = LIMITS.snapshotQuery,
+): Promise<SnapshotAnswer> {
+  const client = context.temporal()
+  const query = () => openOnly(client).getHandle(threadId).query<ControlSnapshot>(QUERIES.snapshot)
+  try {
+    return { kind: 'answered', snapshot: await client.withDeadline(Date.now() + patience, query) }
+  } catch (error) {
+    const gone = error instanceof QueryRejectedError || error instanceof WorkflowNotFoundError
+    return { kind: gone ? 'gone' : 'silent' }
+  }
+}
+
+const openOnlyClients = new WeakMap<Client, WorkflowClient>()
+
+/** A closed workflow would be replayed to answer with its last state, as if it still ran. */
+function openOnly(client: Client): WorkflowClient {
+  const known = openOnlyClients.get(client)
+  if (known !== undefined) return known
+  const made = new WorkflowClient({
+    ...client.workflow.options,
+    connection: client.connection,
+    queryRejectCondition: 'NOT_OPEN',
+  })
+  openOnlyClients.set(client, made)
+  return made
+}

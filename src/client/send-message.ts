@@ -1,0 +1,118 @@
+import { randomUUID } from 'node:crypto'
+
+import type { JsonObject } from '../protocol/json.js'
+import { LIMITS } from '../protocol/limits.js'
+import type { Message } from '../protocol/message.js'
+import { SIGNALS } from '../protocol/messages.js'
+import {
+  MessageRejectedError,
+  ThreadConflictError,
+  ThreadNotFoundError,
+  ThreadTerminatedError,
+} from '../protocol/thread-error.js'
+import { digestOf } from '../store/digest.js'
+import { findMessage } from '../store/read-messages.js'
+import { stageMessage } from '../store/stage-message.js'
+import type { StageResult } from '../store/stage-message.js'
+import type { Writer } from '../store/store.js'
+import type { ClientContext } from './client-context.js'
+import { microseconds } from './clock.js'
+import { checkMessage } from './new-message.js'
+import type { CheckedMessage, NewMessage } from './new-message.js'
+import { openThread } from './open-thread.js'
+import { attachmentDigest, placeAttachments, storeBytes } from './place-attachments.js'
+import type { StoredAttachment } from './place-attachments.js'
+import { signalThread } from './signal-thread.js'
+import { withdrawMessage } from './withdraw-message.js'
+
+export interface Sending {
+  readonly threadId: string
+  readonly message: string | NewMessage
+  /** @default a UUID */
+  readonly defaultId?: string
+}
+
+/**
+ * The one path of a message: its row first (T2), then a signal with nothing but its id (T5). Sent again with the same
+ * id and content it is delivered once (T3), whatever failed before.
+ */
+export async function sendMessage(
+  context: ClientContext,
+  { threadId, message: given, defaultId }: Sending,
+): Promise<{ messageId: string }> {
+  const message = checkMessage(threadId, given, () => defaultId ?? randomUUID())
+  const digest = digestOf(contentOf(message))
+  const store = await context.store()
+  // Before its files are written: a thread that accepts nothing takes no bytes either.
+  await store.read(async (db) => {
+    if ((await findMessage(db, threadId, message.id)) === null) await openThread(db, threadId)
+  })
+  const attachments = await storeBytes(store, message.attachments)
+  const waiting = await store.write((tx) => accept(tx, { threadId, message, attachments, digest }))
+  if (!waiting) return { messageId: message.id }
+  try {
+    const input = { messageId: message.id, role: message.role }
+    await signalThread(context, threadId, { name: SIGNALS.queueMessage, input })
+  } catch (error) {
+    // Refused for good, so it was not accepted: nothing of it may stay behind.
+    if (MessageRejectedError.isInstance(error))
+      await store.write((tx) => withdrawMessage(tx, threadId, message))
+    throw error
+  }
+  return { messageId: message.id }
+}
+
+interface Accepting {
+  readonly threadId: string
+  readonly message: CheckedMessage
+  readonly attachments: readonly StoredAttachment[]
+  readonly digest: string
+}
+
+/** False if it was delivered before. Whatever is thrown here rolls back the files too. */
+async function accept(tx: Writer, { threadId, message, attachments, digest }: Accepting): Promise<boolean> {
+  const known = await findMessage(tx, threadId, message.id)
+  if (known === null) await openThread(tx, threadId)
+  const result = await stageMessage(tx, {
+    id: message.id,
+    threadId,
+    role: message.role,
+    content: message.content,
+    silent: message.silent,
+    metadata: message.metadata,
+    attachments: known === null ? await placeAttachments(tx, threadId, attachments) : [],
+    createdAt: microseconds(),
+    sentBy: 'client',
+    digest,
+  })
+  refuse(result, threadId, message.id)
+  return known === null || isWaiting(known)
+}
+
+function isWaiting(message: Message): boolean {
+  return message.position === null && message.status === 'pending'
+}
+
+function refuse(result: StageResult, threadId: string, messageId: string): void {
+  if (result === 'conflict') {
+    const problem = `Expected message id "${messageId}" to be new, got other content under it before: use another id.`
+    throw new ThreadConflictError(threadId, { problem, messageId })
+  }
+  if (result === 'terminated') throw new ThreadTerminatedError(threadId, 'terminated')
+  if (result === 'missing_thread') throw new ThreadNotFoundError(threadId)
+  if (result === 'queue_full') {
+    const problem = `Expected at most ${LIMITS.queuedItems} queued messages, got another one: wait until some are delivered.`
+    throw new MessageRejectedError(threadId, problem)
+  }
+}
+
+function contentOf({ role, content, silent, metadata, attachments }: CheckedMessage): JsonObject {
+  // Went through JSON when it was checked.
+  return {
+    role,
+    content,
+    silent,
+    metadata: metadata as JsonObject | null,
+    attachments: attachments.map(attachmentDigest),
+  }
+}

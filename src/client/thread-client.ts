@@ -1,0 +1,105 @@
+import type { Client } from '@temporalio/client'
+
+import type { AgentName } from '../definitions/registered-names.js'
+import type { Registry } from '../definitions/registry.js'
+import { shareStore } from '../store/share-store.js'
+import type { Store } from '../store/store.js'
+import { StoreError } from '../store/store-error.js'
+import type { StoreOptions } from '../store/store-location.js'
+import type { ClientContext } from './client-context.js'
+import { connectLazily } from './connect.js'
+import { createThread } from './create-thread.js'
+import type { CreateThread } from './create-thread.js'
+import { summarizeThreads } from './list-threads.js'
+import type { ListThreads, ThreadSummary } from './list-threads.js'
+import { registeredSearchAttributes } from './search-attributes.js'
+import { createThreadHandle } from './thread-handle.js'
+import type { ThreadHandle } from './thread-handle.js'
+
+export interface ThreadClientOptions {
+  /** @default one by Temporal's environment configuration: TEMPORAL_ADDRESS, TEMPORAL_NAMESPACE, TEMPORAL_PROFILE, … */
+  readonly client?: Client
+  /** The workers'. @default EVERTHREAD_TASK_QUEUE, else 'everthread' */
+  readonly taskQueue?: string
+  /** The workers'. */
+  readonly store?: StoreOptions
+}
+
+/**
+ * Threads for services: starts, steers and reads them. Connects and opens the store at its first call; `R` is the type of
+ * a registry, of which nothing is loaded.
+ */
+export class ThreadClient<R extends Registry<string, string, unknown> = Registry> {
+  readonly #options: ThreadClientOptions
+  readonly #context: ClientContext
+  #temporal: Client | undefined
+  #store: Promise<Store> | undefined
+  #searchAttributes: Promise<readonly string[]> | undefined
+  #closed = false
+
+  constructor(options: ThreadClientOptions = {}) {
+    this.#options = options
+    this.#temporal = options.client
+    this.#context = {
+      taskQueue: options.taskQueue ?? process.env['EVERTHREAD_TASK_QUEUE'] ?? 'everthread',
+      store: () => this.#openStore(),
+      temporal: () => this.temporal,
+      searchAttributes: (threadId) => this.#lookForSearchAttributes(threadId),
+    }
+  }
+
+  /** Temporal's client, for lists, histories and schedules. @throws ConfigError */
+  get temporal(): Client {
+    return (this.#temporal ??= connectLazily())
+  }
+
+  /**
+   * Makes a thread, or finds the one with that id, and sends its first message once.
+   * @throws ConfigError for options that are not valid; ThreadConflictError; what `ThreadHandle.send` throws
+   */
+  async create(options: CreateThread<AgentName<R>>): Promise<ThreadHandle> {
+    return this.get(await createThread(this.#context, options))
+  }
+
+  /** Makes no call. */
+  get(threadId: string): ThreadHandle {
+    return createThreadHandle(this.#context, threadId)
+  }
+
+  /** Newest activity first, from the store. */
+  list(filter: ListThreads = {}): AsyncIterable<ThreadSummary> {
+    return summarizeThreads(this.#context, filter)
+  }
+
+  /** Closes the store, and the connection if it is our own. */
+  async close(): Promise<void> {
+    if (this.#closed) return
+    this.#closed = true
+    // One that could not be opened is closed.
+    const store = await this.#store?.catch(() => undefined)
+    await store?.close()
+    if (this.#options.client === undefined) await this.#temporal?.connection.close()
+  }
+
+  #openStore(): Promise<Store> {
+    if (this.#closed)
+      throw new StoreError('closed', 'Expected an open ThreadClient, got one that was closed: make a new one')
+    this.#store ??= this.#again(shareStore(this.#options.store), () => (this.#store = undefined))
+    return this.#store
+  }
+
+  #lookForSearchAttributes(threadId: string): Promise<readonly string[]> {
+    const look = registeredSearchAttributes
+    this.#searchAttributes ??= this.#again(
+      look(this.temporal, threadId),
+      () => (this.#searchAttributes = undefined),
+    )
+    return this.#searchAttributes
+  }
+
+  /** What failed is tried again by the next call. */
+  #again<T>(trial: Promise<T>, forget: () => void): Promise<T> {
+    trial.catch(forget)
+    return trial
+  }
+}

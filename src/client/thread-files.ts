@@ -1,0 +1,74 @@
+import type { FileRecord } from '../protocol/message.js'
+import { checkFilePath } from '../store/file-path.js'
+import { statFile } from '../store/file-entry.js'
+import { FileError } from '../store/file-error.js'
+import type { StoredFile } from '../store/file-row.js'
+import { putFile } from '../store/files.js'
+import { listFolder } from '../store/folders.js'
+import type { ClientContext } from './client-context.js'
+import { microseconds } from './clock.js'
+import { knownThread, openThread } from './open-thread.js'
+
+/** A thread's own files, as its tools see them. Paths are absolute: `/notes/plan.md`. */
+export interface ThreadFiles {
+  /** Null if there is no such file. */
+  readFile(path: string): Promise<ArrayBuffer | null>
+  /** Writes or replaces. @throws ThreadTerminatedError; FileError for a path that cannot be; StoreError over 100 MB */
+  writeFile(path: string, data: Uint8Array | string, mimeType: string): Promise<FileRecord>
+  /** Null if there is neither file nor folder. */
+  statFile(path: string): Promise<FileRecord | null>
+  /** What is directly in a folder; `/` is always there. @throws FileError `not_found` */
+  readdirFile(path: string): Promise<{ entries: FileRecord[] }>
+}
+
+export function threadFiles(context: ClientContext, threadId: string): ThreadFiles {
+  return {
+    async readFile(path) {
+      const store = await context.store()
+      const file = await find(context, threadId, path)
+      if (file === null || file.blob === null) return null
+      const bytes = await store.blobs.read(file.blob)
+      // A copy, for the bytes may be a part of a larger buffer.
+      return bytes === null ? null : new Uint8Array(bytes).buffer
+    },
+    async writeFile(path, data, mimeType) {
+      checkFilePath(path)
+      const store = await context.store()
+      await store.read((db) => openThread(db, threadId))
+      const { digest, size } = await store.blobs.write(typeof data === 'string' ? Buffer.from(data) : data)
+      return store.write(async (tx) => {
+        await openThread(tx, threadId)
+        return recordOf(
+          await putFile(tx, { threadId, path, mimeType, size, blob: digest, now: microseconds() }),
+        )
+      })
+    },
+    async statFile(path) {
+      const file = await find(context, threadId, path)
+      return file === null ? null : recordOf(file)
+    },
+    async readdirFile(path) {
+      const store = await context.store()
+      const entries = await store.read(async (db) => {
+        await knownThread(db, threadId)
+        return listFolder(db, threadId, path)
+      })
+      if (entries === null)
+        throw new FileError('not_found', `Expected a folder ${path}, got none in thread "${threadId}".`)
+      return { entries: entries.map(recordOf) }
+    },
+  }
+}
+
+async function find(context: ClientContext, threadId: string, path: string): Promise<StoredFile | null> {
+  const store = await context.store()
+  return store.read(async (db) => {
+    await knownThread(db, threadId)
+    return statFile(db, threadId, path)
+  })
+}
+
+/** Where the bytes are is the store's own business. */
+function recordOf({ blob: _blob, ...record }: StoredFile): FileRecord {
+  return record
+}

@@ -1,0 +1,130 @@
+import type { ControlSnapshot, LastRun, QueuedItem, RunSnapshot } from '../protocol/snapshot.js'
+import type { ThreadStatus } from '../protocol/status.js'
+import type { ChildRecord } from '../store/children.js'
+import type { ThreadRecord } from '../store/threads.js'
+
+/** A thread at one moment. All times are microseconds since 1970. */
+export interface ThreadSnapshot {
+  readonly threadId: string
+  readonly agent: string
+  /** Thread id of the parent; null for a root thread. */
+  readonly parent: string | null
+  readonly status: ThreadStatus
+  /** What the store knows, because the thread is closed, or no worker answered. */
+  readonly stale: boolean
+  /** The time of this state. */
+  readonly at: number
+  readonly run: RunSnapshot | null
+  /** What waits, in order; `preview`: the first 100 characters. */
+  readonly queue: readonly (QueuedItem & { readonly preview?: string })[]
+  readonly children: readonly SubagentRegistryEntry[]
+  readonly lastRun: LastRun | null
+  /** Of its newest event: `events({ after })` goes on from here. */
+  readonly lastSequence: number
+  readonly createdAt: number
+  /** When it was terminated, or asked to; null if it was not. */
+  readonly terminated: number | null
+}
+
+/** A child as its parent knows it. */
+export interface SubagentRegistryEntry {
+  /** The child's thread id. */
+  readonly reference: string
+  readonly name: string
+  readonly title?: string
+  readonly description: string
+  readonly resumable: boolean
+  readonly blocking: boolean
+  readonly threadName?: string
+  readonly spawnGroupId?: string
+  readonly createdAt: number
+  readonly status: string
+  readonly parentCommunication: 'implicit' | 'explicit'
+}
+
+/** What the store has beside the control state. */
+export interface SnapshotRows {
+  readonly thread: ThreadRecord
+  readonly children: readonly ChildRecord[]
+  /** Of queued messages, by id. */
+  readonly previews: ReadonlyMap<string, string>
+  /** Messages that are accepted and not delivered. */
+  readonly waiting: readonly QueuedItem[]
+}
+
+/** What the workflow answered, with texts from the store. */
+export function liveSnapshot(control: ControlSnapshot, rows: SnapshotRows): ThreadSnapshot {
+  return {
+    ...storedPart(rows),
+    status: control.status,
+    stale: false,
+    at: control.at * 1000,
+    ...controlPart(control),
+    queue: control.queue.map((item) =>
+      withPreview({ ...item, queuedAt: item.queuedAt * 1000 }, rows.previews),
+    ),
+  }
+}
+
+/** What the store knows when nobody answers. */
+export function recordedSnapshot(rows: SnapshotRows, status?: ThreadStatus): ThreadSnapshot {
+  const { thread } = rows
+  // Written by the activity that settles a run: the store's boundary.
+  const control = thread.snapshot as ControlSnapshot | null
+  return {
+    ...storedPart(rows),
+    status: status ?? statusOf(thread),
+    stale: true,
+    at: thread.closed_at ?? thread.snapshot_at ?? thread.created_at,
+    ...(control === null ? { run: null, lastRun: null } : controlPart(control)),
+    queue: rows.waiting.map((item) => withPreview(item, rows.previews)),
+  }
+}
+
+/** T8: a thread that was asked to end accepts nothing, whether or not anybody was there to close it. */
+function statusOf(thread: ThreadRecord): ThreadStatus {
+  return thread.closed_at === null && thread.terminate_requested_at !== null ? 'terminated' : thread.status
+}
+
+function storedPart({ thread, children }: SnapshotRows) {
+  return {
+    threadId: thread.id,
+    agent: thread.agent,
+    parent: thread.parent_thread_id,
+    children: children.map(registryEntry),
+    lastSequence: thread.last_sequence,
+    createdAt: thread.created_at,
+    terminated: thread.terminated_at ?? thread.terminate_requested_at,
+  }
+}
+
+function controlPart({ run, lastRun }: ControlSnapshot): Pick<ThreadSnapshot, 'run' | 'lastRun'> {
+  return {
+    run: run === null ? null : { ...run, since: run.since * 1000 },
+    lastRun: lastRun === null ? null : { ...lastRun, endedAt: lastRun.endedAt * 1000 },
+  }
+}
+
+function withPreview(
+  item: QueuedItem,
+  previews: ReadonlyMap<string, string>,
+): ThreadSnapshot['queue'][number] {
+  const preview = previews.get(item.id)
+  return { ...item, ...(preview !== undefined && { preview }) }
+}
+
+function registryEntry(child: ChildRecord): SubagentRegistryEntry {
+  return {
+    reference: child.reference,
+    name: child.name,
+    ...(child.title !== null && { title: child.title }),
+    description: child.description,
+    resumable: child.resumable,
+    blocking: child.blocking,
+    ...(child.thread_name !== null && { threadName: child.thread_name }),
+    ...(child.spawn_group_id !== null && { spawnGroupId: child.spawn_group_id }),
+    createdAt: child.created_at,
+    status: child.status,
+    parentCommunication: child.parent_communication,
+  }
+}

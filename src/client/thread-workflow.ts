@@ -1,0 +1,81 @@
+import { WorkflowExecutionAlreadyStartedError, WorkflowNotFoundError } from '@temporalio/client'
+import type { WorkflowHandle } from '@temporalio/client'
+
+import { LIMITS } from '../protocol/limits.js'
+import { THREAD_WORKFLOW } from '../protocol/messages.js'
+import type { ThreadLimits, ThreadStart } from '../protocol/messages.js'
+import type { ThreadRecord } from '../store/threads.js'
+import type { ClientContext } from './client-context.js'
+import { translate } from './translate.js'
+
+/** A signal of the wire contract and its one input, if it has one. */
+export interface ThreadSignal {
+  readonly name: string
+  readonly input?: object
+}
+
+export function workflowOf(context: ClientContext, threadId: string): WorkflowHandle {
+  return context.temporal().workflow.getHandle(threadId)
+}
+
+/**
+ * Starts a thread's workflow, or finds it running. `closed`: there was one, and a closed thread is never revived.
+ * A start carries no message, for the input of a second start is dropped.
+ */
+export async function startWorkflow(
+  context: ClientContext,
+  thread: ThreadRecord,
+  limits?: ThreadLimits,
+): Promise<'running' | 'closed'> {
+  const start: ThreadStart = {
+    agent: thread.agent,
+    ...(thread.user_id !== null && { userId: thread.user_id }),
+    ...(thread.tags.length > 0 && { tags: thread.tags }),
+    searchAttributes: await context.searchAttributes(thread.id),
+    ...(limits !== undefined && { limits }),
+  }
+  const started = await callTemporal(context, thread.id, () =>
+    context.temporal().workflow.start(THREAD_WORKFLOW, {
+      workflowId: thread.id,
+      taskQueue: context.taskQueue,
+      args: [start],
+      workflowIdConflictPolicy: 'USE_EXISTING',
+      workflowIdReusePolicy: 'REJECT_DUPLICATE',
+      memo: { agent: thread.agent, ...(thread.user_id !== null && { userId: thread.user_id }) },
+      staticSummary: thread.agent,
+    }),
+  )
+  return started === 'gone' ? 'closed' : 'running'
+}
+
+/** `gone`: Temporal has no open workflow of this id; the store tells whether it ever had one. */
+export async function signalWorkflow(
+  context: ClientContext,
+  threadId: string,
+  { name, input }: ThreadSignal,
+): Promise<'accepted' | 'gone'> {
+  const signal = () =>
+    workflowOf(context, threadId).signal<object[]>(name, ...(input === undefined ? [] : [input]))
+  return (await callTemporal(context, threadId, signal)) === 'gone' ? 'gone' : 'accepted'
+}
+
+export async function cancelWorkflow(context: ClientContext, threadId: string): Promise<'accepted' | 'gone'> {
+  const answer = await callTemporal(context, threadId, () => workflowOf(context, threadId).cancel())
+  return answer === 'gone' ? 'gone' : 'accepted'
+}
+
+/** The connection retries what is transient until the deadline; signals and starts are safe to repeat. */
+async function callTemporal<T>(
+  context: ClientContext,
+  threadId: string,
+  call: () => Promise<T>,
+): Promise<T | 'gone'> {
+  const client = context.temporal()
+  try {
+    return await client.withDeadline(Date.now() + LIMITS.temporalCall, call)
+  } catch (error) {
+    if (error instanceof WorkflowNotFoundError || error instanceof WorkflowExecutionAlreadyStartedError)
+      return 'gone'
+    throw translate(error, { client, threadId })
+  }
+}

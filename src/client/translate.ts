@@ -1,0 +1,57 @@
+import { NamespaceNotFoundError, isGrpcServiceError } from '@temporalio/client'
+import type { Client } from '@temporalio/client'
+
+import { LIMITS } from '../protocol/limits.js'
+import { TemporalUnavailableError } from '../protocol/thread-error.js'
+import { addressOf } from './connect.js'
+
+/** gRPC's own numbers. */
+const STATUS = {
+  deadlineExceeded: 4,
+  permissionDenied: 7,
+  unimplemented: 12,
+  unavailable: 14,
+  unauthenticated: 16,
+}
+
+const START = 'start one with "temporal server start-dev", or set TEMPORAL_ADDRESS'
+
+/** Temporal's errors as ours, so that none of its classes leaks; what is no error of Temporal's stays as it is. */
+export function translate(
+  error: unknown,
+  { client, threadId }: { client: Client; threadId: string },
+): unknown {
+  const problem = problemOf(error, client)
+  if (problem === undefined) return error
+  return new TemporalUnavailableError(threadId, { address: addressOf(client), problem }, error)
+}
+
+function problemOf(error: unknown, client: Client): string | undefined {
+  if (error instanceof NamespaceNotFoundError)
+    return `one without the namespace "${error.namespace}": create it, or set TEMPORAL_NAMESPACE`
+  const status = grpcStatusOf(error)
+  if (status === undefined) return undefined
+  const { namespace } = client.options
+  if (status.code === STATUS.unavailable) return `no connection (${status.details}): ${START}`
+  if (status.code === STATUS.deadlineExceeded) return `no answer within ${LIMITS.temporalCall} ms: ${START}`
+  if (status.code === STATUS.permissionDenied || status.code === STATUS.unauthenticated)
+    return `a refusal for the namespace "${namespace}" (${status.details}): check TEMPORAL_API_KEY and TLS`
+  return `an error (${status.details})`
+}
+
+interface GrpcStatus {
+  readonly code: number
+  readonly details: string
+}
+
+/** Whether the server does not have, or does not allow, what was asked. */
+export function isRefusal(error: unknown): boolean {
+  const code = grpcStatusOf(error)?.code
+  return code === STATUS.unimplemented || code === STATUS.permissionDenied || code === STATUS.unauthenticated
+}
+
+/** The client wraps the gRPC error of some calls and throws that of others as it is. */
+function grpcStatusOf(error: unknown): GrpcStatus | undefined {
+  if (isGrpcServiceError(error)) return { code: error.code, details: error.details }
+  return error instanceof Error && isGrpcServiceError(error.cause) ? grpcStatusOf(error.cause) : undefined
+}

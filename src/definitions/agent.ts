@@ -1,0 +1,72 @@
+/** A tool that ends the session: its name, or its name and the arguments that carry the payload. */
+export type SessionToolBinding<Tool extends string = string> =
+  | Tool
+  | {
+      readonly name: Tool
+      /** Argument whose value becomes the text of the result or failure. */
+      readonly messageProperty?: string
+      /** Argument that holds one attachment path or several. */
+      readonly attachmentsProperty?: string
+    }
+
+/** One side of a conversation: who speaks, and when it has said enough. */
+export interface SideConfig<Prompt extends string = string, Tool extends string = string> {
+  readonly prompt: Prompt
+  readonly label?: string
+  /**
+   * Whether an answer without tool calls ends this side's turn.
+   * @default true
+   */
+  readonly stopOnResponse?: boolean
+  /** Calling this tool ends this side's turn, after it has run. */
+  readonly stopTool?: Tool
+  /** Steps of this side in one run, after which the run ends with reason `max_steps`. */
+  readonly maxSteps?: number
+  /** Ends the session as a success. */
+  readonly sessionStop?: SessionToolBinding<Tool>
+  /** Ends the session as a failure. */
+  readonly sessionFail?: SessionToolBinding<Tool>
+}
+
+/** An agent: its kind of conversation, its sides, and whether other agents may call it. */
+export interface AgentDefinition<
+  Name extends string = string,
+  Prompt extends string = string,
+  Tool extends string = string,
+> {
+  /** Unique among agents. */
+  readonly name: Name
+  /**
+   * `ai_human`: a person is side B. `dual_ai`: two models talk to each other until a session tool ends it.
+   * @default 'ai_human'
+   */
+  readonly type?: 'ai_human' | 'dual_ai'
+  readonly sideA: SideConfig<Prompt, Tool>
+  /** Required for `dual_ai`. */
+  readonly sideB?: SideConfig<Prompt, Tool>
+  /** Turns of both sides together, after which a `dual_ai` session ends with reason `max_session_turns`. */
+  readonly maxSessionTurns?: number
+  readonly title?: string
+  readonly description?: string
+  readonly icon?: string
+  /**
+   * Whether prompts may list this agent among their tools.
+   * @default false
+   */
+  readonly exposeAsTool?: boolean
+  /** What the calling model reads about it; required with `exposeAsTool`. */
+  readonly toolDescription?: string
+  readonly packageName?: string
+  readonly version?: string
+  readonly author?: string
+  readonly license?: string
+}
+
+/** Declares an agent; `registry()` checks it. */
+export function defineAgent<
+  const Name extends string,
+  const Prompt extends string,
+  const Tool extends string = never,
+>(definition: AgentDefinition<Name, Prompt, Tool>): AgentDefinition<Name, Prompt, Tool> {
+  return definition
+}

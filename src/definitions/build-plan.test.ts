@@ -1,0 +1,212 @@
+import { expect, test } from 'vitest'
+import { z } from 'zod'
+
+import type { AgentDefinition } from './agent.js'
+import type { LanguageModelProvider } from './model.js'
+import type { PlanContent } from './plan-content.js'
+
+import { LIMITS } from '../protocol/limits.js'
+import { defineAgent } from './agent.js'
+import { buildPlan } from './build-plan.js'
+import { defineModel } from './model.js'
+import { definePrompt } from './prompt.js'
+import { registry } from './registry.js'
+import { defineTool } from './tool.js'
+
+const provider: LanguageModelProvider = {
+  languageModel() {
+    throw new Error('no test of plans calls a model')
+  },
+}
+
+const look = defineTool({
+  description: 'Looks an order up.',
+  args: z.object({ orderId: z.string() }),
+  timeout: 1000,
+  execute: () => ({ status: 'success' }),
+})
+const finish = defineTool({
+  description: 'Delivers the report.',
+  args: z.object({ summary: z.string() }),
+  execute: () => ({ status: 'success' }),
+})
+
+function build(override: Partial<AgentDefinition> = {}) {
+  return registry({
+    agents: [
+      { ...defineAgent({ name: 'support', sideA: { prompt: 'desk', maxSteps: 3 } }), ...override },
+      defineAgent({
+        name: 'research',
+        type: 'dual_ai',
+        maxSessionTurns: 6,
+        exposeAsTool: true,
+        toolDescription: 'Researches a question.',
+        sideA: { prompt: 'researcher', label: 'Researcher', stopTool: 'look' },
+        sideB: {
+          prompt: 'reviewer',
+          stopOnResponse: false,
+          sessionStop: { name: 'finish', messageProperty: 'summary' },
+        },
+      }),
+    ],
+    prompts: [
+      definePrompt({ name: 'tone', toolDescription: 'Tone', prompt: 'Be brief.', model: 'chat' }),
+      definePrompt({
+        name: 'desk',
+        toolDescription: 'Desk',
+        model: 'chat',
+        includeChat: true,
+        prompt: [
+          { type: 'text', content: 'You help. ' },
+          { type: 'include', prompt: 'tone' },
+        ],
+        providerOptions: { openai: { reasoningEffort: 'high' } },
+        tools: ['look', { name: 'research', initUserMessageProperty: 'question' }],
+      }),
+      definePrompt({
+        name: 'researcher',
+        toolDescription: 'Researches',
+        prompt: 'Research.',
+        model: 'chat',
+        requiredSchema: z.object({ question: z.string() }),
+        tools: ['look'],
+      }),
+      definePrompt({
+        name: 'reviewer',
+        toolDescription: 'Reviews',
+        prompt: 'Review.',
+        model: 'review',
+        tools: ['finish'],
+      }),
+    ],
+    models: [
+      defineModel({
+        name: 'chat',
+        provider,
+        model: 'large',
+        inputPrice: 2,
+        capabilities: { maxContextTokens: 1000 },
+        providerOptions: { openai: { reasoningEffort: 'low', store: false } },
+      }),
+      defineModel({ name: 'review', provider, model: 'small' }),
+    ],
+    tools: { look, finish },
+  })
+}
+
+function planOf(agentName: string, override: Partial<AgentDefinition> = {}): PlanContent {
+  const built = buildPlan(build(override), agentName)
+  if ('missing' in built) throw new Error(`Expected a plan of ${agentName}`)
+  return built
+}
+
+test('a plan holds the control facts of an agent', () => {
+  const { plan } = planOf('support')
+  expect(plan).toEqual({
+    digest: expect.stringMatching(/^[0-9a-f]{32}$/),
+    agent: 'support',
+    type: 'ai_human',
+    maxSessionTurns: null,
+    caps: { stepsPerRun: 250, sessionTurns: 100, repeatedToolErrors: 8 },
+    sides: {
+      a: {
+        label: null,
+        prompt: 'desk',
+        model: 'chat',
+        stopOnResponse: true,
+        stopTool: null,
+        maxSteps: 3,
+        sessionStop: null,
+        sessionFail: null,
+        tools: {
+          look: { kind: 'function', timeout: 1000 },
+          research: { kind: 'subagent', agent: 'research', blocking: true },
+        },
+      },
+      b: null,
+    },
+  })
+})
+
+test('a dual_ai plan holds both sides and their payloads', () => {
+  const { plan, lifecycle, prompts, models } = planOf('research')
+  expect(plan).toMatchObject({
+    type: 'dual_ai',
+    maxSessionTurns: 6,
+    sides: {
+      a: { label: 'Researcher', stopTool: 'look' },
+      b: {
+        stopOnResponse: false,
+        sessionStop: 'finish',
+        tools: { finish: { kind: 'function', timeout: LIMITS.toolTimeout } },
+      },
+    },
+  })
+  expect(lifecycle).toEqual({
+    a: { sessionStop: null, sessionFail: null },
+    b: { sessionStop: { name: 'finish', messageProperty: 'summary' }, sessionFail: null },
+  })
+  expect(Object.keys(prompts)).toEqual(['researcher', 'reviewer'])
+  expect(Object.keys(models)).toEqual(['chat', 'review'])
+})
+
+test('a prompt is rendered with includes, tools and options', () => {
+  const { prompts, models } = planOf('support')
+  const inputSchema = (name: string) => ({
+    type: 'object',
+    properties: { [name]: { type: 'string' } },
+    required: [name],
+    additionalProperties: false,
+  })
+  expect(prompts['desk']).toEqual({
+    system: 'You help. Be brief.',
+    model: 'chat',
+    includeChat: true,
+    includePastTools: false,
+    toolChoice: 'auto',
+    providerOptions: { openai: { reasoningEffort: 'high', store: false } },
+    tools: [
+      { name: 'look', description: 'Looks an order up.', inputSchema: inputSchema('orderId') },
+      { name: 'research', description: 'Researches a question.', inputSchema: inputSchema('question') },
+    ],
+    subagents: { research: { agent: 'research', blocking: true, initUserMessageProperty: 'question' } },
+  })
+  expect(models['chat']).toEqual({
+    model: 'large',
+    inputPrice: 2,
+    outputPrice: null,
+    cachedPrice: null,
+    supportsImages: true,
+    supportsToolCalls: true,
+    maxContextTokens: 1000,
+  })
+})
+
+test('a plan is the same after JSON and in every process', () => {
+  const content = planOf('support')
+  expect(JSON.parse(JSON.stringify(content))).toEqual(content)
+  expect(planOf('support')).toEqual(content)
+})
+
+test('a digest changes with what a run sees', () => {
+  const { digest } = planOf('support').plan
+  expect(planOf('support', { sideA: { prompt: 'desk', maxSteps: 4 } }).plan.digest).not.toBe(digest)
+  expect(planOf('support', { sideA: { prompt: 'tone', maxSteps: 3 } }).plan.digest).not.toBe(digest)
+})
+
+test('SA-A-01.2k packaging metadata changes nothing of a run', () => {
+  const metadata = { packageName: '@acme/support', version: '1.0.0', author: 'Acme', license: 'MIT' }
+  expect(planOf('support', metadata)).toEqual(planOf('support'))
+})
+
+test('caps of a worker are part of its plans', () => {
+  const desk = build()
+  const caps = { stepsPerRun: 5, sessionTurns: 6, repeatedToolErrors: 7 }
+  expect(buildPlan(desk, 'support', caps)).toMatchObject({ plan: { caps } })
+  expect(buildPlan(desk, 'support', { ...caps })).toBe(buildPlan(desk, 'support', caps))
+  expect(buildPlan(desk, 'support')).not.toBe(buildPlan(desk, 'support', caps))
+})
+
+test('an agent that is not registered is missing', () => {
+  expect(buildPlan(build(), 'nobody')).toEqual({ missing: 'nobody' })
+})

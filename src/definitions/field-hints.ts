@@ -1,0 +1,83 @@
+/** The message of a shape's issue when the value is right in Standard Agents, but does not work yet. */
+export const NOT_SUPPORTED_YET = 'not supported yet'
+
+const LATER = new Set([
+  'effects',
+  'env',
+  'fallbacks',
+  'hooks',
+  'includedProviders',
+  'includeErrors',
+  'includeTextResponse',
+  'includeToolCalls',
+  'maxOutputTokens',
+  'needsApproval',
+  'optional',
+  'options',
+  'parallelToolCalls',
+  'providerTools',
+  'reasoning',
+  'reasoningLevels',
+  'recentImageThreshold',
+  'retry',
+  'sessionStatus',
+  'stopToolResponseProperty',
+  'supportsJsonMode',
+  'supportsStreaming',
+  'variables',
+])
+
+const OLD_NAMES: ReadonlyMap<string, string> = new Map([
+  ['endSessionTool', 'sessionStop'],
+  ['failSessionTool', 'sessionFail'],
+  ['statusTool', 'sessionStatus'],
+  ['vision', 'supportsImages'],
+  ['tenvs', 'env'],
+])
+
+const NEWER_SPECIFICATION: ReadonlyMap<string, string> = new Map([
+  ['human', "leave sideB out, the person is side B of an agent of type 'ai_human'"],
+  ['handler', 'a side is a prompt'],
+  ['subagents', "list the agent in the tools of the side's prompt"],
+  ['manualStopCondition', 'write stopOnResponse: false'],
+  ['primary', 'leave it out'],
+  ['parentHooks', 'leave it out'],
+  ['agent', 'write name'],
+  ['as', 'a subagent is called by the name of its agent'],
+  ['hidden', 'leave it out'],
+  ['scopedEnv', 'leave it out'],
+  ['uses', 'leave it out'],
+  ['progressArgument', 'leave it out'],
+  ['executionMode', 'leave it out'],
+  ['executionProvider', 'leave it out'],
+])
+
+const OLD_PART_TYPES: ReadonlyMap<unknown, string> = new Map([
+  ['string', "{ type: 'text', content }"],
+  ['variable', "{ type: 'env', property }"],
+  ['prompt', "{ type: 'include', prompt }"],
+])
+
+/** Says of a field that no definition of this version has what to do about it. */
+export function unknownFieldProblem(path: string, field: string): string {
+  if (LATER.has(field)) return notSupportedYet(path)
+  const newName = OLD_NAMES.get(field)
+  if (newName !== undefined) return `uses the old name ${path}: write ${newName}`
+  const advice = NEWER_SPECIFICATION.get(field)
+  if (advice !== undefined) return `uses ${path} of Standard Agents 0.2.0, expected 0.1.0: ${advice}`
+  if (field === 'exposeAsTool') return `has ${path}: leave it out, prompts are listed by name`
+  return `has the unknown field ${path}`
+}
+
+export function notSupportedYet(path: string): string {
+  return `uses what is not supported yet: ${path}`
+}
+
+/** Says of a prompt part whose type is not known what to write instead. */
+export function partTypeHint(part: unknown): string {
+  const type = typeof part === 'object' && part !== null && 'type' in part ? part.type : undefined
+  if (type === 'env') return NOT_SUPPORTED_YET
+  const spelling = OLD_PART_TYPES.get(type)
+  if (spelling !== undefined) return `expected a part of Standard Agents 0.1.0: write ${spelling}`
+  return "expected { type: 'text', content } or { type: 'include', prompt }"
+}

@@ -1,0 +1,102 @@
+import type { AgentDefinition } from './agent.js'
+import type { ModelDefinition } from './model.js'
+import type { PromptDefinition } from './prompt.js'
+import type { ToolDefinition } from './tool.js'
+import type { CheckedAgent, CheckedPrompt, RegisteredNames } from './unregistered-names.js'
+
+import { checkDefinitions } from './check-definitions.js'
+import { ConfigError } from '../protocol/config-error.js'
+import { planProblems } from './plan-problems.js'
+
+/** All definitions of a worker, checked. Lookups by an unknown name give `undefined`. */
+export interface Registry<Agents extends string = string, Models extends string = string, Tools = unknown> {
+  readonly agent: (name: string) => AgentDefinition | undefined
+  readonly prompt: (name: string) => PromptDefinition | undefined
+  readonly model: (name: string) => ModelDefinition | undefined
+  readonly tool: (name: string) => ToolDefinition | undefined
+  /** In the order of registration. */
+  readonly names: () => RegistryNames<Agents, Models>
+  /** As given: the compiler finds the arguments of each tool in it. */
+  readonly tools: Tools
+  /** What is allowed but probably not meant; workers log it. */
+  readonly warnings: readonly string[]
+}
+
+export interface RegistryNames<Agents extends string = string, Models extends string = string> {
+  readonly agents: readonly Agents[]
+  readonly prompts: readonly string[]
+  readonly models: readonly Models[]
+  readonly tools: readonly string[]
+}
+
+type ToolRecord = Readonly<Record<string, ToolDefinition>>
+
+/**
+ * Puts definitions together and checks them against each other: names by the compiler, all else at run time.
+ * @throws ConfigError with every problem at once
+ */
+export function registry<
+  const Agents extends readonly AgentDefinition[],
+  const Prompts extends readonly PromptDefinition[],
+  const Models extends readonly ModelDefinition[],
+  Tools extends ToolRecord = Record<never, never>,
+>(definitions: {
+  readonly agents: Agents & {
+    readonly [I in keyof Agents]: CheckedAgent<Agents[I], RegisteredNames<Agents, Prompts, Models, Tools>>
+  }
+  readonly prompts: Prompts & {
+    readonly [I in keyof Prompts]: CheckedPrompt<Prompts[I], RegisteredNames<Agents, Prompts, Models, Tools>>
+  }
+  readonly models: Models
+  readonly tools?: Tools
+}): Registry<Agents[number]['name'], Models[number]['name'], Tools> {
+  const { problems, warnings } = checkDefinitions(definitions)
+  if (problems.length > 0) throw new ConfigError(problems)
+  const { agents, prompts, models } = definitions
+  // Without tools the type parameter is the empty record.
+  const tools = definitions.tools ?? ({} as Tools)
+  const checked = createRegistry({ agents, prompts, models, tools }, warnings)
+  const tooLarge = planProblems(checked)
+  if (tooLarge.length > 0) throw new ConfigError(tooLarge)
+  return checked
+}
+
+interface Definitions<Agent, Model, Tools> {
+  readonly agents: readonly Agent[]
+  readonly prompts: readonly PromptDefinition[]
+  readonly models: readonly Model[]
+  readonly tools: Tools
+}
+
+function createRegistry<
+  Agent extends AgentDefinition,
+  Model extends ModelDefinition,
+  Tools extends ToolRecord,
+>(
+  definitions: Definitions<Agent, Model, Tools>,
+  warnings: readonly string[],
+): Registry<Agent['name'], Model['name'], Tools> {
+  const agents = byName(definitions.agents)
+  const prompts = byName(definitions.prompts)
+  const models = byName(definitions.models)
+  const tools = new Map(Object.entries<ToolDefinition>(definitions.tools))
+  const names = {
+    agents: [...agents.keys()],
+    prompts: [...prompts.keys()],
+    models: [...models.keys()],
+    tools: [...tools.keys()],
+  }
+  return {
+    agent: (name) => agents.get(name),
+    prompt: (name) => prompts.get(name),
+    model: (name) => models.get(name),
+    tool: (name) => tools.get(name),
+    names: () => names,
+    tools: definitions.tools,
+    warnings,
+  }
+}
+
+function byName<D extends { readonly name: string }>(definitions: readonly D[]): ReadonlyMap<D['name'], D> {
+  return new Map(definitions.map((definition) => [definition.name, definition]))
+}

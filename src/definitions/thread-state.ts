@@ -1,0 +1,119 @@
+import type { JsonValue } from '../protocol/json.js'
+import type { AttachmentRef, FileRecord, Message, NewAttachment } from '../protocol/message.js'
+import type { Side } from '../protocol/plan.js'
+
+/** Which messages `getMessages` returns. */
+export interface GetMessagesOptions {
+  /** @default 100 */
+  readonly limit?: number
+  /** @default 0 */
+  readonly offset?: number
+  /** @default 'asc' */
+  readonly order?: 'asc' | 'desc'
+  /** @default false */
+  readonly includeSilent?: boolean
+  /** @default 0 */
+  readonly maxDepth?: number
+}
+
+/** A message that is put into the transcript at once and starts nothing. */
+export interface InjectedMessage {
+  readonly role: 'system' | 'user' | 'assistant'
+  readonly content: string
+  readonly silent?: boolean
+  readonly metadata?: Record<string, unknown>
+}
+
+/** A message for the thread's queue. A string among the attachments is the path of a file of this thread. */
+export interface QueuedMessage {
+  readonly role: 'user' | 'assistant'
+  readonly content: string
+  readonly attachments?: readonly (NewAttachment | AttachmentRef | string)[]
+  readonly silent?: boolean
+  readonly metadata?: Record<string, unknown>
+}
+
+export interface WriteFileOptions {
+  readonly width?: number
+  readonly height?: number
+  readonly metadata?: Record<string, unknown>
+}
+
+export interface FileChunk {
+  readonly data: Uint8Array
+  readonly index: number
+  readonly totalChunks: number
+  readonly isLast: boolean
+}
+
+/** The run that a tool is called in. */
+export interface ExecutionState {
+  /** The run's id. */
+  readonly flowId: string
+  readonly currentSide: Side
+  /** The active prompt, last. */
+  readonly promptPath: readonly string[]
+  readonly stepCount: number
+  readonly sideAStepCount: number
+  readonly sideBStepCount: number
+  /** Aborts on stop, terminate and timeout; on a worker's shutdown only when its grace time is over. */
+  readonly abortSignal: AbortSignal
+}
+
+/**
+ * A thread as its tools see it. What a call writes is committed with the call's outcome, exactly once (T9); until
+ * then only the call itself sees it. A tool that throws has an outcome, so what it wrote is kept; a call that times
+ * out, is cancelled or ends as unknown keeps nothing. Times are microseconds since 1970.
+ */
+export interface ThreadState {
+  /** Also the Temporal workflow id. */
+  readonly threadId: string
+  /** Name of the active agent. */
+  readonly agentId: string
+  /** As given at creation; a child has its parent's. */
+  readonly userId: string | null
+  readonly createdAt: number
+  readonly terminated: number | null
+  readonly execution: ExecutionState | null
+  /** Shared by the calls of one run: JSON, saved with each accepted result, empty at the next run. */
+  readonly context: Record<string, JsonValue | undefined>
+
+  getMessages(options?: GetMessagesOptions): Promise<{ messages: Message[]; total: number; hasMore: boolean }>
+  /** Of any age and depth. */
+  getMessage(messageId: string): Promise<Message | null>
+  /** Stores; starts no run. Its position is null until the call's outcome is stored. */
+  injectMessage(message: InjectedMessage): Promise<Message>
+  /** First in, first out; wakes an idle thread. */
+  queueMessage(message: QueuedMessage): Promise<void>
+
+  /** Null if there is none. */
+  getValue(key: string): Promise<JsonValue>
+  /** `undefined` deletes. */
+  setValue(key: string, value: JsonValue | undefined): Promise<void>
+
+  writeFile(
+    path: string,
+    data: ArrayBuffer | Uint8Array | string,
+    mimeType: string,
+    options?: WriteFileOptions,
+  ): Promise<FileRecord>
+  readFile(path: string): Promise<ArrayBuffer | null>
+  readFileStream(path: string): Promise<AsyncIterable<FileChunk> | null>
+  statFile(path: string): Promise<FileRecord | null>
+  readdirFile(path: string): Promise<{ entries: FileRecord[] }>
+  unlinkFile(path: string): Promise<void>
+  mkdirFile(path: string): Promise<FileRecord>
+  /** Of an empty folder. */
+  rmdirFile(path: string): Promise<void>
+  /**
+   * Lines that match a regular expression, of text files up to 1 MB; at most 1,000 lines of 1,000 characters, and 2 s
+   * of matching.
+   */
+  grepFiles(pattern: string): Promise<{ path: string; matches: string[] }[]>
+  /** `*` and `?` stay within a name, `**` stands for any folders; without "/" the pattern is for the name alone. */
+  findFiles(pattern: string): Promise<{ paths: string[] }>
+  getFileStats(): Promise<{ fileCount: number; directoryCount: number; totalSize: number }>
+
+  /** Ends the thread for good, after this call's result is stored. */
+  terminate(): Promise<void>
+}

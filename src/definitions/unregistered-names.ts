@@ -1,0 +1,55 @@
+import type { AgentDefinition } from './agent.js'
+import type { ModelDefinition } from './model.js'
+import type { PromptDefinition } from './prompt.js'
+
+/** A name known only as `string` cannot be checked by the compiler: `registry()` then checks it at run time alone. */
+type Missing<Used, Known> = string extends Known | Used ? never : Exclude<Used, Known>
+
+type Sentence<Owner extends string, Does extends string, Name> = [Name] extends [never]
+  ? never
+  : `${Owner} ${Does} '${Name & string}', which is not registered`
+
+type Names<Definitions extends readonly { readonly name: string }[]> = Definitions[number]['name']
+
+/** What the parts of one registry are called. */
+export interface RegisteredNames<
+  Agents extends readonly AgentDefinition[],
+  Prompts extends readonly PromptDefinition[],
+  Models extends readonly ModelDefinition[],
+  Tools,
+> {
+  readonly agents: Names<Agents>
+  readonly prompts: Names<Prompts>
+  readonly models: Names<Models>
+  readonly tools: keyof Tools & string
+}
+
+interface Known {
+  readonly agents: string
+  readonly prompts: string
+  readonly models: string
+  readonly tools: string
+}
+
+/** The definition itself, or the sentence that says which of its names is not registered. */
+export type CheckedAgent<Definition, N extends Known> =
+  Definition extends AgentDefinition<infer Name, infer Prompt, infer Tool>
+    ? Verdict<
+        Definition,
+        | Sentence<`agent '${Name}'`, 'uses the prompt', Missing<Prompt, N['prompts']>>
+        | Sentence<`agent '${Name}'`, 'names the tool', Missing<Tool, N['tools']>>
+      >
+    : never
+
+/** The definition itself, or the sentence that says which of its names is not registered. */
+export type CheckedPrompt<Definition, N extends Known> =
+  Definition extends PromptDefinition<infer Name, infer Model, infer Callable, infer Include>
+    ? Verdict<
+        Definition,
+        | Sentence<`prompt '${Name}'`, 'uses the model', Missing<Model, N['models']>>
+        | Sentence<`prompt '${Name}'`, 'lists the tool', Missing<Callable, N['tools' | 'agents' | 'prompts']>>
+        | Sentence<`prompt '${Name}'`, 'includes the prompt', Missing<Include, N['prompts']>>
+      >
+    : never
+
+type Verdict<Definition, Problem> = [Problem] extends [never] ? Definition : Problem

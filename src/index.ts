@@ -1,0 +1,45 @@
+export { defineAgent } from './definitions/agent.js'
+export { ConfigError } from './protocol/config-error.js'
+export { defineModel } from './definitions/model.js'
+export { definePrompt } from './definitions/prompt.js'
+export { registry } from './definitions/registry.js'
+export { defineTool } from './definitions/tool.js'
+export {
+  MessageRejectedError,
+  TemporalUnavailableError,
+  ThreadConflictError,
+  ThreadError,
+  ThreadNotFoundError,
+  ThreadTerminatedError,
+  WaitTimeoutError,
+} from './protocol/thread-error.js'
+export { FileError } from './store/file-error.js'
+export { StoreError } from './store/store-error.js'
+
+export type { AgentDefinition, SessionToolBinding, SideConfig } from './definitions/agent.js'
+export type { LanguageModelProvider, ModelCapabilities, ModelDefinition } from './definitions/model.js'
+export type { PromptDefinition, PromptPart, ToolEntry } from './definitions/prompt.js'
+export type { AgentName, ModelName, ToolInput, ToolName } from './definitions/registered-names.js'
+export type { Registry, RegistryNames } from './definitions/registry.js'
+export type { SubagentToolConfig } from './definitions/subagent-tool.js'
+export type {
+  ExecutionState,
+  FileChunk,
+  GetMessagesOptions,
+  InjectedMessage,
+  QueuedMessage,
+  ThreadState,
+  WriteFileOptions,
+} from './definitions/thread-state.js'
+export type { ToolArguments, ToolCall, ToolDefinition, ToolResult } from './definitions/tool.js'
+export type { JsonObject, JsonValue } from './protocol/json.js'
+export type {
+  AttachmentRef,
+  FileRecord,
+  Message,
+  MessageRole,
+  MessageStatus,
+  NewAttachment,
+  ToolCallEntry,
+} from './protocol/message.js'
+export type { RunOutcome, StopReason, ThreadStatus } from './protocol/status.js'

@@ -1,0 +1,105 @@
+import { ModelError } from './model-error.js'
+
+import type { LanguageModelV4StreamPart, LanguageModelV4Usage } from '@ai-sdk/provider'
+import type { PartialAnswer } from './model-aborted-error.js'
+import type { AnswerDelta, ModelAnswer, ModelToolCall, ModelUsage } from './model-answer.js'
+
+type FinishPart = Extract<LanguageModelV4StreamPart, { type: 'finish' }>
+
+/** Gathers the parts of one stream into an answer; tells of text and reasoning in the order in which they come. */
+export class AnswerCollector {
+  readonly #answerBytes: number
+  readonly #onDelta: (delta: AnswerDelta) => void
+  readonly #texts = { text: '', reasoning: '' }
+  readonly #toolCalls: ModelToolCall[] = []
+  readonly #streamedInputs = new Set<string>()
+  #bytes = 0
+  #responseId: string | null = null
+
+  constructor(options: { readonly answerBytes: number; readonly onDelta: (delta: AnswerDelta) => void }) {
+    this.#answerBytes = options.answerBytes
+    this.#onDelta = options.onDelta
+  }
+
+  /**
+   * Takes the next part and says whether it carried content.
+   * @throws ModelError `too_large` once the answer passes its limit of bytes.
+   */
+  take(part: LanguageModelV4StreamPart): boolean {
+    switch (part.type) {
+      case 'text-delta':
+        return this.#append('text', part.delta)
+      case 'reasoning-delta':
+        return this.#append('reasoning', part.delta)
+      case 'reasoning-start':
+        // Parts of reasoning are paragraphs of their own; joined as they are, their words would run together.
+        if (this.#texts.reasoning !== '') this.#append('reasoning', '\n\n')
+        return false
+      case 'tool-input-delta':
+        this.#streamedInputs.add(part.id)
+        return this.#count(part.delta)
+      case 'tool-call':
+        if (!this.#streamedInputs.has(part.toolCallId)) this.#count(part.input)
+        if (part.providerExecuted !== true) this.#toolCalls.push(toolCallOf(part))
+        return true
+      case 'response-metadata':
+        this.#responseId = part.id ?? this.#responseId
+        return false
+      case 'tool-input-start':
+      case 'tool-result':
+      case 'file':
+      case 'reasoning-file':
+      case 'source':
+        return true
+      default:
+        // Starts, ends, pings, and custom parts: @ai-sdk/anthropic makes one of its bare preamble.
+        return false
+    }
+  }
+
+  /** What came so far. */
+  partial(): PartialAnswer {
+    const { text, reasoning } = this.#texts
+    return { text, reasoning: reasoning === '' ? null : reasoning }
+  }
+
+  /** The whole, once the provider said that it is. */
+  answer({ finishReason, usage }: FinishPart): ModelAnswer {
+    return {
+      ...this.partial(),
+      toolCalls: this.#toolCalls,
+      finishReason: finishReason.unified,
+      usage: usageOf(usage),
+      responseId: this.#responseId,
+    }
+  }
+
+  #append(kind: AnswerDelta['kind'], text: string): boolean {
+    if (!this.#count(text)) return false
+    this.#texts[kind] += text
+    this.#onDelta({ kind, text })
+    return true
+  }
+
+  #count(text: string): boolean {
+    this.#bytes += Buffer.byteLength(text)
+    if (this.#bytes <= this.#answerBytes) return text !== ''
+    const message =
+      `Expected an answer of at most ${this.#answerBytes} bytes, got more. ` +
+      'Set maxOutputTokens, or ask the model to answer in parts.'
+    throw new ModelError({ kind: 'too_large', message, retryable: false })
+  }
+}
+
+function toolCallOf(part: Extract<LanguageModelV4StreamPart, { type: 'tool-call' }>): ModelToolCall {
+  const call = { providerCallId: part.toolCallId, name: part.toolName, input: part.input }
+  return part.providerMetadata ? { ...call, providerMetadata: part.providerMetadata } : call
+}
+
+function usageOf(usage: LanguageModelV4Usage): ModelUsage {
+  return {
+    inputTokens: usage.inputTokens.total ?? 0,
+    outputTokens: usage.outputTokens.total ?? 0,
+    cachedInputTokens: usage.inputTokens.cacheRead ?? 0,
+  }
+}

@@ -1,0 +1,37 @@
+import type { SharedV4ProviderMetadata } from '@ai-sdk/provider'
+
+/** One complete answer of a model; a stream that was cut never becomes one. */
+export interface ModelAnswer {
+  readonly text: string
+  /** Null if the model showed none. */
+  readonly reasoning: string | null
+  /** The calls that are ours to execute, in the model's order; what the provider ran itself is left out. */
+  readonly toolCalls: readonly ModelToolCall[]
+  /** The AI SDK's unified reason: `stop`, `length`, `content-filter`, `tool-calls` or `other`. */
+  readonly finishReason: string
+  readonly usage: ModelUsage
+  readonly responseId: string | null
+}
+
+/** A tool call as the model wrote it, not yet checked in any way. */
+export interface ModelToolCall {
+  /** The provider's id, kept for reference: the ids of the transcript are ours. */
+  readonly providerCallId: string
+  readonly name: string
+  /** Raw JSON text, maybe broken. */
+  readonly input: string
+  readonly providerMetadata?: SharedV4ProviderMetadata
+}
+
+/** Tokens of one call; 0 where the provider says nothing. `cachedInputTokens` are part of `inputTokens`. */
+export interface ModelUsage {
+  readonly inputTokens: number
+  readonly outputTokens: number
+  readonly cachedInputTokens: number
+}
+
+/** A piece of an answer while it is produced; the pieces of one kind, joined, are the answer's text of that kind. */
+export interface AnswerDelta {
+  readonly kind: 'text' | 'reasoning'
+  readonly text: string
+}

@@ -1,0 +1,51 @@
+const marker = Symbol.for('everthread.error.ModelError')
+
+/** Provider messages can be whole HTML pages; this keeps what a person can read. */
+const MESSAGE_LENGTH = 1000
+
+/**
+ * `stalled`: silent or too slow. `incomplete`: the answer was cut or could not be read. `too_large`: the answer
+ * passed the limit of bytes. `context_too_long`: the request was too long for the model.
+ */
+export type ModelErrorKind =
+  | 'rate_limited'
+  | 'unavailable'
+  | 'bad_request'
+  | 'authentication'
+  | 'context_too_long'
+  | 'content_filter'
+  | 'stalled'
+  | 'incomplete'
+  | 'too_large'
+  | 'unknown'
+
+/**
+ * A failed attempt at a model call, classified once at this edge. Message and cause may hold content of the
+ * conversation: they belong into the store, never into Temporal (T5).
+ */
+export class ModelError extends Error {
+  static isInstance(error: unknown): error is ModelError {
+    return typeof error === 'object' && error !== null && marker in error
+  }
+
+  override readonly name = 'ModelError'
+  readonly [marker] = true
+  readonly kind: ModelErrorKind
+  /** Whether the same request may succeed on the same model a little later. */
+  readonly retryable: boolean
+  /** Milliseconds that the provider asked to wait. */
+  readonly retryAfter: number | null
+
+  constructor(options: {
+    readonly kind: ModelErrorKind
+    readonly message: string
+    readonly retryable: boolean
+    readonly retryAfter?: number | null
+    readonly cause?: unknown
+  }) {
+    super(options.message.slice(0, MESSAGE_LENGTH), { cause: options.cause })
+    this.kind = options.kind
+    this.retryable = options.retryable
+    this.retryAfter = options.retryAfter ?? null
+  }
+}

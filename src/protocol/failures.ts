@@ -1,0 +1,59 @@
+/**
+ * Every failure that leaves an activity or a workflow is built here, from one table. A failure lands in history in
+ * plain sight, so it holds a type, a fixed sentence and an error id; the real error, with its text and stack, is in the
+ * store under that id (T5). Types are wire format: never renamed, only added.
+ */
+import { ApplicationFailure } from '@temporalio/common'
+
+interface FailureKind {
+  readonly retryable: boolean
+  readonly message: string
+}
+
+export const FAILURES = {
+  'Thread.InvalidStart': { retryable: false, message: 'The start input is not valid.' },
+  'Thread.UnknownLevel': {
+    retryable: true,
+    message: 'This worker is older than the thread. A newer worker will take the task.',
+  },
+  'Definition.Missing': { retryable: true, message: 'This worker does not have the definition.' },
+  'Operation.Lost': { retryable: false, message: 'Another attempt holds this operation.' },
+  'Answer.TooLarge': { retryable: false, message: 'The answer of the activity is larger than 64 KB.' },
+  'Worker.Shutdown': { retryable: true, message: 'The worker shut down; another one takes the task.' },
+  'Store.Unavailable': { retryable: true, message: 'The store cannot be used.' },
+  'Activity.Failed': { retryable: true, message: 'The activity failed.' },
+} as const satisfies Record<string, FailureKind>
+
+export type FailureType = keyof typeof FAILURES
+
+/** An `ApplicationFailure` without stack and cause: both would put prompts and keys into history. */
+export function failure(type: FailureType, errorId?: string): ApplicationFailure {
+  const { message, retryable } = FAILURES[type]
+  const made = ApplicationFailure.create({
+    type,
+    message: errorId === undefined ? message : `${message} (error ${errorId})`,
+    nonRetryable: !retryable,
+  })
+  made.stack = ''
+  return made
+}
+
+/** Whether an error, or anything that it was caused by, is a failure of this type. */
+export function hasFailureType(error: unknown, type: FailureType): boolean {
+  return failureTypes(error).has(type)
+}
+
+/** The types of all failures behind an error, nearest first; walks `cause` and aggregates, also where they form a ring. */
+export function failureTypes(error: unknown): ReadonlySet<string> {
+  const types = new Set<string>()
+  const seen = new Set<unknown>()
+  const waiting: unknown[] = [error]
+  for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
+    if (!(next instanceof Error) || seen.has(next)) continue
+    seen.add(next)
+    if (next instanceof ApplicationFailure && typeof next.type === 'string') types.add(next.type)
+    waiting.push(next.cause)
+    if (next instanceof AggregateError) waiting.push(...next.errors)
+  }
+  return types
+}

@@ -1,0 +1,36 @@
+/** Ids of runs, steps and calls: made from counters of the carried state, so that a retry, a replay and a reset give the same. */
+
+export function runIdOf(run: number): string {
+  return `run_${run}`
+}
+
+export function stepIdOf(run: number, step: number): string {
+  return `step_${run}_${step}`
+}
+
+export function modelOperationId(run: number, step: number): string {
+  return `model_${run}_${step}`
+}
+
+/** Also the operation id of the call, and what providers see as tool-call id. */
+export function callIdOf(run: number, step: number, index: number): string {
+  return `call_${run}_${step}_${index}`
+}
+
+export function settleOperationId(settle: number): string {
+  return `settle_${settle}`
+}
+
+export function reportOperationId(report: number): string {
+  return `report_${report}`
+}
+
+/** What a tool gives to the service it calls, so that a repeated request does nothing twice. */
+export function idempotencyKeyOf(threadId: string, callId: string): string {
+  return `${threadId}:${callId}`
+}
+
+/** The default id of a thread's first message: a repeated `create` sends it once. */
+export function firstMessageIdOf(threadId: string): string {
+  return `${threadId}:first`
+}

@@ -1,0 +1,6 @@
+/** What JSON can carry; every value that enters the store or crosses the Temporal boundary is one. */
+export type JsonValue = string | number | boolean | null | readonly JsonValue[] | JsonObject
+
+export interface JsonObject {
+  readonly [key: string]: JsonValue | undefined
+}

@@ -1,0 +1,84 @@
+const KB = 1024
+const MB = 1024 * KB
+const SECOND = 1000
+const MINUTE = 60 * SECOND
+const HOUR = 60 * MINUTE
+
+/** Every number of the protocol, with its reason. Sizes are bytes of UTF-8 JSON, times milliseconds. */
+export const LIMITS = {
+  /** Control facts of a plan: they ride in each continue-as-new. */
+  planBytes: 32 * KB,
+  /** A carried state of 3 MB makes the server terminate the thread; this leaves room for ten times the usual. */
+  carriedStateBytes: 256 * KB,
+  /** What a message of a raw signal may carry inline; more belongs in the store. */
+  inlineContentBytes: 4 * KB,
+  /** An activity result of 5 MB is never reported and hangs; ids and flags need a few hundred bytes. */
+  activityResultBytes: 64 * KB,
+  queuedItems: 1000,
+  /** Share of the carried state that the queue may take: ids, and inline messages of raw signals. */
+  queueBytes: 160 * KB,
+  openChildren: 100,
+  childrenInAll: 10_000,
+  childDepth: 8,
+  /** Facts that wait for the next activity; more are counted only. */
+  waitingFacts: 100,
+  threadIdLength: 200,
+  messageIdLength: 256,
+  /** Text of one message: twice what fills a window of 128,000 tokens; more belongs into a file. */
+  messageBytes: MB,
+  /** Files of one message: each is shown to the model on its own. */
+  messageAttachments: 100,
+  nameLength: 128,
+  /** A run refuses its 10,001st signal: long before, the thread continues as new. */
+  signalsPerRun: 1000,
+  /** Idle threads stay small: at run end history above this is left behind. */
+  idleHistoryEvents: 200,
+  idleHistoryBytes: 50 * KB,
+
+  stepsPerRun: 250,
+  sessionTurns: 100,
+  repeatedToolErrors: 8,
+  toolCallsPerAnswer: 128,
+
+  modelCall: 10 * MINUTE,
+  modelFirstChunk: 120 * SECOND,
+  modelStall: 45 * SECOND,
+  modelAttempts: 2,
+  /** A Retry-After beyond this is waited for by the workflow, not inside the activity. */
+  retryAfterInActivity: 10 * SECOND,
+  /** The stream of an answer above this is aborted. */
+  answerBytes: 4 * MB,
+  toolTimeout: 5 * MINUTE,
+  /** A tool result above this is stored whole and shown to the model as head, tail and a path to the rest. */
+  toolResultBytes: 64 * KB,
+  fileBytes: 100 * MB,
+  inlinedFileBytes: 20 * MB,
+
+  contextTokens: 128_000,
+  contextRows: 500,
+  contextBytes: 4 * MB,
+  /** Share of the model's window that may be filled before the history is cut to half. */
+  contextShare: 0.8,
+
+  heartbeatTimeout: 30 * SECOND,
+  /** Start-to-close is an activity's own limit plus this: the inner limit always wins. */
+  startToCloseSlack: 15 * MINUTE,
+  /** A child that is owed and no longer observed is looked for each minute for five minutes, then ever more rarely. */
+  childCheckFirst: MINUTE,
+  childCheckLast: HOUR,
+  childChecksAtFirst: 5,
+  /** How long store and worker failures are retried before the run ends as blocked. */
+  scheduleToClose: 24 * HOUR,
+  /** The first retry is quick, for a worker that died; later ones spare a store that is down. */
+  retryFirst: SECOND / 2,
+  retryLast: 30 * SECOND,
+  /** A definition that this worker lacks is waited for: a rolling deploy takes about a minute. */
+  missingDefinition: 60 * SECOND,
+  snapshotQuery: 2 * SECOND,
+  /** How long the client lets Temporal answer, retries in it: as long as Temporal's own connect timeout. */
+  temporalCall: 10 * SECOND,
+  /** Deltas of a stream are written at once, then in batches of this age or size. */
+  deltaInterval: 10,
+  deltaBytes: KB,
+  eventJoinBytes: 16 * KB,
+} as const

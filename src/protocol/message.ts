@@ -1,0 +1,91 @@
+/** A file of a thread as messages and tool results name it; `path` is valid in that thread only. */
+export interface AttachmentRef {
+  readonly id: string
+  readonly type: 'file'
+  readonly path: string
+  readonly name: string
+  readonly mimeType: string
+  /** Bytes. */
+  readonly size: number
+  readonly width?: number
+  readonly height?: number
+  readonly description?: string
+}
+
+/** A file that does not exist yet: `data` is base64 or bytes, at most 100 MB. */
+export interface NewAttachment {
+  readonly name: string
+  readonly mimeType: string
+  readonly data: string | Uint8Array
+  readonly width?: number
+  readonly height?: number
+}
+
+/** A file or folder of a thread. Times are microseconds since 1970. */
+export interface FileRecord {
+  readonly path: string
+  readonly name: string
+  readonly mimeType: string
+  readonly storage: 'local'
+  readonly size: number
+  readonly isDirectory: boolean
+  readonly metadata: Record<string, unknown> | null
+  readonly width: number | null
+  readonly height: number | null
+  readonly createdAt: number
+  readonly updatedAt: number
+}
+
+export type MessageRole = 'system' | 'user' | 'assistant' | 'tool'
+
+/**
+ * `pending`: accepted, not yet in the transcript. `rejected`, `refused` and `removed` never get there:
+ * the thread was terminated, a create hook threw, a caller took it back. `interrupted`: a model answer cut by a stop.
+ */
+export type MessageStatus =
+  | 'pending'
+  | 'completed'
+  | 'failed'
+  | 'interrupted'
+  | 'rejected'
+  | 'refused'
+  | 'removed'
+
+/**
+ * One row of a thread's transcript, in the shape of Standard Agents: snake_case, `tool_calls` a JSON string.
+ * `user` and `assistant` say who wrote it: side A writes `assistant`, side B (or the person) writes `user`.
+ */
+export interface Message {
+  readonly id: string
+  readonly role: MessageRole
+  readonly content: string | null
+  /** The tool's name on tool rows. */
+  readonly name: string | null
+  /** JSON of `{ id, type: 'function', function: { name, arguments } }[]`. */
+  readonly tool_calls: string | null
+  readonly tool_call_id: string | null
+  /** Microseconds since 1970; for display, the transcript is ordered by `position`. */
+  readonly created_at: number
+  readonly parent_id: string | null
+  readonly depth: number
+  /** In the model's context, hidden from the user's transcript. */
+  readonly silent: boolean
+  readonly metadata: Record<string, unknown> | null
+  readonly status: MessageStatus
+  readonly tool_status: 'success' | 'error' | null
+  readonly attachments: readonly AttachmentRef[]
+  readonly reasoning_content: string | null
+  /** The prompt that was active when it was made. */
+  readonly prompt: string | null
+  /** The child thread that this row came from. */
+  readonly subagent_id: string | null
+  /** Place in the transcript, from 1; null while queued. */
+  readonly position: number | null
+}
+
+/** One entry of `Message.tool_calls`. */
+export interface ToolCallEntry {
+  readonly id: string
+  readonly type: 'function'
+  readonly function: { readonly name: string; readonly arguments: string }
+}

@@ -1,0 +1,179 @@
+import { LIMITS } from './limits.js'
+
+/** Workflow type of a thread. The names in this file are wire format: never changed, only added. */
+export const THREAD_WORKFLOW = 'agentThread'
+
+export const SIGNALS = {
+  queueMessage: 'queueMessage',
+  stop: 'stop',
+  continue: 'continue',
+  childReport: 'childReport',
+} as const
+
+export const QUERIES = { snapshot: 'snapshot' } as const
+
+export const SEARCH_ATTRIBUTES = {
+  agent: 'ThreadAgent',
+  status: 'ThreadStatus',
+  user: 'ThreadUser',
+  parent: 'ThreadParent',
+  tags: 'ThreadTags',
+} as const
+
+/** The start input of a thread; also what `temporal workflow start --input` takes. */
+export interface ThreadStart {
+  readonly agent: string
+  readonly message?: QueueMessage
+  readonly userId?: string
+  readonly tags?: readonly string[]
+  /** `false`: the thread closes after its session, with its result. */
+  readonly resumable?: boolean
+  /** Names of registered search attributes; an unregistered one would fail the workflow task for ever. */
+  readonly searchAttributes?: readonly string[]
+  readonly limits?: ThreadLimits
+  readonly parent?: { readonly threadId: string; readonly callId: string }
+}
+
+/** Timing only; carried over continue-as-new and inherited by children. */
+export interface ThreadLimits {
+  /** Milliseconds. @default 30 000 */
+  readonly heartbeatTimeout?: number
+  /** History events after which the thread continues as new wherever it can. @default the server's suggestion */
+  readonly historyEvents?: number
+}
+
+/** A message staged in the store, or one with its content inline: up to 4 KiB, then in history, by the sender's choice. */
+export type QueueMessage =
+  | { readonly messageId: string; readonly role?: 'user' | 'assistant'; readonly from?: 'parent' | 'tool' }
+  | { readonly content: string; readonly role?: 'user' | 'assistant'; readonly silent?: boolean }
+
+/** No input: the current run. Of a run that is not the current one: nothing happens. */
+export interface Stop {
+  readonly runId?: string
+}
+
+/** Child to parent; its content is in the store before this is sent (T2). */
+export interface ChildReport {
+  readonly reference: string
+  readonly report: number
+  /** The parent's calls that the child's session consumed. */
+  readonly invocations: readonly string[]
+  readonly kind: 'result' | 'failure'
+  readonly messageId: string
+}
+
+type Fields = Readonly<Record<string, unknown>>
+
+export function isObject(value: unknown): value is Fields {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+/** Says what is wrong with a thread id, or nothing. */
+export function threadIdProblem(id: unknown): string | undefined {
+  if (typeof id !== 'string' || id.length === 0 || id.length > LIMITS.threadIdLength)
+    return `Expected a thread id of 1 to ${LIMITS.threadIdLength} characters, got ${describe(id)}.`
+  if (id.startsWith('everthread:'))
+    return `Thread ids that start with "everthread:" are kept for Everthread itself.`
+  return undefined
+}
+
+/** Says what is wrong with a start input, or nothing. Fields of later versions are passed over. */
+export function threadStartProblem(start: unknown): string | undefined {
+  if (!isObject(start)) return `Expected an object with "agent", got ${describe(start)}.`
+  if (!isName(start['agent']))
+    return `Expected "agent" to be the name of an agent, got ${describe(start['agent'])}.`
+  if (start['message'] !== undefined) {
+    const problem = queueMessageProblem(start['message'])
+    if (problem !== undefined) return problem
+  }
+  const { parent, tags, searchAttributes, userId } = start
+  if (parent !== undefined && !(isObject(parent) && isName(parent['threadId']) && isName(parent['callId'])))
+    return `Expected "parent" to be { threadId, callId }, got ${describe(parent)}.`
+  if (userId !== undefined && !isName(userId))
+    return `Expected "userId" to be a text, got ${describe(userId)}.`
+  if (tags !== undefined && !isNames(tags))
+    return `Expected "tags" to be a list of texts, got ${describe(tags)}.`
+  if (searchAttributes !== undefined && !isNames(searchAttributes))
+    return `Expected "searchAttributes" to be a list of names, got ${describe(searchAttributes)}.`
+  return threadLimitsProblem(start['limits'])
+}
+
+function threadLimitsProblem(limits: unknown): string | undefined {
+  if (limits === undefined) return undefined
+  if (!isObject(limits)) return `Expected "limits" to be an object, got ${describe(limits)}.`
+  for (const name of ['heartbeatTimeout', 'historyEvents']) {
+    const value = limits[name]
+    if (value !== undefined && !(Number.isInteger(value) && Number(value) >= 0))
+      return `Expected "limits.${name}" to be a whole number, got ${describe(value)}.`
+  }
+  return undefined
+}
+
+/** Says what is wrong with the input of a `queueMessage` signal, or nothing. */
+export function queueMessageProblem(message: unknown): string | undefined {
+  if (!isObject(message)) return `Expected { messageId } or { content }, got ${describe(message)}.`
+  const { messageId, content, role } = message
+  if (role !== undefined && role !== 'user' && role !== 'assistant')
+    return `Expected "role" to be "user" or "assistant", got ${describe(role)}.`
+  if (messageId !== undefined) return messageIdProblem(messageId)
+  if (typeof content !== 'string' || content.length === 0)
+    return `Expected "messageId" or a "content" that is not empty, got ${describe(content)}.`
+  if (utf8Length(content) > LIMITS.inlineContentBytes)
+    return `Expected inline content of at most ${LIMITS.inlineContentBytes} bytes, got ${utf8Length(content)}; longer messages go through the client.`
+  return undefined
+}
+
+/** Says what is wrong with a message id, or nothing. */
+export function messageIdProblem(id: unknown): string | undefined {
+  if (typeof id === 'string' && id.length > 0 && id.length <= LIMITS.messageIdLength) return undefined
+  return `Expected a message id of 1 to ${LIMITS.messageIdLength} characters, got ${describe(id)}.`
+}
+
+/** Says what is wrong with the input of a `stop` signal, or nothing. */
+export function stopProblem(stop: unknown): string | undefined {
+  if (stop === undefined || stop === null) return undefined
+  if (
+    isObject(stop) &&
+    !('undecodable' in stop) &&
+    (stop['runId'] === undefined || typeof stop['runId'] === 'string')
+  )
+    return undefined
+  return `Expected no input or { runId }, got ${describe(stop)}.`
+}
+
+/** Says what is wrong with the input of a `childReport` signal, or nothing. */
+export function childReportProblem(report: unknown): string | undefined {
+  if (!isObject(report)) return `Expected a child's report, got ${describe(report)}.`
+  const { reference, report: number, invocations, kind, messageId } = report
+  if (isName(reference) && Number.isInteger(number) && isNames(invocations) && isName(messageId))
+    if (kind === 'result' || kind === 'failure') return undefined
+  return 'Expected { reference, report, invocations, kind, messageId }.'
+}
+
+function isName(value: unknown): value is string {
+  return typeof value === 'string' && value.length > 0 && value.length <= LIMITS.threadIdLength
+}
+
+function isNames(value: unknown): value is readonly string[] {
+  return Array.isArray(value) && value.every(isName)
+}
+
+/** Names the kind of a value, never its content: these sentences reach logs and events (T5). */
+function describe(value: unknown): string {
+  if (isObject(value) && value['undecodable'] === true) return 'a payload that cannot be decoded'
+  if (value === null) return 'null'
+  if (Array.isArray(value)) return 'a list'
+  if (typeof value === 'string')
+    return value.length === 0 ? 'an empty text' : `a text of ${value.length} characters`
+  return typeof value
+}
+
+/** Bytes of a text as UTF-8; plain arithmetic, since the workflow sandbox need not have TextEncoder. */
+export function utf8Length(text: string): number {
+  let bytes = 0
+  for (const character of text) {
+    const point = character.codePointAt(0) ?? 0
+    bytes += point < 0x80 ? 1 : point < 0x800 ? 2 : point < 0x10000 ? 3 : 4
+  }
+  return bytes
+}

@@ -1,0 +1,42 @@
+export type Side = 'a' | 'b'
+
+/**
+ * The control facts of an agent that the workflow needs for one run: names, kinds, rules and caps, never texts.
+ * At most 32 KB as JSON. Prompt texts, tool descriptions and schemas are in the store under `digest`, so that a
+ * run keeps its own while workers change.
+ */
+export interface Plan {
+  readonly digest: string
+  readonly agent: string
+  readonly type: 'ai_human' | 'dual_ai'
+  readonly maxSessionTurns: number | null
+  readonly caps: RunCaps
+  readonly sides: { readonly a: SidePlan; readonly b: SidePlan | null }
+}
+
+/** The runtime's own caps, which hold whatever an agent says; a worker may set them. */
+export interface RunCaps {
+  readonly stepsPerRun: number
+  /** For agents that set no `maxSessionTurns`. */
+  readonly sessionTurns: number
+  /** Identical tool errors in a row. */
+  readonly repeatedToolErrors: number
+}
+
+export interface SidePlan {
+  readonly label: string | null
+  readonly prompt: string
+  readonly model: string
+  readonly stopOnResponse: boolean
+  readonly stopTool: string | null
+  readonly maxSteps: number | null
+  /** Name of the tool; which arguments carry the payload is known to the activities. */
+  readonly sessionStop: string | null
+  readonly sessionFail: string | null
+  readonly tools: Readonly<Record<string, ToolPlan>>
+}
+
+/** `timeout` in milliseconds. */
+export type ToolPlan =
+  | { readonly kind: 'function'; readonly timeout: number }
+  | { readonly kind: 'subagent'; readonly agent: string; readonly blocking: boolean }

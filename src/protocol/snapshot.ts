@@ -1,0 +1,38 @@
+import type { Side } from './plan.js'
+import type { StopReason, ThreadStatus } from './status.js'
+
+/** What the `snapshot` query answers: control state only; the client adds texts from the store. Times: milliseconds. */
+export interface ControlSnapshot {
+  readonly threadId: string
+  readonly agent: string
+  readonly parent: string | null
+  readonly status: ThreadStatus
+  readonly at: number
+  readonly run: RunSnapshot | null
+  readonly queue: readonly QueuedItem[]
+  readonly children: readonly { readonly reference: string; readonly callId: string }[]
+  readonly lastRun: LastRun | null
+}
+
+export interface RunSnapshot {
+  readonly runId: string
+  readonly side: Side
+  readonly steps: number
+  readonly sessionTurns: number
+  /** 'model chat', 'tool refund_order', 'child …', or null between two of them. */
+  readonly doing: string | null
+  readonly since: number
+}
+
+export interface QueuedItem {
+  readonly id: string
+  readonly kind: 'message' | 'report' | 'continue'
+  readonly queuedAt: number
+}
+
+export interface LastRun {
+  readonly runId: string
+  readonly reason: StopReason
+  readonly steps: number
+  readonly endedAt: number
+}

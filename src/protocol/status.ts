@@ -1,0 +1,44 @@
+/**
+ * `running`: a step, tool or blocking child is in flight. `waiting_resource`: the provider asked to wait.
+ * `blocked`: the store failed for 24 h. `completed`, `failed`: closed after a session stop, or after a session fail or a cap.
+ * `lost`: closed in Temporal while its row says open. Open: later versions add members.
+ */
+export type ThreadStatus =
+  | 'idle'
+  | 'running'
+  | 'waiting_permission'
+  | 'waiting_input'
+  | 'waiting_resource'
+  | 'blocked'
+  | 'stopped'
+  | 'completed'
+  | 'failed'
+  | 'terminated'
+  | 'lost'
+  | (string & {})
+
+/** Why a run ended. Open: later versions add members. */
+export type StopReason =
+  | 'stop_on_response'
+  | 'stop_tool'
+  | 'session_stop'
+  | 'session_fail'
+  | 'max_steps'
+  | 'max_session_turns'
+  | 'hard_cap'
+  | 'repeated_tool_error'
+  | 'hook_blocked'
+  | 'model_failed'
+  | 'definition_missing'
+  | 'blocked'
+  | 'stopped'
+  | 'terminated'
+  | (string & {})
+
+export type RunOutcome = 'completed' | 'failed' | 'cancelled'
+
+/** A run ends `completed` for these reasons, `cancelled` for a stop or terminate, `failed` for all others. */
+export function runOutcome(reason: StopReason): RunOutcome {
+  if (reason === 'stop_on_response' || reason === 'stop_tool' || reason === 'session_stop') return 'completed'
+  return reason === 'stopped' || reason === 'terminated' ? 'cancelled' : 'failed'
+}

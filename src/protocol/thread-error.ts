@@ -1,0 +1,154 @@
+/** Open: later versions add members. */
+export type ThreadErrorCode =
+  | 'thread_not_found'
+  | 'thread_conflict'
+  | 'thread_terminated'
+  | 'message_rejected'
+  | 'timeout'
+  | 'temporal_unavailable'
+  | (string & {})
+
+const MARKER = Symbol.for('everthread.ThreadError')
+
+/** What a caller is told about a thread; `cause` holds the error that it comes from, if there is one. */
+export class ThreadError extends Error {
+  readonly code: ThreadErrorCode
+  readonly threadId: string
+  readonly [MARKER] = true
+
+  constructor(code: ThreadErrorCode, threadId: string, message: string, cause?: unknown) {
+    super(message, cause === undefined ? undefined : { cause })
+    this.code = code
+    this.threadId = threadId
+    this.name = new.target.name
+  }
+
+  /** True for a ThreadError of any copy of this package. */
+  static isInstance(error: unknown): error is ThreadError {
+    return error instanceof Error && MARKER in error
+  }
+}
+
+/** The store has no thread of this id. */
+export class ThreadNotFoundError extends ThreadError {
+  constructor(threadId: string, cause?: unknown) {
+    super(
+      'thread_not_found',
+      threadId,
+      `Expected a thread "${threadId}", got none in this store: create it first, or check that client and worker name the same store.`,
+      cause,
+    )
+  }
+
+  static override isInstance(error: unknown): error is ThreadNotFoundError {
+    return hasCode(error, 'thread_not_found')
+  }
+}
+
+/** The id, of a thread or of a message, was used before for something else. */
+export class ThreadConflictError extends ThreadError {
+  /** The message's id; null when it is the thread's. */
+  readonly messageId: string | null
+
+  constructor(threadId: string, conflict: { readonly problem: string; readonly messageId?: string }) {
+    super('thread_conflict', threadId, conflict.problem)
+    this.messageId = conflict.messageId ?? null
+  }
+
+  static override isInstance(error: unknown): error is ThreadConflictError {
+    return hasCode(error, 'thread_conflict')
+  }
+}
+
+/** The thread is closed, or about to close: it accepts nothing more; snapshot, messages and files stay readable (T8). */
+export class ThreadTerminatedError extends ThreadError {
+  /** How it ended: terminated, completed, failed. */
+  readonly status: string
+
+  constructor(threadId: string, status: string, cause?: unknown) {
+    super(
+      'thread_terminated',
+      threadId,
+      `Expected an open thread, got "${threadId}", which is ${status} and accepts nothing more: create another thread.`,
+      cause,
+    )
+    this.status = status
+  }
+
+  static override isInstance(error: unknown): error is ThreadTerminatedError {
+    return hasCode(error, 'thread_terminated')
+  }
+}
+
+/** Nothing of the message was kept; `problem` says what was expected and what came. */
+export class MessageRejectedError extends ThreadError {
+  readonly problem: string
+
+  constructor(threadId: string, problem: string, cause?: unknown) {
+    super('message_rejected', threadId, problem, cause)
+    this.problem = problem
+  }
+
+  static override isInstance(error: unknown): error is MessageRejectedError {
+    return hasCode(error, 'message_rejected')
+  }
+}
+
+export interface WaitTimeout {
+  /** Milliseconds. */
+  readonly timeout: number
+  /** The last known status, and whether it is only the recorded one. */
+  readonly status: string
+  readonly stale: boolean
+  /** What kept it from being idle, or from being known. */
+  readonly reason: string
+}
+
+/** The thread did not become idle in time. It goes on: waiting again is fine. */
+export class WaitTimeoutError extends ThreadError {
+  readonly timeout: number
+  readonly status: string
+  readonly stale: boolean
+
+  constructor(threadId: string, { timeout, status, stale, reason }: WaitTimeout) {
+    super(
+      'timeout',
+      threadId,
+      `Expected thread "${threadId}" to be idle within ${timeout} ms, got ${stale ? 'recorded ' : ''}status "${status}": ${reason}.`,
+    )
+    this.timeout = timeout
+    this.status = status
+    this.stale = stale
+  }
+
+  static override isInstance(error: unknown): error is WaitTimeoutError {
+    return hasCode(error, 'timeout')
+  }
+}
+
+/** The Temporal server did not answer, or refused. What the store took is kept: the same call again is safe. */
+export class TemporalUnavailableError extends ThreadError {
+  readonly address: string
+
+  constructor(
+    threadId: string,
+    { address, problem }: { readonly address: string; readonly problem: string },
+    cause?: unknown,
+  ) {
+    super(
+      'temporal_unavailable',
+      threadId,
+      `Expected a Temporal server at ${address}, got ${problem}.`,
+      cause,
+    )
+    this.address = address
+  }
+
+  static override isInstance(error: unknown): error is TemporalUnavailableError {
+    return hasCode(error, 'temporal_unavailable')
+  }
+}
+
+function hasCode(error: unknown, code: ThreadErrorCode): boolean {
+  return ThreadError.isInstance(error) && error.code === code
+}

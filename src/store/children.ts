@@ -1,0 +1,127 @@
+import type { Selectable } from 'kysely'
+
+import type { AttachmentRef } from '../protocol/message.js'
+import { rowCodec } from './row-codec.js'
+import type { Decoded } from './row-codec.js'
+import type { ChildrenTable } from './schema.js'
+import type { Reader, Writer } from './store.js'
+
+/** What a child told its parent; the attachments are files of the parent. */
+export interface StoredReport {
+  readonly kind: 'result' | 'failure'
+  readonly text: string
+  readonly attachments: readonly AttachmentRef[]
+}
+
+type Columns = {
+  resumable: boolean
+  blocking: boolean
+  parent_communication: 'implicit' | 'explicit'
+  report: StoredReport | null
+}
+
+/** A child as its parent's registry knows it. */
+export type ChildRecord = Decoded<Selectable<ChildrenTable>, Columns>
+
+export type NewChild = Omit<
+  ChildRecord,
+  'title' | 'thread_name' | 'spawn_group_id' | 'last_report' | 'report' | 'parent_communication'
+> &
+  Partial<ChildRecord>
+
+export type ChildPatch = Partial<
+  Omit<ChildRecord, 'parent_thread_id' | 'reference' | 'last_report' | 'report'>
+>
+
+const codec = rowCodec<Selectable<ChildrenTable>, Columns>({
+  json: ['report'],
+  flags: ['resumable', 'blocking'],
+})
+
+/** Which child of which thread; the reference is the child's thread id. */
+export interface ChildKey {
+  readonly parentThreadId: string
+  readonly reference: string
+}
+
+/** False if there is one with that reference, which is left as it is. */
+export async function insertChild(tx: Writer, child: NewChild): Promise<boolean> {
+  const result = await tx
+    .insertInto('children')
+    .values(codec.toRow({ last_report: 0, parent_communication: 'implicit' as const, ...child }))
+    .onConflict((conflict) => conflict.doNothing())
+    .executeTakeFirst()
+  return result.numInsertedOrUpdatedRows === 1n
+}
+
+export async function findChild(
+  db: Reader,
+  parentThreadId: string,
+  reference: string,
+): Promise<ChildRecord | null> {
+  const row = await db
+    .selectFrom('children')
+    .selectAll()
+    .where('parent_thread_id', '=', parentThreadId)
+    .where('reference', '=', reference)
+    .executeTakeFirst()
+  return row === undefined ? null : codec.fromRow(row)
+}
+
+/** In the order in which they were made. */
+export async function listChildren(db: Reader, parentThreadId: string): Promise<readonly ChildRecord[]> {
+  const rows = await db
+    .selectFrom('children')
+    .selectAll()
+    .where('parent_thread_id', '=', parentThreadId)
+    .orderBy('created_at')
+    .orderBy('reference')
+    .execute()
+  return rows.map(codec.fromRow)
+}
+
+export async function countChildren(db: Reader, parentThreadId: string): Promise<number> {
+  const { count } = await db
+    .selectFrom('children')
+    .select((select) => select.fn.countAll<number>().as('count'))
+    .where('parent_thread_id', '=', parentThreadId)
+    .executeTakeFirstOrThrow()
+  return count
+}
+
+/** False if there is no such child. */
+export async function updateChild(
+  tx: Writer,
+  { parentThreadId, reference }: ChildKey,
+  patch: ChildPatch,
+): Promise<boolean> {
+  const result = await tx
+    .updateTable('children')
+    .set(codec.toRow(patch))
+    .where('parent_thread_id', '=', parentThreadId)
+    .where('reference', '=', reference)
+    .executeTakeFirst()
+  return result.numUpdatedRows === 1n
+}
+
+export interface NewReport extends ChildKey {
+  /** From 1, counted by the child. */
+  readonly number: number
+  readonly report: StoredReport
+  readonly status: string
+}
+
+/** T7: a report is stored once; false if this one, or a later one, was stored before. */
+export async function saveReport(
+  tx: Writer,
+  { parentThreadId, reference, number, report, status }: NewReport,
+): Promise<boolean> {
+  const result = await tx
+    .updateTable('children')
+    .set({ ...codec.toRow({ report }), last_report: number, status })
+    .where('parent_thread_id', '=', parentThreadId)
+    .where('reference', '=', reference)
+    .where('last_report', '<', number)
+    .executeTakeFirst()
+  return result.numUpdatedRows === 1n
+}

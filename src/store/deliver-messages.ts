@@ -1,0 +1,122 @@
+import type { AttachmentRef, Message } from '../protocol/message.js'
+import type { Side } from '../protocol/plan.js'
+import { messageFromRow, messageToRow } from './message-row.js'
+import type { NewMessage } from './message-row.js'
+import { allocatePositions } from './positions.js'
+import type { Writer } from './store.js'
+
+export interface Delivery {
+  readonly threadId: string
+  readonly ids: readonly string[]
+  readonly run: number
+  readonly step: number
+}
+
+/**
+ * T3: gives each of these queued messages the next place in the transcript, in the order of `ids`, and answers those
+ * that had none before. An id that is unknown, of another thread, delivered, rejected or named twice is passed over.
+ */
+export async function deliverMessages(
+  tx: Writer,
+  { threadId, ids, run, step }: Delivery,
+): Promise<readonly Message[]> {
+  if (ids.length === 0) return []
+  const queued = await tx
+    .selectFrom('messages')
+    .select('id')
+    .where('id', 'in', [...new Set(ids)])
+    .where('thread_id', '=', threadId)
+    .where('position', 'is', null)
+    .where('status', '=', 'pending')
+    .execute()
+  if (queued.length === 0) return []
+  const open = new Set(queued.map((message) => message.id))
+  const first = await allocatePositions(tx, threadId, open.size)
+  const delivered: Message[] = []
+  for (const id of ids) {
+    if (!open.delete(id)) continue
+    const row = await tx
+      .updateTable('messages')
+      .set({ position: first + delivered.length, status: 'completed', run, step })
+      .where('id', '=', id)
+      .where('position', 'is', null)
+      .returningAll()
+      .executeTakeFirstOrThrow()
+    delivered.push(messageFromRow(row))
+  }
+  return delivered
+}
+
+/** Puts a message that the thread made itself at the end of the transcript; answers its position. */
+export async function appendMessage(tx: Writer, message: NewMessage): Promise<number> {
+  const position = await allocatePositions(tx, message.threadId, 1)
+  // An id of ours is never sent: whatever digest a sender gives differs from this one.
+  await tx
+    .insertInto('messages')
+    .values({ ...messageToRow(message), position, digest: '' })
+    .execute()
+  return position
+}
+
+/** T8: whatever has no place in the transcript yet never gets one; answers the ids. */
+export async function rejectUndelivered(tx: Writer, threadId: string): Promise<readonly string[]> {
+  const rows = await tx
+    .updateTable('messages')
+    .set({ status: 'rejected' })
+    .where('thread_id', '=', threadId)
+    .where('position', 'is', null)
+    .where('status', '=', 'pending')
+    .returning('id')
+    .execute()
+  return rows.map((row) => row.id)
+}
+
+export interface ToolResultOfReport {
+  readonly threadId: string
+  readonly messageId: string
+  readonly toolCallId: string
+  readonly name: string
+  readonly content: string | null
+  readonly toolStatus: 'success' | 'error'
+  readonly attachments: readonly AttachmentRef[]
+  readonly run: number
+  readonly step: number
+  readonly side: Side
+}
+
+/**
+ * T7: a child's queued report becomes the result of the call that waited for it, at the end of the transcript.
+ * Null if it has a place already, or is not queued.
+ */
+export async function turnIntoToolResult(tx: Writer, result: ToolResultOfReport): Promise<number | null> {
+  const queued = await tx
+    .selectFrom('messages')
+    .select('id')
+    .where('id', '=', result.messageId)
+    .where('thread_id', '=', result.threadId)
+    .where('position', 'is', null)
+    .where('status', '=', 'pending')
+    .executeTakeFirst()
+  if (queued === undefined) return null
+  const position = await allocatePositions(tx, result.threadId, 1)
+  await tx
+    .updateTable('messages')
+    .set({
+      position,
+      role: 'tool',
+      name: result.name,
+      content: result.content,
+      tool_call_id: result.toolCallId,
+      tool_status: result.toolStatus,
+      attachments: JSON.stringify(result.attachments),
+      silent: 0,
+      status: 'completed',
+      run: result.run,
+      step: result.step,
+      side: result.side,
+    })
+    .where('id', '=', result.messageId)
+    .where('position', 'is', null)
+    .execute()
+  return position
+}

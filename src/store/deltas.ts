@@ -1,0 +1,62 @@
+import type { Reader, Writer } from './store.js'
+
+export type DeltaKind = 'text' | 'reasoning'
+
+export interface NewDelta {
+  readonly threadId: string
+  readonly messageId: string
+  readonly attempt: number
+  readonly kind: DeltaKind
+  /** Characters of this kind before it, in this attempt. */
+  readonly offset: number
+  readonly text: string
+}
+
+/** `id` grows store-wide and is never used twice: `readDeltas` goes on after it. */
+export interface StoredDelta extends NewDelta {
+  readonly id: number
+}
+
+export async function appendDelta(tx: Writer, delta: NewDelta): Promise<void> {
+  await tx
+    .insertInto('deltas')
+    .values({
+      thread_id: delta.threadId,
+      message_id: delta.messageId,
+      attempt: delta.attempt,
+      kind: delta.kind,
+      start_offset: delta.offset,
+      text: delta.text,
+    })
+    .execute()
+}
+
+/** What streams now, in the order of arrival, after the delta with that id. */
+export async function readDeltas(db: Reader, threadId: string, after = 0): Promise<readonly StoredDelta[]> {
+  const rows = await db
+    .selectFrom('deltas')
+    .selectAll()
+    .where('thread_id', '=', threadId)
+    .where('id', '>', after)
+    .orderBy('id')
+    .execute()
+  return rows.map((row) => ({
+    id: row.id,
+    threadId: row.thread_id,
+    messageId: row.message_id,
+    attempt: row.attempt,
+    kind: row.kind as DeltaKind,
+    offset: row.start_offset,
+    text: row.text,
+  }))
+}
+
+/** Belongs into the transaction that commits the message. */
+export async function deleteDeltas(tx: Writer, messageId: string): Promise<void> {
+  await tx.deleteFrom('deltas').where('message_id', '=', messageId).execute()
+}
+
+/** Removes what earlier attempts streamed. */
+export async function dropAttempts(tx: Writer, messageId: string, below: number): Promise<void> {
+  await tx.deleteFrom('deltas').where('message_id', '=', messageId).where('attempt', '<', below).execute()
+}

@@ -1,0 +1,33 @@
+import type { Reader, Writer } from './store.js'
+
+export interface ErrorRecord {
+  readonly id: string
+  readonly threadId: string | null
+  readonly at: number
+  readonly type: string
+  readonly message: string
+  readonly stack: string | null
+}
+
+/** T5: the words of an error stay here, and its id leaves. An id that is there already is left as it is. */
+export async function recordError(tx: Writer, error: ErrorRecord): Promise<void> {
+  await tx
+    .insertInto('errors')
+    .values({
+      id: error.id,
+      thread_id: error.threadId,
+      at: error.at,
+      type: error.type,
+      message: error.message,
+      stack: error.stack,
+    })
+    .onConflict((conflict) => conflict.doNothing())
+    .execute()
+}
+
+export async function findError(db: Reader, id: string): Promise<ErrorRecord | null> {
+  const row = await db.selectFrom('errors').selectAll().where('id', '=', id).executeTakeFirst()
+  if (row === undefined) return null
+  const { thread_id: threadId, ...rest } = row
+  return { ...rest, threadId }
+}

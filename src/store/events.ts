@@ -1,0 +1,89 @@
+import type { EventScope, Fact } from '../protocol/facts.js'
+import type { JsonObject } from '../protocol/json.js'
+import type { Reader, Writer } from './store.js'
+import { laterActivity } from './touch-thread.js'
+
+/** Ids, names and numbers; texts are joined when events are delivered. */
+export type NewEvent = Fact
+
+export interface StoredEvent {
+  /** Per thread, from 1, without gaps. */
+  readonly sequence: number
+  readonly type: string
+  /** Microseconds since 1970. */
+  readonly at: number
+  readonly scope: EventScope
+  readonly payload: JsonObject
+}
+
+export interface NewEvents {
+  readonly threadId: string
+  readonly events: readonly NewEvent[]
+  readonly now: number
+}
+
+/** Appends in this order, numbered without a gap; answers the thread's last sequence. */
+export async function appendEvents(tx: Writer, { threadId, events, now }: NewEvents): Promise<number> {
+  if (events.length === 0) return lastSequence(tx, threadId)
+  const thread = await tx
+    .updateTable('threads')
+    .set((update) => ({
+      last_sequence: update('last_sequence', '+', events.length),
+      last_activity_at: laterActivity(now),
+    }))
+    .where('id', '=', threadId)
+    .returning('last_sequence')
+    .executeTakeFirst()
+  if (thread === undefined) throw new Error(`Expected a row of thread ${threadId}, got none`)
+  const before = thread.last_sequence - events.length
+  await tx
+    .insertInto('events')
+    .values(
+      events.map((event, index) => ({
+        thread_id: threadId,
+        sequence: before + index + 1,
+        type: event.type,
+        at: now,
+        scope: JSON.stringify(event.scope ?? {}),
+        payload: JSON.stringify(event.payload ?? {}),
+      })),
+    )
+    .execute()
+  return thread.last_sequence
+}
+
+/** 0 for a thread without events, or that is not there. */
+export async function lastSequence(db: Reader, threadId: string): Promise<number> {
+  const thread = await db
+    .selectFrom('threads')
+    .select('last_sequence')
+    .where('id', '=', threadId)
+    .executeTakeFirst()
+  return thread?.last_sequence ?? 0
+}
+
+export interface ReadEvents {
+  readonly threadId: string
+  readonly after: number
+  readonly limit: number
+}
+
+/** In order, from the one after that sequence. */
+export async function readEvents(
+  db: Reader,
+  { threadId, after, limit }: ReadEvents,
+): Promise<readonly StoredEvent[]> {
+  const rows = await db
+    .selectFrom('events')
+    .select(['sequence', 'type', 'at', 'scope', 'payload'])
+    .where('thread_id', '=', threadId)
+    .where('sequence', '>', after)
+    .orderBy('sequence')
+    .limit(limit)
+    .execute()
+  return rows.map((row) => ({
+    ...row,
+    scope: JSON.parse(row.scope) as EventScope,
+    payload: JSON.parse(row.payload) as JsonObject,
+  }))
+}

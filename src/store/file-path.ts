@@ -1,0 +1,46 @@
+import { FileError } from './file-error.js'
+
+/** Longer paths would not fit beside others into an answer of a listing, and no file system takes a longer name. */
+const PATH_LENGTH = 1024
+const NAME_LENGTH = 255
+
+/** What is wrong with a file's path, or undefined: absolute, normalised, no `..`, at most 1,024 characters. */
+export function filePathProblem(path: string): string | undefined {
+  const expected = 'Expected an absolute path such as /notes/plan.md'
+  if (!path.startsWith('/')) return `${expected}, got one that does not start with "/"`
+  if (path.length > PATH_LENGTH) {
+    return `Expected a path of at most ${PATH_LENGTH} characters, got ${path.length}`
+  }
+  // oxlint-disable-next-line no-control-regex -- they would break terminals, logs and the model's view of a path
+  if (/[\u0000-\u001f\u007f]/.test(path)) return `${expected}, got one with control characters`
+  if (/\p{Surrogate}/u.test(path)) return `${expected}, got one with half a character`
+  for (const name of path.slice(1).split('/')) {
+    if (name === '') return `${expected}, got an empty name in it: no "//" and no "/" at the end`
+    if (name === '.' || name === '..') return `${expected}, got "${name}" in it: write the path out`
+    if (name.length > NAME_LENGTH) {
+      return `Expected names of at most ${NAME_LENGTH} characters in a path, got ${name.length}`
+    }
+  }
+  return undefined
+}
+
+/** @throws FileError `invalid_path` */
+export function checkFilePath(path: string): void {
+  const problem = filePathProblem(path)
+  if (problem !== undefined) throw new FileError('invalid_path', problem)
+}
+
+export function nameOf(path: string): string {
+  return path.slice(path.lastIndexOf('/') + 1)
+}
+
+/** '/' for what is at the top. */
+export function folderOf(path: string): string {
+  return path.slice(0, path.lastIndexOf('/')) || '/'
+}
+
+/** From the top: `/a` and `/a/b` for `/a/b/c.txt`. */
+export function foldersAbove(path: string): readonly string[] {
+  const names = path.slice(1).split('/').slice(0, -1)
+  return names.map((_name, index) => `/${names.slice(0, index + 1).join('/')}`)
+}

@@ -1,0 +1,98 @@
+import type { Selectable } from 'kysely'
+
+import { rowCodec } from './row-codec.js'
+import type { Decoded } from './row-codec.js'
+import type { OperationsTable } from './schema.js'
+import type { Reader, Writer } from './store.js'
+
+export type OperationState = 'drained' | 'started' | 'finished'
+
+type Columns = { state: OperationState; answer: unknown; detail: unknown }
+
+/** A model call, tool call or other act that is done once. `answer` is what its activity answered, once finished. */
+export type OperationRecord = Decoded<Selectable<OperationsTable>, Columns>
+
+export type NewOperation = Pick<
+  OperationRecord,
+  'thread_id' | 'id' | 'kind' | 'state' | 'attempt' | 'started_at'
+> &
+  Partial<OperationRecord>
+
+const codec = rowCodec<Selectable<OperationsTable>, Columns>({ json: ['answer', 'detail'] })
+
+export async function findOperation(
+  db: Reader,
+  threadId: string,
+  id: string,
+): Promise<OperationRecord | null> {
+  const row = await db
+    .selectFrom('operations')
+    .selectAll()
+    .where('thread_id', '=', threadId)
+    .where('id', '=', id)
+    .executeTakeFirst()
+  return row === undefined ? null : codec.fromRow(row)
+}
+
+/** False if there is one already, which is left as it is. */
+export async function insertOperation(tx: Writer, operation: NewOperation): Promise<boolean> {
+  const result = await tx
+    .insertInto('operations')
+    .values(codec.toRow(operation))
+    .onConflict((conflict) => conflict.doNothing())
+    .executeTakeFirst()
+  return result.numInsertedOrUpdatedRows === 1n
+}
+
+export interface OperationHold {
+  readonly threadId: string
+  readonly id: string
+  readonly attempt: number
+  readonly state: Exclude<OperationState, 'finished'>
+}
+
+/** T4: holds an operation for this attempt; false if it is finished, or a later attempt holds it. */
+export async function takeOperation(
+  tx: Writer,
+  { threadId, id, attempt, state }: OperationHold,
+): Promise<boolean> {
+  const result = await tx
+    .updateTable('operations')
+    .set({ attempt, state })
+    .where('thread_id', '=', threadId)
+    .where('id', '=', id)
+    .where('state', '<>', 'finished')
+    .where('attempt', '<=', attempt)
+    .executeTakeFirst()
+  return result.numUpdatedRows === 1n
+}
+
+export interface FinishedOperation {
+  readonly threadId: string
+  readonly id: string
+  readonly attempt: number
+  /** JSON. */
+  readonly answer: unknown
+  /** JSON; what was there stays when it is left out. */
+  readonly detail?: unknown
+  readonly now: number
+}
+
+/** T4: false if another attempt holds it or it is finished; then nothing that goes with it may be committed. */
+export async function finishOperation(tx: Writer, operation: FinishedOperation): Promise<boolean> {
+  const patch = {
+    state: 'finished' as const,
+    answer: operation.answer,
+    detail: operation.detail,
+    finished_at: operation.now,
+  }
+  const result = await tx
+    .updateTable('operations')
+    .set(codec.toRow(patch))
+    .where('thread_id', '=', operation.threadId)
+    .where('id', '=', operation.id)
+    .where('attempt', '=', operation.attempt)
+    .where('state', '<>', 'finished')
+    .executeTakeFirst()
+  return result.numUpdatedRows === 1n
+}

@@ -1,0 +1,134 @@
+import { sql } from 'kysely'
+
+import type { Message } from '../protocol/message.js'
+import { messageFromRow, transcriptMessageFromRow } from './message-row.js'
+import type { TranscriptMessage } from './message-row.js'
+import type { Reader } from './store.js'
+
+/** Of any age, depth and status. */
+export async function findMessage(db: Reader, threadId: string, id: string): Promise<Message | null> {
+  const row = await db
+    .selectFrom('messages')
+    .selectAll()
+    .where('id', '=', id)
+    .where('thread_id', '=', threadId)
+    .executeTakeFirst()
+  return row === undefined ? null : messageFromRow(row)
+}
+
+/** Whether a message of any thread has that id. */
+export async function isMessageIdTaken(db: Reader, id: string): Promise<boolean> {
+  const row = await db.selectFrom('messages').select('id').where('id', '=', id).executeTakeFirst()
+  return row !== undefined
+}
+
+/** Everything that a model may see: the top-level rows in order, silent ones too. */
+export async function readTranscript(db: Reader, threadId: string): Promise<readonly TranscriptMessage[]> {
+  const rows = await db
+    .selectFrom('messages')
+    .selectAll()
+    .where('thread_id', '=', threadId)
+    .where('position', 'is not', null)
+    .where('depth', '=', 0)
+    .orderBy('position')
+    .execute()
+  return rows.map(transcriptMessageFromRow)
+}
+
+export interface ListMessages {
+  readonly threadId: string
+  /** @default 100 */
+  readonly limit?: number
+  /** How many of the newest are skipped; with `after`, of the oldest. @default 0 */
+  readonly offset?: number
+  /** Positions below this one only, and nothing queued. */
+  readonly before?: number
+  /** Positions above this one only, from there on, and nothing queued. */
+  readonly after?: number
+  /** Of the answer; which rows are in it does not depend on it. @default 'asc' */
+  readonly order?: 'asc' | 'desc'
+  /** @default false */
+  readonly includeSilent?: boolean
+  /** @default 0 */
+  readonly maxDepth?: number
+}
+
+export interface MessagePage {
+  readonly messages: readonly Message[]
+  /** Of all rows that the filters let through, in the transcript or queued. */
+  readonly total: number
+  /** There are more in the direction of the page: older ones, with `after` newer ones. */
+  readonly hasMore: boolean
+}
+
+/** The newest `limit` messages, queued ones last as `pending`; with `after`, the oldest ones after that position. */
+export async function listMessages(db: Reader, options: ListMessages): Promise<MessagePage> {
+  const limit = wholeNumber(options.limit ?? 100)
+  const offset = wholeNumber(options.offset ?? 0)
+  const forward = options.after !== undefined
+  const queued = forward || options.before !== undefined ? [] : await readQueued(db, options)
+  // Newest first: queued ones, then the transcript backwards.
+  const newest = queued.toReversed().slice(offset, offset + limit)
+  const rest = await readPositioned(db, options, {
+    forward,
+    offset: Math.max(0, offset - queued.length),
+    limit: limit - newest.length + 1,
+  })
+  const hasMore = newest.length + rest.length > limit || queued.length > offset + limit
+  const page = [...newest, ...rest].slice(0, limit)
+  const inOrder = forward === (options.order !== 'desc')
+  const total = await countMessages(db, options)
+  return { messages: inOrder ? page : page.toReversed(), total, hasMore }
+}
+
+/** What SQLite would refuse or take as "no limit" is cut to what it can mean. */
+function wholeNumber(value: number): number {
+  return Math.max(0, Math.floor(value))
+}
+
+function visibleMessages(db: Reader, { threadId, includeSilent, maxDepth = 0 }: ListMessages) {
+  const query = db.selectFrom('messages').where('thread_id', '=', threadId).where('depth', '<=', maxDepth)
+  return includeSilent ? query : query.where('silent', '=', 0)
+}
+
+async function readQueued(db: Reader, options: ListMessages): Promise<readonly Message[]> {
+  const rows = await visibleMessages(db, options)
+    .selectAll()
+    .where('position', 'is', null)
+    .where('status', '=', 'pending')
+    .orderBy('created_at')
+    // Messages of one millisecond stay in the order of their acceptance.
+    .orderBy(sql`rowid`)
+    .execute()
+  return rows.map(messageFromRow)
+}
+
+interface Slice {
+  readonly forward: boolean
+  readonly offset: number
+  readonly limit: number
+}
+
+async function readPositioned(
+  db: Reader,
+  options: ListMessages,
+  { forward, offset, limit }: Slice,
+): Promise<readonly Message[]> {
+  let query = visibleMessages(db, options).selectAll().where('position', 'is not', null)
+  if (options.before !== undefined) query = query.where('position', '<', options.before)
+  if (options.after !== undefined) query = query.where('position', '>', options.after)
+  const rows = await query
+    .orderBy('position', forward ? 'asc' : 'desc')
+    .limit(limit)
+    .offset(offset)
+    .execute()
+  return rows.map(messageFromRow)
+}
+
+async function countMessages(db: Reader, options: ListMessages): Promise<number> {
+  const { count } = await visibleMessages(db, options)
+    .select((select) => select.fn.countAll<number>().as('count'))
+    .where((where) => where.or([where('position', 'is not', null), where('status', '=', 'pending')]))
+    .executeTakeFirstOrThrow()
+  return count
+}

@@ -1,0 +1,108 @@
+import type { Selectable } from 'kysely'
+
+import type { JsonObject } from '../protocol/json.js'
+import type { AttachmentRef } from '../protocol/message.js'
+import type { RunOutcome, StopReason } from '../protocol/status.js'
+import { rowCodec } from './row-codec.js'
+import type { Decoded } from './row-codec.js'
+import type { RunsTable } from './schema.js'
+import type { Reader, Writer } from './store.js'
+
+export interface RunUsage {
+  readonly inputTokens: number
+  readonly outputTokens: number
+  readonly cachedInputTokens: number
+  /** Millionths of a dollar; null when a price is unknown. */
+  readonly cost: number | null
+}
+
+/** How a run's session ended. */
+export interface SessionEnd {
+  readonly outcome: 'success' | 'failure'
+  readonly message: string
+  readonly attachments: readonly AttachmentRef[]
+}
+
+type Columns = {
+  reason: StopReason | null
+  outcome: RunOutcome | null
+  usage: RunUsage | null
+  session: SessionEnd | null
+  context: JsonObject
+}
+
+export type RunRecord = Decoded<Selectable<RunsTable>, Columns>
+
+/** What is left out is that of a run which just started. */
+export type NewRun = Pick<RunRecord, 'thread_id' | 'number' | 'trigger_kind' | 'started_at'> &
+  Partial<RunRecord>
+
+const codec = rowCodec<Selectable<RunsTable>, Columns>({ json: ['usage', 'session', 'context'] })
+
+/** Which run of which thread. */
+export interface RunKey {
+  readonly threadId: string
+  readonly number: number
+}
+
+/** False if there is one with that number, which is left as it is. */
+export async function insertRun(tx: Writer, run: NewRun): Promise<boolean> {
+  const result = await tx
+    .insertInto('runs')
+    .values(codec.toRow({ steps: 0, context: {}, ...run }))
+    .onConflict((conflict) => conflict.doNothing())
+    .executeTakeFirst()
+  return result.numInsertedOrUpdatedRows === 1n
+}
+
+/** False if there is no such run. */
+export async function updateRun(
+  tx: Writer,
+  { threadId, number }: RunKey,
+  patch: Partial<Omit<RunRecord, 'thread_id' | 'number'>>,
+): Promise<boolean> {
+  const result = await tx
+    .updateTable('runs')
+    .set(codec.toRow(patch))
+    .where('thread_id', '=', threadId)
+    .where('number', '=', number)
+    .executeTakeFirst()
+  return result.numUpdatedRows === 1n
+}
+
+export async function findRun(db: Reader, { threadId, number }: RunKey): Promise<RunRecord | null> {
+  const row = await db
+    .selectFrom('runs')
+    .selectAll()
+    .where('thread_id', '=', threadId)
+    .where('number', '=', number)
+    .executeTakeFirst()
+  return row === undefined ? null : codec.fromRow(row)
+}
+
+/** The one with the highest number. */
+export async function lastRun(db: Reader, threadId: string): Promise<RunRecord | null> {
+  const row = await db
+    .selectFrom('runs')
+    .selectAll()
+    .where('thread_id', '=', threadId)
+    .orderBy('number', 'desc')
+    .limit(1)
+    .executeTakeFirst()
+  return row === undefined ? null : codec.fromRow(row)
+}
+
+/** What the calls of a run share; empty for a run that is not there. */
+export async function readRunContext(db: Reader, { threadId, number }: RunKey): Promise<JsonObject> {
+  const row = await db
+    .selectFrom('runs')
+    .select('context')
+    .where('thread_id', '=', threadId)
+    .where('number', '=', number)
+    .executeTakeFirst()
+  return row === undefined ? {} : (JSON.parse(row.context) as JsonObject)
+}
+
+export async function writeRunContext(tx: Writer, key: RunKey, context: JsonObject): Promise<void> {
+  await updateRun(tx, key, { context })
+}

@@ -1,0 +1,230 @@
+import type { Generated } from 'kysely'
+
+/**
+ * The tables, as Kysely sees them. The same for SQLite and PostgreSQL: JSON is text, booleans are 0 or 1,
+ * times are microseconds since 1970. Migrations only add; `migrations/` is the authority on types and keys.
+ */
+export interface Schema {
+  readonly threads: ThreadsTable
+  readonly messages: MessagesTable
+  readonly tool_calls: ToolCallsTable
+  readonly operations: OperationsTable
+  readonly runs: RunsTable
+  readonly children: ChildrenTable
+  readonly files: FilesTable
+  readonly blobs: BlobsTable
+  readonly thread_values: ThreadValuesTable
+  readonly plans: PlansTable
+  readonly events: EventsTable
+  readonly deltas: DeltasTable
+  readonly errors: ErrorsTable
+}
+
+export interface ThreadsTable {
+  id: string
+  agent: string
+  account: string | null
+  user_id: string | null
+  root_thread_id: string
+  parent_thread_id: string | null
+  /** The parent's tool call that started it. */
+  parent_call_id: string | null
+  /** 0 for a root thread. */
+  depth: number
+  title: string | null
+  tags: string
+  /** 0: closes after its session, with its result. */
+  resumable: number
+  created_at: number
+  last_activity_at: number
+  status: string
+  /** The authority on termination (T8): nothing is accepted and nothing runs once it is set. */
+  terminate_requested_at: number | null
+  terminate_reason: string | null
+  terminated_at: number | null
+  closed_at: number | null
+  last_sequence: number
+  last_position: number
+  /** The recorded snapshot, for readers without a worker. */
+  snapshot: string | null
+  snapshot_at: number | null
+}
+
+export interface MessagesTable {
+  id: string
+  thread_id: string
+  /** Place in the transcript, from 1; null while queued. Given once, never changed (T3). */
+  position: number | null
+  role: string
+  content: string | null
+  name: string | null
+  tool_calls: string | null
+  tool_call_id: string | null
+  created_at: number
+  parent_id: string | null
+  depth: number
+  silent: number
+  metadata: string | null
+  status: string
+  tool_status: string | null
+  attachments: string
+  reasoning_content: string | null
+  prompt: string | null
+  subagent_id: string | null
+  /** The side whose model or tool made it; null for what came from outside. */
+  side: string | null
+  /** Who sent it: client, cli, parent, child, tool, model, runtime. */
+  sent_by: string
+  /** Run and step that took or made it. */
+  run: number | null
+  step: number | null
+  /** Digest of what the sender gave, so that the same id with other content is refused. */
+  digest: string
+}
+
+export interface ToolCallsTable {
+  thread_id: string
+  id: string
+  message_id: string
+  run: number
+  step: number
+  call_index: number
+  side: string
+  name: string
+  provider_call_id: string
+  /** As the model wrote them, maybe broken JSON. */
+  arguments: string
+  /** open, succeeded, failed, denied, interrupted, cancelled, unknown. */
+  status: string
+  error_code: string | null
+  result_message_id: string | null
+  /** JSON `{ kind: 'stop' | 'fail', message, attachments }` of a session tool that ended its session. */
+  session: string | null
+  started_at: number | null
+  finished_at: number | null
+}
+
+export interface OperationsTable {
+  thread_id: string
+  id: string
+  kind: string
+  /** drained, started, finished. */
+  state: string
+  /** The attempt that holds it; only that one may commit (T4). */
+  attempt: number
+  /** JSON of the activity's answer once finished: what a retry or a reset gets. */
+  answer: string | null
+  /** The assistant message that a model call will become. */
+  message_id: string | null
+  /** JSON: model, usage, prices, per attempt. */
+  detail: string | null
+  started_at: number
+  finished_at: number | null
+}
+
+export interface RunsTable {
+  thread_id: string
+  number: number
+  trigger_kind: string
+  started_at: number
+  ended_at: number | null
+  reason: string | null
+  outcome: string | null
+  steps: number
+  /** JSON `{ inputTokens, outputTokens, cachedInputTokens, cost }`, cost in millionths of a dollar or null. */
+  usage: string | null
+  /** JSON `{ outcome, message, attachments }` of a session end. */
+  session: string | null
+  error: string | null
+  /** JSON of ThreadState.context. */
+  context: string
+}
+
+export interface ChildrenTable {
+  parent_thread_id: string
+  reference: string
+  call_id: string
+  agent: string
+  name: string
+  title: string | null
+  description: string
+  resumable: number
+  blocking: number
+  thread_name: string | null
+  spawn_group_id: string | null
+  created_at: number
+  status: string
+  parent_communication: string
+  /** Number of the last report; a report is stored once. */
+  last_report: number
+  /** JSON `{ kind: 'result' | 'failure', text, attachments }` of that report. */
+  report: string | null
+}
+
+export interface FilesTable {
+  thread_id: string
+  path: string
+  /** Path of the folder that holds it; '/' at the top. */
+  folder: string
+  name: string
+  mime_type: string
+  size: number
+  /** Digest of the content; null for a folder. */
+  blob: string | null
+  is_directory: number
+  metadata: string | null
+  width: number | null
+  height: number | null
+  created_at: number
+  updated_at: number
+}
+
+export interface BlobsTable {
+  digest: string
+  size: number
+  created_at: number
+}
+
+export interface ThreadValuesTable {
+  thread_id: string
+  key: string
+  value: string
+}
+
+export interface PlansTable {
+  digest: string
+  content: string
+  created_at: number
+}
+
+export interface EventsTable {
+  /** Store-wide, in the order of commits: one reader can follow all threads. */
+  id: Generated<number>
+  thread_id: string
+  sequence: number
+  type: string
+  at: number
+  /** JSON of runId, stepId, messageId, toolCallId, childId, where they apply. */
+  scope: string
+  payload: string
+}
+
+export interface DeltasTable {
+  /** Never used twice, so that a reader may go on after it although deltas are deleted. */
+  id: Generated<number>
+  thread_id: string
+  message_id: string
+  attempt: number
+  kind: string
+  start_offset: number
+  text: string
+}
+
+export interface ErrorsTable {
+  id: string
+  thread_id: string | null
+  at: number
+  type: string
+  message: string
+  stack: string | null
+}

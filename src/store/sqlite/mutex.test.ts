@@ -1,0 +1,46 @@
+import { expect, test } from 'vitest'
+
+import { createMutex } from './mutex.js'
+
+const soon = () => performance.now() + 10_000
+
+test('those who wait get in one by one, in order', async () => {
+  const mutex = createMutex()
+  const entered: number[] = []
+  await mutex.acquire(soon())
+  const all = [1, 2, 3].map(async (n) => {
+    await mutex.acquire(soon())
+    entered.push(n)
+    await Promise.resolve()
+    expect(entered.at(-1)).toBe(n)
+    mutex.release()
+  })
+  expect(entered).toEqual([])
+  mutex.release()
+  await Promise.all(all)
+  expect(entered).toEqual([1, 2, 3])
+})
+
+test('who waited too long leaves the line', async () => {
+  const mutex = createMutex()
+  await mutex.acquire(soon())
+  await expect(mutex.acquire(performance.now() + 5)).rejects.toMatchObject({ code: 'busy' })
+  const next = mutex.acquire(soon())
+  mutex.release()
+  await next
+})
+
+test('timers run between the turns of a long line', async () => {
+  const mutex = createMutex()
+  let turns = 0
+  const line = Array.from({ length: 100 }, async () => {
+    await mutex.acquire(soon())
+    turns++
+    const busyUntil = performance.now() + 1
+    while (performance.now() < busyUntil);
+    mutex.release()
+  })
+  await new Promise((resolve) => setTimeout(resolve, 1))
+  expect(turns).toBeLessThan(100)
+  await Promise.all(line)
+})

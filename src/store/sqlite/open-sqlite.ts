@@ -1,0 +1,98 @@
+import { stat } from 'node:fs/promises'
+import { dirname } from 'node:path'
+
+import { Kysely } from 'kysely'
+import type { DatabaseSync } from 'node:sqlite'
+
+import { diskError } from '../disk-error.js'
+import { makeFolders } from '../make-folders.js'
+import { migrate } from '../migrations/migrate.js'
+import type { Schema } from '../schema.js'
+import { StoreError } from '../store-error.js'
+import { createConnection } from './connection.js'
+import { createDialect } from './dialect.js'
+import { createReaderDriver, createWriterDriver } from './drivers.js'
+import { loadSqlite } from './load-sqlite.js'
+import { retryBusy } from './retry-busy.js'
+import { asStoreError } from './sqlite-error.js'
+
+/** SQLite waits with the event loop standing still: long enough for another's short transaction, no longer. */
+const BUSY_TIMEOUT = 50
+/** How long opening and each write wait for others, in all: activities retry after it, people see a sentence. */
+const PATIENCE = 30_000
+
+export interface SqliteDatabase {
+  readonly reader: Kysely<Schema>
+  readonly writer: Kysely<Schema>
+  /** Another number than before whenever this or another process committed something in between. */
+  changed(): number
+  close(): Promise<void>
+}
+
+/** Opens a database file, made and migrated when needed. @throws StoreError with one sentence on what to do */
+export async function openSqlite(path: string, patience = PATIENCE): Promise<SqliteDatabase> {
+  await prepareFolder(path)
+  const opened: DatabaseSync[] = []
+  try {
+    const writing = openDatabase(path, false)
+    opened.push(writing)
+    await retryBusy(() => useWal(writing, path), performance.now() + patience)
+    const writer = new Kysely<Schema>({
+      dialect: createDialect(createWriterDriver(createConnection(writing), patience)),
+    })
+    await migrate(writer)
+    const reading = openDatabase(path, true)
+    opened.push(reading)
+    const reader = new Kysely<Schema>({
+      dialect: createDialect(createReaderDriver(createConnection(reading))),
+    })
+    const version = reading.prepare('pragma data_version')
+    return {
+      reader,
+      writer,
+      changed: () => Number(version.get()?.['data_version']),
+      close: async () => {
+        await writer.destroy()
+        for (const database of opened) database.close()
+      },
+    }
+  } catch (error) {
+    for (const database of opened) database.close()
+    throw asStoreError(error, path)
+  }
+}
+
+function openDatabase(path: string, readOnly: boolean): DatabaseSync {
+  const { DatabaseSync } = loadSqlite()
+  const database = new DatabaseSync(path, { readOnly, enableForeignKeyConstraints: false })
+  database.exec(`pragma busy_timeout = ${BUSY_TIMEOUT}; pragma synchronous = normal`)
+  return database
+}
+
+/** Readers and the writer of all processes work side by side only with a write-ahead log. */
+function useWal(database: DatabaseSync, path: string): void {
+  const mode = database.prepare('pragma journal_mode = wal').get()?.['journal_mode']
+  if (mode === 'wal') return
+  throw new StoreError(
+    'unavailable',
+    `Expected the disk of ${path} to support SQLite's write-ahead log, got the mode "${String(mode)}": ` +
+      'use a local disk, not a network drive',
+  )
+}
+
+async function prepareFolder(path: string): Promise<void> {
+  try {
+    await makeFolders(dirname(path))
+    const found = await stat(path).catch((error: unknown) => {
+      if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return undefined
+      throw error
+    })
+    if (found === undefined || found.isFile()) return
+  } catch (error) {
+    throw diskError(error, `the folder of the database ${path}`)
+  }
+  throw new StoreError(
+    'unavailable',
+    `Expected the database ${path} to be a file, got something else: name a file in that place`,
+  )
+}

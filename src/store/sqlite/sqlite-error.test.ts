@@ -1,0 +1,44 @@
+import { expect, test } from 'vitest'
+
+import { diskError } from '../disk-error.js'
+import { StoreError } from '../store-error.js'
+import { asStoreError, isBusy } from './sqlite-error.js'
+
+const sqliteError = (errcode: number) =>
+  Object.assign(new Error('from SQLite'), { code: 'ERR_SQLITE_ERROR', errcode })
+
+test.each([
+  [5, 'busy', 'locked by another process'],
+  [261, 'busy', 'locked by another process'],
+  [8, 'unavailable', 'read-only'],
+  [1032, 'unavailable', 'read-only'],
+  [10, 'unavailable', 'check the disk'],
+  [11, 'corrupt', 'damaged'],
+  [13, 'unavailable', 'full disk'],
+  [14, 'unavailable', 'could not be opened'],
+  [26, 'incompatible', 'not a SQLite database'],
+])('the result %i of SQLite is %s', (errcode, code, words) => {
+  const error = asStoreError(sqliteError(errcode), '/data/threads.db')
+  expect(StoreError.isInstance(error) && error.code).toBe(code)
+  expect(String(error)).toContain('/data/threads.db')
+  expect(String(error)).toContain(words)
+})
+
+test('a broken constraint stays the bug that it is', () => {
+  for (const bug of [sqliteError(1555), sqliteError(1), new Error('other'), 'text']) {
+    expect(asStoreError(bug, '/data/threads.db')).toBe(bug)
+    expect(isBusy(bug)).toBe(false)
+  }
+})
+
+test.each([
+  ['EROFS', 'the disk is read-only'],
+  ['EACCES', 'no permission'],
+  ['ENOSPC', 'the disk is full'],
+  ['EIO', 'check the disk'],
+])('the disk error %s says what to do', (code, words) => {
+  const error = diskError(Object.assign(new Error('x'), { code, syscall: 'open' }), 'the blob folder /b')
+  expect(StoreError.isInstance(error) && error.code).toBe('unavailable')
+  expect(String(error)).toContain(`Expected to use the blob folder /b, got ${code}: `)
+  expect(String(error)).toContain(words)
+})

@@ -1,0 +1,45 @@
+import { StoreError } from '../store-error.js'
+import type { StoreErrorCode } from '../store-error.js'
+
+const BUSY = 5
+const LOCKED = 6
+
+/** SQLite's primary result codes that are no bug of ours, with what to do. */
+const RESULTS: Readonly<Record<number, { readonly code: StoreErrorCode; readonly advice: string }>> = {
+  3: { code: 'unavailable', advice: 'is not permitted; give this user read and write access' },
+  [BUSY]: { code: 'busy', advice: 'is locked by another process; end it or try again' },
+  [LOCKED]: { code: 'busy', advice: 'is locked by another process; end it or try again' },
+  8: { code: 'unavailable', advice: 'is read-only; make file and folder writable' },
+  10: { code: 'unavailable', advice: 'could not be read or written; check the disk' },
+  11: { code: 'corrupt', advice: 'is damaged; restore it from a backup' },
+  13: { code: 'unavailable', advice: 'is on a full disk; free some space' },
+  14: { code: 'unavailable', advice: 'could not be opened; check that it is a file in a writable folder' },
+  22: { code: 'unavailable', advice: 'is too large for this disk; move it to another one' },
+  26: { code: 'incompatible', advice: 'is not a SQLite database; name another file or remove this one' },
+}
+
+/** The primary result code of an error of `node:sqlite`, or undefined for any other error. */
+function sqliteResult(error: unknown): number | undefined {
+  if (!(error instanceof Error) || !('errcode' in error) || typeof error.errcode !== 'number')
+    return undefined
+  return error.errcode & 0xff
+}
+
+export function isBusy(error: unknown): boolean {
+  const result = sqliteResult(error)
+  return result === BUSY || result === LOCKED
+}
+
+/** A StoreError for trouble with the disk or the file; everything else (a bug) as it is. */
+export function asStoreError(error: unknown, path: string): unknown {
+  if (error instanceof Error && 'code' in error && error.code === 'ERR_INVALID_STATE') {
+    return new StoreError(
+      'closed',
+      `The database ${path} was closed in the middle of its use; open it again`,
+      error,
+    )
+  }
+  const known = RESULTS[sqliteResult(error) ?? -1]
+  if (known === undefined || !(error instanceof Error)) return error
+  return new StoreError(known.code, `The database ${path} ${known.advice} (SQLite: ${error.message})`, error)
+}

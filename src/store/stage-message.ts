@@ -1,0 +1,57 @@
+import { LIMITS } from '../protocol/limits.js'
+import { touchThread } from './touch-thread.js'
+import { messageToRow } from './message-row.js'
+import type { NewMessage } from './message-row.js'
+import type { Reader, Writer } from './store.js'
+
+/** A message on its way into a thread's queue. */
+export interface MessageDraft extends Omit<NewMessage, 'status' | 'run' | 'step'> {
+  /** Of what the sender gave, so that the same id with other content is refused. */
+  readonly digest: string
+}
+
+/**
+ * `same`: sent before, whatever became of it since; `conflict`: the id was used for another content or thread;
+ * `terminated`: the thread is closed, or the message was rejected when it closed.
+ */
+export type StageResult = 'staged' | 'same' | 'conflict' | 'terminated' | 'missing_thread' | 'queue_full'
+
+/** Accepts a message: its row is there, without a place in the transcript, before anything learns its id (T2). */
+export async function stageMessage(tx: Writer, draft: MessageDraft): Promise<StageResult> {
+  const known = await tx
+    .selectFrom('messages')
+    .select(['thread_id', 'digest', 'status'])
+    .where('id', '=', draft.id)
+    .executeTakeFirst()
+  if (known !== undefined) {
+    if (known.thread_id !== draft.threadId || known.digest !== draft.digest) return 'conflict'
+    return known.status === 'rejected' ? 'terminated' : 'same'
+  }
+  const thread = await tx
+    .selectFrom('threads')
+    .select(['terminate_requested_at', 'closed_at'])
+    .where('id', '=', draft.threadId)
+    .executeTakeFirst()
+  if (thread === undefined) return 'missing_thread'
+  // T8: the row is the authority, also after Temporal has forgotten the workflow.
+  if (thread.terminate_requested_at !== null || thread.closed_at !== null) return 'terminated'
+  if ((await countUndelivered(tx, draft.threadId)) >= LIMITS.queuedItems) return 'queue_full'
+  await tx
+    .insertInto('messages')
+    .values({ ...messageToRow({ ...draft, status: 'pending' }), position: null, digest: draft.digest })
+    .execute()
+  await touchThread(tx, draft.threadId, draft.createdAt)
+  return 'staged'
+}
+
+/** Messages that wait for a place in the transcript. */
+export async function countUndelivered(db: Reader, threadId: string): Promise<number> {
+  const { count } = await db
+    .selectFrom('messages')
+    .select((select) => select.fn.countAll<number>().as('count'))
+    .where('thread_id', '=', threadId)
+    .where('position', 'is', null)
+    .where('status', '=', 'pending')
+    .executeTakeFirstOrThrow()
+  return count
+}

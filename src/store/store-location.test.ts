@@ -1,0 +1,53 @@
+import { resolve } from 'node:path'
+
+import { expect, test } from 'vitest'
+
+import { ConfigError } from '../protocol/config-error.js'
+import { storeLocation } from './store-location.js'
+
+test('without options the store is in .everthread', () => {
+  expect(storeLocation({}, {})).toEqual({
+    database: resolve('.everthread/threads.db'),
+    blobs: resolve('.everthread/blobs'),
+  })
+})
+
+test('options win over the environment', () => {
+  const environment = { EVERTHREAD_DATABASE_URL: 'file:from-env.db', EVERTHREAD_BLOBS_URL: '/env/blobs' }
+  expect(storeLocation({ database: 'own.db' }, environment)).toEqual({
+    database: resolve('own.db'),
+    blobs: '/env/blobs',
+  })
+})
+
+test.each([
+  ['file:///var/lib/threads.db', '/var/lib/threads.db'],
+  ['file:/var/lib/threads.db', '/var/lib/threads.db'],
+  ['file:data/with%20space.db', resolve('data/with space.db')],
+  ['data/plain path.db', resolve('data/plain path.db')],
+  ['../up.db', resolve('../up.db')],
+])('the place %s is %s', (database, path) => {
+  expect(storeLocation({ database }, {}).database).toBe(path)
+})
+
+test.each(['', ' ', ':memory:', 'file://other-machine/threads.db', 'file:a.db?mode=ro', 'file:a%00.db'])(
+  'the place "%s" is refused',
+  (database) => {
+    expect(() => storeLocation({ database }, {})).toThrow('Expected store.database to be a file: URL')
+  },
+)
+
+test('every problem is named at once, without passwords', () => {
+  const environment = { EVERTHREAD_DATABASE_URL: 'postgres://u:hunter2@db/x', EVERTHREAD_BLOBS_URL: 's3://b' }
+  let thrown: unknown
+  try {
+    storeLocation({}, environment)
+  } catch (error) {
+    thrown = error
+  }
+  expect(ConfigError.isInstance(thrown) && thrown.problems).toEqual([
+    expect.stringMatching(/^Expected EVERTHREAD_DATABASE_URL .* got the scheme "postgres:"$/),
+    expect.stringMatching(/^Expected EVERTHREAD_BLOBS_URL .* got the scheme "s3:"$/),
+  ])
+  expect(String(thrown)).not.toContain('hunter2')
+})

@@ -1,0 +1,59 @@
+import { resolve } from 'node:path'
+import { fileURLToPath, pathToFileURL } from 'node:url'
+
+import { ConfigError } from '../protocol/config-error.js'
+
+/** Where a store is: `file:` URLs or plain paths, relative to the working directory. */
+export interface StoreOptions {
+  /** @default EVERTHREAD_DATABASE_URL, else `file:.everthread/threads.db` */
+  readonly database?: string
+  /** @default EVERTHREAD_BLOBS_URL, else `file:.everthread/blobs` */
+  readonly blobs?: string
+}
+
+export interface StoreLocation {
+  readonly database: string
+  readonly blobs: string
+}
+
+/** Absolute paths of database file and blob folder. @throws ConfigError naming everything that is wrong. */
+export function storeLocation(options: StoreOptions, environment = process.env): StoreLocation {
+  const database = parsePlace({
+    source: options.database === undefined ? 'EVERTHREAD_DATABASE_URL' : 'store.database',
+    place: options.database ?? environment['EVERTHREAD_DATABASE_URL'] ?? 'file:.everthread/threads.db',
+    example: 'file:.everthread/threads.db',
+  })
+  const blobs = parsePlace({
+    source: options.blobs === undefined ? 'EVERTHREAD_BLOBS_URL' : 'store.blobs',
+    place: options.blobs ?? environment['EVERTHREAD_BLOBS_URL'] ?? 'file:.everthread/blobs',
+    example: 'file:.everthread/blobs',
+  })
+  const problems = [database, blobs].flatMap((parsed) => ('problem' in parsed ? [parsed.problem] : []))
+  if ('problem' in database || 'problem' in blobs) throw new ConfigError(problems)
+  return { database: database.path, blobs: blobs.path }
+}
+
+interface Place {
+  readonly source: string
+  readonly place: string
+  readonly example: string
+}
+
+function parsePlace({ source, place, example }: Place): { path: string } | { problem: string } {
+  const expected = `Expected ${source} to be a file: URL or a path such as ${example}`
+  if (/%00|\0/.test(place)) return { problem: `${expected}, got one with a zero character` }
+  if (place.trim() === '') return { problem: `${expected}, got nothing` }
+  // The rest of a URL with another scheme may hold a password: only the scheme is shown.
+  const scheme = /^([a-z][a-z0-9+.-]+):/i.exec(place)?.[1]?.toLowerCase()
+  if (scheme === undefined) {
+    return place.startsWith(':') ? { problem: `${expected}, got "${place}"` } : { path: resolve(place) }
+  }
+  if (scheme !== 'file') return { problem: `${expected}, got the scheme "${scheme}:"` }
+  try {
+    const url = new URL(place, pathToFileURL(`${process.cwd()}/`))
+    if (url.search !== '' || url.hash !== '') return { problem: `${expected}, without "?" and "#"` }
+    return { path: fileURLToPath(url) }
+  } catch {
+    return { problem: `${expected}, got a file: URL that names no path of this machine` }
+  }
+}

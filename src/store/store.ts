@@ -1,0 +1,65 @@
+import type { Kysely, Transaction } from 'kysely'
+
+import type { BlobStore } from './blob-store.js'
+import { openDirectoryBlobs } from './directory-blobs.js'
+import type { Schema } from './schema.js'
+import { StoreError } from './store-error.js'
+import { storeLocation } from './store-location.js'
+import type { StoreOptions } from './store-location.js'
+import { openSqlite } from './sqlite/open-sqlite.js'
+import { asStoreError } from './sqlite/sqlite-error.js'
+
+/** Can only select. A `Writer` is one too, so reads compose into transactions. */
+export type Reader = Pick<Kysely<Schema>, 'selectFrom'>
+
+/** A transaction that holds the database's write lock. */
+export type Writer = Transaction<Schema>
+
+/** Where the content of threads lives: a database and the files' bytes beside it. */
+export interface Store {
+  /** Waits for nobody and sees nothing uncommitted; each statement sees the newest commit. */
+  read<T>(work: (db: Reader) => Promise<T>): Promise<T>
+  /**
+   * All of `work` or nothing. One at a time: `work` awaits its own statements only, never another `write`, the
+   * network or user code. @throws StoreError `busy` when its turn or another process's lock takes 30 s
+   */
+  write<T>(work: (tx: Writer) => Promise<T>): Promise<T>
+  readonly blobs: BlobStore
+  /** Another number than before whenever this or another process committed in between; costs microseconds. */
+  changed(): number
+  /** Ends the transaction in flight first. */
+  close(): Promise<void>
+}
+
+/**
+ * Opens the store, making folders, database and schema where they are missing.
+ * @throws ConfigError for places that are not understood; StoreError, one sentence, for places that cannot be used
+ */
+export async function openStore(options: StoreOptions = {}): Promise<Store> {
+  const location = storeLocation(options)
+  const blobs = await openDirectoryBlobs(location.blobs)
+  const sqlite = await openSqlite(location.database)
+  let closing: Promise<void> | undefined
+
+  async function guarded<T>(work: () => Promise<T>): Promise<T> {
+    if (closing !== undefined) throw new StoreError('closed', CLOSED)
+    try {
+      return await work()
+    } catch (error) {
+      throw asStoreError(error, location.database)
+    }
+  }
+
+  return {
+    read: (work) => guarded(() => work(sqlite.reader)),
+    write: (work) => guarded(() => sqlite.writer.transaction().execute(work)),
+    blobs,
+    changed() {
+      if (closing !== undefined) throw new StoreError('closed', CLOSED)
+      return sqlite.changed()
+    },
+    close: () => (closing ??= sqlite.close()),
+  }
+}
+
+const CLOSED = 'Expected an open store, got one that was closed: open it again with openStore'

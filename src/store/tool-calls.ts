@@ -1,0 +1,120 @@
+import { sql } from 'kysely'
+import type { Selectable } from 'kysely'
+
+import type { AttachmentRef } from '../protocol/message.js'
+import type { Side } from '../protocol/plan.js'
+import { rowCodec } from './row-codec.js'
+import type { Decoded } from './row-codec.js'
+import type { ToolCallsTable } from './schema.js'
+import type { Reader, Writer } from './store.js'
+
+export type ToolCallStatus =
+  | 'open'
+  | 'succeeded'
+  | 'failed'
+  | 'denied'
+  | 'interrupted'
+  | 'cancelled'
+  | 'unknown'
+
+/** How a session tool ended its session. */
+export interface SessionCall {
+  readonly kind: 'stop' | 'fail'
+  readonly message: string
+  readonly attachments: readonly AttachmentRef[]
+}
+
+type Columns = { side: Side; status: ToolCallStatus; session: SessionCall | null }
+
+export type ToolCallRecord = Decoded<Selectable<ToolCallsTable>, Columns>
+
+/** What is left out is that of an open call. */
+export type NewToolCall = Omit<
+  ToolCallRecord,
+  'status' | 'error_code' | 'result_message_id' | 'session' | 'started_at' | 'finished_at'
+> &
+  Partial<ToolCallRecord>
+
+const codec = rowCodec<Selectable<ToolCallsTable>, Columns>({ json: ['session'] })
+
+export async function insertToolCalls(tx: Writer, calls: readonly NewToolCall[]): Promise<void> {
+  if (calls.length === 0) return
+  await tx
+    .insertInto('tool_calls')
+    .values(calls.map((call) => codec.toRow({ status: 'open' as const, ...call })))
+    .execute()
+}
+
+export async function findToolCall(
+  db: Reader,
+  threadId: string,
+  callId: string,
+): Promise<ToolCallRecord | null> {
+  const row = await db
+    .selectFrom('tool_calls')
+    .selectAll()
+    .where('thread_id', '=', threadId)
+    .where('id', '=', callId)
+    .executeTakeFirst()
+  return row === undefined ? null : codec.fromRow(row)
+}
+
+/** Keeps the time of the first start. */
+export async function startToolCall(
+  tx: Writer,
+  { threadId, callId, now }: { readonly threadId: string; readonly callId: string; readonly now: number },
+): Promise<void> {
+  await tx
+    .updateTable('tool_calls')
+    .set({ started_at: now })
+    .where('thread_id', '=', threadId)
+    .where('id', '=', callId)
+    .where('started_at', 'is', null)
+    .execute()
+}
+
+export interface FinishedToolCall {
+  readonly threadId: string
+  readonly callId: string
+  readonly status: Exclude<ToolCallStatus, 'open'>
+  readonly errorCode?: string | null
+  readonly resultMessageId?: string | null
+  readonly session?: SessionCall | null
+  readonly now: number
+}
+
+/** Only an open call is finished: false if it has an outcome already, or does not exist (T4). */
+export async function finishToolCall(tx: Writer, call: FinishedToolCall): Promise<boolean> {
+  const patch = {
+    status: call.status,
+    error_code: call.errorCode ?? null,
+    result_message_id: call.resultMessageId ?? null,
+    session: call.session ?? null,
+    finished_at: call.now,
+  }
+  const result = await tx
+    .updateTable('tool_calls')
+    .set(codec.toRow(patch))
+    .where('thread_id', '=', call.threadId)
+    .where('id', '=', call.callId)
+    .where('status', '=', 'open')
+    .executeTakeFirst()
+  return result.numUpdatedRows === 1n
+}
+
+/** In the order of their steps and places; of all runs when none is named. */
+export async function openToolCalls(
+  db: Reader,
+  threadId: string,
+  run?: number,
+): Promise<readonly ToolCallRecord[]> {
+  let query = db
+    .selectFrom('tool_calls')
+    .selectAll()
+    .where('thread_id', '=', threadId)
+    // Written out, not bound: only so SQLite sees that the index of open calls holds them all.
+    .where('status', '=', sql.lit('open'))
+  if (run !== undefined) query = query.where('run', '=', run)
+  const rows = await query.orderBy('run').orderBy('step').orderBy('call_index').execute()
+  return rows.map(codec.fromRow)
+}

@@ -1,0 +1,16 @@
+import { sql } from 'kysely'
+
+import type { Writer } from './store.js'
+
+/** The later of the recorded activity and `now`: senders' clocks differ, and a list must not jump back. */
+export function laterActivity(now: number) {
+  return sql<number>`case when last_activity_at < ${now} then ${now} else last_activity_at end`
+}
+
+export async function touchThread(tx: Writer, threadId: string, now: number): Promise<void> {
+  await tx
+    .updateTable('threads')
+    .set({ last_activity_at: laterActivity(now) })
+    .where('id', '=', threadId)
+    .execute()
+}

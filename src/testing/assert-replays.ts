@@ -1,0 +1,35 @@
+import { Worker } from '@temporalio/worker'
+
+import { threadBundle } from './thread-bundle.js'
+import { workflowBundleOptions } from '../worker/workflow-paths.js'
+
+/** A history of a thread: as Temporal's client gives it, or the parsed content of a JSON file. */
+export interface RecordedHistory {
+  readonly workflowId: string
+  readonly history: unknown
+}
+
+/**
+ * Checks that recorded histories replay on this version of the workflow code; needs no server.
+ * @returns how many were replayed
+ * @throws an error that names the workflow id and the event of each history that does not
+ */
+export async function assertReplays(
+  histories: AsyncIterable<RecordedHistory> | Iterable<RecordedHistory>,
+): Promise<number> {
+  const { payloadConverterPath } = workflowBundleOptions
+  const results = Worker.runReplayHistories(
+    { workflowBundle: await threadBundle(), dataConverter: { payloadConverterPath } },
+    histories as Parameters<typeof Worker.runReplayHistories>[1],
+  )
+  let replayed = 0
+  const problems: string[] = []
+  for await (const { workflowId, error } of results) {
+    replayed += 1
+    if (error) problems.push(`${workflowId}: ${error.message}`)
+  }
+  if (problems.length === 0) return replayed
+  throw new Error(
+    `Expected ${replayed} histories to replay, got ${problems.length} that do not:\n${problems.join('\n')}`,
+  )
+}

@@ -1,0 +1,12 @@
+export { scriptedModel } from '../model/scripted-model.js'
+export { assertEvents } from './assert-events.js'
+export { assertReplays } from './assert-replays.js'
+export { createTestEnvironment } from './test-environment.js'
+
+export type { ModelScript, ScriptedModel, ScriptedReply } from '../model/scripted-model.js'
+export type { ScriptedAnswer } from '../model/scripted-answer.js'
+export type { ScriptedMessage, ScriptedRequest } from '../model/scripted-request.js'
+export type { RecordedHistory } from './assert-replays.js'
+export type { FakeTool, Replacements } from './scripted-registry.js'
+export type { TestEnvironment, TestEnvironmentOptions } from './test-environment.js'
+export type { TestServerKind } from './test-server.js'

@@ -1,0 +1,69 @@
+import type { ModelName, ToolInput, ToolName } from '../definitions/registered-names.js'
+import type { ModelDefinition } from '../definitions/model.js'
+import type { Registry } from '../definitions/registry.js'
+import type { ThreadState } from '../definitions/thread-state.js'
+import type { ToolCall, ToolDefinition, ToolResult } from '../definitions/tool.js'
+import type { LanguageModel } from '../model/language-model.js'
+import { ConfigError } from '../protocol/config-error.js'
+
+/** Stands in for `execute` of a tool; it gets the parsed arguments. */
+export type FakeTool<Arguments> = (
+  args: Arguments,
+  state: ThreadState,
+  call: ToolCall,
+) => ToolResult | Promise<ToolResult>
+
+/** What a test puts in the place of models and tools, by their names. */
+export interface Replacements<R> {
+  /** Every model of the registry, so that no test reaches a provider. */
+  readonly models: Readonly<Record<ModelName<R>, LanguageModel>>
+  readonly tools?: { readonly [Name in ToolName<R>]?: FakeTool<Required<ToolInput<R, Name>>> }
+}
+
+/**
+ * The same agents and prompts with other models and tools; schemas and descriptions stay.
+ * @throws ConfigError naming every model that is not scripted, and every name that the registry does not have
+ */
+export function scriptedRegistry<R extends Registry>(registry: R, replacements: Replacements<R>): Registry {
+  const models = new Map<string, LanguageModel>(Object.entries(replacements.models))
+  const tools = new Map(Object.entries<FakeTool<never> | undefined>(replacements.tools ?? {}))
+  const problems = replacementProblems(registry, [...models.keys()], [...tools.keys()])
+  if (problems.length > 0) throw new ConfigError(problems)
+  return {
+    ...registry,
+    model: (name) => withModel(registry.model(name), models.get(name)),
+    tool: (name) => withExecute(registry.tool(name), tools.get(name)),
+  }
+}
+
+function replacementProblems(
+  registry: Registry,
+  models: readonly string[],
+  tools: readonly string[],
+): readonly string[] {
+  const known = registry.names()
+  const missing = known.models.filter((name) => !models.includes(name))
+  const unknownModels = models.filter((name) => !known.models.includes(name))
+  const unknownTools = tools.filter((name) => !known.tools.includes(name))
+  return [
+    ...missing.map((name) => `Expected a scripted model for "${name}", got none: add it to "models".`),
+    ...unknownModels.map((name) => `Expected models of the registry only, got "${name}".`),
+    ...unknownTools.map((name) => `Expected tools of the registry only, got "${name}".`),
+  ]
+}
+
+function withModel(
+  definition: ModelDefinition | undefined,
+  model: LanguageModel | undefined,
+): ModelDefinition | undefined {
+  if (definition === undefined || model === undefined) return definition
+  return { ...definition, provider: { languageModel: () => model } }
+}
+
+function withExecute(
+  definition: ToolDefinition | undefined,
+  fake: FakeTool<never> | undefined,
+): ToolDefinition | undefined {
+  if (definition === undefined || fake === undefined) return definition
+  return { ...definition, execute: (state, args, call) => fake(args as never, state, call) }
+}

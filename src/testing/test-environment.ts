@@ -1,0 +1,96 @@
+import { randomUUID } from 'node:crypto'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+
+import type { Duration } from '@temporalio/common'
+import type { TestWorkflowEnvironment } from '@temporalio/testing'
+import type { WorkerOptions } from '@temporalio/worker'
+
+import type { ThreadClient } from '../client/index.js'
+import type { Registry } from '../definitions/registry.js'
+import type { RunCaps } from '../protocol/plan.js'
+import { shareStore } from '../store/share-store.js'
+import type { Store } from '../store/store.js'
+import { runCaps } from '../worker/run-caps.js'
+import { scriptedRegistry } from './scripted-registry.js'
+import type { Replacements } from './scripted-registry.js'
+import { startTestServer } from './test-server.js'
+import type { TestServerKind } from './test-server.js'
+import { testThreads } from './test-threads.js'
+import { startTestWorker } from './test-worker.js'
+
+export interface TestEnvironmentOptions<R extends Registry> extends Replacements<R> {
+  /** The user's own agents, prompts and tools as they are. */
+  readonly registry: R
+  /** @default 'time-skipping' */
+  readonly server?: TestServerKind
+  /** Options of Temporal's worker; `maxCachedWorkflows: 0` replays every workflow task. */
+  readonly worker?: Partial<WorkerOptions>
+  /** Threads continue as new wherever they can. @default false */
+  readonly continueAsNewEveryStep?: boolean
+  readonly limits?: Partial<RunCaps>
+}
+
+export interface TestEnvironment<R extends Registry = Registry> {
+  readonly threads: ThreadClient<R>
+  readonly taskQueue: string
+  /** Where the threads are stored: a temporary folder. */
+  readonly store: Store
+  /** Lets time pass for timers: skipped on the time-skipping server, slept on a real one. */
+  sleep(duration: Duration): Promise<void>
+  /** Ends the worker in the middle of whatever it does, and starts another. */
+  restartWorker(): Promise<void>
+  /** Ends worker and server and removes the store. */
+  close(): Promise<void>
+}
+
+/**
+ * Starts a server, a worker and a store for tests of agents. Tests that share one run one after another.
+ * @throws ConfigError naming each model that is not scripted
+ */
+export async function createTestEnvironment<R extends Registry>(
+  options: TestEnvironmentOptions<R>,
+): Promise<TestEnvironment<R>> {
+  const registry = scriptedRegistry(options.registry, options)
+  const caps = runCaps(options.limits)
+  const opened: (() => Promise<unknown>)[] = []
+  const close = async (): Promise<void> => {
+    for (let end = opened.pop(); end !== undefined; end = opened.pop()) await end()
+  }
+  try {
+    const folder = await mkdtemp(join(tmpdir(), 'everthread-test-'))
+    opened.push(() => rm(folder, { recursive: true, force: true }))
+    const place = { database: join(folder, 'threads.db'), blobs: join(folder, 'blobs') }
+    const store = await shareStore(place)
+    opened.push(() => store.close())
+    const server = await startTestServer(options.server ?? 'time-skipping')
+    opened.push(() => server.teardown())
+    const taskQueue = options.worker?.taskQueue ?? `test-${randomUUID()}`
+    const temporal = { ...connectionOf(server), ...options.worker, taskQueue }
+    let worker = await startTestWorker({ registry, store, caps, temporal })
+    opened.push(() => worker.stop())
+    const { client } = server
+    const continueAsNewEveryStep = options.continueAsNewEveryStep === true
+    const threads = testThreads<R>({ client, taskQueue, store: place, continueAsNewEveryStep })
+    opened.push(() => threads.close())
+    return {
+      threads,
+      taskQueue,
+      store,
+      sleep: (duration) => server.sleep(duration),
+      async restartWorker() {
+        await worker.stop()
+        worker = await startTestWorker({ registry, store, caps, temporal })
+      },
+      close,
+    }
+  } catch (error) {
+    await close()
+    throw error
+  }
+}
+
+function connectionOf(server: TestWorkflowEnvironment): Partial<WorkerOptions> {
+  return { connection: server.nativeConnection, namespace: server.namespace ?? 'default' }
+}

@@ -1,0 +1,45 @@
+import { defineSearchAttributeKey, SearchAttributeType } from '@temporalio/common'
+import { TestWorkflowEnvironment } from '@temporalio/testing'
+
+import { SEARCH_ATTRIBUTES } from '../protocol/messages.js'
+
+/** `time-skipping` skips timers of days but cannot list; `dev` is a real server, with real time. */
+export type TestServerKind = 'time-skipping' | 'dev'
+
+/**
+ * Starts a server for tests: the executable that TEMPORAL_TEST_SERVER_PATH or TEMPORAL_CLI_PATH names, else the one
+ * that Temporal's SDK downloads.
+ */
+export async function startTestServer(kind: TestServerKind): Promise<TestWorkflowEnvironment> {
+  const variable = kind === 'dev' ? 'TEMPORAL_CLI_PATH' : 'TEMPORAL_TEST_SERVER_PATH'
+  const path = process.env[variable]
+  const executable = path ? { executable: { type: 'existing-path' as const, path } } : {}
+  try {
+    if (kind === 'dev')
+      return await TestWorkflowEnvironment.createLocal({ server: { ...executable, ...DEV_SERVER } })
+    return await TestWorkflowEnvironment.createTimeSkipping({ server: executable })
+  } catch (error) {
+    const place = path ?? 'the download of the SDK'
+    throw new Error(`Expected a test server from ${place}, got none: set ${variable} to the path of one.`, {
+      cause: error,
+    })
+  }
+}
+
+const DEV_SERVER = {
+  log: { format: 'pretty', level: 'error' },
+  // An unregistered search attribute wedges a thread, so these are there before the first one.
+  searchAttributes: Object.values(SEARCH_ATTRIBUTES).map((name) =>
+    name === SEARCH_ATTRIBUTES.tags
+      ? defineSearchAttributeKey(name, SearchAttributeType.KEYWORD_LIST)
+      : defineSearchAttributeKey(name, SearchAttributeType.KEYWORD),
+  ),
+  extraArgs: [
+    // A dispatch costs one poll of a queue that the server polls 20 times a second: 200 ms a step instead of 12.
+    ...['--dynamic-config-value', 'history.transferProcessorMaxPollRPS=2000'],
+    ...['--dynamic-config-value', 'history.timerProcessorMaxPollRPS=2000'],
+    // One connection to SQLite: without these every transaction waits for the disk.
+    ...['--sqlite-pragma', 'journal_mode=wal'],
+    ...['--sqlite-pragma', 'synchronous=normal'],
+  ],
+}

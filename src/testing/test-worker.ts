@@ -1,0 +1,51 @@
+import { Worker } from '@temporalio/worker'
+import type { WorkerOptions } from '@temporalio/worker'
+
+import type { Registry } from '../definitions/registry.js'
+import type { RunCaps } from '../protocol/plan.js'
+import type { Store } from '../store/store.js'
+import { withoutUndefined } from '../worker/without-undefined.js'
+import { threadWorkerOptions } from '../worker/worker-options.js'
+import { threadBundle } from './thread-bundle.js'
+
+export interface TestWorkerOptions {
+  readonly registry: Registry
+  readonly store: Store
+  readonly caps: RunCaps
+  readonly temporal: WorkerOptions
+}
+
+export interface TestWorker {
+  /** Cuts what is running, as the death of its process would, and waits until the worker is gone. */
+  stop(): Promise<void>
+}
+
+/** Starts a worker that ends quickly. */
+export async function startTestWorker(options: TestWorkerOptions): Promise<TestWorker> {
+  const { registry, store, caps } = options
+  const given = withoutUndefined(options.temporal)
+  const ownCode = given.workflowsPath !== undefined || given.workflowBundle !== undefined
+  const temporal: WorkerOptions = {
+    // No grace: a restart stands for a crash. A tool that ignores its abort signal must not hold the test.
+    shutdownGraceTime: 0,
+    shutdownForceTime: '5s',
+    ...(!ownCode && { workflowBundle: await threadBundle() }),
+    ...given,
+  }
+  const worker = await Worker.create(threadWorkerOptions({ registry, store, caps }, temporal))
+  const ended = worker.run().catch((error: unknown) => {
+    if (!isForcedShutdown(error)) throw error
+  })
+  // `stop` reports a failed worker; until then nobody listens.
+  ended.catch(() => undefined)
+  return {
+    async stop() {
+      if (worker.getState() === 'RUNNING') worker.shutdown()
+      await ended
+    },
+  }
+}
+
+function isForcedShutdown(error: unknown): boolean {
+  return error instanceof Error && error.name === 'GracefulShutdownPeriodExpiredError'
+}

@@ -1,0 +1,97 @@
+/**
+ * The transitions that need nothing from outside: a run starts when an item waits, a finished step is judged (phase 7).
+ * T1: there is one run, one step and one call at a time, because there is one place for each.
+ */
+import { phaseFact } from '../protocol/facts.js'
+import type { EventScope, Fact } from '../protocol/facts.js'
+import { runIdOf, stepIdOf } from '../protocol/ids.js'
+import type { Plan } from '../protocol/plan.js'
+import { runOutcome } from '../protocol/status.js'
+import { NO_USAGE } from './control.js'
+import type { QueueEntry, Run, Step, ThreadControl } from './control.js'
+import { withFacts } from './facts.js'
+import { evaluateStop } from './stop-conditions.js'
+import type { StepVerdict } from './stop-conditions.js'
+
+export function advance(control: ThreadControl): ThreadControl {
+  if (control.terminating || control.closing !== null) return control
+  const { run } = control
+  if (run === null) return control.stopped ? control : startRun(control)
+  if (run.ending !== null || run.stopRequested || run.step === null) return control
+  return run.step.calls.every((call) => call.state === 'done') ? judgeStep(control, run, run.step) : control
+}
+
+/** The plan of a run whose first model call was answered. */
+export function planOf(control: ThreadControl): Plan {
+  if (control.plan === null)
+    throw new Error(`Thread ${control.threadId} has no plan after its first model call.`)
+  return control.plan
+}
+
+function startRun(control: ThreadControl): ThreadControl {
+  const [first] = control.queue
+  if (first === undefined) return control
+  const number = control.runs + 1
+  const run: Run = {
+    number,
+    side: 'a',
+    trigger: triggerOf(first),
+    steps: 0,
+    sideSteps: { a: 0, b: 0 },
+    sessionTurns: 0,
+    usage: NO_USAGE,
+    planned: false,
+    sideStarts: true,
+    turnHasText: false,
+    wordless: false,
+    repeatedError: null,
+    step: null,
+    stopRequested: false,
+    ending: null,
+  }
+  return { ...control, runs: number, run }
+}
+
+function triggerOf(entry: QueueEntry): string {
+  return entry.kind === 'child_closed' ? 'report' : entry.kind
+}
+
+function judgeStep(control: ThreadControl, run: Run, step: Step): ThreadControl {
+  const verdict = evaluateStop(planOf(control), run, step)
+  const told = withFacts(control, ...stepFacts(run, step, verdict))
+  return { ...told, run: { ...afterVerdict(run, step, verdict), step: null } }
+}
+
+function afterVerdict(run: Run, step: Step, verdict: StepVerdict): Run {
+  const turnHasText = run.turnHasText || step.text
+  if (verdict.kind === 'go_on') return { ...run, turnHasText, sideStarts: false, wordless: false }
+  if (verdict.kind === 'end') {
+    const { reason, sessionCall } = verdict
+    const turns = run.sessionTurns + 1
+    return { ...run, sessionTurns: turns, ending: { reason, outcome: runOutcome(reason), sessionCall } }
+  }
+  return {
+    ...run,
+    side: verdict.to,
+    sessionTurns: run.sessionTurns + 1,
+    sideStarts: true,
+    turnHasText: false,
+    wordless: !turnHasText,
+  }
+}
+
+/** Marks the phases that no activity marked, and how step and turn ended. */
+function stepFacts(run: Run, step: Step, verdict: StepVerdict): readonly Fact[] {
+  const scope: EventScope = { runId: runIdOf(run.number), stepId: stepIdOf(run.number, step.number) }
+  const reason = verdict.kind === 'go_on' ? null : verdict.reason
+  const facts: Fact[] = remainingPhases(step, scope)
+  facts.push({ type: 'step.completed', scope, payload: { step: step.number, reason } })
+  if (verdict.kind !== 'go_on')
+    facts.push({ type: 'side.completed', scope, payload: { side: step.side, reason } })
+  return facts
+}
+
+/** Every step has all seven phases, in order, also when it was cut. */
+export function remainingPhases(step: Step, scope: EventScope): Fact[] {
+  return ([5, 6, 7] as const).filter((phase) => phase > step.phase).map((phase) => phaseFact(phase, scope))
+}

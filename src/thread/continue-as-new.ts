@@ -1,0 +1,39 @@
+/** Continue-as-new: possible whenever nothing is in flight, never two in a row without progress. */
+import { LIMITS } from '../protocol/limits.js'
+import { STATE_VERSION } from './control.js'
+import type { ThreadControl } from './control.js'
+
+/** What the workflow knows of its own history. */
+export interface HistoryFacts {
+  readonly events: number
+  readonly bytes: number
+  readonly signals: number
+  readonly suggested: boolean
+}
+
+export function shouldContinueAsNew(control: ThreadControl, history: HistoryFacts): boolean {
+  if (!control.progressed || control.terminating || control.closing !== null) return false
+  if (history.suggested || history.signals >= LIMITS.signalsPerRun) return true
+  const limit = control.start.limits?.historyEvents
+  if (limit !== undefined && history.events >= limit) return true
+  const idle = control.run === null && control.queue.length === 0
+  return idle && (history.events > LIMITS.idleHistoryEvents || history.bytes > LIMITS.idleHistoryBytes)
+}
+
+/** The state that the next Temporal run starts with. */
+export function carry(control: ThreadControl): ThreadControl {
+  const children = control.children.map((child) => ({ ...child, observed: false }))
+  return { ...control, children, progressed: false }
+}
+
+/**
+ * Takes over a carried state. One of newer code is never guessed at: the error fails the workflow task, which a
+ * newer worker retries.
+ */
+export function restore(carried: ThreadControl): ThreadControl {
+  if (carried.stateVersion > STATE_VERSION)
+    throw new Error(
+      `Expected a carried state of version ${STATE_VERSION} at most, got ${carried.stateVersion}.`,
+    )
+  return carried
+}

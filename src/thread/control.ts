@@ -1,0 +1,175 @@
+/**
+ * The control state of a thread: everything the workflow knows, and nothing that the store owns (T5).
+ *
+ * It owns: what runs next, queue order, counters, the calls of the step in flight, owed children, the stop flag.
+ * It does not own: messages, arguments, results, files, texts of any kind; those are in the store under the ids here.
+ * It is plain JSON, carried over continue-as-new, so its size is bounded (LIMITS.carriedStateBytes) and its shape has a
+ * version. All functions of this folder are pure: they take a control state and give the next one.
+ */
+import type { CallOutcome, InlineMessage, ThreadClose, Usage } from '../protocol/activities.js'
+import type { Fact } from '../protocol/facts.js'
+import type { ThreadStart } from '../protocol/messages.js'
+import type { Plan, Side } from '../protocol/plan.js'
+import type { LastRun } from '../protocol/snapshot.js'
+import type { StopReason } from '../protocol/status.js'
+
+export const STATE_VERSION = 1
+
+export interface ThreadControl {
+  readonly stateVersion: number
+  readonly threadId: string
+  readonly start: ThreadStart
+  readonly createdAt: number
+  /** The thread's row is known to exist. */
+  readonly registered: boolean
+  readonly agent: string
+  readonly plan: Plan | null
+  readonly queue: readonly QueueEntry[]
+  readonly queueBytes: number
+  /** Items without an id of their own get one from this counter. */
+  readonly itemsNumbered: number
+  readonly runs: number
+  readonly run: Run | null
+  /** Items wait until `continue` or a message of the user. */
+  readonly stopped: boolean
+  readonly terminating: boolean
+  readonly closing: Closing | null
+  readonly report: Report | null
+  readonly children: readonly OwedChild[]
+  readonly childrenInAll: number
+  readonly childChecks: number
+  readonly settles: number
+  readonly facts: readonly Fact[]
+  readonly factsDropped: number
+  readonly lastRun: LastRun | null
+  /** Something was applied since the last continue-as-new: never two in a row without progress. */
+  readonly progressed: boolean
+}
+
+/** One item of the inbox: everything that asks for work, in the order of acceptance (T3). */
+export type QueueEntry =
+  | {
+      readonly kind: 'message'
+      readonly id: string
+      readonly role: 'user' | 'assistant'
+      readonly queuedAt: number
+      readonly inline?: InlineMessage
+    }
+  | { readonly kind: 'report'; readonly id: string; readonly queuedAt: number }
+  | {
+      readonly kind: 'child_closed'
+      readonly id: string
+      readonly reference: string
+      readonly status: string
+      readonly queuedAt: number
+    }
+  | { readonly kind: 'continue'; readonly id: string; readonly queuedAt: number }
+
+export interface Run {
+  readonly number: number
+  readonly side: Side
+  readonly trigger: string
+  readonly steps: number
+  readonly sideSteps: Readonly<Record<Side, number>>
+  readonly sessionTurns: number
+  readonly usage: Usage
+  /** The run's plan is known: its first model call was answered. */
+  readonly planned: boolean
+  readonly sideStarts: boolean
+  /** Whether the turn under way has text; a turn without leaves a neutral line. */
+  readonly turnHasText: boolean
+  readonly wordless: boolean
+  readonly repeatedError: { readonly digest: string; readonly count: number } | null
+  readonly step: Step | null
+  readonly stopRequested: boolean
+  readonly ending: Ending | null
+}
+
+export interface Step {
+  readonly number: number
+  readonly side: Side
+  readonly text: boolean
+  /** The last phase that was marked in the event log. */
+  readonly phase: 4 | 5 | 6
+  readonly calls: readonly Call[]
+}
+
+/** A tool call of the step: `open` → done, or for a subagent `open` → `prepared` → `waiting` → `reported` → done. */
+export type Call = { readonly id: string; readonly name: string } & (
+  | { readonly state: 'open' }
+  | {
+      readonly state: 'prepared'
+      readonly reference: string
+      readonly agent: string
+      readonly messageId: string
+    }
+  | { readonly state: 'waiting'; readonly reference: string; readonly stopForwarded: boolean }
+  | { readonly state: 'reported'; readonly reference: string; readonly report: CallReport }
+  | { readonly state: 'done'; readonly outcome: CallOutcome }
+)
+
+export type CallReport =
+  | { readonly kind: 'result' | 'failure'; readonly messageId: string }
+  | { readonly kind: 'closed'; readonly status: string }
+
+export interface Ending {
+  readonly reason: StopReason
+  readonly outcome: 'completed' | 'failed' | 'cancelled' | 'blocked'
+  readonly sessionCall: string | null
+}
+
+export interface Closing extends ThreadClose {
+  /** Children that still have to be told; empty when the cascade is done. */
+  readonly cascade: readonly string[]
+  /** False again when something arrived after the closing transaction. */
+  readonly settled: boolean
+}
+
+/** The one report of a non-resumable child. */
+export interface Report {
+  /** Null: the parent takes nothing any more. */
+  readonly messageId: string | null
+  readonly kind: 'result' | 'failure'
+  readonly announced: boolean
+}
+
+/** A child with an unanswered invocation (T7). */
+export interface OwedChild {
+  readonly reference: string
+  readonly callId: string
+  /** Its close event will reach this Temporal run; after continue-as-new there is no such event. */
+  readonly observed: boolean
+  readonly checks: number
+  readonly nextCheckAt: number
+}
+
+export const NO_USAGE: Usage = { inputTokens: 0, outputTokens: 0, cachedInputTokens: 0, cost: 0 }
+
+export function initialControl(threadId: string, start: ThreadStart, now: number): ThreadControl {
+  return {
+    stateVersion: STATE_VERSION,
+    threadId,
+    start,
+    createdAt: now,
+    registered: false,
+    agent: start.agent,
+    plan: null,
+    queue: [],
+    queueBytes: 0,
+    itemsNumbered: 0,
+    runs: 0,
+    run: null,
+    stopped: false,
+    terminating: false,
+    closing: null,
+    report: null,
+    children: [],
+    childrenInAll: 0,
+    childChecks: 0,
+    settles: 0,
+    facts: [],
+    factsDropped: 0,
+    lastRun: null,
+    progressed: true,
+  }
+}

@@ -1,0 +1,86 @@
+/**
+ * The inbox: everything that asks for work is an item of one FIFO queue, drained between steps.
+ * T3: accepted items keep their order. T10: what is malformed is recorded and skipped. Handlers are synchronous.
+ */
+import { LIMITS } from '../protocol/limits.js'
+import { queueMessageProblem, stopProblem, utf8Length } from '../protocol/messages.js'
+import type { QueueMessage, Stop } from '../protocol/messages.js'
+import { runIdOf } from '../protocol/ids.js'
+import type { QueueEntry, ThreadControl } from './control.js'
+import { withFacts, withWarning } from './facts.js'
+
+/** Takes a `queueMessage` signal. */
+export function acceptMessage(control: ThreadControl, input: unknown, now: number): ThreadControl {
+  const problem = queueMessageProblem(input)
+  if (problem !== undefined) return withWarning(control, 'message_skipped', problem)
+  const message = input as QueueMessage
+  const role = message.role ?? 'user'
+  if ('messageId' in message) {
+    const byUser = role === 'user' && message.from === undefined
+    return enqueue(control, { kind: 'message', id: message.messageId, role, queuedAt: now }, byUser)
+  }
+  const inline = { content: message.content, role, silent: message.silent === true }
+  const id = `${control.threadId}:item:${control.itemsNumbered + 1}`
+  const numbered = { ...control, itemsNumbered: control.itemsNumbered + 1 }
+  return enqueue(numbered, { kind: 'message', id, role, queuedAt: now, inline }, role === 'user')
+}
+
+/** Takes a `continue` signal: clears the stop flag and asks for a step. */
+export function acceptContinue(control: ThreadControl, now: number): ThreadControl {
+  const number = control.itemsNumbered + 1
+  const entry: QueueEntry = { kind: 'continue', id: `continue:${number}`, queuedAt: now }
+  return enqueue({ ...control, itemsNumbered: number }, entry, true)
+}
+
+/** Takes a `stop` signal: ends the current run and parks the thread; where nothing runs or waits, nothing happens. */
+export function acceptStop(control: ThreadControl, input: unknown): ThreadControl {
+  const problem = stopProblem(input)
+  if (problem !== undefined) return withWarning(control, 'stop_skipped', problem)
+  const runId = (input as Stop | null | undefined)?.runId
+  const { run } = control
+  if (run === null)
+    return runId === undefined && control.queue.length > 0 ? { ...control, stopped: true } : control
+  if (runId !== undefined && runId !== runIdOf(run.number)) return control
+  return { ...control, stopped: true, run: { ...run, stopRequested: true } }
+}
+
+/** Takes a signal that this version does not know: recorded and skipped, for ever (T11). */
+export function acceptUnknownSignal(control: ThreadControl): ThreadControl {
+  return withWarning(
+    control,
+    'signal_unknown',
+    'A signal of a name that this version does not know was skipped.',
+  )
+}
+
+/** Adds an item, within the bounds of the carried state. */
+export function enqueue(control: ThreadControl, entry: QueueEntry, clearsStop: boolean): ThreadControl {
+  if (control.queue.some((queued) => queued.id === entry.id)) return control
+  const bytes = entryBytes(entry)
+  if (control.queue.length >= LIMITS.queuedItems || control.queueBytes + bytes > LIMITS.queueBytes)
+    return withWarning(
+      control,
+      'queue_full',
+      `The queue holds ${control.queue.length} items; this one was refused.`,
+    )
+  const queued: ThreadControl = {
+    ...control,
+    queue: [...control.queue, entry],
+    queueBytes: control.queueBytes + bytes,
+    stopped: control.stopped && !clearsStop,
+    closing: control.closing === null ? null : { ...control.closing, settled: false },
+  }
+  return withFacts(queued, { type: 'queue.changed', payload: { waiting: queued.queue.length } })
+}
+
+/** Removes the items that a step has drained. */
+export function drained(control: ThreadControl, entries: readonly QueueEntry[]): ThreadControl {
+  const ids = new Set(entries.map((entry) => entry.id))
+  const queue = control.queue.filter((entry) => !ids.has(entry.id))
+  return { ...control, queue, queueBytes: queue.reduce((bytes, entry) => bytes + entryBytes(entry), 0) }
+}
+
+function entryBytes(entry: QueueEntry): number {
+  const inline = entry.kind === 'message' && entry.inline !== undefined ? utf8Length(entry.inline.content) : 0
+  return entry.id.length + inline + 80
+}

@@ -1,0 +1,69 @@
+import { randomUUID } from 'node:crypto'
+import { ApplicationFailure, CancelledFailure } from '@temporalio/common'
+import type { Context } from '@temporalio/activity'
+import type { ActivityInboundCallsInterceptor, ActivityInterceptorsFactory } from '@temporalio/worker'
+import { LEVEL } from '../protocol/activities.js'
+import { FAILURES, failure } from '../protocol/failures.js'
+import type { FailureType } from '../protocol/failures.js'
+import { LIMITS } from '../protocol/limits.js'
+import { recordError } from '../store/errors.js'
+import { StoreError } from '../store/store-error.js'
+import type { Store } from '../store/store.js'
+
+/**
+ * The one guard of our activities: whatever they throw, except cancellation, leaves as a failure from the table, without
+ * text, stack or cause; the real error is in the store under the failure's error id (T5). Answers above 64 KB are
+ * refused before they are sent, for one of 5 MB is never reported and hangs.
+ */
+export function activityInterceptor(store: Store): ActivityInterceptorsFactory {
+  return (context) =>
+    context.info.activityType.startsWith('thread.') ? { inbound: guard(store, context) } : {}
+}
+
+function guard(store: Store, context: Context): ActivityInboundCallsInterceptor {
+  return {
+    async execute(input, next) {
+      try {
+        assertLevel(input.args[0])
+        const answer = await next(input)
+        if (JSON.stringify(answer).length > LIMITS.activityResultBytes) throw failure('Answer.TooLarge')
+        return answer
+      } catch (error) {
+        throw await disguised(store, context, error)
+      }
+    },
+  }
+}
+
+/** An old worker must not run a step whose policy it cannot see. */
+function assertLevel(input: unknown): void {
+  const level = typeof input === 'object' && input !== null && 'level' in input ? input.level : undefined
+  if (typeof level !== 'number' || level > LEVEL) throw failure('Thread.UnknownLevel')
+}
+
+async function disguised(store: Store, context: Context, error: unknown): Promise<unknown> {
+  if (error instanceof CancelledFailure) {
+    error.stack = ''
+    return error
+  }
+  if (error instanceof ApplicationFailure && typeof error.type === 'string' && error.type in FAILURES)
+    return error
+  const type: FailureType = StoreError.isInstance(error) ? 'Store.Unavailable' : 'Activity.Failed'
+  const id = randomUUID()
+  const threadId = context.info.workflowExecution?.workflowId ?? null
+  context.log.error('An activity failed.', { errorId: id, type, activity: context.info.activityType })
+  await store.write((tx) => recordError(tx, errorRow(id, threadId, error))).catch(() => undefined)
+  return failure(type, id)
+}
+
+function errorRow(id: string, threadId: string | null, error: unknown): Parameters<typeof recordError>[1] {
+  const thrown = error instanceof Error ? error : new Error(String(error))
+  return {
+    id,
+    threadId,
+    at: Date.now() * 1000,
+    type: thrown.name,
+    message: thrown.message,
+    stack: thrown.stack ?? null,
+  }
+}

@@ -1,0 +1,43 @@
+import { loadClientConnectConfig } from '@temporalio/envconfig'
+import { NativeConnection } from '@temporalio/worker'
+
+import { ConfigError } from '../protocol/config-error.js'
+
+export interface TemporalTarget {
+  readonly connection: NativeConnection
+  readonly address: string
+  readonly namespace: string
+}
+
+type ConnectConfig = ReturnType<typeof loadClientConnectConfig>
+
+/** Connects by Temporal's environment configuration. @throws ConfigError, or one sentence when nobody answers */
+export async function connectToTemporal(): Promise<TemporalTarget> {
+  const { connectionOptions, namespace } = readConfiguration()
+  const address = connectionOptions.address ?? 'localhost:7233'
+  try {
+    const connection = await NativeConnection.connect({ ...connectionOptions, address })
+    return { connection, address, namespace: namespace ?? 'default' }
+  } catch (error) {
+    throw new Error(
+      `Expected a Temporal server at ${address}, got ${reasonOf(error)}: ` +
+        'start one with "temporal server start-dev", or set TEMPORAL_ADDRESS.',
+      { cause: error },
+    )
+  }
+}
+
+function readConfiguration(): ConnectConfig {
+  try {
+    return loadClientConnectConfig()
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error)
+    throw new ConfigError([`Expected Temporal's environment configuration to be readable, got: ${reason}`])
+  }
+}
+
+/** The native library prints its error as a tree of Rust structures; the innermost sentence says it all. */
+function reasonOf(error: unknown): string {
+  const text = error instanceof Error ? error.message : String(error)
+  return /(?:message|error): "([^"]+)"/.exec(text)?.[1]?.toLowerCase() ?? text
+}

@@ -1,0 +1,44 @@
+import { readFile } from 'node:fs/promises'
+
+import type { WorkflowBundleOption } from '@temporalio/worker'
+
+import { ACTIVITIES } from '../protocol/activities.js'
+import { ConfigError } from '../protocol/config-error.js'
+import { THREAD_WORKFLOW } from '../protocol/messages.js'
+import { CONVERTER_MARKER } from '../protocol/payload-converter.js'
+
+/**
+ * Refuses a prebuilt bundle that would wedge threads: the SDK ignores a worker's `payloadConverterPath` when it has a
+ * bundle, so without ours in it one undecodable signal would stop a thread for ever (T10).
+ * @throws ConfigError
+ */
+export async function checkWorkflowBundle(bundle: WorkflowBundleOption): Promise<void> {
+  const problems = bundleProblems(await codeOf(bundle))
+  if (problems.length > 0) throw new ConfigError(problems)
+}
+
+function bundleProblems(code: string): readonly string[] {
+  const make = 'make it with bundleWorkflowCode({ ...workflowBundleOptions }) from everthread/worker.'
+  const problems: string[] = []
+  // The converter names the workflow type too; the name of an activity that only a thread calls is found in its code alone.
+  if (!code.includes(ACTIVITIES.settle))
+    problems.push(
+      `Expected workflowBundle to hold the workflow ${THREAD_WORKFLOW}, got one without it: ${make}`,
+    )
+  if (!code.includes(CONVERTER_MARKER))
+    problems.push(
+      `Expected workflowBundle to hold Everthread's payload converter, got one without it: ${make}`,
+    )
+  return problems
+}
+
+async function codeOf(bundle: WorkflowBundleOption): Promise<string> {
+  if ('code' in bundle) return bundle.code
+  try {
+    return await readFile(bundle.codePath, 'utf8')
+  } catch (error) {
+    const reason = error instanceof Error && 'code' in error ? String(error.code) : 'an error'
+    const expected = `Expected workflowBundle.codePath to be a readable file, got ${reason} for "${bundle.codePath}"`
+    throw new ConfigError([`${expected}: bundle the workflows first.`])
+  }
+}

@@ -1,0 +1,20 @@
+import { ActivityCancellationType } from '@temporalio/workflow'
+import type { ActivityOptions } from '@temporalio/workflow'
+import { LIMITS } from '../protocol/limits.js'
+import type { ThreadControl } from '../thread/control.js'
+
+/**
+ * Options of an activity whose own limit is `limit` milliseconds. Each reason is in design 13: the inner limit always
+ * wins over start-to-close; a worker that died is noticed after the heartbeat timeout; failures of store and worker are
+ * retried for a day; a cut activity is awaited, so that nothing runs twice (T1).
+ */
+export function activityOptions(control: ThreadControl, limit: number, summary: string): ActivityOptions {
+  return {
+    startToCloseTimeout: limit + LIMITS.startToCloseSlack,
+    scheduleToCloseTimeout: LIMITS.scheduleToClose,
+    heartbeatTimeout: control.start.limits?.heartbeatTimeout ?? LIMITS.heartbeatTimeout,
+    cancellationType: ActivityCancellationType.WAIT_CANCELLATION_COMPLETED,
+    retry: { initialInterval: LIMITS.retryFirst, backoffCoefficient: 2, maximumInterval: LIMITS.retryLast },
+    summary,
+  }
+}

@@ -1,0 +1,76 @@
+/**
+ * The thread workflow: wiring between the pure logic of `thread/` and Temporal. It takes signals into the inbox, asks
+ * `nextAction`, carries it out with nothing else in flight (T1), applies the answer, and continues as new between two
+ * actions. It never fails for what a signal, a model, a tool or a store does (T10); only a bug fails its task.
+ */
+import { CancellationScope, continueAsNew, workflowInfo } from '@temporalio/workflow'
+import { LEVEL } from '../protocol/activities.js'
+import type { ThreadResult } from '../protocol/activities.js'
+import { failure } from '../protocol/failures.js'
+import { threadStartProblem } from '../protocol/messages.js'
+import type { ThreadStart } from '../protocol/messages.js'
+import { advance } from '../thread/advance.js'
+import { carry, restore, shouldContinueAsNew } from '../thread/continue-as-new.js'
+import { initialControl } from '../thread/control.js'
+import type { ThreadControl } from '../thread/control.js'
+import { acceptMessage } from '../thread/inbox.js'
+import { nextAction } from '../thread/next-action.js'
+import type { Action } from '../thread/next-action.js'
+import { closeWorkflow } from './close-workflow.js'
+import { perform } from './perform.js'
+import { showStatus } from './show-status.js'
+import { takeMessages } from './take-messages.js'
+import { createThreadHost } from './thread-host.js'
+import type { ThreadHost } from './thread-host.js'
+
+/**
+ * A durable agent thread; its workflow id is the thread's id.
+ *
+ * @returns control facts, never text
+ * @throws `Thread.InvalidStart` when the start input is not valid
+ */
+export async function agentThread(start: ThreadStart, carried?: ThreadControl): Promise<ThreadResult> {
+  const problem = threadStartProblem(start)
+  if (problem !== undefined) throw failure('Thread.InvalidStart')
+  const host = createThreadHost(carried === undefined ? begin(start) : restore(carried), LEVEL)
+  const root = CancellationScope.current()
+  takeMessages(host, root)
+  // Cancellation is terminate(): it is a fact of the state, seen between actions, and cuts none of the final writes.
+  const closed = await CancellationScope.nonCancellable(() => run(host))
+  return closeWorkflow(host, closed, root)
+}
+
+type Close = Extract<Action, { readonly kind: 'close' }>
+
+async function run(host: ThreadHost): Promise<Close> {
+  for (;;) {
+    host.update(advance)
+    const action = nextAction(host.control)
+    if (action.kind === 'close') return action
+    if (shouldContinueAsNew(host.control, historyFacts(host))) await goOnAsNew(host)
+    showStatus(host)
+    await perform(host, action)
+  }
+}
+
+function begin(start: ThreadStart): ThreadControl {
+  const now = Date.now()
+  const { message, ...facts } = start
+  const control = initialControl(workflowInfo().workflowId, facts, now)
+  return message === undefined ? control : acceptMessage(control, message, now)
+}
+
+/** Nothing is in flight and no handler is asynchronous, so nothing can be lost here. */
+function goOnAsNew(host: ThreadHost): Promise<never> {
+  return continueAsNew<typeof agentThread>(host.control.start, carry(host.control))
+}
+
+function historyFacts(host: ThreadHost): Parameters<typeof shouldContinueAsNew>[1] {
+  const { historyLength, historySize, continueAsNewSuggested } = workflowInfo()
+  return {
+    events: historyLength,
+    bytes: historySize,
+    signals: host.signals,
+    suggested: continueAsNewSuggested,
+  }
+}

@@ -1,0 +1,67 @@
+import { ActivityFailure, CancelledFailure, proxyActivities } from '@temporalio/workflow'
+import { ACTIVITIES } from '../protocol/activities.js'
+import type { ActivityInput, ThreadActivities } from '../protocol/activities.js'
+import { factsSent, factsToSend } from '../thread/facts.js'
+import { activityOptions } from './activity-options.js'
+import type { ThreadHost } from './thread-host.js'
+
+type Name = keyof ThreadActivities
+type Input<N extends Name> = Parameters<ThreadActivities[N]>[0]
+type Answer<N extends Name> = Awaited<ReturnType<ThreadActivities[N]>>
+
+interface Call<N extends Name> {
+  readonly name: N
+  /** The activity's own limit in milliseconds. */
+  readonly limit: number
+  /** Registered names only: it is shown in the Temporal UI. */
+  readonly summary: string
+  /** A stop or terminate cuts it. */
+  readonly cancellable: boolean
+  readonly input: Omit<Input<N>, keyof ActivityInput>
+}
+
+/** What came of an activity: its answer, a cut without one, or a failure for good. */
+export type Called<N extends Name> =
+  | { readonly kind: 'answered'; readonly answer: Answer<N> }
+  | { readonly kind: 'cut' }
+  | { readonly kind: 'failed' }
+
+/** Runs one activity, with the waiting facts. No failure of an activity leaves here; anything else is a bug. */
+export async function callActivity<N extends Name>(host: ThreadHost, call: Call<N>): Promise<Called<N>> {
+  const { control } = host
+  const facts = factsToSend(control)
+  const base: ActivityInput = {
+    level: host.level,
+    threadId: control.threadId,
+    now: Date.now(),
+    run: control.run?.number ?? control.runs,
+    facts,
+  }
+  host.startsAction(base.now)
+  // The type of the input is that of the activity: `Call` took the common fields away, `base` gives them back.
+  const input = { ...base, ...call.input } as Input<N>
+  const start = (): Promise<Answer<N>> => scheduled(host, call, input)
+  try {
+    const answer = await (call.cancellable ? host.cancellable(start) : start())
+    host.update((current) => factsSent(current, control.facts, control.factsDropped))
+    return { kind: 'answered', answer }
+  } catch (error) {
+    if (error instanceof CancelledFailure) return { kind: 'cut' }
+    if (!(error instanceof ActivityFailure)) throw error
+    return { kind: wasCut(host, call) ? 'cut' : 'failed' }
+  }
+}
+
+function scheduled<N extends Name>(host: ThreadHost, call: Call<N>, input: Input<N>): Promise<Answer<N>> {
+  const options = activityOptions(host.control, call.limit, call.summary)
+  const activities = proxyActivities<Record<string, (input: Input<N>) => Promise<Answer<N>>>>(options)
+  const activity = activities[ACTIVITIES[call.name]]
+  if (activity === undefined) throw new Error(`There is no activity ${call.name}.`)
+  return activity(input)
+}
+
+/** A worker that died while it was told to stop leaves a failure instead of an answer. */
+function wasCut<N extends Name>(host: ThreadHost, call: Call<N>): boolean {
+  const { control } = host
+  return call.cancellable && (control.terminating || control.run?.stopRequested === true)
+}

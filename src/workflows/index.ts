@@ -1,0 +1,2 @@
+/** The sandbox door: bundled into the worker's workflow isolate. */
+export { agentThread } from './agent-thread.js'

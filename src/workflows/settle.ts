@@ -1,0 +1,63 @@
+import type { RunEnd } from '../protocol/activities.js'
+import type { Ending } from '../thread/control.js'
+import type { Action } from '../thread/next-action.js'
+import { reportDelivered, reportKind, settled, withCutStep } from '../thread/settling.js'
+import { snapshotOf } from '../thread/snapshot.js'
+import { callActivity } from './call-activity.js'
+import type { ThreadHost } from './thread-host.js'
+
+/** Ends the run, or the thread, in the store. When the store fails for a day, the thread goes on all the same. */
+export async function settle(
+  host: ThreadHost,
+  action: Extract<Action, { readonly kind: 'settle' }>,
+): Promise<void> {
+  const { ending, close } = action
+  host.update((control) => withCutStep(control, ending))
+  const { control } = host
+  const number = control.settles + 1
+  const after = settled(control, { ending, close, queued: control.queue.length }, Date.now())
+  await callActivity(host, {
+    name: 'settle',
+    limit: 0,
+    summary: close === null ? 'end of run' : `close: ${close.outcome}`,
+    cancellable: false,
+    input: {
+      settle: number,
+      end: ending === null ? null : runEnd(host, ending),
+      close: close === null ? null : { outcome: close.outcome, reason: close.reason },
+      snapshot: snapshotOf(after, { now: Date.now(), since: Date.now() }),
+      children: control.children.map((child) => child.reference),
+      start: control.registered ? null : control.start,
+      createdAt: control.createdAt,
+    },
+  })
+  host.update((current) => settled(current, { ending, close, queued: control.queue.length }, Date.now()))
+}
+
+/** Copies what the parent gets into its store (T2); the announcement follows. */
+export async function deliverReport(host: ThreadHost, ending: Ending): Promise<void> {
+  const { parent } = host.control.start
+  if (parent === undefined) return
+  const called = await callActivity(host, {
+    name: 'deliverReport',
+    limit: 0,
+    summary: 'report to the parent',
+    cancellable: false,
+    input: {
+      parent,
+      report: 1,
+      kind: reportKind(ending),
+      reason: ending.reason,
+      sessionCall: ending.sessionCall,
+    },
+  })
+  const answer = called.kind === 'answered' ? called.answer : ({ type: 'parent_gone' } as const)
+  host.update((control) => reportDelivered(control, ending, answer))
+}
+
+function runEnd({ control }: ThreadHost, ending: Ending): RunEnd | null {
+  const { run } = control
+  if (run === null) return null
+  const { reason, outcome, sessionCall } = ending
+  return { reason, outcome, steps: run.steps, usage: run.usage, sessionCall }
+}

@@ -1,0 +1,45 @@
+import { setCurrentDetails, upsertSearchAttributes, workflowInfo } from '@temporalio/workflow'
+import { SEARCH_ATTRIBUTES } from '../protocol/messages.js'
+import type { ThreadControl } from '../thread/control.js'
+import { doingOf, statusOf } from '../thread/snapshot.js'
+import type { ThreadHost } from './thread-host.js'
+
+/** What the Temporal UI shows of a thread: agent, status, step, tool; registered names only, never content (T5). */
+export function showStatus(host: ThreadHost): void {
+  const { control } = host
+  setCurrentDetails(detailsOf(control))
+  const wanted = searchAttributesOf(control)
+  const shown = workflowInfo().searchAttributes ?? {}
+  const changed = Object.entries(wanted).filter(([name, values]) => !sameValues(shown[name], values))
+  if (changed.length > 0) upsertSearchAttributes(Object.fromEntries(changed))
+}
+
+function detailsOf(control: ThreadControl): string {
+  const lines = [`Agent: ${control.agent}`, `Status: ${statusOf(control)}`]
+  const { run } = control
+  if (run !== null) {
+    lines.push(`Run ${run.number}, side ${run.side}, steps ${run.steps}`)
+    lines.push(`Tokens: ${run.usage.inputTokens} in, ${run.usage.outputTokens} out`)
+    const doing = doingOf(control)
+    if (doing !== null) lines.push(`Doing: ${doing}`)
+  }
+  return lines.join('  \n')
+}
+
+/** Only those that the start input names: an unregistered one fails the workflow task for ever. */
+function searchAttributesOf(control: ThreadControl): Readonly<Record<string, string[]>> {
+  const { start } = control
+  const values: Record<string, string[]> = {
+    [SEARCH_ATTRIBUTES.agent]: [control.agent],
+    [SEARCH_ATTRIBUTES.status]: [statusOf(control)],
+    ...(start.userId === undefined ? {} : { [SEARCH_ATTRIBUTES.user]: [start.userId] }),
+    ...(start.parent === undefined ? {} : { [SEARCH_ATTRIBUTES.parent]: [start.parent.threadId] }),
+    ...(start.tags === undefined ? {} : { [SEARCH_ATTRIBUTES.tags]: [...start.tags] }),
+  }
+  const named = start.searchAttributes ?? []
+  return Object.fromEntries(Object.entries(values).filter(([name]) => named.includes(name)))
+}
+
+function sameValues(shown: readonly unknown[] | undefined, wanted: readonly string[]): boolean {
+  return shown?.length === wanted.length && wanted.every((value, index) => shown[index] === value)
+}

@@ -1,0 +1,58 @@
+import { CancellationScope } from '@temporalio/workflow'
+import type { ThreadControl } from '../thread/control.js'
+
+/** The mutable cell of one Temporal run: the control state, what is in flight, what was shown. */
+export interface ThreadHost {
+  readonly control: ThreadControl
+  readonly level: number
+  /** Signals that this Temporal run took. */
+  readonly signals: number
+  /** When the action under way began, in milliseconds. */
+  readonly since: number
+  /** Changes the control state. */
+  update(change: (control: ThreadControl) => ThreadControl): void
+  countSignal(): void
+  /** Runs something that a stop or terminate may cut. */
+  cancellable<T>(work: () => Promise<T>): Promise<T>
+  /** Cuts what is in flight, if it can be cut. */
+  cut(): void
+  startsAction(now: number): void
+}
+
+export function createThreadHost(initial: ThreadControl, level: number): ThreadHost {
+  let control = initial
+  let signals = 0
+  let since = Date.now()
+  let inFlight: CancellationScope | null = null
+  return {
+    get control() {
+      return control
+    },
+    get signals() {
+      return signals
+    },
+    get since() {
+      return since
+    },
+    level,
+    update: (change) => {
+      control = change(control)
+    },
+    countSignal: () => {
+      signals += 1
+    },
+    cancellable: async (work) => {
+      const scope = new CancellationScope({ cancellable: true })
+      inFlight = scope
+      try {
+        return await scope.run(work)
+      } finally {
+        inFlight = null
+      }
+    },
+    cut: () => inFlight?.cancel(),
+    startsAction: (now) => {
+      since = now
+    },
+  }
+}

@@ -1,0 +1,155 @@
+#!/usr/bin/env bash
+# Everything local: the Temporal dev server, a worker, the demo, the tests. Installs what is missing.
+set -euo pipefail
+
+cd "$(dirname "${BASH_SOURCE[0]}")"
+scripts="$PWD/scripts/dev"
+for part in output processes cache dev-server temporal-cli test-server project doctor; do
+  # shellcheck source=/dev/null
+  . "$scripts/$part.sh"
+done
+cache=$(cache_folder)
+
+help() {
+  cat <<'END'
+./temporal-dev.sh COMMAND
+
+  demo [--crash] [--keep]   a complete conversation on a real server; --crash kills the worker on the
+                            way, --keep leaves server and Temporal UI running until Ctrl-C
+  test [ARGUMENTS]          every test, or those that the arguments for vitest name
+  up                        server, demo worker and Temporal UI until Ctrl-C; keeps its data
+  server                    only the server and the Temporal UI until Ctrl-C
+  install                   installs what is missing, and ends
+  doctor                    what was found where, what is missing, what to do
+  help                      this text
+
+  --port N, --ui-port N     for demo, up and server (or EVERTHREAD_PORT, EVERTHREAD_UI_PORT);
+                            without them the first free ports from 7233 and 8233 are taken
+
+  TEMPORAL_ADDRESS           demo and up use this server instead of starting one
+  TEMPORAL_CLI_PATH          a Temporal CLI of your own
+  TEMPORAL_TEST_SERVER_PATH  a time-skipping test server of your own
+  EVERTHREAD_CACHE           where downloads are kept, instead of ~/.cache/everthread
+END
+}
+
+# Takes the ports out of the arguments; what remains is in $remaining.
+read_options() {
+  port=${EVERTHREAD_PORT:-}
+  ui_port=${EVERTHREAD_UI_PORT:-}
+  crash=''
+  keep=''
+  while [ "$#" -gt 0 ]; do
+    case $1 in
+      --port=*) port=${1#*=} ;;
+      --ui-port=*) ui_port=${1#*=} ;;
+      --port | --ui-port)
+        [ "$#" -ge 2 ] || fail "$1 needs a port number after it."
+        if [ "$1" = --port ]; then port=$2; else ui_port=$2; fi
+        shift
+        ;;
+      --crash) crash=--crash ;;
+      --keep) keep=--keep ;;
+      *) fail "\"$1\" is not known here: see ./temporal-dev.sh help." ;;
+    esac
+    shift
+  done
+  if [ "$command" != demo ] && [ -n "$crash$keep" ]; then
+    fail "$crash$keep is for demo: see ./temporal-dev.sh help."
+  fi
+}
+
+# connect_server [ARGUMENTS...]: the server of TEMPORAL_ADDRESS, else one of our own.
+connect_server() {
+  if [ -n "${TEMPORAL_ADDRESS:-}" ]; then
+    say "using the server at $TEMPORAL_ADDRESS (TEMPORAL_ADDRESS is set)"
+    return
+  fi
+  ensure_temporal_cli
+  start_dev_server "$port" "$ui_port" "$@"
+  forget_temporal_environment
+  export TEMPORAL_ADDRESS=$dev_server_address EVERTHREAD_UI_URL=$dev_server_ui
+  say "server: $TEMPORAL_ADDRESS   Temporal UI: $EVERTHREAD_UI_URL"
+}
+
+# wait_for_processes [WORKER]: until Ctrl-C, or until the server or the worker ends by itself, a failure.
+wait_for_processes() {
+  while :; do
+    if [ -n "$dev_server_pid" ] && ! process_runs "$dev_server_pid"; then
+      show_log_end "$dev_server_log"
+      fail 'the server ended by itself; its last words are above.'
+    fi
+    [ -z "${1:-}" ] || process_runs "$1" || fail 'the worker ended by itself; its last words are above.'
+    sleep 0.5
+  done
+}
+
+command_demo() {
+  local code=0
+  read_options "$@"
+  ensure_packages
+  ensure_build
+  connect_server
+  make_temporary_folder "${TMPDIR:-/tmp}/everthread-demo"
+  export EVERTHREAD_DATABASE_URL="file:$temporary_folder/threads.db"
+  export EVERTHREAD_BLOBS_URL="file:$temporary_folder/blobs"
+  run_process node examples/demo/run.ts $crash || code=$?
+  if [ -n "$keep" ] && [ -n "$dev_server_pid" ] && [ "$code" -eq 0 ]; then
+    say 'server and Temporal UI go on until Ctrl-C'
+    wait_for_processes
+  fi
+  return "$code"
+}
+
+command_install() {
+  ensure_packages
+  ensure_test_server
+  ensure_temporal_cli
+}
+
+command_test() {
+  local code=0
+  command_install
+  ensure_build
+  forget_temporal_environment
+  export TEMPORAL_CLI_PATH=$temporal_cli TEMPORAL_TEST_SERVER_PATH=$test_server
+  run_process vitest run "$@" || code=$?
+  return "$code"
+}
+
+command_up() {
+  read_options "$@"
+  ensure_packages
+  ensure_build
+  # Two servers on one file would corrupt each other's work.
+  acquire_lock "$PWD/.everthread/up.lock" 'has `up` running in this checkout' 0
+  connect_server "--db-filename=$PWD/.everthread/temporal.db"
+  export EVERTHREAD_DATABASE_URL="${EVERTHREAD_DATABASE_URL:-file:$PWD/.everthread/threads.db}"
+  export EVERTHREAD_BLOBS_URL="${EVERTHREAD_BLOBS_URL:-file:$PWD/.everthread/blobs}"
+  start_process node examples/demo/worker.ts
+  say 'worker started; Ctrl-C ends everything'
+  wait_for_processes "$started_pid"
+}
+
+command_server() {
+  read_options "$@"
+  unset TEMPORAL_ADDRESS
+  connect_server
+  say 'Ctrl-C ends it'
+  wait_for_processes
+}
+
+# For the tests, when vitest is run by hand: the servers that are there, without installing any.
+command_locate() {
+  find_temporal_cli && find_test_server || exit 1
+  printf '%s\n%s\n' "$temporal_cli" "$test_server"
+}
+
+command=${1:-help}
+[ "$#" -eq 0 ] || shift
+case $command in
+  demo | test | up | server | install | locate) "command_$command" "$@" ;;
+  doctor) doctor ;;
+  help | --help | -h) help ;;
+  *) fail "there is no command \"$command\": see ./temporal-dev.sh help." ;;
+esac

@@ -1,0 +1,39 @@
+import { randomUUID } from 'node:crypto'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+
+import { Client, Connection } from '@temporalio/client'
+
+import { ThreadClient } from '../../src/client/index.js'
+import { openStore } from '../../src/store/store.js'
+import type { Store } from '../../src/store/store.js'
+
+export interface ClientFixture {
+  readonly threads: ThreadClient
+  readonly taskQueue: string
+  /** Another connection to the same store, as a worker has one. */
+  readonly store: Store
+  close(): Promise<void>
+}
+
+/** A client with a store of its own and a task queue that no worker polls. Without an address nothing may connect. */
+export async function createClientFixture(address = '127.0.0.1:1'): Promise<ClientFixture> {
+  const folder = await mkdtemp(join(tmpdir(), 'everthread-client-'))
+  const location = { database: join(folder, 'threads.db'), blobs: join(folder, 'blobs') }
+  const store = await openStore(location)
+  const connection = Connection.lazy({ address })
+  const taskQueue = `client-${randomUUID()}`
+  const threads = new ThreadClient({ client: new Client({ connection }), taskQueue, store: location })
+  return {
+    threads,
+    taskQueue,
+    store,
+    async close() {
+      await threads.close()
+      await store.close()
+      await connection.close()
+      await rm(folder, { recursive: true, force: true })
+    },
+  }
+}

@@ -1,0 +1,227 @@
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+
+import { WaitTimeoutError } from '../../src/protocol/thread-error.js'
+import { insertThread } from '../../src/store/threads.js'
+import { startDevServer } from '../support/servers.js'
+import type { DevServer } from '../support/servers.js'
+import { createClientFixture } from './client-fixture.js'
+import type { ClientFixture } from './client-fixture.js'
+
+let server: DevServer
+let fixture: ClientFixture
+
+beforeAll(async () => {
+  server = await startDevServer()
+})
+afterAll(() => server.stop())
+beforeEach(async () => {
+  fixture = await createClientFixture(server.address)
+})
+afterEach(() => fixture.close())
+
+describe('without any worker', () => {
+  test('messages are kept and wait in order', async () => {
+    const thread = await fixture.threads.create({ agent: 'support', message: 'first' })
+    await thread.send('second')
+    const { messages } = await thread.messages()
+    expect(messages.map(({ content, status, position }) => [content, status, position])).toEqual([
+      ['first', 'pending', null],
+      ['second', 'pending', null],
+    ])
+  })
+
+  test('snapshot is the recorded one and says so', async () => {
+    const thread = await fixture.threads.create({ agent: 'support', userId: 'ann', message: 'x'.repeat(150) })
+    const snapshot = await thread.snapshot()
+    expect(snapshot).toMatchObject({
+      threadId: thread.threadId,
+      agent: 'support',
+      parent: null,
+      status: 'idle',
+      stale: true,
+      run: null,
+      lastRun: null,
+      terminated: null,
+      lastSequence: 1,
+    })
+    expect(snapshot.queue).toMatchObject([{ kind: 'message', preview: 'x'.repeat(100) }])
+    expect(snapshot.createdAt).toBeGreaterThan(1e15)
+  })
+
+  test('waiting ends at its deadline with a clear error', async () => {
+    const thread = await fixture.threads.create({ agent: 'support', message: 'Hello' })
+    const started = Date.now()
+    const error: unknown = await thread
+      .waitUntilIdle({ timeout: '1 second' })
+      .catch((caught: unknown) => caught)
+    expect(Date.now() - started).toBeLessThan(6_000)
+    expect(WaitTimeoutError.isInstance(error) && error).toMatchObject({
+      code: 'timeout',
+      threadId: thread.threadId,
+      status: 'idle',
+      stale: true,
+      message: `Expected thread "${thread.threadId}" to be idle within 1000 ms, got recorded status "idle": no worker answers on task queue "${fixture.taskQueue}"; start one, or check its task queue.`,
+    })
+  })
+
+  test('stop and continue are accepted signals', async () => {
+    const thread = await fixture.threads.create({ agent: 'support' })
+    await thread.stop()
+    await thread.stop({ runId: 'run_7' })
+    await thread.continue()
+    expect(await signals(thread.workflow)).toEqual([
+      ['stop', '{}'],
+      ['stop', '{"runId":"run_7"}'],
+      ['continue', undefined],
+    ])
+  })
+})
+
+describe('creating', () => {
+  test('create twice gives one thread and one message', async () => {
+    const options = { agent: 'support', id: 'ticket-1', userId: 'ann', message: 'Hello', tags: ['a', 'a'] }
+    await fixture.threads.create(options)
+    const again = await fixture.threads.create(options)
+    const { messages } = await again.messages()
+    expect(messages.map(({ id }) => id)).toEqual(['ticket-1:first'])
+    const summaries = await Array.fromAsync(fixture.threads.list())
+    expect(summaries).toMatchObject([{ threadId: 'ticket-1', agent: 'support', userId: 'ann', tags: ['a'] }])
+  })
+
+  test('a known id with another agent or user is refused', async () => {
+    await fixture.threads.create({ agent: 'support', id: 'ticket-2', userId: 'ann' })
+    const code = 'thread_conflict'
+    await expect(
+      fixture.threads.create({ agent: 'other', id: 'ticket-2', userId: 'ann' }),
+    ).rejects.toMatchObject({ code })
+    await expect(
+      fixture.threads.create({ agent: 'support', id: 'ticket-2', userId: 'ben' }),
+    ).rejects.toMatchObject({ code })
+  })
+
+  test('the start input holds control facts and no content', async () => {
+    const message = { content: 'q9zx7marker', metadata: { note: 'q9zx7marker' } }
+    const thread = await fixture.threads.create({
+      agent: 'support',
+      userId: 'ann',
+      title: 'q9zx7marker',
+      message,
+    })
+    const { events } = await thread.workflow.fetchHistory()
+    const start = events?.[0]?.workflowExecutionStartedEventAttributes
+    expect(textOf(start?.input?.payloads?.[0]?.data)).toBe(
+      JSON.stringify({
+        agent: 'support',
+        userId: 'ann',
+        searchAttributes: ['ThreadAgent', 'ThreadStatus', 'ThreadUser', 'ThreadParent', 'ThreadTags'],
+      }),
+    )
+    expect(JSON.stringify(events)).not.toContain(Buffer.from('q9zx7marker').toString('base64').slice(4, 12))
+    const { memo } = await thread.workflow.describe()
+    expect(memo).toEqual({ agent: 'support', userId: 'ann' })
+  })
+
+  test('a send finds a row without workflow and starts it', async () => {
+    const row = { id: `row-${fixture.taskQueue}`, agent: 'support', created_at: 1 }
+    await fixture.store.write((tx) => insertThread(tx, row))
+    const thread = fixture.threads.get(row.id)
+    const { messageId } = await thread.send('Hello')
+    expect(await signals(thread.workflow)).toEqual([
+      ['queueMessage', JSON.stringify({ messageId, role: 'user' })],
+    ])
+  })
+
+  test('options that are not valid are named all at once', async () => {
+    const create = fixture.threads.create({ agent: '', id: 'everthread:x', account: '' })
+    await expect(create).rejects.toMatchObject({ name: 'ConfigError', problems: { length: 3 } })
+  })
+})
+
+describe('sending', () => {
+  test('the same id and content is one message', async () => {
+    const thread = await fixture.threads.create({ agent: 'support' })
+    const message = { id: 'mail-1', content: 'Hello', metadata: { b: 1, a: [2] } }
+    await thread.send(message)
+    await thread.send({ ...message, metadata: { a: [2], b: 1 } })
+    expect((await thread.messages()).messages).toHaveLength(1)
+    expect(await signals(thread.workflow)).toHaveLength(2)
+  })
+
+  test('the same id with other content is a conflict', async () => {
+    const thread = await fixture.threads.create({ agent: 'support' })
+    const other = await fixture.threads.create({ agent: 'support' })
+    await thread.send({ id: 'mail-1', content: 'Hello' })
+    const conflict = { code: 'thread_conflict', messageId: 'mail-1' }
+    await expect(thread.send({ id: 'mail-1', content: 'Bye' })).rejects.toMatchObject(conflict)
+    await expect(thread.send({ id: 'mail-1', content: 'Hello', silent: true })).rejects.toMatchObject(
+      conflict,
+    )
+    await expect(other.send({ id: 'mail-1', content: 'Hello' })).rejects.toMatchObject(conflict)
+  })
+
+  test('a repeated message brings its file once', async () => {
+    const thread = await fixture.threads.create({ agent: 'support' })
+    const attachments = [{ name: 'note.txt', mimeType: 'text/plain', data: Buffer.from('bytes') }]
+    await thread.send({ id: 'mail-1', attachments })
+    await thread.send({
+      id: 'mail-1',
+      attachments: [{ ...attachments[0]!, data: Buffer.from('bytes').toString('base64') }],
+    })
+    const { entries } = await thread.readdirFile('/attachments')
+    expect(entries.map(({ path }) => path)).toEqual(['/attachments/note.txt'])
+    expect(Buffer.from((await thread.readFile('/attachments/note.txt')) ?? []).toString()).toBe('bytes')
+    const { messages } = await thread.messages()
+    expect(messages[0]).toMatchObject({
+      content: null,
+      attachments: [{ path: '/attachments/note.txt', size: 5 }],
+    })
+    const changed = [{ ...attachments[0]!, data: Buffer.from('other') }]
+    await expect(thread.send({ id: 'mail-1', attachments: changed })).rejects.toMatchObject({
+      code: 'thread_conflict',
+    })
+  })
+
+  test('files of the thread are attached by their path', async () => {
+    const thread = await fixture.threads.create({ agent: 'support' })
+    await thread.writeFile('/notes/plan.md', '# Plan', 'text/markdown')
+    await thread.send({ content: 'Read it.', attachments: ['/notes/plan.md'] })
+    const { messages } = await thread.messages()
+    expect(messages[0]?.attachments).toMatchObject([{ name: 'plan.md', mimeType: 'text/markdown', size: 6 }])
+    const missing = thread.send({ content: 'And this.', attachments: ['/notes/none.md', '/notes'] })
+    await expect(missing).rejects.toMatchObject({
+      code: 'message_rejected',
+      problem: 'Expected the attachment /notes/none.md to be a file of the thread, got no such file.',
+    })
+    expect((await thread.messages()).messages).toHaveLength(1)
+  })
+
+  test('a rejected message leaves none of its files', async () => {
+    const thread = await fixture.threads.create({ agent: 'support' })
+    const attachments = [{ name: 'a.txt', mimeType: 'text/plain', data: 'YQ==' }, '/none']
+    await expect(thread.send({ attachments })).rejects.toMatchObject({ code: 'message_rejected' })
+    expect(await thread.statFile('/attachments/a.txt')).toBeNull()
+  })
+
+  test('an unknown thread is named as such', async () => {
+    const thread = fixture.threads.get('nobody')
+    const code = 'thread_not_found'
+    await expect(thread.send('Hello')).rejects.toMatchObject({ code, threadId: 'nobody' })
+    await expect(thread.snapshot()).rejects.toMatchObject({ code })
+    await expect(thread.stop()).rejects.toMatchObject({ code })
+    await expect(thread.terminate()).rejects.toMatchObject({ code })
+    await expect(thread.waitUntilIdle()).rejects.toMatchObject({ code })
+  })
+})
+
+type Workflow = ReturnType<ClientFixture['threads']['get']>['workflow']
+
+async function signals(workflow: Workflow): Promise<readonly (readonly [string, string | undefined])[]> {
+  const { events } = await workflow.fetchHistory()
+  return (events ?? []).flatMap(({ workflowExecutionSignaledEventAttributes: signal }) =>
+    signal ? [[signal.signalName ?? '', textOf(signal.input?.payloads?.[0]?.data)] as const] : [],
+  )
+}
+
+function textOf(data: Uint8Array | null | undefined): string | undefined {
+  return data ? Buffer.from(data).toString() : undefined
+}

@@ -1,0 +1,163 @@
+import { expect, test } from 'vitest'
+
+import { ModelAbortedError } from '../../src/model/model-aborted-error.js'
+import { MODEL_LIMITS } from '../../src/model/model-limits.js'
+import { streamAnswer } from '../../src/model/stream-answer.js'
+import { FINISH, fakeStreamModel } from '../support/fake-stream-model.js'
+
+import type { LanguageModelV4FinishReason, LanguageModelV4StreamPart } from '@ai-sdk/provider'
+import type { AnswerDelta } from '../../src/model/model-answer.js'
+import type { ModelLimits } from '../../src/model/model-limits.js'
+
+type Part = LanguageModelV4StreamPart | 'never'
+
+function text(delta: string): LanguageModelV4StreamPart {
+  return { type: 'text-delta', id: 'text', delta }
+}
+
+function ask(
+  parts: Iterable<Part>,
+  limits: Partial<ModelLimits> = {},
+  signal = new AbortController().signal,
+) {
+  const deltas: AnswerDelta[] = []
+  const answer = streamAnswer({
+    model: fakeStreamModel(() => parts),
+    options: { prompt: [] },
+    signal,
+    limits: { ...MODEL_LIMITS, ...limits },
+    onDelta: (delta) => void deltas.push(delta),
+  })
+  return { answer, deltas }
+}
+
+test('an empty answer is returned as it is', async () => {
+  await expect(ask([FINISH]).answer).resolves.toEqual({
+    text: '',
+    reasoning: null,
+    toolCalls: [],
+    finishReason: 'stop',
+    usage: { inputTokens: 0, outputTokens: 0, cachedInputTokens: 0 },
+    responseId: null,
+  })
+})
+
+test('parts of reasoning are told as paragraphs', async () => {
+  const reasoning = (id: string): LanguageModelV4StreamPart[] => [
+    { type: 'reasoning-start', id },
+    { type: 'reasoning-delta', id, delta: `Thought ${id}.` },
+    { type: 'reasoning-end', id },
+  ]
+  const { answer, deltas } = ask([...reasoning('1'), ...reasoning('2'), text('Yes.'), FINISH])
+  expect((await answer).reasoning).toBe('Thought 1.\n\nThought 2.')
+  expect(
+    deltas
+      .filter(({ kind }) => kind === 'reasoning')
+      .map((delta) => delta.text)
+      .join(''),
+  ).toBe('Thought 1.\n\nThought 2.')
+})
+
+test('calls that the provider ran itself are left out', async () => {
+  const call = { type: 'tool-call', toolName: 'search', input: '{}' } as const
+  const { answer } = ask([
+    { ...call, toolCallId: '1', providerExecuted: true },
+    { ...call, toolCallId: '2', providerMetadata: { google: { thoughtSignature: 's' } } },
+    FINISH,
+  ])
+  expect((await answer).toolCalls).toEqual([
+    {
+      providerCallId: '2',
+      name: 'search',
+      input: '{}',
+      providerMetadata: { google: { thoughtSignature: 's' } },
+    },
+  ])
+})
+
+test.each<[string, LanguageModelV4FinishReason]>([
+  ['interrupted', { unified: 'interrupted', raw: undefined }],
+  ['error', { unified: 'error', raw: 'error' }],
+  ['other without a raw reason', { unified: 'other', raw: undefined }],
+])('a finish of %s is a failed attempt', async (_title, finishReason) => {
+  const call = ask([text('The refund'), { ...FINISH, finishReason } as LanguageModelV4StreamPart]).answer
+  await expect(call).rejects.toMatchObject({ kind: 'incomplete', retryable: true })
+})
+
+test('a stream without a finish is a failed attempt', async () => {
+  await expect(ask([text('The refund')]).answer).rejects.toMatchObject({ kind: 'incomplete' })
+})
+
+test('an error part is a failed attempt', async () => {
+  const call = ask([text('The'), { type: 'error', error: { type: 'overloaded_error' } }, FINISH]).answer
+  await expect(call).rejects.toMatchObject({ kind: 'unavailable', retryable: true })
+})
+
+test('an answer that a filter withheld is no empty answer', async () => {
+  const finishReason = { unified: 'content-filter', raw: 'refusal' } as const
+  const finish = { ...FINISH, finishReason } as LanguageModelV4StreamPart
+  await expect(ask([finish]).answer).rejects.toMatchObject({ kind: 'content_filter', retryable: false })
+  await expect(ask([text('I cannot.'), finish]).answer).resolves.toMatchObject({ text: 'I cannot.' })
+})
+
+test('an answer over its bytes aborts the stream', async () => {
+  const call = ask([text('€€€'), text('€'), 'never'], { answerBytes: 10 }).answer
+  await expect(call).rejects.toMatchObject({ kind: 'too_large', retryable: false })
+})
+
+test('tool arguments count as bytes once', async () => {
+  const call: Part[] = [
+    { type: 'tool-input-delta', id: '1', delta: '{"a":1}' },
+    { type: 'tool-call', toolCallId: '1', toolName: 'search', input: '{"a":1}' },
+    FINISH,
+  ]
+  await expect(ask(call, { answerBytes: 7 }).answer).resolves.toMatchObject({ finishReason: 'stop' })
+  await expect(ask(call, { answerBytes: 6 }).answer).rejects.toMatchObject({ kind: 'too_large' })
+})
+
+test('a provider that ignores its abort signal cannot hang', async () => {
+  const call = ask([text('The refund'), 'never'], { stall: 20 }).answer
+  await expect(call).rejects.toMatchObject({ kind: 'stalled', retryable: false })
+})
+
+test('pings and empty deltas do not begin an answer', async () => {
+  const call = ask([{ type: 'ping' }, text(''), { type: 'text-start', id: '1' }, 'never'], {
+    firstChunk: 50,
+    stall: 1,
+  }).answer
+  await expect(call).rejects.toThrow('did not begin')
+})
+
+test('a stream that never ends is cut at the total', async () => {
+  const endless = function* (): Generator<Part> {
+    for (;;) yield text('more ')
+  }
+  const call = ask(endless(), { total: 30 }).answer
+  await expect(call).rejects.toThrow('did not finish')
+})
+
+test('a stop by the caller keeps what arrived', async () => {
+  const controller = new AbortController()
+  const parts = function* (): Generator<Part> {
+    yield text('The refund')
+    yield { type: 'reasoning-delta', id: '1', delta: 'Hm.' }
+    controller.abort('stop')
+    yield 'never'
+  }
+  const error: unknown = await ask(parts(), {}, controller.signal).answer.catch((thrown: unknown) => thrown)
+  expect(ModelAbortedError.isInstance(error)).toBe(true)
+  expect(error).toMatchObject({ cause: 'stop' })
+  expect((error as ModelAbortedError).partial.text).toBe('The refund')
+})
+
+test('a caller that stopped before asks nothing', async () => {
+  const model = fakeStreamModel(() => [FINISH])
+  const call = streamAnswer({
+    model,
+    options: { prompt: [] },
+    signal: AbortSignal.abort(),
+    onDelta: () => undefined,
+  })
+  await expect(call).rejects.toMatchObject({ name: 'ModelAbortedError' })
+  expect(model.calls).toBe(0)
+})

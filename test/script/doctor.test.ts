@@ -1,0 +1,80 @@
+import { execFileSync } from 'node:child_process'
+import { symlinkSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+
+import { createCheckout } from './checkout.js'
+import type { Checkout } from './checkout.js'
+
+// What the script needs to say anything at all, and nothing that could install something.
+const bareTools = [
+  'bash',
+  'env',
+  'cat',
+  'cksum',
+  'dirname',
+  'grep',
+  'ln',
+  'mkdir',
+  'mktemp',
+  'mv',
+  'readlink',
+]
+const moreBareTools = ['rm', 'sed', 'sleep', 'tail', 'uname', 'npm', 'node']
+
+function barePath(checkout: Checkout): string {
+  for (const tool of [...bareTools, ...moreBareTools]) {
+    const path = execFileSync('sh', ['-c', `command -v ${tool}`], { encoding: 'utf8' }).trim()
+    checkout.file('bare/.keep', '')
+    symlinkSync(path, join(checkout.folder, 'bare', tool))
+  }
+  return join(checkout.folder, 'bare')
+}
+
+test('doctor says what was found where', async () => {
+  const run = createCheckout().run(['doctor'])
+  expect(await run.ended).toBe(0)
+  expect(run.output()).toMatch(/^ok +Temporal CLI .*temporal-fake \(TEMPORAL_CLI_PATH; temporal version 9/m)
+  expect(run.output()).toMatch(/^ok +time-skipping test server +\/bin\/true \(TEMPORAL_TEST_SERVER_PATH\)$/m)
+})
+
+test('doctor counts what is missing and says what to do', async () => {
+  const checkout = createCheckout()
+  const environment = { PATH: barePath(checkout), TEMPORAL_CLI_PATH: '', TEMPORAL_TEST_SERVER_PATH: '' }
+  const run = checkout.run(['doctor'], environment)
+  expect(await run.ended).toBe(1)
+  expect(run.output()).toMatch(/^MISSING +Temporal CLI +install curl or Go, or set TEMPORAL_CLI_PATH$/m)
+  expect(run.output()).toMatch(/^MISSING +time-skipping test server +install curl, or Java 11 and Maven/m)
+  expect(run.output()).toContain('2 of the above must be put right')
+})
+
+test('a wrong TEMPORAL_CLI_PATH is reported and never replaced', async () => {
+  const checkout = createCheckout()
+  const environment = { TEMPORAL_CLI_PATH: '/nowhere/temporal' }
+  const doctor = checkout.run(['doctor'], environment)
+  expect(await doctor.ended).toBe(1)
+  expect(doctor.output()).toMatch(/^MISSING +Temporal CLI +TEMPORAL_CLI_PATH names \/nowhere\/temporal/m)
+  const install = checkout.run(['install'], environment)
+  expect(await install.ended).toBe(1)
+  expect(install.output().trim().split('\n')).toHaveLength(1)
+})
+
+test('neither Go nor Java is answered with one sentence', async () => {
+  const checkout = createCheckout()
+  const PATH = barePath(checkout)
+  const noGo = checkout.run(['install'], { PATH, TEMPORAL_CLI_PATH: '' })
+  expect(await noGo.ended).toBe(1)
+  expect(noGo.output()).toMatch(/no Go to build it; install Go or the CLI, or set TEMPORAL_CLI_PATH\.$/m)
+  const noJava = checkout.run(['install'], { PATH, TEMPORAL_TEST_SERVER_PATH: '' })
+  expect(await noJava.ended).toBe(1)
+  expect(noJava.output()).toMatch(/no Java to run it on; install Java 11 or later and Maven/)
+})
+
+test('an unknown command or option is one sentence', async () => {
+  const checkout = createCheckout()
+  for (const commandLine of [['dance'], ['up', '--crash'], ['demo', '--fast'], ['server', '--port', 'x']]) {
+    const run = checkout.run(commandLine)
+    expect(await run.ended, commandLine.join(' ')).toBe(1)
+    expect(run.output().trim().split('\n'), commandLine.join(' ')).toHaveLength(1)
+  }
+})

@@ -1,0 +1,88 @@
+import { existsSync, readdirSync, symlinkSync } from 'node:fs'
+import { hostname } from 'node:os'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+
+import { waitUntil } from '../support/wait-until.js'
+import { createCheckout, isRunning } from './checkout.js'
+import type { Checkout } from './checkout.js'
+
+/** A curl that delivers an archive with a CLI in it, and counts how often it was asked. */
+function deliverCli(checkout: Checkout, lines: readonly string[] = []): void {
+  checkout.file('archive/temporal', '#!/bin/sh\necho "temporal version 1.5.1 (Server 1.29.1, UI 2.42.1)"\n')
+  checkout.program('curl', [
+    '#!/bin/bash',
+    `echo asked >>${checkout.folder}/requests`,
+    ...lines,
+    'while [ "$1" != -o ]; do shift; done',
+    `chmod +x ${checkout.folder}/archive/temporal`,
+    `tar -czf "$2" -C ${checkout.folder}/archive temporal`,
+  ])
+}
+
+const installCli = { TEMPORAL_CLI_PATH: '' }
+
+test('two runs at once install the Temporal CLI once', async () => {
+  const checkout = createCheckout()
+  deliverCli(checkout, [`until [ -e ${checkout.folder}/go-on ]; do sleep 0.05; done`])
+  const first = checkout.run(['install'], installCli)
+  await waitUntil('the first run to download', () => checkout.exists('requests'))
+  const second = checkout.run(['install'], installCli)
+  await waitUntil('the second run to wait', () => second.output().includes('waiting for it'))
+  checkout.file('go-on', '')
+  expect(await first.ended).toBe(0)
+  expect(await second.ended).toBe(0)
+  expect(checkout.read('requests')).toBe('asked\n')
+  expect(readdirSync(join(checkout.folder, 'cache'))).toEqual(['temporal-cli-1.5.1'])
+})
+
+test('a lock whose holder is dead is taken over', async () => {
+  const checkout = createCheckout()
+  deliverCli(checkout)
+  checkout.file('cache/.keep', '')
+  symlinkSync(`${hostname()}:4194999`, join(checkout.folder, 'cache/temporal-cli.lock'))
+  expect(await checkout.run(['install'], installCli).ended).toBe(0)
+  expect(existsSync(join(checkout.folder, 'cache/temporal-cli-1.5.1/temporal'))).toBe(true)
+})
+
+test('a cached CLI that does not run is installed anew', async () => {
+  const checkout = createCheckout()
+  deliverCli(checkout)
+  checkout.file('cache/temporal-cli-1.5.1/temporal', 'cut off')
+  expect(await checkout.run(['install'], installCli).ended).toBe(0)
+  expect(checkout.read('requests')).toBe('asked\n')
+  expect(await checkout.run(['install'], installCli).ended).toBe(0)
+  expect(checkout.read('requests')).toBe('asked\n')
+})
+
+test('a failed download falls back to a build, which leaves only the binary', async () => {
+  const checkout = createCheckout()
+  checkout.program('curl', ['#!/bin/sh', 'echo "curl: (6) no such host" >&2; exit 6'])
+  checkout.program('go', [
+    '#!/bin/sh',
+    'if [ "$1" = env ]; then exit; fi',
+    'echo "$*" >>requests',
+    'mkdir -p "$GOMODCACHE" "$GOCACHE" && touch "$GOMODCACHE/module" "$GOCACHE/object"',
+    'printf \'#!/bin/sh\\necho "temporal version 0.0.0-DEV (Server 1.29.1, UI 2.42.1)"\\n\' >"$GOBIN/temporal"',
+    'chmod +x "$GOBIN/temporal"',
+  ])
+  const run = checkout.run(['install'], installCli)
+  expect(await run.ended).toBe(0)
+  expect(run.output()).toContain('no official download (curl: (6) no such host)')
+  expect(checkout.read('requests')).toContain('github.com/temporalio/cli/cmd/temporal@v1.5.1')
+  expect(readdirSync(join(checkout.folder, 'cache'), { recursive: true })).toEqual([
+    'temporal-cli-1.5.1',
+    'temporal-cli-1.5.1/temporal',
+  ])
+})
+
+test('a stopped install ends its download and leaves nothing', async () => {
+  const checkout = createCheckout()
+  deliverCli(checkout, [`echo $$ >${checkout.folder}/curl-pid; sleep 600`])
+  const run = checkout.run(['install'], installCli)
+  await waitUntil('the download', () => checkout.exists('curl-pid') && checkout.read('curl-pid') !== '')
+  process.kill(run.pid, 'SIGINT')
+  expect(await run.ended).toBe(130)
+  expect(isRunning(Number(checkout.read('curl-pid')))).toBe(false)
+  expect(readdirSync(join(checkout.folder, 'cache'))).toEqual([])
+})

@@ -1,0 +1,38 @@
+import { describe } from 'vitest'
+
+import type { Store } from '../../src/store/store.js'
+import { blobConformance } from './conformance/blobs.js'
+import { eventConformance } from './conformance/events.js'
+import { fileConformance } from './conformance/files.js'
+import { folderConformance } from './conformance/folders.js'
+import { messageListConformance } from './conformance/message-lists.js'
+import { messageConformance } from './conformance/messages.js'
+import { operationConformance } from './conformance/operations.js'
+import { recordConformance } from './conformance/records.js'
+import { runConformance } from './conformance/runs.js'
+import { threadConformance } from './conformance/threads.js'
+import { transactionConformance } from './conformance/transactions.js'
+import type { WithStore } from './conformance/with-store.js'
+
+/** The contract that each driver keeps. `open` gives an empty store of its own each time. */
+export function storeConformance(open: () => Promise<Store>): void {
+  const withStore: WithStore = (work) => async () => {
+    const store = await open()
+    try {
+      await work(store)
+    } finally {
+      await store.close()
+    }
+  }
+  describe('transactions', () => transactionConformance(withStore))
+  describe('threads', () => threadConformance(withStore))
+  describe('messages', () => messageConformance(withStore))
+  describe('message lists', () => messageListConformance(withStore))
+  describe('operations and tool calls', () => operationConformance(withStore))
+  describe('runs and children', () => runConformance(withStore))
+  describe('events and deltas', () => eventConformance(withStore))
+  describe('files', () => fileConformance(withStore))
+  describe('folders', () => folderConformance(withStore))
+  describe('values, plans and errors', () => recordConformance(withStore))
+  describe('blobs', () => blobConformance(withStore))
+}

@@ -1,0 +1,113 @@
+import { expect, test } from 'vitest'
+
+import { appendDelta, deleteDeltas, dropAttempts, readDeltas } from '../../../src/store/deltas.js'
+import { appendEvents, lastSequence, readEvents } from '../../../src/store/events.js'
+import type { Store } from '../../../src/store/store.js'
+import { findThread } from '../../../src/store/threads.js'
+import { makeThread, NOW } from './with-store.js'
+import type { WithStore } from './with-store.js'
+
+const stream = (store: Store, messageId: string, attempt: number, offset: number) =>
+  store.write((tx) =>
+    appendDelta(tx, { threadId: 't', messageId, attempt, kind: 'text', offset, text: `${offset}` }),
+  )
+
+const deltas = async (store: Store, after?: number) =>
+  (await store.read((db) => readDeltas(db, 't', after))).map((delta) => [
+    delta.messageId,
+    delta.attempt,
+    delta.offset,
+  ])
+
+export function eventConformance(withStore: WithStore): void {
+  test(
+    'events are numbered per thread and read after a sequence',
+    withStore(async (store) => {
+      await makeThread(store, 't')
+      await makeThread(store, 'other')
+      const scope = { runId: 'run_1', messageId: 'm' }
+      const append = (threadId: string, types: readonly string[], now: number) =>
+        store.write((tx) =>
+          appendEvents(tx, {
+            threadId,
+            events: types.map((type) => ({ type, scope, payload: { type } })),
+            now,
+          }),
+        )
+      expect(await append('t', ['a', 'b'], NOW)).toBe(2)
+      expect(await append('other', ['x'], NOW)).toBe(1)
+      expect(await append('t', [], NOW)).toBe(2)
+      expect(await append('t', ['c'], NOW + 7)).toBe(3)
+      expect(await store.read((db) => lastSequence(db, 't'))).toBe(3)
+      const after = await store.read((db) => readEvents(db, { threadId: 't', after: 1, limit: 10 }))
+      expect(after).toEqual([
+        { sequence: 2, type: 'b', at: NOW, scope, payload: { type: 'b' } },
+        { sequence: 3, type: 'c', at: NOW + 7, scope, payload: { type: 'c' } },
+      ])
+      const one = await store.read((db) => readEvents(db, { threadId: 't', after: 0, limit: 1 }))
+      expect(one.map((event) => event.type)).toEqual(['a'])
+    }),
+  )
+
+  test(
+    'a sequence of a failed transaction is used again',
+    withStore(async (store) => {
+      await makeThread(store, 't')
+      const events = [{ type: 'a' }]
+      const failing = store.write(async (tx) => {
+        expect(await appendEvents(tx, { threadId: 't', events, now: NOW })).toBe(1)
+        throw new Error('no')
+      })
+      await expect(failing).rejects.toThrow('no')
+      expect(await store.write((tx) => appendEvents(tx, { threadId: 't', events, now: NOW }))).toBe(1)
+    }),
+  )
+
+  test(
+    'events move activity forward, never back',
+    withStore(async (store) => {
+      await makeThread(store, 't')
+      const events = [{ type: 'a' }]
+      for (const now of [NOW + 10, NOW + 5]) {
+        await store.write((tx) => appendEvents(tx, { threadId: 't', events, now }))
+      }
+      expect((await store.read((db) => findThread(db, 't')))?.last_activity_at).toBe(NOW + 10)
+    }),
+  )
+
+  test(
+    'deltas stream in order until their message is committed',
+    withStore(async (store) => {
+      await stream(store, 'm', 1, 0)
+      await stream(store, 'n', 1, 0)
+      await stream(store, 'm', 2, 0)
+      await stream(store, 'm', 2, 5)
+      const [first] = await store.read((db) => readDeltas(db, 't'))
+      expect(first).toMatchObject({ threadId: 't', kind: 'text', text: '0' })
+      expect(await deltas(store, first?.id)).toEqual([
+        ['n', 1, 0],
+        ['m', 2, 0],
+        ['m', 2, 5],
+      ])
+      await store.write((tx) => dropAttempts(tx, 'm', 2))
+      expect(await deltas(store)).toEqual([
+        ['n', 1, 0],
+        ['m', 2, 0],
+        ['m', 2, 5],
+      ])
+      await store.write((tx) => deleteDeltas(tx, 'm'))
+      expect(await deltas(store)).toEqual([['n', 1, 0]])
+    }),
+  )
+
+  test(
+    'ids of deleted deltas are never given again',
+    withStore(async (store) => {
+      await stream(store, 'm', 1, 0)
+      const last = (await store.read((db) => readDeltas(db, 't'))).at(-1)?.id ?? 0
+      await store.write((tx) => deleteDeltas(tx, 'm'))
+      await stream(store, 'n', 1, 0)
+      expect(await deltas(store, last)).toEqual([['n', 1, 0]])
+    }),
+  )
+}

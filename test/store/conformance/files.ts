@@ -1,0 +1,133 @@
+import { expect, test } from 'vitest'
+
+import { freeAttachmentPath } from '../../../src/store/attachment-path.js'
+import { copyFile, fileStats, findFiles, putFile, removeFile } from '../../../src/store/files.js'
+import { statFile } from '../../../src/store/file-entry.js'
+import { makeFolder } from '../../../src/store/folders.js'
+import type { Store } from '../../../src/store/store.js'
+import { NOW } from './with-store.js'
+import type { WithStore } from './with-store.js'
+
+const DIGEST = 'd'.repeat(64)
+
+export const put = (
+  store: Store,
+  path: string,
+  changes: { blob?: string; size?: number; now?: number } = {},
+) =>
+  store.write((tx) =>
+    putFile(tx, { threadId: 't', path, mimeType: 'text/plain', size: 3, blob: DIGEST, now: NOW, ...changes }),
+  )
+
+const attach = (store: Store, name: string) =>
+  store.write(async (tx) => {
+    const path = await freeAttachmentPath(tx, 't', name)
+    await putFile(tx, { threadId: 't', path, mimeType: 'x/y', size: 1, blob: DIGEST, now: NOW })
+    return path
+  })
+
+export function fileConformance(withStore: WithStore): void {
+  test(
+    'a file is written, replaced, read and removed',
+    withStore(async (store) => {
+      const file = {
+        threadId: 't',
+        path: '/notes/plan.md',
+        mimeType: 'text/markdown',
+        size: 5,
+        blob: DIGEST,
+        metadata: { by: 'a' },
+        width: 2,
+        height: 1,
+      }
+      const written = await store.write((tx) => putFile(tx, { ...file, now: NOW }))
+      expect(written).toEqual({
+        path: '/notes/plan.md',
+        name: 'plan.md',
+        mimeType: 'text/markdown',
+        storage: 'local',
+        size: 5,
+        isDirectory: false,
+        metadata: { by: 'a' },
+        width: 2,
+        height: 1,
+        createdAt: NOW,
+        updatedAt: NOW,
+        blob: DIGEST,
+      })
+      expect(await store.read((db) => statFile(db, 't', '/notes/plan.md'))).toEqual(written)
+      expect(await store.read((db) => statFile(db, 'other', '/notes/plan.md'))).toBeNull()
+      await put(store, '/notes/plan.md', { size: 9, now: NOW + 4 })
+      const replaced = await store.read((db) => statFile(db, 't', '/notes/plan.md'))
+      expect(replaced).toMatchObject({ size: 9, createdAt: NOW, updatedAt: NOW + 4, metadata: null })
+      expect(await store.write((tx) => removeFile(tx, 't', '/notes/plan.md'))).toBe(true)
+      expect(await store.write((tx) => removeFile(tx, 't', '/notes/plan.md'))).toBe(false)
+    }),
+  )
+
+  test(
+    'a copied file outlives its source',
+    withStore(async (store) => {
+      await put(store, '/report.pdf', { size: 100 * 1024 * 1024 })
+      const copy = (fromPath: string) =>
+        store.write((tx) =>
+          copyFile(tx, {
+            fromThreadId: 't',
+            fromPath,
+            toThreadId: 'child',
+            toPath: '/attachments/report.pdf',
+            now: NOW + 1,
+          }),
+        )
+      const copied = await copy('/report.pdf')
+      expect(copied).toMatchObject({ path: '/attachments/report.pdf', blob: DIGEST, createdAt: NOW + 1 })
+      await store.write((tx) => removeFile(tx, 't', '/report.pdf'))
+      expect(await store.read((db) => statFile(db, 'child', '/attachments/report.pdf'))).toEqual(copied)
+      expect(await copy('/report.pdf')).toBeNull()
+      await store.write((tx) => makeFolder(tx, { threadId: 't', path: '/folder', now: NOW }))
+      expect(await copy('/folder')).toBeNull()
+    }),
+  )
+
+  test(
+    'clashing attachment names are numbered',
+    withStore(async (store) => {
+      expect(await attach(store, 'report.pdf')).toBe('/attachments/report.pdf')
+      expect(await attach(store, 'report.pdf')).toBe('/attachments/report-2.pdf')
+      expect(await attach(store, 'report.pdf')).toBe('/attachments/report-3.pdf')
+      expect(await attach(store, 'report.txt')).toBe('/attachments/report.txt')
+      expect(await attach(store, 'archive.tar.gz')).toBe('/attachments/archive.tar.gz')
+    }),
+  )
+
+  test(
+    'an attachment name never leaves its folder',
+    withStore(async (store) => {
+      expect(await attach(store, '../../etc/passwd')).toBe('/attachments/passwd')
+      expect(await attach(store, 'C:\\temp\\a.txt')).toBe('/attachments/a.txt')
+      expect(await attach(store, '..')).toBe('/attachments/file')
+      expect(await attach(store, '')).toBe('/attachments/file-2')
+      expect(await attach(store, 'a\nb\u0000.txt')).toBe('/attachments/a-b-.txt')
+      expect(await attach(store, '.env')).toBe('/attachments/.env')
+      expect((await attach(store, 'x'.repeat(5000))).length).toBeLessThan(255)
+      expect((await attach(store, '😀'.repeat(5000))).length).toBeLessThan(255)
+    }),
+  )
+
+  test(
+    'files are found by pattern and counted',
+    withStore(async (store) => {
+      for (const path of ['/a.md', '/notes/b.md', '/notes/deep/c.md', '/notes/b.txt']) await put(store, path)
+      const find = (pattern: string) => store.read((db) => findFiles(db, 't', pattern))
+      expect(await find('*.md')).toEqual(['/a.md', '/notes/b.md', '/notes/deep/c.md'])
+      expect(await find('/*.md')).toEqual(['/a.md'])
+      expect(await find('/notes/**')).toEqual(['/notes/b.md', '/notes/b.txt', '/notes/deep/c.md'])
+      expect(await find('notes/*')).toEqual(['/notes/b.md', '/notes/b.txt'])
+      expect(await find('nothing')).toEqual([])
+      const stats = await store.read((db) => fileStats(db, 't'))
+      expect(stats).toEqual({ fileCount: 4, directoryCount: 2, totalSize: 12 })
+      const none = await store.read((db) => fileStats(db, 'nobody'))
+      expect(none).toEqual({ fileCount: 0, directoryCount: 0, totalSize: 0 })
+    }),
+  )
+}

@@ -1,0 +1,49 @@
+import { expect, test } from 'vitest'
+
+import { findError, recordError } from '../../../src/store/errors.js'
+import { getPlan, putPlan } from '../../../src/store/plans.js'
+import { getValue, listValues, setValue } from '../../../src/store/values.js'
+import { NOW } from './with-store.js'
+import type { WithStore } from './with-store.js'
+
+export function recordConformance(withStore: WithStore): void {
+  test(
+    'values belong to a thread; undefined deletes',
+    withStore(async (store) => {
+      const set = (threadId: string, key: string, value: Parameters<typeof setValue>[1]['value']) =>
+        store.write((tx) => setValue(tx, { threadId, key, value }))
+      await set('t', 'b', { deep: [1, null] })
+      await set('t', 'a', 1)
+      await set('t', 'a', null)
+      await set('other', 'a', 'x')
+      expect(await store.read((db) => getValue(db, 't', 'a'))).toBeNull()
+      expect(await store.read((db) => getValue(db, 't', 'none'))).toBeUndefined()
+      expect(await store.read((db) => listValues(db, 't'))).toEqual({ a: null, b: { deep: [1, null] } })
+      await set('t', 'a', undefined)
+      await set('t', 'none', undefined)
+      expect(await store.read((db) => listValues(db, 't'))).toEqual({ b: { deep: [1, null] } })
+      expect(await store.read((db) => getValue(db, 'other', 'a'))).toBe('x')
+    }),
+  )
+
+  test(
+    'a plan stays as it was first put',
+    withStore(async (store) => {
+      await store.write((tx) => putPlan(tx, { digest: 'd', content: { prompt: 'one' }, now: NOW }))
+      await store.write((tx) => putPlan(tx, { digest: 'd', content: { prompt: 'two' }, now: NOW }))
+      expect(await store.read((db) => getPlan(db, 'd'))).toEqual({ prompt: 'one' })
+      expect(await store.read((db) => getPlan(db, 'none'))).toBeNull()
+    }),
+  )
+
+  test(
+    'T5: the words of an error stay under its id',
+    withStore(async (store) => {
+      const error = { id: 'e', threadId: 't', at: NOW, type: 'TypeError', message: 'words', stack: null }
+      await store.write((tx) => recordError(tx, error))
+      await store.write((tx) => recordError(tx, { ...error, message: 'again' }))
+      expect(await store.read((db) => findError(db, 'e'))).toEqual(error)
+      expect(await store.read((db) => findError(db, 'none'))).toBeNull()
+    }),
+  )
+}

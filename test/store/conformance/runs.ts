@@ -1,0 +1,142 @@
+import { expect, test } from 'vitest'
+
+import {
+  countChildren,
+  findChild,
+  insertChild,
+  listChildren,
+  saveReport,
+  updateChild,
+} from '../../../src/store/children.js'
+import {
+  findRun,
+  insertRun,
+  lastRun,
+  readRunContext,
+  updateRun,
+  writeRunContext,
+} from '../../../src/store/runs.js'
+import type { Store } from '../../../src/store/store.js'
+import { NOW } from './with-store.js'
+import type { WithStore } from './with-store.js'
+
+const run = (number: number) => ({
+  thread_id: 't',
+  number,
+  trigger_kind: 'message',
+  started_at: NOW + number,
+})
+
+const child = (reference: string, created_at = NOW) => ({
+  parent_thread_id: 't',
+  reference,
+  call_id: 'call_1_1_0',
+  agent: 'research',
+  name: 'research',
+  description: '',
+  resumable: false,
+  blocking: true,
+  status: 'running',
+  created_at,
+})
+
+const save = (store: Store, number: number, text: string) =>
+  store.write((tx) =>
+    saveReport(tx, {
+      parentThreadId: 't',
+      reference: 'c',
+      number,
+      report: { kind: 'result', text, attachments: [] },
+      status: 'completed',
+    }),
+  )
+
+export function runConformance(withStore: WithStore): void {
+  test(
+    'a run starts once and keeps its end',
+    withStore(async (store) => {
+      expect(await store.write((tx) => insertRun(tx, run(1)))).toBe(true)
+      expect(await store.write((tx) => insertRun(tx, { ...run(1), trigger_kind: 'x' }))).toBe(false)
+      const end = {
+        ended_at: NOW + 5,
+        reason: 'session_stop',
+        outcome: 'completed' as const,
+        steps: 3,
+        usage: { inputTokens: 1, outputTokens: 2, cachedInputTokens: 0, cost: null },
+        session: { outcome: 'success' as const, message: 'm', attachments: [] },
+      }
+      expect(await store.write((tx) => updateRun(tx, { threadId: 't', number: 1 }, end))).toBe(true)
+      expect(await store.write((tx) => updateRun(tx, { threadId: 't', number: 9 }, end))).toBe(false)
+      expect(await store.read((db) => findRun(db, { threadId: 't', number: 1 }))).toEqual({
+        ...run(1),
+        ...end,
+        error: null,
+        context: {},
+      })
+    }),
+  )
+
+  test(
+    'the last run is the one with the highest number',
+    withStore(async (store) => {
+      expect(await store.read((db) => lastRun(db, 't'))).toBeNull()
+      for (const number of [9, 10, 2]) await store.write((tx) => insertRun(tx, run(number)))
+      expect((await store.read((db) => lastRun(db, 't')))?.number).toBe(10)
+    }),
+  )
+
+  test(
+    "a run's context is its own",
+    withStore(async (store) => {
+      const key = { threadId: 't', number: 1 }
+      for (const number of [1, 2]) await store.write((tx) => insertRun(tx, run(number)))
+      await store.write((tx) => writeRunContext(tx, key, { seen: ['a'] }))
+      expect(await store.read((db) => readRunContext(db, key))).toEqual({ seen: ['a'] })
+      expect(await store.read((db) => readRunContext(db, { ...key, number: 2 }))).toEqual({})
+      expect(await store.read((db) => readRunContext(db, { ...key, number: 3 }))).toEqual({})
+    }),
+  )
+
+  test(
+    'children are listed in the order of their making',
+    withStore(async (store) => {
+      expect(await store.write((tx) => insertChild(tx, child('z')))).toBe(true)
+      expect(await store.write((tx) => insertChild(tx, child('z')))).toBe(false)
+      await store.write((tx) => insertChild(tx, child('a', NOW + 1)))
+      await store.write((tx) => insertChild(tx, { ...child('x'), parent_thread_id: 'other' }))
+      const children = await store.read((db) => listChildren(db, 't'))
+      expect(children.map((entry) => entry.reference)).toEqual(['z', 'a'])
+      expect(await store.read((db) => countChildren(db, 't'))).toBe(2)
+      expect(await store.read((db) => findChild(db, 'other', 'z'))).toBeNull()
+      const key = { parentThreadId: 't', reference: 'z' }
+      expect(await store.write((tx) => updateChild(tx, key, { status: 'idle', resumable: true }))).toBe(true)
+      expect(await store.read((db) => findChild(db, 't', 'z'))).toEqual({
+        ...child('z'),
+        status: 'idle',
+        resumable: true,
+        title: null,
+        thread_name: null,
+        spawn_group_id: null,
+        parent_communication: 'implicit',
+        last_report: 0,
+        report: null,
+      })
+    }),
+  )
+
+  test(
+    'T7: each report of a child is stored once',
+    withStore(async (store) => {
+      await store.write((tx) => insertChild(tx, child('c')))
+      expect(await save(store, 1, 'first')).toBe(true)
+      expect(await save(store, 1, 'first again')).toBe(false)
+      expect(await save(store, 2, 'second')).toBe(true)
+      expect(await save(store, 1, 'late')).toBe(false)
+      expect(await store.read((db) => findChild(db, 't', 'c'))).toMatchObject({
+        last_report: 2,
+        status: 'completed',
+        report: { kind: 'result', text: 'second', attachments: [] },
+      })
+    }),
+  )
+}

@@ -1,0 +1,48 @@
+import { setTimeout as delay } from 'node:timers/promises'
+
+import { appendMessage } from '../../../src/store/deliver-messages.js'
+import { appendEvents } from '../../../src/store/events.js'
+import { openStore } from '../../../src/store/store.js'
+import type { Writer } from '../../../src/store/store.js'
+
+const [job = '', folder = '', ...options] = process.argv.slice(2)
+
+const store = await openStore({ database: `${folder}/threads.db`, blobs: `${folder}/blobs` })
+if (job === 'append') await appendMany(options[0] ?? '', Number(options[1]))
+if (job === 'hold') await hold(Number(options[0]))
+if (job === 'hang') await hang()
+await store.close()
+
+/** `count` transactions of a message and two events each. */
+async function appendMany(name: string, count: number): Promise<void> {
+  for (let n = 0; n < count; n++) await store.write((tx) => appendOne(tx, `${name}-${n}`))
+}
+
+/** Holds the write lock that long. */
+async function hold(milliseconds: number): Promise<void> {
+  await store.write(async () => {
+    process.stdout.write('holding\n')
+    await delay(milliseconds)
+  })
+}
+
+/** Writes, and never commits. */
+async function hang(): Promise<void> {
+  await store.write(async (tx) => {
+    await appendOne(tx, 'half')
+    process.stdout.write('in the middle\n')
+    await delay(600_000)
+  })
+}
+
+async function appendOne(tx: Writer, id: string): Promise<void> {
+  await appendMessage(tx, {
+    id,
+    threadId: 't',
+    role: 'user',
+    content: id,
+    createdAt: 1,
+    sentBy: 'client',
+  })
+  await appendEvents(tx, { threadId: 't', events: [{ type: 'one' }, { type: 'two' }], now: 1 })
+}

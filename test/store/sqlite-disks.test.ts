@@ -1,0 +1,127 @@
+import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+
+import { afterEach, beforeEach, expect, test } from 'vitest'
+
+import { openSqlite } from '../../src/store/sqlite/open-sqlite.js'
+import { openStore } from '../../src/store/store.js'
+import { StoreError } from '../../src/store/store-error.js'
+import { findThread } from '../../src/store/threads.js'
+import { makeThread } from './conformance/with-store.js'
+
+let folder = ''
+const place = (name: string) => join(folder, name)
+const open = (name = 'threads.db') => openStore({ database: place(name), blobs: place('blobs') })
+
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'everthread-disks-'))
+})
+afterEach(() => rm(folder, { recursive: true, force: true }))
+
+/** The error of an opening that must fail: a StoreError of one line. */
+async function refusal(opening: Promise<unknown>): Promise<StoreError> {
+  const error: unknown = await opening.then(
+    () => undefined,
+    (thrown: unknown) => thrown,
+  )
+  if (!StoreError.isInstance(error)) throw new Error('Expected a StoreError', { cause: error })
+  expect(error.message).not.toContain('\n')
+  return error
+}
+
+test('missing folders are made', async () => {
+  const store = await open('not/there/yet/threads.db')
+  await makeThread(store, 't')
+  await store.close()
+  const again = await open('not/there/yet/threads.db')
+  expect((await again.read((db) => findThread(db, 't')))?.id).toBe('t')
+  await again.close()
+})
+
+test('a path under a regular file is refused', async () => {
+  await writeFile(place('file'), 'x')
+  expect((await refusal(open('file/threads.db'))).message).toMatch(/a part of its path is a file/)
+  const blobs = openStore({ database: place('threads.db'), blobs: place('file/blobs') })
+  expect((await refusal(blobs)).message).toMatch(/blob folder .* a part of its path is a file/)
+})
+
+test('a folder in the place of the file is refused', async () => {
+  await mkdir(place('threads.db'))
+  expect((await refusal(open())).message).toMatch(/Expected the database .* to be a file/)
+})
+
+test.runIf(process.platform === 'linux')('a place that takes no files is refused', async () => {
+  const error = await refusal(openStore({ database: '/proc/everthread/threads.db', blobs: place('b') }))
+  expect(error.code).toBe('unavailable')
+  expect(error.message).toContain('/proc/everthread/threads.db')
+})
+
+test('a file that is no database is refused and kept', async () => {
+  const text = 'these are my notes, and not a database at all\n'.repeat(50)
+  await writeFile(place('threads.db'), text)
+  const error = await refusal(open())
+  expect([error.code, error.message]).toEqual([
+    'incompatible',
+    expect.stringMatching(/not a SQLite database/),
+  ])
+  expect(await readFile(place('threads.db'), 'utf8')).toBe(text)
+})
+
+test("another program's database is refused and kept", async () => {
+  const other = new DatabaseSync(place('threads.db'))
+  other.exec('create table threads (mine text)')
+  other.close()
+  const error = await refusal(open())
+  expect([error.code, error.message]).toEqual(['incompatible', expect.stringMatching(/another program/)])
+})
+
+test('a newer schema is used only if it allows it', async () => {
+  await (await open()).close()
+  const setInfo = (version: number, oldest: number) => {
+    const database = new DatabaseSync(place('threads.db'))
+    database.exec(`update schema_info set version = ${version}, oldest_code = ${oldest}`)
+    database.close()
+  }
+  setInfo(7, 1)
+  await (await open()).close()
+  setInfo(7, 6)
+  const error = await refusal(open())
+  expect(error.code).toBe('incompatible')
+  expect(error.message).toMatch(/got schema version 7, which needs at least 6: install a newer version/)
+})
+
+test('a database locked for good is reported as such', async () => {
+  const holder = new DatabaseSync(place('threads.db'))
+  holder.exec('begin exclusive')
+  const error = await refusal(openSqlite(place('threads.db'), 300))
+  expect(error.code).toBe('busy')
+  expect(error.message).toMatch(/is locked by another process; end it or try again/)
+  holder.close()
+})
+
+test('a damaged blob is noticed, whole and streamed', async () => {
+  const store = await open()
+  const { digest } = await store.blobs.write(new Uint8Array([1, 2, 3]))
+  const path = place(join('blobs', digest.slice(0, 2), digest.slice(2, 4), digest))
+  await writeFile(path, new Uint8Array([1, 2, 4]))
+  expect((await refusal(store.blobs.read(digest))).code).toBe('corrupt')
+  const drain = async () => {
+    for await (const chunk of (await store.blobs.stream(digest)) ?? []) expect(chunk.length).toBe(3)
+  }
+  expect((await refusal(drain())).code).toBe('corrupt')
+  expect(await readdir(dirname(path))).toEqual([digest])
+  expect(await readdir(place('blobs/tmp'))).toEqual([])
+  await store.close()
+})
+
+test('opening a store prints no warning', async () => {
+  const warnings: string[] = []
+  const note = (warning: Error) => warnings.push(String(warning))
+  process.on('warning', note)
+  await (await open()).close()
+  await new Promise((resolve) => setImmediate(resolve))
+  process.off('warning', note)
+  expect(warnings).toEqual([])
+})

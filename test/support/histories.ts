@@ -1,0 +1,112 @@
+import type { Client } from '@temporalio/client'
+import { WorkflowNotFoundError } from '@temporalio/client'
+
+import { MARKER } from './marker.js'
+
+type History = Awaited<ReturnType<ReturnType<Client['workflow']['getHandle']>['fetchHistory']>>
+type HistoryEvent = NonNullable<History['events']>[number]
+
+/** One Temporal run of a thread. */
+export interface RecordedRun {
+  readonly workflowId: string
+  readonly runId: string
+  readonly history: History
+}
+
+/** All Temporal runs of a thread, the first one first, through continue-as-new. */
+export async function recordedRuns(client: Client, workflowId: string): Promise<readonly RecordedRun[]> {
+  const runs: RecordedRun[] = []
+  try {
+    let { runId } = await client.workflow.getHandle(workflowId).describe()
+    while (runId !== '') {
+      const history = await client.workflow.getHandle(workflowId, runId).fetchHistory()
+      runs.unshift({ workflowId, runId, history })
+      const started = history.events?.[0]?.workflowExecutionStartedEventAttributes
+      runId = started?.continuedExecutionRunId ?? ''
+    }
+  } catch (error) {
+    if (!(error instanceof WorkflowNotFoundError)) throw error
+  }
+  return runs
+}
+
+/** What happened to one activity of a thread, in the order of the events. */
+export interface ActivityEvent {
+  readonly kind: 'scheduled' | 'cancel_requested' | 'ended'
+  readonly activity: string
+}
+
+export function activityEvents(runs: readonly RecordedRun[]): readonly ActivityEvent[] {
+  return runs.flatMap(({ history }) => {
+    const scheduled = new Map<string, string>()
+    return (history.events ?? []).flatMap((event) => activityEvent(event, scheduled))
+  })
+}
+
+/** The names of all activities that were scheduled, in order. */
+export function activityNames(runs: readonly RecordedRun[]): readonly string[] {
+  return activityEvents(runs).flatMap(({ kind, activity }) => (kind === 'scheduled' ? [activity] : []))
+}
+
+/** The largest number of activities of a thread that were in flight at once. */
+export function activitiesAtOnce(runs: readonly RecordedRun[]): number {
+  let inFlight = 0
+  let most = 0
+  for (const { kind } of activityEvents(runs)) {
+    if (kind === 'scheduled') inFlight += 1
+    if (kind === 'ended') inFlight -= 1
+    most = Math.max(most, inFlight)
+  }
+  return most
+}
+
+function activityEvent(event: HistoryEvent, names: Map<string, string>): readonly ActivityEvent[] {
+  const scheduled = event.activityTaskScheduledEventAttributes
+  if (scheduled != null) {
+    names.set(String(event.eventId), scheduled.activityType?.name ?? '')
+    return [{ kind: 'scheduled', activity: scheduled.activityType?.name ?? '' }]
+  }
+  const requested = event.activityTaskCancelRequestedEventAttributes
+  if (requested != null)
+    return [{ kind: 'cancel_requested', activity: names.get(String(requested.scheduledEventId)) ?? '' }]
+  const ended =
+    event.activityTaskCompletedEventAttributes ??
+    event.activityTaskFailedEventAttributes ??
+    event.activityTaskTimedOutEventAttributes ??
+    event.activityTaskCanceledEventAttributes
+  return ended == null ? [] : [{ kind: 'ended', activity: names.get(String(ended.scheduledEventId)) ?? '' }]
+}
+
+export interface Search {
+  readonly bytes: number
+  /** Workflow id and event of everything that holds the marker. */
+  readonly leaks: readonly string[]
+}
+
+/** Looks for the marker in all that a history holds: inputs, results, failures, memos, details. */
+/** @param passOver `thread/signal` or `thread/start` where a sender chose to put content inline */
+export function searchForContent(runs: readonly RecordedRun[], passOver: readonly string[] = []): Search {
+  let bytes = 0
+  const leaks: string[] = []
+  for (const { workflowId, history } of runs) {
+    for (const event of history.events ?? []) {
+      const text = readable(event)
+      bytes += text.length
+      const started = event.workflowExecutionStartedEventAttributes
+      const name = started == null ? event.workflowExecutionSignaledEventAttributes?.signalName : 'start'
+      const inline = name != null && passOver.includes(`${workflowId}/${name}`)
+      if (text.includes(MARKER) && !inline)
+        leaks.push(`${workflowId} event ${String(event.eventId)}: ${text}`)
+    }
+  }
+  return { bytes, leaks }
+}
+
+/** Payloads are bytes: as text, or base64 would hide what is in them. */
+function readable(event: HistoryEvent): string {
+  return JSON.stringify(event, (_key, value: unknown) => {
+    if (value instanceof Uint8Array) return Buffer.from(value).toString('utf8')
+    const { type, data } = (value ?? {}) as { type?: unknown; data?: unknown }
+    return type === 'Buffer' && Array.isArray(data) ? Buffer.from(data as number[]).toString('utf8') : value
+  })
+}

@@ -1,0 +1,115 @@
+import { createServer } from 'node:http'
+
+import { WIRE_FORMATS } from './provider-wire.js'
+
+import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import type { WireAnswer } from './provider-wire.js'
+
+/**
+ * An answer that is streamed. `ending` says what follows the content instead of the finish: `silent` keeps the
+ * connection open, `closed` ends the response in good order, `destroyed` cuts the socket. Without `preamble`
+ * nothing but headers comes before the content.
+ */
+export interface MockAnswer extends WireAnswer {
+  readonly ending?: 'finished' | 'silent' | 'closed' | 'destroyed'
+  readonly preamble?: boolean
+}
+
+/** An answer with an HTTP status and the error body that all three formats understand. */
+export interface MockFailure {
+  readonly status: number
+  readonly message: string
+  readonly headers?: Readonly<Record<string, string>>
+}
+
+export type MockReply = MockAnswer | MockFailure
+
+/** A request as it came over the wire. */
+export interface MockRequest {
+  readonly path: string
+  readonly headers: IncomingHttpHeaders
+  readonly body: unknown
+  /** Resolves when the connection of this request is over: by our end of the answer, or by the caller's leaving. */
+  readonly closed: Promise<'answered' | 'left'>
+}
+
+export interface ProviderMock {
+  /** Give it as `baseURL` to @ai-sdk/openai, @ai-sdk/anthropic or @ai-sdk/openai-compatible. */
+  readonly url: string
+  readonly requests: readonly MockRequest[]
+  /** Adds replies to the queue; a request that finds none gets a 400 that says so. */
+  reply(...replies: readonly MockReply[]): void
+  close(): Promise<void>
+}
+
+/** Starts an HTTP server that speaks the streams of OpenAI (chat and responses) and Anthropic. */
+export async function startProviderMock(): Promise<ProviderMock> {
+  const queue: MockReply[] = []
+  const requests: MockRequest[] = []
+  const server = createServer((request, response) => {
+    void readBody(request).then((body) => {
+      const path = request.url ?? ''
+      requests.push({ path, headers: request.headers, body, closed: whenClosed(response) })
+      const reply = queue.shift() ?? { status: 400, message: 'The mock has no reply left.' }
+      if ('status' in reply) fail(response, reply)
+      else answer(response, path, reply)
+    })
+  })
+  await new Promise<void>((resolve) => {
+    server.listen(0, '127.0.0.1', resolve)
+  })
+  const { port } = server.address() as AddressInfo
+  return {
+    url: `http://127.0.0.1:${port}`,
+    requests,
+    reply: (...replies) => void queue.push(...replies),
+    close: () =>
+      new Promise((resolve) => {
+        server.close(() => {
+          resolve()
+        })
+        server.closeAllConnections()
+      }),
+  }
+}
+
+function answer(response: ServerResponse, path: string, reply: MockAnswer): void {
+  const format = Object.entries(WIRE_FORMATS).find(([suffix]) => path.endsWith(suffix))?.[1]
+  if (!format) {
+    fail(response, { status: 404, message: `The mock knows no format for ${path}.` })
+    return
+  }
+  const { preamble, content, finish } = format(reply)
+  const { ending = 'finished' } = reply
+  response.writeHead(200, { 'content-type': 'text/event-stream' })
+  response.flushHeaders()
+  const events = [
+    ...(reply.preamble === false ? [] : preamble),
+    ...content,
+    ...(ending === 'finished' ? finish : []),
+  ]
+  for (const event of events) response.write(event)
+  if (ending === 'finished' || ending === 'closed') response.end()
+  // The socket goes only after what was written has left, so that the cut comes in the midst of the answer.
+  else if (ending === 'destroyed') response.write('\n', () => response.destroy())
+}
+
+function fail(response: ServerResponse, { status, message, headers = {} }: MockFailure): void {
+  response.writeHead(status, { 'content-type': 'application/json', ...headers })
+  response.end(JSON.stringify({ type: 'error', error: { type: 'mock_error', message } }))
+}
+
+function whenClosed(response: ServerResponse): Promise<'answered' | 'left'> {
+  return new Promise((resolve) => {
+    response.once('close', () => {
+      resolve(response.writableFinished ? 'answered' : 'left')
+    })
+  })
+}
+
+async function readBody(request: IncomingMessage): Promise<unknown> {
+  const chunks: Buffer[] = []
+  for await (const chunk of request) chunks.push(chunk as Buffer)
+  return JSON.parse(Buffer.concat(chunks).toString('utf8'))
+}

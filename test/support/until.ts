@@ -1,0 +1,14 @@
+/** Waits for a condition, asking every few milliseconds. @returns the first answer that is not undefined or false */
+export async function until<T>(
+  fact: string,
+  condition: () => T | undefined | false | Promise<T | undefined | false>,
+  deadline = 10_000,
+): Promise<T> {
+  const end = Date.now() + deadline
+  for (;;) {
+    const answer = await condition()
+    if (answer !== undefined && answer !== false) return answer
+    if (Date.now() > end) throw new Error(`Expected ${fact} within ${deadline} ms.`)
+    await new Promise((resolve) => setTimeout(resolve, 10))
+  }
+}

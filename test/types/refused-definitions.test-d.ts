@@ -1,0 +1,106 @@
+import { test } from 'vitest'
+import { z } from 'zod'
+
+import type { LanguageModelProvider } from '../../src/index.js'
+
+import { defineAgent, defineModel, definePrompt, defineTool, registry } from '../../src/index.js'
+
+declare const provider: LanguageModelProvider
+declare const narrow: {
+  languageModel(id: 'small' | 'large'): ReturnType<LanguageModelProvider['languageModel']>
+}
+declare const anyName: string
+
+const chat = defineModel({ name: 'chat', provider, model: 'large' })
+const desk = definePrompt({
+  name: 'desk',
+  toolDescription: 'A desk',
+  prompt: '',
+  model: 'chat',
+  tools: ['look'],
+})
+const support = defineAgent({ name: 'support', sideA: { prompt: 'desk', stopTool: 'look' } })
+const look = defineTool({ description: 'Looks.', execute: () => ({ status: 'success' }) })
+
+test('names that are all registered compile', () => {
+  registry({ agents: [support], prompts: [desk], models: [chat], tools: { look } })
+})
+
+test('a misspelled tool does not compile', () => {
+  // @ts-expect-error lists the tool 'look', which is not registered
+  registry({ agents: [support], prompts: [desk], models: [chat], tools: { loook: look } })
+})
+
+test('an unknown model does not compile', () => {
+  const small = defineModel({ name: 'small', provider, model: 'small' })
+  // @ts-expect-error uses the model 'chat', which is not registered
+  registry({ agents: [support], prompts: [desk], models: [small], tools: { look } })
+})
+
+test('an unknown prompt does not compile', () => {
+  // @ts-expect-error uses the prompt 'desk', which is not registered
+  registry({ agents: [support], prompts: [], models: [chat], tools: { look } })
+})
+
+test('an unknown include does not compile', () => {
+  const including = definePrompt({
+    name: 'including',
+    toolDescription: 'Includes',
+    prompt: [{ type: 'include', prompt: 'tone' }],
+    model: 'chat',
+  })
+  // @ts-expect-error includes the prompt 'tone', which is not registered
+  registry({ agents: [], prompts: [including], models: [chat], tools: { look } })
+})
+
+test('an unknown subagent does not compile', () => {
+  const calling = definePrompt({ ...desk, name: 'calling', tools: [{ name: 'research' }] })
+  // @ts-expect-error lists the tool 'research', which is not registered
+  registry({ agents: [], prompts: [calling], models: [chat], tools: { look } })
+})
+
+test('a name known only as string compiles', () => {
+  const dynamic = definePrompt({ ...desk, model: anyName, tools: [anyName] })
+  registry({
+    agents: [defineAgent({ name: anyName, sideA: { prompt: anyName } })],
+    prompts: [dynamic],
+    models: [],
+  })
+})
+
+test('fields that no definition has do not compile', () => {
+  // @ts-expect-error maxStep is not a field of a side
+  defineAgent({ name: 'a', sideA: { prompt: 'desk', maxStep: 3 } })
+  // @ts-expect-error hooks are not supported yet
+  definePrompt({ ...desk, hooks: ['mask'] })
+  // @ts-expect-error optional is not a field of a subagent tool
+  definePrompt({ ...desk, tools: [{ name: 'research', optional: 'RESEARCH' }] })
+  // @ts-expect-error non-blocking subagents are not supported yet
+  definePrompt({ ...desk, tools: [{ name: 'research', blocking: false }] })
+})
+
+test('a model id that the provider lacks does not compile', () => {
+  defineModel({ name: 'm', provider: narrow, model: 'small' })
+  // @ts-expect-error the provider has no model of this id
+  defineModel({ name: 'm', provider: narrow, model: 'huge' })
+})
+
+test('arguments are used as their schema says', () => {
+  defineTool({
+    description: 'Refunds.',
+    args: z.object({ orderId: z.string(), amount: z.number().default(1) }),
+    execute: (_state, args, call) => {
+      args.amount.toFixed(2)
+      call.idempotencyKey.trim()
+      // @ts-expect-error amount is a number
+      args.amount.trim()
+      // @ts-expect-error there is no such argument
+      return { status: 'success', result: args.order }
+    },
+  })
+})
+
+test('a tool that answers anything else does not compile', () => {
+  // @ts-expect-error pending calls are not supported yet
+  defineTool({ description: 'Waits.', execute: () => ({ status: 'pending' }) })
+})

@@ -1,0 +1,87 @@
+import { randomUUID } from 'node:crypto'
+
+import { expect, test } from 'vitest'
+
+import { failureTypes } from '../../src/protocol/failures.js'
+import { marked } from '../support/marker.js'
+import { payload, signalRaw, startRaw } from '../support/raw-messages.js'
+import { transcript } from '../support/thread-facts.js'
+import { threeRuns } from '../support/three-runs.js'
+import { until } from '../support/until.js'
+
+threeRuns((desk) => {
+  test('a thread started from the command line gets its row', async () => {
+    const threadId = `cli-${randomUUID()}`
+    const { chat } = desk.script(threadId, { chat: () => ({ text: marked('Hi') }) })
+    desk.allowInline(threadId, 'start')
+    await start(threadId, { agent: 'clerk', userId: 'ann', message: { content: marked('From the shell') } })
+    const thread = desk.env.threads.get(threadId)
+    await until('the row', () =>
+      thread.messages().then(
+        () => true,
+        () => false,
+      ),
+    )
+    expect((await thread.waitUntilIdle()).reply?.content).toBe(marked('Hi'))
+    expect(await transcript(thread)).toMatchObject([
+      { role: 'user', content: marked('From the shell') },
+      { role: 'assistant' },
+    ])
+    await thread.send(marked('And through the client'))
+    await thread.waitUntilIdle()
+    expect(chat.requests).toHaveLength(2)
+  })
+
+  test('an inline message of the command line is delivered once', async () => {
+    const { thread, chat } = await desk.start({ message: null, chat: [{ text: marked('Read') }] })
+    desk.allowInline(thread.threadId, 'queueMessage')
+    await signalRaw(desk.env.threads.temporal, {
+      threadId: thread.threadId,
+      signal: 'queueMessage',
+      input: payload('json/plain', JSON.stringify({ content: marked('Inline') })),
+    })
+    await until('a request', () => chat.requests.length === 1)
+    await thread.waitUntilIdle()
+    expect(chat.requests[0]?.messages).toMatchObject([{ role: 'user', text: marked('Inline') }])
+    expect(await transcript(thread)).toHaveLength(2)
+  })
+
+  test.each([
+    ['no agent', payload('json/plain', '{}')],
+    ['a number as agent', payload('json/plain', '{"agent": 7}')],
+    ['broken JSON', payload('json/plain', '{"agent": ')],
+    ['no input', null],
+    ['limits that are none', payload('json/plain', '{"agent": "clerk", "limits": 5}')],
+  ])('a start with %s closes as invalid', async (_fact, input) => {
+    const threadId = `invalid-${randomUUID()}`
+    desk.script(threadId, {})
+    const { temporal } = desk.env.threads
+    await startRaw(temporal, { threadId, taskQueue: desk.env.taskQueue, input })
+    const error = await temporal.workflow
+      .getHandle(threadId)
+      .result()
+      .catch((reason: unknown) => reason)
+    expect(failureTypes(error)).toContain('Thread.InvalidStart')
+  })
+
+  test('create with a known id gives that thread and sends once', async () => {
+    const id = `again-${randomUUID()}`
+    const { chat } = desk.script(id, { chat: () => ({ text: marked('Hi') }) })
+    const create = () => desk.env.threads.create({ agent: 'clerk', id, message: marked('Hello') })
+    const [first, second] = await Promise.all([create(), create()])
+    await first.waitUntilIdle()
+    await create()
+    await second.waitUntilIdle()
+    expect(chat.requests).toHaveLength(1)
+    expect(await transcript(first)).toHaveLength(2)
+  })
+
+  function start(threadId: string, input: object): Promise<void> {
+    const { threads, taskQueue } = desk.env
+    return startRaw(threads.temporal, {
+      threadId,
+      taskQueue,
+      input: payload('json/plain', JSON.stringify(input)),
+    })
+  }
+})

@@ -1,0 +1,93 @@
+import { expect, test } from 'vitest'
+
+import { marked } from '../support/marker.js'
+import { factsOf, toolResults } from '../support/thread-facts.js'
+import { threeRuns } from '../support/three-runs.js'
+
+const work = { name: 'work', args: { task: marked('count') } }
+const finish = { name: 'finish' }
+const close = { name: 'close_case', args: { summary: marked('Solved') } }
+const giveUp = { name: 'give_up', args: { reason: marked('No way') } }
+
+threeRuns(
+  (desk) => {
+    test('SA-R-06.1 a session stop wins over a stop tool', async () => {
+      const { thread, chat } = await desk.start({ agent: 'closer', chat: [{ toolCalls: [finish, close] }] })
+      expect(await thread.waitUntilIdle()).toMatchObject({ reason: 'session_stop', steps: 1 })
+      expect(await toolResults(thread)).toHaveLength(2)
+      expect(chat.requests).toHaveLength(1)
+    })
+
+    test('SA-R-06.1 a session failure wins over a session stop', async () => {
+      const { thread } = await desk.start({ agent: 'closer', chat: [{ toolCalls: [close, giveUp, finish] }] })
+      const run = await thread.waitUntilIdle()
+      expect(run).toMatchObject({ reason: 'session_fail' })
+      expect(run.session).toMatchObject({ outcome: 'failure', message: marked('No way') })
+    })
+
+    test('SA-R-06.1 a failed lifecycle tool does not end the session', async () => {
+      const { thread, chat } = await desk.start({
+        agent: 'closer',
+        chat: [{ toolCalls: [{ name: 'close_case', args: {} }, finish] }, { text: marked('Then so') }],
+      })
+      expect(await thread.waitUntilIdle()).toMatchObject({ reason: 'stop_on_response', steps: 2 })
+      expect(chat.requests).toHaveLength(2)
+    })
+
+    test('SA-R-06.2 a stop tool wins over a response', async () => {
+      const { thread } = await desk.start({
+        agent: 'closer',
+        chat: [{ text: marked('That is all'), toolCalls: [finish] }],
+      })
+      expect(await thread.waitUntilIdle()).toMatchObject({ reason: 'stop_tool', steps: 1 })
+    })
+
+    test('SA-R-06.3 a response on the last allowed step is a response', async () => {
+      const { thread } = await desk.start({
+        agent: 'capped',
+        chat: [{ toolCalls: [work] }, { toolCalls: [work] }, { text: marked('Just in time') }],
+      })
+      expect(await thread.waitUntilIdle()).toMatchObject({ reason: 'stop_on_response', steps: 3 })
+    })
+
+    test('SA-R-01.3 SA-R-06.4 an endless script ends at maxSteps', async () => {
+      const { thread, chat } = await desk.start({ agent: 'capped', chat: () => ({ toolCalls: [work] }) })
+      expect(await thread.waitUntilIdle()).toMatchObject({ reason: 'max_steps', steps: 3, status: 'idle' })
+      expect(chat.requests).toHaveLength(3)
+      expect((await factsOf(thread)).at(-1)).toMatchObject({
+        type: 'run.failed',
+        payload: { reason: 'max_steps' },
+      })
+    })
+
+    test('SA-R-01.3 SA-R-06.4 an endless script ends at the hard cap', async () => {
+      const { thread, chat } = await desk.start({ chat: () => ({ toolCalls: [work] }) })
+      expect(await thread.waitUntilIdle()).toMatchObject({ reason: 'hard_cap', steps: 5 })
+      expect(chat.requests).toHaveLength(5)
+    })
+
+    test('SA-R-06.4 the same tool error again and again ends the run', async () => {
+      const { thread, chat } = await desk.start({
+        chat: () => ({ toolCalls: [work] }),
+        tools: { work: () => ({ status: 'error', error: marked('No') }) },
+      })
+      const run = await thread.waitUntilIdle()
+      expect(run).toMatchObject({ reason: 'repeated_tool_error', status: 'idle' })
+      expect(chat.requests).toHaveLength(3)
+    })
+
+    test('counters start anew with each run', async () => {
+      const { thread } = await desk.start({ agent: 'capped', chat: () => ({ toolCalls: [work] }) })
+      await thread.waitUntilIdle()
+      await thread.send(marked('Go on'))
+      expect(await thread.waitUntilIdle()).toMatchObject({ runId: 'run_2', reason: 'max_steps', steps: 3 })
+    })
+
+    test('the payload of a session stop is with its run', async () => {
+      const { thread } = await desk.start({ agent: 'closer', chat: [{ toolCalls: [close] }] })
+      const run = await thread.waitUntilIdle()
+      expect(run.session).toMatchObject({ outcome: 'success', message: marked('Solved'), attachments: [] })
+    })
+  },
+  { limits: { stepsPerRun: 5, repeatedToolErrors: 3 } },
+)

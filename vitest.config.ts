@@ -1,0 +1,54 @@
+import { defineConfig } from 'vitest/config'
+
+import { RunReporter } from './test/support/run-reporter.js'
+
+const needsServers = ['./test/support/servers-setup.ts']
+
+export default defineConfig({
+  test: {
+    reporters: ['default', new RunReporter()],
+    // A process a file: the SDK's runtime is installed once a process, and a crash test may take it down.
+    pool: 'forks',
+    // Two cores, and each file may bring a worker and a server.
+    maxWorkers: 2,
+    projects: [
+      { extends: true, test: { name: 'unit', include: ['src/**/*.test.ts', 'scripts/**/*.test.ts'] } },
+      {
+        extends: true,
+        test: {
+          name: 'types',
+          include: [],
+          typecheck: {
+            enabled: true,
+            only: true,
+            include: ['test/types/*.test-d.ts'],
+            checker: 'tsc',
+            // `npm run check` finds these, and names them better.
+            ignoreSourceErrors: true,
+          },
+        },
+      },
+      {
+        extends: true,
+        test: {
+          name: 'servers',
+          include: ['test/**/*.test.ts'],
+          exclude: ['test/{integration,chaos}/**'],
+          globalSetup: needsServers,
+          testTimeout: 30_000,
+          hookTimeout: 30_000,
+        },
+      },
+      {
+        extends: true,
+        test: {
+          name: 'integration',
+          include: ['test/{integration,chaos}/**/*.test.ts'],
+          globalSetup: [...needsServers, './test/support/dev-server-setup.ts'],
+          testTimeout: 60_000,
+          hookTimeout: 30_000,
+        },
+      },
+    ],
+  },
+})
