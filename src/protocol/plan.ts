@@ -40,3 +40,16 @@ export interface SidePlan {
 export type ToolPlan =
   | { readonly kind: 'function'; readonly timeout: number }
   | { readonly kind: 'subagent'; readonly agent: string; readonly blocking: boolean }
+
+/** @throws for a side that the plan does not have: a bug of the caller */
+export function sidePlanOf(plan: Plan, side: Side): SidePlan {
+  const sidePlan = plan.sides[side]
+  if (sidePlan === null) throw new Error(`The plan of agent ${plan.agent} has no side ${side}.`)
+  return sidePlan
+}
+
+/** A model may call a tool `constructor`: only what the plan itself lists counts. */
+export function toolPlanOf(plan: Plan, side: Side, name: string): ToolPlan | undefined {
+  const { tools } = sidePlanOf(plan, side)
+  return Object.hasOwn(tools, name) ? tools[name] : undefined
+}

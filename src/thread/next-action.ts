@@ -3,10 +3,10 @@
  * this order: report to the parent, announce it, settle, tell the children, close (T7, T8).
  */
 import type { ThreadClose } from '../protocol/activities.js'
+import { toolPlanOf } from '../protocol/plan.js'
 import type { Side } from '../protocol/plan.js'
 import { planOf } from './advance.js'
 import type { Call, Closing, Ending, QueueEntry, Run, Step, ThreadControl } from './control.js'
-import { toolPlanOf } from './stop-conditions.js'
 
 export type Action =
   | { readonly kind: 'wait' }

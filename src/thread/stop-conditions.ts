@@ -2,7 +2,8 @@
  * Phase 7: what follows a step. Pure, in the order of Standard Agents: session tools (fail before stop), stop tool,
  * response, then the limits for the side that would act next.
  */
-import type { Plan, Side, SidePlan, ToolPlan } from '../protocol/plan.js'
+import { sidePlanOf } from '../protocol/plan.js'
+import type { Plan, Side, SidePlan } from '../protocol/plan.js'
 import type { StopReason } from '../protocol/status.js'
 import type { Call, Run, Step } from './control.js'
 
@@ -22,18 +23,6 @@ export function evaluateStop(plan: Plan, run: Run, step: Step): StepVerdict {
   if (plan.type === 'ai_human') return { kind: 'end', reason: turnEnd, sessionCall: null }
   const to: Side = step.side === 'a' ? 'b' : 'a'
   return turnCap(plan, run) ?? capped(plan, run, to) ?? { kind: 'switch_side', reason: turnEnd, to }
-}
-
-export function sidePlanOf(plan: Plan, side: Side): SidePlan {
-  const sidePlan = plan.sides[side]
-  if (sidePlan === null) throw new Error(`The plan of agent ${plan.agent} has no side ${side}.`)
-  return sidePlan
-}
-
-/** A model may call a tool `constructor`: only what the plan itself lists counts. */
-export function toolPlanOf(plan: Plan, side: Side, name: string): ToolPlan | undefined {
-  const { tools } = sidePlanOf(plan, side)
-  return Object.hasOwn(tools, name) ? tools[name] : undefined
 }
 
 function sessionEnd(side: SidePlan, calls: readonly Call[]): StepVerdict | 'failed_call' | null {

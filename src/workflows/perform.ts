@@ -1,5 +1,12 @@
 import { LIMITS } from '../protocol/limits.js'
-import type { CallInput, EndAnswer, ResultAnswer, TerminatedAnswer } from '../protocol/activities.js'
+import type {
+  CallInput,
+  DrainItem,
+  EndAnswer,
+  ResultAnswer,
+  TerminatedAnswer,
+} from '../protocol/activities.js'
+import { toolPlanOf } from '../protocol/plan.js'
 import {
   activityFailed,
   callAnswered,
@@ -10,9 +17,7 @@ import {
 } from '../thread/apply.js'
 import { planOf } from '../thread/advance.js'
 import type { QueueEntry } from '../thread/control.js'
-import type { DrainItem } from '../protocol/activities.js'
 import type { Action } from '../thread/next-action.js'
-import { toolPlanOf } from '../thread/stop-conditions.js'
 import { callActivity } from './call-activity.js'
 import type { Called } from './call-activity.js'
 import { announceReport, cancelChild, startChildThread, stopChildThread } from './child-threads.js'

@@ -1,10 +1,5 @@
-import {
-  CancellationScope,
-  defineQuery,
-  defineSignal,
-  setDefaultSignalHandler,
-  setHandler,
-} from '@temporalio/workflow'
+import { defineQuery, defineSignal, setDefaultSignalHandler, setHandler } from '@temporalio/workflow'
+import type { CancellationScope } from '@temporalio/workflow'
 import { QUERIES, SIGNALS } from '../protocol/messages.js'
 import type { ControlSnapshot } from '../protocol/snapshot.js'
 import { acceptReport } from '../thread/children.js'

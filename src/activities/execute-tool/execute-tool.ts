@@ -4,8 +4,8 @@
  * its tool is idempotent (T4). Nothing that a tool does fails the activity.
  */
 import type { CallInput, ExecuteToolAnswer } from '../../protocol/activities.js'
+import { toolPlanOf } from '../../protocol/plan.js'
 import type { ToolDefinition } from '../../definitions/tool.js'
-import { toolPlanOf } from '../../thread/stop-conditions.js'
 import { parseToolArguments } from '../../definitions/tool-arguments.js'
 import { whileBeating } from '../beat.js'
 import { EMPTY_ANSWER_TOOL } from '../call-model/commit-answer.js'
