@@ -3,6 +3,7 @@ import { defineConfig } from 'vitest/config'
 import { RunReporter } from './test/support/run-reporter.js'
 
 const needsServers = ['./test/support/servers-setup.ts']
+const quietRuntime = ['./test/support/quiet-runtime.ts']
 
 export default defineConfig({
   test: {
@@ -35,6 +36,7 @@ export default defineConfig({
           include: ['test/**/*.test.ts'],
           exclude: ['test/{integration,chaos}/**'],
           globalSetup: needsServers,
+          setupFiles: quietRuntime,
           testTimeout: 30_000,
           hookTimeout: 30_000,
         },
@@ -45,6 +47,7 @@ export default defineConfig({
           name: 'integration',
           include: ['test/{integration,chaos}/**/*.test.ts'],
           globalSetup: [...needsServers, './test/support/dev-server-setup.ts'],
+          setupFiles: quietRuntime,
           testTimeout: 60_000,
           hookTimeout: 30_000,
         },

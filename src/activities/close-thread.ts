@@ -1,12 +1,12 @@
 import type { SettleInput, ThreadClose } from '../protocol/activities.js'
 import { updateChild } from '../store/children.js'
 import { rejectUndelivered } from '../store/deliver-messages.js'
+import { closeOpenCalls } from '../store/close-open-calls.js'
 import { appendEvents } from '../store/events.js'
 import type { Writer } from '../store/store.js'
 import { requestTermination, updateThread } from '../store/threads.js'
 import type { ThreadRecord } from '../store/threads.js'
 import { microseconds } from './call-model/model-step.js'
-import { closeOpenCalls } from './close-open-calls.js'
 
 interface Closed {
   readonly thread: ThreadRecord

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import type { DeliverReportAnswer, DeliverReportInput } from '../protocol/activities.js'
 import { reportOperationId } from '../protocol/ids.js'
 import { saveReport } from '../store/children.js'
@@ -49,7 +50,7 @@ async function deliver(tx: Writer, input: DeliverReportInput): Promise<DeliverRe
   const { parent, threadId: reference, kind, report: number } = input
   const now = microseconds(input)
   const payload = await payloadOf(tx, input)
-  const messageId = `${reference}:report:${number}`
+  const messageId = randomUUID()
   const staged = await stageMessage(tx, {
     id: messageId,
     threadId: parent.threadId,

@@ -1,9 +1,11 @@
 /** The end of a run, of a thread, or of both, in one transaction (T8). */
+import { randomUUID } from 'node:crypto'
 import type { RunEnd, SettleAnswer, SettleInput } from '../protocol/activities.js'
 import type { Fact } from '../protocol/facts.js'
 import { runIdOf, settleOperationId } from '../protocol/ids.js'
 import { runOutcome } from '../protocol/status.js'
 import { appendMessage } from '../store/deliver-messages.js'
+import { closeOpenCalls } from '../store/close-open-calls.js'
 import { appendEvents } from '../store/events.js'
 import { findOperation, insertOperation } from '../store/operations.js'
 import { insertRun, updateRun } from '../store/runs.js'
@@ -13,7 +15,6 @@ import { updateThread } from '../store/threads.js'
 import { findToolCall } from '../store/tool-calls.js'
 import { whileBeating } from './beat.js'
 import { microseconds } from './call-model/model-step.js'
-import { closeOpenCalls } from './close-open-calls.js'
 import { closeThread } from './close-thread.js'
 import type { ActivityDependencies } from './dependencies.js'
 import { anyThread } from './thread-row.js'
@@ -85,7 +86,7 @@ async function appendVisibleReason(tx: Writer, input: SettleInput, { reason, ste
   const content = VISIBLE_REASONS[reason]
   if (content === undefined) return
   const { threadId, run } = input
-  const id = `${threadId}:end:${run}`
+  const id = randomUUID()
   const now = microseconds(input)
   await appendMessage(tx, {
     id,

@@ -8,6 +8,8 @@ export interface ClientContext {
   store(): Promise<Store>
   /** @throws ConfigError when Temporal's environment configuration cannot be read */
   temporal(): Client
+  /** All calls to Temporal go through here: `close` waits for them. @param patience milliseconds until the deadline */
+  call<T>(patience: number, work: () => Promise<T>): Promise<T>
   /** Names that a start input may hold: those registered in the namespace. */
   searchAttributes(threadId: string): Promise<readonly string[]>
 }

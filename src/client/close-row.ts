@@ -1,11 +1,11 @@
 import { runIdOf } from '../protocol/ids.js'
 import type { Fact } from '../protocol/facts.js'
 import { updateChild } from '../store/children.js'
+import { closeOpenCalls } from '../store/close-open-calls.js'
 import { rejectUndelivered } from '../store/deliver-messages.js'
 import { appendEvents } from '../store/events.js'
 import { lastRun, updateRun } from '../store/runs.js'
 import { findThread, updateThread } from '../store/threads.js'
-import { finishToolCall, openToolCalls } from '../store/tool-calls.js'
 import type { Writer } from '../store/store.js'
 
 const TERMINATED = { outcome: 'terminated', reason: 'terminated' } as const
@@ -17,10 +17,11 @@ const TERMINATED = { outcome: 'terminated', reason: 'terminated' } as const
 export async function closeRow(tx: Writer, threadId: string, now: number): Promise<boolean> {
   const thread = await findThread(tx, threadId)
   if (thread === null || thread.closed_at !== null) return false
-  await rejectUndelivered(tx, threadId)
-  for (const call of await openToolCalls(tx, threadId))
-    await finishToolCall(tx, { threadId, callId: call.id, status: 'cancelled', now })
-  const events = [...(await endRun(tx, threadId, now)), { type: 'thread.closed', payload: TERMINATED }]
+  // Also what a worker has in flight: it cannot commit any more, for its workflow will not hear of it.
+  await closeOpenCalls(tx, { threadId, outcome: 'cancelled', now })
+  const rejected = await rejectUndelivered(tx, threadId)
+  const closed = { type: 'thread.closed', payload: { ...TERMINATED, rejected: rejected.length } }
+  const events = [...(await endRun(tx, threadId, now)), closed]
   await appendEvents(tx, { threadId, events, now })
   await updateThread(tx, threadId, { status: 'terminated', terminated_at: now, closed_at: now })
   if (thread.parent_thread_id !== null) {

@@ -21,7 +21,7 @@ export async function querySnapshot(
   const client = context.temporal()
   const query = () => openOnly(client).getHandle(threadId).query<ControlSnapshot>(QUERIES.snapshot)
   try {
-    return { kind: 'answered', snapshot: await client.withDeadline(Date.now() + patience, query) }
+    return { kind: 'answered', snapshot: await context.call(patience, query) }
   } catch (error) {
     const gone = error instanceof QueryRejectedError || error instanceof WorkflowNotFoundError
     return { kind: gone ? 'gone' : 'silent' }

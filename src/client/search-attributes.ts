@@ -1,6 +1,5 @@
 import type { Client } from '@temporalio/client'
 
-import { LIMITS } from '../protocol/limits.js'
 import { SEARCH_ATTRIBUTES } from '../protocol/messages.js'
 import { isRefusal, translate } from './translate.js'
 
@@ -40,8 +39,7 @@ async function listSearchAttributes(
 ): Promise<Record<string, unknown> | null> {
   const { namespace } = client.options
   try {
-    const list = () => client.connection.operatorService.listSearchAttributes({ namespace })
-    return (await client.withDeadline(Date.now() + LIMITS.temporalCall, list)).customAttributes
+    return (await client.connection.operatorService.listSearchAttributes({ namespace })).customAttributes
   } catch (error) {
     if (isRefusal(error)) return null
     throw translate(error, { client, threadId })

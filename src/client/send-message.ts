@@ -6,6 +6,7 @@ import type { Message } from '../protocol/message.js'
 import { SIGNALS } from '../protocol/messages.js'
 import {
   MessageRejectedError,
+  TemporalUnavailableError,
   ThreadConflictError,
   ThreadNotFoundError,
   ThreadTerminatedError,
@@ -50,16 +51,23 @@ export async function sendMessage(
   const attachments = await storeBytes(store, message.attachments)
   const waiting = await store.write((tx) => accept(tx, { threadId, message, attachments, digest }))
   if (!waiting) return { messageId: message.id }
+  await announce(context, threadId, message)
+  return { messageId: message.id }
+}
+
+/** Tells the workflow the id. A message that is refused for good was not accepted: nothing of it stays behind. */
+async function announce(context: ClientContext, threadId: string, message: CheckedMessage): Promise<void> {
   try {
     const input = { messageId: message.id, role: message.role }
     await signalThread(context, threadId, { name: SIGNALS.queueMessage, input })
   } catch (error) {
-    // Refused for good, so it was not accepted: nothing of it may stay behind.
+    const store = await context.store()
     if (MessageRejectedError.isInstance(error))
       await store.write((tx) => withdrawMessage(tx, threadId, message))
-    throw error
+    if (!TemporalUnavailableError.isInstance(error)) throw error
+    const { address, problem, cause } = error
+    throw new TemporalUnavailableError(threadId, { address, problem, messageId: message.id }, cause)
   }
-  return { messageId: message.id }
 }
 
 interface Accepting {

@@ -7,14 +7,14 @@ import { translate } from './translate.js'
 
 /** Why a query was not answered: the server is there and no worker, or not even the server. */
 export async function silenceOf(context: ClientContext, threadId: string): Promise<string> {
-  const client = context.temporal()
   try {
-    const describe = () => workflowOf(context, threadId).describe()
-    const { taskQueue } = await client.withDeadline(Date.now() + LIMITS.snapshotQuery, describe)
+    const { taskQueue } = await context.call(LIMITS.snapshotQuery, () =>
+      workflowOf(context, threadId).describe(),
+    )
     return `no worker answers on task queue "${taskQueue}"; start one, or check its task queue`
   } catch (error) {
     if (error instanceof WorkflowNotFoundError) return 'its workflow is not started yet'
-    const problem = translate(error, { client, threadId })
+    const problem = translate(error, { client: context.temporal(), threadId })
     return problem instanceof Error ? problem.message.replace(/\.$/, '') : String(problem)
   }
 }

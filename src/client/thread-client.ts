@@ -35,6 +35,7 @@ export class ThreadClient<R extends Registry<string, string, unknown> = Registry
   #temporal: Client | undefined
   #store: Promise<Store> | undefined
   #searchAttributes: Promise<readonly string[]> | undefined
+  readonly #calls = new Set<Promise<unknown>>()
   #closed = false
 
   constructor(options: ThreadClientOptions = {}) {
@@ -44,6 +45,7 @@ export class ThreadClient<R extends Registry<string, string, unknown> = Registry
       taskQueue: options.taskQueue ?? process.env['EVERTHREAD_TASK_QUEUE'] ?? 'everthread',
       store: () => this.#openStore(),
       temporal: () => this.temporal,
+      call: (patience, work) => this.#call(patience, work),
       searchAttributes: (threadId) => this.#lookForSearchAttributes(threadId),
     }
   }
@@ -78,6 +80,8 @@ export class ThreadClient<R extends Registry<string, string, unknown> = Registry
     // One that could not be opened is closed.
     const store = await this.#store?.catch(() => undefined)
     await store?.close()
+    // A retry that wakes up on a closed connection would end the process.
+    await Promise.allSettled(this.#calls)
     if (this.#options.client === undefined) await this.#temporal?.connection.close()
   }
 
@@ -89,12 +93,22 @@ export class ThreadClient<R extends Registry<string, string, unknown> = Registry
   }
 
   #lookForSearchAttributes(threadId: string): Promise<readonly string[]> {
-    const look = registeredSearchAttributes
+    const look = () => registeredSearchAttributes(this.temporal, threadId)
     this.#searchAttributes ??= this.#again(
-      look(this.temporal, threadId),
+      this.#call(LIMITS.temporalCall, look),
       () => (this.#searchAttributes = undefined),
     )
     return this.#searchAttributes
+  }
+
+  async #call<T>(patience: number, work: () => Promise<T>): Promise<T> {
+    const call = this.temporal.withDeadline(Date.now() + patience, work)
+    this.#calls.add(call)
+    try {
+      return await call
+    } finally {
+      this.#calls.delete(call)
+    }
   }
 
   /** What failed is tried again by the next call. */

@@ -59,10 +59,17 @@ export async function signalWorkflow(
   return (await callTemporal(context, threadId, signal)) === 'gone' ? 'gone' : 'accepted'
 }
 
+/** The server takes a cancel of a closed workflow too, as if it had done something: what follows tells. */
 export async function cancelWorkflow(context: ClientContext, threadId: string): Promise<'accepted' | 'gone'> {
-  const answer = await callTemporal(context, threadId, () => workflowOf(context, threadId).cancel())
-  return answer === 'gone' ? 'gone' : 'accepted'
+  const workflow = workflowOf(context, threadId)
+  const found = await callTemporal(context, threadId, async () => {
+    await workflow.cancel()
+    return workflow.describe()
+  })
+  return found !== 'gone' && OPEN.has(found.status.name) ? 'accepted' : 'gone'
 }
+
+const OPEN: ReadonlySet<string> = new Set(['RUNNING', 'PAUSED'])
 
 /** The connection retries what is transient until the deadline; signals and starts are safe to repeat. */
 async function callTemporal<T>(
@@ -70,12 +77,11 @@ async function callTemporal<T>(
   threadId: string,
   call: () => Promise<T>,
 ): Promise<T | 'gone'> {
-  const client = context.temporal()
   try {
-    return await client.withDeadline(Date.now() + LIMITS.temporalCall, call)
+    return await context.call(LIMITS.temporalCall, call)
   } catch (error) {
     if (error instanceof WorkflowNotFoundError || error instanceof WorkflowExecutionAlreadyStartedError)
       return 'gone'
-    throw translate(error, { client, threadId })
+    throw translate(error, { client: context.temporal(), threadId })
   }
 }

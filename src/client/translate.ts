@@ -1,7 +1,6 @@
 import { NamespaceNotFoundError, isGrpcServiceError } from '@temporalio/client'
 import type { Client } from '@temporalio/client'
 
-import { LIMITS } from '../protocol/limits.js'
 import { TemporalUnavailableError } from '../protocol/thread-error.js'
 import { addressOf } from './connect.js'
 
@@ -33,7 +32,7 @@ function problemOf(error: unknown, client: Client): string | undefined {
   if (status === undefined) return undefined
   const { namespace } = client.options
   if (status.code === STATUS.unavailable) return `no connection (${status.details}): ${START}`
-  if (status.code === STATUS.deadlineExceeded) return `no answer within ${LIMITS.temporalCall} ms: ${START}`
+  if (status.code === STATUS.deadlineExceeded) return `no answer in time: ${START}`
   if (status.code === STATUS.permissionDenied || status.code === STATUS.unauthenticated)
     return `a refusal for the namespace "${namespace}" (${status.details}): check TEMPORAL_API_KEY and TLS`
   return `an error (${status.details})`

@@ -75,7 +75,10 @@ export type ThreadEvent =
       'thread.updated',
       { readonly status: ThreadStatus; readonly agent?: string; readonly title?: string | null }
     >
-  | FactOf<'thread.closed', { readonly outcome: string; readonly reason: StopReason }>
+  | FactOf<
+      'thread.closed',
+      { readonly outcome: string; readonly reason: StopReason; readonly rejected: number }
+    >
   | FactOf<'run.started', { readonly trigger: string }>
   | FactOf<'run.completed', RunEnded>
   | FactOf<'run.failed', RunEnded & { readonly error?: string }>

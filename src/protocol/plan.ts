@@ -53,3 +53,8 @@ export function toolPlanOf(plan: Plan, side: Side, name: string): ToolPlan | und
   const { tools } = sidePlanOf(plan, side)
   return Object.hasOwn(tools, name) ? tools[name] : undefined
 }
+
+/** Before its first plan a thread cannot know that there is no side b: then a message for it is side a's. */
+export function actualSide(plan: Plan, side: Side): Side {
+  return plan.sides.b === null ? 'a' : side
+}

@@ -126,22 +126,32 @@ export class WaitTimeoutError extends ThreadError {
   }
 }
 
+export interface Unavailability {
+  readonly address: string
+  /** What came instead of an answer. */
+  readonly problem: string
+  /** A message that is kept in the store. */
+  readonly messageId?: string
+}
+
 /** The Temporal server did not answer, or refused. What the store took is kept: the same call again is safe. */
 export class TemporalUnavailableError extends ThreadError {
   readonly address: string
+  readonly problem: string
+  /** Of a message that is in the store and not yet on its way: sent again under this id it is delivered once. */
+  readonly messageId: string | null
 
-  constructor(
-    threadId: string,
-    { address, problem }: { readonly address: string; readonly problem: string },
-    cause?: unknown,
-  ) {
+  constructor(threadId: string, { address, problem, messageId }: Unavailability, cause?: unknown) {
+    const kept = messageId === undefined ? '' : ` The message is kept: send it again with id "${messageId}".`
     super(
       'temporal_unavailable',
       threadId,
-      `Expected a Temporal server at ${address}, got ${problem}.`,
+      `Expected a Temporal server at ${address}, got ${problem}.${kept}`,
       cause,
     )
     this.address = address
+    this.problem = problem
+    this.messageId = messageId ?? null
   }
 
   static override isInstance(error: unknown): error is TemporalUnavailableError {

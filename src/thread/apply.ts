@@ -6,6 +6,7 @@ import type {
   ResultAnswer,
   Usage,
 } from '../protocol/activities.js'
+import { actualSide } from '../protocol/plan.js'
 import type { Side } from '../protocol/plan.js'
 import type { Call, QueueEntry, Run, Step, ThreadControl } from './control.js'
 import { drained, enqueue } from './inbox.js'
@@ -26,7 +27,7 @@ export function modelAnswered(
     return { ...planned, run: { ...run, planned: true, stopRequested: true } }
   const step: Step = {
     number: run.steps + 1,
-    side: call.side,
+    side: planned.plan === null ? call.side : actualSide(planned.plan, call.side),
     text: answer.text,
     phase: 4,
     calls: answer.calls.map(({ id, name }) => ({ id, name, state: 'open' })),

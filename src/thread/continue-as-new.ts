@@ -12,8 +12,11 @@ export interface HistoryFacts {
 }
 
 export function shouldContinueAsNew(control: ThreadControl, history: HistoryFacts): boolean {
-  if (!control.progressed || control.terminating || control.closing !== null) return false
-  if (history.suggested || history.signals >= LIMITS.signalsPerRun) return true
+  if (control.terminating || control.closing !== null) return false
+  // Signals that were all skipped are no progress, and a run refuses its 10,001st all the same (T10).
+  if (history.signals >= LIMITS.signalsPerRun) return true
+  if (!control.progressed) return false
+  if (history.suggested) return true
   const limit = control.start.limits?.historyEvents
   if (limit !== undefined && history.events >= limit) return true
   const idle = control.run === null && control.queue.length === 0

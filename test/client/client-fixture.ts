@@ -37,3 +37,9 @@ export async function createClientFixture(address = '127.0.0.1:1'): Promise<Clie
     },
   }
 }
+
+export async function collect<T>(values: AsyncIterable<T>): Promise<readonly T[]> {
+  const collected: T[] = []
+  for await (const value of values) collected.push(value)
+  return collected
+}

@@ -1,8 +1,8 @@
 import { Client, Connection } from '@temporalio/client'
-import { TestWorkflowEnvironment } from '@temporalio/testing'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 
 import { registeredSearchAttributes } from '../../src/client/search-attributes.js'
+import { startTestServer } from '../../src/testing/test-server.js'
 import { startDevServer } from '../support/servers.js'
 import type { DevServer } from '../support/servers.js'
 
@@ -34,8 +34,7 @@ test('missing search attributes are warned of with the command', async () => {
 })
 
 test('a server without a listing gets none', async () => {
-  const executable = { type: 'existing-path', path: process.env['TEMPORAL_TEST_SERVER_PATH'] ?? '' } as const
-  const environment = await TestWorkflowEnvironment.createTimeSkipping({ server: { executable } })
+  const environment = await startTestServer('time-skipping')
   expect(await registeredSearchAttributes(environment.client, 't')).toEqual([])
   await environment.teardown()
 })

@@ -20,13 +20,13 @@ import type { ModelStep } from './model-step.js'
 
 export async function callModel(
   dependencies: ActivityDependencies,
-  input: CallModelInput,
+  asked: CallModelInput,
 ): Promise<CallModelAnswer> {
   return whileBeating(async (signal) => {
-    const drained = await drainStep(dependencies, input)
+    const drained = await drainStep(dependencies, asked)
     if (drained.kind === 'answered') return drained.answer
     const { registry, store } = dependencies
-    const { content } = drained
+    const { content, input } = drained
     const prompt = promptOf(content, input.side)
     const definition = registry.model(prompt.model)
     if (definition === undefined) return drained.missingModel(prompt.model)

@@ -3,6 +3,7 @@ import type { CallModelAnswer, CallModelInput, TerminatedAnswer } from '../../pr
 import { phaseFact } from '../../protocol/facts.js'
 import type { Fact } from '../../protocol/facts.js'
 import type { Message } from '../../protocol/message.js'
+import { actualSide } from '../../protocol/plan.js'
 import type { PlanContent } from '../../definitions/plan-content.js'
 import { appendEvents } from '../../store/events.js'
 import { deliverMessages } from '../../store/deliver-messages.js'
@@ -16,13 +17,15 @@ import type { ActivityDependencies } from '../dependencies.js'
 import { currentPlan, keptPlan, promptOf, waitForDefinition } from '../plan-content.js'
 import { openThread } from '../thread-row.js'
 import { asksForStep } from './asks-for-step.js'
-import { stageRuntimeMessages } from './stage-runtime-messages.js'
+import { stageItems } from './stage-items.js'
 import { microseconds, operationOf, stepScope } from './model-step.js'
 
 type Drained =
   | { readonly kind: 'answered'; readonly answer: CallModelAnswer }
   | {
       readonly kind: 'drained'
+      /** With the side that acts. */
+      readonly input: CallModelInput
       readonly content: PlanContent
       readonly attempt: number
       /** The end of a run whose model this worker has lacked for a minute. */
@@ -33,10 +36,11 @@ const TERMINATED: TerminatedAnswer = { type: 'terminated' }
 const MISSING = { type: 'end', reason: 'definition_missing', outcome: 'failed' } as const
 
 /** Transaction 1: positions for this step's messages, in queue order (T3). Done once, whatever happens to the call. */
-export async function drainStep(dependencies: ActivityDependencies, input: CallModelInput): Promise<Drained> {
+export async function drainStep(dependencies: ActivityDependencies, asked: CallModelInput): Promise<Drained> {
   const { store } = dependencies
-  const plan = await planOfStep(dependencies, input)
+  const plan = await planOfStep(dependencies, asked)
   if (plan === null) return { kind: 'answered', answer: MISSING }
+  const input = { ...asked, side: actualSide(plan.plan, asked.side) }
   const result = await store.write(async (tx): Promise<CallModelAnswer | number> => {
     const thread = await openThread(tx, input)
     if (thread === null) return TERMINATED
@@ -44,7 +48,7 @@ export async function drainStep(dependencies: ActivityDependencies, input: CallM
     return operation === null ? drainNow(tx, input, plan) : takeAgain(tx, input, operation)
   })
   if (typeof result !== 'number') return { kind: 'answered', answer: result }
-  return { kind: 'drained', content: plan, attempt: result, missingModel }
+  return { kind: 'drained', input, content: plan, attempt: result, missingModel }
 }
 
 function missingModel(): CallModelAnswer {
@@ -89,13 +93,8 @@ async function drainNow(
 ): Promise<CallModelAnswer | number> {
   const { threadId, run, step } = input
   const now = microseconds(input)
-  await stageRuntimeMessages(tx, input)
-  const delivered = await deliverMessages(tx, {
-    threadId,
-    ids: input.drain.map((item) => item.id),
-    run,
-    step,
-  })
+  const ids = await stageItems(tx, input)
+  const delivered = await deliverMessages(tx, { threadId, ids, run, step })
   const idle =
     input.trigger !== null && delivered.length === 0 && !(await asksForStep(tx, input, content.plan.type))
   const answer: CallModelAnswer | null = idle ? { type: 'nothing_to_do', ...newPlan(input, content) } : null

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
 import type { CallOutcome } from '../../protocol/activities.js'
+import { CUT_CALL } from '../../protocol/cut-call.js'
 import type { AttachmentRef } from '../../protocol/message.js'
 import type { SessionCall } from '../../store/tool-calls.js'
 
@@ -37,13 +38,11 @@ export function unknown(): CallResult {
 }
 
 export function interrupted(): CallResult {
-  const content = 'This call was interrupted: the user stopped the run. It may have taken effect in part.'
-  return { ...NOTHING_MORE, outcome: 'interrupted', errorCode: 'interrupted', content }
+  return { ...NOTHING_MORE, outcome: 'interrupted', errorCode: 'interrupted', content: CUT_CALL.interrupted }
 }
 
 export function cancelled(): CallResult {
-  const content = 'This call was cancelled: the thread was terminated.'
-  return { ...NOTHING_MORE, outcome: 'cancelled', errorCode: 'cancelled', content }
+  return { ...NOTHING_MORE, outcome: 'cancelled', errorCode: 'cancelled', content: CUT_CALL.cancelled }
 }
 
 /** Errors that differ only in quoted parts, paths and numbers are the same error. */

@@ -1,5 +1,6 @@
 /** Phase 6: outcome, tool row, effects and events in one transaction, by the attempt that holds the call (T2, T4, T9). */
-import type { CallInput, ResultAnswer } from '../../protocol/activities.js'
+import { randomUUID } from 'node:crypto'
+import type { ResultAnswer } from '../../protocol/activities.js'
 import { phaseFact } from '../../protocol/facts.js'
 import type { Fact } from '../../protocol/facts.js'
 import { appendMessage, turnIntoToolResult } from '../../store/deliver-messages.js'
@@ -32,12 +33,11 @@ export async function commitResult(
   return commitHeld(store, { threadId, id: call.operationId }, async (tx): Promise<ResultAnswer> => {
     const effects = (await alongside.effects?.(tx)) ?? NO_EFFECTS
     const result = typeof made === 'function' ? await made(tx, effects) : made
-    const messageId = alongside.reportId ?? resultId(call.input)
+    const messageId = await storeResult(tx, call, result, alongside)
     const answer = answerOf(result, effects)
     const { attempt, now } = call
     if (!(await finishOperation(tx, { threadId, id: call.operationId, attempt, answer, now })))
       throw new OperationLost()
-    await storeResult(tx, call, result, alongside)
     await finishToolCall(tx, {
       threadId,
       callId,
@@ -54,11 +54,6 @@ export async function commitResult(
 
 const NO_EFFECTS: StateEffects = { queued: [], terminate: false, moved: new Map() }
 
-/** The row of a call's result. */
-export function resultId(input: Pick<CallInput, 'threadId' | 'callId'>): string {
-  return `${input.threadId}:${input.callId}`
-}
-
 function answerOf(result: CallResult, effects: StateEffects): ResultAnswer {
   const { outcome, content } = result
   return {
@@ -70,22 +65,27 @@ function answerOf(result: CallResult, effects: StateEffects): ResultAnswer {
   }
 }
 
+/**
+ * Answers the id of the result's row. Ids of rows that the runtime makes are random: one that could be guessed could be
+ * taken before by a message of a client, and no commit would ever go through (T10).
+ */
 async function storeResult(
   tx: Writer,
   { input, now }: HeldCall,
   result: CallResult,
   row: { readonly reportId?: string },
-): Promise<void> {
+): Promise<string> {
   const { threadId, callId: toolCallId, name, run, step, side } = input
   const toolStatus = result.outcome === 'succeeded' ? 'success' : 'error'
   const { content, attachments, subagentId } = result
   const common = { threadId, toolCallId, name, content, toolStatus, attachments, run, step, side } as const
   if (row.reportId !== undefined) {
     const position = await turnIntoToolResult(tx, { ...common, messageId: row.reportId })
-    if (position !== null) return
+    if (position !== null) return row.reportId
   }
-  const id = resultId(input)
+  const id = randomUUID()
   await appendMessage(tx, { ...common, id, role: 'tool', createdAt: now, sentBy: 'tool', subagentId })
+  return id
 }
 
 function resultEvents(call: HeldCall, result: CallResult, messageId: string): readonly Fact[] {

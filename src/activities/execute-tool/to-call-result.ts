@@ -5,6 +5,7 @@ import type { AttachmentRef } from '../../protocol/message.js'
 import type { Store, Writer } from '../../store/store.js'
 import type { SessionCall } from '../../store/tool-calls.js'
 import type { BufferedState, StateEffects } from '../thread-state/buffered-thread-state.js'
+import { atNewPath } from '../thread-state/moved-attachment.js'
 import type { HeldCall } from './begin-call.js'
 import { failed, succeeded } from './call-result.js'
 import type { CallResult } from './call-result.js'
@@ -35,9 +36,9 @@ export async function toCallResult(store: Store, answered: ToolAnswered): Promis
   const shown = await shownText(store, call, session?.message ?? wordsOf(result))
   return async (tx, { moved }) => {
     await shown.put(tx)
-    const attachments = files.map((file) => relocated(file, moved))
+    const attachments = files.map((file) => atNewPath(file, moved))
     if (result.status === 'error') return failed(shown.text, result.error_code ?? null, { attachments })
-    const own = session?.attachments.map((file) => relocated(file, moved)) ?? []
+    const own = session?.attachments.map((file) => atNewPath(file, moved)) ?? []
     const ended = session === null ? null : { ...session, attachments: [...own, ...attachments] }
     return succeeded(shown.text, { attachments, session: ended })
   }
@@ -59,11 +60,6 @@ async function attached(
   return state
     .attach(files)
     .catch((error: unknown) => (error instanceof Error ? error.message : String(error)))
-}
-
-function relocated(file: AttachmentRef, moved: ReadonlyMap<string, string>): AttachmentRef {
-  const path = moved.get(file.path)
-  return path === undefined ? file : { ...file, path }
 }
 
 function wordsOf(result: ToolResult): string {

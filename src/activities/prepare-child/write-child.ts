@@ -25,8 +25,7 @@ export async function writeChild(tx: Writer, call: HeldCall, plan: Child): Promi
   const { now, attempt, operationId: id } = call
   const parent = await findThread(tx, threadId)
   if (parent === null || parent.terminate_requested_at !== null) return { type: 'terminated' }
-  const reference = randomUUID()
-  const ids = { reference, messageId: `${reference}:first` }
+  const ids = { reference: randomUUID(), messageId: randomUUID() }
   const agent = plan.binding.agent
   const answer: PrepareChildAnswer = { type: 'child', agent, ...ids }
   if (!(await finishOperation(tx, { threadId, id, attempt, answer, now }))) throw new OperationLost()

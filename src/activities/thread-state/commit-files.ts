@@ -7,7 +7,7 @@ import { makeFolder, removeFolder } from '../../store/folders.js'
 import type { Writer } from '../../store/store.js'
 import type { FileEntry } from './file-entries.js'
 
-interface FileChanges {
+interface ChangedFiles {
   readonly threadId: string
   readonly now: number
   readonly changed: ReadonlyMap<string, FileEntry>
@@ -17,7 +17,7 @@ interface FileChanges {
  * Writes the paths of a call: what it removed, then what it made. A folder that somebody has since put a file into is
  * not removed. Answers the new paths of the attachments whose path somebody else has since taken.
  */
-export async function commitFiles(tx: Writer, changes: FileChanges): Promise<ReadonlyMap<string, string>> {
+export async function commitFiles(tx: Writer, changes: ChangedFiles): Promise<ReadonlyMap<string, string>> {
   const { threadId, now, changed } = changes
   const moved = new Map<string, string>()
   const paths = [...changed.keys()].toSorted((one, other) => depthOf(one) - depthOf(other))
@@ -36,9 +36,10 @@ export async function commitFiles(tx: Writer, changes: FileChanges): Promise<Rea
   return moved
 }
 
-/** Removes what is at a path if it is to be gone or of another kind. */
-async function clear(tx: Writer, { threadId, changed }: FileChanges, path: string): Promise<void> {
-  const file = changed.get(path)?.file ?? null
+/** Removes what is at a path if it is to be gone or of another kind; an attachment goes elsewhere instead. */
+async function clear(tx: Writer, { threadId, changed }: ChangedFiles, path: string): Promise<void> {
+  const { file = null, movable = false } = changed.get(path) ?? {}
+  if (movable) return
   const existing = await statFile(tx, threadId, path)
   if (existing === null || existing.isDirectory === file?.isDirectory) return
   if (!existing.isDirectory) {
@@ -54,7 +55,7 @@ async function clear(tx: Writer, { threadId, changed }: FileChanges, path: strin
 
 async function pathOfAttachment(
   tx: Writer,
-  { threadId, changed }: FileChanges,
+  { threadId, changed }: ChangedFiles,
   file: StoredFile,
 ): Promise<string> {
   if ((await statFile(tx, threadId, file.path)) === null) return file.path

@@ -19,9 +19,9 @@ export interface StoredContent {
 /** What one call may do to its thread's paths, one change at a time: each looks at what the others left. */
 export interface FileChanges {
   /** Makes the folders above it. @throws FileError `is_folder`, `not_a_folder` */
-  put(path: string, content: StoredContent): Promise<StoredFile>
+  put(path: string, content: () => Promise<StoredContent>): Promise<StoredFile>
   /** Under /attachments, at a path that is free. */
-  putAttachment(name: string, content: StoredContent): Promise<StoredFile>
+  putAttachment(name: string, content: () => Promise<StoredContent>): Promise<StoredFile>
   /** @throws FileError `not_found`, `is_folder` */
   remove(path: string): Promise<void>
   /** With those above it; one that is there stays as it is. @throws FileError `not_a_folder` */
@@ -54,10 +54,11 @@ export function createFileChanges({ store, threadId, now, entries }: FileChanges
     if (above !== undefined) await makeFolder(above)
   }
 
-  async function put(path: string, content: StoredContent, chosen = false): Promise<StoredFile> {
+  async function put(path: string, write: () => Promise<StoredContent>, chosen = false): Promise<StoredFile> {
     const existing = await entries.stat(path)
     if (existing?.isDirectory) throw isFolder(path, 'add a name')
     await makeFoldersAbove(path)
+    const content = await write()
     const file = fileFromRow(fileToRow({ threadId, path, now, ...content }, existing?.createdAt ?? now))
     entries.set(path, { file, movable: chosen || entries.changed.get(path)?.movable === true })
     return file

@@ -16,8 +16,8 @@ export interface GivenContent {
 
 const MIME_TYPE_LENGTH = 255
 
-/** Checks it and puts the bytes into the blob store. @throws a sentence on what is wrong with it */
-export async function storeContent(blobs: BlobStore, given: GivenContent): Promise<StoredContent> {
+/** Checks it at once; what it answers puts the bytes into the blob store. @throws a sentence on what is wrong with it */
+export function prepareContent(blobs: BlobStore, given: GivenContent): () => Promise<StoredContent> {
   const { named, mimeType } = given
   if (typeof mimeType !== 'string' || mimeType === '' || mimeType.length > MIME_TYPE_LENGTH)
     throw new Error(
@@ -29,8 +29,11 @@ export async function storeContent(blobs: BlobStore, given: GivenContent): Promi
     height: pixels(given.height, `the height of ${named}`),
     metadata: given.metadata == null ? null : { ...jsonObjectCopy(given.metadata, `metadata of ${named}`) },
   }
-  const { digest, size } = await blobs.write(bytesOf(given))
-  return { blob: digest, size, ...facts }
+  const bytes = bytesOf(given)
+  return async () => {
+    const { digest, size } = await blobs.write(bytes)
+    return { blob: digest, size, ...facts }
+  }
 }
 
 /** A copy of the bytes: the tool may go on using its buffer while they are written. */

@@ -4,7 +4,7 @@ import type { BlobStore } from '../../store/blob-store.js'
 import type { StoredFile } from '../../store/file-row.js'
 import { StoreError } from '../../store/store-error.js'
 import type { CallGate } from './call-gate.js'
-import { storeContent } from './file-content.js'
+import { prepareContent } from './file-content.js'
 import type { FilesOverlay } from './files-overlay.js'
 import { grepFiles } from './grep-files.js'
 import { splitEvenly } from './split-evenly.js'
@@ -38,10 +38,8 @@ export function createFileMembers({ files, blobs, gate }: FileMembersOptions): F
   return {
     async writeFile(path, data, mimeType, options = {}) {
       const { width, height, metadata } = options
-      // Refused before its bytes are written: a wrong path costs nothing.
-      await files.stat(path)
       const given = { named: path, data, encoding: 'utf8', mimeType, width, height, metadata } as const
-      return recordOf(await files.put(path, await storeContent(blobs, given)))
+      return recordOf(await files.put(path, prepareContent(blobs, given)))
     },
     async readFile(path) {
       const file = await files.stat(path)

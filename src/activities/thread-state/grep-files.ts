@@ -63,13 +63,22 @@ function createMatcher(pattern: string): (text: string) => readonly string[] {
       // The script's own words decide what it answers.
       return script.runInContext(context, { timeout: Math.max(1, Math.ceil(left)) }) as readonly string[]
     } catch (error) {
-      if (error instanceof Error && 'code' in error && error.code === 'ERR_SCRIPT_EXECUTION_TIMEOUT')
-        throw tooSlow()
+      if (isTimeout(error)) throw tooSlow()
       throw error
     } finally {
       left -= performance.now() - start
     }
   }
+}
+
+/** The error is of the script's realm: no `Error` of ours. */
+function isTimeout(error: unknown): boolean {
+  return (
+    typeof error === 'object' &&
+    error !== null &&
+    'code' in error &&
+    error.code === 'ERR_SCRIPT_EXECUTION_TIMEOUT'
+  )
 }
 
 function expressionOf(pattern: unknown): RegExp {

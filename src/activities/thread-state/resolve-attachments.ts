@@ -2,7 +2,7 @@ import type { QueuedMessage } from '../../definitions/thread-state.js'
 import type { AttachmentRef } from '../../protocol/message.js'
 import type { BlobStore } from '../../store/blob-store.js'
 import { attachmentRef } from '../attachments.js'
-import { storeContent } from './file-content.js'
+import { prepareContent } from './file-content.js'
 import type { FilesOverlay } from './files-overlay.js'
 import { kindOf } from './strict-json.js'
 
@@ -43,7 +43,7 @@ async function resolve({ files, blobs }: AttachmentTarget, given: GivenAttachmen
     width,
     height,
   } as const
-  return attachmentRef(await files.putAttachment(name, await storeContent(blobs, content)))
+  return attachmentRef(await files.putAttachment(name, prepareContent(blobs, content)))
 }
 
 async function existing(files: FilesOverlay, path: string): Promise<AttachmentRef> {

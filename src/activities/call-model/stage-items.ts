@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto'
+import { createHash, randomUUID } from 'node:crypto'
 import type { CallModelInput, DrainItem } from '../../protocol/activities.js'
 import { appendMessage } from '../../store/deliver-messages.js'
 import { stageMessage } from '../../store/stage-message.js'
@@ -7,17 +7,23 @@ import type { Writer } from '../../store/store.js'
 import { failureText } from '../report-text.js'
 import { microseconds } from './model-step.js'
 
-/** Rows for items that came without one: inline messages of raw signals, children that closed without a report. */
-export async function stageRuntimeMessages(tx: Writer, input: CallModelInput): Promise<void> {
+/**
+ * The ids of the rows of this step's items, in their order. Items that came without a row get one: inline messages of raw
+ * signals, children that closed without a report.
+ */
+export async function stageItems(tx: Writer, input: CallModelInput): Promise<readonly string[]> {
   if (input.wordless) await appendWordlessLine(tx, input)
+  const ids: string[] = []
   for (const item of input.drain) {
     const draft = draftOf(input, item)
     if (draft !== null) await stageMessage(tx, draft)
+    ids.push(draft?.id ?? item.id)
   }
+  return ids
 }
 
 function draftOf(input: CallModelInput, item: DrainItem): MessageDraft | null {
-  const common = { id: item.id, threadId: input.threadId, createdAt: microseconds(input) }
+  const common = { id: randomUUID(), threadId: input.threadId, createdAt: microseconds(input) }
   if (item.kind === 'child_closed') {
     const content = failureText(item.reference, `It was closed without a report (${item.status}).`)
     const subagentId = item.reference
@@ -40,7 +46,7 @@ function draftOf(input: CallModelInput, item: DrainItem): MessageDraft | null {
 async function appendWordlessLine(tx: Writer, input: CallModelInput): Promise<void> {
   const side = input.side === 'a' ? 'b' : 'a'
   await appendMessage(tx, {
-    id: `${input.threadId}:wordless:${input.run}:${input.step}`,
+    id: randomUUID(),
     threadId: input.threadId,
     role: side === 'a' ? 'assistant' : 'user',
     content: 'The other side ended its turn without words.',

@@ -1,16 +1,18 @@
-import { appendMessage } from '../store/deliver-messages.js'
-import { deleteDeltas } from '../store/deltas.js'
-import { appendEvents } from '../store/events.js'
-import type { Writer } from '../store/store.js'
-import { finishToolCall, openToolCalls } from '../store/tool-calls.js'
-import type { ToolCallRecord } from '../store/tool-calls.js'
+import { randomUUID } from 'node:crypto'
+
+import { CUT_CALL } from '../protocol/cut-call.js'
 import { runIdOf, stepIdOf } from '../protocol/ids.js'
-import { cancelled, interrupted } from './execute-tool/call-result.js'
-import { resultId } from './execute-tool/commit-result.js'
+import { appendMessage } from './deliver-messages.js'
+import { deleteDeltas } from './deltas.js'
+import { appendEvents } from './events.js'
+import type { Writer } from './store.js'
+import { finishToolCall, openToolCalls } from './tool-calls.js'
+import type { ToolCallRecord } from './tool-calls.js'
 
 interface Closing {
   readonly threadId: string
-  readonly outcome: 'interrupted' | 'cancelled'
+  /** Also the error code of the results. */
+  readonly outcome: keyof typeof CUT_CALL
   /** Microseconds. */
   readonly now: number
 }
@@ -29,14 +31,13 @@ async function closeCall(
   call: ToolCallRecord,
   { threadId, outcome, now }: Closing,
 ): Promise<void> {
-  const result = outcome === 'interrupted' ? interrupted() : cancelled()
-  const messageId = resultId({ threadId, callId: call.id })
   const { id: callId, name, run, step, side } = call
+  const messageId = randomUUID()
   await appendMessage(tx, {
     id: messageId,
     threadId,
     role: 'tool',
-    content: result.content,
+    content: CUT_CALL[outcome],
     name,
     toolCallId: callId,
     toolStatus: 'error',
@@ -46,7 +47,7 @@ async function closeCall(
     run,
     step,
   })
-  const { errorCode } = result
+  const errorCode = outcome
   await finishToolCall(tx, { threadId, callId, status: outcome, errorCode, resultMessageId: messageId, now })
   const scope = { runId: runIdOf(run), stepId: stepIdOf(run, step), toolCallId: callId, messageId }
   const event = { type: 'tool.result', scope, payload: { name, outcome, errorCode } }

@@ -1,0 +1,22 @@
+import { readFileSync } from 'node:fs'
+import { cpus, loadavg, release, totalmem } from 'node:os'
+import type { WorkflowClient } from '@temporalio/client'
+
+/** Where and with what a figure was measured: without that it says nothing. */
+export async function describeMachine(workflows: WorkflowClient): Promise<readonly string[]> {
+  const server = await workflows.workflowService.getSystemInfo({})
+  const memory = `${Math.round(totalmem() / 2 ** 30)} GB`
+  return [
+    `machine: ${cpus().length} x ${cpus()[0]?.model ?? 'unknown'}, ${memory}, ${process.platform} ${release()}`,
+    `versions: node ${process.versions.node}, Temporal server ${server.serverVersion ?? 'unknown'} (dev server), ` +
+      `SDK ${versionOf('@temporalio/worker')}, SQLite ${process.versions.sqlite ?? 'unknown'}`,
+    `load average at the end: ${loadavg()
+      .map((load) => load.toFixed(2))
+      .join(', ')}`,
+  ]
+}
+
+function versionOf(packageName: string): string {
+  const file = new URL(`../node_modules/${packageName}/package.json`, import.meta.url)
+  return String((JSON.parse(readFileSync(file, 'utf8')) as { version?: unknown }).version)
+}

@@ -1,0 +1,15 @@
+/** What a thread has behind it when its step is measured. */
+export interface Conversation {
+  readonly name: string
+  /** Of its tool results, all in all. */
+  readonly bytes: number
+  /** Tool calls that they came from: results of 4 KB and more, as pages and listings have. */
+  readonly calls: number
+}
+
+/** The sizes of the peers' figures. */
+export const CONVERSATIONS = [
+  { name: '4 KB', bytes: 4_000, calls: 1 },
+  { name: '0.42 MB', bytes: 420_000, calls: 84 },
+  { name: '0.81 MB', bytes: 810_000, calls: 162 },
+] as const satisfies readonly Conversation[]

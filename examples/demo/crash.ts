@@ -1,0 +1,2 @@
+import type { Stage } from './stage.ts'
+export async function crash(_stage: Stage): Promise<void> {}

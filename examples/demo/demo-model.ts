@@ -1,0 +1,46 @@
+import { createServer } from 'node:http'
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { setTimeout as wait } from 'node:timers/promises'
+
+import { chatEvents, readChatRequest } from './chat-completions.ts'
+import { answerTo, speakerOf } from './demo-script.ts'
+
+/** A request as this process saw it; one with the same messages again is the same step again. */
+export interface SeenRequest {
+  readonly speaker: string
+  readonly messages: number
+  outcome: 'streaming' | 'finished' | 'cut off'
+}
+
+/** As fast as a person reads, so that one sees it stream. */
+const WORD_DELAY = Number(process.env['DEMO_WORD_DELAY'] ?? 25)
+const seen: SeenRequest[] = []
+
+/** A language model that follows a script: deterministic, and it counts what it is asked. */
+const server = createServer((request, response) => {
+  if (request.method === 'GET') response.end(JSON.stringify(seen))
+  else answer(request, response).catch((error: unknown) => response.destroy(error as Error))
+})
+
+async function answer(incoming: IncomingMessage, response: ServerResponse): Promise<void> {
+  const request = await readChatRequest(incoming)
+  const speaker = speakerOf(request)
+  const entry: SeenRequest = { speaker, messages: request.messages.length, outcome: 'streaming' }
+  seen.push(entry)
+  response.on('close', () => {
+    entry.outcome = response.writableFinished ? 'finished' : 'cut off'
+  })
+  response.writeHead(200, { 'content-type': 'text/event-stream' })
+  for (const event of chatEvents(request, answerTo(request))) {
+    if (response.destroyed) return
+    response.write(event)
+    await wait(WORD_DELAY)
+  }
+  response.end()
+}
+
+server.listen(0, '127.0.0.1', () => {
+  const address = server.address()
+  if (typeof address === 'object' && address !== null)
+    console.log(`demo-model: http://127.0.0.1:${address.port}`)
+})

@@ -1,0 +1,137 @@
+import { textOf } from './chat-completions.ts'
+import type { ChatAnswer, ChatRequest } from './chat-completions.ts'
+
+type Speaker = 'support' | 'researcher' | 'reviewer'
+
+/** What a speaker has heard since the person, or the other side, spoke last. */
+interface Turn {
+  readonly said: string
+  /** Results of its own calls by the name of the tool; the last one of each. */
+  readonly results: ReadonlyMap<string, string>
+}
+
+/** Who is asked is told by the tools that are offered. */
+export function speakerOf({ tools = [] }: ChatRequest): Speaker {
+  const names = new Set(tools.map(({ function: { name } }) => name))
+  if (names.has('research')) return 'support'
+  return names.has('write_report') ? 'researcher' : 'reviewer'
+}
+
+/** The demo model's whole mind. */
+export function answerTo(request: ChatRequest): ChatAnswer {
+  const turn = turnOf(request)
+  switch (speakerOf(request)) {
+    case 'support':
+      return /refund|broken/i.test(turn.said)
+        ? refund(turn)
+        : /leak|wet|tent/i.test(turn.said)
+          ? inquiry(turn)
+          : other(turn)
+    case 'researcher':
+      return researcher(turn)
+    case 'reviewer':
+      return reviewer(turn)
+  }
+}
+
+function inquiry({ said, results }: Turn): ChatAnswer {
+  const research = results.get('research')
+  if (research === undefined)
+    return {
+      text: 'I am sorry to hear that. I will have your notes looked at.',
+      call: { name: 'research', args: { question: said.split('\n')[0], files: pathsIn(said) } },
+    }
+  const finding = research.split('\n')[0] ?? research
+  if (!results.has('open_ticket'))
+    return {
+      text: 'The report is here. I open a ticket for the workshop.',
+      call: { name: 'open_ticket', args: { subject: 'Tent leaks', details: finding } },
+    }
+  return {
+    text:
+      `${finding} The full report is attached to our conversation (${pathsIn(research)[0] ?? 'no file'}). ` +
+      'I have opened a ticket: the workshop will seal the seam for you, free of charge.',
+  }
+}
+
+const SUBJECT = 'Order A-17 arrived broken'
+
+function refund({ results }: Turn): ChatAnswer {
+  const ticket = results.get('open_ticket')
+  if (ticket === undefined)
+    return {
+      text:
+        'I am very sorry that your order arrived broken, and thank you for telling us so quickly. That is not ' +
+        'how we want to send things out. First I open a ticket, so that the workshop looks at how this lamp was ' +
+        'packed and at the others of the same batch that are still here on the shelf. Then I refund what you ' +
+        'paid, to the card that you used for the order. You need not send anything back to us.',
+      call: { name: 'open_ticket', args: { subject: SUBJECT, details: 'Check the packing.' } },
+    }
+  if (ticket.includes('unknown') && !results.has('find_ticket'))
+    return {
+      text: 'I was interrupted there. I look whether the ticket is open.',
+      call: { name: 'find_ticket', args: { subject: SUBJECT } },
+    }
+  if (!results.has('refund_order'))
+    return {
+      text: 'The ticket is open. Now the refund.',
+      call: { name: 'refund_order', args: { order: 'A-17', euros: 80 } },
+    }
+  return { text: 'The ticket is open and 80 euros are on their way to you. Sorry again for the trouble.' }
+}
+
+function other({ said }: Turn): ChatAnswer {
+  return {
+    text:
+      `You said: "${said}". I am the demo model and follow a script: tell me that your tent leaks, or that ` +
+      'your order is broken and you want a refund. With an API key in the environment a real model answers.',
+  }
+}
+
+function researcher({ said, results }: Turn): ChatAnswer {
+  const [path] = pathsIn(said)
+  const notes = results.get('read_file')
+  if (path !== undefined && notes === undefined)
+    return { text: 'I read the notes.', call: { name: 'read_file', args: { path } } }
+  const evidence = notes?.split('\n').find((line) => line.includes('seam'))
+  const finding = evidence === undefined ? 'There are no notes to rest on.' : 'The water came in at a seam.'
+  if (!results.has('write_report'))
+    return {
+      text: evidence === undefined ? 'There are no notes.' : 'One line of the notes settles it.',
+      call: {
+        name: 'write_report',
+        args: { text: `# Why the tent leaks\n\n> ${evidence ?? '-'}\n\n${finding}\n` },
+      },
+    }
+  return { text: 'The report is ready for review at /report.md.' }
+}
+
+function reviewer({ results }: Turn): ChatAnswer {
+  const report = results.get('read_file')
+  if (report === undefined)
+    return { text: 'I read the report.', call: { name: 'read_file', args: { path: '/report.md' } } }
+  const finding = report.trim().split('\n').at(-1) ?? ''
+  return {
+    text: 'It quotes its evidence: approved.',
+    call: { name: 'approve', args: { summary: finding, report: '/report.md' } },
+  }
+}
+
+function turnOf({ messages }: ChatRequest): Turn {
+  const start = messages.findLastIndex(({ role }) => role === 'user')
+  const names = new Map(
+    messages.flatMap(({ tool_calls = [] }) =>
+      tool_calls.map((call) => [call.id, call.function.name] as const),
+    ),
+  )
+  const results = messages
+    .slice(start + 1)
+    .filter(({ role }) => role === 'tool')
+    .map((message) => [names.get(message.tool_call_id ?? '') ?? '', textOf(message)] as const)
+  const last = messages[start]
+  return { said: last === undefined ? '' : textOf(last), results: new Map(results) }
+}
+
+function pathsIn(text: string): readonly string[] {
+  return text.match(/(?<= at )\/\S+/g) ?? []
+}

@@ -1,0 +1,18 @@
+import { crash } from './crash.ts'
+import { conversation } from './conversation.ts'
+import { openStage } from './stage.ts'
+import { bold, red } from './terminal.ts'
+
+const crashing = process.argv.includes('--crash')
+console.log(bold(crashing ? 'Everthread: a worker that dies' : 'Everthread: a conversation'))
+try {
+  // Requests can only be counted where the model's process is ours.
+  const stage = await openStage({ scripted: crashing })
+  await (crashing ? crash(stage) : conversation(stage))
+  await stage.close()
+  console.log('\ndemo: ok')
+} catch (error) {
+  console.error(red(`\ndemo: failed: ${error instanceof Error ? error.message : String(error)}`))
+  // What still runs is ended at exit.
+  process.exit(1)
+}

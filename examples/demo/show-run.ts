@@ -1,0 +1,68 @@
+import type { ThreadClient, ThreadEvent, ThreadHandle } from 'everthread/client'
+
+import { createSpeaker } from './speaker.ts'
+import { brief, dim } from './terminal.ts'
+
+export interface ShowRun {
+  readonly threads: ThreadClient
+  readonly thread: ThreadHandle
+  /** A sequence: events before it are passed over. */
+  readonly after?: number
+  /** Ends the watching with its reason. */
+  readonly signal?: AbortSignal
+  /** Called with each event after it was shown, and awaited. */
+  readonly onEvent?: (event: ThreadEvent) => Promise<void>
+  readonly indent?: string
+}
+
+const ENDS: ReadonlySet<string> = new Set(['run.completed', 'run.failed', 'run.cancelled', 'thread.closed'])
+
+/** Prints what happens in a thread while it happens, text as it streams, subagents in between, until the run ends. */
+export async function showRun(watch: ShowRun): Promise<ThreadEvent> {
+  const { threads, thread, after, signal, onEvent, indent = '' } = watch
+  const speaker = createSpeaker(indent)
+  for await (const event of thread.events({
+    ...(after !== undefined && { after }),
+    ...(signal && { signal }),
+  })) {
+    showEvent(event, { speaker, indent })
+    await onEvent?.(event)
+    if (event.type === 'subagent.spawned' && event.childId !== undefined) {
+      const child = threads.get(event.childId)
+      await showRun({ threads, thread: child, indent: `${indent}    `, ...(signal && { signal }) })
+    }
+    if (ENDS.has(event.type)) return event
+  }
+  signal?.throwIfAborted()
+  throw new Error(`Expected the run of thread ${thread.threadId} to end, but its events ended before.`)
+}
+
+interface Shown {
+  readonly speaker: ReturnType<typeof createSpeaker>
+  readonly indent: string
+}
+
+function showEvent(event: ThreadEvent, { speaker, indent }: Shown): void {
+  switch (event.type) {
+    case 'thread.started':
+      return speaker.name(event.payload.agent)
+    case 'side.started':
+      return event.payload.label ? speaker.name(event.payload.label) : undefined
+    case 'model.delta':
+      return speaker.say(event.messageId, event.payload)
+    case 'message.created': {
+      const { message } = event.payload
+      // A prompt made it: side B of two models writes with the role of a user.
+      if (message !== null && message.role !== 'tool' && message.prompt !== null) speaker.finish(message)
+      return
+    }
+    case 'tool.started':
+      return console.log(`${indent}  ${dim(`→ ${event.payload.name} ${brief(event.payload.preview)}`)}`)
+    case 'tool.result': {
+      const { outcome, preview, attachments } = event.payload
+      const files = attachments.map(({ path, size }) => ` [${path}, ${size} bytes]`).join('')
+      return console.log(`${indent}  ${dim(`← ${outcome}: ${brief(preview)}${files}`)}`)
+    }
+    default:
+  }
+}

@@ -1,0 +1,42 @@
+import type { DeltaPayload } from 'everthread/client'
+
+import { bold, dim } from './terminal.ts'
+
+export interface Speaker {
+  /** Who speaks from now on. */
+  name(name: string): void
+  /** A piece of an answer that is not finished. */
+  say(messageId: string, delta: DeltaPayload): void
+  /** The answer as it was stored, in the place of its pieces. */
+  finish(message: { readonly id: string; readonly content: string | null }): void
+}
+
+/** Writes answers to the terminal while they are produced, each under the name of who gives it. */
+export function createSpeaker(indent: string): Speaker {
+  let name = ''
+  let shown = { messageId: '', attempt: 0, text: '' }
+  const write = (messageId: string, attempt: number, text: string): void => {
+    if (text === '') return
+    if (shown.messageId !== messageId || shown.attempt !== attempt) {
+      if (shown.messageId === messageId)
+        console.log(`\n${indent}  ${dim('the answer that was cut off is dropped; the model is asked again')}`)
+      process.stdout.write(`${indent}${bold(name)}: `)
+      shown = { messageId, attempt, text: '' }
+    }
+    process.stdout.write(text.replaceAll('\n', `\n${indent}`))
+    shown = { ...shown, text: shown.text + text }
+  }
+  return {
+    name(given) {
+      name = given
+    },
+    say: (messageId, { attempt, text }) => write(messageId, attempt, text),
+    finish({ id, content }) {
+      const text = content ?? ''
+      // Pieces that were not read before the answer was stored are gone: the rest comes from the answer.
+      const known = shown.messageId === id && text.startsWith(shown.text)
+      write(id, known ? shown.attempt : 0, known ? text.slice(shown.text.length) : text)
+      if (text !== '') process.stdout.write('\n')
+    },
+  }
+}

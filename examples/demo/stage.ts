@@ -1,0 +1,69 @@
+import { randomUUID } from 'node:crypto'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+
+import { ThreadClient } from 'everthread/client'
+
+import { chooseModel } from './choose-model.ts'
+import type { SeenRequest } from './demo-model.ts'
+import { startProcess } from './processes.ts'
+import type { StartedProcess } from './processes.ts'
+import type { desk } from './registry.ts'
+import { dim } from './terminal.ts'
+
+/** What a demo plays on: the model, a client, and workers that may die. */
+export interface Stage {
+  readonly threads: ThreadClient<typeof desk>
+  /** What the tools did is in here. */
+  readonly folder: string
+  /** Aborted, with the reason, when a process ended by itself. */
+  readonly broken: AbortSignal
+  readonly scripted: boolean
+  startWorker(environment?: NodeJS.ProcessEnv): Promise<StartedProcess>
+  /** As the demo model's own process counted them. */
+  requests(): Promise<readonly SeenRequest[]>
+  close(): Promise<void>
+}
+
+export async function openStage({ scripted: forced }: { readonly scripted: boolean }): Promise<Stage> {
+  const folder = await mkdtemp(join(tmpdir(), 'everthread-back-office.'))
+  const store = {
+    database: process.env['EVERTHREAD_DATABASE_URL'] ?? join(folder, 'threads.db'),
+    blobs: process.env['EVERTHREAD_BLOBS_URL'] ?? join(folder, 'blobs'),
+  }
+  // Its own, for another worker on the same server has another store.
+  const taskQueue = `everthread-demo-${randomUUID().slice(0, 8)}`
+  const broken = new AbortController()
+  const onDeath = (error: Error): void => broken.abort(error)
+  const scripted = forced || chooseModel(process.env).kind === 'demo'
+  const model = scripted ? await startProcess('demo-model', { onDeath }) : undefined
+  const environment: NodeJS.ProcessEnv = {
+    DEMO_FOLDER: folder,
+    EVERTHREAD_TASK_QUEUE: taskQueue,
+    EVERTHREAD_DATABASE_URL: store.database,
+    EVERTHREAD_BLOBS_URL: store.blobs,
+    ...(model && { DEMO_MODEL_URL: model.ready }),
+  }
+  console.log(dim(`model: ${chooseModel({ ...process.env, ...environment }).why}`))
+  const threads = new ThreadClient<typeof desk>({ taskQueue, store })
+  const workers = new Set<StartedProcess>()
+  return {
+    threads,
+    folder,
+    broken: broken.signal,
+    scripted,
+    async startWorker(more) {
+      const worker = await startProcess('worker', { environment: { ...environment, ...more }, onDeath })
+      workers.add(worker)
+      console.log(dim(`worker: process ${worker.pid}`))
+      return worker
+    },
+    requests: async () => (await (await fetch(model?.ready ?? '')).json()) as readonly SeenRequest[],
+    async close() {
+      await threads.close()
+      await Promise.all([...workers, ...(model ? [model] : [])].map((started) => started.stop()))
+      await rm(folder, { recursive: true, force: true })
+    },
+  }
+}

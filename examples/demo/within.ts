@@ -1,0 +1,17 @@
+/** A promise with a deadline, whose error says what was waited for. */
+export async function within<T>(seconds: number, what: string, promise: Promise<T>): Promise<T> {
+  const signal = deadline(seconds, what)
+  return Promise.race([
+    promise,
+    new Promise<never>((_resolve, reject) => {
+      signal.addEventListener('abort', () => reject(signal.reason as Error))
+    }),
+  ])
+}
+
+export function deadline(seconds: number, what: string): AbortSignal {
+  const controller = new AbortController()
+  const error = new Error(`expected ${what} within ${seconds} seconds, got none`)
+  setTimeout(() => controller.abort(error), seconds * 1000).unref()
+  return controller.signal
+}

@@ -1,0 +1,35 @@
+import { expect, test } from 'vitest'
+
+import {
+  MessageRejectedError,
+  ThreadError,
+  ThreadNotFoundError,
+  ThreadTerminatedError,
+} from './thread-error.js'
+
+test('each error is told by its code, whatever copy made it', () => {
+  const error: unknown = new ThreadTerminatedError('t', 'completed')
+  expect(ThreadError.isInstance(error)).toBe(true)
+  expect(ThreadTerminatedError.isInstance(error)).toBe(true)
+  expect(ThreadNotFoundError.isInstance(error)).toBe(false)
+  const ofAnotherCopy = Object.assign(new Error('x'), {
+    code: 'thread_terminated',
+    [Symbol.for('everthread.ThreadError')]: true,
+  })
+  expect(ThreadTerminatedError.isInstance(ofAnotherCopy)).toBe(true)
+})
+
+test('errors carry thread, code, cause and a sentence', () => {
+  const cause = new Error('why')
+  const error = new MessageRejectedError('t', 'Expected a text, got none.', cause)
+  expect(error).toMatchObject({
+    name: 'MessageRejectedError',
+    threadId: 't',
+    code: 'message_rejected',
+    cause,
+  })
+  expect(error.message).toBe('Expected a text, got none.')
+  expect(new ThreadTerminatedError('t', 'completed').message).toBe(
+    'Expected an open thread, got "t", which is completed and accepts nothing more: create another thread.',
+  )
+})

@@ -1,0 +1,162 @@
+import { describe, expect, test } from 'vitest'
+
+import {
+  NOW,
+  answered,
+  dualPlan,
+  idleControl,
+  message,
+  plan,
+  resultOf,
+  run,
+  runOf,
+  started,
+  withCalls,
+} from '../../test/support/control-states.js'
+import { advance, planOf } from './advance.js'
+import { callAnswered } from './apply.js'
+import type { ThreadControl } from './control.js'
+import { acceptStop } from './inbox.js'
+
+const phases = (control: ThreadControl): readonly unknown[] =>
+  control.facts.flatMap(({ type, payload }) => (type === 'step.phase' ? [payload?.['phase']] : []))
+
+describe('the start of a run', () => {
+  test('SA-R-02.6 an item starts a run on an idle thread', () => {
+    expect(started()).toMatchObject({
+      runs: 1,
+      run: { number: 1, side: 'a', trigger: 'message', steps: 0, sideStarts: true, step: null },
+    })
+  })
+
+  test('an idle thread without items stays as it is', () => {
+    const idle = idleControl()
+    expect(advance(idle)).toBe(idle)
+  })
+
+  test('T1 an item that waits starts no second run', () => {
+    const running = idleControl({}, { run: run(), runs: 1, queue: [message('b')] })
+    expect(advance(running)).toBe(running)
+  })
+
+  test('a stopped thread lets its items wait', () => {
+    const stopped = idleControl({}, { stopped: true, queue: [message('a')] })
+    expect(advance(stopped)).toBe(stopped)
+  })
+
+  test.each([
+    [{ terminating: true }],
+    [{ closing: { outcome: 'failed', reason: 'max_steps', cascade: [], settled: true } as const }],
+  ])('T8 no run starts with %j', (patch) => {
+    const control = idleControl({}, { ...patch, queue: [message('a')] })
+    expect(advance(control)).toBe(control)
+  })
+
+  test.each([
+    [message('a'), 'message'],
+    [{ kind: 'report', id: 'r', queuedAt: NOW } as const, 'report'],
+    [{ kind: 'child_closed', id: 'r', reference: 'r', status: 'failed', queuedAt: NOW } as const, 'report'],
+    [{ kind: 'continue', id: 'continue:1', queuedAt: NOW } as const, 'continue'],
+  ])('%j gives the trigger %s', (entry, trigger) => {
+    expect(advance(idleControl({}, { queue: [entry] })).run?.trigger).toBe(trigger)
+  })
+
+  test('each run has counters of its own', () => {
+    const second = advance(idleControl({}, { runs: 4, queue: [message('a')] }))
+    expect(second.run).toMatchObject({ number: 5, steps: 0, sessionTurns: 0, repeatedError: null })
+  })
+})
+
+describe('phase 7', () => {
+  test('a step without calls is judged at once', () => {
+    const control = advance(answered(started(), { text: true }))
+    expect(control.run).toMatchObject({
+      step: null,
+      sessionTurns: 1,
+      ending: { reason: 'stop_on_response', outcome: 'completed', sessionCall: null },
+    })
+  })
+
+  test('a step is judged when its last call is done', () => {
+    const one = callAnswered(withCalls('work', 'work'), 'c0', resultOf(), NOW)
+    expect(advance(one)).toBe(one)
+    const both = advance(callAnswered(one, 'c1', resultOf(), NOW))
+    expect(both.run).toMatchObject({ step: null, ending: null, sideStarts: false })
+  })
+
+  test.each([
+    ['a text', answered(started(), { text: true }), [5, 6, 7]],
+    ['a call', callAnswered(withCalls('work'), 'c0', resultOf(), NOW), [7]],
+  ])('after %s the phases that no activity marked follow', (_what, control, expected) => {
+    expect(phases(advance(control))).toEqual(expected)
+  })
+
+  test('a step that ends a turn tells both', () => {
+    const { facts } = advance(answered(started(), { text: true }))
+    const scope = { runId: 'run_1', stepId: 'step_1_1' }
+    expect(facts.slice(-2)).toEqual([
+      { type: 'step.completed', scope, payload: { step: 1, reason: 'stop_on_response' } },
+      { type: 'side.completed', scope, payload: { side: 'a', reason: 'stop_on_response' } },
+    ])
+  })
+
+  test('a step that goes on ends no turn', () => {
+    const { facts } = advance(callAnswered(withCalls('work'), 'c0', resultOf(), NOW))
+    expect(facts.at(-1)).toMatchObject({ type: 'step.completed', payload: { step: 1, reason: null } })
+  })
+
+  test('an interrupted step is not judged', () => {
+    const stopped = acceptStop(answered(started(), { text: true }), undefined)
+    expect(advance(stopped)).toBe(stopped)
+  })
+
+  test('a failed ending is no completed run', () => {
+    const control = advance(answered(started(), { calls: [], plan: plan({ maxSteps: 1 }) }))
+    expect(control.run?.ending).toMatchObject({ reason: 'max_steps', outcome: 'failed' })
+  })
+})
+
+describe('two sides', () => {
+  const finish = { stopTool: 'finish', stopOnResponse: false }
+  const both = dualPlan(finish, finish)
+
+  test('the other side starts a turn of its own', () => {
+    const control = advance(answered(started(), { text: true, plan: dualPlan({}, {}) }))
+    expect(control.run).toMatchObject({
+      side: 'b',
+      sideStarts: true,
+      sessionTurns: 1,
+      turnHasText: false,
+      wordless: false,
+    })
+  })
+
+  test('a turn without words is told to the other side', () => {
+    const called = answered(started(), { calls: [{ id: 'c0', name: 'finish' }], plan: both })
+    const control = advance(callAnswered(called, 'c0', resultOf(), NOW))
+    expect(control.run).toMatchObject({ side: 'b', wordless: true })
+  })
+
+  test('words of an earlier step of the turn count', () => {
+    const first = advance(answered(started(), { text: true, plan: both }))
+    expect(runOf(first)).toMatchObject({ side: 'a', turnHasText: true })
+    const called = answered(first, { calls: [{ id: 'c0', name: 'finish' }], plan: both })
+    expect(advance(callAnswered(called, 'c0', resultOf(), NOW)).run).toMatchObject({
+      side: 'b',
+      wordless: false,
+    })
+  })
+
+  test('the missing words are told once', () => {
+    const wordless = idleControl(
+      {},
+      { plan: both, run: run({ side: 'b', wordless: true, steps: 1 }), runs: 1 },
+    )
+    expect(advance(answered(wordless, { text: true, plan: both })).run?.wordless).toBe(false)
+  })
+})
+
+test('a plan is there after the first model call', () => {
+  expect(planOf(answered(started())).digest).toBe('plan-1')
+  expect(() => planOf(idleControl())).toThrow('Thread t has no plan')
+})

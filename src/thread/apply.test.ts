@@ -1,0 +1,220 @@
+import { describe, expect, test } from 'vitest'
+
+import {
+  NOW,
+  USAGE,
+  answered,
+  dualPlan,
+  idleControl,
+  message,
+  plan,
+  resultOf,
+  run,
+  runOf,
+  started,
+  step,
+  withCalls,
+} from '../../test/support/control-states.js'
+import type { CallModelAnswer } from '../protocol/activities.js'
+import {
+  activityFailed,
+  callAnswered,
+  childPrepared,
+  modelAnswered,
+  runEnded,
+  terminationFound,
+} from './apply.js'
+import type { ThreadControl } from './control.js'
+
+type Answer = Exclude<CallModelAnswer, { readonly type: 'terminated' }>
+
+function modelAnswer(answer: Answer, control: ThreadControl = started()): ThreadControl {
+  return modelAnswered(control, { side: 'a', drain: control.queue }, answer)
+}
+
+describe('the answer of a model', () => {
+  test('an answer makes a step with its calls open', () => {
+    const control = answered(started(), { text: true, calls: [{ id: 'c0', name: 'work' }] })
+    expect(control).toMatchObject({
+      queue: [],
+      registered: true,
+      progressed: true,
+      plan: { digest: 'plan-1' },
+      run: {
+        planned: true,
+        steps: 1,
+        sideSteps: { a: 1, b: 0 },
+        step: { number: 1, side: 'a', text: true, phase: 4, calls: [{ id: 'c0', state: 'open' }] },
+      },
+    })
+  })
+
+  test('tokens and cost are summed over the run', () => {
+    const first = answered(started())
+    const second = answered({ ...first, run: { ...runOf(first), step: null } })
+    expect(second.run?.usage).toEqual({ inputTokens: 20, outputTokens: 10, cachedInputTokens: 4, cost: 14 })
+  })
+
+  test('one unknown price makes the cost unknown', () => {
+    const usage = { ...USAGE, cost: null }
+    const control = modelAnswer({ type: 'answered', text: true, calls: [], usage, plan: plan() })
+    expect(control.run?.usage.cost).toBeNull()
+  })
+
+  test('a plan that did not come back is the known one', () => {
+    const known = { ...started(), plan: plan() }
+    const control = modelAnswer({ type: 'answered', text: true, calls: [], usage: USAGE }, known)
+    expect(control.plan?.digest).toBe('plan-1')
+  })
+
+  test('T3 items that came during the call still wait', () => {
+    const control = started()
+    const later = { ...control, queue: [...control.queue, message('m2')] }
+    const next = modelAnswered(
+      later,
+      { side: 'a', drain: control.queue },
+      { type: 'nothing_to_do', plan: plan() },
+    )
+    expect(next.queue).toEqual([message('m2')])
+  })
+
+  test('nothing to do ends the run without a trace', () => {
+    expect(modelAnswer({ type: 'nothing_to_do', plan: plan() })).toMatchObject({
+      run: null,
+      runs: 1,
+      lastRun: null,
+    })
+  })
+
+  test('an interrupted answer asks for the end of the run', () => {
+    expect(modelAnswer({ type: 'interrupted', plan: plan() }).run).toMatchObject({
+      planned: true,
+      stopRequested: true,
+      step: null,
+    })
+  })
+
+  test('an activity may end the run', () => {
+    const end = { type: 'end', reason: 'model_failed', outcome: 'failed', usage: USAGE } as const
+    expect(modelAnswer(end)).toMatchObject({
+      queue: [],
+      run: { usage: USAGE, ending: { reason: 'model_failed', outcome: 'failed', sessionCall: null } },
+    })
+  })
+
+  test('side b is what two agents have only', () => {
+    const assistant = { ...started(), queue: [message('m1', 'assistant')] }
+    const usage = USAGE
+    const human = modelAnswered(
+      assistant,
+      { side: 'b', drain: assistant.queue },
+      { type: 'answered', text: true, calls: [], usage, plan: plan() },
+    )
+    expect(human.run).toMatchObject({ side: 'a', sideSteps: { a: 1, b: 0 }, step: { side: 'a' } })
+    const dual = modelAnswered(
+      assistant,
+      { side: 'b', drain: assistant.queue },
+      { type: 'answered', text: true, calls: [], usage, plan: dualPlan({}, {}) },
+    )
+    expect(dual.run).toMatchObject({ side: 'b', sideSteps: { a: 0, b: 1 }, step: { side: 'b' } })
+  })
+
+  test('an answer without a run changes nothing', () => {
+    const idle = idleControl()
+    expect(modelAnswer({ type: 'interrupted' }, idle)).toBe(idle)
+  })
+})
+
+describe('the result of a call', () => {
+  test('T1 a result closes its own call only', () => {
+    const control = callAnswered(withCalls('work', 'work'), 'c0', resultOf('failed'), NOW)
+    expect(control.run?.step).toMatchObject({
+      phase: 5,
+      calls: [
+        { id: 'c0', state: 'done', outcome: 'failed' },
+        { id: 'c1', state: 'open' },
+      ],
+    })
+  })
+
+  test('the last result ends phase 6', () => {
+    expect(callAnswered(withCalls('work'), 'c0', resultOf(), NOW).run?.step?.phase).toBe(6)
+  })
+
+  test('T9 messages that the call queued wait in order', () => {
+    const queued = [
+      { id: 'q1', role: 'user' },
+      { id: 'q2', role: 'assistant' },
+    ] as const
+    const control = callAnswered(withCalls('work'), 'c0', resultOf('succeeded', { queued }), NOW)
+    expect(control.queue).toMatchObject([
+      { id: 'q1', role: 'user' },
+      { id: 'q2', role: 'assistant' },
+    ])
+  })
+
+  test('a message of a tool does not clear the stop flag', () => {
+    const stopped = { ...withCalls('work'), stopped: true }
+    const result = resultOf('succeeded', { queued: [{ id: 'q1', role: 'user' }] })
+    expect(callAnswered(stopped, 'c0', result, NOW).stopped).toBe(true)
+  })
+
+  test('a call may ask for the end of its thread', () => {
+    expect(
+      callAnswered(withCalls('work'), 'c0', resultOf('succeeded', { terminate: true }), NOW).terminating,
+    ).toBe(true)
+  })
+
+  test('equal errors in a row are counted', () => {
+    const fail = (control: ThreadControl, digest: string): ThreadControl =>
+      callAnswered(
+        {
+          ...control,
+          run: { ...runOf(control), step: step({ calls: [{ id: 'c', name: 'work', state: 'open' }] }) },
+        },
+        'c',
+        resultOf('failed', { errorDigest: digest }),
+        NOW,
+      )
+    const twice = fail(fail(withCalls('work'), 'x'), 'x')
+    expect(twice.run?.repeatedError).toEqual({ digest: 'x', count: 2 })
+    expect(fail(twice, 'y').run?.repeatedError).toEqual({ digest: 'y', count: 1 })
+  })
+
+  test('a success ends the row of errors', () => {
+    const failing = idleControl(
+      {},
+      {
+        run: run({
+          step: step({ calls: [{ id: 'c', name: 'work', state: 'open' }] }),
+          repeatedError: { digest: 'x', count: 7 },
+        }),
+      },
+    )
+    expect(callAnswered(failing, 'c', resultOf(), NOW).run?.repeatedError).toBeNull()
+  })
+})
+
+test('a prepared child keeps its reference', () => {
+  const answer = { type: 'child', reference: 'k', agent: 'helper', messageId: 'k:first' } as const
+  expect(childPrepared(withCalls('ask'), 'c0', answer).run?.step?.calls).toEqual([
+    { id: 'c0', name: 'ask', state: 'prepared', reference: 'k', agent: 'helper', messageId: 'k:first' },
+  ])
+})
+
+test('an activity that failed for good blocks the run', () => {
+  expect(activityFailed(started()).run?.ending).toEqual({
+    reason: 'blocked',
+    outcome: 'blocked',
+    sessionCall: null,
+  })
+})
+
+test('an end without a run changes nothing', () => {
+  const idle = idleControl()
+  expect(runEnded(idle, { type: 'end', reason: 'blocked', outcome: 'blocked' })).toBe(idle)
+})
+
+test('T8 a terminated row ends the thread', () => {
+  expect(terminationFound(started()).terminating).toBe(true)
+})

@@ -1,0 +1,86 @@
+import { describe, expect, test } from 'vitest'
+
+import { NOW, idleControl, message, run, withCalls } from '../../test/support/control-states.js'
+import { LIMITS } from '../protocol/limits.js'
+import { carry, restore, shouldContinueAsNew } from './continue-as-new.js'
+import type { HistoryFacts } from './continue-as-new.js'
+import type { OwedChild, ThreadControl } from './control.js'
+
+const SMALL: HistoryFacts = { events: 10, bytes: 1000, signals: 1, suggested: false }
+const running = idleControl({}, { run: run(), runs: 1 })
+const closing = { outcome: 'completed', reason: 'session_stop', cascade: [], settled: true } as const
+
+function continues(control: ThreadControl, history: Partial<HistoryFacts> = {}): boolean {
+  return shouldContinueAsNew(control, { ...SMALL, ...history })
+}
+
+describe('when a thread continues as new', () => {
+  test.each([
+    ['a small history of an idle thread', idleControl(), {}, false],
+    ['the suggestion of the server', running, { suggested: true }, true],
+    ['a thousand signals', running, { signals: LIMITS.signalsPerRun }, true],
+    ['many events in a run', running, { events: 3000 }, false],
+    ['more than 200 events while idle', idleControl(), { events: 201 }, true],
+    ['200 events while idle', idleControl(), { events: 200 }, false],
+    ['more than 50 KB while idle', idleControl(), { bytes: 51_201 }, true],
+    ['an item that waits', idleControl({}, { queue: [message('a')] }), { events: 201 }, false],
+    [
+      'the limit of the start input',
+      idleControl({ limits: { historyEvents: 10 } }, { run: run() }),
+      {},
+      true,
+    ],
+    [
+      'a limit of the start input ahead',
+      idleControl({ limits: { historyEvents: 11 } }, { run: run() }),
+      {},
+      false,
+    ],
+  ] as const)('%s', (_what, control, history, expected) => {
+    expect(continues(control, history)).toBe(expected)
+  })
+
+  test.each([
+    ['events', { events: 999 }],
+    ['bytes', { bytes: 999_999 }],
+    ['a suggestion', { suggested: true }],
+  ])('%s without progress do not', (_what, history) => {
+    expect(continues(idleControl({ limits: { historyEvents: 0 } }, { progressed: false }), history)).toBe(
+      false,
+    )
+  })
+
+  test('T10 signals that were all skipped count too', () => {
+    const idle = idleControl({}, { progressed: false })
+    expect(continues(idle, { signals: LIMITS.signalsPerRun })).toBe(true)
+  })
+
+  test.each([[{ terminating: true }], [{ closing }]])('T8 a thread that ends does not: %j', (patch) => {
+    expect(continues(idleControl({}, patch), { suggested: true, signals: 5000 })).toBe(false)
+  })
+})
+
+describe('the carried state', () => {
+  const owed: OwedChild = { reference: 'k', callId: 'c0', observed: true, checks: 0, nextCheckAt: NOW }
+
+  test('T3 T7 everything but the sight of children is carried', () => {
+    const control = { ...withCalls('work', 'ask'), queue: [message('b')], stopped: true, children: [owed] }
+    const carried = restore(JSON.parse(JSON.stringify(carry(control))) as ThreadControl)
+    expect(carried).toEqual({ ...control, progressed: false, children: [{ ...owed, observed: false }] })
+  })
+
+  test('T7 a child is looked for after it was carried', () => {
+    const { children } = carry(idleControl({}, { children: [owed] }))
+    expect(children).toMatchObject([{ observed: false, nextCheckAt: NOW }])
+  })
+
+  test('T11 a state of newer code is not guessed at', () => {
+    expect(() => restore(idleControl({}, { stateVersion: 2 }))).toThrow('version 1 at most, got 2')
+  })
+
+  test('two continuations in a row need progress between them', () => {
+    const eager = idleControl({ limits: { historyEvents: 0 } })
+    expect(continues(eager)).toBe(true)
+    expect(continues(carry(eager))).toBe(false)
+  })
+})

@@ -1,0 +1,49 @@
+import { expect, test } from 'vitest'
+
+import { idleControl } from '../../test/support/control-states.js'
+import { LIMITS } from '../protocol/limits.js'
+import type { ThreadControl } from './control.js'
+import { factsSent, factsToSend, withFacts, withWarning } from './facts.js'
+
+const fact = (number: number) => ({ type: 'queue.changed', payload: { waiting: number } })
+const filled = (count: number): ThreadControl =>
+  withFacts(idleControl(), ...Array.from({ length: count }, (_, index) => fact(index)))
+
+test('facts wait in the order in which they were decided', () => {
+  expect(withFacts(filled(2), fact(2)).facts).toEqual([fact(0), fact(1), fact(2)])
+})
+
+test('beyond a hundred facts are counted only', () => {
+  const control = withFacts(filled(LIMITS.waitingFacts - 1), fact(1), fact(2), fact(3))
+  expect(control.facts).toHaveLength(LIMITS.waitingFacts)
+  expect(control.factsDropped).toBe(2)
+  expect(factsToSend(control).at(-1)).toEqual({
+    type: 'runtime.warning',
+    payload: { code: 'facts_dropped', count: 2 },
+  })
+})
+
+test('without a loss only the facts are sent', () => {
+  const control = filled(3)
+  expect(factsToSend(control)).toBe(control.facts)
+})
+
+test('facts that were decided meanwhile wait for the next activity', () => {
+  const sent = withFacts(filled(LIMITS.waitingFacts), fact(100))
+  const meanwhile = withFacts(sent, fact(101))
+  const control = factsSent(meanwhile, sent.facts, sent.factsDropped)
+  expect(control.facts).toEqual([])
+  expect(control.factsDropped).toBe(1)
+  expect(factsSent(withFacts(control, fact(102)), control.facts, 0).facts).toEqual([fact(102)])
+})
+
+test('equal facts are told apart when they were sent', () => {
+  const sent = withFacts(idleControl(), fact(1))
+  expect(factsSent(withFacts(sent, fact(1)), sent.facts, 0).facts).toEqual([fact(1)])
+})
+
+test('a warning is a code and a sentence', () => {
+  expect(withWarning(idleControl(), 'queue_full', 'The queue is full.').facts).toEqual([
+    { type: 'runtime.warning', payload: { code: 'queue_full', message: 'The queue is full.' } },
+  ])
+})

@@ -1,0 +1,181 @@
+import { describe, expect, test } from 'vitest'
+
+import { NOW, idleControl, message, run } from '../../test/support/control-states.js'
+import { LIMITS } from '../protocol/limits.js'
+import { utf8Length } from '../protocol/messages.js'
+import type { ThreadControl } from './control.js'
+import { acceptContinue, acceptMessage, acceptStop, acceptUnknownSignal, drained, enqueue } from './inbox.js'
+
+const ids = (control: ThreadControl): readonly string[] => control.queue.map(({ id }) => id)
+const codes = (control: ThreadControl): readonly unknown[] =>
+  control.facts.map(({ payload }) => payload?.['code'])
+const accept = (control: ThreadControl, ...given: readonly unknown[]): ThreadControl =>
+  given.reduce<ThreadControl>((next, input) => acceptMessage(next, input, NOW), control)
+
+describe('messages', () => {
+  test('T3 messages keep the order in which they came', () => {
+    expect(ids(accept(idleControl(), { messageId: 'b' }, { messageId: 'a' }, { messageId: 'c' }))).toEqual([
+      'b',
+      'a',
+      'c',
+    ])
+  })
+
+  test('T3 a message that waits already is not queued twice', () => {
+    expect(ids(accept(idleControl(), { messageId: 'a' }, { messageId: 'a' }))).toEqual(['a'])
+  })
+
+  test('an inline message gets an id of the thread', () => {
+    const control = accept(idleControl(), { content: 'hello', silent: true }, { content: 'hello' })
+    expect(control.queue).toMatchObject([
+      { id: 't:item:1', role: 'user', inline: { content: 'hello', role: 'user', silent: true } },
+      { id: 't:item:2', inline: { silent: false } },
+    ])
+  })
+
+  test('the role of a message is kept', () => {
+    expect(accept(idleControl(), { messageId: 'a', role: 'assistant' }).queue).toMatchObject([
+      { role: 'assistant' },
+    ])
+  })
+
+  test('a queued message is told by its count', () => {
+    expect(accept(idleControl(), { messageId: 'a' }).facts).toEqual([
+      { type: 'queue.changed', payload: { waiting: 1 } },
+    ])
+  })
+
+  test.each([
+    ['nothing', undefined],
+    ['what cannot be decoded', { undecodable: true }],
+    ['a list', ['a']],
+    ['an unknown role', { messageId: 'a', role: 'system' }],
+    ['an empty text', { content: '' }],
+    ['a text above 4 KiB', { content: 'é'.repeat(2049) }],
+    ['an id that is too long', { messageId: 'a'.repeat(257) }],
+  ])('T10 %s is recorded and skipped', (_what, input) => {
+    const control = accept(idleControl(), input)
+    expect(control.queue).toEqual([])
+    expect(codes(control)).toEqual(['message_skipped'])
+  })
+
+  test('T5 a skipped message leaves no words of its own', () => {
+    const control = accept(
+      idleControl(),
+      { content: 'secret '.repeat(900) },
+      { messageId: 'secret'.repeat(50) },
+    )
+    expect(JSON.stringify(control)).not.toContain('secret')
+  })
+
+  test('T11 a signal of an unknown name is recorded and skipped', () => {
+    const control = acceptUnknownSignal(idleControl())
+    expect(control.queue).toEqual([])
+    expect(codes(control)).toEqual(['signal_unknown'])
+  })
+})
+
+describe('bounds', () => {
+  test('the thousand and first item is refused with a warning', () => {
+    const full = accept(
+      idleControl(),
+      ...Array.from({ length: 1001 }, (_, index) => ({ messageId: `m${index}` })),
+    )
+    expect(full.queue).toHaveLength(LIMITS.queuedItems)
+    expect(ids(full).at(-1)).toBe('m999')
+    expect(accept({ ...full, facts: [] }, { messageId: 'x' }).facts).toMatchObject([
+      { type: 'runtime.warning', payload: { code: 'queue_full' } },
+    ])
+  })
+
+  test.each([
+    ['plain', 'x'],
+    ['wide', '\u{1f600}'],
+    ['escaped', '\u0001'],
+    ['cut in half', '\ud800'],
+  ])('%s inline texts fill the queue by their bytes', (_kind, character) => {
+    const content = character.repeat(Math.floor(4096 / utf8Length(character)))
+    const control = accept(idleControl(), ...Array.from({ length: 200 }, () => ({ content })))
+    const bytes = Buffer.byteLength(JSON.stringify(control.queue))
+    expect(control.queue.length).toBeLessThan(200)
+    expect(bytes).toBeLessThan(LIMITS.queueBytes + 2 * LIMITS.queuedItems)
+  })
+
+  test('ids that are escaped in JSON fill the queue by their bytes', () => {
+    const given = Array.from({ length: 1000 }, (_, index) => ({
+      messageId: `${index}${'\u0001'.repeat(250)}`,
+    }))
+    const bytes = Buffer.byteLength(JSON.stringify(accept(idleControl(), ...given).queue))
+    expect(bytes).toBeLessThan(LIMITS.queueBytes + 2 * LIMITS.queuedItems)
+  })
+
+  test('what was drained makes room again', () => {
+    const control = accept(idleControl(), { content: 'x'.repeat(4000) }, { messageId: 'a' })
+    const emptied = drained(control, control.queue)
+    expect(emptied.queueBytes).toBe(0)
+    expect(emptied.queue).toEqual([])
+  })
+})
+
+describe('draining', () => {
+  test('T3 what came during the step stays in order', () => {
+    const control = accept(idleControl(), { messageId: 'a' }, { messageId: 'b' })
+    const later = accept(control, { messageId: 'c' })
+    expect(ids(drained(later, control.queue))).toEqual(['c'])
+  })
+})
+
+describe('stop and continue', () => {
+  const running = idleControl({}, { run: run(), runs: 1 })
+
+  test('a stop ends the current run and parks the thread', () => {
+    expect(acceptStop(running, undefined)).toMatchObject({ stopped: true, run: { stopRequested: true } })
+  })
+
+  test('a stop of another run changes nothing', () => {
+    expect(acceptStop(running, { runId: 'run_2' })).toBe(running)
+    expect(acceptStop(running, { runId: 'run_1' }).stopped).toBe(true)
+  })
+
+  test('a stop of an idle thread changes nothing', () => {
+    const idle = idleControl()
+    expect(acceptStop(idle, undefined)).toBe(idle)
+  })
+
+  test('a stop parks what waits for its first step', () => {
+    const waiting = idleControl({}, { queue: [message('a')] })
+    expect(acceptStop(waiting, null).stopped).toBe(true)
+    expect(acceptStop(waiting, { runId: 'run_1' })).toBe(waiting)
+  })
+
+  test.each([[{ undecodable: true }], ['now'], [{ runId: 1 }]])('T10 stop with %j is skipped', (input) => {
+    const control = acceptStop(running, input)
+    expect(control.stopped).toBe(false)
+    expect(codes(control)).toEqual(['stop_skipped'])
+  })
+
+  test.each([
+    ['of a user', { messageId: 'a' }, false],
+    ['of the command line', { content: 'a' }, false],
+    ['of the parent', { messageId: 'a', from: 'parent' }, true],
+    ['of a tool', { messageId: 'a', from: 'tool' }, true],
+    ['of an assistant', { messageId: 'a', role: 'assistant' }, true],
+  ])('a message %s meets the stop flag', (_who, input, stays) => {
+    expect(accept(idleControl({}, { stopped: true }), input).stopped).toBe(stays)
+  })
+
+  test('a report does not clear the stop flag', () => {
+    const report = { kind: 'report', id: 'r', queuedAt: NOW } as const
+    expect(enqueue(idleControl({}, { stopped: true }), report, false).stopped).toBe(true)
+  })
+
+  test('continue clears the flag and asks for a step', () => {
+    const control = acceptContinue(idleControl({}, { stopped: true }), NOW)
+    expect(control).toMatchObject({ stopped: false, queue: [{ kind: 'continue', id: 'continue:1' }] })
+  })
+
+  test('T8 what comes while the thread closes is refused by another settle', () => {
+    const closing = { outcome: 'completed', reason: 'session_stop', cascade: [], settled: true } as const
+    expect(accept(idleControl({}, { closing }), { messageId: 'a' }).closing?.settled).toBe(false)
+  })
+})

@@ -1,0 +1,232 @@
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+
+import type { ThreadEvent, ThreadHandle } from '../../src/client/index.js'
+import { appendMessage } from '../../src/store/deliver-messages.js'
+import { appendDelta, deleteDeltas } from '../../src/store/deltas.js'
+import { appendEvents } from '../../src/store/events.js'
+import type { NewEvent } from '../../src/store/events.js'
+import { insertThread, updateThread } from '../../src/store/threads.js'
+import { finishToolCall, insertToolCalls } from '../../src/store/tool-calls.js'
+import { collect, createClientFixture } from './client-fixture.js'
+import type { ClientFixture } from './client-fixture.js'
+
+let fixture: ClientFixture
+let thread: ThreadHandle
+
+beforeEach(async () => {
+  fixture = await createClientFixture()
+  await fixture.store.write((tx) => insertThread(tx, { id: 't', agent: 'support', created_at: 1 }))
+  thread = fixture.threads.get('t')
+})
+afterEach(() => fixture.close())
+
+describe('the event log', () => {
+  test('comes gap-free from a sequence on', async () => {
+    await append(
+      ...Array.from({ length: 250 }, (_, index) => ({ type: 'queue.changed', payload: { waiting: index } })),
+    )
+    const events = await collect(thread.events({ after: 20, follow: false }))
+    expect(events.map(({ sequence }) => sequence)).toEqual(
+      Array.from({ length: 230 }, (_, index) => index + 21),
+    )
+    expect(events[0]).toEqual({
+      sequence: 21,
+      eventId: 't:21',
+      type: 'queue.changed',
+      timestamp: '1970-01-01T00:00:00.005Z',
+      schemaVersion: 1,
+      threadId: 't',
+      payload: { waiting: 20 },
+    })
+  })
+
+  test('is followed until the thread is closed', async () => {
+    const following = collect(thread.events())
+    await append({ type: 'run.started', scope: { runId: 'run_1' }, payload: { trigger: 'message' } })
+    await append({ type: 'later.invention', payload: { anything: 1 } })
+    await fixture.store.write(async (tx) => {
+      await appendEvents(tx, { threadId: 't', events: [{ type: 'thread.closed' }], now: 5 })
+      await updateThread(tx, 't', { closed_at: 5 })
+    })
+    const events = await following
+    expect(events.map(({ type }) => type)).toEqual(['run.started', 'later.invention', 'thread.closed'])
+    expect(events[0]).toMatchObject({ runId: 'run_1', payload: { trigger: 'message' } })
+    expect(await collect(thread.events({ after: 3 }))).toEqual([])
+  })
+
+  test('ends without an error when the signal aborts', async () => {
+    const abort = new AbortController()
+    await append({ type: 'run.started' })
+    const types: string[] = []
+    for await (const { type } of thread.events({ signal: abort.signal })) {
+      types.push(type)
+      setImmediate(() => abort.abort())
+    }
+    expect(types).toEqual(['run.started'])
+  })
+
+  test('of an unknown thread is an error', async () => {
+    const events = collect(fixture.threads.get('nobody').events())
+    await expect(events).rejects.toMatchObject({ code: 'thread_not_found' })
+  })
+})
+
+describe('joined text', () => {
+  test('a message comes with its event', async () => {
+    await addMessage('m', 'Hello')
+    const [event] = await collect(thread.events({ follow: false }))
+    expect(event).toMatchObject({
+      type: 'message.created',
+      messageId: 'm',
+      payload: { role: 'assistant', truncated: false, message: { id: 'm', content: 'Hello', position: 1 } },
+    })
+  })
+
+  test('a long message is cut at 16 KiB and says so', async () => {
+    await addMessage('m', 'é'.repeat(1_000_000))
+    const [event] = await collect(thread.events({ follow: false }))
+    expect(Buffer.byteLength(JSON.stringify(event))).toBeLessThan(16 * 1024)
+    expect(event).toMatchObject({
+      payload: { truncated: true, message: { id: 'm', content: 'é'.repeat(4096) } },
+    })
+  })
+
+  test('tool calls come with arguments and result', async () => {
+    const [started, ended] = await toolCallEvents({ args: '{"a":1}', result: 'done' })
+    expect(started).toMatchObject({ payload: { name: 'look', preview: '{"a":1}', truncated: false } })
+    expect(ended).toMatchObject({ payload: { outcome: 'succeeded', preview: 'done', attachments: [] } })
+  })
+
+  test('long arguments and results are cut', async () => {
+    const [started, ended] = await toolCallEvents({ args: 'x'.repeat(20_000), result: 'y'.repeat(20_000) })
+    expect(started).toMatchObject({ payload: { preview: 'x'.repeat(16_384), truncated: true } })
+    expect(ended).toMatchObject({ payload: { preview: 'y'.repeat(16_384), truncated: true } })
+  })
+})
+
+describe('text that streams', () => {
+  test('the first delta holds all text so far', async () => {
+    await addDelta({ offset: 0, text: 'Hel' })
+    await addDelta({ offset: 3, text: 'lo' })
+    const { events, follower } = await follow()
+    expect(events).toMatchObject([
+      { type: 'model.delta', messageId: 'm', payload: { attempt: 1, offset: 0, text: 'Hello' } },
+    ])
+    expect(events[0]?.sequence).toBeUndefined()
+    await addDelta({ offset: 5, text: ', Ann' })
+    expect((await follower.next()).value).toMatchObject({ payload: { offset: 5, text: ', Ann' } })
+  })
+
+  test('text and reasoning are kept apart', async () => {
+    await addDelta({ kind: 'reasoning', offset: 0, text: 'Hm.' })
+    await addDelta({ offset: 0, text: 'Yes' })
+    const { events } = await follow(2)
+    expect(events.map(({ type }) => type)).toEqual(['reasoning.delta', 'model.delta'])
+  })
+
+  test('a higher attempt replaces what came before', async () => {
+    await addDelta({ attempt: 1, offset: 0, text: 'wrong' })
+    await addDelta({ attempt: 2, offset: 0, text: 'ri' })
+    await addDelta({ attempt: 1, offset: 5, text: ' late' })
+    await addDelta({ attempt: 2, offset: 2, text: 'ght' })
+    const { events } = await follow()
+    expect(events).toMatchObject([{ payload: { attempt: 2, offset: 0, text: 'right' } }])
+  })
+
+  test('a committed message comes instead of its deltas', async () => {
+    const follower = thread.events()[Symbol.asyncIterator]()
+    await addDelta({ offset: 0, text: 'Hel' })
+    await commitMessage('m', 'Hello')
+    expect((await follower.next()).value).toMatchObject({ type: 'message.created' })
+    await append({ type: 'run.completed' })
+    expect((await follower.next()).value).toMatchObject({ type: 'run.completed' })
+    await follower.return?.()
+  })
+
+  test('a slow reader gets everything and holds up nobody', async () => {
+    const { follower } = await follow(0)
+    for (let index = 0; index < 50; index += 1) await addDelta({ offset: index, text: 'x' })
+    expect((await follower.next()).value).toMatchObject({ payload: { offset: 0, text: 'x'.repeat(50) } })
+    await commitMessage('m', 'x'.repeat(50))
+    expect((await follower.next()).value).toMatchObject({ sequence: 1, type: 'message.created' })
+    await follower.return?.()
+  })
+
+  test('what was committed elsewhere arrives within 100 ms', async () => {
+    const follower = thread.events()[Symbol.asyncIterator]()
+    const next = follower.next()
+    await append({ type: 'run.started' })
+    const started = performance.now()
+    await next
+    expect(performance.now() - started).toBeLessThan(100)
+    await follower.return?.()
+  })
+})
+
+async function append(...events: readonly NewEvent[]): Promise<void> {
+  await fixture.store.write((tx) => appendEvents(tx, { threadId: 't', events, now: 5_000 }))
+}
+
+interface Following {
+  readonly events: readonly ThreadEvent[]
+  readonly follower: AsyncIterator<ThreadEvent>
+}
+
+async function follow(count = 1): Promise<Following> {
+  const follower = thread.events()[Symbol.asyncIterator]()
+  const events: ThreadEvent[] = []
+  while (events.length < count) events.push((await follower.next()).value)
+  return { events, follower }
+}
+
+async function addDelta(delta: {
+  readonly kind?: 'text' | 'reasoning'
+  readonly attempt?: number
+  readonly offset: number
+  readonly text: string
+}): Promise<void> {
+  const whole = { threadId: 't', messageId: 'm', kind: 'text', attempt: 1, ...delta } as const
+  await fixture.store.write((tx) => appendDelta(tx, whole))
+}
+
+const created = { type: 'message.created', payload: { role: 'assistant' } }
+
+async function addMessage(id: string, content: string): Promise<void> {
+  await fixture.store.write(async (tx) => {
+    await appendMessage(tx, { id, threadId: 't', role: 'assistant', content, createdAt: 1, sentBy: 'model' })
+    await appendEvents(tx, { threadId: 't', events: [{ ...created, scope: { messageId: id } }], now: 5 })
+  })
+}
+
+async function commitMessage(id: string, content: string): Promise<void> {
+  await fixture.store.write((tx) => deleteDeltas(tx, id))
+  await addMessage(id, content)
+}
+
+async function toolCallEvents(call: { args: string; result: string }): Promise<readonly ThreadEvent[]> {
+  const scope = { toolCallId: 'call_1_1_0' }
+  await fixture.store.write(async (tx) => {
+    const ids = { thread_id: 't', id: 'call_1_1_0', message_id: 'm', provider_call_id: 'p' }
+    const place = { run: 1, step: 1, call_index: 0, side: 'a' } as const
+    await insertToolCalls(tx, [{ ...ids, ...place, name: 'look', arguments: call.args }])
+    const row = {
+      id: 'r',
+      threadId: 't',
+      role: 'tool',
+      content: call.result,
+      createdAt: 1,
+      sentBy: 'tool',
+    } as const
+    await appendMessage(tx, row)
+    await finishToolCall(tx, {
+      threadId: 't',
+      callId: ids.id,
+      status: 'succeeded',
+      resultMessageId: 'r',
+      now: 5,
+    })
+  })
+  await append({ type: 'tool.started', scope, payload: { name: 'look' } })
+  await append({ type: 'tool.result', scope, payload: { name: 'look', outcome: 'succeeded' } })
+  return collect(thread.events({ follow: false }))
+}

@@ -1,0 +1,124 @@
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+
+import type { ThreadHandle } from '../../src/client/index.js'
+import { appendMessage } from '../../src/store/deliver-messages.js'
+import { insertRun } from '../../src/store/runs.js'
+import { insertThread, updateThread } from '../../src/store/threads.js'
+import { collect, createClientFixture } from './client-fixture.js'
+import type { ClientFixture } from './client-fixture.js'
+
+let fixture: ClientFixture
+let thread: ThreadHandle
+
+beforeEach(async () => {
+  fixture = await createClientFixture()
+  await addThread('t')
+  thread = fixture.threads.get('t')
+})
+afterEach(() => fixture.close())
+
+describe('files', () => {
+  test('are written, read and listed', async () => {
+    const record = await thread.writeFile('/notes/plan.md', '# Plän', 'text/markdown')
+    expect(record).toMatchObject({ path: '/notes/plan.md', name: 'plan.md', size: 7, isDirectory: false })
+    expect(record).not.toHaveProperty('blob')
+    expect(await thread.statFile('/notes/plan.md')).toEqual(record)
+    const bytes = await thread.readFile('/notes/plan.md')
+    expect(bytes && Buffer.from(bytes).toString()).toBe('# Plän')
+    expect((await thread.readdirFile('/')).entries.map(({ path }) => path)).toEqual(['/notes'])
+  })
+
+  test('that are not there are null or a named error', async () => {
+    expect(await thread.readFile('/none')).toBeNull()
+    expect(await thread.statFile('/none')).toBeNull()
+    await expect(thread.readdirFile('/none')).rejects.toMatchObject({ name: 'FileError', code: 'not_found' })
+    await expect(thread.writeFile('/../x', '', 'text/plain')).rejects.toMatchObject({ code: 'invalid_path' })
+  })
+})
+
+describe('messages', () => {
+  test('are paged by their position', async () => {
+    for (let position = 1; position <= 5; position += 1) await addMessage({ content: `m${position}` })
+    const contents = async (options: Parameters<ThreadHandle['messages']>[0]) => {
+      const { messages, hasMore } = await thread.messages(options)
+      return [messages.map(({ content }) => content).join(' '), hasMore]
+    }
+    expect(await contents({ limit: 2 })).toEqual(['m4 m5', true])
+    expect(await contents({ limit: 2, before: 4 })).toEqual(['m2 m3', true])
+    expect(await contents({ limit: 3, after: 2 })).toEqual(['m3 m4 m5', false])
+  })
+
+  test('of an unknown thread are an error', async () => {
+    await expect(fixture.threads.get('nobody').messages()).rejects.toMatchObject({ code: 'thread_not_found' })
+  })
+})
+
+describe('the list', () => {
+  test('holds more than one page, newest activity first', async () => {
+    for (let index = 0; index < 120; index += 1)
+      await addThread(`t${index}`, { last_activity_at: index + 10 })
+    const listed = await collect(fixture.threads.list({ parent: null }))
+    expect(listed.map(({ threadId }) => threadId)).toEqual([
+      ...Array.from({ length: 120 }, (_, index) => `t${119 - index}`),
+      't',
+    ])
+  })
+
+  test('is filtered by agent, user and status', async () => {
+    await addThread('a', { agent: 'other' })
+    await addThread('b', { user_id: 'ann', status: 'stopped' })
+    const ids = async (filter: Parameters<ClientFixture['threads']['list']>[0]) =>
+      (await collect(fixture.threads.list(filter))).map(({ threadId }) => threadId)
+    expect(await ids({ agent: 'other' })).toEqual(['a'])
+    expect(await ids({ userId: 'ann' })).toEqual(['b'])
+    expect(await ids({ status: 'stopped' })).toEqual(['b'])
+  })
+})
+
+describe('the result of a closed thread', () => {
+  test('comes from the store at once', async () => {
+    const usage = { inputTokens: 10, outputTokens: 5, cachedInputTokens: 0, cost: 12 }
+    const session = { outcome: 'success', message: 'Done', attachments: [] } as const
+    const run = { thread_id: 't', number: 2, trigger_kind: 'message', started_at: 1, steps: 3 }
+    await fixture.store.write((tx) => insertRun(tx, { ...run, reason: 'session_stop', usage, session }))
+    await addMessage({ content: 'earlier', run: 1 })
+    await addMessage({ content: 'the reply', run: 2, role: 'user', side: 'b' })
+    await addMessage({ content: 'from outside', run: 2, role: 'user' })
+    await addMessage({ content: 'hidden', run: 2, silent: true })
+    await addMessage({ content: null, run: 2 })
+    await fixture.store.write((tx) => updateThread(tx, 't', { status: 'completed', closed_at: 9 }))
+    expect(await thread.waitUntilIdle()).toMatchObject({
+      status: 'completed',
+      runId: 'run_2',
+      reason: 'session_stop',
+      reply: { content: 'the reply' },
+      session,
+      steps: 3,
+      usage,
+    })
+  })
+})
+
+test('a closed client says so, and closes once', async () => {
+  await thread.messages()
+  await fixture.threads.close()
+  await fixture.threads.close()
+  await expect(thread.messages()).rejects.toMatchObject({ name: 'StoreError', code: 'closed' })
+})
+
+async function addThread(id: string, row: Partial<Parameters<typeof insertThread>[1]> = {}): Promise<void> {
+  await fixture.store.write((tx) => insertThread(tx, { id, agent: 'support', created_at: 1, ...row }))
+}
+
+let messages = 0
+
+async function addMessage(message: Partial<Parameters<typeof appendMessage>[1]>): Promise<void> {
+  const row = {
+    id: `m-${(messages += 1)}`,
+    threadId: 't',
+    role: 'assistant',
+    createdAt: 1,
+    sentBy: 'model',
+  } as const
+  await fixture.store.write((tx) => appendMessage(tx, { content: null, ...row, ...message }))
+}

@@ -1,0 +1,55 @@
+import { afterEach, beforeEach, expect, test } from 'vitest'
+
+import { TemporalUnavailableError } from '../../src/protocol/thread-error.js'
+import { insertThread } from '../../src/store/threads.js'
+import { freePort } from '../support/servers.js'
+import { createClientFixture } from './client-fixture.js'
+import type { ClientFixture } from './client-fixture.js'
+
+let address: string
+let fixture: ClientFixture
+
+beforeEach(async () => {
+  address = `127.0.0.1:${await freePort()}`
+  fixture = await createClientFixture(address)
+  await fixture.store.write((tx) => insertThread(tx, { id: 't', agent: 'support', created_at: 1 }))
+})
+afterEach(() => fixture.close())
+
+test('a send says in one sentence which address is wrong', async () => {
+  const error: unknown = await fixture.threads
+    .get('t')
+    .send({ id: 'm', content: 'Hello' })
+    .catch((caught: unknown) => caught)
+  if (!TemporalUnavailableError.isInstance(error)) throw error
+  expect(error).toMatchObject({ code: 'temporal_unavailable', threadId: 't', address, messageId: 'm' })
+  expect(error.message).toBe(
+    `Expected a Temporal server at ${address}, got no answer in time: start one with "temporal server start-dev", ` +
+      'or set TEMPORAL_ADDRESS. The message is kept: send it again with id "m".',
+  )
+  // What was accepted by the store is kept: the same send goes on from there.
+  const { messages } = await fixture.threads.get('t').messages()
+  expect(messages).toMatchObject([{ id: 'm', status: 'pending' }])
+})
+
+test('a snapshot is the recorded one', async () => {
+  expect(await fixture.threads.get('t').snapshot()).toMatchObject({ status: 'idle', stale: true })
+})
+
+test('waiting says that the server is not there', async () => {
+  const wait = fixture.threads.get('t').waitUntilIdle({ timeout: 100 })
+  await expect(wait).rejects.toMatchObject({ code: 'timeout', message: expect.stringContaining(address) })
+})
+
+test('a wait time that is none is refused', async () => {
+  const wait = fixture.threads.get('t').waitUntilIdle({ timeout: 'soon' as '1 s' })
+  await expect(wait).rejects.toMatchObject({ name: 'ConfigError' })
+})
+
+test('closing waits for calls, and no retry outlives it', async () => {
+  const snapshot = fixture.threads.get('t').snapshot()
+  await until('the call to be under way', () => fixture.asked())
+  await fixture.threads.close()
+  await fixture.threads.temporal.connection.close()
+  await expect(snapshot).rejects.toMatchObject({ name: 'StoreError', code: 'closed' })
+})

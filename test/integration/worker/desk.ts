@@ -1,0 +1,106 @@
+import { appendFileSync } from 'node:fs'
+import { setTimeout as delay } from 'node:timers/promises'
+
+import { createOpenAICompatible } from '@ai-sdk/openai-compatible'
+import { z } from 'zod'
+
+import { defineAgent, defineModel, definePrompt, defineTool, registry } from '../../../src/index.js'
+import type { ThreadState, ToolCall, ToolResult } from '../../../src/index.js'
+import { marked } from '../../support/marker.js'
+
+/** Longer than any test: only an abort or the end of the process ends it. */
+const FOREVER = 600_000
+
+interface Place {
+  /** Of the model's own process. */
+  readonly modelUrl: string
+  /** Tools append a line for each thing that they do. */
+  readonly effects: string
+}
+
+/** One thing that a tool did, written down outside of Everthread. */
+export interface Effect {
+  readonly threadId: string
+  readonly tool: string
+  readonly did: 'acted' | 'aborted'
+  readonly attempt: number
+  readonly key: string
+}
+
+const work = z.object({ task: z.string(), hold: z.boolean().default(false) })
+
+/** The agents of the integration tests: a model in another process, and tools whose effects others can count. */
+export function integrationDesk({ modelUrl, effects }: Place) {
+  const provider = createOpenAICompatible({ name: 'mock', baseURL: modelUrl, apiKey: 'none' })
+  const write = (effect: Effect): void => appendFileSync(effects, `${JSON.stringify(effect)}\n`)
+
+  const acting =
+    (tool: string) =>
+    async (state: ThreadState, args: z.output<typeof work>, call: ToolCall): Promise<ToolResult> => {
+      const effect = { threadId: state.threadId, tool, attempt: call.attempt, key: call.idempotencyKey }
+      write({ ...effect, did: 'acted' })
+      if (args.hold && call.attempt === 1) {
+        await delay(FOREVER, undefined, { signal: state.execution?.abortSignal }).catch(() => undefined)
+        write({ ...effect, did: 'aborted' })
+      }
+      return { status: 'success', result: marked(`${tool} done`) }
+    }
+
+  return registry({
+    models: [defineModel({ name: 'chat', provider, model: 'mock' })],
+    prompts: [
+      definePrompt({
+        name: 'clerk',
+        toolDescription: 'Answers people',
+        prompt: 'You are the clerk.',
+        model: 'chat',
+        includeChat: true,
+        includePastTools: true,
+        tools: [
+          'book',
+          'charge',
+          { name: 'research', initUserMessageProperty: 'question', initAttachmentsProperty: 'files' },
+        ],
+      }),
+      definePrompt({
+        name: 'researcher',
+        toolDescription: 'Researches a question',
+        prompt: 'You are the researcher.',
+        model: 'chat',
+        includeChat: true,
+        includePastTools: true,
+        requiredSchema: z.object({ question: z.string(), files: z.array(z.string()).default([]) }),
+        tools: ['deliver'],
+      }),
+    ],
+    agents: [
+      defineAgent({ name: 'clerk', sideA: { prompt: 'clerk' } }),
+      defineAgent({
+        name: 'research',
+        type: 'dual_ai',
+        maxSessionTurns: 4,
+        exposeAsTool: true,
+        toolDescription: 'Has a question researched',
+        sideA: {
+          prompt: 'researcher',
+          sessionStop: { name: 'deliver', messageProperty: 'summary', attachmentsProperty: 'files' },
+        },
+        sideB: { prompt: 'clerk' },
+      }),
+    ],
+    tools: {
+      book: defineTool({ description: 'Books, once', args: work, execute: acting('book') }),
+      charge: defineTool({
+        description: 'Charges; safe to repeat',
+        args: work,
+        idempotent: true,
+        execute: acting('charge'),
+      }),
+      deliver: defineTool({
+        description: 'Delivers the result',
+        args: z.object({ summary: z.string(), files: z.array(z.string()).default([]) }),
+        execute: () => ({ status: 'success' }),
+      }),
+    },
+  })
+}

@@ -1,0 +1,78 @@
+import { createServer } from 'node:http'
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+
+import { WIRE_FORMATS } from '../../support/provider-wire.js'
+import type { WireAnswer } from '../../support/provider-wire.js'
+import { answerTo, caseOf } from './model-script.js'
+import type { ChatMessage } from './model-script.js'
+
+/** A request that is answered in part, or not at all. */
+export interface HeldRequest {
+  /** Resolves when it is there and, of one held in the middle, its content was sent. */
+  readonly arrived: Promise<void>
+  /** Resolves when its caller left. */
+  readonly left: Promise<void>
+}
+
+/** A model in the test's own process: what it was asked is counted outside of Everthread. */
+export interface ModelServer {
+  readonly url: string
+  /** Of one test case: the messages of each request, in order. */
+  requests(name: string): readonly (readonly ChatMessage[])[]
+  /** A request of a case stays open, before or in the middle of its answer; by default its first. */
+  hold(name: string, where: 'before' | 'middle', request?: number): HeldRequest
+  close(): Promise<void>
+}
+
+interface Hold {
+  readonly where: 'before' | 'middle'
+  readonly arrived: () => void
+  readonly left: () => void
+}
+
+export async function startModelServer(): Promise<ModelServer> {
+  const asked = new Map<string, (readonly ChatMessage[])[]>()
+  const holds = new Map<string, Hold>()
+  const server = createServer((request, response) => {
+    void messagesOf(request).then((messages) => {
+      const name = caseOf(messages)
+      asked.set(name, [...(asked.get(name) ?? []), messages])
+      const hold = holds.get(`${name} ${asked.get(name)?.length}`)
+      if (hold !== undefined) response.once('close', hold.left)
+      send(response, answerTo(messages), hold)
+    })
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const { port } = server.address() as AddressInfo
+  return {
+    url: `http://127.0.0.1:${port}`,
+    requests: (name) => asked.get(name) ?? [],
+    hold(name, where, request = 1) {
+      const arrived = Promise.withResolvers<void>()
+      const left = Promise.withResolvers<void>()
+      holds.set(`${name} ${request}`, { where, arrived: arrived.resolve, left: left.resolve })
+      return { arrived: arrived.promise, left: left.promise }
+    },
+    async close() {
+      server.closeAllConnections()
+      await new Promise((resolve) => server.close(resolve))
+    },
+  }
+}
+
+function send(response: ServerResponse, answer: WireAnswer, hold: Hold | undefined): void {
+  if (hold?.where === 'before') return hold.arrived()
+  const { preamble, content, finish } = WIRE_FORMATS['/chat/completions'](answer)
+  response.writeHead(200, { 'content-type': 'text/event-stream' })
+  for (const event of [...preamble, ...content]) response.write(event)
+  if (hold !== undefined) return hold.arrived()
+  for (const event of finish) response.write(event)
+  response.end()
+}
+
+async function messagesOf(request: IncomingMessage): Promise<readonly ChatMessage[]> {
+  const chunks: Buffer[] = []
+  for await (const chunk of request) chunks.push(chunk as Buffer)
+  return (JSON.parse(Buffer.concat(chunks).toString('utf8')) as { messages: ChatMessage[] }).messages
+}

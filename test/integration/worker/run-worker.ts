@@ -1,0 +1,76 @@
+import { fork } from 'node:child_process'
+import { once } from 'node:events'
+
+import type { Death } from './death.js'
+
+/** Node runs the sources themselves. */
+const HOOKS = new URL('../../store/processes/resolve-typescript.ts', import.meta.url).href
+const WORKER_PROCESS = new URL('./worker-process.ts', import.meta.url).pathname
+
+export interface WorkerPlace {
+  readonly address: string
+  readonly taskQueue: string
+  readonly store: { readonly database: string; readonly blobs: string }
+  readonly modelUrl: string
+  readonly effects: string
+  /** The workflow code, bundled once for all worker processes of a file. */
+  readonly codePath: string
+  /** Milliseconds that running activities get after SIGTERM. */
+  readonly graceTime: number
+}
+
+export type WorkerOrder = { readonly kind: 'run' } | { readonly kind: 'die'; readonly at: Death }
+
+export interface WorkerProcess {
+  readonly pid: number
+  /** Begins to take tasks. */
+  run(): Promise<void>
+  /** Tells it where to kill itself. */
+  dieAt(death: Death): void
+  /** kill -9, now. */
+  kill(): Promise<void>
+  /** SIGTERM, as a deploy sends it. */
+  shutDown(): Promise<void>
+  /** Resolves with the signal or exit code that ended it. */
+  readonly gone: Promise<NodeJS.Signals | number>
+}
+
+/** Starts a worker process that is ready to run, and takes no task before it is told to. */
+export async function startWorkerProcess(place: WorkerPlace): Promise<WorkerProcess> {
+  const child = fork(WORKER_PROCESS, [JSON.stringify(place)], {
+    execArgv: ['--import', HOOKS],
+    stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
+  })
+  let output = ''
+  child.stdout?.on('data', (chunk: Buffer) => (output += chunk.toString()))
+  child.stderr?.on('data', (chunk: Buffer) => (output += chunk.toString()))
+  const gone = once(child, 'exit').then(([code, signal]) => (signal ?? code) as NodeJS.Signals | number)
+  const said = async (word: string): Promise<void> => {
+    const heard = new Promise<'heard'>((resolve) => {
+      child.on('message', (message) => message === word && resolve('heard'))
+    })
+    const first = await Promise.race([heard, gone])
+    if (first !== 'heard')
+      throw new Error(`Expected the worker to be ${word}, got its end (${first}):\n${output}`)
+  }
+  const order = (sent: WorkerOrder): void => void child.send(sent)
+  await said('ready')
+  return {
+    pid: child.pid ?? 0,
+    async run() {
+      const running = said('running')
+      order({ kind: 'run' })
+      await running
+    },
+    dieAt: (at) => order({ kind: 'die', at }),
+    async kill() {
+      child.kill('SIGKILL')
+      await gone
+    },
+    async shutDown() {
+      child.kill('SIGTERM')
+      await gone
+    },
+    gone,
+  }
+}

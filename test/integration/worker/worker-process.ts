@@ -1,0 +1,50 @@
+/** A worker as users run it, in a process of its own; it dies where the test tells it to. */
+import { NativeConnection } from '@temporalio/worker'
+import type { WorkerPlugin } from '@temporalio/worker'
+
+import { createActivities } from '../../../src/activities/index.js'
+import { shareStore } from '../../../src/store/share-store.js'
+import { createWorker } from '../../../src/worker/index.js'
+import { runCaps } from '../../../src/worker/run-caps.js'
+import { mortalStore } from './death.js'
+import type { Death } from './death.js'
+import { integrationDesk } from './desk.js'
+import type { WorkerOrder, WorkerPlace } from './run-worker.js'
+
+const place = JSON.parse(process.argv[2] ?? '') as WorkerPlace
+const registry = integrationDesk(place)
+let death: Death | undefined
+
+/** The same activities on a store that can kill its process: nothing in `src` knows of it. */
+const mortal: WorkerPlugin = {
+  name: 'mortal',
+  configureWorker: (options) => ({ ...options, activities: { ...options.activities, ...activities } }),
+}
+const store = await shareStore(place.store)
+const activities = createActivities({ registry, store: mortalStore(store, () => death), caps: runCaps() })
+
+const connection = await NativeConnection.connect({ address: place.address })
+const worker = await createWorker({
+  registry,
+  store: place.store,
+  connection,
+  taskQueue: place.taskQueue,
+  workflowBundle: { codePath: place.codePath },
+  plugins: [mortal],
+  shutdownGraceTime: place.graceTime,
+})
+
+process.on('message', (order: WorkerOrder) => {
+  if (order.kind === 'die') death = order.at
+  else void run()
+})
+process.send?.('ready')
+
+async function run(): Promise<void> {
+  const ended = worker.run()
+  process.send?.('running')
+  await ended
+  await store.close()
+  await connection.close()
+  process.disconnect()
+}

@@ -1,0 +1,104 @@
+import { z } from 'zod'
+
+import { defineAgent, defineModel, definePrompt, defineTool, registry } from '../../src/index.js'
+import { scriptedModel } from '../../src/testing/index.js'
+import { marked } from '../support/marker.js'
+
+const provider = {
+  languageModel(): never {
+    throw new Error('Expected the model to be scripted.')
+  },
+}
+
+/** The agents whose threads are kept: one that works, one that never answers, a pair that researches. */
+export const recordedDesk = registry({
+  models: [
+    defineModel({ name: 'chat', provider, model: 'scripted' }),
+    defineModel({ name: 'slow', provider, model: 'scripted' }),
+    defineModel({ name: 'broken', provider, model: 'scripted' }),
+    defineModel({ name: 'research', provider, model: 'scripted' }),
+  ],
+  prompts: [
+    definePrompt({
+      name: 'desk',
+      toolDescription: 'Answers people',
+      prompt: marked('You are the desk.'),
+      model: 'chat',
+      includeChat: true,
+      includePastTools: true,
+      tools: [
+        'look_up',
+        'hang',
+        { name: 'research', initUserMessageProperty: 'question', initAttachmentsProperty: 'files' },
+      ],
+    }),
+    definePrompt({ name: 'slow', toolDescription: 'Never answers', prompt: marked('Slow.'), model: 'slow' }),
+    definePrompt({ name: 'broken', toolDescription: 'Fails', prompt: marked('Broken.'), model: 'broken' }),
+    definePrompt({
+      name: 'researcher',
+      toolDescription: 'Researches',
+      prompt: marked('You research.'),
+      model: 'research',
+      includeChat: true,
+      requiredSchema: z.object({ question: z.string(), files: z.array(z.string()).default([]) }),
+    }),
+    definePrompt({
+      name: 'reviewer',
+      toolDescription: 'Reviews',
+      prompt: marked('You review.'),
+      model: 'research',
+      includeChat: true,
+      tools: ['deliver'],
+    }),
+  ],
+  agents: [
+    defineAgent({ name: 'desk', sideA: { prompt: 'desk' } }),
+    defineAgent({ name: 'slow', sideA: { prompt: 'slow' } }),
+    defineAgent({ name: 'broken', sideA: { prompt: 'broken' } }),
+    defineAgent({
+      name: 'research',
+      type: 'dual_ai',
+      maxSessionTurns: 6,
+      exposeAsTool: true,
+      toolDescription: 'Has a question researched',
+      sideA: { prompt: 'researcher' },
+      sideB: { prompt: 'reviewer', sessionStop: { name: 'deliver', messageProperty: 'summary' } },
+    }),
+  ],
+  tools: {
+    look_up: defineTool({
+      description: 'Looks something up',
+      args: z.object({ what: z.string() }),
+      execute: async () => ({ status: 'success', result: marked('found') }),
+    }),
+    hang: defineTool({
+      description: 'Never answers',
+      execute: () => new Promise<never>(() => undefined),
+    }),
+    deliver: defineTool({
+      description: 'Delivers the result',
+      args: z.object({ summary: z.string() }),
+      execute: async () => ({ status: 'success' }),
+    }),
+  },
+})
+
+/** Each model answers every request by what it was asked, so that threads need no scripts of their own. */
+export const scriptedModels = {
+  chat: scriptedModel((request) => {
+    const asked = request.messages.at(-1)?.text ?? ''
+    if (request.messages.at(-1)?.role === 'tool') return { text: marked('Done.') }
+    if (asked.includes('look')) return { toolCalls: [{ name: 'look_up', args: { what: marked('it') } }] }
+    if (asked.includes('hang')) return { toolCalls: [{ name: 'hang', args: {} }] }
+    if (asked.includes('research'))
+      return { toolCalls: [{ name: 'research', args: { question: marked('Why?') } }] }
+    return { text: marked('Hello.') }
+  }),
+  slow: scriptedModel(() => ({ text: marked('late'), delay: 3_600_000 })),
+  broken: scriptedModel(() => ({ error: { status: 400, message: marked('refused') } })),
+  research: scriptedModel(({ side }) =>
+    side === 'a'
+      ? { text: marked('A draft.') }
+      : { toolCalls: [{ name: 'deliver', args: { summary: marked('The result.') } }] },
+  ),
+}

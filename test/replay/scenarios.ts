@@ -1,0 +1,113 @@
+import { randomUUID } from 'node:crypto'
+
+import type { TestEnvironment } from '../../src/testing/index.js'
+import { marked } from '../support/marker.js'
+import { payload, signalRaw, startRaw } from '../support/raw-messages.js'
+import { waitUntil } from '../support/wait-until.js'
+import type { recordedDesk } from './recorded-desk.js'
+
+type Environment = TestEnvironment<typeof recordedDesk>
+
+const DEADLINE = { timeout: '20 seconds' } as const
+
+/** What each kept history guards, by its name; a scenario answers the ids of its threads. */
+export const scenarios: Readonly<Record<string, (env: Environment) => Promise<readonly string[]>>> = {
+  async 'turn-with-a-tool'({ threads }) {
+    const thread = await threads.create({ agent: 'desk', message: marked('look it up') })
+    await thread.waitUntilIdle(DEADLINE)
+    await thread.send(marked('Thanks.'))
+    await thread.waitUntilIdle(DEADLINE)
+    return [thread.threadId]
+  },
+
+  async 'model-call-stopped-and-continued'({ threads }) {
+    const thread = await threads.create({ agent: 'slow', message: marked('Hello') })
+    await doing(thread, 'model')
+    await thread.stop()
+    await thread.waitUntilIdle(DEADLINE)
+    await thread.continue()
+    await doing(thread, 'model')
+    await thread.stop()
+    await thread.waitUntilIdle(DEADLINE)
+    return [thread.threadId]
+  },
+
+  async 'tool-call-terminated'({ threads }) {
+    const thread = await threads.create({ agent: 'desk', message: marked('hang') })
+    await doing(thread, 'tool hang')
+    await thread.terminate({ reason: marked('enough') })
+    await closed(thread)
+    return [thread.threadId]
+  },
+
+  async 'model-failed'({ threads }) {
+    const thread = await threads.create({ agent: 'broken', message: marked('Hello') })
+    await thread.waitUntilIdle(DEADLINE)
+    return [thread.threadId]
+  },
+
+  async 'child-reported'({ threads }) {
+    const thread = await threads.create({ agent: 'desk', message: marked('research') })
+    await thread.waitUntilIdle(DEADLINE)
+    const { children } = await thread.snapshot()
+    return [thread.threadId, ...children.map(({ reference }) => reference)]
+  },
+
+  async 'continued-as-new-at-every-point'({ threads }) {
+    const thread = await threads.create({
+      agent: 'desk',
+      message: marked('look it up'),
+      limits: { historyEvents: 0 },
+    })
+    await thread.waitUntilIdle(DEADLINE)
+    await thread.send(marked('research'))
+    await thread.waitUntilIdle(DEADLINE)
+    const { children } = await thread.snapshot()
+    return [thread.threadId, ...children.map(({ reference }) => reference)]
+  },
+
+  async 'unknown-signal-field-and-start-option'({ threads, taskQueue }) {
+    const threadId = `level-${randomUUID()}`
+    const client = threads.temporal
+    const json = (value: unknown) => payload('json/plain', JSON.stringify(value))
+    const start = { agent: 'desk', message: { content: 'Hello', priority: 3 }, budget: { tokens: 5 } }
+    await startRaw(client, { threadId, taskQueue, input: json(start) })
+    for (const signal of ['queueTool', 'setEnv', 'somethingNewer'])
+      await signalRaw(client, { threadId, signal, input: json({ name: 'look_up', names: ['A'] }) })
+    await signalRaw(client, { threadId, signal: 'queueMessage', input: payload('json/plain', '{broken') })
+    await signalRaw(client, { threadId, signal: 'queueMessage', input: payload(null, 'no encoding') })
+    await signalRaw(client, { threadId, signal: 'stop', input: json({ runId: 'another', force: true }) })
+    await signalRaw(client, {
+      threadId,
+      signal: 'queueMessage',
+      input: json({ content: 'Again', mood: 'x' }),
+    })
+    const thread = threads.get(threadId)
+    await waitUntil('two answers', async () => (await answers(thread)) === 2)
+    await thread.waitUntilIdle(DEADLINE)
+    return [threadId]
+  },
+}
+
+type Thread = Awaited<ReturnType<Environment['threads']['create']>>
+
+function isDoing({ run }: Awaited<ReturnType<Thread['snapshot']>>, what: string): boolean {
+  return run?.doing?.startsWith(what) === true
+}
+
+async function doing(thread: Thread, what: string): Promise<void> {
+  await waitUntil(`the thread to do: ${what}`, async () => isDoing(await thread.snapshot(), what))
+}
+
+async function closed(thread: Thread): Promise<void> {
+  await waitUntil(
+    'the workflow to close',
+    async () => (await thread.workflow.describe()).status.name !== 'RUNNING',
+  )
+}
+
+/** 0 while a thread that was started raw has no row yet. */
+async function answers(thread: Pick<Thread, 'messages'>): Promise<number> {
+  const page = await thread.messages().catch(() => ({ messages: [] }))
+  return page.messages.filter(({ role }) => role === 'assistant').length
+}

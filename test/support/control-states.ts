@@ -1,0 +1,119 @@
+import type { CallOutcome, CallRequest, ResultAnswer, Usage } from '../../src/protocol/activities.js'
+import type { ThreadStart } from '../../src/protocol/messages.js'
+import type { Plan, SidePlan } from '../../src/protocol/plan.js'
+import { advance } from '../../src/thread/advance.js'
+import { modelAnswered } from '../../src/thread/apply.js'
+import { NO_USAGE, initialControl } from '../../src/thread/control.js'
+import type { Call, QueueEntry, Run, Step, ThreadControl } from '../../src/thread/control.js'
+
+/** Control states for tests of the pure logic, each with as little as it needs. */
+export const NOW = 1_763_767_000_000
+
+export const USAGE: Usage = { inputTokens: 10, outputTokens: 5, cachedInputTokens: 2, cost: 7 }
+
+export function sidePlan(patch: Partial<SidePlan> = {}): SidePlan {
+  return {
+    label: null,
+    prompt: 'clerk',
+    model: 'chat',
+    stopOnResponse: true,
+    stopTool: null,
+    maxSteps: null,
+    sessionStop: null,
+    sessionFail: null,
+    tools: {
+      work: { kind: 'function', timeout: 1000 },
+      ask: { kind: 'subagent', agent: 'helper', blocking: true },
+    },
+    ...patch,
+  }
+}
+
+export function plan(a: Partial<SidePlan> = {}, patch: Partial<Plan> = {}): Plan {
+  return {
+    digest: 'plan-1',
+    agent: 'clerk',
+    type: 'ai_human',
+    maxSessionTurns: null,
+    caps: { stepsPerRun: 250, sessionTurns: 100, repeatedToolErrors: 8 },
+    sides: { a: sidePlan(a), b: null },
+    ...patch,
+  }
+}
+
+export function dualPlan(a: Partial<SidePlan>, b: Partial<SidePlan>, patch: Partial<Plan> = {}): Plan {
+  return plan(a, { type: 'dual_ai', sides: { a: sidePlan(a), b: sidePlan(b) }, ...patch })
+}
+
+export function idleControl(
+  start: Partial<ThreadStart> = {},
+  patch: Partial<ThreadControl> = {},
+): ThreadControl {
+  return { ...initialControl('t', { agent: 'clerk', ...start }, NOW), ...patch }
+}
+
+export function message(id: string, role: 'user' | 'assistant' = 'user'): QueueEntry {
+  return { kind: 'message', id, role, queuedAt: NOW }
+}
+
+/** A run that was just started by a message. */
+export function started(control: ThreadControl = idleControl()): ThreadControl {
+  return advance({ ...control, queue: [...control.queue, message('m1')] })
+}
+
+/** The same after its model answered with these calls. */
+export function answered(
+  control: ThreadControl,
+  answer: { readonly text?: boolean; readonly calls?: readonly CallRequest[]; readonly plan?: Plan } = {},
+): ThreadControl {
+  const { text = false, calls = [], plan: given = plan() } = answer
+  const side = control.run?.side ?? 'a'
+  return modelAnswered(
+    control,
+    { side, drain: control.queue },
+    { type: 'answered', text, calls, usage: USAGE, plan: given },
+  )
+}
+
+export function withCalls(...names: readonly string[]): ThreadControl {
+  return answered(started(), { calls: names.map((name, index) => ({ id: `c${index}`, name })) })
+}
+
+export function run(patch: Partial<Run> = {}): Run {
+  return {
+    number: 1,
+    side: 'a',
+    trigger: 'message',
+    steps: 1,
+    sideSteps: { a: 1, b: 0 },
+    sessionTurns: 0,
+    usage: NO_USAGE,
+    planned: true,
+    sideStarts: false,
+    turnHasText: false,
+    wordless: false,
+    repeatedError: null,
+    step: null,
+    stopRequested: false,
+    ending: null,
+    ...patch,
+  }
+}
+
+export function step(patch: Partial<Step> = {}): Step {
+  return { number: 1, side: 'a', text: false, phase: 6, calls: [], ...patch }
+}
+
+export function doneCall(name: string, outcome: CallOutcome = 'succeeded'): Call {
+  return { id: `call-${name}`, name, state: 'done', outcome }
+}
+
+export function resultOf(outcome: CallOutcome = 'succeeded', more: Partial<ResultAnswer> = {}): ResultAnswer {
+  return { type: 'result', outcome, ...more }
+}
+
+/** The run of a state that must have one. */
+export function runOf(control: ThreadControl): Run {
+  if (control.run === null) throw new Error('Expected a run, got none.')
+  return control.run
+}

@@ -1,0 +1,68 @@
+import { randomUUID } from 'node:crypto'
+
+import type { NewMessage, ThreadHandle } from '../../src/client/index.js'
+import type { TestEnvironmentOptions } from '../../src/testing/index.js'
+import type { ScriptedRequest } from '../../src/testing/index.js'
+import { createFamilyScripts } from './family-scripts.js'
+import { familyDesk } from './family-desk.js'
+import type { FamilyDesk } from './family-desk.js'
+import type { FamilyScript } from './family-scripts.js'
+import { marked } from './marker.js'
+import { threeModes } from './three-modes.js'
+import type { ModeEnvironment } from './three-modes.js'
+import { until } from './until.js'
+
+export interface NewFamily extends FamilyScript {
+  /** @default 'planner' */
+  readonly agent?: Parameters<ModeEnvironment<FamilyDesk>['env']['threads']['create']>[0]['agent']
+  /** @default a greeting; null sends none */
+  readonly message?: string | NewMessage | null
+}
+
+/** A root thread and those that came of it. */
+export interface Family {
+  readonly thread: ThreadHandle
+  /** Every request that a prompt of the family made. */
+  requests(prompt: string): readonly ScriptedRequest[]
+  /** The children of the root thread so far, the first one first. */
+  children(): Promise<readonly ThreadHandle[]>
+  /** The first child, as soon as it is there. */
+  child(): Promise<ThreadHandle>
+}
+
+/** The environment of one mode, with agents that talk to agents. */
+export interface Families extends ModeEnvironment<FamilyDesk> {
+  start(family: NewFamily): Promise<Family>
+}
+
+/** Runs a suite of tests of conversations between agents three times. */
+export function familyRuns(
+  suite: (families: Families) => void,
+  options: Pick<TestEnvironmentOptions<FamilyDesk>, 'limits'> = {},
+): void {
+  const { models, tools, script } = createFamilyScripts()
+  threeModes({ registry: familyDesk, models, tools, ...options }, (environment) => {
+    suite({
+      mode: environment.mode,
+      get env() {
+        return environment.env
+      },
+      allowInline: environment.allowInline,
+      runs: environment.runs,
+      async start({ agent = 'planner', message = marked('Hello'), ...scripted }) {
+        const { env } = environment
+        const id = `${agent}-${randomUUID()}`
+        const voices = script(id, env.store, scripted)
+        const thread = await env.threads.create({ agent, id, ...(message !== null && { message }) })
+        const children = async (): Promise<readonly ThreadHandle[]> =>
+          (await thread.snapshot()).children.map(({ reference }) => env.threads.get(reference))
+        return {
+          thread,
+          requests: (prompt) => voices[prompt]?.requests ?? [],
+          children,
+          child: () => until('a child', async () => (await children())[0]),
+        }
+      },
+    })
+  })
+}

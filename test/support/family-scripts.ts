@@ -1,0 +1,75 @@
+import type { ThreadState, ToolResult } from '../../src/index.js'
+import type { LanguageModel } from '../../src/model/language-model.js'
+import { toScriptedRequest } from '../../src/model/scripted-request.js'
+import { findThread } from '../../src/store/threads.js'
+import type { Store } from '../../src/store/store.js'
+import { scriptedModel } from '../../src/testing/index.js'
+import type { ModelScript, ScriptedModel } from '../../src/testing/index.js'
+import { familyDesk } from './family-desk.js'
+import { marked } from './marker.js'
+import type { Behaviour } from './thread-scripts.js'
+
+/** What the prompts and tools of a root thread and its descendants do. A tool without a behaviour succeeds. */
+export interface FamilyScript {
+  /** By the name of the prompt. */
+  readonly voices: Readonly<Record<string, ModelScript>>
+  readonly tools?: Readonly<Record<string, Behaviour>>
+}
+
+/** One model for each scripted prompt. */
+export type Voices = Readonly<Record<string, ScriptedModel>>
+
+/** Models and tools of one environment, which act as the script of the calling thread's root says. */
+export interface FamilyScripts {
+  readonly models: { readonly voice: LanguageModel }
+  readonly tools: Readonly<Record<string, (args: never, state: ThreadState) => Promise<ToolResult>>>
+  script(rootId: string, store: Store, script: FamilyScript): Voices
+}
+
+export function createFamilyScripts(): FamilyScripts {
+  const families = new Map<string, { voices: Voices; tools: Readonly<Record<string, Behaviour>> }>()
+  const stores = new Set<Store>()
+  const familyOf = async (
+    threadId: string,
+  ): Promise<{ voices: Voices; tools: Record<string, Behaviour> }> => {
+    for (const store of stores) {
+      const thread = await store.read((db) => findThread(db, threadId)).catch(() => null)
+      const family = families.get(thread?.root_thread_id ?? '')
+      if (family !== undefined) return family
+    }
+    throw new Error(`Expected a script for the family of thread ${threadId}, got none.`)
+  }
+  const voiceOf = async (options: Parameters<typeof toScriptedRequest>[0]): Promise<ScriptedModel> => {
+    const { threadId, prompt } = toScriptedRequest(options)
+    const model = (await familyOf(threadId ?? '')).voices[prompt ?? '']
+    if (model === undefined) throw new Error(`Expected a script for the prompt ${prompt}, got none.`)
+    return model
+  }
+  const voice: LanguageModel = {
+    specificationVersion: 'v4',
+    provider: 'scripted',
+    modelId: 'voice',
+    supportedUrls: {},
+    doGenerate: async (options) => (await voiceOf(options)).doGenerate(options),
+    doStream: async (options) => (await voiceOf(options)).doStream(options),
+  }
+  const toolOf =
+    (name: string): FamilyScripts['tools'][string] =>
+    async (args, state, ...rest: readonly unknown[]) => {
+      const behaviour = (await familyOf(state.threadId)).tools[name]
+      if (behaviour === undefined) return { status: 'success', result: marked(`${name} done`) }
+      return behaviour(state, args, rest[0] as Parameters<Behaviour>[2])
+    }
+  return {
+    models: { voice },
+    tools: Object.fromEntries(familyDesk.names().tools.map((name) => [name, toolOf(name)])),
+    script(rootId, store, { voices, tools = {} }) {
+      stores.add(store)
+      const scripted = Object.fromEntries(
+        Object.entries(voices).map(([prompt, script]) => [prompt, scriptedModel(script)]),
+      )
+      families.set(rootId, { voices: scripted, tools })
+      return scripted
+    },
+  }
+}
