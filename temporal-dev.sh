@@ -68,7 +68,7 @@ connect_server() {
   ensure_temporal_cli
   start_dev_server "$port" "$ui_port" "$@"
   forget_temporal_environment
-  export TEMPORAL_ADDRESS=$dev_server_address EVERTHREAD_UI_URL=$dev_server_ui
+  export TEMPORAL_ADDRESS=$dev_server_address EVERTHREAD_UI_URL=$dev_server_ui TEMPORAL_CLI_PATH=$temporal_cli
   say "server: $TEMPORAL_ADDRESS   Temporal UI: $EVERTHREAD_UI_URL"
 }
 
@@ -126,7 +126,7 @@ command_up() {
   connect_server "--db-filename=$PWD/.everthread/temporal.db"
   export EVERTHREAD_DATABASE_URL="${EVERTHREAD_DATABASE_URL:-file:$PWD/.everthread/threads.db}"
   export EVERTHREAD_BLOBS_URL="${EVERTHREAD_BLOBS_URL:-file:$PWD/.everthread/blobs}"
-  start_process node examples/demo/worker.ts
+  start_process node examples/demo/up.ts
   say 'worker started; Ctrl-C ends everything'
   wait_for_processes "$started_pid"
 }

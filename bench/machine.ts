@@ -9,7 +9,7 @@ export async function describeMachine(workflows: WorkflowClient): Promise<readon
   return [
     `machine: ${cpus().length} x ${cpus()[0]?.model ?? 'unknown'}, ${memory}, ${process.platform} ${release()}`,
     `versions: node ${process.versions.node}, Temporal server ${server.serverVersion ?? 'unknown'} (dev server), ` +
-      `SDK ${versionOf('@temporalio/worker')}, SQLite ${process.versions.sqlite ?? 'unknown'}`,
+      `SDK ${versionOf('@temporalio/worker')}, SQLite ${process.versions['sqlite'] ?? 'unknown'}`,
     `load average at the end: ${loadavg()
       .map((load) => load.toFixed(2))
       .join(', ')}`,

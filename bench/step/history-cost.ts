@@ -17,19 +17,24 @@ interface Place {
 }
 
 /**
- * The cost of a step in the newest run of a thread that made several: the difference between the beginnings of its first
- * and of its last model call, divided by the steps between, so that starting and settling are not in it.
+ * The cost of a step in a thread's newest turn, which made `modelCalls` model calls: the difference between the
+ * beginnings of its second and of its last one, divided by the steps between, so that starting and settling a turn are
+ * not in it.
  */
-export async function historyCost(client: Client, workflowId: string): Promise<HistoryCost> {
+export async function historyCost(
+  client: Client,
+  workflowId: string,
+  modelCalls: number,
+): Promise<HistoryCost> {
   for await (const events of histories(client, workflowId)) {
-    const places = stepPlaces(events)
+    const places = stepPlaces(events).slice(1 - modelCalls)
     const [first] = places
     const last = places.at(-1)
+    if (first === undefined || last === undefined || places.length < modelCalls - 1) continue
     const steps = places.length - 1
-    if (first === undefined || last === undefined || steps < 1) continue
     return { events: (last.event - first.event) / steps, bytes: (last.bytes - first.bytes) / steps }
   }
-  throw new Error(`Expected a history of ${workflowId} with two model calls or more.`)
+  throw new Error(`Expected a history of ${workflowId} with a turn of ${modelCalls} model calls.`)
 }
 
 /** Newest first: a thread continues as new at the end of a turn. */

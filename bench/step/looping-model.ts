@@ -8,6 +8,8 @@ export interface Turn {
   calls: number
   /** Characters of each tool result. */
   resultLength: number
+  /** Called with the answer that ends the turn. */
+  ended: () => void
 }
 
 /** A model that costs nothing: it calls the tool as often as the turn says, then answers. It marks each request. */
@@ -21,7 +23,9 @@ export function loopingModel(turn: Turn, stopwatch: Stopwatch): LanguageModelV4 
     doStream: async () => {
       stopwatch.mark()
       turn.calls -= 1
-      return { stream: streamOf(turn.calls >= 0 ? [CALL, finish('tool-calls')] : [...WORDS, finish('stop')]) }
+      if (turn.calls >= 0) return { stream: streamOf([CALL, finish('tool-calls')]) }
+      turn.ended()
+      return { stream: streamOf([...WORDS, finish('stop')]) }
     },
   }
 }

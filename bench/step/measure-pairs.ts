@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import { setTimeout as delay } from 'node:timers/promises'
 
 import type { Client } from '@temporalio/client'
 import type { ThreadClient, ThreadHandle } from 'everthread/client'
@@ -9,7 +10,7 @@ import type { Conversation } from './conversations.js'
 import { historyCost } from './history-cost.js'
 import type { HistoryCost } from './history-cost.js'
 import type { Turn } from './looping-model.js'
-import type { Stopwatch } from './stopwatch.js'
+import type { StepTime, Stopwatch } from './stopwatch.js'
 
 /** Enough for the two sides of a pair to meet the same noise, few enough to have many pairs. */
 const STEPS = 40
@@ -18,11 +19,12 @@ const PAIRS = 9
 const WARM_UP_PAIRS = 1
 /** A tool that answers "ok": what a step costs beside its content. */
 const SMALL_RESULT = 2
+const TURN_DEADLINE = 120_000
 
-/** Milliseconds a step of the two loops, one right after the other. */
+/** A step of the two loops, one right after the other. */
 export interface Pair {
-  readonly bare: number
-  readonly thread: number
+  readonly bare: StepTime
+  readonly thread: StepTime
   readonly cost: HistoryCost
 }
 
@@ -59,30 +61,35 @@ export async function measurePairs(bench: Bench): Promise<{
 async function measurePair(bench: Bench, conversation: Conversation, bareFirst: boolean): Promise<Pair> {
   const thread = await conversationOf(bench, conversation)
   const before = bareFirst ? await bareSteps(bench) : null
-  const milliseconds = await threadSteps(bench, thread)
-  const cost = await historyCost(bench.client, thread.threadId)
+  const time = await threadSteps(bench, thread)
+  const cost = await historyCost(bench.client, thread.threadId, STEPS + 1)
   const bare = before ?? (await bareSteps(bench))
   await thread.terminate()
-  return { bare, thread: milliseconds, cost }
+  return { bare, thread: time, cost }
 }
 
 /** A new thread whose first turn leaves a conversation of this size: tool calls with results, as agents have. */
 async function conversationOf(bench: Bench, { calls, bytes }: Conversation): Promise<ThreadHandle> {
-  Object.assign(bench.turn, { calls, resultLength: Math.round(bytes / calls) } satisfies Turn)
-  const thread = await bench.threads.create({ agent: 'worker', message: 'Read all of it.' })
-  await thread.waitUntilIdle({ timeout: '2 minutes' })
+  const thread = await bench.threads.create({ agent: 'worker' })
+  await takeTurn(bench, thread, { calls, resultLength: Math.round(bytes / calls) })
   return thread
 }
 
-async function threadSteps({ turn, stopwatch }: Bench, thread: ThreadHandle): Promise<number> {
-  Object.assign(turn, { calls: STEPS, resultLength: SMALL_RESULT } satisfies Turn)
-  stopwatch.reset()
-  await thread.send('Go on.')
-  const { status } = await thread.waitUntilIdle({ timeout: '2 minutes' })
-  return perStep(stopwatch, `a thread that is ${status}`)
+async function threadSteps(bench: Bench, thread: ThreadHandle): Promise<StepTime> {
+  bench.stopwatch.reset()
+  await takeTurn(bench, thread, { calls: STEPS, resultLength: SMALL_RESULT })
+  return perStep(bench.stopwatch, 'a thread')
 }
 
-async function bareSteps({ client, taskQueue, stopwatch }: Bench): Promise<number> {
+/** Nobody follows the thread meanwhile, as nobody follows the bare loop: that would cost the worker's process time. */
+async function takeTurn({ turn }: Bench, thread: ThreadHandle, next: Omit<Turn, 'ended'>): Promise<void> {
+  const ended = new Promise<void>((resolve) => Object.assign(turn, { ...next, ended: resolve }))
+  await thread.send('Go on.')
+  await Promise.race([ended, tooLong()])
+  await thread.waitUntilIdle()
+}
+
+async function bareSteps({ client, taskQueue, stopwatch }: Bench): Promise<StepTime> {
   stopwatch.reset()
   await client.workflow.execute<typeof bareLoop>('bareLoop', {
     taskQueue,
@@ -92,8 +99,14 @@ async function bareSteps({ client, taskQueue, stopwatch }: Bench): Promise<numbe
   return perStep(stopwatch, 'a bare loop')
 }
 
-function perStep(stopwatch: Stopwatch, whose: string): number {
+function perStep(stopwatch: Stopwatch, whose: string): StepTime {
   const steps = stopwatch.steps()
   if (steps !== STEPS) throw new Error(`Expected ${STEPS} steps of ${whose}, got ${steps}.`)
   return stopwatch.perStep()
+}
+
+/** A turn takes seconds; a bench that waits longer would never say what is wrong. */
+async function tooLong(): Promise<never> {
+  await delay(TURN_DEADLINE, undefined, { ref: false })
+  throw new Error(`Expected the end of a turn within ${TURN_DEADLINE} ms.`)
 }

@@ -37,7 +37,7 @@ async function measure(
   connection: NativeConnection,
   client: Client,
 ): Promise<Awaited<ReturnType<typeof measurePairs>>> {
-  const turn: Turn = { calls: 0, resultLength: 0 }
+  const turn: Turn = { calls: 0, resultLength: 0, ended: () => {} }
   const stopwatch = createStopwatch()
   const worker = await createWorker({
     registry: stepRegistry(turn, stopwatch),
@@ -51,9 +51,7 @@ async function measure(
   })
   const threads = new ThreadClient({ client, taskQueue: TASK_QUEUE, store })
   try {
-    return await worker.runUntil(
-      measurePairs({ client, threads, taskQueue: TASK_QUEUE, turn, stopwatch }),
-    )
+    return await worker.runUntil(measurePairs({ client, threads, taskQueue: TASK_QUEUE, turn, stopwatch }))
   } finally {
     await threads.close()
   }

@@ -2,6 +2,11 @@ import type { BenchResult, Figure } from '../figure.js'
 import { median } from '../median.js'
 import type { Measured, Pair, measurePairs } from './measure-pairs.js'
 
+const HEAD = [
+  ...['conversation', 'ratio', 'lowest', 'highest', 'ms a step', 'bare ms', 'CPU ms', 'bare CPU ms'],
+  ...['events a step', 'bytes a step'],
+]
+
 /** Medians over the pairs of each conversation. */
 interface Summary {
   readonly name: string
@@ -9,6 +14,8 @@ interface Summary {
   readonly ratios: readonly number[]
   readonly thread: number
   readonly bare: number
+  readonly threadProcessor: number
+  readonly bareProcessor: number
   readonly events: number
   readonly bytes: number
 }
@@ -17,10 +24,7 @@ export function stepReport({ measured, steps }: Awaited<ReturnType<typeof measur
   const summaries = measured.map(summarize)
   return {
     figures: figuresOf(summaries, steps),
-    table: [
-      ['conversation', 'ratio', 'lowest', 'highest', 'ms a step', 'bare ms', 'events a step', 'bytes a step'],
-      ...summaries.map(lineOf),
-    ],
+    table: [HEAD, ...summaries.map(lineOf)],
     notes: [
       `Medians of ${measured[0]?.pairs.length ?? 0} pairs for each conversation; lowest and highest are single pairs.`,
       'How each figure is made: bench/README.md',
@@ -30,13 +34,15 @@ export function stepReport({ measured, steps }: Awaited<ReturnType<typeof measur
 
 function summarize({ conversation, pairs }: Measured): Summary {
   const middle = (value: (pair: Pair) => number): number => median(pairs.map(value))
-  const ratios = pairs.map(({ thread, bare }) => thread / bare)
+  const ratios = pairs.map(({ thread, bare }) => thread.clock / bare.clock)
   return {
     name: conversation.name,
     ratio: median(ratios),
     ratios,
-    thread: middle(({ thread }) => thread),
-    bare: middle(({ bare }) => bare),
+    thread: middle(({ thread }) => thread.clock),
+    bare: middle(({ bare }) => bare.clock),
+    threadProcessor: middle(({ thread }) => thread.processor),
+    bareProcessor: middle(({ bare }) => bare.processor),
     events: middle(({ cost }) => cost.events),
     bytes: middle(({ cost }) => cost.bytes),
   }
@@ -64,7 +70,16 @@ function figuresOf(summaries: readonly Summary[], steps: number): readonly Figur
   ]
 }
 
-function lineOf({ name, ratio, ratios, thread, bare, events, bytes }: Summary): readonly string[] {
-  const numbers = [ratio, Math.min(...ratios), Math.max(...ratios), thread, bare, events]
-  return [name, ...numbers.map((value) => value.toFixed(2)), bytes.toFixed(0)]
+function lineOf(summary: Summary): readonly string[] {
+  const { name, ratio, ratios, thread, bare, threadProcessor, bareProcessor, events, bytes } = summary
+  const times = [
+    ratio,
+    Math.min(...ratios),
+    Math.max(...ratios),
+    thread,
+    bare,
+    threadProcessor,
+    bareProcessor,
+  ]
+  return [name, ...[...times, events].map((value) => value.toFixed(2)), bytes.toFixed(0)]
 }

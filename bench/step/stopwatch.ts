@@ -1,3 +1,11 @@
+/** What one step took. */
+export interface StepTime {
+  /** Milliseconds on the clock. */
+  readonly clock: number
+  /** Milliseconds of this process's processor time, all threads: it moves less when others use the machine. */
+  readonly processor: number
+}
+
 /** Measures a loop from inside: from the beginning of its first step to that of the one after its last. */
 export interface Stopwatch {
   /** A step begins. */
@@ -6,19 +14,31 @@ export interface Stopwatch {
   reset(): void
   /** Steps between the first mark and the last. */
   steps(): number
-  /** Milliseconds of one step. */
-  perStep(): number
+  perStep(): StepTime
 }
 
 export function createStopwatch(): Stopwatch {
-  let marks: number[] = []
+  let marks: StepTime[] = []
   const steps = (): number => Math.max(0, marks.length - 1)
   return {
-    mark: () => void marks.push(performance.now()),
+    mark: () => void marks.push({ clock: performance.now(), processor: processorTime() }),
     reset: () => {
       marks = []
     },
     steps,
-    perStep: () => ((marks.at(-1) ?? 0) - (marks[0] ?? 0)) / steps(),
+    perStep() {
+      const [first] = marks
+      const last = marks.at(-1)
+      if (first === undefined || last === undefined || first === last) throw new Error('Expected a step.')
+      return {
+        clock: (last.clock - first.clock) / steps(),
+        processor: (last.processor - first.processor) / steps(),
+      }
+    },
   }
+}
+
+function processorTime(): number {
+  const { user, system } = process.cpuUsage()
+  return (user + system) / 1000
 }

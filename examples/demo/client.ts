@@ -2,16 +2,21 @@ import { ThreadClient } from 'everthread/client'
 
 import type { desk } from './registry.ts'
 import { showRun } from './show-run.ts'
+import { deadline } from './within.ts'
 
+process.on('uncaughtException', (error) => {
+  console.error(error.message)
+  process.exit(1)
+})
 const [text, id = `talk-${Date.now()}`] = process.argv.slice(2)
 if (text === undefined) {
-  console.error('Expected a text: node examples/demo/client.ts "My tent leaks." [THREAD]')
+  console.error('Expected what to say: client.ts "My tent leaks." [THREAD]')
   process.exit(1)
 }
 const threads = new ThreadClient<typeof desk>()
 const thread = await threads.create({ agent: 'support', id })
-const { lastSequence } = await thread.snapshot()
+const { lastSequence: after, agent: name } = await thread.snapshot()
 await thread.send(text)
-await showRun({ threads, thread, after: lastSequence })
-console.log(`\nto go on: node examples/demo/client.ts "…" ${id}`)
+await showRun({ threads, thread, after, name, signal: deadline(300, 'an answer') })
+console.log(`\nto go on in this thread: client.ts "…" ${id}`)
 await threads.close()

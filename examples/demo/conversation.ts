@@ -52,6 +52,7 @@ export async function conversation(stage: Stage): Promise<void> {
   showLink(threads, thread)
   check(report.includes('seam'), 'expected a report that quotes the notes in the thread, found none')
   check(tickets.length === 1, `expected one ticket, found ${tickets.length}`)
+  await stage.leave(thread)
 }
 
 /** The model's own count must be Temporal's. */

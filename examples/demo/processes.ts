@@ -14,56 +14,80 @@ export interface StartedProcess {
   stop(): Promise<void>
 }
 
-const running = new Set<ChildProcess>()
-// Also after a failure and Ctrl-C nothing stays behind.
-process.on('exit', () => running.forEach((child) => child.kill('SIGKILL')))
-for (const [signal, code] of [
-  ['SIGINT', 130],
-  ['SIGTERM', 143],
-  ['SIGHUP', 129],
-] as const)
-  process.on(signal, () => process.exit(code))
+const running = new Map<ChildProcess, Promise<unknown>>()
+let ending = false
+// Also after a failure nothing stays behind.
+process.on('exit', () => running.forEach((_exited, child) => child.kill('SIGKILL')))
+const SIGNALS = { SIGINT: 130, SIGTERM: 143, SIGHUP: 129 } as const
+for (const [signal, code] of Object.entries(SIGNALS)) process.once(signal, () => void endAll(code))
 
-/** Starts a file of this folder and waits until it says `name: …`; `onDeath` hears of an end that nobody asked for. */
-export async function startProcess(
-  name: string,
-  { environment = {}, onDeath }: { environment?: NodeJS.ProcessEnv; onDeath: (error: Error) => void },
-): Promise<StartedProcess> {
-  const file = fileURLToPath(new URL(`./${name}.ts`, import.meta.url))
-  const child = spawn(process.execPath, ['--disable-warning=ExperimentalWarning', file], {
-    env: { ...process.env, ...environment },
+/** In good order, if that does not take long. */
+async function endAll(code: number): Promise<void> {
+  ending = true
+  for (const child of running.keys()) child.kill('SIGTERM')
+  await within(3, 'every process to end', Promise.all(running.values())).catch(() => undefined)
+  process.exit(code)
+}
+
+interface StartProcess {
+  readonly environment?: NodeJS.ProcessEnv
+  /** Hears of an end that nobody asked for. */
+  readonly onDeath: (error: Error) => void
+  /** Shows what it prints. */
+  readonly loud?: boolean
+}
+
+/** Starts a file of this folder and waits until it prints `name: …`. */
+export async function startProcess(name: string, options: StartProcess): Promise<StartedProcess> {
+  const child = spawn(process.execPath, [fileURLToPath(new URL(`./${name}.ts`, import.meta.url))], {
+    env: { ...process.env, ...options.environment },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
-  running.add(child)
-  let output = ''
-  let asked = false
   const exited = once(child, 'exit').then(() => running.delete(child))
-  const died = exited.then(() => new Error(`the process ${name} ended by itself: ${lastWords(output)}`))
-  const ready = new Promise<string>((resolve, reject) => {
-    for (const stream of [child.stdout, child.stderr])
-      stream.on('data', (data: Buffer) => {
-        output += data.toString()
-        const found = new RegExp(`^${name}: (.*)$`, 'm').exec(output)?.[1]
-        if (found !== undefined) resolve(found)
-      })
-    void died.then((error) => {
-      reject(error)
-      if (!asked) onDeath(error)
-    })
-  })
+  running.set(child, exited)
+  let asked = false
   const end = async (signal: NodeJS.Signals): Promise<void> => {
     asked = true
     child.kill(signal)
-    await within(5, `the end of the process ${name}`, exited)
+    await within(15, `the end of the process ${name}`, exited)
   }
+  const output = readOutput(child, options.loud === true)
+  const died = exited.then(() => {
+    const error = new Error(`the process ${name} ended by itself: ${lastWords(output.text())}`)
+    if (!asked && !ending) options.onDeath(error)
+    throw error
+  })
+  const ready = await within(30, `the process ${name} to be ready`, Promise.race([output.first(name), died]))
+  return { ready, pid: child.pid ?? 0, kill: () => end('SIGKILL'), stop: () => end('SIGTERM') }
+}
+
+interface Output {
+  text(): string
+  /** What follows `name: ` in the first line that begins so. */
+  first(name: string): Promise<string>
+}
+
+function readOutput({ stdout, stderr }: ChildProcess, loud: boolean): Output {
+  let text = ''
+  for (const stream of [stdout, stderr])
+    stream?.on('data', (data: Buffer) => {
+      text += data.toString()
+      if (loud) process.stderr.write(data)
+    })
   return {
-    ready: await within(30, `the process ${name} to be ready`, ready),
-    pid: child.pid ?? 0,
-    kill: () => end('SIGKILL'),
-    stop: () => end('SIGTERM'),
+    text: () => text,
+    first: (name) =>
+      new Promise((resolve) => {
+        stdout?.on('data', () => {
+          const found = new RegExp(`^${name}: (.*)\n`, 'm').exec(text)?.[1]
+          if (found !== undefined) resolve(found)
+        })
+      }),
   }
 }
 
+/** What Node prints of an uncaught error begins with its sentence; the stack is of no use to a reader of the demo. */
 function lastWords(output: string): string {
-  return output.trim().split('\n').slice(-10).join('\n  | ') || 'it said nothing'
+  const lines = output.trim().split('\n')
+  return lines.find((line) => /^\w*Error\b.*: /.test(line)) ?? lines.at(-1) ?? ''
 }

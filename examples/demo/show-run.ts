@@ -13,6 +13,8 @@ export interface ShowRun {
   /** Called with each event after it was shown, and awaited. */
   readonly onEvent?: (event: ThreadEvent) => Promise<void>
   readonly indent?: string
+  /** Who speaks, when events before `after` told it. */
+  readonly name?: string
 }
 
 const ENDS: ReadonlySet<string> = new Set(['run.completed', 'run.failed', 'run.cancelled', 'thread.closed'])
@@ -20,7 +22,7 @@ const ENDS: ReadonlySet<string> = new Set(['run.completed', 'run.failed', 'run.c
 /** Prints what happens in a thread while it happens, text as it streams, subagents in between, until the run ends. */
 export async function showRun(watch: ShowRun): Promise<ThreadEvent> {
   const { threads, thread, after, signal, onEvent, indent = '' } = watch
-  const speaker = createSpeaker(indent)
+  const speaker = createSpeaker(indent, watch.name)
   for await (const event of thread.events({
     ...(after !== undefined && { after }),
     ...(signal && { signal }),

@@ -12,8 +12,8 @@ export interface Speaker {
 }
 
 /** Writes answers to the terminal while they are produced, each under the name of who gives it. */
-export function createSpeaker(indent: string): Speaker {
-  let name = ''
+export function createSpeaker(indent: string, firstName = ''): Speaker {
+  let name = firstName
   let shown = { messageId: '', attempt: 0, text: '' }
   const write = (messageId: string, attempt: number, text: string): void => {
     if (text === '') return

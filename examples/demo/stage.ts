@@ -1,9 +1,10 @@
 import { randomUUID } from 'node:crypto'
-import { mkdtemp, rm } from 'node:fs/promises'
+import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
 import { ThreadClient } from 'everthread/client'
+import type { ThreadHandle } from 'everthread/client'
 
 import { chooseModel } from './choose-model.ts'
 import type { SeenRequest } from './demo-model.ts'
@@ -23,11 +24,17 @@ export interface Stage {
   startWorker(environment?: NodeJS.ProcessEnv): Promise<StartedProcess>
   /** As the demo model's own process counted them. */
   requests(): Promise<readonly SeenRequest[]>
+  /** A server that is not ours goes on: a thread whose store is gone should not stay open there. */
+  leave(thread: ThreadHandle): Promise<void>
   close(): Promise<void>
 }
 
+/** Time to kill a worker in the middle of an answer. */
+const SLOW_READER = { DEMO_WORD_DELAY: '50' }
+
 export async function openStage({ scripted: forced }: { readonly scripted: boolean }): Promise<Stage> {
-  const folder = await mkdtemp(join(tmpdir(), 'everthread-back-office.'))
+  const folder = mkdtempSync(join(tmpdir(), 'everthread-back-office.'))
+  process.on('exit', () => rmSync(folder, { recursive: true, force: true }))
   const store = {
     database: process.env['EVERTHREAD_DATABASE_URL'] ?? join(folder, 'threads.db'),
     blobs: process.env['EVERTHREAD_BLOBS_URL'] ?? join(folder, 'blobs'),
@@ -37,7 +44,9 @@ export async function openStage({ scripted: forced }: { readonly scripted: boole
   const broken = new AbortController()
   const onDeath = (error: Error): void => broken.abort(error)
   const scripted = forced || chooseModel(process.env).kind === 'demo'
-  const model = scripted ? await startProcess('demo-model', { onDeath }) : undefined
+  const model = scripted
+    ? await startProcess('demo-model', { onDeath, environment: forced ? SLOW_READER : {} })
+    : undefined
   const environment: NodeJS.ProcessEnv = {
     DEMO_FOLDER: folder,
     EVERTHREAD_TASK_QUEUE: taskQueue,
@@ -60,10 +69,14 @@ export async function openStage({ scripted: forced }: { readonly scripted: boole
       return worker
     },
     requests: async () => (await (await fetch(model?.ready ?? '')).json()) as readonly SeenRequest[],
+    async leave(thread) {
+      if (process.env['EVERTHREAD_UI_URL'] !== undefined) return
+      await thread.terminate({ reason: 'the demo is over' })
+      await thread.waitUntilIdle({ timeout: '20 seconds' })
+    },
     async close() {
       await threads.close()
       await Promise.all([...workers, ...(model ? [model] : [])].map((started) => started.stop()))
-      await rm(folder, { recursive: true, force: true })
     },
   }
 }

@@ -1,3 +1,5 @@
+import { setTimeout as pause } from 'node:timers/promises'
+
 /** A promise with a deadline, whose error says what was waited for. */
 export async function within<T>(seconds: number, what: string, promise: Promise<T>): Promise<T> {
   const signal = deadline(seconds, what)
@@ -14,4 +16,13 @@ export function deadline(seconds: number, what: string): AbortSignal {
   const error = new Error(`expected ${what} within ${seconds} seconds, got none`)
   setTimeout(() => controller.abort(error), seconds * 1000).unref()
   return controller.signal
+}
+
+/** Looks again and again until something holds. */
+export async function until(what: string, seconds: number, holds: () => Promise<boolean>): Promise<void> {
+  const signal = deadline(seconds, what)
+  while (!(await holds())) {
+    signal.throwIfAborted()
+    await pause(10)
+  }
 }

@@ -76,6 +76,7 @@ forget_temporal_environment() {
   unset TEMPORAL_ADDRESS TEMPORAL_NAMESPACE TEMPORAL_API_KEY TEMPORAL_PROFILE TEMPORAL_CODEC_ENDPOINT \
     TEMPORAL_CODEC_AUTH TEMPORAL_TLS ${!TEMPORAL_TLS_*} ${!TEMPORAL_GRPC_META_*}
   make_temporary_folder "${TMPDIR:-/tmp}/everthread-configuration"
-  : >"$temporary_folder/temporal.toml"
+  # Not empty: Temporal's library cannot read a file without a profile.
+  printf '[profile.default]\n' >"$temporary_folder/temporal.toml"
   export TEMPORAL_CONFIG_FILE="$temporary_folder/temporal.toml"
 }

@@ -1,23 +1,9 @@
 import type { AttachmentRef } from '../protocol/message.js'
 import { freeAttachmentPath } from '../store/attachment-path.js'
+import { attachmentRef } from '../store/attachment-ref.js'
 import { statFile } from '../store/file-entry.js'
-import type { StoredFile } from '../store/file-row.js'
 import { copyFile } from '../store/files.js'
 import type { Reader, Writer } from '../store/store.js'
-
-/** How messages and tool results name a file of their thread. */
-export function attachmentRef(file: StoredFile): AttachmentRef {
-  return {
-    id: file.path,
-    type: 'file',
-    path: file.path,
-    name: file.name,
-    mimeType: file.mimeType,
-    size: file.size,
-    ...(file.width === null ? {} : { width: file.width }),
-    ...(file.height === null ? {} : { height: file.height }),
-  }
-}
 
 /** The first of these paths that is not a file of the thread, as a sentence for the model; null when all are. */
 export async function missingFile(

@@ -11,7 +11,7 @@ const LONGEST_PAUSE = 10_000
  * Commits what must not be lost: while the store fails, the activity keeps what it has and tries again, heartbeating,
  * until its start-to-close ends it.
  */
-export async function commit<T>(store: Store, work: (tx: Writer) => Promise<T>): Promise<T> {
+async function commit<T>(store: Store, work: (tx: Writer) => Promise<T>): Promise<T> {
   for (let pause = FIRST_PAUSE; ; pause = Math.min(pause * 2, LONGEST_PAUSE)) {
     try {
       return await store.write(work)
@@ -46,7 +46,7 @@ export async function commitHeld<T>(
 }
 
 /** The answer of an operation that is finished, or null. */
-export async function recordedAnswer<T>(
+async function recordedAnswer<T>(
   store: Store,
   { threadId, id }: { readonly threadId: string; readonly id: string },
 ): Promise<T | null> {

@@ -20,7 +20,7 @@ export async function completeCall(
     const begun = await beginCall(store, input, {
       operationId: `${input.callId}_result`,
       again: true,
-      events: [],
+      opens: false,
     })
     if (begun.kind === 'answered') return begun.answer
     const { call } = begun

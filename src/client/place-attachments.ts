@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto'
 import type { AttachmentRef } from '../protocol/message.js'
 import { MessageRejectedError } from '../protocol/thread-error.js'
 import { freeAttachmentPath } from '../store/attachment-path.js'
+import { attachmentRef } from '../store/attachment-ref.js'
 import { statFile } from '../store/file-entry.js'
 import type { StoredFile } from '../store/file-row.js'
 import { putFile } from '../store/files.js'
@@ -63,7 +64,8 @@ export async function placeAttachments(
             path: await freeAttachmentPath(tx, threadId, attachment.name),
             now: microseconds(),
           })
-    placed.push(referenceOf(file, attachment.kind === 'file' ? attachment.description : null))
+    const description = attachment.kind === 'file' ? attachment.description : null
+    placed.push({ ...attachmentRef(file), ...(description !== null && { description }) })
   }
   return placed
 }
@@ -76,19 +78,4 @@ async function existingFile(tx: Writer, threadId: string, path: string): Promise
     threadId,
     `Expected the attachment ${path} to be a file of the thread, got ${came}.`,
   )
-}
-
-function referenceOf(file: StoredFile, description: string | null): AttachmentRef {
-  const { path, name, mimeType, size, width, height } = file
-  return {
-    id: path,
-    type: 'file',
-    path,
-    name,
-    mimeType,
-    size,
-    ...(width !== null && { width }),
-    ...(height !== null && { height }),
-    ...(description !== null && { description }),
-  }
 }

@@ -2,7 +2,7 @@ import type { ControlSnapshot, QueuedItem } from '../protocol/snapshot.js'
 import { listChildren } from '../store/children.js'
 import { lastRun } from '../store/runs.js'
 import type { Reader } from '../store/store.js'
-import { queuedMessages } from '../store/queued-messages.js'
+import { deliveredAmong, queuedMessages } from '../store/queued-messages.js'
 import type { ThreadRecord } from '../store/threads.js'
 import type { ClientContext } from './client-context.js'
 import { knownThread } from './open-thread.js'
@@ -48,6 +48,7 @@ async function rowsOf(db: Reader, threadId: string, control?: ControlSnapshot): 
   const queued = ids?.length === 0 ? [] : await queuedMessages(db, threadId)
   return {
     thread,
+    delivered: await deliveredAmong(db, threadId, ids ?? []),
     children: await listChildren(db, threadId),
     previews: new Map(queued.map(({ id, content }) => [id, (content ?? '').slice(0, PREVIEW_LENGTH)])),
     waiting: queued.map((message): QueuedItem => ({

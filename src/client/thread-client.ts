@@ -2,6 +2,7 @@ import type { Client } from '@temporalio/client'
 
 import type { AgentName } from '../definitions/registered-names.js'
 import type { Registry } from '../definitions/registry.js'
+import { LIMITS } from '../protocol/limits.js'
 import { shareStore } from '../store/share-store.js'
 import type { Store } from '../store/store.js'
 import { StoreError } from '../store/store-error.js'

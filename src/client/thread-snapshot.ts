@@ -48,6 +48,8 @@ export interface SnapshotRows {
   readonly children: readonly ChildRecord[]
   /** Of queued messages, by id. */
   readonly previews: ReadonlyMap<string, string>
+  /** Of the workflow's queue: it keeps what a step has taken until that step's model has answered. */
+  readonly delivered: ReadonlySet<string>
   /** Messages that are accepted and not delivered. */
   readonly waiting: readonly QueuedItem[]
 }
@@ -60,9 +62,9 @@ export function liveSnapshot(control: ControlSnapshot, rows: SnapshotRows): Thre
     stale: false,
     at: control.at * 1000,
     ...controlPart(control),
-    queue: control.queue.map((item) =>
-      withPreview({ ...item, queuedAt: item.queuedAt * 1000 }, rows.previews),
-    ),
+    queue: control.queue
+      .filter(({ id }) => !rows.delivered.has(id))
+      .map((item) => withPreview({ ...item, queuedAt: item.queuedAt * 1000 }, rows.previews)),
   }
 }
 

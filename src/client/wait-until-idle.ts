@@ -23,6 +23,8 @@ export interface WaitUntilIdle {
 /** The settling commit comes a few milliseconds before the workflow is idle: asked again soon, then ever more rarely. */
 const FIRST_PAUSE = 10
 const LONGEST_PAUSE = 2_000
+/** A query that meets a workflow which continues as new may be lost: asked again soon, and a cold one gets all its time. */
+const FIRST_PATIENCE = 250
 /** Events that end a run or a thread. */
 const ENDS: ReadonlySet<string> = new Set(['run.completed', 'run.failed', 'run.cancelled', 'thread.closed'])
 
@@ -40,11 +42,13 @@ export async function waitUntilIdle(
   const store = await context.store()
   const until = Date.now() + timeout
   let pause = FIRST_PAUSE
+  let patience = FIRST_PATIENCE
   for (;;) {
     const since = store.changed()
     const sequence = await store.read((db) => lastSequence(db, threadId))
     const left = Math.max(1, until - Date.now())
-    const look = await readSnapshot(context, threadId, Math.min(LIMITS.snapshotQuery, left))
+    const look = await readSnapshot(context, threadId, Math.min(patience, left))
+    patience = look.silent ? Math.min(patience * 2, LIMITS.snapshotQuery) : FIRST_PATIENCE
     if (isIdle(look)) return store.read((db) => readRunResult(db, threadId, look.snapshot.status))
     if (Date.now() >= until) throw await timeoutError(context, look, timeout)
     const ended = await runEnd(store, {

@@ -105,8 +105,12 @@ export type CallModelAnswer =
 
 export interface CallRequest {
   readonly id: string
+  /** A name of the plan; any other is words of the model, and stays in the store (T5). */
   readonly name: string
 }
+
+/** Stands for every name that the plan does not have. */
+export const UNKNOWN_TOOL = '(unknown)'
 
 export interface CallInput extends StepInput {
   readonly plan: string

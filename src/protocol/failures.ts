@@ -48,7 +48,9 @@ export function failureTypes(error: unknown): ReadonlySet<string> {
   const types = new Set<string>()
   const seen = new Set<unknown>()
   const waiting: unknown[] = [error]
-  for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
+  // A failure without a cause puts an undefined in line, with others behind it.
+  while (waiting.length > 0) {
+    const next = waiting.shift()
     if (!(next instanceof Error) || seen.has(next)) continue
     seen.add(next)
     if (next instanceof ApplicationFailure && typeof next.type === 'string') types.add(next.type)

@@ -16,3 +16,20 @@ export async function queuedMessages(db: Reader, threadId: string): Promise<read
     .execute()
   return rows.map(messageFromRow)
 }
+
+/** Those of the ids whose messages have their place in the transcript. */
+export async function deliveredAmong(
+  db: Reader,
+  threadId: string,
+  ids: readonly string[],
+): Promise<ReadonlySet<string>> {
+  if (ids.length === 0) return new Set()
+  const rows = await db
+    .selectFrom('messages')
+    .select('id')
+    .where('thread_id', '=', threadId)
+    .where('id', 'in', ids)
+    .where('position', 'is not', null)
+    .execute()
+  return new Set(rows.map(({ id }) => id))
+}

@@ -25,7 +25,7 @@ export interface TestEnvironmentOptions<R extends Registry> extends Replacements
   readonly registry: R
   /** @default 'time-skipping' */
   readonly server?: TestServerKind
-  /** Options of Temporal's worker; `maxCachedWorkflows: 0` replays every workflow task. */
+  /** Options of Temporal's worker. @default `maxCachedWorkflows: 0` on the time-skipping server: every task replays */
   readonly worker?: Partial<WorkerOptions>
   /** Threads continue as new wherever they can. @default false */
   readonly continueAsNewEveryStep?: boolean
@@ -67,7 +67,7 @@ export async function createTestEnvironment<R extends Registry>(
     const server = await startTestServer(options.server ?? 'time-skipping')
     opened.push(() => server.teardown())
     const taskQueue = options.worker?.taskQueue ?? `test-${randomUUID()}`
-    const temporal = { ...connectionOf(server), ...options.worker, taskQueue }
+    const temporal = { ...serverOptions(server), ...options.worker, taskQueue }
     let worker = await startTestWorker({ registry, store, caps, temporal })
     opened.push(() => worker.stop())
     const { client } = server
@@ -91,6 +91,11 @@ export async function createTestEnvironment<R extends Registry>(
   }
 }
 
-function connectionOf(server: TestWorkflowEnvironment): Partial<WorkerOptions> {
-  return { connection: server.nativeConnection, namespace: server.namespace ?? 'default' }
+function serverOptions(server: TestWorkflowEnvironment): Partial<WorkerOptions> {
+  return {
+    connection: server.nativeConnection,
+    namespace: server.namespace ?? 'default',
+    // The time-skipping server waits for ever for the cache of a worker that is gone; without one it waits for none.
+    ...(server.supportsTimeSkipping && { maxCachedWorkflows: 0 }),
+  }
 }

@@ -6,6 +6,9 @@ import { SEARCH_ATTRIBUTES } from '../protocol/messages.js'
 /** `time-skipping` skips timers of days but cannot list; `dev` is a real server, with real time. */
 export type TestServerKind = 'time-skipping' | 'dev'
 
+/** The SDK gives a server five seconds to answer, and a busy machine may take longer than that. */
+const ATTEMPTS = 5
+
 /**
  * Starts a server for tests: the executable that TEMPORAL_TEST_SERVER_PATH or TEMPORAL_CLI_PATH names, else the one
  * that Temporal's SDK downloads.
@@ -13,17 +16,23 @@ export type TestServerKind = 'time-skipping' | 'dev'
 export async function startTestServer(kind: TestServerKind): Promise<TestWorkflowEnvironment> {
   const variable = kind === 'dev' ? 'TEMPORAL_CLI_PATH' : 'TEMPORAL_TEST_SERVER_PATH'
   const path = process.env[variable]
-  const executable = path ? { executable: { type: 'existing-path' as const, path } } : {}
-  try {
-    if (kind === 'dev')
-      return await TestWorkflowEnvironment.createLocal({ server: { ...executable, ...DEV_SERVER } })
-    return await TestWorkflowEnvironment.createTimeSkipping({ server: executable })
-  } catch (error) {
-    const place = path ?? 'the download of the SDK'
-    throw new Error(`Expected a test server from ${place}, got none: set ${variable} to the path of one.`, {
-      cause: error,
-    })
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      return await startServer(kind, path)
+    } catch (error) {
+      if (attempt < ATTEMPTS) continue
+      const place = path ?? 'the download of the SDK'
+      throw new Error(`Expected a test server from ${place}, got none: set ${variable} to the path of one.`, {
+        cause: error,
+      })
+    }
   }
+}
+
+function startServer(kind: TestServerKind, path: string | undefined): Promise<TestWorkflowEnvironment> {
+  const executable = path ? { executable: { type: 'existing-path' as const, path } } : {}
+  if (kind === 'dev') return TestWorkflowEnvironment.createLocal({ server: { ...executable, ...DEV_SERVER } })
+  return TestWorkflowEnvironment.createTimeSkipping({ server: executable })
 }
 
 const DEV_SERVER = {

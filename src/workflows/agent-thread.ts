@@ -46,7 +46,11 @@ async function run(host: ThreadHost): Promise<Close> {
   for (;;) {
     host.update(advance)
     const action = nextAction(host.control)
-    if (action.kind === 'close') return action
+    if (action.kind === 'close') {
+      // Lists in Temporal show how a thread ended for as long as Temporal keeps it.
+      showStatus(host)
+      return action
+    }
     if (shouldContinueAsNew(host.control, historyFacts(host))) await goOnAsNew(host)
     showStatus(host)
     await perform(host, action)

@@ -1,6 +1,7 @@
 import { ActivityFailure, CancelledFailure, proxyActivities } from '@temporalio/workflow'
 import { ACTIVITIES } from '../protocol/activities.js'
 import type { ActivityInput, ThreadActivities } from '../protocol/activities.js'
+import { activityFailed } from '../thread/apply.js'
 import { factsSent, factsToSend } from '../thread/facts.js'
 import { activityOptions } from './activity-options.js'
 import type { ThreadHost } from './thread-host.js'
@@ -64,4 +65,9 @@ function scheduled<N extends Name>(host: ThreadHost, call: Call<N>, input: Input
 function wasCut<N extends Name>(host: ThreadHost, call: Call<N>): boolean {
   const { control } = host
   return call.cancellable && (control.terminating || control.run?.stopRequested === true)
+}
+
+/** A cut needs nothing: the state says why, and the settle closes what is open. A failure for good ends the run. */
+export function notAnswered(host: ThreadHost, called: { readonly kind: 'cut' | 'failed' }): void {
+  if (called.kind === 'failed') host.update(activityFailed)
 }

@@ -46,10 +46,18 @@ test('a wait time that is none is refused', async () => {
   await expect(wait).rejects.toMatchObject({ name: 'ConfigError' })
 })
 
-test('closing waits for calls, and no retry outlives it', async () => {
-  const snapshot = fixture.threads.get('t').snapshot()
-  await until('the call to be under way', () => fixture.asked())
+test('closing waits for calls, so that no retry outlives it', async () => {
+  const { temporal } = fixture.threads
+  const asked = new Promise<void>((resolve) => {
+    const withDeadline = temporal.withDeadline.bind(temporal)
+    temporal.withDeadline = (deadline, call) => {
+      resolve()
+      return withDeadline(deadline, call)
+    }
+  })
+  const snapshot = expect(fixture.threads.get('t').snapshot()).rejects.toMatchObject({ code: 'closed' })
+  await asked
   await fixture.threads.close()
-  await fixture.threads.temporal.connection.close()
-  await expect(snapshot).rejects.toMatchObject({ name: 'StoreError', code: 'closed' })
+  await temporal.connection.close()
+  await snapshot
 })

@@ -19,7 +19,7 @@ async function startUp(
   checkout: Checkout,
   environment: Readonly<Record<string, string>> = {},
 ): Promise<ScriptRun> {
-  checkout.file('examples/demo/worker.ts', staysUp)
+  checkout.file('examples/demo/up.ts', staysUp)
   const run = checkout.run(['up'], environment)
   await waitUntil('the worker', () => checkout.exists('pids') && startedPids(checkout).length === 3)
   return run

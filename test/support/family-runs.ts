@@ -1,22 +1,23 @@
 import { randomUUID } from 'node:crypto'
 
 import type { NewMessage, ThreadHandle } from '../../src/client/index.js'
-import type { TestEnvironmentOptions } from '../../src/testing/index.js'
-import type { ScriptedRequest } from '../../src/testing/index.js'
+import type { ThreadLimits } from '../../src/protocol/messages.js'
+import type { ScriptedRequest, TestEnvironment } from '../../src/testing/index.js'
 import { createFamilyScripts } from './family-scripts.js'
 import { familyDesk } from './family-desk.js'
 import type { FamilyDesk } from './family-desk.js'
-import type { FamilyScript } from './family-scripts.js'
+import type { FamilyScript, FamilyScripts } from './family-scripts.js'
 import { marked } from './marker.js'
 import { threeModes } from './three-modes.js'
-import type { ModeEnvironment } from './three-modes.js'
+import type { ModeEnvironment, ModeOptions } from './three-modes.js'
 import { until } from './until.js'
 
 export interface NewFamily extends FamilyScript {
   /** @default 'planner' */
-  readonly agent?: Parameters<ModeEnvironment<FamilyDesk>['env']['threads']['create']>[0]['agent']
+  readonly agent?: Parameters<TestEnvironment<FamilyDesk>['threads']['create']>[0]['agent']
   /** @default a greeting; null sends none */
   readonly message?: string | NewMessage | null
+  readonly limits?: ThreadLimits
 }
 
 /** A root thread and those that came of it. */
@@ -38,9 +39,10 @@ export interface Families extends ModeEnvironment<FamilyDesk> {
 /** Runs a suite of tests of conversations between agents three times. */
 export function familyRuns(
   suite: (families: Families) => void,
-  options: Pick<TestEnvironmentOptions<FamilyDesk>, 'limits'> = {},
+  options: Pick<ModeOptions<FamilyDesk>, 'limits' | 'restarts'> = {},
 ): void {
-  const { models, tools, script } = createFamilyScripts()
+  const scripts = createFamilyScripts()
+  const { models, tools } = scripts
   threeModes({ registry: familyDesk, models, tools, ...options }, (environment) => {
     suite({
       mode: environment.mode,
@@ -49,20 +51,30 @@ export function familyRuns(
       },
       allowInline: environment.allowInline,
       runs: environment.runs,
-      async start({ agent = 'planner', message = marked('Hello'), ...scripted }) {
-        const { env } = environment
-        const id = `${agent}-${randomUUID()}`
-        const voices = script(id, env.store, scripted)
-        const thread = await env.threads.create({ agent, id, ...(message !== null && { message }) })
-        const children = async (): Promise<readonly ThreadHandle[]> =>
-          (await thread.snapshot()).children.map(({ reference }) => env.threads.get(reference))
-        return {
-          thread,
-          requests: (prompt) => voices[prompt]?.requests ?? [],
-          children,
-          child: () => until('a child', async () => (await children())[0]),
-        }
-      },
+      start: (family) => startFamily(environment.env, scripts, family),
     })
   })
+}
+
+export async function startFamily(
+  env: TestEnvironment<FamilyDesk>,
+  { script }: FamilyScripts,
+  { agent = 'planner', message = marked('Hello'), limits, ...scripted }: NewFamily,
+): Promise<Family> {
+  const id = `${agent}-${randomUUID()}`
+  const voices = script(id, env.store, scripted)
+  const thread = await env.threads.create({
+    agent,
+    id,
+    ...(message !== null && { message }),
+    ...(limits !== undefined && { limits }),
+  })
+  const children = async (): Promise<readonly ThreadHandle[]> =>
+    (await thread.snapshot()).children.map(({ reference }) => env.threads.get(reference))
+  return {
+    thread,
+    requests: (prompt) => voices[prompt]?.requests ?? [],
+    children,
+    child: () => until('a child', async () => (await children())[0]),
+  }
 }

@@ -24,9 +24,9 @@ export function seededRandom(seed: number): SeededRandom {
     below,
     chance: (probability) => next() < probability,
     pick: (items) => {
-      const item = items[below(items.length)]
-      if (item === undefined) throw new Error('Expected something to pick from, got nothing.')
-      return item
+      if (items.length === 0) throw new Error('Expected something to pick from, got nothing.')
+      // In range: `below` is below the length.
+      return items[below(items.length)] as (typeof items)[number]
     },
     bytes: (length) => Uint8Array.from({ length }, () => below(256)),
   }

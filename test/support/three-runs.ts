@@ -1,10 +1,9 @@
 import { randomUUID } from 'node:crypto'
 
 import type { ThreadHandle } from '../../src/client/index.js'
-import type { TestEnvironmentOptions } from '../../src/testing/index.js'
 import { marked } from './marker.js'
 import { threeModes } from './three-modes.js'
-import type { ModeEnvironment } from './three-modes.js'
+import type { ModeEnvironment, ModeOptions } from './three-modes.js'
 import { createThreadScripts } from './thread-scripts.js'
 import type { ScriptedThread, ThreadScript } from './thread-scripts.js'
 import { workflowDesk } from './workflow-desk.js'
@@ -32,7 +31,7 @@ export interface Desk extends ModeEnvironment<WorkflowDesk> {
 /** Runs a suite of tests of single threads three times. */
 export function threeRuns(
   suite: (desk: Desk) => void,
-  options: Pick<TestEnvironmentOptions<WorkflowDesk>, 'limits'> = {},
+  options: Pick<ModeOptions<WorkflowDesk>, 'limits' | 'restarts'> = {},
 ): void {
   const { models, tools, script } = createThreadScripts()
   threeModes({ registry: workflowDesk, models, tools, ...options }, (environment) => {

@@ -52,7 +52,10 @@ familyRuns((families) => {
           { text: marked('Here it is') },
         ],
         editor: [
-          { text: marked('I note that'), toolCalls: [{ name: 'note', args: { text: marked('missing source') } }] },
+          {
+            text: marked('I note that'),
+            toolCalls: [{ name: 'note', args: { text: marked('missing source') } }],
+          },
           { text: marked('Mind the gap') },
           approve,
         ],

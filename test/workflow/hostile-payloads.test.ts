@@ -70,6 +70,7 @@ threeRuns((desk) => {
 
   test('a snapshot query takes any input', async () => {
     const { thread } = await desk.start({ message: null })
+    await thread.waitUntilIdle()
     for (const input of [payload('json/plain', '{'), payload(null, 'x'), null])
       expect(
         await queryRaw(desk.env.threads.temporal, { threadId: thread.threadId, query: 'snapshot', input }),

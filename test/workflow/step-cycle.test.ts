@@ -10,179 +10,188 @@ import { until } from '../support/until.js'
 
 const work = { name: 'work', args: { task: marked('count') } }
 
-threeRuns((desk) => {
-  test('SA-R-02.1 a message to an idle thread starts one step', async () => {
-    const { thread, chat } = await desk.start({ chat: [{ text: marked('Hi') }], message: null })
-    expect(chat.requests).toHaveLength(0)
-    await thread.send(marked('Hello'))
-    const run = await thread.waitUntilIdle()
-    expect(run).toMatchObject({ status: 'idle', reason: 'stop_on_response', steps: 1 })
-    expect(run.reply?.content).toBe(marked('Hi'))
-    expect(chat.requests).toHaveLength(1)
-    expect(chat.requests[0]?.messages).toMatchObject([{ role: 'user', text: marked('Hello') }])
-  })
-
-  test('SA-R-02.6 a message takes an idle thread through running to idle', async () => {
-    const gate = createGate()
-    const { thread } = await desk.start({
-      message: null,
-      chat: [async () => (await gate.passed, { text: marked('Hi') })],
+threeRuns(
+  (desk) => {
+    test('SA-R-02.1 a message to an idle thread starts one step', async () => {
+      const { thread, chat } = await desk.start({ chat: [{ text: marked('Hi') }], message: null })
+      expect(chat.requests).toHaveLength(0)
+      await thread.send(marked('Hello'))
+      const run = await thread.waitUntilIdle()
+      expect(run).toMatchObject({ status: 'idle', reason: 'stop_on_response', steps: 1 })
+      expect(run.reply?.content).toBe(marked('Hi'))
+      expect(chat.requests).toHaveLength(1)
+      expect(chat.requests[0]?.messages).toMatchObject([{ role: 'user', text: marked('Hello') }])
     })
-    expect((await thread.waitUntilIdle()).status).toBe('idle')
-    await thread.send(marked('Hello'))
-    await until('a running thread', async () => (await thread.snapshot()).status === 'running')
-    gate.open()
-    expect((await thread.waitUntilIdle()).status).toBe('idle')
-  })
 
-  test('SA-R-03.0 SA-R-03.5 all seven phases are marked in order in each step', async () => {
-    const { thread } = await desk.start({ chat: [{ toolCalls: [work, work] }, { text: marked('Done') }] })
-    await thread.waitUntilIdle()
-    const phases = (await factsOf(thread)).flatMap((fact) =>
-      fact.type === 'step.phase' ? [[fact.stepId, fact.payload.phase]] : [],
-    )
-    const seven = [1, 2, 3, 4, 5, 6, 7]
-    expect(phases).toEqual([
-      ...seven.map((phase) => ['step_1_1', phase]),
-      ...seven.map((phase) => ['step_1_2', phase]),
-    ])
-  })
-
-  test('SA-R-03.1 a drained message is in the request and off the queue', async () => {
-    const gate = createGate()
-    const { thread, chat } = await desk.start({
-      chat: [{ toolCalls: [work] }, async () => (await gate.passed, { text: marked('Both') })],
-      tools: {
-        work: async () => (
-          await thread.send(marked('And this')),
-          { status: 'success', result: marked('ok') }
-        ),
-      },
+    test('SA-R-02.6 a message takes an idle thread through running to idle', async () => {
+      const gate = createGate()
+      const { thread } = await desk.start({
+        message: null,
+        chat: [async () => (await gate.passed, { text: marked('Hi') })],
+      })
+      expect((await thread.waitUntilIdle()).status).toBe('idle')
+      await thread.send(marked('Hello'))
+      await until('a running thread', async () => (await thread.snapshot()).status === 'running')
+      gate.open()
+      expect((await thread.waitUntilIdle()).status).toBe('idle')
     })
-    await until('the second request', () => chat.requests.length === 2)
-    expect(chat.requests[1]?.messages.at(-1)).toMatchObject({ role: 'user', text: marked('And this') })
-    const [queued] = (await transcript(thread)).filter(({ content }) => content === marked('And this'))
-    expect(queued?.position).not.toBeNull()
-    gate.open()
-    await thread.waitUntilIdle()
-    expect((await thread.snapshot()).queue).toEqual([])
-  })
 
-  test('SA-R-03.2 SA-R-03.3 a request holds the system text, history and tools of the active prompt', async () => {
-    const { thread, chat, review } = await desk.start({
-      agent: 'auditor',
-      review: [{ text: marked('Fine') }],
+    test('SA-R-03.0 SA-R-03.5 all seven phases are marked in order in each step', async () => {
+      const { thread } = await desk.start({ chat: [{ toolCalls: [work, work] }, { text: marked('Done') }] })
+      await thread.waitUntilIdle()
+      const phases = (await factsOf(thread)).flatMap((fact) =>
+        fact.type === 'step.phase' ? [[fact.stepId, fact.payload.phase]] : [],
+      )
+      const seven = [1, 2, 3, 4, 5, 6, 7]
+      expect(phases).toEqual([
+        ...seven.map((phase) => ['step_1_1', phase]),
+        ...seven.map((phase) => ['step_1_2', phase]),
+      ])
     })
-    await thread.waitUntilIdle()
-    expect(chat.requests).toHaveLength(0)
-    expect(review.requests).toMatchObject([{ prompt: 'auditor', system: 'You are the auditor.', tools: [] }])
-    const clerk = await desk.start({ chat: [{ text: marked('Fine') }] })
-    await clerk.thread.waitUntilIdle()
-    expect(clerk.review.requests).toHaveLength(0)
-    expect(clerk.chat.requests[0]).toMatchObject({ prompt: 'clerk', side: 'a', system: 'You are the clerk.' })
-    expect(clerk.chat.requests[0]?.tools.map(({ name }) => name)).toContain('close_case')
-  })
 
-  test('SA-R-03.4 the answer is stored before its tools run', async () => {
-    const gate = createGate()
-    const { thread } = await desk.start({
-      chat: [{ text: marked('I look'), toolCalls: [work] }, { text: marked('Done') }],
-      tools: { work: async () => (await gate.passed, { status: 'success', result: marked('ok') }) },
+    test('SA-R-03.1 a drained message is in the request and off the queue', async () => {
+      const gate = createGate()
+      const { thread, chat } = await desk.start({
+        chat: [{ toolCalls: [work] }, async () => (await gate.passed, { text: marked('Both') })],
+        tools: {
+          work: async () => (
+            await thread.send(marked('And this')),
+            { status: 'success', result: marked('ok') }
+          ),
+        },
+      })
+      await until('the second request', () => chat.requests.length === 2)
+      expect(chat.requests[1]?.messages.at(-1)).toMatchObject({ role: 'user', text: marked('And this') })
+      const [queued] = (await transcript(thread)).filter(({ content }) => content === marked('And this'))
+      expect(queued?.position).not.toBeNull()
+      expect((await thread.snapshot()).queue).toEqual([])
+      gate.open()
+      await thread.waitUntilIdle()
     })
-    await until('a running tool', async () => (await factTypes(thread)).includes('tool.started'))
-    const [, answer, ...rest] = await transcript(thread)
-    expect(answer).toMatchObject({ role: 'assistant', content: marked('I look') })
-    expect(JSON.parse(answer?.tool_calls ?? '[]')).toMatchObject([{ function: { name: 'work' } }])
-    expect(rest).toEqual([])
-    gate.open()
-    await thread.waitUntilIdle()
-  })
 
-  test('SA-R-03.6 each result is stored before the next tool is scheduled', async () => {
-    const gate = createGate()
-    const { thread } = await desk.start({
-      chat: [
-        { toolCalls: [work, { name: 'other', args: { task: marked('sum') } }] },
-        { text: marked('Done') },
-      ],
-      tools: {
-        work: () => ({ status: 'success', result: marked('first') }),
-        other: async () => (await gate.passed, { status: 'success', result: marked('second') }),
-      },
+    test('SA-R-03.2 SA-R-03.3 a request holds the system text, history and tools of the active prompt', async () => {
+      const { thread, chat, review } = await desk.start({
+        agent: 'auditor',
+        review: [{ text: marked('Fine') }],
+      })
+      await thread.waitUntilIdle()
+      expect(chat.requests).toHaveLength(0)
+      expect(review.requests).toMatchObject([
+        { prompt: 'auditor', system: 'You are the auditor.', tools: [] },
+      ])
+      const clerk = await desk.start({ chat: [{ text: marked('Fine') }] })
+      await clerk.thread.waitUntilIdle()
+      expect(clerk.review.requests).toHaveLength(0)
+      expect(clerk.chat.requests[0]).toMatchObject({
+        prompt: 'clerk',
+        side: 'a',
+        system: 'You are the clerk.',
+      })
+      expect(clerk.chat.requests[0]?.tools.map(({ name }) => name)).toContain('close_case')
     })
-    await until(
-      'the second tool',
-      async () =>
-        (await desk.runs(thread.threadId)).length > 0 && (await toolsScheduled(thread.threadId)) === 2,
-    )
-    expect((await toolResults(thread)).map(({ content }) => content)).toEqual([marked('first')])
-    gate.open()
-    await thread.waitUntilIdle()
-    expect((await toolResults(thread)).map(({ content }) => content)).toEqual([
-      marked('first'),
-      marked('second'),
-    ])
-  })
 
-  test('SA-R-03.7 stop conditions are judged after all results are stored', async () => {
-    const { thread, chat } = await desk.start({
-      agent: 'closer',
-      chat: [{ toolCalls: [{ name: 'close_case', args: { summary: marked('All well') } }, work] }],
+    test('SA-R-03.4 the answer is stored before its tools run', async () => {
+      const gate = createGate()
+      const { thread } = await desk.start({
+        chat: [{ text: marked('I look'), toolCalls: [work] }, { text: marked('Done') }],
+        tools: { work: async () => (await gate.passed, { status: 'success', result: marked('ok') }) },
+      })
+      await until('a running tool', async () => (await factTypes(thread)).includes('tool.started'))
+      const [, answer, ...rest] = await transcript(thread)
+      expect(answer).toMatchObject({ role: 'assistant', content: marked('I look') })
+      expect(JSON.parse(answer?.tool_calls ?? '[]')).toMatchObject([{ function: { name: 'work' } }])
+      expect(rest).toEqual([])
+      gate.open()
+      await thread.waitUntilIdle()
     })
-    expect(await thread.waitUntilIdle()).toMatchObject({ reason: 'session_stop', steps: 1 })
-    expect((await toolResults(thread)).map(({ name }) => name)).toEqual(['close_case', 'work'])
-    expect(chat.requests).toHaveLength(1)
-  })
 
-  test('SA-R-05.3a a function tool runs as an activity', async () => {
-    const { thread, chat } = await desk.start({ chat: [{ toolCalls: [work] }, { text: marked('Done') }] })
-    await thread.waitUntilIdle()
-    expect(activityNames(await desk.runs(thread.threadId))).toEqual([
-      'thread.callModel',
-      'thread.executeTool',
-      'thread.callModel',
-      'thread.settle',
-    ])
-    expect(chat.requests[1]?.messages.at(-1)?.toolResults).toMatchObject([
-      { name: 'work', text: marked('work done') },
-    ])
-  })
-
-  test('SA-R-12.1 SA-R-12.2 each model call and tool call leaves a pair of events', async () => {
-    const { thread, chat } = await desk.start({
-      chat: [{ toolCalls: [work, work] }, { text: marked('Done') }],
+    test('SA-R-03.6 each result is stored before the next tool is scheduled', async () => {
+      const gate = createGate()
+      const { thread } = await desk.start({
+        chat: [
+          { toolCalls: [work, { name: 'other', args: { task: marked('sum') } }] },
+          { text: marked('Done') },
+        ],
+        tools: {
+          work: () => ({ status: 'success', result: marked('first') }),
+          other: async () => (await gate.passed, { status: 'success', result: marked('second') }),
+        },
+      })
+      await until(
+        'the second tool',
+        async () =>
+          (await desk.runs(thread.threadId)).length > 0 && (await toolsScheduled(thread.threadId)) === 2,
+      )
+      expect((await toolResults(thread)).map(({ content }) => content)).toEqual([marked('first')])
+      gate.open()
+      await thread.waitUntilIdle()
+      expect((await toolResults(thread)).map(({ content }) => content)).toEqual([
+        marked('first'),
+        marked('second'),
+      ])
     })
-    await thread.waitUntilIdle()
-    const count = async (type: string): Promise<number> =>
-      (await factTypes(thread)).filter((candidate) => candidate === type).length
-    for (const type of ['model.requested', 'model.completed'])
-      expect(await count(type)).toBe(chat.requests.length)
-    for (const type of ['tool.started', 'tool.result']) expect(await count(type)).toBe(2)
-    await assertEvents(thread, [
-      ...[
-        'thread.started',
-        'run.started',
-        'side.started',
-        'step.started',
-        'model.requested',
-        'model.completed',
-      ],
-      ...['tool.started', 'tool.result', 'tool.started', 'tool.result', 'step.completed', 'step.started'],
-      ...['model.requested', 'model.completed', 'step.completed', 'side.completed', 'run.completed'],
-    ])
-    await desk.env.restartWorker()
-    expect(await count('model.completed')).toBe(2)
-  })
 
-  test('event sequences have no gaps', async () => {
-    const { thread } = await desk.start({ chat: [{ toolCalls: [work] }, { text: marked('Done') }] })
-    await thread.waitUntilIdle()
-    const sequences = (await factsOf(thread)).map(({ sequence }) => sequence)
-    expect(sequences).toEqual(sequences.map((_, index) => index + 1))
-  })
+    test('SA-R-03.7 stop conditions are judged after all results are stored', async () => {
+      const { thread, chat } = await desk.start({
+        agent: 'closer',
+        chat: [{ toolCalls: [{ name: 'close_case', args: { summary: marked('All well') } }, work] }],
+      })
+      expect(await thread.waitUntilIdle()).toMatchObject({ reason: 'session_stop', steps: 1 })
+      expect((await toolResults(thread)).map(({ name }) => name)).toEqual(['close_case', 'work'])
+      expect(chat.requests).toHaveLength(1)
+    })
 
-  async function toolsScheduled(threadId: string): Promise<number> {
-    const names = activityNames(await desk.runs(threadId))
-    return names.filter((name) => name === 'thread.executeTool').length
-  }
-})
+    test('SA-R-05.3a a function tool runs as an activity', async () => {
+      const { thread, chat } = await desk.start({ chat: [{ toolCalls: [work] }, { text: marked('Done') }] })
+      await thread.waitUntilIdle()
+      expect(activityNames(await desk.runs(thread.threadId))).toEqual([
+        'thread.callModel',
+        'thread.executeTool',
+        'thread.callModel',
+        'thread.settle',
+      ])
+      expect(chat.requests[1]?.messages.at(-1)?.toolResults).toMatchObject([
+        { name: 'work', text: marked('work done') },
+      ])
+    })
+
+    test('SA-R-12.1 SA-R-12.2 each model call and tool call leaves a pair of events', async () => {
+      const { thread, chat } = await desk.start({
+        chat: [{ toolCalls: [work, work] }, { text: marked('Done') }],
+      })
+      await thread.waitUntilIdle()
+      const count = async (type: string): Promise<number> =>
+        (await factTypes(thread)).filter((candidate) => candidate === type).length
+      for (const type of ['model.requested', 'model.completed'])
+        expect(await count(type)).toBe(chat.requests.length)
+      for (const type of ['tool.started', 'tool.result']) expect(await count(type)).toBe(2)
+      await assertEvents(thread, [
+        ...[
+          'thread.started',
+          'run.started',
+          'side.started',
+          'step.started',
+          'model.requested',
+          'model.completed',
+        ],
+        ...['tool.started', 'tool.result', 'tool.started', 'tool.result', 'step.completed', 'step.started'],
+        ...['model.requested', 'model.completed', 'step.completed', 'side.completed', 'run.completed'],
+      ])
+      await desk.env.restartWorker()
+      expect(await count('model.completed')).toBe(2)
+    })
+
+    test('event sequences have no gaps', async () => {
+      const { thread } = await desk.start({ chat: [{ toolCalls: [work] }, { text: marked('Done') }] })
+      await thread.waitUntilIdle()
+      const sequences = (await factsOf(thread)).map(({ sequence }) => sequence)
+      expect(sequences).toEqual(sequences.map((_, index) => index + 1))
+    })
+
+    async function toolsScheduled(threadId: string): Promise<number> {
+      const names = activityNames(await desk.runs(threadId))
+      return names.filter((name) => name === 'thread.executeTool').length
+    }
+  },
+  { restarts: true },
+)

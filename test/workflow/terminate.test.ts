@@ -72,7 +72,12 @@ threeRuns((desk) => {
       () => thread.send(marked('Hello?')),
       () => thread.continue(),
       () => thread.stop(),
-      () => desk.env.threads.create({ agent: 'clerk', id: thread.threadId, message: marked('Again') }),
+      () =>
+        desk.env.threads.create({
+          agent: 'clerk',
+          id: thread.threadId,
+          message: { content: marked('Again'), id: `${thread.threadId}-again` },
+        }),
     ]
     for (const refused of [...refusals, ...(await afterClose(thread.threadId, refusals))])
       expect(await refused().catch((error: unknown) => error)).toSatisfy(ThreadTerminatedError.isInstance)

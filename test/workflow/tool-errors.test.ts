@@ -39,7 +39,7 @@ const BROKEN: readonly Broken[] = [
     behaviour: () => ({ status: 'error', error: marked('refused') }),
     text: /refused/,
   },
-  { fact: 'a timeout', call: { name: 'slow', args: task }, behaviour: never, text: /200|time/i },
+  { fact: 'a timeout', call: { name: 'slow', args: task }, behaviour: never, text: /0\.2 seconds/ },
   { fact: 'an unknown name', call: { name: 'wrok', args: task }, text: /wrok/ },
   { fact: 'the name of an object property', call: { name: 'constructor', args: {} }, text: /constructor/ },
   { fact: 'broken JSON', call: { name: 'work', args: `{"task": "${marked('cut')}` }, text: /JSON/ },

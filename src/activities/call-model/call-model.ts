@@ -4,6 +4,8 @@
  * operation is answered from its row.
  */
 import type { CallModelAnswer, CallModelInput } from '../../protocol/activities.js'
+import { classifyModelError } from '../../model/classify-model-error.js'
+import type { LanguageModel } from '../../model/language-model.js'
 import { callWithRetries } from '../../model/call-model.js'
 import { ModelAbortedError } from '../../model/model-aborted-error.js'
 import { ModelError } from '../../model/model-error.js'
@@ -52,34 +54,44 @@ interface ProviderCall {
 async function callProvider(
   { store }: ActivityDependencies,
   step: ModelStep,
-  { definition, request, signal }: ProviderCall,
+  { definition, request: { options }, signal }: ProviderCall,
 ): Promise<CallModelAnswer> {
   const deltas = writeDeltas(store, step)
+  let request = 1
   let failed: ModelError | null = null
   const startedAt = performance.now()
   const elapsed = (): number => Math.round(performance.now() - startedAt)
   try {
-    const model = definition.provider.languageModel(definition.model)
     const { answer } = await callWithRetries({
-      model,
-      options: request.options,
+      model: languageModelOf(definition),
+      options,
       signal,
       onDelta: (delta) => deltas.add(delta),
       onAttempt: async ({ attempt, error }) => {
+        request = attempt
         if (error !== undefined) failed = error
         else if (failed !== null) await recordRetry(store, step, { attempt, failed })
         if (error === undefined) deltas.attempt(attempt)
       },
     })
     await deltas.done()
-    return await commitAnswer(store, step, { answer, milliseconds: elapsed() })
+    return await commitAnswer(store, step, { answer, request, milliseconds: elapsed() })
   } catch (error) {
     await deltas.done()
     if (ModelAbortedError.isInstance(error)) {
       assertStoppedByUser()
-      return commitInterruption(store, step, error.partial)
+      return commitInterruption(store, step, { partial: error.partial, request })
     }
-    if (ModelError.isInstance(error)) return commitFailure(store, step, error)
+    if (ModelError.isInstance(error)) return commitFailure(store, step, { error, request })
     throw error
+  }
+}
+
+/** A provider that does not have the model, or lacks its key, is a model that failed, not a worker. */
+function languageModelOf({ provider, model }: ProviderCall['definition']): LanguageModel {
+  try {
+    return provider.languageModel(model)
+  } catch (error) {
+    throw classifyModelError(error)
   }
 }

@@ -11,7 +11,7 @@ import { findOperation, insertOperation, takeOperation } from '../../store/opera
 import type { OperationRecord } from '../../store/operations.js'
 import { putPlan } from '../../store/plans.js'
 import { insertRun } from '../../store/runs.js'
-import type { Writer } from '../../store/store.js'
+import type { Store, Writer } from '../../store/store.js'
 import { updateThread } from '../../store/threads.js'
 import type { ActivityDependencies } from '../dependencies.js'
 import { currentPlan, keptPlan, promptOf, waitForDefinition } from '../plan-content.js'
@@ -39,7 +39,7 @@ const MISSING = { type: 'end', reason: 'definition_missing', outcome: 'failed' }
 export async function drainStep(dependencies: ActivityDependencies, asked: CallModelInput): Promise<Drained> {
   const { store } = dependencies
   const plan = await planOfStep(dependencies, asked)
-  if (plan === null) return { kind: 'answered', answer: MISSING }
+  if (plan === null) return { kind: 'answered', answer: await drainWithoutPlan(store, asked) }
   const input = { ...asked, side: actualSide(plan.plan, asked.side) }
   const result = await store.write(async (tx): Promise<CallModelAnswer | number> => {
     const thread = await openThread(tx, input)
@@ -117,6 +117,26 @@ async function drainNow(
   return answer ?? 1
 }
 
+/** No worker has had the agent for a minute: the run ends, with its messages in the transcript all the same (T3). */
+async function drainWithoutPlan(store: Store, input: CallModelInput): Promise<CallModelAnswer> {
+  const { threadId, run, step } = input
+  const now = microseconds(input)
+  return store.write(async (tx): Promise<CallModelAnswer> => {
+    if ((await openThread(tx, input)) === null) return TERMINATED
+    const { id } = operationOf(input)
+    const operation = { thread_id: threadId, id, kind: 'model', attempt: 1, started_at: now }
+    // Found by a retry whose first attempt got this far.
+    if (!(await insertOperation(tx, { ...operation, state: 'finished', answer: MISSING, finished_at: now })))
+      return MISSING
+    const delivered = await deliverMessages(tx, { threadId, ids: await stageItems(tx, input), run, step })
+    const started = input.trigger === null ? [] : [startedFact(input, input.trigger)]
+    if (input.trigger !== null) await beginRun(tx, input, input.trigger)
+    const events = [...input.facts, ...started, ...createdFacts(input, delivered)]
+    await appendEvents(tx, { threadId, events, now })
+    return MISSING
+  })
+}
+
 /** The plan rides back only when the workflow does not have it. */
 export function newPlan(
   input: CallModelInput,
@@ -142,15 +162,21 @@ function stepEvents(
   const prompt = promptOf(content, input.side)
   const started = { step: input.step, prompt: prompt.name, model: prompt.model }
   const events: Fact[] = []
-  if (input.trigger !== null) events.push({ type: 'run.started', scope, payload: { trigger: input.trigger } })
+  if (input.trigger !== null) events.push(startedFact(input, input.trigger))
   if (input.sideStarts)
     events.push({ type: 'side.started', scope, payload: { side: input.side, label: side?.label ?? null } })
   events.push({ type: 'step.started', scope, payload: started }, phaseFact(1, scope))
-  for (const message of delivered)
-    events.push({
-      type: 'message.created',
-      scope: { ...scope, messageId: message.id },
-      payload: { role: message.role },
-    })
-  return events
+  return [...events, ...createdFacts(input, delivered)]
+}
+
+function startedFact(input: CallModelInput, trigger: string): Fact {
+  return { type: 'run.started', scope: stepScope(input), payload: { trigger } }
+}
+
+function createdFacts(input: CallModelInput, delivered: readonly Message[]): readonly Fact[] {
+  return delivered.map(({ id, role }) => ({
+    type: 'message.created',
+    scope: { ...stepScope(input), messageId: id },
+    payload: { role },
+  }))
 }

@@ -7,6 +7,7 @@ import { dropAttempts } from '../../store/deltas.js'
 import { appendEvents } from '../../store/events.js'
 import { findOperation, takeOperation } from '../../store/operations.js'
 import type { Store } from '../../store/store.js'
+import { failedFact } from './answer-facts.js'
 import { microseconds, operationOf, requestNumber, stepScope } from './model-step.js'
 import type { ModelStep } from './model-step.js'
 
@@ -41,22 +42,11 @@ export async function recordRetry(
   step: ModelStep,
   retry: { readonly attempt: number; readonly failed: ModelError },
 ): Promise<void> {
-  const events = [failedFact(step, retry.attempt - 1, retry.failed, 'retry'), requested(step, retry.attempt)]
+  const events = [
+    failedFact(step, { request: retry.attempt - 1, error: retry.failed, next: 'retry' }),
+    requested(step, retry.attempt),
+  ]
   await store.write((tx) => appendEvents(tx, { threadId: step.input.threadId, events, now: step.now }))
-}
-
-export function failedFact(
-  step: ModelStep,
-  request: number,
-  error: ModelError,
-  next: 'retry' | 'none',
-): Fact {
-  const attempt = requestNumber(step.attempt, request)
-  return {
-    type: 'model.failed',
-    scope: step.scope,
-    payload: { model: step.prompt.model, attempt, error: error.kind, next },
-  }
 }
 
 function resolvedFacts({ request }: Start, { scope, input }: ModelStep): readonly Fact[] {

@@ -32,7 +32,8 @@ interface Beginning {
   readonly operationId: string
   /** One that was cut off may be done once more. */
   readonly again: boolean
-  readonly events: readonly Fact[]
+  /** The call begins here: it gets its opening events. */
+  readonly opens: boolean
 }
 
 /** The first transaction of a call: its `started` row, before anything is done. */
@@ -49,23 +50,27 @@ export async function beginCall(store: Store, input: CallInput, beginning: Begin
     if (row === null) throw new Error(`Expected a row of the call ${input.callId}, found none.`)
     const call = { input, row, operationId, scope: callScope(input), now: microseconds(input) }
     if (operation === null)
-      return { kind: 'held', call: { ...call, attempt: await start(tx, input, beginning) } }
+      return { kind: 'held', call: { ...call, attempt: await start(tx, { input, row }, beginning) } }
     const attempt = await takeAgain(tx, input, operation)
     return { kind: beginning.again ? 'held' : 'cut_off', call: { ...call, attempt } }
   })
 }
 
-export function callScope(input: CallInput): EventScope {
+function callScope(input: CallInput): EventScope {
   return { ...stepScope(input), toolCallId: input.callId }
 }
 
-/** The events that open a call: phase 5 with the first one of a step. */
-export function startedEvents(input: CallInput): readonly Fact[] {
+/** Phase 5 comes with the first call of a step. */
+function openingEvents(input: CallInput, { name }: ToolCallRecord): readonly Fact[] {
   const phase = input.first ? [phaseFact(5, stepScope(input))] : []
-  return [...phase, { type: 'tool.started', scope: callScope(input), payload: { name: input.name } }]
+  return [...phase, { type: 'tool.started', scope: callScope(input), payload: { name } }]
 }
 
-async function start(tx: Writer, input: CallInput, { operationId, events }: Beginning): Promise<number> {
+async function start(
+  tx: Writer,
+  { input, row }: Pick<HeldCall, 'input' | 'row'>,
+  { operationId, opens }: Beginning,
+): Promise<number> {
   const { threadId, callId } = input
   const now = microseconds(input)
   await insertOperation(tx, {
@@ -77,6 +82,7 @@ async function start(tx: Writer, input: CallInput, { operationId, events }: Begi
     started_at: now,
   })
   await startToolCall(tx, { threadId, callId, now })
+  const events = opens ? openingEvents(input, row) : []
   await appendEvents(tx, { threadId, events: [...input.facts, ...events], now })
   return 1
 }

@@ -71,17 +71,18 @@ function answerOf(result: CallResult, effects: StateEffects): ResultAnswer {
  */
 async function storeResult(
   tx: Writer,
-  { input, now }: HeldCall,
+  { input, row, now }: HeldCall,
   result: CallResult,
-  row: { readonly reportId?: string },
+  { reportId }: Alongside,
 ): Promise<string> {
-  const { threadId, callId: toolCallId, name, run, step, side } = input
+  const { threadId, callId: toolCallId, run, step, side } = input
+  const { name } = row
   const toolStatus = result.outcome === 'succeeded' ? 'success' : 'error'
   const { content, attachments, subagentId } = result
   const common = { threadId, toolCallId, name, content, toolStatus, attachments, run, step, side } as const
-  if (row.reportId !== undefined) {
-    const position = await turnIntoToolResult(tx, { ...common, messageId: row.reportId })
-    if (position !== null) return row.reportId
+  if (reportId !== undefined) {
+    const position = await turnIntoToolResult(tx, { ...common, messageId: reportId })
+    if (position !== null) return reportId
   }
   const id = randomUUID()
   await appendMessage(tx, { ...common, id, role: 'tool', createdAt: now, sentBy: 'tool', subagentId })
@@ -90,7 +91,7 @@ async function storeResult(
 
 function resultEvents(call: HeldCall, result: CallResult, messageId: string): readonly Fact[] {
   const phase = call.input.last ? [phaseFact(6, stepScope(call.input))] : []
-  const payload = { name: call.input.name, outcome: result.outcome, errorCode: result.errorCode }
+  const payload = { name: call.row.name, outcome: result.outcome, errorCode: result.errorCode }
   const scope = {
     ...call.scope,
     messageId,

@@ -8,11 +8,10 @@ import { toolPlanOf } from '../../protocol/plan.js'
 import type { ToolDefinition } from '../../definitions/tool.js'
 import { parseToolArguments } from '../../definitions/tool-arguments.js'
 import { whileBeating } from '../beat.js'
-import { EMPTY_ANSWER_TOOL } from '../call-model/commit-answer.js'
+import { EMPTY_ANSWER_TOOL } from '../call-model/answer-rows.js'
 import type { ActivityDependencies } from '../dependencies.js'
 import { keptPlan, promptOf, waitForDefinition } from '../plan-content.js'
-import { beginCall, startedEvents } from './begin-call.js'
-import type { HeldCall } from './begin-call.js'
+import { beginCall } from './begin-call.js'
 import { failed, unknown } from './call-result.js'
 import type { CallResult } from './call-result.js'
 import { commitResult } from './commit-result.js'
@@ -30,14 +29,15 @@ export async function executeTool(
     const begun = await beginCall(store, input, {
       operationId: input.callId,
       again: tool?.idempotent === true,
-      events: startedEvents(input),
+      opens: true,
     })
     if (begun.kind === 'answered') return begun.answer
     const { call } = begun
     if (begun.kind === 'cut_off') return commitResult(store, call, unknown())
-    const problem = callProblem(input, promptOf(content, input.side).tools, tool)
-    if (problem !== null || tool === undefined)
-      return commitResult(store, call, problem ?? missing(input.name))
+    if (tool === undefined) {
+      const offered = promptOf(content, input.side).tools
+      return commitResult(store, call, missingTool(call.row.name, offered))
+    }
     const parsed = parseToolArguments(tool, call.row.arguments)
     if (!parsed.ok) return commitResult(store, call, failed(parsed.problem, 'invalid_arguments'))
     const timeout = planned?.kind === 'function' ? planned.timeout : 0
@@ -52,21 +52,13 @@ function knownTool({ registry }: ActivityDependencies, name: string): ToolDefini
   return tool
 }
 
-function missing(name: string): CallResult {
-  return failed(`The tool "${name}" is not available at the moment.`, 'unknown_tool')
-}
-
-/** What is wrong with a call before its arguments are looked at, in words for the model. */
-function callProblem(
-  input: HeldCall['input'],
-  offered: readonly { readonly name: string }[],
-  tool: ToolDefinition | undefined,
-): CallResult | null {
-  if (tool !== undefined) return null
-  if (input.name === EMPTY_ANSWER_TOOL)
+/** A name that cannot be called, in words for the model. */
+function missingTool(name: string, offered: readonly { readonly name: string }[]): CallResult {
+  if (name === EMPTY_ANSWER_TOOL)
     return failed('Your last answer was empty. Answer with text, or call a tool.', 'empty_answer')
-  if (offered.some(({ name }) => name === input.name)) return missing(input.name)
-  const names = offered.map(({ name }) => name).join(', ')
+  if (offered.some((tool) => tool.name === name))
+    return failed(`The tool "${name}" is not available at the moment.`, 'unknown_tool')
+  const names = offered.map((tool) => tool.name).join(', ')
   const known = names === '' ? 'There are no tools.' : `The tools are: ${names}.`
-  return failed(`There is no tool "${input.name}". ${known}`, 'unknown_tool')
+  return failed(`There is no tool "${name}". ${known}`, 'unknown_tool')
 }

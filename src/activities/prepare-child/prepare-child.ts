@@ -2,7 +2,7 @@ import type { PrepareChildAnswer, PrepareChildInput } from '../../protocol/activ
 import { whileBeating } from '../beat.js'
 import { commitHeld } from '../commit.js'
 import type { ActivityDependencies } from '../dependencies.js'
-import { beginCall, startedEvents } from '../execute-tool/begin-call.js'
+import { beginCall } from '../execute-tool/begin-call.js'
 import { commitResult } from '../execute-tool/commit-result.js'
 import { keptPlan, promptOf } from '../plan-content.js'
 import { childPlan } from './child-plan.js'
@@ -21,7 +21,7 @@ export async function prepareChild(
     const { store } = dependencies
     const content = await keptPlan(dependencies, input.plan)
     // Nothing outside the store is done here, so an attempt that was cut off is done again.
-    const beginning = { operationId: input.callId, again: true, events: startedEvents(input) }
+    const beginning = { operationId: input.callId, again: true, opens: true }
     const begun = await beginCall(store, input, beginning)
     if (begun.kind === 'answered') return begun.answer
     const { call } = begun

@@ -30,38 +30,43 @@ export interface Fixture {
   /** A thread whose dead worker is noticed soon; its id and its case are one. */
   create(options: NewThread): ReturnType<Threads['create']>
   /** A running worker process. */
-  startWorker(graceTime?: number): Promise<WorkerProcess>
+  startWorker(): Promise<WorkerProcess>
   /** A worker process that has loaded everything and takes no task yet. */
-  prepareWorker(graceTime?: number): Promise<WorkerProcess>
+  prepareWorker(): Promise<WorkerProcess>
   /** What the tools of a thread did. */
   effects(threadId: string): Promise<readonly Effect[]>
-  /** Looks for content in everything that Temporal has of these threads. */
-  search(threadIds: readonly string[], passOver?: readonly string[]): Promise<Search>
+  /** Looks for content in everything that Temporal has of all threads. `passOver`: signals sent inline, by name. */
+  search(passOver?: readonly string[]): Promise<Search>
   close(): Promise<void>
 }
 
+type Options = Partial<Pick<WorkerPlace, 'namespace' | 'graceTime' | 'maxCachedWorkflows'>>
+
 type NewThread = Omit<Parameters<Threads['create']>[0], 'agent' | 'id'> & { readonly id: string }
 
-export async function createFixture(address: string): Promise<Fixture> {
+export async function createFixture(address: string, options: Options = {}): Promise<Fixture> {
   const folder = await mkdtemp(join(tmpdir(), 'everthread-integration-'))
   const model = await startModelServer()
   const place: WorkerPlace = {
     address,
+    namespace: 'default',
     taskQueue: `integration-${randomUUID()}`,
     store: { database: join(folder, 'threads.db'), blobs: join(folder, 'blobs') },
     modelUrl: model.url,
     effects: join(folder, 'effects.jsonl'),
     codePath: join(folder, 'workflows.js'),
     graceTime: 60_000,
+    ...options,
   }
   await writeFile(place.effects, '')
   await writeFile(place.codePath, await bundle())
   const connection = Connection.lazy({ address })
-  const { taskQueue, store } = place
-  const threads: Threads = new ThreadClient({ client: new Client({ connection }), taskQueue, store })
+  const { taskQueue, store, namespace } = place
+  const client = new Client({ connection, namespace })
+  const threads: Threads = new ThreadClient({ client, taskQueue, store })
   const workers: WorkerProcess[] = []
-  const prepareWorker = async (graceTime = place.graceTime): Promise<WorkerProcess> => {
-    const worker = await startWorkerProcess({ ...place, graceTime })
+  const prepareWorker = async (): Promise<WorkerProcess> => {
+    const worker = await startWorkerProcess(place)
     workers.push(worker)
     return worker
   }
@@ -73,8 +78,8 @@ export async function createFixture(address: string): Promise<Fixture> {
     create: (options) =>
       threads.create({ agent: 'clerk', limits: { heartbeatTimeout: HEARTBEAT_TIMEOUT }, ...options }),
     prepareWorker,
-    async startWorker(graceTime) {
-      const worker = await prepareWorker(graceTime)
+    async startWorker() {
+      const worker = await prepareWorker()
       await worker.run()
       return worker
     },
@@ -82,8 +87,9 @@ export async function createFixture(address: string): Promise<Fixture> {
       const lines = (await readFile(place.effects, 'utf8')).split('\n').filter((line) => line !== '')
       return lines.map((line) => JSON.parse(line) as Effect).filter((effect) => effect.threadId === threadId)
     },
-    async search(threadIds, passOver) {
-      const runs = await Promise.all(threadIds.map((id) => recordedRuns(threads.temporal, id)))
+    async search(passOver) {
+      const all = await Array.fromAsync(threads.list())
+      const runs = await Promise.all(all.map(({ threadId }) => recordedRuns(client, threadId)))
       return searchForContent(runs.flat(), passOver)
     },
     async close() {

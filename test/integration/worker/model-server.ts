@@ -13,6 +13,8 @@ export interface HeldRequest {
   readonly arrived: Promise<void>
   /** Resolves when its caller left. */
   readonly left: Promise<void>
+  /** Sends what is missing. */
+  release(): void
 }
 
 /** A model in the test's own process: what it was asked is counted outside of Everthread. */
@@ -29,6 +31,7 @@ interface Hold {
   readonly where: 'before' | 'middle'
   readonly arrived: () => void
   readonly left: () => void
+  readonly released: Promise<void>
 }
 
 export async function startModelServer(): Promise<ModelServer> {
@@ -40,7 +43,7 @@ export async function startModelServer(): Promise<ModelServer> {
       asked.set(name, [...(asked.get(name) ?? []), messages])
       const hold = holds.get(`${name} ${asked.get(name)?.length}`)
       if (hold !== undefined) response.once('close', hold.left)
-      send(response, answerTo(messages), hold)
+      void send(response, answerTo(messages), hold)
     })
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
@@ -51,8 +54,10 @@ export async function startModelServer(): Promise<ModelServer> {
     hold(name, where, request = 1) {
       const arrived = Promise.withResolvers<void>()
       const left = Promise.withResolvers<void>()
-      holds.set(`${name} ${request}`, { where, arrived: arrived.resolve, left: left.resolve })
-      return { arrived: arrived.promise, left: left.promise }
+      const released = Promise.withResolvers<void>()
+      const hold = { where, arrived: arrived.resolve, left: left.resolve, released: released.promise }
+      holds.set(`${name} ${request}`, hold)
+      return { arrived: arrived.promise, left: left.promise, release: released.resolve }
     },
     async close() {
       server.closeAllConnections()
@@ -61,14 +66,19 @@ export async function startModelServer(): Promise<ModelServer> {
   }
 }
 
-function send(response: ServerResponse, answer: WireAnswer, hold: Hold | undefined): void {
-  if (hold?.where === 'before') return hold.arrived()
+async function send(response: ServerResponse, answer: WireAnswer, hold: Hold | undefined): Promise<void> {
   const { preamble, content, finish } = WIRE_FORMATS['/chat/completions'](answer)
+  if (hold?.where === 'before') await heldUp(hold)
   response.writeHead(200, { 'content-type': 'text/event-stream' })
   for (const event of [...preamble, ...content]) response.write(event)
-  if (hold !== undefined) return hold.arrived()
+  if (hold?.where === 'middle') await heldUp(hold)
   for (const event of finish) response.write(event)
   response.end()
+}
+
+function heldUp({ arrived, released }: Hold): Promise<void> {
+  arrived()
+  return released
 }
 
 async function messagesOf(request: IncomingMessage): Promise<readonly ChatMessage[]> {

@@ -9,6 +9,7 @@ const WORKER_PROCESS = new URL('./worker-process.ts', import.meta.url).pathname
 
 export interface WorkerPlace {
   readonly address: string
+  readonly namespace: string
   readonly taskQueue: string
   readonly store: { readonly database: string; readonly blobs: string }
   readonly modelUrl: string
@@ -17,6 +18,8 @@ export interface WorkerPlace {
   readonly codePath: string
   /** Milliseconds that running activities get after SIGTERM. */
   readonly graceTime: number
+  /** 0: every workflow task replays the history. @default Temporal's own */
+  readonly maxCachedWorkflows?: number
 }
 
 export type WorkerOrder = { readonly kind: 'run' } | { readonly kind: 'die'; readonly at: Death }

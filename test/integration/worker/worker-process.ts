@@ -28,10 +28,12 @@ const worker = await createWorker({
   registry,
   store: place.store,
   connection,
+  namespace: place.namespace,
   taskQueue: place.taskQueue,
   workflowBundle: { codePath: place.codePath },
   plugins: [mortal],
   shutdownGraceTime: place.graceTime,
+  ...(place.maxCachedWorkflows !== undefined && { maxCachedWorkflows: place.maxCachedWorkflows }),
 })
 
 process.on('message', (order: WorkerOrder) => {

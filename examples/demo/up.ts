@@ -1,0 +1,27 @@
+import { chooseModel } from './choose-model.ts'
+import { startProcess } from './processes.ts'
+import { heading } from './terminal.ts'
+
+/** What `./temporal-dev.sh up` keeps running: a worker, and the demo model if no real one is set. */
+const onDeath = (error: Error): void => {
+  console.error(error.message)
+  process.exit(1)
+}
+const choice = chooseModel(process.env)
+const model = choice.kind === 'demo' ? await startProcess('demo-model', { onDeath }) : undefined
+const environment = model === undefined ? {} : { DEMO_MODEL_URL: model.ready }
+await startProcess('worker', { environment, onDeath, loud: true })
+
+const address = process.env['TEMPORAL_ADDRESS'] ?? '127.0.0.1:7233'
+const prefix = address.endsWith(':7233') ? '' : `TEMPORAL_ADDRESS=${address} `
+const temporal = `${process.env['TEMPORAL_CLI_PATH'] ?? 'temporal'} workflow`
+const thread = `--address ${address} --workflow-id hello`
+console.log(`model: ${choice.why}`)
+heading('Talk to it, from this folder')
+console.log(`  ${prefix}npx node examples/demo/client.ts "My tent leaks."`)
+heading('Or with the Temporal CLI')
+console.log(
+  `  ${temporal} start  ${thread} --type agentThread --task-queue everthread --input '{"agent":"support"}'`,
+)
+console.log(`  ${temporal} signal ${thread} --name queueMessage --input '{"content":"My tent leaks."}'`)
+console.log(`  ${temporal} query  ${thread} --name snapshot`)

@@ -1,0 +1,95 @@
+import type { CallRequest } from '../../protocol/activities.js'
+import { UNKNOWN_TOOL } from '../../protocol/activities.js'
+import { callIdOf } from '../../protocol/ids.js'
+import { LIMITS } from '../../protocol/limits.js'
+import type { MessageStatus, ToolCallEntry } from '../../protocol/message.js'
+import { toolPlanOf } from '../../protocol/plan.js'
+import type { ModelAnswer, ModelToolCall } from '../../model/model-answer.js'
+import { appendMessage } from '../../store/deliver-messages.js'
+import type { Writer } from '../../store/store.js'
+import { insertToolCalls } from '../../store/tool-calls.js'
+import type { ModelStep } from './model-step.js'
+
+/** What the model is asked to mend when it answers with nothing. */
+export const EMPTY_ANSWER_TOOL = 'invalid_assistant_response'
+
+/** A call of an answer, under our id. */
+export type CallOfAnswer = ModelToolCall & { readonly id: string }
+
+/** The calls of an answer; an answer with nothing becomes one that fails and says so. */
+export function callsOf(step: ModelStep, answer: ModelAnswer): readonly CallOfAnswer[] {
+  const { run, step: number } = step.input
+  const made = answer.toolCalls.slice(0, LIMITS.toolCallsPerAnswer)
+  const empty = made.length === 0 && answer.text.trim() === ''
+  const calls = empty ? [{ name: EMPTY_ANSWER_TOOL, providerCallId: '', input: '{}' }] : made
+  return calls.map((call, index) => ({
+    ...call,
+    name: call.name.slice(0, LIMITS.nameLength),
+    id: callIdOf(run, number, index),
+  }))
+}
+
+/** The words of an answer and how they came to their end. */
+export interface AnswerMessage {
+  readonly content: string | null
+  readonly reasoning: string | null
+  readonly status: MessageStatus
+}
+
+/** The row of an answer and those of its calls. */
+export async function appendAnswer(
+  tx: Writer,
+  step: ModelStep,
+  message: AnswerMessage,
+  calls: readonly CallOfAnswer[],
+): Promise<void> {
+  const { threadId, run, side } = step.input
+  await appendMessage(tx, {
+    id: step.messageId,
+    threadId,
+    role: roleOf(step),
+    content: message.content,
+    reasoningContent: message.reasoning,
+    status: message.status,
+    createdAt: step.now,
+    sentBy: 'model',
+    toolCalls: calls.length === 0 ? null : calls.map(entryOf),
+    prompt: step.prompt.name,
+    side,
+    run,
+    step: step.input.step,
+  })
+  await insertToolCalls(
+    tx,
+    calls.map((call, index) => ({
+      thread_id: threadId,
+      id: call.id,
+      message_id: step.messageId,
+      run,
+      step: step.input.step,
+      call_index: index,
+      side,
+      name: call.name,
+      provider_call_id: call.providerCallId,
+      arguments: call.input,
+    })),
+  )
+}
+
+/** What the workflow learns of the calls: names of the plan only (T5). */
+export function requestsOf(step: ModelStep, calls: readonly CallOfAnswer[]): readonly CallRequest[] {
+  return calls.map(({ id, name }) => ({ id, name: nameForWorkflow(step, name) }))
+}
+
+function nameForWorkflow({ content, input }: ModelStep, name: string): string {
+  return toolPlanOf(content.plan, input.side, name) === undefined ? UNKNOWN_TOOL : name
+}
+
+function entryOf(call: CallOfAnswer): ToolCallEntry {
+  return { id: call.id, type: 'function', function: { name: call.name, arguments: call.input } }
+}
+
+/** Stored roles say who wrote it: side A writes `assistant`, side B `user`. */
+export function roleOf(step: ModelStep): 'assistant' | 'user' {
+  return step.input.side === 'a' ? 'assistant' : 'user'
+}

@@ -1,0 +1,166 @@
+import { describe, expect, test } from 'vitest'
+
+import { seededRandom } from '../../test/support/seeded-random.js'
+import {
+  childReportProblem,
+  isObject,
+  messageIdProblem,
+  queueMessageProblem,
+  stopProblem,
+  threadIdProblem,
+  threadStartProblem,
+  utf8Length,
+} from './messages.js'
+
+const UNDECODABLE = { undecodable: true }
+
+describe('bytes of a text', () => {
+  const texts = [
+    '',
+    'plain',
+    'é',
+    '€uro',
+    '\u{1f600}',
+    'a\ud800b',
+    '\udc00',
+    '\ud800\ud800\udc00',
+    '\u07ff\u0800\uffff',
+  ]
+
+  test.each(texts)('%j is as long as its encoding', (text) => {
+    expect(utf8Length(text)).toBe(new TextEncoder().encode(text).length)
+  })
+
+  test('any text is as long as its encoding', () => {
+    const random = seededRandom(1)
+    for (let round = 0; round < 2000; round += 1) {
+      const units = Array.from({ length: random.below(40) }, () => random.below(0x10000))
+      const text = String.fromCharCode(...units)
+      expect(utf8Length(text), JSON.stringify(text)).toBe(new TextEncoder().encode(text).length)
+    }
+  })
+})
+
+describe('a start input', () => {
+  const start = { agent: 'clerk' }
+
+  test.each([
+    [start],
+    [{ ...start, message: { messageId: 'm' }, userId: 'u', tags: ['x'], resumable: false }],
+    [{ ...start, parent: { threadId: 'p', callId: 'c' }, searchAttributes: ['ThreadAgent'] }],
+    [{ ...start, limits: { heartbeatTimeout: 5000, historyEvents: 0 } }],
+    [{ ...start, fieldOfALaterVersion: [{ deep: true }] }],
+  ])('T11 %j is taken', (input) => {
+    expect(threadStartProblem(input)).toBeUndefined()
+  })
+
+  test.each([
+    [undefined, 'Expected an object with "agent", got undefined.'],
+    [UNDECODABLE, 'Expected "agent" to be the name of an agent, got undefined.'],
+    ['clerk', 'Expected an object with "agent", got a text of 5 characters.'],
+    [[start], 'Expected an object with "agent", got a list.'],
+    [{ agent: '' }, 'Expected "agent" to be the name of an agent, got an empty text.'],
+    [{ ...start, message: { content: '' } }, 'Expected "messageId" or a "content" that is not empty'],
+    [{ ...start, parent: { threadId: 'p' } }, 'Expected "parent" to be { threadId, callId }, got object.'],
+    [{ ...start, userId: 7 }, 'Expected "userId" to be a text, got number.'],
+    [{ ...start, tags: 'x' }, 'Expected "tags" to be a list of texts'],
+    [{ ...start, tags: [''] }, 'Expected "tags" to be a list of texts'],
+    [{ ...start, searchAttributes: [1] }, 'Expected "searchAttributes" to be a list of names'],
+    [{ ...start, limits: null }, 'Expected "limits" to be an object, got null.'],
+    [
+      { ...start, limits: { heartbeatTimeout: -1 } },
+      'Expected "limits.heartbeatTimeout" to be a whole number',
+    ],
+    [{ ...start, limits: { historyEvents: 1.5 } }, 'Expected "limits.historyEvents" to be a whole number'],
+    [{ ...start, limits: { historyEvents: '5' } }, 'Expected "limits.historyEvents" to be a whole number'],
+  ])('T10 %j is refused with a sentence', (input, problem) => {
+    expect(threadStartProblem(input)).toContain(problem)
+  })
+})
+
+describe('a message', () => {
+  test.each([
+    [{ messageId: 'm' }],
+    [{ messageId: 'm', role: 'assistant', from: 'tool' }],
+    [{ messageId: 'm'.repeat(256) }],
+    [{ content: 'x'.repeat(4096) }],
+    [{ content: '\u{1f600}'.repeat(1024), silent: true }],
+  ])('%j is taken', (input) => {
+    expect(queueMessageProblem(input)).toBeUndefined()
+  })
+
+  test.each([
+    [undefined, 'got undefined'],
+    [UNDECODABLE, 'got undefined'],
+    [{ messageId: '' }, 'got an empty text'],
+    [{ messageId: 'm'.repeat(257) }, 'got a text of 257 characters'],
+    [{ messageId: 7, content: 'x' }, 'Expected a message id'],
+    [{ content: 'x'.repeat(4097) }, 'at most 4096 bytes, got 4097'],
+    [{ content: '\u{1f600}'.repeat(1025) }, 'at most 4096 bytes, got 4100'],
+    [{ content: { text: 'x' } }, 'got object'],
+    [{ content: 'x', role: 'tool' }, 'Expected "role" to be "user" or "assistant"'],
+  ])('T10 %j is refused with a sentence', (input, problem) => {
+    expect(queueMessageProblem(input)).toContain(problem)
+  })
+})
+
+test.each([
+  ['a', undefined],
+  ['x'.repeat(200), undefined],
+  ['', 'Expected a thread id'],
+  ['x'.repeat(201), 'got a text of 201 characters'],
+  [7, 'Expected a thread id'],
+  ['everthread:sweep', 'kept for Everthread itself'],
+])('the thread id %j', (id, problem) => {
+  if (problem === undefined) expect(threadIdProblem(id)).toBeUndefined()
+  else expect(threadIdProblem(id)).toContain(problem)
+})
+
+test.each([[undefined], [null], [{}], [{ runId: 'run_1' }], [{ later: 1 }]])(
+  'the stop %j is taken',
+  (input) => {
+    expect(stopProblem(input)).toBeUndefined()
+  },
+)
+
+test.each([[UNDECODABLE], ['run_1'], [[]], [{ runId: 1 }]])('T10 the stop %j is refused', (input) => {
+  expect(stopProblem(input)).toContain('Expected no input or { runId }')
+})
+
+test('a report needs all of its fields', () => {
+  const report = { reference: 'k', report: 1, invocations: ['c'], kind: 'result', messageId: 'r' }
+  expect(childReportProblem(report)).toBeUndefined()
+  expect(childReportProblem({ ...report, later: 1 })).toBeUndefined()
+  for (const name of Object.keys(report))
+    expect(childReportProblem({ ...report, [name]: undefined }), name).toContain('Expected {')
+  expect(childReportProblem(null)).toContain('got null')
+})
+
+test('T5 no sentence repeats what came', () => {
+  const secret = 'sk-secret'
+  const inputs = [
+    secret,
+    [secret],
+    { agent: [secret] },
+    { messageId: [secret] },
+    { content: [secret] },
+    { runId: [secret] },
+  ]
+  const problems = [
+    threadStartProblem,
+    queueMessageProblem,
+    stopProblem,
+    childReportProblem,
+    messageIdProblem,
+  ]
+  for (const problem of problems)
+    for (const input of inputs) expect(String(problem(input))).not.toContain(secret)
+})
+
+test('what cannot be decoded is named as that', () => {
+  expect(stopProblem(UNDECODABLE)).toContain('a payload that cannot be decoded')
+})
+
+test('lists and null are no objects', () => {
+  expect([{}, [], null, 'x', undefined].map(isObject)).toEqual([true, false, false, false, false])
+})

@@ -1,0 +1,183 @@
+import { describe, expect, test } from 'vitest'
+
+import {
+  NOW,
+  dualPlan,
+  idleControl,
+  message,
+  plan,
+  run,
+  started,
+  step,
+  withCalls,
+} from '../../test/support/control-states.js'
+import { changeCall, childPrepared } from './apply.js'
+import { childClosed, childStarted } from './children.js'
+import type { Call, Ending, ThreadControl } from './control.js'
+import { acceptStop } from './inbox.js'
+import { endingOf, nextAction } from './next-action.js'
+import { settled } from './settling.js'
+
+const CHILD = { type: 'child', reference: 'k', agent: 'helper', messageId: 'k:first' } as const
+const ENDED: Ending = { reason: 'session_stop', outcome: 'completed', sessionCall: 'c0' }
+
+const prepared = childPrepared(withCalls('ask'), 'c0', CHILD)
+const waiting = childStarted(
+  prepared,
+  { id: 'c0', name: 'ask', state: 'prepared', ...CHILD } as Call & { readonly state: 'prepared' },
+  { observed: true, now: NOW },
+)
+const child = (patch: Partial<ThreadControl> = {}): ThreadControl =>
+  idleControl({ resumable: false, parent: { threadId: 'p', callId: 'pc' } }, patch)
+
+const kind = (control: ThreadControl): string => nextAction(control).kind
+
+describe('a run', () => {
+  test('an idle thread waits', () => {
+    expect(kind(idleControl())).toBe('wait')
+  })
+
+  test('a run begins with a model call that drains the queue', () => {
+    expect(nextAction(started())).toMatchObject({ kind: 'callModel', side: 'a', drain: [message('m1')] })
+  })
+
+  test('SA-R-05.1 calls run one by one in their order', () => {
+    const control = withCalls('work', 'work')
+    expect(nextAction(control)).toMatchObject({ kind: 'executeTool', call: { id: 'c0' } })
+    const done = changeCall(control, 'c0', ({ id, name }) => ({ id, name, state: 'done', outcome: 'failed' }))
+    expect(nextAction(done)).toMatchObject({ kind: 'executeTool', call: { id: 'c1' } })
+  })
+
+  test.each([
+    ['work', 'executeTool'],
+    ['ask', 'prepareChild'],
+    ['nobody', 'executeTool'],
+    ['constructor', 'executeTool'],
+  ])('a call of %s is carried out by %s', (name, expected) => {
+    expect(kind(withCalls(name))).toBe(expected)
+  })
+
+  test('a run that ended is settled', () => {
+    const control = idleControl({}, { run: run({ ending: ENDED }), runs: 1 })
+    expect(nextAction(control)).toEqual({ kind: 'settle', ending: ENDED, close: null })
+  })
+
+  test('an interrupted run is settled without its open calls', () => {
+    expect(nextAction(acceptStop(withCalls('work'), undefined))).toMatchObject({
+      kind: 'settle',
+      ending: { reason: 'stopped', outcome: 'cancelled' },
+    })
+  })
+
+  test('an ending that was there wins over a stop and a terminate', () => {
+    const control = idleControl({}, { run: run({ ending: ENDED, stopRequested: true }), terminating: true })
+    expect(endingOf(control)).toBe(ENDED)
+  })
+
+  test('a step without an open call is a bug', () => {
+    expect(() => nextAction(idleControl({}, { plan: plan(), run: run({ step: step() }) }))).toThrow(
+      'no open call',
+    )
+  })
+})
+
+describe('who acts', () => {
+  const report = { kind: 'report', id: 'r', queuedAt: NOW } as const
+  const more = { kind: 'continue', id: 'continue:1', queuedAt: NOW } as const
+  const both = dualPlan({}, {})
+  test.each([
+    ['a message of a user', both, [message('m')], 'a'],
+    ['a message of an assistant', both, [message('m', 'assistant')], 'b'],
+    ['the first of several', both, [message('m', 'assistant'), message('n')], 'b'],
+    ['a report', both, [report], 'a'],
+    ['nothing that waits', both, [], 'b'],
+    ['a continue', both, [more], 'b'],
+    ['an assistant message to an agent with a person', plan(), [message('m', 'assistant')], 'a'],
+  ] as const)('%s', (_what, given, queue, side) => {
+    const control = idleControl({}, { plan: given, run: run({ side: 'b' }), queue })
+    expect(nextAction(control)).toMatchObject({ kind: 'callModel', side })
+  })
+})
+
+describe('a subagent', () => {
+  test('T7 a child whose rows exist is always started', () => {
+    expect(kind(prepared)).toBe('startChild')
+    expect(kind({ ...prepared, terminating: true })).toBe('startChild')
+    expect(kind(acceptStop(prepared, undefined))).toBe('startChild')
+  })
+
+  test('a call waits for its child', () => {
+    expect(kind(waiting)).toBe('awaitChild')
+  })
+
+  test('a reported call is completed', () => {
+    const closed = childClosed(waiting, { reference: 'k', status: 'failed' }, NOW)
+    expect(nextAction(closed)).toMatchObject({ kind: 'completeCall', call: { report: { kind: 'closed' } } })
+  })
+
+  test('an interrupt is passed on to the child once', () => {
+    const stopped = acceptStop(waiting, undefined)
+    expect(nextAction(stopped)).toMatchObject({ kind: 'stopChild', call: { reference: 'k' } })
+    const told = changeCall(stopped, 'c0', (call) => ({ ...call, stopForwarded: true }) as Call)
+    expect(kind(told)).toBe('settle')
+  })
+})
+
+describe('the end of a thread', () => {
+  const close = { outcome: 'completed', reason: 'session_stop' } as const
+
+  test('T8 terminate comes before every other work', () => {
+    for (const control of [started(), withCalls('work'), waiting, idleControl({}, { queue: [message('m')] })])
+      expect(nextAction({ ...control, terminating: true })).toMatchObject({
+        kind: 'settle',
+        close: { outcome: 'terminated', reason: 'terminated' },
+      })
+  })
+
+  test('a resumable thread outlives its run', () => {
+    expect(nextAction(idleControl({}, { run: run({ ending: ENDED }) }))).toMatchObject({ close: null })
+  })
+
+  test.each([
+    [ENDED, 'completed'],
+    [{ reason: 'session_fail', outcome: 'failed', sessionCall: 'c0' } as const, 'failed'],
+    [{ reason: 'stopped', outcome: 'cancelled', sessionCall: null } as const, 'failed'],
+    [{ reason: 'blocked', outcome: 'blocked', sessionCall: null } as const, 'failed'],
+  ])('a thread that is not resumable closes: %j', (ending, outcome) => {
+    const control = idleControl({ resumable: false }, { run: run({ ending }) })
+    expect(nextAction(control)).toEqual({ kind: 'settle', ending, close: { outcome, reason: ending.reason } })
+  })
+
+  test('T7 a child reports, announces, settles, and only then closes', () => {
+    const ending = child({ run: run({ ending: ENDED }), runs: 1 })
+    expect(nextAction(ending)).toEqual({ kind: 'deliverReport', ending: ENDED })
+    const report = { messageId: 'k:report:1', kind: 'result', announced: false } as const
+    expect(nextAction({ ...ending, report })).toEqual({ kind: 'announceReport', messageId: 'k:report:1' })
+    const announced = { ...ending, report: { ...report, announced: true } }
+    expect(kind(announced)).toBe('settle')
+    const done = settled(announced, { ending: ENDED, close, queued: 0 }, NOW)
+    expect(kind(done)).toBe('close')
+  })
+
+  test('T7 a child whose parent is gone closes by itself', () => {
+    const report = { messageId: null, kind: 'result', announced: false } as const
+    expect(kind(child({ run: run({ ending: ENDED }), report }))).toBe('settle')
+  })
+
+  test('T7 a child that is terminated while idle reports that', () => {
+    expect(nextAction(child({ terminating: true }))).toMatchObject({
+      kind: 'deliverReport',
+      ending: { reason: 'terminated', outcome: 'cancelled' },
+    })
+  })
+
+  test('T8 every owed child is told before the thread closes', () => {
+    const control = settled(waiting, { ending: ENDED, close, queued: 0 }, NOW)
+    expect(nextAction(control)).toEqual({ kind: 'cancelChild', reference: 'k' })
+  })
+
+  test('T8 what came after the closing transaction needs another', () => {
+    const closing = { ...close, cascade: [], settled: false }
+    expect(nextAction(idleControl({}, { closing }))).toMatchObject({ kind: 'settle', close })
+  })
+})

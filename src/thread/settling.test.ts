@@ -1,0 +1,125 @@
+import { describe, expect, test } from 'vitest'
+
+import { NOW, idleControl, message, resultOf, run, withCalls } from '../../test/support/control-states.js'
+import { callAnswered } from './apply.js'
+import { acceptReport } from './children.js'
+import type { Ending, OwedChild, ThreadControl } from './control.js'
+import { acceptMessage } from './inbox.js'
+import { childTold, reportAnnounced, reportDelivered, reportKind, settled, withCutStep } from './settling.js'
+
+const STOPPED: Ending = { reason: 'stopped', outcome: 'cancelled', sessionCall: null }
+const CLOSE = { outcome: 'failed', reason: 'max_steps' } as const
+const owed = (reference: string): OwedChild => ({
+  reference,
+  callId: 'c0',
+  observed: true,
+  checks: 0,
+  nextCheckAt: NOW,
+})
+
+describe('a step that was cut', () => {
+  const told = (control: ThreadControl): readonly unknown[] =>
+    control.facts.map(({ type, payload }) => payload?.['phase'] ?? type)
+
+  test.each([
+    ['before its calls', withCalls('work', 'work'), [5, 6, 7, 'step.completed']],
+    [
+      'between its calls',
+      callAnswered(withCalls('work', 'work'), 'c0', resultOf(), NOW),
+      [6, 7, 'step.completed'],
+    ],
+    ['after its calls', callAnswered(withCalls('work'), 'c0', resultOf(), NOW), [7, 'step.completed']],
+  ])('%s still gets all its phases', (_when, control, expected) => {
+    const cut = withCutStep(control, STOPPED)
+    expect(told(cut)).toEqual(expected)
+    expect(cut.run?.step?.calls).toEqual([])
+  })
+
+  test('a run between two steps has nothing to tell', () => {
+    const control = idleControl({}, { run: run() })
+    expect(withCutStep(control, STOPPED)).toBe(control)
+    expect(withCutStep(idleControl(), null)).toEqual(idleControl())
+  })
+
+  test('T7 a report for a cut call is an ordinary item', () => {
+    const waiting = { ...withCutStep(withCalls('ask'), STOPPED), children: [owed('k')] }
+    const report = {
+      reference: 'k',
+      report: 1,
+      invocations: ['c0'],
+      kind: 'failure',
+      messageId: 'k:report:1',
+    }
+    expect(acceptReport(waiting, report, NOW).queue).toMatchObject([{ kind: 'report' }])
+  })
+})
+
+describe('the end of a run', () => {
+  const running = idleControl({}, { run: run({ steps: 3 }), runs: 1, queue: [message('b')] })
+
+  test('the run becomes the last one', () => {
+    expect(settled(running, { ending: STOPPED, close: null, queued: 1 }, NOW + 5)).toMatchObject({
+      run: null,
+      lastRun: { runId: 'run_1', reason: 'stopped', steps: 3, endedAt: NOW + 5 },
+      settles: 1,
+      registered: true,
+      closing: null,
+    })
+  })
+
+  test('T3 what waits outlives the run', () => {
+    expect(settled(running, { ending: STOPPED, close: null, queued: 1 }, NOW).queue).toEqual([message('b')])
+  })
+})
+
+describe('the end of a thread', () => {
+  const ending = idleControl({}, { run: run(), queue: [message('b')], queueBytes: 9, children: [owed('k')] })
+
+  test('T8 the queue is dropped and owed children are to be told', () => {
+    expect(settled(ending, { ending: STOPPED, close: CLOSE, queued: 1 }, NOW)).toMatchObject({
+      queue: [],
+      queueBytes: 0,
+      closing: { ...CLOSE, cascade: ['k'], settled: true },
+    })
+  })
+
+  test('T8 what came during the closing transaction needs another', () => {
+    const late = acceptMessage(ending, { messageId: 'c' }, NOW)
+    expect(settled(late, { ending: STOPPED, close: CLOSE, queued: 1 }, NOW).closing?.settled).toBe(false)
+  })
+
+  test('T8 a second closing transaction tells no child twice', () => {
+    const closing = { ...CLOSE, cascade: [], settled: false }
+    const again = settled({ ...ending, closing }, { ending: null, close: CLOSE, queued: 1 }, NOW)
+    expect(again.closing).toEqual({ ...CLOSE, cascade: [], settled: true })
+    expect(again.lastRun).toBeNull()
+  })
+
+  test('a child that was told leaves the cascade', () => {
+    const closing = { ...CLOSE, cascade: ['k', 'l'], settled: true }
+    expect(childTold(idleControl({}, { closing }), 'k').closing?.cascade).toEqual(['l'])
+    expect(childTold(idleControl(), 'k').closing).toBeNull()
+  })
+})
+
+describe('the report of a child', () => {
+  test.each([
+    ['completed', 'result'],
+    ['failed', 'failure'],
+    ['cancelled', 'failure'],
+    ['blocked', 'failure'],
+  ] as const)('T7 an ending %s is a %s', (outcome, kind) => {
+    expect(reportKind({ reason: 'x', outcome, sessionCall: null })).toBe(kind)
+  })
+
+  test('a delivered report waits for its announcement', () => {
+    const delivered = reportDelivered(idleControl(), STOPPED, { type: 'delivered', messageId: 'r' })
+    expect(delivered.report).toEqual({ messageId: 'r', kind: 'failure', announced: false })
+    expect(reportAnnounced(delivered).report?.announced).toBe(true)
+  })
+
+  test('a parent that is gone leaves nothing to announce', () => {
+    expect(reportDelivered(idleControl(), STOPPED, { type: 'parent_gone' }).report?.messageId).toBeNull()
+    expect(reportAnnounced(idleControl()).report).toBeNull()
+  })
+})

@@ -1,0 +1,53 @@
+import type { DrainItem } from '../protocol/activities.js'
+import { LIMITS } from '../protocol/limits.js'
+import { planOf } from '../thread/advance.js'
+import { modelAnswered, terminationFound } from '../thread/apply.js'
+import type { QueueEntry } from '../thread/control.js'
+import type { Action } from '../thread/next-action.js'
+import { callActivity, notAnswered } from './call-activity.js'
+import type { ThreadHost } from './thread-host.js'
+
+/** Phases 1 to 4 of a step: the queue as it is now goes into it, and what arrives meanwhile waits for the next one. */
+export async function callModel(
+  host: ThreadHost,
+  { run, side, drain }: Extract<Action, { readonly kind: 'callModel' }>,
+): Promise<void> {
+  const { control } = host
+  const plan = run.planned ? planOf(control) : null
+  const called = await callActivity(host, {
+    name: 'callModel',
+    limit: LIMITS.modelCall,
+    summary: `${control.agent}: step ${run.steps + 1}${plan === null ? '' : `, model ${plan.sides[side]?.model ?? ''}`}`,
+    cancellable: true,
+    input: {
+      step: run.steps + 1,
+      side,
+      agent: control.agent,
+      plan: plan?.digest ?? null,
+      knownPlan: control.plan?.digest ?? null,
+      trigger: run.steps === 0 ? run.trigger : null,
+      sideStarts: run.sideStarts || side !== run.side,
+      wordless: run.wordless,
+      drain: drain.flatMap(drainItem),
+      start: control.registered ? null : control.start,
+      createdAt: control.createdAt,
+    },
+  })
+  if (called.kind !== 'answered') return notAnswered(host, called)
+  const { answer } = called
+  host.update((current) =>
+    answer.type === 'terminated'
+      ? terminationFound(current)
+      : modelAnswered(current, { side, drain }, answer),
+  )
+}
+
+function drainItem(entry: QueueEntry): DrainItem[] {
+  if (entry.kind === 'continue') return []
+  if (entry.kind === 'child_closed') {
+    const { kind, id, reference, status } = entry
+    return [{ kind, id, reference, status }]
+  }
+  const inline = entry.kind === 'message' ? entry.inline : undefined
+  return [{ kind: 'message', id: entry.id, ...(inline === undefined ? {} : { inline }) }]
+}

@@ -1,0 +1,423 @@
+import { ActivityCancellationDetails } from '@temporalio/common'
+import { describe, expect, test } from 'vitest'
+
+import { executeTool } from '../../src/activities/execute-tool/execute-tool.js'
+import type { ActivityDependencies } from '../../src/activities/dependencies.js'
+import type { ToolCall, ToolResult } from '../../src/index.js'
+import type { CallInput, ExecuteToolAnswer } from '../../src/protocol/activities.js'
+import { statFile } from '../../src/store/file-entry.js'
+import { findToolCall } from '../../src/store/tool-calls.js'
+import { getValue } from '../../src/store/values.js'
+import { createGate } from '../support/gate.js'
+import { until } from '../support/until.js'
+import { AFTER_A_MINUTE, attempt, failingStore, failureOf, madeCalls, withDesk } from './activity-desk.js'
+import type { ActivityDesk, DeskParts } from './activity-desk.js'
+
+function runTool(
+  dependencies: ActivityDependencies,
+  input: CallInput,
+  environment = attempt(),
+): Promise<ExecuteToolAnswer> {
+  return environment.run((given: CallInput) => executeTool(dependencies, given), input)
+}
+
+/** One call that the model has made. */
+async function madeCall(desk: ActivityDesk, name: string, args: unknown = {}): Promise<CallInput> {
+  const [input] = await madeCalls(desk, [{ name, args }])
+  if (input === undefined) throw new Error('Expected a call.')
+  return input
+}
+
+const result = async (desk: ActivityDesk) => (await desk.transcript()).findLast(({ role }) => role === 'tool')
+const value = (desk: ActivityDesk, key: string) => desk.store.read((db) => getValue(db, 't', key))
+const success = (text: string): ToolResult => ({ status: 'success', result: text })
+
+describe('a call', () => {
+  test('SA-R-01.2 the result is stored with what the call did', () =>
+    withDesk(
+      {
+        work: async (state, args) => {
+          await state.setValue('seen', args['task'] as string)
+          await state.queueMessage({ role: 'user', content: 'more' })
+          return success('done')
+        },
+      },
+      async (desk) => {
+        const input = await madeCall(desk, 'work')
+        const answer = await runTool(desk.dependencies, input)
+        expect(answer).toMatchObject({ type: 'result', outcome: 'succeeded', queued: [{ role: 'user' }] })
+        expect(await result(desk)).toMatchObject({
+          content: 'done',
+          tool_status: 'success',
+          name: 'work',
+          tool_call_id: input.callId,
+        })
+        expect(await value(desk, 'seen')).toBe('none')
+        expect((await desk.events()).slice(-4).map(({ type }) => type)).toEqual([
+          'step.phase',
+          'tool.started',
+          'step.phase',
+          'tool.result',
+        ])
+      },
+    ))
+
+  test('T5 the answer to the workflow holds no words', () =>
+    withDesk({ work: () => success('secret words') }, async (desk) => {
+      const answer = await runTool(desk.dependencies, await madeCall(desk, 'work', { task: 'secret' }))
+      expect(answer).toEqual({ type: 'result', outcome: 'succeeded' })
+      expect(JSON.stringify(await desk.events())).not.toContain('secret')
+    }))
+
+  test('a tool may ask for the end of its thread', () =>
+    withDesk({ work: async (state) => (await state.terminate(), success('bye')) }, async (desk) => {
+      expect(await runTool(desk.dependencies, await madeCall(desk, 'work'))).toMatchObject({
+        terminate: true,
+      })
+    }))
+
+  test.each<readonly [string, string, unknown, string]>([
+    ['broken JSON', 'work', '{"task":', 'broken JSON'],
+    ['arguments that fail the schema', 'work', { task: 7 }, 'task: '],
+    ['a list of arguments', 'work', [1], 'got an array'],
+    ['a name that nobody has', 'nothing', {}, 'There is no tool "nothing". The tools are: work'],
+    ['a name of every object', 'constructor', {}, 'There is no tool "constructor"'],
+    ['an empty answer', 'invalid_assistant_response', {}, 'Your last answer was empty'],
+  ])('SA-R-05.2b %s is an error result', (_what, name, args, words) =>
+    withDesk({}, async (desk) => {
+      const answer = await runTool(desk.dependencies, await madeCall(desk, name, args))
+      expect(answer).toMatchObject({ type: 'result', outcome: 'failed' })
+      const row = await result(desk)
+      expect(row?.tool_status).toBe('error')
+      expect(row?.content).toContain(words)
+    }),
+  )
+
+  test('a terminated thread runs no tool', () =>
+    withDesk({ work: () => success('done') }, async (desk) => {
+      const input = await madeCall(desk, 'work')
+      await desk.store.write((tx) => tx.updateTable('threads').set({ terminate_requested_at: 1 }).execute())
+      expect(await runTool(desk.dependencies, input)).toEqual({ type: 'terminated' })
+    }))
+
+  test('a tool that this worker lacks is waited for', () =>
+    withDesk({}, async (desk) => {
+      const input = await madeCall(desk, 'work')
+      const lacking = {
+        ...desk.dependencies,
+        registry: { ...desk.dependencies.registry, tool: () => undefined },
+      }
+      expect(await failureOf(runTool(lacking, input))).toMatchObject({
+        type: 'Definition.Missing',
+        nonRetryable: false,
+      })
+      const answer = await runTool(lacking, input, attempt(AFTER_A_MINUTE))
+      expect(answer).toMatchObject({ outcome: 'failed' })
+      expect((await result(desk))?.content).toContain('is not available at the moment')
+    }))
+})
+
+describe('T4 another attempt', () => {
+  test('finds the outcome of the first', () => {
+    let runs = 0
+    return withDesk({ work: () => success(`run ${(runs += 1)}`) }, async (desk) => {
+      const input = await madeCall(desk, 'work')
+      const first = await runTool(desk.dependencies, input)
+      expect(await runTool(desk.dependencies, input)).toEqual(first)
+      expect(runs).toBe(1)
+    })
+  })
+
+  /** A tool whose first run hangs until the test lets it go on. */
+  function hanging(): DeskParts & { readonly calls: ToolCall[]; open(): void } {
+    const gate = createGate()
+    const calls: ToolCall[] = []
+    return {
+      calls,
+      open: gate.open,
+      work: async (state, _args, call) => {
+        calls.push(call)
+        await state.setValue('by', call.attempt)
+        if (call.attempt === 1) await gate.passed
+        return success(`attempt ${call.attempt}`)
+      },
+    }
+  }
+
+  test('finds it started and calls the outcome unknown', () => {
+    const tool = hanging()
+    return withDesk(tool, async (desk) => {
+      const input = await madeCall(desk, 'work')
+      const late = runTool(desk.dependencies, input)
+      await until('the first run', () => tool.calls.length === 1)
+      const second = await runTool(desk.dependencies, input)
+      expect(second).toEqual({ type: 'result', outcome: 'unknown' })
+      expect((await result(desk))?.content).toContain('outcome of this call is unknown')
+      tool.open()
+      expect(await late).toEqual(second)
+      expect(tool.calls).toHaveLength(1)
+      // T9: what the late attempt did goes with its result.
+      expect(await value(desk, 'by')).toBeUndefined()
+      expect((await desk.transcript()).filter(({ role }) => role === 'tool')).toHaveLength(1)
+    })
+  })
+
+  test('runs an idempotent tool again under the same key', () => {
+    const tool = hanging()
+    return withDesk(tool, async (desk) => {
+      const input = await madeCall(desk, 'again')
+      const late = runTool(desk.dependencies, input)
+      await until('the first run', () => tool.calls.length === 1)
+      expect(await runTool(desk.dependencies, input)).toMatchObject({ outcome: 'succeeded' })
+      tool.open()
+      expect(await late).toMatchObject({ outcome: 'succeeded' })
+      expect(tool.calls.map(({ attempt: number }) => number)).toEqual([1, 2])
+      expect(new Set(tool.calls.map(({ idempotencyKey }) => idempotencyKey))).toEqual(
+        new Set([`t:${input.callId}`]),
+      )
+      expect((await result(desk))?.content).toBe('attempt 2')
+      expect(await value(desk, 'by')).toBe(2)
+    })
+  })
+
+  test('a store that fails at the commit runs no tool twice', () => {
+    let runs = 0
+    return withDesk({ work: () => success(`run ${(runs += 1)}`) }, async (desk) => {
+      const input = await madeCall(desk, 'work')
+      const store = failingStore(desk.store, (write) => write > 1 && write < 4)
+      expect(await runTool({ ...desk.dependencies, store }, input)).toMatchObject({ outcome: 'succeeded' })
+      expect([runs, store.writes]).toEqual([1, 4])
+    })
+  })
+
+  test('a store that fails at the start runs no tool', () => {
+    let runs = 0
+    return withDesk({ work: () => success(`run ${(runs += 1)}`) }, async (desk) => {
+      const input = await madeCall(desk, 'work')
+      const store = failingStore(desk.store, () => true)
+      expect((await failureOf(runTool({ ...desk.dependencies, store }, input))).message).toBe(
+        'The disk is full.',
+      )
+      expect(runs).toBe(0)
+      expect(await runTool(desk.dependencies, input)).toMatchObject({ outcome: 'succeeded' })
+    })
+  })
+})
+
+describe('T9 what a call did', () => {
+  test('a throw keeps it', () =>
+    withDesk(
+      {
+        work: async (state) => {
+          await state.setValue('kept', true)
+          throw new Error('It went wrong.')
+        },
+      },
+      async (desk) => {
+        const answer = await runTool(desk.dependencies, await madeCall(desk, 'work'))
+        expect(answer).toMatchObject({ outcome: 'failed', errorDigest: expect.any(String) as unknown })
+        expect(await result(desk)).toMatchObject({ content: 'Error: It went wrong.', tool_status: 'error' })
+        expect(await value(desk, 'kept')).toBe(true)
+      },
+    ))
+
+  test('a timeout keeps nothing, and its signal aborts', () => {
+    let aborted = false
+    return withDesk(
+      {
+        work: async (state) => {
+          await state.setValue('kept', true)
+          state.execution?.abortSignal.addEventListener('abort', () => (aborted = true))
+          return new Promise(() => undefined)
+        },
+      },
+      async (desk) => {
+        const answer = await runTool(desk.dependencies, await madeCall(desk, 'slow'))
+        expect(answer).toMatchObject({ outcome: 'failed' })
+        expect((await result(desk))?.content).toContain('did not answer within 0.05 seconds')
+        expect(await value(desk, 'kept')).toBeUndefined()
+        expect(aborted).toBe(true)
+      },
+    )
+  })
+
+  /** A tool that runs until it is told to stop. */
+  function endless(): DeskParts & { begun: boolean; failedAfter: Promise<unknown> } {
+    let after: (error: unknown) => void = () => undefined
+    const tool = {
+      begun: false,
+      failedAfter: new Promise((resolve) => (after = resolve)),
+      work: async (state: Parameters<NonNullable<DeskParts['work']>>[0]): Promise<ToolResult> => {
+        await state.setValue('kept', true)
+        tool.begun = true
+        const { promise, resolve } = Promise.withResolvers<void>()
+        state.execution?.abortSignal.addEventListener('abort', () => resolve())
+        await promise
+        await state.setValue('late', true).catch(after)
+        return success('too late')
+      },
+    }
+    return tool
+  }
+
+  test('a stop keeps nothing, and its result says interrupted', () => {
+    const tool = endless()
+    return withDesk(tool, async (desk) => {
+      const environment = attempt()
+      const running = runTool(desk.dependencies, await madeCall(desk, 'work'), environment)
+      await until('the tool', () => tool.begun)
+      environment.cancel()
+      expect(await running).toEqual({ type: 'result', outcome: 'interrupted' })
+      expect(String(await tool.failedAfter)).toContain('has ended')
+      expect(await value(desk, 'kept')).toBeUndefined()
+    })
+  })
+
+  test('SA-R-10.2 a terminate cancels the call', () => {
+    const tool = endless()
+    return withDesk(tool, async (desk) => {
+      const environment = attempt()
+      const running = runTool(desk.dependencies, await madeCall(desk, 'work'), environment)
+      await until('the tool', () => tool.begun)
+      await desk.store.write((tx) => tx.updateTable('threads').set({ terminate_requested_at: 1 }).execute())
+      environment.cancel()
+      expect(await running).toEqual({ type: 'result', outcome: 'cancelled' })
+    })
+  })
+
+  test('a worker that shuts down leaves the call without an outcome', () => {
+    const tool = endless()
+    return withDesk(tool, async (desk) => {
+      const environment = attempt()
+      const input = await madeCall(desk, 'work')
+      const failed = failureOf(runTool(desk.dependencies, input, environment))
+      await until('the tool', () => tool.begun)
+      environment.cancel('WORKER_SHUTDOWN', new ActivityCancellationDetails({ workerShutdown: true }))
+      expect(await failed).toMatchObject({ type: 'Worker.Shutdown', nonRetryable: false })
+      expect(String(await tool.failedAfter)).toContain('has ended')
+      expect(await desk.store.read((db) => findToolCall(db, 't', input.callId))).toMatchObject({
+        status: 'open',
+      })
+      expect(await runTool(desk.dependencies, input)).toMatchObject({ outcome: 'unknown' })
+    })
+  })
+})
+
+describe('what a tool answers', () => {
+  const LONG = `head ${'x'.repeat(90_000)} tail`
+
+  test.each<readonly [string, DeskParts['work']]>([
+    ['a result', () => success(LONG)],
+    ['an error', () => ({ status: 'error', error: LONG })],
+    [
+      'a throw',
+      () => {
+        throw new Error(LONG)
+      },
+    ],
+  ])('%s above 64 KB is shown by head, tail and path', (_what, work) =>
+    withDesk({ work }, async (desk) => {
+      const input = await madeCall(desk, 'work')
+      await runTool(desk.dependencies, input)
+      const content = (await result(desk))?.content ?? ''
+      const path = `/results/${input.callId}.txt`
+      expect(content.length).toBeLessThan(9000)
+      expect(content).toMatch(/^(Error: )?head x/)
+      expect(content).toMatch(/x tail$/)
+      expect(content).toContain(path)
+      expect(await desk.store.read((db) => statFile(db, 't', path))).toMatchObject({ size: LONG.length })
+    }),
+  )
+
+  test.each([[undefined], [null], ['done'], [{}], [{ status: 'ok' }], [[]]])('%j is no result', (answered) =>
+    withDesk({ work: () => answered as unknown as ToolResult }, async (desk) => {
+      expect(await runTool(desk.dependencies, await madeCall(desk, 'work'))).toMatchObject({
+        outcome: 'failed',
+      })
+      expect((await result(desk))?.content).toContain('something that is not a result')
+    }),
+  )
+
+  test.each<readonly [ToolResult, string]>([
+    [{ status: 'success' }, 'The tool call succeeded.'],
+    [{ status: 'success', result: { a: 1 } }, '{"a":1}'],
+    [{ status: 'error' }, 'Error: The tool failed without a reason.'],
+    [{ status: 'error', error: 'No.', error_code: 'nope' }, 'Error: No.'],
+    [{ status: 'error', result: 'as a result' }, 'Error: as a result'],
+  ])('%j reads %s', (answered, words) =>
+    withDesk({ work: () => answered }, async (desk) => {
+      await runTool(desk.dependencies, await madeCall(desk, 'work'))
+      expect((await result(desk))?.content).toBe(words)
+    }),
+  )
+
+  test('new attachments are files of the thread', () =>
+    withDesk(
+      {
+        work: () => ({
+          status: 'success',
+          attachments: [{ name: 'a.txt', mimeType: 'text/plain', data: 'aGk=' }],
+        }),
+      },
+      async (desk) => {
+        await runTool(desk.dependencies, await madeCall(desk, 'work'))
+        expect((await result(desk))?.attachments).toMatchObject([{ path: '/attachments/a.txt', size: 2 }])
+        expect(await desk.store.read((db) => statFile(db, 't', '/attachments/a.txt'))).toMatchObject({
+          size: 2,
+        })
+      },
+    ))
+
+  test('an attachment that is not there fails the call', () =>
+    withDesk(
+      { work: () => ({ status: 'success', attachments: [{ path: '/nothing' } as never] }) },
+      async (desk) => {
+        await runTool(desk.dependencies, await madeCall(desk, 'work'))
+        expect((await result(desk))?.content).toContain('no such file')
+      },
+    ))
+})
+
+describe('a tool that ends the session', () => {
+  const session = async (desk: ActivityDesk, { callId }: CallInput) =>
+    (await desk.store.read((db) => findToolCall(db, 't', callId)))?.session
+
+  test.each([
+    ['close_case', 'stop'],
+    ['give_up', 'fail'],
+  ])('%s carries its mapped payload', (name, kind) =>
+    withDesk(
+      { work: async (state) => (await state.writeFile('/a.txt', 'hi', 'text/plain'), success('own words')) },
+      async (desk) => {
+        const input = await madeCall(desk, name, { summary: 'All done.', files: '/a.txt' })
+        expect(await runTool(desk.dependencies, input)).toEqual({ type: 'result', outcome: 'succeeded' })
+        expect(await session(desk, input)).toMatchObject({
+          kind,
+          message: 'All done.',
+          attachments: [{ path: '/a.txt' }],
+        })
+      },
+    ),
+  )
+
+  test('without a mapped text the result is the payload', () =>
+    withDesk({ work: () => success('own words') }, async (desk) => {
+      const input = await madeCall(desk, 'close_case')
+      await runTool(desk.dependencies, input)
+      expect(await session(desk, input)).toMatchObject({ message: 'own words' })
+    }))
+
+  test('a path that does not exist fails the call', () =>
+    withDesk({ work: () => success('done') }, async (desk) => {
+      const input = await madeCall(desk, 'close_case', { summary: 'x', files: ['/missing.txt'] })
+      expect(await runTool(desk.dependencies, input)).toMatchObject({ outcome: 'failed' })
+      expect(await session(desk, input)).toBeNull()
+    }))
+
+  test('an error result ends no session', () =>
+    withDesk({ work: () => ({ status: 'error', error: 'No.' }) }, async (desk) => {
+      const input = await madeCall(desk, 'close_case', { summary: 'x' })
+      await runTool(desk.dependencies, input)
+      expect(await session(desk, input)).toBeNull()
+    }))
+})

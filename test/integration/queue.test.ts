@@ -1,0 +1,75 @@
+import { afterEach, expect, inject, test } from 'vitest'
+
+import type { ThreadHandle } from '../../src/client/index.js'
+import { recordedRuns } from '../support/histories.js'
+import { marked } from '../support/marker.js'
+import { createFixture } from './worker/fixture.js'
+import type { Fixture } from './worker/fixture.js'
+import { expectWholeLog, wholeTranscript } from './worker/whole-thread.js'
+
+let fixture: Fixture
+afterEach(() => fixture.close())
+
+test('messages without a worker are delivered in order', async () => {
+  fixture = await createFixture(inject('devServerAddress'))
+  const thread = await fixture.create({ id: 'queue-idle' })
+  await send(thread, 1, 20)
+  await fixture.startWorker()
+  await thread.waitUntilIdle({ timeout: '30 s' })
+  await expectInOrder(thread)
+  // One batch, one answer.
+  expect(fixture.model.requests('queue-idle')).toHaveLength(1)
+})
+
+test('SA-R-09.1 twenty messages survive a kill midway', async () => {
+  fixture = await createFixture(inject('devServerAddress'))
+  const worker = await fixture.startWorker()
+  const held = fixture.model.hold('queue-kill', 'middle')
+  const thread = await fixture.create({ id: 'queue-kill' })
+  await send(thread, 1, 1)
+  await held.arrived
+  await send(thread, 2, 10)
+  await worker.kill()
+  await send(thread, 11, 20)
+  await fixture.startWorker()
+  await thread.waitUntilIdle({ timeout: '30 s' })
+  await expectInOrder(thread)
+})
+
+test('SA-R-09.5 a queue survives eviction, kill and continue-as-new', async () => {
+  fixture = await createFixture(inject('devServerAddress'), { maxCachedWorkflows: 0 })
+  const id = 'queue-evicted'
+  const worker = await fixture.startWorker()
+  // Every point where nothing is in flight continues as new, whatever waits in the queue.
+  const limits = { heartbeatTimeout: 3_000, historyEvents: 0 }
+  const held = fixture.model.hold(id, 'middle')
+  const thread = await fixture.create({ id, limits })
+  await send(thread, 1, 1)
+  await held.arrived
+  await send(thread, 2, 10)
+  await worker.kill()
+  await send(thread, 11, 15)
+  await fixture.startWorker()
+  await send(thread, 16, 20)
+  await thread.waitUntilIdle({ timeout: '30 s' })
+  await expectInOrder(thread)
+  const runs = await recordedRuns(fixture.threads.temporal, id)
+  expect(runs.length).toBeGreaterThan(1)
+  expect((await fixture.search()).leaks).toEqual([])
+})
+
+async function send(thread: ThreadHandle, from: number, to: number): Promise<void> {
+  for (let number = from; number <= to; number += 1) await thread.send(text(thread, number))
+}
+
+function text({ threadId }: ThreadHandle, number: number): string {
+  return marked(`Message ${number} #${threadId}`)
+}
+
+async function expectInOrder(thread: ThreadHandle): Promise<void> {
+  const rows = await wholeTranscript(thread)
+  const sent = rows.filter(({ role }) => role === 'user').map(({ content }) => content)
+  expect(sent).toEqual(Array.from({ length: 20 }, (_, index) => text(thread, index + 1)))
+  expect(rows.at(-1)).toMatchObject({ role: 'assistant', status: 'completed' })
+  await expectWholeLog(thread)
+}

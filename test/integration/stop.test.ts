@@ -1,0 +1,157 @@
+import { afterAll, beforeAll, expect, inject, test } from 'vitest'
+
+import type { ThreadHandle } from '../../src/client/index.js'
+import { activityEvents, recordedRuns } from '../support/histories.js'
+import { marked } from '../support/marker.js'
+import { factTypes, toolResults, transcript } from '../support/thread-facts.js'
+import { until } from '../support/until.js'
+import { createFixture } from './worker/fixture.js'
+import type { Fixture } from './worker/fixture.js'
+import { expectWholeLog } from './worker/whole-thread.js'
+
+let fixture: Fixture
+
+beforeAll(async () => {
+  fixture = await createFixture(inject('devServerAddress'))
+  await fixture.startWorker()
+})
+afterAll(() => fixture.close())
+
+/** The next heartbeat brings the cancellation, one second at most; the rest is the way to there and back. */
+const STOP_WITHIN = 1_500
+
+test('a stop closes the connection to the provider', async () => {
+  const id = 'stop-stream'
+  const held = fixture.model.hold(id, 'middle')
+  const thread = await fixture.create({ id, message: marked(`Tell me a lot. #${id}`) })
+  await held.arrived
+  const partial = await streamed(thread)
+  const stopped = Date.now()
+  await thread.stop()
+  await held.left
+  expect(Date.now() - stopped).toBeLessThan(STOP_WITHIN)
+  const result = await thread.waitUntilIdle()
+  expect(result).toMatchObject({ status: 'stopped', reason: 'stopped' })
+  expect(await transcript(thread)).toMatchObject([
+    { role: 'user' },
+    { role: 'assistant', content: partial, status: 'interrupted' },
+  ])
+  await expectWholeLog(thread)
+  await thread.send(marked(`And now? #${id}`))
+  expect((await thread.waitUntilIdle()).reply?.content).toBe(marked(`Gladly, #${id}, and many words more.`))
+})
+
+test('a stop aborts a running tool and keeps the thread', async () => {
+  const { thread, id } = await threadInTool('stop-tool')
+  await thread.stop()
+  await thread.waitUntilIdle()
+  await until('the abort', async () => (await fixture.effects(id)).length === 2)
+  expect(await fixture.effects(id)).toMatchObject([{ did: 'acted' }, { did: 'aborted' }])
+  expect(await toolResults(thread)).toMatchObject([{ tool_status: 'error', content: /interrupted/ }])
+  await thread.send(marked(`please charge #${id}`))
+  expect(await thread.waitUntilIdle()).toMatchObject({ status: 'idle', reason: 'stop_on_response' })
+  await expectWholeLog(thread)
+})
+
+test('SA-R-10.0 terminate closes softly with a tool in flight', async () => {
+  const { thread, id } = await threadInTool('terminate-tool')
+  expect((await thread.snapshot()).terminated).toBeNull()
+  await thread.terminate({ reason: 'enough' })
+  const result = await thread.waitUntilIdle()
+  expect(result).toMatchObject({ status: 'terminated', reason: 'terminated' })
+  await until('the close', async () => (await thread.workflow.describe()).status.name === 'CANCELLED')
+  expect(await toolResults(thread)).toMatchObject([{ tool_status: 'error', content: /cancelled/ }])
+  expect((await factTypes(thread)).slice(-3)).toEqual(['step.completed', 'run.cancelled', 'thread.closed'])
+  expect(fixture.model.requests(id)).toHaveLength(1)
+})
+
+test('SA-R-10.1 the time of termination outlives the workflow', async () => {
+  const { thread } = await threadInTool('terminate-time')
+  expect((await thread.snapshot()).terminated).toBeNull()
+  const before = Date.now() * 1000
+  await thread.terminate()
+  await thread.waitUntilIdle()
+  const { terminated, stale, status } = await thread.snapshot()
+  expect(terminated).toBeGreaterThanOrEqual(before)
+  expect({ stale, status }).toEqual({ stale: true, status: 'terminated' })
+})
+
+test('SA-R-10.2 terminate aborts the work in flight', async () => {
+  const { thread, id } = await threadInTool('terminate-abort')
+  await thread.terminate()
+  await thread.waitUntilIdle()
+  await until('the abort', async () => (await fixture.effects(id)).length === 2)
+  expect(await fixture.effects(id)).toMatchObject([{ did: 'acted' }, { did: 'aborted' }])
+  const cancelled = activityEvents(await recordedRuns(fixture.threads.temporal, id))
+  expect(cancelled).toContainEqual({ kind: 'cancel_requested', activity: 'thread.executeTool' })
+
+  const held = fixture.model.hold('terminate-stream', 'middle')
+  const streaming = await fixture.create({
+    id: 'terminate-stream',
+    message: marked('Hello #terminate-stream'),
+  })
+  await held.arrived
+  await streamed(streaming)
+  await streaming.terminate()
+  await held.left
+  await streaming.waitUntilIdle()
+  const events = activityEvents(await recordedRuns(fixture.threads.temporal, 'terminate-stream'))
+  expect(events).toContainEqual({ kind: 'cancel_requested', activity: 'thread.callModel' })
+})
+
+test('SA-R-10.3 a terminated thread refuses all, also without history', async () => {
+  const { thread, id } = await threadInTool('terminate-late')
+  await thread.terminate()
+  await expectRefusals(thread)
+  await thread.waitUntilIdle()
+  const rows = await transcript(thread)
+  await expectRefusals(thread)
+  await deleteHistory(thread)
+  await expectRefusals(thread)
+  expect(await transcript(thread)).toEqual(rows)
+  expect(fixture.model.requests(id)).toHaveLength(1)
+})
+
+test('no text, argument or result is in these histories', async () => {
+  const { bytes, leaks } = await fixture.search()
+  expect(leaks).toEqual([])
+  expect(bytes).toBeGreaterThan(10_000)
+})
+
+async function threadInTool(id: string): Promise<{ readonly thread: ThreadHandle; readonly id: string }> {
+  const thread = await fixture.create({ id, message: marked(`please book and hold #${id}`) })
+  await until('a running tool', async () => (await fixture.effects(id)).length === 1)
+  return { thread, id }
+}
+
+/** The text that a subscriber has seen, once the whole content of the held answer is there. */
+async function streamed(thread: ThreadHandle): Promise<string> {
+  let text = ''
+  for await (const event of thread.events()) {
+    if (event.type === 'model.delta') text += event.payload.text
+    if (text.endsWith(marked('more.'))) return text
+  }
+  throw new Error('Expected the text of a held answer, got the end of the thread.')
+}
+
+async function expectRefusals(thread: ThreadHandle): Promise<void> {
+  const { threadId: id } = thread
+  const refused = { code: 'thread_terminated', status: 'terminated' }
+  await expect(thread.send(marked('Late'))).rejects.toMatchObject(refused)
+  await expect(thread.continue()).rejects.toMatchObject(refused)
+  const message = { id: 'late', content: marked('Late') }
+  await expect(fixture.create({ id, message })).rejects.toMatchObject(refused)
+}
+
+/** What retention does in the end; the server does it a moment after it was asked. */
+async function deleteHistory(thread: ThreadHandle): Promise<void> {
+  const { workflowService, options } = fixture.threads.temporal
+  const workflowExecution = { workflowId: thread.threadId }
+  await workflowService.deleteWorkflowExecution({ namespace: options.namespace, workflowExecution })
+  const name = (): Promise<string> =>
+    thread.workflow.describe().then(
+      ({ status }) => status.name,
+      (error: Error) => error.name,
+    )
+  await until('the end of the history', async () => (await name()) === 'WorkflowNotFoundError', 20_000)
+}

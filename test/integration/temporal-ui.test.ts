@@ -1,0 +1,105 @@
+import { defaultPayloadConverter } from '@temporalio/common'
+import { afterAll, beforeAll, expect, inject, test } from 'vitest'
+
+import type { ThreadHandle } from '../../src/client/index.js'
+import { recordedRuns } from '../support/histories.js'
+import { marked, MARKER } from '../support/marker.js'
+import { until } from '../support/until.js'
+import { createFixture } from './worker/fixture.js'
+import type { Fixture } from './worker/fixture.js'
+
+let fixture: Fixture
+let thread: ThreadHandle
+
+beforeAll(async () => {
+  fixture = await createFixture(inject('devServerAddress'))
+  await fixture.startWorker()
+  const id = 'seen'
+  thread = await fixture.create({
+    id: `${id}-${fixture.taskQueue}`,
+    userId: `ann-${fixture.taskQueue}`,
+    title: marked('A title'),
+    tags: ['vip', 'north'],
+    message: {
+      content: marked(`please research #${id}`),
+      attachments: [{ name: 'notes.txt', mimeType: 'text/plain', data: Buffer.from(marked('Notes')) }],
+    },
+  })
+  await thread.waitUntilIdle({ timeout: '25 s' })
+})
+afterAll(() => fixture.close())
+
+test('threads are listed in Temporal by their search attributes', async () => {
+  const user = `ThreadUser = "ann-${fixture.taskQueue}"`
+  const { threadId } = thread
+  const query = `${user} AND ThreadAgent = "clerk" AND ThreadStatus = "idle" AND ThreadTags = "vip"`
+  // Temporal's list is eventually consistent.
+  await until('the idle thread', async () => (await list(query)).join() === threadId)
+  const [child] = await Array.fromAsync(fixture.threads.list({ parent: threadId }))
+  const children = `ThreadParent = "${threadId}" AND ThreadAgent = "research" AND ThreadStatus = "completed"`
+  await until('the child', async () => (await list(children)).join() === child?.threadId)
+  expect(await list(`${user} AND ThreadStatus = "stopped"`)).toEqual([])
+})
+
+test('search attributes and memo hold names and no title', async () => {
+  const { searchAttributes, memo } = await thread.workflow.describe()
+  const userId = `ann-${fixture.taskQueue}`
+  expect(searchAttributes).toMatchObject({
+    ThreadAgent: ['clerk'],
+    ThreadStatus: ['idle'],
+    ThreadUser: [userId],
+    ThreadTags: ['vip', 'north'],
+  })
+  expect(memo).toEqual({ agent: 'clerk', userId })
+  expect(JSON.stringify({ searchAttributes, memo })).not.toContain(MARKER)
+})
+
+test('summaries name agent, step, model and tool', async () => {
+  expect(await summaries(thread.threadId)).toEqual([
+    'clerk',
+    'clerk: step 1',
+    'prepare research',
+    'research',
+    'complete research',
+    'clerk: step 2, model chat',
+    'end of run',
+  ])
+  const [child] = await Array.fromAsync(fixture.threads.list({ parent: thread.threadId }))
+  expect(await summaries(child?.threadId ?? '')).toEqual([
+    'research',
+    'research: step 1',
+    'tool deliver',
+    'report to the parent',
+    'close: completed',
+  ])
+})
+
+test('current details show what a thread does', async () => {
+  const metadata = await thread.workflow.query<{ currentDetails: string }>('__temporal_workflow_metadata')
+  expect(metadata.currentDetails).toContain('Agent: clerk')
+  expect(metadata.currentDetails).toContain('Status: idle')
+  expect(metadata.currentDetails).not.toContain(MARKER)
+})
+
+test('no text, argument or result is in these histories', async () => {
+  const { bytes, leaks } = await fixture.search()
+  expect(leaks).toEqual([])
+  expect(bytes).toBeGreaterThan(10_000)
+})
+
+async function list(query: string): Promise<readonly string[]> {
+  const found = await Array.fromAsync(fixture.threads.temporal.workflow.list({ query }))
+  return found.map(({ workflowId }) => workflowId)
+}
+
+/** What the UI writes beside the events of a history. */
+async function summaries(threadId: string): Promise<readonly string[]> {
+  const runs = await recordedRuns(fixture.threads.temporal, threadId)
+  return runs.flatMap(({ history }) =>
+    (history.events ?? []).flatMap(({ userMetadata }) =>
+      userMetadata?.summary == null
+        ? []
+        : [defaultPayloadConverter.fromPayload<string>(userMetadata.summary)],
+    ),
+  )
+}
