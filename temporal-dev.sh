@@ -103,8 +103,7 @@ command_demo() {
 
 command_install() {
   ensure_packages
-  ensure_test_server
-  ensure_temporal_cli
+  command_install_servers
 }
 
 command_test() {
@@ -139,6 +138,12 @@ command_server() {
   wait_for_processes
 }
 
+# For the bench, which npm runs: installing the packages would take them from under it.
+command_install_servers() {
+  ensure_test_server
+  ensure_temporal_cli
+}
+
 # For the tests, when vitest is run by hand: the servers that are there, without installing any.
 command_locate() {
   find_temporal_cli && find_test_server || exit 1
@@ -149,6 +154,7 @@ command=${1:-help}
 [ "$#" -eq 0 ] || shift
 case $command in
   demo | test | up | server | install | locate) "command_$command" "$@" ;;
+  install-servers) command_install_servers ;;
   doctor) doctor ;;
   help | --help | -h) help ;;
   *) fail "there is no command \"$command\": see ./temporal-dev.sh help." ;;

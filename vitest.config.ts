@@ -46,7 +46,11 @@ export default defineConfig({
         test: {
           name: 'integration',
           include: ['test/{integration,chaos}/**/*.test.ts'],
-          globalSetup: [...needsServers, './test/support/dev-server-setup.ts'],
+          globalSetup: [
+            ...needsServers,
+            './test/support/dev-server-setup.ts',
+            './test/support/workflow-bundle-setup.ts',
+          ],
           setupFiles: quietRuntime,
           testTimeout: 60_000,
           hookTimeout: 30_000,

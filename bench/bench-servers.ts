@@ -31,7 +31,7 @@ export async function withServers<T>(work: (servers: BenchServers) => Promise<T>
 
 /** Its progress is for people: the figures have standard output for themselves. */
 function installServers(): void {
-  execFileSync('./temporal-dev.sh', ['install'], {
+  execFileSync('./temporal-dev.sh', ['install-servers'], {
     cwd: new URL('..', import.meta.url),
     stdio: ['ignore', process.stderr.fd, 'inherit'],
   })

@@ -13,10 +13,12 @@ ensure_packages() {
   export PATH="$PWD/node_modules/.bin:$PATH"
 }
 
+# npm scripts put node_modules/.bin first in PATH: npm ci must not run on the very Node that it removes.
 install_packages() {
+  local outer_path="${PATH//"$PWD/node_modules/.bin:"/}"
   make_temporary_folder "${TMPDIR:-/tmp}/everthread-npm"
   say 'installing the npm packages'
-  if ! run_with_progress 'npm ci' "$temporary_folder/npm.log" npm ci --no-audit --no-fund --loglevel=error; then
+  if ! run_with_progress 'npm ci' "$temporary_folder/npm.log" env PATH="$outer_path" npm ci --no-audit --no-fund --loglevel=error; then
     # npm names the cause first and ends with its manual.
     sed -n '1,6s/^/  | /p' "$temporary_folder/npm.log" >&2
     fail 'npm ci failed, as shown: check the network (or the registry in .npmrc) and try again.'

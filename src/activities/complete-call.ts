@@ -1,8 +1,8 @@
 import type { CompleteCallAnswer, CompleteCallInput } from '../protocol/activities.js'
-import { findChild, updateChild } from '../store/children.js'
-import { appendEvents } from '../store/events.js'
+import { findChild } from '../store/children.js'
 import type { Store } from '../store/store.js'
 import { whileBeating } from './beat.js'
+import { recordClosedChild } from './record-closed-child.js'
 import type { ActivityDependencies } from './dependencies.js'
 import { beginCall } from './execute-tool/begin-call.js'
 import type { HeldCall } from './execute-tool/begin-call.js'
@@ -46,13 +46,7 @@ async function closedWithoutReport(
   const { threadId } = call.input
   const reason = `The subagent was closed without a report (${status}).`
   return commitResult(store, call, async (tx) => {
-    await updateChild(tx, { parentThreadId: threadId, reference }, { status })
-    const closed = {
-      type: 'subagent.closed',
-      scope: { ...call.scope, childId: reference },
-      payload: { status },
-    }
-    await appendEvents(tx, { threadId, events: [closed], now: call.now })
+    await recordClosedChild(tx, { threadId, reference, status, scope: call.scope, now: call.now })
     return failed(reason, 'subagent_closed', { subagentId: reference })
   })
 }

@@ -35,7 +35,9 @@ export async function stageMessage(tx: Writer, draft: MessageDraft): Promise<Sta
   if (thread === undefined) return 'missing_thread'
   // T8: the row is the authority, also after Temporal has forgotten the workflow.
   if (thread.terminate_requested_at !== null || thread.closed_at !== null) return 'terminated'
-  if ((await countUndelivered(tx, draft.threadId)) >= LIMITS.queuedItems) return 'queue_full'
+  // T7: a parent whose queue is full may be waiting for this very report, and drains nothing before it.
+  if (draft.sentBy !== 'child' && (await countUndelivered(tx, draft.threadId)) >= LIMITS.queuedItems)
+    return 'queue_full'
   await tx
     .insertInto('messages')
     .values({ ...messageToRow({ ...draft, status: 'pending' }), position: null, digest: draft.digest })

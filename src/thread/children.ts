@@ -46,7 +46,7 @@ export function acceptReport(control: ThreadControl, input: unknown, now: number
   if (owed === undefined) return control
   const answered = noLongerOwed(control, reference)
   if (waitingCall(answered, reference) !== undefined) return reported(answered, owed, { kind, messageId })
-  return enqueue(answered, { kind: 'report', id: messageId, queuedAt: now }, false)
+  return reportQueued(answered, { reference, report: { kind, messageId } }, now)
 }
 
 /** A child closed without a report: reported once, as a failure with its close status. */
@@ -61,8 +61,20 @@ export function childClosed(
   const answered = noLongerOwed(control, reference)
   if (waitingCall(answered, reference) !== undefined)
     return reported(answered, owed, { kind: 'closed', status })
+  return reportQueued(answered, { reference, report: { kind: 'closed', status } }, now)
+}
+
+/** No call takes the report, or takes it any more: it is an ordinary item. */
+export function reportQueued(
+  control: ThreadControl,
+  { reference, report }: { readonly reference: string; readonly report: CallReport },
+  now: number,
+): ThreadControl {
+  if (report.kind !== 'closed')
+    return enqueue(control, { kind: 'report', id: report.messageId, queuedAt: now }, false)
+  const { status } = report
   const entry = { kind: 'child_closed', id: `${reference}:closed`, reference, status, queuedAt: now } as const
-  return enqueue(answered, entry, false)
+  return enqueue(control, entry, false)
 }
 
 /** The interrupt of this thread was passed on to the child that its call waits for. */

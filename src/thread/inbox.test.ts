@@ -88,6 +88,16 @@ describe('bounds', () => {
     ])
   })
 
+  test('T7 what answers for a child finds room in a full queue', () => {
+    const full = accept(
+      idleControl(),
+      ...Array.from({ length: 1000 }, (_, index) => ({ messageId: `m${index}` })),
+    )
+    const report = { kind: 'report', id: 'r', queuedAt: NOW } as const
+    const closed = { kind: 'child_closed', id: 'c', reference: 'k', status: 'failed', queuedAt: NOW } as const
+    expect(ids(enqueue(enqueue(full, report, false), closed, false)).slice(-2)).toEqual(['r', 'c'])
+  })
+
   test.each([
     ['plain', 'x'],
     ['wide', '\u{1f600}'],

@@ -57,7 +57,9 @@ export function acceptUnknownSignal(control: ThreadControl): ThreadControl {
 export function enqueue(control: ThreadControl, entry: QueueEntry, clearsStop: boolean): ThreadControl {
   if (control.queue.some((queued) => queued.id === entry.id)) return control
   const bytes = entryBytes(entry)
-  if (control.queue.length >= LIMITS.queuedItems || control.queueBytes + bytes > LIMITS.queueBytes)
+  const full = control.queue.length >= LIMITS.queuedItems || control.queueBytes + bytes > LIMITS.queueBytes
+  // T7: what answers for a child is never refused; the number of children bounds it.
+  if (full && entry.kind !== 'report' && entry.kind !== 'child_closed')
     return withWarning(
       control,
       'queue_full',

@@ -1,6 +1,7 @@
 /**
  * What the workflow does next. Called only when nothing is in flight (T1), after `advance`. A finished thread ends in
- * this order: report to the parent, announce it, settle, tell the children, close (T7, T8).
+ * this order: report into the parent's store, settle, announce the report, tell the children, close (T7, T8): by the time
+ * the parent hears of it, this thread takes nothing any more.
  */
 import type { ThreadClose } from '../protocol/activities.js'
 import { toolPlanOf } from '../protocol/plan.js'
@@ -73,9 +74,9 @@ function closingAction(control: ThreadControl, ending: Ending | null, close: Thr
   const { report, closing } = control
   if (control.start.parent !== undefined && report === null)
     return { kind: 'deliverReport', ending: ending ?? TERMINATED }
+  if (closing === null || !closing.settled) return { kind: 'settle', ending, close }
   if (report !== null && report.messageId !== null && !report.announced)
     return { kind: 'announceReport', messageId: report.messageId }
-  if (closing === null || !closing.settled) return { kind: 'settle', ending, close }
   const [next] = closing.cascade
   return next === undefined ? { kind: 'close', closing } : { kind: 'cancelChild', reference: next }
 }

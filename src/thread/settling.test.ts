@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 
 import { NOW, idleControl, message, resultOf, run, withCalls } from '../../test/support/control-states.js'
-import { callAnswered } from './apply.js'
+import { callAnswered, changeCall } from './apply.js'
 import { acceptReport } from './children.js'
 import type { Ending, OwedChild, ThreadControl } from './control.js'
 import { acceptMessage } from './inbox.js'
@@ -30,19 +30,19 @@ describe('a step that was cut', () => {
     ],
     ['after its calls', callAnswered(withCalls('work'), 'c0', resultOf(), NOW), [7, 'step.completed']],
   ])('%s still gets all its phases', (_when, control, expected) => {
-    const cut = withCutStep(control, STOPPED)
+    const cut = withCutStep(control, STOPPED, NOW)
     expect(told(cut)).toEqual(expected)
     expect(cut.run?.step?.calls).toEqual([])
   })
 
   test('a run between two steps has nothing to tell', () => {
     const control = idleControl({}, { run: run() })
-    expect(withCutStep(control, STOPPED)).toBe(control)
-    expect(withCutStep(idleControl(), null)).toEqual(idleControl())
+    expect(withCutStep(control, STOPPED, NOW)).toBe(control)
+    expect(withCutStep(idleControl(), null, NOW)).toEqual(idleControl())
   })
 
   test('T7 a report for a cut call is an ordinary item', () => {
-    const waiting = { ...withCutStep(withCalls('ask'), STOPPED), children: [owed('k')] }
+    const waiting = { ...withCutStep(withCalls('ask'), STOPPED, NOW), children: [owed('k')] }
     const report = {
       reference: 'k',
       report: 1,
@@ -51,6 +51,25 @@ describe('a step that was cut', () => {
       messageId: 'k:report:1',
     }
     expect(acceptReport(waiting, report, NOW).queue).toMatchObject([{ kind: 'report' }])
+  })
+
+  test.each([
+    { came: 'a report', report: { kind: 'result', messageId: 'r' }, item: { kind: 'report', id: 'r' } },
+    {
+      came: 'a close',
+      report: { kind: 'closed', status: 'terminated' },
+      item: { kind: 'child_closed', reference: 'k', status: 'terminated' },
+    },
+  ] as const)('T7 $came that a cut call did not take is an item', ({ report, item }) => {
+    const control = changeCall(withCalls('ask'), 'c0', ({ id, name }) => ({
+      id,
+      name,
+      state: 'reported',
+      reference: 'k',
+      report,
+    }))
+    const stopped = { ...control, stopped: true }
+    expect(withCutStep(stopped, STOPPED, NOW)).toMatchObject({ stopped: true, queue: [item] })
   })
 })
 

@@ -2,11 +2,15 @@
 import type { DeliverReportAnswer, ThreadClose } from '../protocol/activities.js'
 import { runIdOf, stepIdOf } from '../protocol/ids.js'
 import { remainingPhases } from './advance.js'
+import { reportQueued } from './children.js'
 import type { Closing, Ending, ThreadControl } from './control.js'
 import { withFacts } from './facts.js'
 
-/** Before a run is settled: a step that was cut still gets the rest of its phases. */
-export function withCutStep(control: ThreadControl, ending: Ending | null): ThreadControl {
+/**
+ * Before a run is settled: a step that was cut still gets the rest of its phases, and a report that came for one of its
+ * calls and is not its result yet is an item, or the parent would never learn of it (T7).
+ */
+export function withCutStep(control: ThreadControl, ending: Ending | null, now: number): ThreadControl {
   const { run } = control
   if (run?.step == null || ending === null) return control
   const scope = { runId: runIdOf(run.number), stepId: stepIdOf(run.number, run.step.number) }
@@ -15,7 +19,10 @@ export function withCutStep(control: ThreadControl, ending: Ending | null): Thre
     scope,
     payload: { step: run.step.number, reason: ending.reason },
   }
-  const told = withFacts(control, ...remainingPhases(run.step, scope), completed)
+  const told = run.step.calls.reduce(
+    (next, call) => (call.state === 'reported' ? reportQueued(next, call, now) : next),
+    withFacts(control, ...remainingPhases(run.step, scope), completed),
+  )
   return { ...told, run: { ...run, step: { ...run.step, calls: [], phase: 6 } } }
 }
 

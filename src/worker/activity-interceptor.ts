@@ -26,13 +26,17 @@ function guard(store: Store, context: Context): ActivityInboundCallsInterceptor 
       try {
         assertLevel(input.args[0])
         const answer = await next(input)
-        if (JSON.stringify(answer).length > LIMITS.activityResultBytes) throw failure('Answer.TooLarge')
+        if (bytesOf(answer) > LIMITS.activityResultBytes) throw failure('Answer.TooLarge')
         return answer
       } catch (error) {
         throw await disguised(store, context, error)
       }
     },
   }
+}
+
+function bytesOf(answer: unknown): number {
+  return Buffer.byteLength(JSON.stringify(answer) ?? '')
 }
 
 /** An old worker must not run a step whose policy it cannot see. */
@@ -42,18 +46,27 @@ function assertLevel(input: unknown): void {
 }
 
 async function disguised(store: Store, context: Context, error: unknown): Promise<unknown> {
-  if (error instanceof CancelledFailure) {
-    error.stack = ''
-    return error
-  }
-  if (error instanceof ApplicationFailure && typeof error.type === 'string' && error.type in FAILURES)
-    return error
+  if (error instanceof CancelledFailure) return cancelled()
+  // Made anew: one of the user's may bear a type of ours, with words, stack and cause.
+  const known = knownType(error)
+  if (known !== null) return failure(known)
   const type: FailureType = StoreError.isInstance(error) ? 'Store.Unavailable' : 'Activity.Failed'
   const id = randomUUID()
   const threadId = context.info.workflowExecution?.workflowId ?? null
   context.log.error('An activity failed.', { errorId: id, type, activity: context.info.activityType })
   await store.write((tx) => recordError(tx, errorRow(id, threadId, error))).catch(() => undefined)
   return failure(type, id)
+}
+
+function cancelled(): CancelledFailure {
+  const made = new CancelledFailure('The activity was cancelled.')
+  made.stack = ''
+  return made
+}
+
+function knownType(error: unknown): FailureType | null {
+  if (!(error instanceof ApplicationFailure) || typeof error.type !== 'string') return null
+  return Object.hasOwn(FAILURES, error.type) ? (error.type as FailureType) : null
 }
 
 function errorRow(id: string, threadId: string | null, error: unknown): Parameters<typeof recordError>[1] {

@@ -12,7 +12,7 @@ export async function settle(
   action: Extract<Action, { readonly kind: 'settle' }>,
 ): Promise<void> {
   const { ending, close } = action
-  host.update((control) => withCutStep(control, ending))
+  host.update((control) => withCutStep(control, ending, Date.now()))
   const { control } = host
   const number = control.settles + 1
   const after = settled(control, { ending, close, queued: control.queue.length }, Date.now())

@@ -201,7 +201,7 @@ export function attempt(
   return new MockActivityEnvironment(
     { workflowExecution: { workflowId: 't', runId: 'r' }, heartbeatTimeoutMs: 30_000, ...info },
     // Attempts fail on purpose here.
-    { interceptors, logger: new DefaultLogger('ERROR') },
+    { interceptors, logger: new DefaultLogger('ERROR', () => undefined) },
   )
 }
 

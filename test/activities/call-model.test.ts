@@ -29,7 +29,7 @@ const types = async (desk: ActivityDesk): Promise<readonly string[]> =>
 function heldModel() {
   const gate = createGate()
   const model = scriptedModel([
-    { text: 'first words of many', wordDelay: 20_000 },
+    { text: `first${' and more'.repeat(500)}`, wordDelay: 50 },
     async () => {
       await gate.passed
       return { text: 'second' }
@@ -102,7 +102,8 @@ describe('an answer', () => {
   test('an empty answer becomes a call that says so', () =>
     withDesk({ chat: scriptedModel([{ text: '  ' }]) }, async (desk) => {
       const answer = await runModel(desk.dependencies, modelInput({ drain: drainOf(await desk.send('one')) }))
-      expect(answer).toMatchObject({ text: false, calls: [{ name: 'invalid_assistant_response' }] })
+      expect(answer).toMatchObject({ text: false, calls: [{ name: '(unknown)' }] })
+      expect((await desk.transcript()).at(-1)?.tool_calls).toContain('invalid_assistant_response')
     }))
 
   test('facts of the workflow precede the events of the step', () =>
@@ -245,7 +246,10 @@ describe('a cut', () => {
       await until('a word', async () => (await desk.store.read((db) => readDeltas(db, 't'))).length > 0)
       environment.cancel()
       expect(await running).toMatchObject({ type: 'interrupted' })
-      expect((await desk.transcript()).at(-1)).toMatchObject({ content: 'first', status: 'interrupted' })
+      expect((await desk.transcript()).at(-1)).toMatchObject({
+        content: expect.stringMatching(/^first/) as unknown,
+        status: 'interrupted',
+      })
       expect(await desk.store.read((db) => readDeltas(db, 't'))).toEqual([])
       expect((await types(desk)).at(-1)).toBe('step.completed')
     })

@@ -1,3 +1,5 @@
+import { setImmediate } from 'node:timers/promises'
+
 import { ActivityCancellationDetails } from '@temporalio/common'
 import { describe, expect, test } from 'vitest'
 
@@ -253,6 +255,8 @@ describe('T9 what a call did', () => {
         const { promise, resolve } = Promise.withResolvers<void>()
         state.execution?.abortSignal.addEventListener('abort', () => resolve())
         await promise
+        // The call has ended by the next turn of the event loop.
+        await setImmediate()
         await state.setValue('late', true).catch(after)
         return success('too late')
       },

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, inject, test } from 'vitest'
+import { afterAll, beforeAll, expect, test } from 'vitest'
 
 import type { ThreadHandle } from '../../src/client/index.js'
 import { marked } from '../support/marker.js'
@@ -13,7 +13,7 @@ let fixture: Fixture
 let fleet: Fleet
 
 beforeAll(async () => {
-  fixture = await createFixture(inject('devServerAddress'))
+  fixture = await createFixture()
   fleet = await startFleet(fixture)
 })
 afterAll(() => fixture.close())
@@ -90,11 +90,11 @@ async function expectResearched(id: string): Promise<void> {
   ])
   await expectWholeLog(thread)
   expect((await thread.readdirFile('/attachments')).entries).toHaveLength(2)
-  const children = await Array.fromAsync(fixture.threads.list({ parent: id }))
+  const children = await fixture.childrenOf(id)
   const { children: listed } = await thread.snapshot()
-  expect(listed.map(({ reference }) => reference)).toEqual(children.map(({ threadId }) => threadId))
+  expect(listed.map(({ reference }) => reference)).toEqual(children)
   expect(children).toHaveLength(1)
-  await expectChild(fixture.threads.get(children[0]?.threadId ?? ''), id)
+  await expectChild(fixture.threads.get(children[0] ?? ''), id)
 }
 
 const FILE_SIZE = marked('Notes').length

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, inject, test } from 'vitest'
+import { afterAll, beforeAll, expect, test } from 'vitest'
 
 import { marked } from '../support/marker.js'
 import type { Death } from './worker/death.js'
@@ -12,7 +12,7 @@ let fixture: Fixture
 let fleet: Fleet
 
 beforeAll(async () => {
-  fixture = await createFixture(inject('devServerAddress'))
+  fixture = await createFixture()
   fleet = await startFleet(fixture)
 })
 afterAll(() => fixture.close())

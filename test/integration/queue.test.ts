@@ -1,4 +1,4 @@
-import { afterEach, expect, inject, test } from 'vitest'
+import { afterEach, expect, test } from 'vitest'
 
 import type { ThreadHandle } from '../../src/client/index.js'
 import { recordedRuns } from '../support/histories.js'
@@ -11,7 +11,7 @@ let fixture: Fixture
 afterEach(() => fixture.close())
 
 test('messages without a worker are delivered in order', async () => {
-  fixture = await createFixture(inject('devServerAddress'))
+  fixture = await createFixture()
   const thread = await fixture.create({ id: 'queue-idle' })
   await send(thread, 1, 20)
   await fixture.startWorker()
@@ -22,7 +22,7 @@ test('messages without a worker are delivered in order', async () => {
 })
 
 test('SA-R-09.1 twenty messages survive a kill midway', async () => {
-  fixture = await createFixture(inject('devServerAddress'))
+  fixture = await createFixture()
   const worker = await fixture.startWorker()
   const held = fixture.model.hold('queue-kill', 'middle')
   const thread = await fixture.create({ id: 'queue-kill' })
@@ -37,7 +37,7 @@ test('SA-R-09.1 twenty messages survive a kill midway', async () => {
 })
 
 test('SA-R-09.5 a queue survives eviction, kill and continue-as-new', async () => {
-  fixture = await createFixture(inject('devServerAddress'), { maxCachedWorkflows: 0 })
+  fixture = await createFixture({ maxCachedWorkflows: 0 })
   const id = 'queue-evicted'
   const worker = await fixture.startWorker()
   // Every point where nothing is in flight continues as new, whatever waits in the queue.

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 
 import { marked } from '../support/marker.js'
 import { factTypes, toolResults, transcript } from '../support/thread-facts.js'
@@ -10,7 +10,7 @@ import { expectWholeLog } from './worker/whole-thread.js'
 describe('SIGTERM with too little time', () => {
   let fixture: Fixture
   beforeAll(async () => {
-    fixture = await createFixture(inject('devServerAddress'), { graceTime: 200 })
+    fixture = await createFixture({ graceTime: 200 })
   })
   afterAll(() => fixture.close())
 
@@ -50,7 +50,7 @@ describe('SIGTERM with too little time', () => {
 describe('SIGTERM with time enough', () => {
   let fixture: Fixture
   beforeAll(async () => {
-    fixture = await createFixture(inject('devServerAddress'))
+    fixture = await createFixture()
   })
   afterAll(() => fixture.close())
 

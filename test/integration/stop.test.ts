@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, inject, test } from 'vitest'
+import { afterAll, beforeAll, expect, test } from 'vitest'
 
 import type { ThreadHandle } from '../../src/client/index.js'
 import { activityEvents, recordedRuns } from '../support/histories.js'
@@ -12,7 +12,7 @@ import { expectWholeLog } from './worker/whole-thread.js'
 let fixture: Fixture
 
 beforeAll(async () => {
-  fixture = await createFixture(inject('devServerAddress'))
+  fixture = await createFixture()
   await fixture.startWorker()
 })
 afterAll(() => fixture.close())

@@ -15,7 +15,7 @@ const address = inject('devServerAddress')
 const run = promisify(execFile)
 
 beforeAll(async () => {
-  fixture = await createFixture(address)
+  fixture = await createFixture()
   await fixture.startWorker()
 })
 afterAll(() => fixture.close())

@@ -1,5 +1,5 @@
 import { defaultPayloadConverter } from '@temporalio/common'
-import { afterAll, beforeAll, expect, inject, test } from 'vitest'
+import { afterAll, beforeAll, expect, test } from 'vitest'
 
 import type { ThreadHandle } from '../../src/client/index.js'
 import { recordedRuns } from '../support/histories.js'
@@ -12,7 +12,7 @@ let fixture: Fixture
 let thread: ThreadHandle
 
 beforeAll(async () => {
-  fixture = await createFixture(inject('devServerAddress'))
+  fixture = await createFixture()
   await fixture.startWorker()
   const id = 'seen'
   thread = await fixture.create({
@@ -35,9 +35,9 @@ test('threads are listed in Temporal by their search attributes', async () => {
   const query = `${user} AND ThreadAgent = "clerk" AND ThreadStatus = "idle" AND ThreadTags = "vip"`
   // Temporal's list is eventually consistent.
   await until('the idle thread', async () => (await list(query)).join() === threadId)
-  const [child] = await Array.fromAsync(fixture.threads.list({ parent: threadId }))
+  const [child] = await fixture.childrenOf(threadId)
   const children = `ThreadParent = "${threadId}" AND ThreadAgent = "research" AND ThreadStatus = "completed"`
-  await until('the child', async () => (await list(children)).join() === child?.threadId)
+  await until('the child', async () => (await list(children)).join() === child)
   expect(await list(`${user} AND ThreadStatus = "stopped"`)).toEqual([])
 })
 
@@ -64,8 +64,8 @@ test('summaries name agent, step, model and tool', async () => {
     'clerk: step 2, model chat',
     'end of run',
   ])
-  const [child] = await Array.fromAsync(fixture.threads.list({ parent: thread.threadId }))
-  expect(await summaries(child?.threadId ?? '')).toEqual([
+  const [child] = await fixture.childrenOf(thread.threadId)
+  expect(await summaries(child ?? '')).toEqual([
     'research',
     'research: step 1',
     'tool deliver',
@@ -88,8 +88,9 @@ test('no text, argument or result is in these histories', async () => {
 })
 
 async function list(query: string): Promise<readonly string[]> {
-  const found = await Array.fromAsync(fixture.threads.temporal.workflow.list({ query }))
-  return found.map(({ workflowId }) => workflowId)
+  const found: string[] = []
+  for await (const { workflowId } of fixture.threads.temporal.workflow.list({ query })) found.push(workflowId)
+  return found
 }
 
 /** What the UI writes beside the events of a history. */

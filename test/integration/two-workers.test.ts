@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, inject, test } from 'vitest'
+import { afterAll, beforeAll, expect, test } from 'vitest'
 
 import { recordedRuns } from '../support/histories.js'
 import type { RecordedRun } from '../support/histories.js'
@@ -10,7 +10,7 @@ import { expectWholeLog, wholeTranscript } from './worker/whole-thread.js'
 let fixture: Fixture
 
 beforeAll(async () => {
-  fixture = await createFixture(inject('devServerAddress'))
+  fixture = await createFixture()
   await Promise.all([fixture.startWorker(), fixture.startWorker()])
 })
 afterAll(() => fixture.close())

@@ -1,4 +1,5 @@
 import { Connection } from '@temporalio/client'
+import { msToTs } from '@temporalio/common/lib/time.js'
 import { afterAll, beforeAll, expect, inject, test } from 'vitest'
 
 import { marked } from '../support/marker.js'
@@ -13,7 +14,7 @@ let fixture: Fixture
 
 beforeAll(async () => {
   await registerNamespace()
-  fixture = await createFixture(address, { namespace })
+  fixture = await createFixture({ namespace })
   await fixture.startWorker()
 })
 afterAll(() => fixture.close())
@@ -39,7 +40,7 @@ test('threads run without registered search attributes', async () => {
 /** A namespace of its own, which has none of ours; the server takes a moment to know it everywhere. */
 async function registerNamespace(): Promise<void> {
   const connection = await Connection.connect({ address })
-  const day = { seconds: 86_400 }
+  const day = msToTs('1 day')
   await connection.workflowService.registerNamespace({ namespace, workflowExecutionRetentionPeriod: day })
   const known = (): Promise<boolean> =>
     connection.workflowService.listWorkflowExecutions({ namespace }).then(

@@ -75,6 +75,6 @@ export async function startFamily(
     thread,
     requests: (prompt) => voices[prompt]?.requests ?? [],
     children,
-    child: () => until('a child', async () => (await children())[0]),
+    child: () => until('a child', async () => (await children())[0], 20_000),
   }
 }

@@ -49,15 +49,23 @@ test('T7 a stopped parent reads later that its child was killed', async () => {
   await family.thread.stop()
   await child.workflow.terminate('operator')
   expect(await family.thread.waitUntilIdle()).toMatchObject({ status: 'stopped' })
-  await until('an answer for the child', async () => {
-    const { queue, children } = await family.thread.snapshot()
-    return queue.length === 1 || children[0]?.status === 'terminated'
-  })
+  // Whether it came before the end of the run or after it: its call was interrupted, and it is an item of its own.
+  await until('the item', async () => (await family.thread.snapshot()).queue.length === 1)
+  expect((await toolResults(family.thread))[0]?.content).toContain('interrupted')
   await family.thread.continue()
   await family.thread.waitUntilIdle()
   const { messages } = await family.thread.messages({ includeSilent: true })
-  expect(JSON.stringify(messages).split('closed without a report (terminated)')).toHaveLength(2)
-  expect(await toolResults(family.thread)).toHaveLength(1)
+  const told = messages.filter(({ subagent_id }) => subagent_id === child.threadId)
+  expect(told).toMatchObject([
+    {
+      role: 'user',
+      silent: true,
+      content:
+        `Subagent (reference: ${child.threadId}) has reported a failure:\n` +
+        'It was closed without a report (terminated).',
+    },
+  ])
+  expect((await family.thread.snapshot()).children).toMatchObject([{ status: 'terminated' }])
 })
 
 /** A parent that waits for a child whose model does not answer. */

@@ -98,7 +98,8 @@ async function drainNow(
   const idle =
     input.trigger !== null && delivered.length === 0 && !(await asksForStep(tx, input, content.plan.type))
   const answer: CallModelAnswer | null = idle ? { type: 'nothing_to_do', ...newPlan(input, content) } : null
-  await putPlan(tx, { digest: content.plan.digest, content, now })
+  // Later steps of a run took their plan from there.
+  if (input.plan === null) await putPlan(tx, { digest: content.plan.digest, content, now })
   await insertOperation(tx, {
     thread_id: threadId,
     id: operationOf(input).id,

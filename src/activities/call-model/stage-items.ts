@@ -1,9 +1,11 @@
 import { createHash, randomUUID } from 'node:crypto'
 import type { CallModelInput, DrainItem } from '../../protocol/activities.js'
+import { runIdOf } from '../../protocol/ids.js'
 import { appendMessage } from '../../store/deliver-messages.js'
 import { stageMessage } from '../../store/stage-message.js'
 import type { MessageDraft } from '../../store/stage-message.js'
 import type { Writer } from '../../store/store.js'
+import { recordClosedChild } from '../record-closed-child.js'
 import { failureText } from '../report-text.js'
 import { microseconds } from './model-step.js'
 
@@ -17,9 +19,20 @@ export async function stageItems(tx: Writer, input: CallModelInput): Promise<rea
   for (const item of input.drain) {
     const draft = draftOf(input, item)
     if (draft !== null) await stageMessage(tx, draft)
+    if (item.kind === 'child_closed') await recordClosed(tx, input, item)
     ids.push(draft?.id ?? item.id)
   }
   return ids
+}
+
+async function recordClosed(
+  tx: Writer,
+  input: CallModelInput,
+  { reference, status }: Extract<DrainItem, { readonly kind: 'child_closed' }>,
+): Promise<void> {
+  const { threadId } = input
+  const scope = { runId: runIdOf(input.run) }
+  await recordClosedChild(tx, { threadId, reference, status, scope, now: microseconds(input) })
 }
 
 function draftOf(input: CallModelInput, item: DrainItem): MessageDraft | null {

@@ -27,7 +27,7 @@ export async function startOperation(store: Store, start: Start): Promise<ModelS
     if (!held || found?.message_id == null) throw failure('Operation.Lost')
     const messageId = found.message_id
     const scope = { ...stepScope(input), messageId }
-    await dropAttempts(tx, messageId, requestNumber(attempt, 1))
+    if (attempt > 1) await dropAttempts(tx, messageId, requestNumber(attempt, 1))
     const step = { input, content, prompt, operationId: operation.id, attempt, messageId, scope, now }
     // A first start marks the phases; a later one follows an attempt that died behind them.
     const phases = found.state === 'drained' ? resolvedFacts(start, step) : []

@@ -13,7 +13,9 @@ import type { HeldCall } from './begin-call.js'
 import { cancelled, failed, interrupted } from './call-result.js'
 import type { CallResult } from './call-result.js'
 import { commitResult } from './commit-result.js'
+import { shownText } from './long-text.js'
 import { toCallResult } from './to-call-result.js'
+import type { PendingResult } from './to-call-result.js'
 
 interface ToolRun {
   readonly call: HeldCall
@@ -36,18 +38,18 @@ export async function runTool({ store }: ActivityDependencies, run: ToolRun): Pr
   const abort = new AbortController()
   const state = await openState(store, run, abort.signal)
   const settled = await settle(run, state, abort)
-  if (settled.kind === 'stopped') assertStoppedByUser()
   if (settled.kind !== 'answered') state.close()
+  if (settled.kind === 'stopped') assertStoppedByUser()
   const { call } = run
   switch (settled.kind) {
     case 'stopped':
       return commitResult(store, call, await cutResult(store, call.input.threadId))
     case 'timed_out':
       return commitResult(store, call, timedOut(run))
-    case 'threw':
-      return commitResult(store, call, failed(messageOf(settled.error)), {
-        effects: (tx) => state.commit(tx),
-      })
+    case 'threw': {
+      const result = await thrownResult(store, call, settled.error)
+      return commitResult(store, call, result, { effects: (tx) => state.commit(tx) })
+    }
     case 'answered': {
       const result = await toCallResult(store, { ...run, state, result: settled.result })
       return commitResult(store, call, result, { effects: (tx) => state.commit(tx) })
@@ -116,6 +118,15 @@ async function settle(run: ToolRun, { state }: BufferedState, abort: AbortContro
 async function cutResult(store: Store, threadId: string): Promise<CallResult> {
   const thread = await store.read((db) => findThread(db, threadId))
   return thread?.terminate_requested_at == null ? interrupted() : cancelled()
+}
+
+/** An error may hold a whole response: it is bounded as results are. */
+async function thrownResult(store: Store, call: HeldCall, error: unknown): Promise<PendingResult> {
+  const shown = await shownText(store, call, messageOf(error))
+  return async (tx) => {
+    await shown.put(tx)
+    return failed(shown.text)
+  }
 }
 
 function timedOut({ timeout, call }: ToolRun): CallResult {

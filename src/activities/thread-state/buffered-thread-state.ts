@@ -113,7 +113,7 @@ export async function openBufferedState(options: BufferedStateOptions): Promise<
       const { queued, events } = await messages.commit(tx, moved)
       await values.commit(tx)
       await context.commit(tx)
-      await appendEvents(tx, { threadId, events, now })
+      if (events.length > 0) await appendEvents(tx, { threadId, events, now })
       return { queued, terminate, moved }
     },
   }

@@ -4,12 +4,11 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
 import { Client, Connection } from '@temporalio/client'
-import { bundleWorkflowCode, DefaultLogger } from '@temporalio/worker'
+import { inject } from 'vitest'
 
 import { ThreadClient } from '../../../src/client/index.js'
-import { workflowBundleOptions } from '../../../src/worker/index.js'
 import { recordedRuns, searchForContent } from '../../support/histories.js'
-import type { Search } from '../../support/histories.js'
+import type { RecordedRun, Search } from '../../support/histories.js'
 import type { Effect, integrationDesk } from './desk.js'
 import { startModelServer } from './model-server.js'
 import type { ModelServer } from './model-server.js'
@@ -35,6 +34,7 @@ export interface Fixture {
   prepareWorker(): Promise<WorkerProcess>
   /** What the tools of a thread did. */
   effects(threadId: string): Promise<readonly Effect[]>
+  childrenOf(threadId: string): Promise<readonly string[]>
   /** Looks for content in everything that Temporal has of all threads. `passOver`: signals sent inline, by name. */
   search(passOver?: readonly string[]): Promise<Search>
   close(): Promise<void>
@@ -44,23 +44,22 @@ type Options = Partial<Pick<WorkerPlace, 'namespace' | 'graceTime' | 'maxCachedW
 
 type NewThread = Omit<Parameters<Threads['create']>[0], 'agent' | 'id'> & { readonly id: string }
 
-export async function createFixture(address: string, options: Options = {}): Promise<Fixture> {
+export async function createFixture(options: Options = {}): Promise<Fixture> {
   const folder = await mkdtemp(join(tmpdir(), 'everthread-integration-'))
   const model = await startModelServer()
   const place: WorkerPlace = {
-    address,
+    address: inject('devServerAddress'),
     namespace: 'default',
     taskQueue: `integration-${randomUUID()}`,
     store: { database: join(folder, 'threads.db'), blobs: join(folder, 'blobs') },
     modelUrl: model.url,
     effects: join(folder, 'effects.jsonl'),
-    codePath: join(folder, 'workflows.js'),
+    codePath: inject('workflowBundlePath'),
     graceTime: 60_000,
     ...options,
   }
   await writeFile(place.effects, '')
-  await writeFile(place.codePath, await bundle())
-  const connection = Connection.lazy({ address })
+  const connection = Connection.lazy({ address: place.address })
   const { taskQueue, store, namespace } = place
   const client = new Client({ connection, namespace })
   const threads: Threads = new ThreadClient({ client, taskQueue, store })
@@ -87,10 +86,15 @@ export async function createFixture(address: string, options: Options = {}): Pro
       const lines = (await readFile(place.effects, 'utf8')).split('\n').filter((line) => line !== '')
       return lines.map((line) => JSON.parse(line) as Effect).filter((effect) => effect.threadId === threadId)
     },
+    async childrenOf(parent) {
+      const children: string[] = []
+      for await (const { threadId } of threads.list({ parent })) children.push(threadId)
+      return children
+    },
     async search(passOver) {
-      const all = await Array.fromAsync(threads.list())
-      const runs = await Promise.all(all.map(({ threadId }) => recordedRuns(client, threadId)))
-      return searchForContent(runs.flat(), passOver)
+      const runs: RecordedRun[] = []
+      for await (const { threadId } of threads.list()) runs.push(...(await recordedRuns(client, threadId)))
+      return searchForContent(runs, passOver)
     },
     async close() {
       await Promise.all(workers.map((worker) => worker.kill()))
@@ -100,9 +104,4 @@ export async function createFixture(address: string, options: Options = {}): Pro
       await rm(folder, { recursive: true, force: true })
     },
   }
-}
-
-async function bundle(): Promise<string> {
-  const { code } = await bundleWorkflowCode({ ...workflowBundleOptions, logger: new DefaultLogger('WARN') })
-  return code
 }

@@ -2,6 +2,8 @@ import { createServer } from 'node:http'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 
+import { createGate } from '../../support/gate.js'
+import type { Gate } from '../../support/gate.js'
 import { WIRE_FORMATS } from '../../support/provider-wire.js'
 import type { WireAnswer } from '../../support/provider-wire.js'
 import { answerTo, caseOf } from './model-script.js'
@@ -29,9 +31,9 @@ export interface ModelServer {
 
 interface Hold {
   readonly where: 'before' | 'middle'
-  readonly arrived: () => void
-  readonly left: () => void
-  readonly released: Promise<void>
+  readonly arrived: Gate
+  readonly left: Gate
+  readonly released: Gate
 }
 
 export async function startModelServer(): Promise<ModelServer> {
@@ -42,7 +44,7 @@ export async function startModelServer(): Promise<ModelServer> {
       const name = caseOf(messages)
       asked.set(name, [...(asked.get(name) ?? []), messages])
       const hold = holds.get(`${name} ${asked.get(name)?.length}`)
-      if (hold !== undefined) response.once('close', hold.left)
+      if (hold !== undefined) response.once('close', hold.left.open)
       void send(response, answerTo(messages), hold)
     })
   })
@@ -52,12 +54,9 @@ export async function startModelServer(): Promise<ModelServer> {
     url: `http://127.0.0.1:${port}`,
     requests: (name) => asked.get(name) ?? [],
     hold(name, where, request = 1) {
-      const arrived = Promise.withResolvers<void>()
-      const left = Promise.withResolvers<void>()
-      const released = Promise.withResolvers<void>()
-      const hold = { where, arrived: arrived.resolve, left: left.resolve, released: released.promise }
-      holds.set(`${name} ${request}`, hold)
-      return { arrived: arrived.promise, left: left.promise, release: released.resolve }
+      const held = { where, arrived: createGate(), left: createGate(), released: createGate() }
+      holds.set(`${name} ${request}`, held)
+      return { arrived: held.arrived.passed, left: held.left.passed, release: held.released.open }
     },
     async close() {
       server.closeAllConnections()
@@ -77,8 +76,8 @@ async function send(response: ServerResponse, answer: WireAnswer, hold: Hold | u
 }
 
 function heldUp({ arrived, released }: Hold): Promise<void> {
-  arrived()
-  return released
+  arrived.open()
+  return released.passed
 }
 
 async function messagesOf(request: IncomingMessage): Promise<readonly ChatMessage[]> {

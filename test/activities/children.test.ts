@@ -1,0 +1,341 @@
+import { describe, expect, test } from 'vitest'
+
+import { completeCall } from '../../src/activities/complete-call.js'
+import { deliverReport } from '../../src/activities/deliver-report.js'
+import { executeTool } from '../../src/activities/execute-tool/execute-tool.js'
+import { prepareChild } from '../../src/activities/prepare-child/prepare-child.js'
+import type {
+  CallInput,
+  CompleteCallInput,
+  DeliverReportInput,
+  PrepareChildAnswer,
+} from '../../src/protocol/activities.js'
+import { findChild, listChildren } from '../../src/store/children.js'
+import { statFile } from '../../src/store/file-entry.js'
+import { putFile } from '../../src/store/files.js'
+import { findThread } from '../../src/store/threads.js'
+import { findToolCall } from '../../src/store/tool-calls.js'
+import {
+  AFTER_A_MINUTE,
+  NOW,
+  attempt,
+  failureOf,
+  madeCalls,
+  modelInput,
+  runModel,
+  drainOf,
+  withDesk,
+} from './activity-desk.js'
+import type { ActivityDesk } from './activity-desk.js'
+import { scriptedModel } from '../../src/testing/index.js'
+
+async function writeFile(desk: ActivityDesk, path: string, threadId = 't'): Promise<void> {
+  const { digest: blob, size } = await desk.store.blobs.write(Buffer.from('bytes'))
+  await desk.store.write((tx) =>
+    putFile(tx, { threadId, path, mimeType: 'text/plain', size, blob, now: NOW }),
+  )
+}
+
+async function childCall(desk: ActivityDesk, args: unknown): Promise<CallInput> {
+  const [input] = await madeCalls(desk, [{ name: 'pair', args }])
+  if (input === undefined) throw new Error('Expected a call.')
+  return input
+}
+
+function prepare(
+  desk: ActivityDesk,
+  input: CallInput,
+  { children = 0, environment = attempt() } = {},
+): Promise<PrepareChildAnswer> {
+  return environment.run((given: CallInput) => prepareChild(desk.dependencies, { ...given, children }), input)
+}
+
+async function prepared(desk: ActivityDesk, args: unknown = { task: 'Look.' }) {
+  const input = await childCall(desk, args)
+  const answer = await prepare(desk, input)
+  if (answer.type !== 'child') throw new Error(`Expected a child, got ${answer.type}.`)
+  return { input, ...answer }
+}
+
+const result = async (desk: ActivityDesk) => (await desk.transcript()).findLast(({ role }) => role === 'tool')
+
+describe('a child is prepared', () => {
+  test('SA-R-08.1a SA-R-08.1b its files have paths of its own', () =>
+    withDesk({}, async (desk) => {
+      await writeFile(desk, '/notes/a.txt')
+      const { reference, messageId, input } = await prepared(desk, { task: 'Look.', files: ['/notes/a.txt'] })
+      expect(await desk.store.read((db) => findThread(db, reference))).toMatchObject({
+        agent: 'pair',
+        parent_thread_id: 't',
+        parent_call_id: input.callId,
+        root_thread_id: 't',
+        depth: 1,
+        resumable: false,
+      })
+      const [first] = await desk.transcript(reference)
+      expect(first).toMatchObject({ id: messageId, role: 'user', content: 'Look.', position: null })
+      expect(first?.attachments).toMatchObject([{ path: '/attachments/a.txt' }])
+      expect(await desk.store.read((db) => statFile(db, reference, '/attachments/a.txt'))).toMatchObject({
+        size: 5,
+      })
+      expect(await desk.store.read((db) => statFile(db, reference, '/notes/a.txt'))).toBeNull()
+      expect(await desk.store.read((db) => findChild(db, 't', reference))).toMatchObject({
+        status: 'running',
+        call_id: input.callId,
+      })
+    }))
+
+  test('T4 a retry finds the same child', () =>
+    withDesk({}, async (desk) => {
+      const input = await childCall(desk, { task: 'Look.' })
+      const first = await prepare(desk, input)
+      expect(await prepare(desk, input)).toEqual(first)
+      expect(await desk.store.read((db) => listChildren(db, 't'))).toHaveLength(1)
+    }))
+
+  test('T5 the answer to the workflow holds no words', () =>
+    withDesk({}, async (desk) => {
+      const { input: _input, ...answer } = await prepared(desk, { task: 'secret' })
+      expect(JSON.stringify(answer)).not.toContain('secret')
+    }))
+
+  test.each<readonly [string, unknown, string]>([
+    ['a file that is missing', { task: 'x', files: '/missing.txt' }, 'There is no file "/missing.txt"'],
+    ['a path that is no text', { task: 'x', files: [1] }, 'files'],
+    ['arguments that fail the schema', { files: '/a' }, 'task: '],
+    ['broken JSON', '{"task"', 'broken JSON'],
+  ])('%s is an error result', (_what, args, words) =>
+    withDesk({}, async (desk) => {
+      expect(await prepare(desk, await childCall(desk, args))).toMatchObject({
+        type: 'result',
+        outcome: 'failed',
+      })
+      expect((await result(desk))?.content).toContain(words)
+      expect(await desk.store.read((db) => listChildren(db, 't'))).toEqual([])
+    }),
+  )
+
+  test('a child may be seven deep and no deeper', () =>
+    withDesk({}, async (desk) => {
+      const input = await childCall(desk, { task: 'x' })
+      await desk.store.write((tx) => tx.updateTable('threads').set({ depth: 7 }).execute())
+      expect(await prepare(desk, input)).toMatchObject({ type: 'result', outcome: 'failed' })
+      expect((await result(desk))?.content).toContain('nested 8 deep')
+    }))
+
+  test('a thread has ten thousand children in all', () =>
+    withDesk({}, async (desk) => {
+      expect(await prepare(desk, await childCall(desk, { task: 'x' }), { children: 10_000 })).toMatchObject({
+        outcome: 'failed',
+      })
+    }))
+
+  test('an agent that this worker lacks is waited for', () =>
+    withDesk({}, async (desk) => {
+      const input = await childCall(desk, { task: 'x' })
+      const { registry } = desk.dependencies
+      const lacking = {
+        ...desk,
+        dependencies: { ...desk.dependencies, registry: { ...registry, agent: () => undefined } },
+      }
+      expect(await failureOf(prepare(lacking, input))).toMatchObject({ type: 'Definition.Missing' })
+      expect(await prepare(lacking, input, { environment: attempt(AFTER_A_MINUTE) })).toMatchObject({
+        outcome: 'failed',
+      })
+    }))
+
+  test('T8 a terminated thread prepares no child', () =>
+    withDesk({}, async (desk) => {
+      const input = await childCall(desk, { task: 'x' })
+      await desk.store.write((tx) => tx.updateTable('threads').set({ terminate_requested_at: 1 }).execute())
+      expect(await prepare(desk, input)).toEqual({ type: 'terminated' })
+      expect(await desk.store.read((db) => listChildren(db, 't'))).toEqual([])
+    }))
+})
+
+/** The child's session as it ended: by its session tool, with a file. */
+async function endedSession(
+  desk: ActivityDesk,
+  { reference, messageId }: { readonly reference: string; readonly messageId: string },
+): Promise<string> {
+  await writeFile(desk, '/out/b.txt', reference)
+  const chat = scriptedModel([
+    { toolCalls: [{ name: 'close_case', args: { summary: 'Found it.', files: '/out/b.txt' } }] },
+  ])
+  const work = () => ({ status: 'success' }) as const
+  const input = modelInput({ threadId: reference, agent: 'clerk', drain: drainOf([messageId]) })
+  const answer = await runModel(desk.with({ chat }), input)
+  if (answer.type !== 'answered') throw new Error(`Expected an answer, got ${answer.type}.`)
+  const [call] = answer.calls
+  if (call === undefined) throw new Error('Expected a call.')
+  const made = {
+    ...input,
+    plan: answer.plan?.digest ?? '',
+    callId: call.id,
+    name: call.name,
+    sideSteps: { a: 1, b: 0 },
+    first: true,
+    last: true,
+  }
+  await attempt().run((given: CallInput) => executeTool(desk.with({ work }), given), made)
+  return call.id
+}
+
+function reportInput(
+  reference: string,
+  callId: string,
+  patch: Partial<DeliverReportInput> = {},
+): DeliverReportInput {
+  return {
+    level: 1,
+    threadId: reference,
+    now: NOW,
+    run: 1,
+    facts: [],
+    parent: { threadId: 't', callId },
+    report: 1,
+    kind: 'result',
+    reason: 'session_stop',
+    sessionCall: null,
+    ...patch,
+  }
+}
+
+function deliver(desk: ActivityDesk, input: DeliverReportInput) {
+  return attempt().run((given: DeliverReportInput) => deliverReport(desk.dependencies, given), input)
+}
+
+function complete(
+  desk: ActivityDesk,
+  input: CallInput,
+  patch: Pick<CompleteCallInput, 'reference' | 'report'>,
+) {
+  return attempt().run((given: CompleteCallInput) => completeCall(desk.dependencies, given), {
+    ...input,
+    ...patch,
+  })
+}
+
+describe('a child reports', () => {
+  test('SA-R-08.2b the payload and its files reach the parent', () =>
+    withDesk({}, async (desk) => {
+      const child = await prepared(desk)
+      const { reference, input } = child
+      const sessionCall = await endedSession(desk, child)
+      const answer = await deliver(desk, reportInput(reference, input.callId, { sessionCall }))
+      if (answer.type !== 'delivered') throw new Error('Expected the report to be delivered.')
+      const row = (await desk.transcript()).find(({ id }) => id === answer.messageId)
+      expect(row).toMatchObject({ role: 'user', silent: true, position: null, subagent_id: reference })
+      expect(row?.content).toBe(
+        `Subagent (reference: ${reference}) has returned the following result:\nFound it.`,
+      )
+      expect(row?.attachments).toMatchObject([{ path: '/attachments/b.txt' }])
+      expect(await desk.store.read((db) => statFile(db, 't', '/attachments/b.txt'))).toMatchObject({
+        size: 5,
+      })
+      const registered = await desk.store.read((db) => findChild(db, 't', reference))
+      expect(registered).toMatchObject({ status: 'completed', last_report: 1, report: { text: 'Found it.' } })
+    }))
+
+  test('T7 a report that is delivered twice is there once', () =>
+    withDesk({}, async (desk) => {
+      const { reference, input } = await prepared(desk)
+      const report = reportInput(reference, input.callId)
+      const first = await deliver(desk, report)
+      const before = await desk.transcript()
+      expect(await deliver(desk, report)).toEqual(first)
+      expect(await desk.transcript()).toEqual(before)
+      expect((await desk.events()).filter(({ type }) => type === 'subagent.completed')).toHaveLength(1)
+    }))
+
+  test('T7 a session without a payload says why it ended', () =>
+    withDesk({}, async (desk) => {
+      const { reference, input } = await prepared(desk)
+      await deliver(desk, reportInput(reference, input.callId, { kind: 'failure', reason: 'max_steps' }))
+      const registered = await desk.store.read((db) => findChild(db, 't', reference))
+      expect(registered).toMatchObject({
+        status: 'failed',
+        report: { text: 'The session ended without a result (max_steps).' },
+      })
+    }))
+
+  test('T7 a parent that was terminated takes no report', () =>
+    withDesk({}, async (desk) => {
+      const { reference, input } = await prepared(desk)
+      await desk.store.write((tx) =>
+        tx.updateTable('threads').set({ terminate_requested_at: 1 }).where('id', '=', 't').execute(),
+      )
+      const report = reportInput(reference, input.callId)
+      expect(await deliver(desk, report)).toEqual({ type: 'parent_gone' })
+      expect(await deliver(desk, report)).toEqual({ type: 'parent_gone' })
+    }))
+
+  test('T7 a parent that is not in the store takes no report', () =>
+    withDesk({}, async (desk) => {
+      const { reference, input } = await prepared(desk)
+      const parent = { threadId: 'nobody', callId: input.callId }
+      expect(await deliver(desk, reportInput(reference, input.callId, { parent }))).toEqual({
+        type: 'parent_gone',
+      })
+    }))
+
+  test('T7 a full queue of the parent takes the report all the same', () =>
+    withDesk({}, async (desk) => {
+      const { reference, input } = await prepared(desk)
+      await desk.send(...Array.from({ length: 1000 }, (_, index) => `message ${index}`))
+      expect(await deliver(desk, reportInput(reference, input.callId))).toMatchObject({ type: 'delivered' })
+    }))
+})
+
+describe('a call gets what its child reported', () => {
+  test('T7 the report becomes the result of the call', () =>
+    withDesk({}, async (desk) => {
+      const child = await prepared(desk)
+      const { reference, input } = child
+      const sessionCall = await endedSession(desk, child)
+      const delivered = await deliver(desk, reportInput(reference, input.callId, { sessionCall }))
+      const messageId = delivered.type === 'delivered' ? delivered.messageId : ''
+      const report = { reference, report: { kind: 'result', messageId } } as const
+      const answer = await complete(desk, input, report)
+      expect(answer).toEqual({ type: 'result', outcome: 'succeeded' })
+      expect(await result(desk)).toMatchObject({
+        id: messageId,
+        role: 'tool',
+        content: 'Found it.',
+        silent: false,
+        tool_call_id: input.callId,
+      })
+      expect(await desk.store.read((db) => findToolCall(db, 't', input.callId))).toMatchObject({
+        status: 'succeeded',
+        result_message_id: messageId,
+      })
+      // T4
+      expect(await complete(desk, input, report)).toEqual(answer)
+      expect((await desk.transcript()).filter(({ role }) => role === 'tool')).toHaveLength(1)
+    }))
+
+  test('T7 a failure is an error result', () =>
+    withDesk({}, async (desk) => {
+      const { reference, input } = await prepared(desk)
+      const delivered = await deliver(
+        desk,
+        reportInput(reference, input.callId, { kind: 'failure', reason: 'max_steps' }),
+      )
+      const messageId = delivered.type === 'delivered' ? delivered.messageId : ''
+      expect(
+        await complete(desk, input, { reference, report: { kind: 'failure', messageId } }),
+      ).toMatchObject({ outcome: 'failed' })
+      expect((await result(desk))?.content).toBe('Error: The session ended without a result (max_steps).')
+    }))
+
+  test('T7 a child that closed without a report is a failure', () =>
+    withDesk({}, async (desk) => {
+      const { reference, input } = await prepared(desk)
+      const report = { kind: 'closed', status: 'terminated' } as const
+      expect(await complete(desk, input, { reference, report })).toMatchObject({ outcome: 'failed' })
+      expect((await result(desk))?.content).toContain('closed without a report (terminated)')
+      expect(await desk.store.read((db) => findChild(db, 't', reference))).toMatchObject({
+        status: 'terminated',
+      })
+    }))
+})

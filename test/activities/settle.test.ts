@@ -1,0 +1,255 @@
+import { describe, expect, test } from 'vitest'
+
+import { executeTool } from '../../src/activities/execute-tool/execute-tool.js'
+import { settle } from '../../src/activities/settle.js'
+import type { CallInput, RunEnd, SettleInput } from '../../src/protocol/activities.js'
+import { appendDelta, readDeltas } from '../../src/store/deltas.js'
+import { findOperation } from '../../src/store/operations.js'
+import { findMessage } from '../../src/store/read-messages.js'
+import { findRun } from '../../src/store/runs.js'
+import { stageMessage } from '../../src/store/stage-message.js'
+import { findThread, insertThread } from '../../src/store/threads.js'
+import { openToolCalls } from '../../src/store/tool-calls.js'
+import { createGate } from '../support/gate.js'
+import { until } from '../support/until.js'
+import {
+  NOW,
+  attempt,
+  drainOf,
+  failingStore,
+  failureOf,
+  madeCalls,
+  modelInput,
+  runModel,
+  withDesk,
+} from './activity-desk.js'
+import type { ActivityDesk } from './activity-desk.js'
+import { scriptedModel } from '../../src/testing/index.js'
+
+const USAGE = { inputTokens: 10, outputTokens: 5, cachedInputTokens: 0, cost: 20 }
+const END: RunEnd = { reason: 'stopped', outcome: 'cancelled', steps: 1, usage: USAGE, sessionCall: null }
+const CLOSE = { outcome: 'terminated', reason: 'terminated' } as const
+
+function settleInput(patch: Partial<SettleInput> = {}): SettleInput {
+  return {
+    level: 1,
+    threadId: 't',
+    now: NOW + 5,
+    run: 1,
+    facts: [],
+    settle: 1,
+    end: END,
+    close: null,
+    snapshot: {
+      threadId: 't',
+      agent: 'clerk',
+      parent: null,
+      status: 'idle',
+      at: NOW,
+      run: null,
+      queue: [],
+      children: [],
+      lastRun: null,
+    },
+    children: [],
+    start: null,
+    createdAt: NOW,
+    ...patch,
+  }
+}
+
+function run(desk: Pick<ActivityDesk, 'dependencies'>, input: SettleInput) {
+  return attempt().run((given: SettleInput) => settle(desk.dependencies, given), input)
+}
+
+const results = async (desk: ActivityDesk) =>
+  (await desk.transcript()).filter(({ role }) => role === 'tool').map(({ content }) => content)
+const types = async (desk: ActivityDesk) => (await desk.events()).map(({ type }) => type)
+const thread = (desk: ActivityDesk, id = 't') => desk.store.read((db) => findThread(db, id))
+
+describe('the end of a run', () => {
+  test('outcome, usage and snapshot are recorded', () =>
+    withDesk({}, async (desk) => {
+      await run(desk, settleInput({ facts: [{ type: 'queue.changed', payload: { waiting: 0 } }] }))
+      expect(await desk.store.read((db) => findRun(db, { threadId: 't', number: 1 }))).toMatchObject({
+        reason: 'stopped',
+        outcome: 'cancelled',
+        steps: 1,
+        usage: USAGE,
+        ended_at: (NOW + 5) * 1000,
+      })
+      expect(await thread(desk)).toMatchObject({
+        status: 'idle',
+        closed_at: null,
+        snapshot: { agent: 'clerk' },
+        snapshot_at: (NOW + 5) * 1000,
+      })
+      expect(await types(desk)).toEqual(['queue.changed', 'run.cancelled'])
+    }))
+
+  test('T4 a settle that comes twice happens once', () =>
+    withDesk({}, async (desk) => {
+      await madeCalls(desk, [{ name: 'work' }])
+      await run(desk, settleInput())
+      const [events, transcript] = [await desk.events(), await desk.transcript()]
+      expect(await run(desk, settleInput())).toEqual({ type: 'settled' })
+      expect([await desk.events(), await desk.transcript()]).toEqual([events, transcript])
+    }))
+
+  test('T8 every open call gets a result', () =>
+    withDesk({}, async (desk) => {
+      await madeCalls(desk, [{ name: 'work' }, { name: 'again' }])
+      await run(desk, settleInput())
+      expect(await results(desk)).toEqual([
+        expect.stringContaining('interrupted'),
+        expect.stringContaining('interrupted'),
+      ])
+      expect(await desk.store.read((db) => openToolCalls(db, 't'))).toEqual([])
+    }))
+
+  test('T4 a call that ends after the settle commits nothing', () => {
+    const gate = createGate()
+    let begun = false
+    const work = async () => {
+      begun = true
+      await gate.passed
+      return { status: 'success', result: 'late' } as const
+    }
+    return withDesk({ work }, async (desk) => {
+      const [input] = await madeCalls(desk, [{ name: 'work' }])
+      if (input === undefined) throw new Error('Expected a call.')
+      const late = attempt().run((given: CallInput) => executeTool(desk.dependencies, given), input)
+      await until('the tool', () => begun)
+      await run(desk, settleInput())
+      const transcript = await desk.transcript()
+      gate.open()
+      await late
+      expect(await desk.transcript()).toEqual(transcript)
+    })
+  })
+
+  test('a model call in flight loses its operation and its deltas', () => {
+    const gate = createGate()
+    const chat = scriptedModel([
+      async () => {
+        await gate.passed
+        return { text: 'late' }
+      },
+    ])
+    return withDesk({ chat }, async (desk) => {
+      const late = runModel(desk.dependencies, modelInput({ drain: drainOf(await desk.send('one')) }))
+      await until('the request', () => chat.requests.length === 1)
+      const operation = await desk.store.read((db) => findOperation(db, 't', 'model_1_1'))
+      const messageId = operation?.message_id ?? ''
+      await desk.store.write((tx) =>
+        appendDelta(tx, { threadId: 't', messageId, attempt: 1, kind: 'text', offset: 0, text: 'la' }),
+      )
+      await run(desk, settleInput())
+      expect(await desk.store.read((db) => readDeltas(db, 't'))).toEqual([])
+      gate.open()
+      await late
+      expect((await desk.transcript()).map(({ content }) => content)).toEqual(['one'])
+    })
+  })
+
+  test.each([
+    ['repeated_tool_error', 'same tool error'],
+    ['hard_cap', 'limit of steps or turns'],
+    ['definition_missing', 'no worker has the definition'],
+    ['blocked', 'could not be carried out'],
+  ])('SA-R-01.3 %s is said in the transcript', (reason, words) =>
+    withDesk({}, async (desk) => {
+      await run(desk, settleInput({ end: { ...END, reason, outcome: 'failed' } }))
+      const last = (await desk.transcript()).at(-1)
+      expect(last).toMatchObject({ role: 'assistant', status: 'failed' })
+      expect(last?.content).toContain(words)
+    }),
+  )
+
+  test('a store that fails is tried again by another attempt', () =>
+    withDesk({}, async (desk) => {
+      const store = failingStore(desk.store, (write) => write === 1)
+      const failing = { dependencies: { ...desk.dependencies, store } }
+      expect((await failureOf(run(failing, settleInput()))).message).toBe('The disk is full.')
+      expect(await run(failing, settleInput())).toEqual({ type: 'settled' })
+    }))
+
+  test('a thread without a row gets one', () =>
+    withDesk({}, async (desk) => {
+      const start = { agent: 'clerk', tags: ['x'] }
+      await run(
+        desk,
+        settleInput({ threadId: 'raw', start, snapshot: { ...settleInput().snapshot, threadId: 'raw' } }),
+      )
+      expect(await thread(desk, 'raw')).toMatchObject({ agent: 'clerk', tags: ['x'] })
+    }))
+
+  test('a thread whose row was deleted is settled without a trace', () =>
+    withDesk({}, async (desk) => {
+      expect(await run(desk, settleInput({ threadId: 'gone' }))).toEqual({ type: 'settled' })
+      expect(await thread(desk, 'gone')).toBeNull()
+    }))
+})
+
+describe('T8 the end of a thread', () => {
+  test('what waits is rejected, and nothing more is taken', () =>
+    withDesk({}, async (desk) => {
+      const ids = await desk.send('one', 'two')
+      await run(desk, settleInput({ close: CLOSE }))
+      for (const id of ids)
+        expect(await desk.store.read((db) => findMessage(db, 't', id))).toMatchObject({
+          status: 'rejected',
+          position: null,
+        })
+      const late = {
+        id: 'late',
+        threadId: 't',
+        role: 'user',
+        content: 'x',
+        createdAt: 1,
+        sentBy: 'client',
+        digest: 'x',
+      } as const
+      expect(await desk.store.write((tx) => stageMessage(tx, late))).toBe('terminated')
+      expect((await desk.events()).at(-1)).toMatchObject({
+        type: 'thread.closed',
+        payload: { outcome: 'terminated', rejected: 2 },
+      })
+    }))
+
+  test('SA-R-10.1 a terminated thread has its time, another has not', () =>
+    withDesk({}, async (desk) => {
+      await run(desk, settleInput({ close: CLOSE }))
+      expect(await thread(desk)).toMatchObject({
+        terminated_at: (NOW + 5) * 1000,
+        terminate_requested_at: (NOW + 5) * 1000,
+      })
+      await desk.store.write((tx) => insertThread(tx, { id: 'u', agent: 'clerk', created_at: 1 }))
+      await run(desk, settleInput({ threadId: 'u', close: { outcome: 'completed', reason: 'session_stop' } }))
+      expect(await thread(desk, 'u')).toMatchObject({ terminated_at: null, closed_at: (NOW + 5) * 1000 })
+    }))
+
+  test('open calls are cancelled', () =>
+    withDesk({}, async (desk) => {
+      await madeCalls(desk, [{ name: 'work' }])
+      await run(desk, settleInput({ end: { ...END, reason: 'terminated' }, close: CLOSE }))
+      expect(await results(desk)).toEqual([expect.stringContaining('cancelled')])
+    }))
+
+  test('children are marked, so that nothing of them runs', () =>
+    withDesk({}, async (desk) => {
+      await desk.store.write((tx) =>
+        insertThread(tx, { id: 'k', agent: 'pair', created_at: 1, parent_thread_id: 't' }),
+      )
+      await run(desk, settleInput({ close: CLOSE, children: ['k'] }))
+      expect((await thread(desk, 'k'))?.terminate_requested_at).toBe((NOW + 5) * 1000)
+    }))
+
+  test('a late message is rejected by one more closing, told once', () =>
+    withDesk({}, async (desk) => {
+      await run(desk, settleInput({ close: CLOSE }))
+      await run(desk, settleInput({ settle: 2, end: null, close: CLOSE }))
+      expect((await types(desk)).filter((type) => type === 'thread.closed')).toHaveLength(1)
+      expect((await thread(desk))?.closed_at).toBe((NOW + 5) * 1000)
+    }))
+})
