@@ -35,7 +35,7 @@ export default defineConfig({
           name: 'servers',
           include: ['test/**/*.test.ts'],
           exclude: ['test/{integration,chaos}/**'],
-          globalSetup: needsServers,
+          globalSetup: [...needsServers, './test/support/workflow-bundle-setup.ts'],
           setupFiles: quietRuntime,
           testTimeout: 30_000,
           hookTimeout: 30_000,
@@ -53,7 +53,8 @@ export default defineConfig({
           ],
           setupFiles: quietRuntime,
           testTimeout: 60_000,
-          hookTimeout: 30_000,
+          // Worker processes start in hooks.
+          hookTimeout: 60_000,
         },
       },
     ],

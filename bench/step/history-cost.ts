@@ -37,8 +37,8 @@ export async function historyCost(
   throw new Error(`Expected a history of ${workflowId} with a turn of ${modelCalls} model calls.`)
 }
 
-/** Newest first: a thread continues as new at the end of a turn. */
-async function* histories(client: Client, workflowId: string): AsyncIterable<readonly HistoryEvent[]> {
+/** The events of all Temporal runs of a thread, newest run first: it continues as new at the end of a turn. */
+export async function* histories(client: Client, workflowId: string): AsyncIterable<readonly HistoryEvent[]> {
   let runId: string | null | undefined
   do {
     const { events } = await client.workflow.getHandle(workflowId, runId ?? undefined).fetchHistory()

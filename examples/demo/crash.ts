@@ -1,10 +1,11 @@
 import { join } from 'node:path'
 
+import type { ThreadEvent } from 'everthread/client'
+
 import { linesOf } from './back-office.ts'
 import { check } from './check.ts'
 import { showCrashCounts } from './crash-counts.ts'
 import { countHistory, showCounts } from './history.ts'
-import type { ThreadEvent } from 'everthread/client'
 import { showRun } from './show-run.ts'
 import { showLink, showTranscript } from './show-thread.ts'
 import type { Stage } from './stage.ts'
@@ -14,46 +15,64 @@ import { deadline, until } from './within.ts'
 const REQUEST = 'Order A-17, a lamp for 80 euros, arrived broken. I want a refund.'
 /** Long enough to be killed in; the last worker has no such delay. */
 const SLOW = { DEMO_BACK_OFFICE_DELAY: '60000' }
+const KILLS = 3
 /** Which file tells that a tool has done its work, though its call is not finished. */
 const EFFECTS: Readonly<Record<string, string>> = { open_ticket: 'tickets.txt', refund_order: 'refunds.txt' }
 
 /** The worker is killed in a model call, in a tool call, and in one of an idempotent tool; the thread goes on. */
 export async function crash(stage: Stage): Promise<void> {
   const { threads, broken } = stage
-  let worker = await stage.startWorker(SLOW)
+  const killer = await createKiller(stage)
   console.log(`\n${bold('ann')}: ${REQUEST}`)
   const limits = { heartbeatTimeout: 5000 }
   const thread = await threads.create({ agent: 'support', userId: 'ann', message: REQUEST, limits })
-  const killed: string[] = []
-  const kill = async (where: string): Promise<void> => {
-    killed.push(where)
-    console.log(red(`\n  kill -9 ${worker.pid}, in the middle of ${where}`))
-    await worker.kill()
-    worker = await stage.startWorker(killed.length < 3 ? SLOW : {})
-  }
-  const onEvent = async (event: ThreadEvent): Promise<void> => {
-    if (killed.length === 0 && isMidAnswer(event)) {
-      await kill('the first answer')
-      await answerWasCut(stage)
-    }
-    const effect = event.type === 'tool.started' ? EFFECTS[event.payload.name] : undefined
-    if (event.type !== 'tool.started' || effect === undefined) return
-    const file = join(stage.folder, effect)
-    await until(`a line in ${effect}`, 10, async () => (await linesOf(file)).length > 0)
-    await kill(`${event.payload.name}, whose line is in ${effect}`)
-  }
-  const signal = AbortSignal.any([broken, deadline(90, 'the thread to go on after each kill')])
-  await showRun({ threads, thread, signal, onEvent })
+  const signal = AbortSignal.any([broken, deadline(120, 'the thread to go on after each kill')])
+  await showRun({ threads, thread, signal, onEvent: (event) => killer.watch(event) })
   const run = await thread.waitUntilIdle({ timeout: '10 seconds' })
   check(run.reason === 'stop_on_response', `expected an answer, but the run ended with ${run.reason}`)
-  check(killed.length === 3, `expected to kill the worker three times, did so ${killed.length} times`)
+  check(
+    killer.kills() === KILLS,
+    `expected to kill the worker ${KILLS} times, did so ${killer.kills()} times`,
+  )
 
   await showTranscript(thread, 'support')
   const counts = await countHistory(threads, thread)
-  showCounts(new Map([['support', counts]]))
+  showCounts({ support: counts })
+  check(counts.steps === 4, `expected four steps in Temporal's history, found ${counts.steps}`)
   await showCrashCounts(stage, thread)
   showLink(threads, thread)
   await stage.leave(thread)
+}
+
+interface Killer {
+  /** Kills the worker if this event tells that it is in the middle of something, and starts another. */
+  watch(event: ThreadEvent): Promise<void>
+  kills(): number
+}
+
+async function createKiller(stage: Stage): Promise<Killer> {
+  let worker = await stage.startWorker(SLOW)
+  let kills = 0
+  const kill = async (where: string): Promise<void> => {
+    kills += 1
+    console.log(red(`\n  kill -9 ${worker.pid}, in the middle of ${where}`))
+    await worker.kill()
+    worker = await stage.startWorker(kills < KILLS ? SLOW : {})
+  }
+  return {
+    kills: () => kills,
+    async watch(event) {
+      if (kills === 0 && isMidAnswer(event)) {
+        await kill('the first answer')
+        await answerWasCut(stage)
+      }
+      const effect = event.type === 'tool.started' ? EFFECTS[event.payload.name] : undefined
+      if (event.type !== 'tool.started' || effect === undefined) return
+      const file = join(stage.folder, effect)
+      await until(`a line in ${effect}`, 10, async () => (await linesOf(file)).length > 0)
+      await kill(`${event.payload.name}, whose line is in ${effect}`)
+    },
+  }
 }
 
 function isMidAnswer(event: ThreadEvent): boolean {

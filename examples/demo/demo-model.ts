@@ -12,7 +12,7 @@ export interface SeenRequest {
   outcome: 'streaming' | 'finished' | 'cut off'
 }
 
-/** As fast as a person reads, so that one sees it stream. */
+/** Milliseconds: as fast as a person reads, so that one sees it stream. */
 const WORD_DELAY = Number(process.env['DEMO_WORD_DELAY'] ?? 25)
 const seen: SeenRequest[] = []
 

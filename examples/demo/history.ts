@@ -42,11 +42,11 @@ async function readRun(threads: ThreadClient, threadId: string, runId: string) {
   return { events, bytes: historySize ?? 0, before: before || undefined }
 }
 
-export function showCounts(counts: ReadonlyMap<string, HistoryCounts>): void {
+export function showCounts(counts: Readonly<Record<string, HistoryCounts>>): void {
   heading("Counts, from Temporal's history")
   table([
     ['thread', 'steps', 'activities', 'events', 'history', 'time'],
-    ...[...counts].map(([name, { steps, activities, events, bytes, milliseconds }]) => [
+    ...Object.entries(counts).map(([name, { steps, activities, events, bytes, milliseconds }]) => [
       name,
       String(steps),
       String(activities),

@@ -53,7 +53,9 @@ export async function startProcess(name: string, options: StartProcess): Promise
   }
   const output = readOutput(child, options.loud === true)
   const died = exited.then(() => {
-    const error = new Error(`the process ${name} ended by itself: ${lastWords(output.text())}`)
+    const error = new Error(
+      `the process ${name} ended by itself (${child.signalCode ?? child.exitCode})${lastWords(output.text())}`,
+    )
     if (!asked && !ending) options.onDeath(error)
     throw error
   })
@@ -86,8 +88,8 @@ function readOutput({ stdout, stderr }: ChildProcess, loud: boolean): Output {
   }
 }
 
-/** What Node prints of an uncaught error begins with its sentence; the stack is of no use to a reader of the demo. */
+/** What Node prints of an uncaught error begins with its sentence; its stack is of no use to a reader of the demo. */
 function lastWords(output: string): string {
-  const lines = output.trim().split('\n')
-  return lines.find((line) => /^\w*Error\b.*: /.test(line)) ?? lines.at(-1) ?? ''
+  const sentence = output.split('\n').find((line) => /^\w*Error\b.*: /.test(line))
+  return sentence === undefined ? '' : `: ${sentence}`
 }

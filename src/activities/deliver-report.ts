@@ -82,7 +82,7 @@ async function deliver(tx: Writer, input: DeliverReportInput): Promise<DeliverRe
   const scope = { toolCallId: parent.callId, childId: reference, messageId }
   await appendEvents(tx, {
     threadId: parent.threadId,
-    events: [{ type, scope, payload: { reason: input.reason } }],
+    events: [{ type, scope, payload: { reference, reason: input.reason } }],
     now,
   })
   return { type: 'delivered', messageId }

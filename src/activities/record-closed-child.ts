@@ -17,6 +17,10 @@ interface ClosedChild {
 export async function recordClosedChild(tx: Writer, closed: ClosedChild): Promise<void> {
   const { threadId, reference, status, scope, now } = closed
   await updateChild(tx, { parentThreadId: threadId, reference }, { status })
-  const event = { type: 'subagent.closed', scope: { ...scope, childId: reference }, payload: { status } }
+  const event = {
+    type: 'subagent.closed',
+    scope: { ...scope, childId: reference },
+    payload: { reference, status },
+  }
   await appendEvents(tx, { threadId, events: [event], now })
 }

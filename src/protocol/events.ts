@@ -98,7 +98,10 @@ export type ThreadEvent =
   | FactOf<'message.created', JoinedMessage>
   | FactOf<'tool.started', ToolStarted>
   | FactOf<'tool.result', ToolEnded>
-  | FactOf<'subagent.spawned' | 'subagent.completed' | 'subagent.failed' | 'subagent.closed', SubagentEvent>
+  | FactOf<
+      'subagent.spawned' | 'subagent.input' | 'subagent.completed' | 'subagent.failed' | 'subagent.closed',
+      SubagentEvent
+    >
   | FactOf<
       'runtime.warning' | 'runtime.error',
       { readonly code: string; readonly message?: string; readonly count?: number }

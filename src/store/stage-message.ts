@@ -1,7 +1,7 @@
 import { LIMITS } from '../protocol/limits.js'
 import { touchThread } from './touch-thread.js'
 import { messageToRow } from './message-row.js'
-import type { NewMessage } from './message-row.js'
+import type { MessageSender, NewMessage } from './message-row.js'
 import type { Reader, Writer } from './store.js'
 
 /** A message on its way into a thread's queue. */
@@ -15,6 +15,12 @@ export interface MessageDraft extends Omit<NewMessage, 'status' | 'run' | 'step'
  * `terminated`: the thread is closed, or the message was rejected when it closed.
  */
 export type StageResult = 'staged' | 'same' | 'conflict' | 'terminated' | 'missing_thread' | 'queue_full'
+
+/**
+ * Other rows were let in before: those of the runtime by the workflow's own queue (T3), and a child's report because a
+ * parent whose queue is full may be waiting for that very report, and drains nothing before it (T7).
+ */
+const BOUNDED: readonly MessageSender[] = ['client', 'tool', 'parent']
 
 /** Accepts a message: its row is there, without a place in the transcript, before anything learns its id (T2). */
 export async function stageMessage(tx: Writer, draft: MessageDraft): Promise<StageResult> {
@@ -35,8 +41,7 @@ export async function stageMessage(tx: Writer, draft: MessageDraft): Promise<Sta
   if (thread === undefined) return 'missing_thread'
   // T8: the row is the authority, also after Temporal has forgotten the workflow.
   if (thread.terminate_requested_at !== null || thread.closed_at !== null) return 'terminated'
-  // T7: a parent whose queue is full may be waiting for this very report, and drains nothing before it.
-  if (draft.sentBy !== 'child' && (await countUndelivered(tx, draft.threadId)) >= LIMITS.queuedItems)
+  if (BOUNDED.includes(draft.sentBy) && (await countUndelivered(tx, draft.threadId)) >= LIMITS.queuedItems)
     return 'queue_full'
   await tx
     .insertInto('messages')

@@ -1,4 +1,5 @@
 import { Worker } from '@temporalio/worker'
+import type { WorkflowBundleOption } from '@temporalio/worker'
 
 import { threadBundle } from './thread-bundle.js'
 import { workflowBundleOptions } from '../worker/workflow-paths.js'
@@ -9,6 +10,11 @@ export interface RecordedHistory {
   readonly history: unknown
 }
 
+export interface ReplayOptions {
+  /** Workflow code that was bundled ahead of time. @default bundled once a process */
+  readonly workflowBundle?: WorkflowBundleOption
+}
+
 /**
  * Checks that recorded histories replay on this version of the workflow code; needs no server.
  * @returns how many were replayed
@@ -16,10 +22,12 @@ export interface RecordedHistory {
  */
 export async function assertReplays(
   histories: AsyncIterable<RecordedHistory> | Iterable<RecordedHistory>,
+  options: ReplayOptions = {},
 ): Promise<number> {
   const { payloadConverterPath } = workflowBundleOptions
+  const workflowBundle = options.workflowBundle ?? (await threadBundle())
   const results = Worker.runReplayHistories(
-    { workflowBundle: await threadBundle(), dataConverter: { payloadConverterPath } },
+    { workflowBundle, dataConverter: { payloadConverterPath } },
     histories as Parameters<typeof Worker.runReplayHistories>[1],
   )
   let replayed = 0

@@ -23,8 +23,8 @@ import { startTestWorker } from './test-worker.js'
 export interface TestEnvironmentOptions<R extends Registry> extends Replacements<R> {
   /** The user's own agents, prompts and tools as they are. */
   readonly registry: R
-  /** @default 'time-skipping' */
-  readonly server?: TestServerKind
+  /** Which server to start, or one that the caller started and will end. @default 'time-skipping' */
+  readonly server?: TestServerKind | TestWorkflowEnvironment
   /** Options of Temporal's worker. @default `maxCachedWorkflows: 0` on the time-skipping server: every task replays */
   readonly worker?: Partial<WorkerOptions>
   /** Threads continue as new wherever they can. @default false */
@@ -64,8 +64,9 @@ export async function createTestEnvironment<R extends Registry>(
     const place = { database: join(folder, 'threads.db'), blobs: join(folder, 'blobs') }
     const store = await shareStore(place)
     opened.push(() => store.close())
-    const server = await startTestServer(options.server ?? 'time-skipping')
-    opened.push(() => server.teardown())
+    const { server: given = 'time-skipping' } = options
+    const server = typeof given === 'string' ? await startTestServer(given) : given
+    if (server !== given) opened.push(() => server.teardown())
     const taskQueue = options.worker?.taskQueue ?? `test-${randomUUID()}`
     const temporal = { ...serverOptions(server), ...options.worker, taskQueue }
     let worker = await startTestWorker({ registry, store, caps, temporal })

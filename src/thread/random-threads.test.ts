@@ -61,6 +61,19 @@ describe('whatever happens, in whatever order', () => {
     ).toEqual([])
   })
 
+  test('T7 every answer is the result of its call or an item, once', () => {
+    const places = ({ log }: RandomThread, reference: string): number =>
+      log.completed.filter((completed) => completed === reference).length +
+      log.accepted.filter((id) => id.startsWith(`${reference}:`)).length
+    expect(
+      broken(
+        (thread, end) =>
+          end === 'closed' ||
+          [...thread.log.answers.keys()].every((reference) => places(thread, reference) === 1),
+      ),
+    ).toEqual([])
+  })
+
   test('T8 a thread that ends only tells, marks and closes', () => {
     const allowed = ({ kind, terminating, closing }: RandomThread['log']['actions'][number]): boolean =>
       !(terminating || closing) || LAST_ACTIONS.includes(kind)

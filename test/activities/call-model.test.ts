@@ -4,6 +4,7 @@ import { describe, expect, test } from 'vitest'
 import { scriptedModel } from '../../src/testing/index.js'
 import { readDeltas } from '../../src/store/deltas.js'
 import { findOperation } from '../../src/store/operations.js'
+import { readTranscript } from '../../src/store/read-messages.js'
 import { findRun } from '../../src/store/runs.js'
 import { createGate } from '../support/gate.js'
 import { until } from '../support/until.js'
@@ -124,6 +125,21 @@ describe('an answer', () => {
       await runModel(desk.dependencies, modelInput({ drain: drainOf(ids) }))
       const again = await runModel(desk.dependencies, modelInput({ run: 2, drain: drainOf(ids) }))
       expect(again).toMatchObject({ type: 'nothing_to_do' })
+    }))
+
+  test('T3 T7 items without a row find room in a full queue', () =>
+    withDesk({ chat: scriptedModel([{ text: 'x' }]) }, async (desk) => {
+      await desk.send(...Array.from({ length: 1000 }, (_, index) => `message ${index}`))
+      const inline = { content: 'inline', role: 'user', silent: false } as const
+      const closed = { kind: 'child_closed', id: 'k:closed', reference: 'k', status: 'failed' } as const
+      const drain = [{ kind: 'message', id: 'i1', inline } as const, closed]
+      await runModel(desk.dependencies, modelInput({ drain }))
+      const delivered = await desk.store.read((db) => readTranscript(db, 't'))
+      expect(delivered.map(({ content }) => content)).toEqual([
+        'inline',
+        expect.stringContaining('closed without a report (failed)'),
+        'x',
+      ])
     }))
 
   test('an agent with a person has one side only', () =>

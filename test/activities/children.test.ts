@@ -7,6 +7,7 @@ import { prepareChild } from '../../src/activities/prepare-child/prepare-child.j
 import type {
   CallInput,
   CompleteCallInput,
+  DeliverReportAnswer,
   DeliverReportInput,
   PrepareChildAnswer,
 } from '../../src/protocol/activities.js'
@@ -201,7 +202,7 @@ function reportInput(
   }
 }
 
-function deliver(desk: ActivityDesk, input: DeliverReportInput) {
+function deliver(desk: ActivityDesk, input: DeliverReportInput): Promise<DeliverReportAnswer> {
   return attempt().run((given: DeliverReportInput) => deliverReport(desk.dependencies, given), input)
 }
 

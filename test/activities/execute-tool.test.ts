@@ -3,36 +3,13 @@ import { setImmediate } from 'node:timers/promises'
 import { ActivityCancellationDetails } from '@temporalio/common'
 import { describe, expect, test } from 'vitest'
 
-import { executeTool } from '../../src/activities/execute-tool/execute-tool.js'
-import type { ActivityDependencies } from '../../src/activities/dependencies.js'
 import type { ToolCall, ToolResult } from '../../src/index.js'
-import type { CallInput, ExecuteToolAnswer } from '../../src/protocol/activities.js'
-import { statFile } from '../../src/store/file-entry.js'
 import { findToolCall } from '../../src/store/tool-calls.js'
-import { getValue } from '../../src/store/values.js'
 import { createGate } from '../support/gate.js'
 import { until } from '../support/until.js'
-import { AFTER_A_MINUTE, attempt, failingStore, failureOf, madeCalls, withDesk } from './activity-desk.js'
-import type { ActivityDesk, DeskParts } from './activity-desk.js'
-
-function runTool(
-  dependencies: ActivityDependencies,
-  input: CallInput,
-  environment = attempt(),
-): Promise<ExecuteToolAnswer> {
-  return environment.run((given: CallInput) => executeTool(dependencies, given), input)
-}
-
-/** One call that the model has made. */
-async function madeCall(desk: ActivityDesk, name: string, args: unknown = {}): Promise<CallInput> {
-  const [input] = await madeCalls(desk, [{ name, args }])
-  if (input === undefined) throw new Error('Expected a call.')
-  return input
-}
-
-const result = async (desk: ActivityDesk) => (await desk.transcript()).findLast(({ role }) => role === 'tool')
-const value = (desk: ActivityDesk, key: string) => desk.store.read((db) => getValue(db, 't', key))
-const success = (text: string): ToolResult => ({ status: 'success', result: text })
+import { AFTER_A_MINUTE, attempt, failingStore, failureOf, withDesk } from './activity-desk.js'
+import type { DeskParts } from './activity-desk.js'
+import { lastResult, madeCall, runTool, storedValue, success } from './tool-desk.js'
 
 describe('a call', () => {
   test('SA-R-01.2 the result is stored with what the call did', () =>
@@ -48,13 +25,13 @@ describe('a call', () => {
         const input = await madeCall(desk, 'work')
         const answer = await runTool(desk.dependencies, input)
         expect(answer).toMatchObject({ type: 'result', outcome: 'succeeded', queued: [{ role: 'user' }] })
-        expect(await result(desk)).toMatchObject({
+        expect(await lastResult(desk)).toMatchObject({
           content: 'done',
           tool_status: 'success',
           name: 'work',
           tool_call_id: input.callId,
         })
-        expect(await value(desk, 'seen')).toBe('none')
+        expect(await storedValue(desk, 'seen')).toBe('none')
         expect((await desk.events()).slice(-4).map(({ type }) => type)).toEqual([
           'step.phase',
           'tool.started',
@@ -89,7 +66,7 @@ describe('a call', () => {
     withDesk({}, async (desk) => {
       const answer = await runTool(desk.dependencies, await madeCall(desk, name, args))
       expect(answer).toMatchObject({ type: 'result', outcome: 'failed' })
-      const row = await result(desk)
+      const row = await lastResult(desk)
       expect(row?.tool_status).toBe('error')
       expect(row?.content).toContain(words)
     }),
@@ -115,7 +92,7 @@ describe('a call', () => {
       })
       const answer = await runTool(lacking, input, attempt(AFTER_A_MINUTE))
       expect(answer).toMatchObject({ outcome: 'failed' })
-      expect((await result(desk))?.content).toContain('is not available at the moment')
+      expect((await lastResult(desk))?.content).toContain('is not available at the moment')
     }))
 })
 
@@ -154,12 +131,12 @@ describe('T4 another attempt', () => {
       await until('the first run', () => tool.calls.length === 1)
       const second = await runTool(desk.dependencies, input)
       expect(second).toEqual({ type: 'result', outcome: 'unknown' })
-      expect((await result(desk))?.content).toContain('outcome of this call is unknown')
+      expect((await lastResult(desk))?.content).toContain('outcome of this call is unknown')
       tool.open()
       expect(await late).toEqual(second)
       expect(tool.calls).toHaveLength(1)
       // T9: what the late attempt did goes with its result.
-      expect(await value(desk, 'by')).toBeUndefined()
+      expect(await storedValue(desk, 'by')).toBeUndefined()
       expect((await desk.transcript()).filter(({ role }) => role === 'tool')).toHaveLength(1)
     })
   })
@@ -177,8 +154,8 @@ describe('T4 another attempt', () => {
       expect(new Set(tool.calls.map(({ idempotencyKey }) => idempotencyKey))).toEqual(
         new Set([`t:${input.callId}`]),
       )
-      expect((await result(desk))?.content).toBe('attempt 2')
-      expect(await value(desk, 'by')).toBe(2)
+      expect((await lastResult(desk))?.content).toBe('attempt 2')
+      expect(await storedValue(desk, 'by')).toBe(2)
     })
   })
 
@@ -218,8 +195,11 @@ describe('T9 what a call did', () => {
       async (desk) => {
         const answer = await runTool(desk.dependencies, await madeCall(desk, 'work'))
         expect(answer).toMatchObject({ outcome: 'failed', errorDigest: expect.any(String) as unknown })
-        expect(await result(desk)).toMatchObject({ content: 'Error: It went wrong.', tool_status: 'error' })
-        expect(await value(desk, 'kept')).toBe(true)
+        expect(await lastResult(desk)).toMatchObject({
+          content: 'Error: It went wrong.',
+          tool_status: 'error',
+        })
+        expect(await storedValue(desk, 'kept')).toBe(true)
       },
     ))
 
@@ -236,8 +216,8 @@ describe('T9 what a call did', () => {
       async (desk) => {
         const answer = await runTool(desk.dependencies, await madeCall(desk, 'slow'))
         expect(answer).toMatchObject({ outcome: 'failed' })
-        expect((await result(desk))?.content).toContain('did not answer within 0.05 seconds')
-        expect(await value(desk, 'kept')).toBeUndefined()
+        expect((await lastResult(desk))?.content).toContain('did not answer within 0.05 seconds')
+        expect(await storedValue(desk, 'kept')).toBeUndefined()
         expect(aborted).toBe(true)
       },
     )
@@ -252,9 +232,7 @@ describe('T9 what a call did', () => {
       work: async (state: Parameters<NonNullable<DeskParts['work']>>[0]): Promise<ToolResult> => {
         await state.setValue('kept', true)
         tool.begun = true
-        const { promise, resolve } = Promise.withResolvers<void>()
-        state.execution?.abortSignal.addEventListener('abort', () => resolve())
-        await promise
+        await new Promise((resolve) => state.execution?.abortSignal.addEventListener('abort', resolve))
         // The call has ended by the next turn of the event loop.
         await setImmediate()
         await state.setValue('late', true).catch(after)
@@ -273,7 +251,7 @@ describe('T9 what a call did', () => {
       environment.cancel()
       expect(await running).toEqual({ type: 'result', outcome: 'interrupted' })
       expect(String(await tool.failedAfter)).toContain('has ended')
-      expect(await value(desk, 'kept')).toBeUndefined()
+      expect(await storedValue(desk, 'kept')).toBeUndefined()
     })
   })
 
@@ -305,123 +283,4 @@ describe('T9 what a call did', () => {
       expect(await runTool(desk.dependencies, input)).toMatchObject({ outcome: 'unknown' })
     })
   })
-})
-
-describe('what a tool answers', () => {
-  const LONG = `head ${'x'.repeat(90_000)} tail`
-
-  test.each<readonly [string, DeskParts['work']]>([
-    ['a result', () => success(LONG)],
-    ['an error', () => ({ status: 'error', error: LONG })],
-    [
-      'a throw',
-      () => {
-        throw new Error(LONG)
-      },
-    ],
-  ])('%s above 64 KB is shown by head, tail and path', (_what, work) =>
-    withDesk({ work }, async (desk) => {
-      const input = await madeCall(desk, 'work')
-      await runTool(desk.dependencies, input)
-      const content = (await result(desk))?.content ?? ''
-      const path = `/results/${input.callId}.txt`
-      expect(content.length).toBeLessThan(9000)
-      expect(content).toMatch(/^(Error: )?head x/)
-      expect(content).toMatch(/x tail$/)
-      expect(content).toContain(path)
-      expect(await desk.store.read((db) => statFile(db, 't', path))).toMatchObject({ size: LONG.length })
-    }),
-  )
-
-  test.each([[undefined], [null], ['done'], [{}], [{ status: 'ok' }], [[]]])('%j is no result', (answered) =>
-    withDesk({ work: () => answered as unknown as ToolResult }, async (desk) => {
-      expect(await runTool(desk.dependencies, await madeCall(desk, 'work'))).toMatchObject({
-        outcome: 'failed',
-      })
-      expect((await result(desk))?.content).toContain('something that is not a result')
-    }),
-  )
-
-  test.each<readonly [ToolResult, string]>([
-    [{ status: 'success' }, 'The tool call succeeded.'],
-    [{ status: 'success', result: { a: 1 } }, '{"a":1}'],
-    [{ status: 'error' }, 'Error: The tool failed without a reason.'],
-    [{ status: 'error', error: 'No.', error_code: 'nope' }, 'Error: No.'],
-    [{ status: 'error', result: 'as a result' }, 'Error: as a result'],
-  ])('%j reads %s', (answered, words) =>
-    withDesk({ work: () => answered }, async (desk) => {
-      await runTool(desk.dependencies, await madeCall(desk, 'work'))
-      expect((await result(desk))?.content).toBe(words)
-    }),
-  )
-
-  test('new attachments are files of the thread', () =>
-    withDesk(
-      {
-        work: () => ({
-          status: 'success',
-          attachments: [{ name: 'a.txt', mimeType: 'text/plain', data: 'aGk=' }],
-        }),
-      },
-      async (desk) => {
-        await runTool(desk.dependencies, await madeCall(desk, 'work'))
-        expect((await result(desk))?.attachments).toMatchObject([{ path: '/attachments/a.txt', size: 2 }])
-        expect(await desk.store.read((db) => statFile(db, 't', '/attachments/a.txt'))).toMatchObject({
-          size: 2,
-        })
-      },
-    ))
-
-  test('an attachment that is not there fails the call', () =>
-    withDesk(
-      { work: () => ({ status: 'success', attachments: [{ path: '/nothing' } as never] }) },
-      async (desk) => {
-        await runTool(desk.dependencies, await madeCall(desk, 'work'))
-        expect((await result(desk))?.content).toContain('no such file')
-      },
-    ))
-})
-
-describe('a tool that ends the session', () => {
-  const session = async (desk: ActivityDesk, { callId }: CallInput) =>
-    (await desk.store.read((db) => findToolCall(db, 't', callId)))?.session
-
-  test.each([
-    ['close_case', 'stop'],
-    ['give_up', 'fail'],
-  ])('%s carries its mapped payload', (name, kind) =>
-    withDesk(
-      { work: async (state) => (await state.writeFile('/a.txt', 'hi', 'text/plain'), success('own words')) },
-      async (desk) => {
-        const input = await madeCall(desk, name, { summary: 'All done.', files: '/a.txt' })
-        expect(await runTool(desk.dependencies, input)).toEqual({ type: 'result', outcome: 'succeeded' })
-        expect(await session(desk, input)).toMatchObject({
-          kind,
-          message: 'All done.',
-          attachments: [{ path: '/a.txt' }],
-        })
-      },
-    ),
-  )
-
-  test('without a mapped text the result is the payload', () =>
-    withDesk({ work: () => success('own words') }, async (desk) => {
-      const input = await madeCall(desk, 'close_case')
-      await runTool(desk.dependencies, input)
-      expect(await session(desk, input)).toMatchObject({ message: 'own words' })
-    }))
-
-  test('a path that does not exist fails the call', () =>
-    withDesk({ work: () => success('done') }, async (desk) => {
-      const input = await madeCall(desk, 'close_case', { summary: 'x', files: ['/missing.txt'] })
-      expect(await runTool(desk.dependencies, input)).toMatchObject({ outcome: 'failed' })
-      expect(await session(desk, input)).toBeNull()
-    }))
-
-  test('an error result ends no session', () =>
-    withDesk({ work: () => ({ status: 'error', error: 'No.' }) }, async (desk) => {
-      const input = await madeCall(desk, 'close_case', { summary: 'x' })
-      await runTool(desk.dependencies, input)
-      expect(await session(desk, input)).toBeNull()
-    }))
 })

@@ -36,8 +36,8 @@ const CRASHES: readonly (readonly [title: string, at: At])[] = [
   ['a child goes on after its committed answer', { ...answered, ...after }],
   ['a report that was not committed is delivered once', { ...delivered, ...before }],
   ['a delivered report is announced by the next worker', { ...delivered, ...after }],
-  ['a child that announced its report settles once', { ...settled, ...before }],
-  ['a settled child closes without a second report', { ...settled, ...after }],
+  ['a child that delivered its report settles once', { ...settled, ...before }],
+  ['a settled child announces its one report', { ...settled, ...after }],
   ['a result that was not committed is written once', { ...completed, ...before }],
   ['SA-R-01.2 a committed result of a child is kept', { ...completed, ...after }],
 ]

@@ -36,6 +36,8 @@ export interface ThreadLog {
   rejected: number
   /** How often each started child was answered for. */
   readonly answers: Map<string, number>
+  /** Children whose answer became the result of their call. */
+  readonly completed: string[]
   readonly carriedBytes: number[]
 }
 
@@ -56,6 +58,7 @@ export class RandomThread {
     prepared: [],
     rejected: 0,
     answers: new Map(),
+    completed: [],
     carriedBytes: [],
   }
   readonly #random: SeededRandom
@@ -195,9 +198,7 @@ export class RandomThread {
       case 'stopChild':
         return this.#change((control) => children.stopForwarded(control, action.call.id))
       case 'completeCall':
-        return this.#change((control) =>
-          apply.callAnswered(control, action.call.id, { type: 'result', outcome: 'succeeded' }, this.#now),
-        )
+        return this.#complete(action)
       case 'deliverReport':
         return this.#deliver(action)
       case 'announceReport':
@@ -281,6 +282,12 @@ export class RandomThread {
     this.#change((control) => children.childStarted(control, call, { observed, now: this.#now }))
   }
 
+  #complete({ call }: Kind<'completeCall'>): void {
+    this.log.completed.push(call.reference)
+    const answer = { type: 'result', outcome: 'succeeded' } as const
+    this.#change((control) => apply.callAnswered(control, call.id, answer, this.#now))
+  }
+
   #deliver({ ending }: Kind<'deliverReport'>): void {
     const gone = this.#random.chance(0.2)
     const answer = gone
@@ -290,7 +297,7 @@ export class RandomThread {
   }
 
   #settle({ ending, close }: Kind<'settle'>): void {
-    this.#change((control) => settling.withCutStep(control, ending))
+    this.#change((control) => settling.withCutStep(control, ending, this.#now))
     const queued = this.control.queue.length
     if (close !== null) this.log.rejected = this.log.accepted.length
     if (this.#random.chance(0.3)) this.#signal()

@@ -1,10 +1,12 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
 
 import type { Registry } from '../../src/definitions/registry.js'
 import { assertReplays, createTestEnvironment } from '../../src/testing/index.js'
 import type { TestEnvironment, TestEnvironmentOptions } from '../../src/testing/index.js'
 import { recordedRuns, searchForContent } from './histories.js'
 import type { RecordedRun } from './histories.js'
+import { startTimeSkippingServer } from './time-skipping-server.js'
+import type { TimeSkippingServer } from './time-skipping-server.js'
 
 const CONTINUED = 'continued as new at every point'
 
@@ -38,6 +40,13 @@ export function threeModes<R extends Registry>(
   { restarts = false, ...options }: ModeOptions<R>,
   suite: (environment: ModeEnvironment<R>) => void,
 ): void {
+  const workflowBundle = { codePath: inject('workflowBundlePath') }
+  let timeSkipping: TimeSkippingServer | undefined
+  beforeAll(async () => {
+    timeSkipping = await startTimeSkippingServer()
+  }, 60_000)
+  afterAll(() => timeSkipping?.stop())
+
   describe.each(MODES)('$mode', ({ mode, ...modeOptions }) => {
     const isCached = 'worker' in modeOptions && modeOptions.worker.maxCachedWorkflows > 0
     const inline: string[] = []
@@ -53,8 +62,9 @@ export function threeModes<R extends Registry>(
     }
 
     beforeAll(async () => {
-      const server = restarts && isCached ? 'dev' : 'time-skipping'
-      environment = await createTestEnvironment({ server, ...options, ...modeOptions })
+      const server = restarts && isCached ? 'dev' : (timeSkipping?.environment ?? 'time-skipping')
+      const worker = { ...('worker' in modeOptions && modeOptions.worker), workflowBundle }
+      environment = await createTestEnvironment({ server, ...options, ...modeOptions, worker })
     })
     afterAll(() => environment?.close())
 
@@ -62,7 +72,7 @@ export function threeModes<R extends Registry>(
 
     test('SA-R-01.0 every history of this file replays', async () => {
       const runs = await allRuns(inMode)
-      expect(await assertReplays(runs)).toBe(runs.length)
+      expect(await assertReplays(runs, { workflowBundle })).toBe(runs.length)
       const threads = new Set(runs.map(({ workflowId }) => workflowId)).size
       expect(threads).toBeGreaterThan(0)
       if (mode === CONTINUED) expect(runs.length).toBeGreaterThan(2 * threads)

@@ -94,7 +94,15 @@ async function registerChild(
     status: 'running',
   })
   const child = { ...scope, childId: ids.reference }
-  const spawned = { type: 'subagent.spawned', scope: child, payload: { name: agent.name } }
-  const given = { type: 'subagent.input', scope: { ...child, messageId: ids.messageId } }
+  const spawned = {
+    type: 'subagent.spawned',
+    scope: child,
+    payload: { reference: ids.reference, name: agent.name },
+  }
+  const given = {
+    type: 'subagent.input',
+    scope: { ...child, messageId: ids.messageId },
+    payload: { reference: ids.reference, name: agent.name },
+  }
   await appendEvents(tx, { threadId: input.threadId, events: [spawned, given], now })
 }

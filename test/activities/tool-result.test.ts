@@ -1,0 +1,128 @@
+import { describe, expect, test } from 'vitest'
+
+import type { ToolResult } from '../../src/index.js'
+import type { CallInput } from '../../src/protocol/activities.js'
+import { statFile } from '../../src/store/file-entry.js'
+import { findToolCall } from '../../src/store/tool-calls.js'
+import { withDesk } from './activity-desk.js'
+import type { ActivityDesk, DeskParts } from './activity-desk.js'
+import { lastResult, madeCall, runTool, success } from './tool-desk.js'
+
+describe('what a tool answers', () => {
+  const LONG = `head ${'x'.repeat(90_000)} tail`
+
+  test.each<readonly [string, NonNullable<DeskParts['work']>]>([
+    ['a result', () => success(LONG)],
+    ['an error', () => ({ status: 'error', error: LONG })],
+    [
+      'a throw',
+      () => {
+        throw new Error(LONG)
+      },
+    ],
+  ])('%s above 64 KB is shown by head, tail and path', (_what, work) =>
+    withDesk({ work }, async (desk) => {
+      const input = await madeCall(desk, 'work')
+      await runTool(desk.dependencies, input)
+      const content = (await lastResult(desk))?.content ?? ''
+      const path = `/results/${input.callId}.txt`
+      expect(content.length).toBeLessThan(9000)
+      expect(content).toMatch(/^(Error: )?head x/)
+      expect(content).toMatch(/x tail$/)
+      expect(content).toContain(path)
+      expect(await desk.store.read((db) => statFile(db, 't', path))).toMatchObject({ size: LONG.length })
+    }),
+  )
+
+  test.each([[undefined], [null], ['done'], [{}], [{ status: 'ok' }], [[]]])('%j is no result', (answered) =>
+    withDesk({ work: () => answered as unknown as ToolResult }, async (desk) => {
+      expect(await runTool(desk.dependencies, await madeCall(desk, 'work'))).toMatchObject({
+        outcome: 'failed',
+      })
+      expect((await lastResult(desk))?.content).toContain('something that is not a result')
+    }),
+  )
+
+  test.each<readonly [ToolResult, string]>([
+    [{ status: 'success' }, 'The tool call succeeded.'],
+    [{ status: 'success', result: { a: 1 } }, '{"a":1}'],
+    [{ status: 'error' }, 'Error: The tool failed without a reason.'],
+    [{ status: 'error', error: 'No.', error_code: 'nope' }, 'Error: No.'],
+    [{ status: 'error', result: 'as a result' }, 'Error: as a result'],
+  ])('%j reads %s', (answered, words) =>
+    withDesk({ work: () => answered }, async (desk) => {
+      await runTool(desk.dependencies, await madeCall(desk, 'work'))
+      expect((await lastResult(desk))?.content).toBe(words)
+    }),
+  )
+
+  test('new attachments are files of the thread', () =>
+    withDesk(
+      {
+        work: () => ({
+          status: 'success',
+          attachments: [{ name: 'a.txt', mimeType: 'text/plain', data: 'aGk=' }],
+        }),
+      },
+      async (desk) => {
+        await runTool(desk.dependencies, await madeCall(desk, 'work'))
+        expect((await lastResult(desk))?.attachments).toMatchObject([{ path: '/attachments/a.txt', size: 2 }])
+        expect(await desk.store.read((db) => statFile(db, 't', '/attachments/a.txt'))).toMatchObject({
+          size: 2,
+        })
+      },
+    ))
+
+  test('an attachment that is not there fails the call', () =>
+    withDesk(
+      { work: () => ({ status: 'success', attachments: [{ path: '/nothing' } as never] }) },
+      async (desk) => {
+        await runTool(desk.dependencies, await madeCall(desk, 'work'))
+        expect((await lastResult(desk))?.content).toContain('no such file')
+      },
+    ))
+})
+
+describe('a tool that ends the session', () => {
+  const session = async (desk: ActivityDesk, { callId }: CallInput) =>
+    (await desk.store.read((db) => findToolCall(db, 't', callId)))?.session
+
+  test.each([
+    ['close_case', 'stop'],
+    ['give_up', 'fail'],
+  ])('%s carries its mapped payload', (name, kind) =>
+    withDesk(
+      { work: async (state) => (await state.writeFile('/a.txt', 'hi', 'text/plain'), success('own words')) },
+      async (desk) => {
+        const input = await madeCall(desk, name, { summary: 'All done.', files: '/a.txt' })
+        expect(await runTool(desk.dependencies, input)).toEqual({ type: 'result', outcome: 'succeeded' })
+        expect(await session(desk, input)).toMatchObject({
+          kind,
+          message: 'All done.',
+          attachments: [{ path: '/a.txt' }],
+        })
+      },
+    ),
+  )
+
+  test('without a mapped text the result is the payload', () =>
+    withDesk({ work: () => success('own words') }, async (desk) => {
+      const input = await madeCall(desk, 'close_case')
+      await runTool(desk.dependencies, input)
+      expect(await session(desk, input)).toMatchObject({ message: 'own words' })
+    }))
+
+  test('a path that does not exist fails the call', () =>
+    withDesk({ work: () => success('done') }, async (desk) => {
+      const input = await madeCall(desk, 'close_case', { summary: 'x', files: ['/missing.txt'] })
+      expect(await runTool(desk.dependencies, input)).toMatchObject({ outcome: 'failed' })
+      expect(await session(desk, input)).toBeNull()
+    }))
+
+  test('an error result ends no session', () =>
+    withDesk({ work: () => ({ status: 'error', error: 'No.' }) }, async (desk) => {
+      const input = await madeCall(desk, 'close_case', { summary: 'x' })
+      await runTool(desk.dependencies, input)
+      expect(await session(desk, input)).toBeNull()
+    }))
+})

@@ -1,0 +1,82 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+
+import { Client } from '@temporalio/client'
+import { NativeConnection } from '@temporalio/worker'
+
+import { loopingModel } from '../../bench/step/looping-model.js'
+import type { Turn } from '../../bench/step/looping-model.js'
+import { createStopwatch } from '../../bench/step/stopwatch.js'
+import { ThreadClient } from '../../src/client/index.js'
+import type { RunResult, ThreadHandle } from '../../src/client/index.js'
+import { defineAgent, defineModel, definePrompt, defineTool, registry } from '../../src/index.js'
+import { createWorker } from '../../src/worker/index.js'
+import { marked } from './marker.js'
+
+/** A worker whose agent calls its tool as often as a test says, with results as long as it says. */
+export interface LoopingThreads {
+  readonly client: Client
+  create(): Promise<ThreadHandle>
+  turn(thread: ThreadHandle, turn: Omit<Turn, 'ended'>): Promise<RunResult>
+  close(): Promise<void>
+}
+
+export async function startLoopingThreads(address: string): Promise<LoopingThreads> {
+  const taskQueue = 'looping-threads'
+  const folder = await mkdtemp(join(tmpdir(), 'everthread-looping-'))
+  const store = { database: join(folder, 'threads.db'), blobs: join(folder, 'blobs') }
+  const turn: Turn = { calls: 0, resultLength: 0, ended: () => {} }
+  const connection = await NativeConnection.connect({ address })
+  const client = new Client({ connection })
+  const worker = await createWorker({
+    registry: loopingDesk(turn),
+    store,
+    connection,
+    taskQueue,
+    shutdownGraceTime: 0,
+  })
+  const running = worker.run()
+  const threads = new ThreadClient({ client, taskQueue, store })
+  return {
+    client,
+    create: () => threads.create({ agent: 'worker' }),
+    async turn(thread, next) {
+      Object.assign(turn, next)
+      await thread.send(marked('Go on.'))
+      return thread.waitUntilIdle({ timeout: '2 minutes' })
+    },
+    async close() {
+      await threads.close()
+      worker.shutdown()
+      await running
+      await connection.close()
+      await rm(folder, { recursive: true })
+    },
+  }
+}
+
+function loopingDesk(turn: Turn) {
+  const model = loopingModel(turn, createStopwatch())
+  return registry({
+    models: [defineModel({ name: 'looping', provider: { languageModel: () => model }, model: 'looping' })],
+    prompts: [
+      definePrompt({
+        name: 'worker',
+        toolDescription: 'Works',
+        prompt: marked('You work step by step.'),
+        model: 'looping',
+        includeChat: true,
+        includePastTools: true,
+        tools: ['look_up'],
+      }),
+    ],
+    agents: [defineAgent({ name: 'worker', sideA: { prompt: 'worker' } })],
+    tools: {
+      look_up: defineTool({
+        description: 'Looks something up',
+        execute: () => ({ status: 'success', result: marked('x'.repeat(turn.resultLength)) }),
+      }),
+    },
+  })
+}

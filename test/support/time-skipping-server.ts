@@ -1,0 +1,48 @@
+// The SDK gives its test server five seconds to start, which a JVM on a busy machine does not keep: it is started here.
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { connect } from 'node:net'
+
+import { TestWorkflowEnvironment } from '@temporalio/testing'
+
+import { freePort, locateServers } from './servers.js'
+import { until } from './until.js'
+
+export interface TimeSkippingServer {
+  readonly environment: TestWorkflowEnvironment
+  stop(): Promise<void>
+}
+
+/** Starts a time-skipping server; every environment of a test file may share it, one after another. */
+export async function startTimeSkippingServer(): Promise<TimeSkippingServer> {
+  const port = await freePort()
+  const server = spawn(locateServers().testServer, [String(port), '--enable-time-skipping'], {
+    stdio: 'ignore',
+  })
+  const killWithUs = (): void => void server.kill('SIGKILL')
+  process.once('exit', killWithUs)
+  await until(`the time-skipping server to listen on port ${port}`, () => listens(port), 60_000)
+  // Private, and the only way to tell the SDK that a server which it did not start can skip time.
+  const environment = await TestWorkflowEnvironment['create']({
+    server: { type: 'existing' },
+    address: `127.0.0.1:${port}`,
+    supportsTimeSkipping: true,
+  })
+  return {
+    environment,
+    async stop() {
+      await environment.teardown()
+      process.off('exit', killWithUs)
+      const gone = once(server, 'exit')
+      if (server.kill('SIGKILL')) await gone
+    },
+  }
+}
+
+function listens(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = connect(port, '127.0.0.1')
+    socket.once('connect', () => resolve(true)).once('error', () => resolve(false))
+    socket.once('connect', () => socket.destroy())
+  })
+}
