@@ -2,21 +2,24 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { failure } from '../protocol/failures.js'
 import { findOperation } from '../store/operations.js'
 import { StoreError } from '../store/store-error.js'
+import { assertStoppedByUser } from './beat.js'
 import type { Store, Writer } from '../store/store.js'
 
 const FIRST_PAUSE = 200
 const LONGEST_PAUSE = 10_000
+const PASSING: ReadonlySet<string> = new Set(['busy', 'unavailable'])
 
 /**
- * Commits what must not be lost: while the store fails, the activity keeps what it has and tries again, heartbeating,
- * until its start-to-close ends it.
+ * Commits what must not be lost: while the store fails in passing, the activity keeps what it has and tries again,
+ * heartbeating, through a stop of the user; a worker that shuts down or has lost the task gives up.
  */
 async function commit<T>(store: Store, work: (tx: Writer) => Promise<T>): Promise<T> {
   for (let pause = FIRST_PAUSE; ; pause = Math.min(pause * 2, LONGEST_PAUSE)) {
     try {
       return await store.write(work)
     } catch (error) {
-      if (!StoreError.isInstance(error)) throw error
+      if (!StoreError.isInstance(error) || !PASSING.has(error.code)) throw error
+      assertStoppedByUser()
       await sleep(pause)
     }
   }

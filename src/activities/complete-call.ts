@@ -7,8 +7,9 @@ import type { ActivityDependencies } from './dependencies.js'
 import { beginCall } from './execute-tool/begin-call.js'
 import type { HeldCall } from './execute-tool/begin-call.js'
 import { failed, succeeded } from './execute-tool/call-result.js'
-import type { CallResult } from './execute-tool/call-result.js'
 import { commitResult } from './execute-tool/commit-result.js'
+import { shownText } from './execute-tool/long-text.js'
+import type { PendingResult } from './execute-tool/to-call-result.js'
 
 /** A call that waited for its child gets its result: the child's report, or that it closed without one (T7). */
 export async function completeCall(
@@ -25,16 +26,27 @@ export async function completeCall(
     if (begun.kind === 'answered') return begun.answer
     const { call } = begun
     if (report.kind === 'closed') return closedWithoutReport(store, call, { ...input, status: report.status })
-    return commitResult(store, call, await reportedResult(store, input), { reportId: report.messageId })
+    const result = await reportedResult(store, call, input)
+    return commitResult(store, call, result, { reportId: report.messageId })
   })
 }
 
-async function reportedResult(store: Store, { threadId, reference }: CompleteCallInput): Promise<CallResult> {
+/** A long report is stored whole beside its head and tail, as every result is. */
+async function reportedResult(
+  store: Store,
+  call: HeldCall,
+  { threadId, reference }: CompleteCallInput,
+): Promise<PendingResult> {
   const child = await store.read((db) => findChild(db, threadId, reference))
-  if (child?.report == null) throw new Error(`Expected the report of ${reference} in the store, found none.`)
+  // Anybody can send a signal that looks like a report (T10).
+  if (child?.report == null) return async () => failed('The subagent sent no report.', 'subagent_failed')
   const { kind, text, attachments } = child.report
   const more = { attachments, subagentId: reference }
-  return kind === 'result' ? succeeded(text, more) : failed(text, 'subagent_failed', more)
+  const shown = await shownText(store, call, text)
+  return async (tx) => {
+    await shown.put(tx)
+    return kind === 'result' ? succeeded(shown.text, more) : failed(shown.text, 'subagent_failed', more)
+  }
 }
 
 async function closedWithoutReport(

@@ -3,7 +3,6 @@ import { randomUUID } from 'node:crypto'
 import type { RunEnd, SettleAnswer, SettleInput } from '../protocol/activities.js'
 import type { Fact } from '../protocol/facts.js'
 import { runIdOf, settleOperationId } from '../protocol/ids.js'
-import { runOutcome } from '../protocol/status.js'
 import { appendMessage } from '../store/deliver-messages.js'
 import { closeOpenCalls } from '../store/close-open-calls.js'
 import { appendEvents } from '../store/events.js'
@@ -26,6 +25,8 @@ export async function settle({ store }: ActivityDependencies, input: SettleInput
     store.write(async (tx): Promise<SettleAnswer> => {
       const thread = await anyThread(tx, input)
       if (thread === null || (await isSettled(tx, input))) return SETTLED
+      // The results of cut calls come before the end of their step, which is among the facts.
+      if (input.end !== null) await closeCalls(tx, input, input.end)
       await appendEvents(tx, { threadId: input.threadId, events: input.facts, now: microseconds(input) })
       if (input.end !== null) await endRun(tx, input, input.end)
       if (input.close !== null) await closeThread(tx, { thread, input, close: input.close })
@@ -39,25 +40,22 @@ async function isSettled(tx: Writer, { threadId, settle: number }: SettleInput):
   return (await findOperation(tx, threadId, settleOperationId(number))) !== null
 }
 
+async function closeCalls(tx: Writer, input: SettleInput, { reason }: RunEnd): Promise<void> {
+  const outcome = reason === 'terminated' ? 'cancelled' : 'interrupted'
+  await closeOpenCalls(tx, { threadId: input.threadId, now: microseconds(input), outcome })
+}
+
 async function endRun(tx: Writer, input: SettleInput, end: RunEnd): Promise<void> {
   const { threadId, run } = input
   const now = microseconds(input)
-  await closeOpenCalls(tx, {
-    threadId,
-    now,
-    outcome: end.reason === 'terminated' ? 'cancelled' : 'interrupted',
-  })
   await appendVisibleReason(tx, input, end)
   // A run that ended before its first drain has no row yet.
   await insertRun(tx, { thread_id: threadId, number: run, trigger_kind: 'message', started_at: now })
   const { reason, steps, usage } = end
+  const outcome = end.outcome === 'blocked' ? 'failed' : end.outcome
   const session = await sessionEnd(tx, input, end)
-  await updateRun(
-    tx,
-    { threadId, number: run },
-    { ended_at: now, reason, outcome: runOutcome(reason), steps, usage, session },
-  )
-  const type = `run.${runOutcome(reason)}`
+  await updateRun(tx, { threadId, number: run }, { ended_at: now, reason, outcome, steps, usage, session })
+  const type = `run.${outcome}`
   const ended: Fact = {
     type,
     scope: { runId: runIdOf(run) },

@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto'
 
 import { ConfigError } from '../protocol/config-error.js'
-import { firstMessageIdOf } from '../protocol/ids.js'
 import { threadIdProblem, threadStartProblem } from '../protocol/messages.js'
 import type { ThreadLimits } from '../protocol/messages.js'
 import { ThreadConflictError } from '../protocol/thread-error.js'
+import { digestOf } from '../store/digest.js'
 import { appendEvents } from '../store/events.js'
 import { insertThread } from '../store/threads.js'
 import type { ThreadRecord } from '../store/threads.js'
@@ -88,4 +88,9 @@ function conflictProblem(thread: ThreadRecord, { agent, userId }: CreateThread):
   if (thread.agent !== agent) return `${expected}, got one of agent "${thread.agent}": use another id.`
   if (thread.user_id !== (userId ?? null)) return `${expected}, got one of another user: use another id.`
   return undefined
+}
+
+/** The default id of a first message: a repeated `create` sends it once. A long thread id leaves no room for more. */
+function firstMessageIdOf(threadId: string): string {
+  return `${threadId.length > 24 && Buffer.byteLength(JSON.stringify(threadId)) > 80 ? digestOf(threadId) : threadId}:first`
 }

@@ -18,11 +18,7 @@ const refused: readonly (readonly [string, unknown, string])[] = [
     { content: 'x', role: 'system' },
     'Expected "role" to be "user" or "assistant", got "system".',
   ],
-  [
-    'an id that is too long',
-    { content: 'x', id: 'i'.repeat(257) },
-    'Expected a message id of 1 to 256 characters',
-  ],
+  ['an id that is too long', { content: 'x', id: 'i'.repeat(257) }, 'Expected a message id of 1 to 96 bytes'],
   ['silent as a text', { content: 'x', silent: 'yes' }, 'Expected "silent" to be true or false, got string.'],
   ['a text of 2 MB', 'x'.repeat(2 * 1024 * 1024), 'Expected content of at most 1048576 bytes, got 2097152'],
   ['metadata as a list', { content: 'x', metadata: [] }, 'Expected "metadata" to be an object'],

@@ -80,6 +80,8 @@ export interface CallModelInput extends StepInput {
   readonly knownPlan: string | null
   /** What started the run, in its first step; null in all others. */
   readonly trigger: string | null
+  /** Somebody asked to go on: a step is made even if no message came. */
+  readonly asked: boolean
   /** The side's turn begins with this step. */
   readonly sideStarts: boolean
   /** The other side ended its turn without text: a neutral silent line stands in for its words. */
@@ -140,7 +142,9 @@ export interface ResultAnswer {
 export type ExecuteToolAnswer = ResultAnswer | EndAnswer | TerminatedAnswer
 
 export interface PrepareChildInput extends CallInput {
+  /** Children that the thread has started, and those of them that are owed. */
   readonly children: number
+  readonly owed: number
 }
 
 export type PrepareChildAnswer =
@@ -164,7 +168,7 @@ export interface DeliverReportInput extends ActivityInput {
   readonly report: number
   readonly kind: 'result' | 'failure'
   readonly reason: StopReason
-  /** The session tool call whose mapped payload is the report; null: the last text of the run, or the reason. */
+  /** The session tool call whose mapped payload is the report; null: it ended otherwise, and says why. */
   readonly sessionCall: string | null
 }
 

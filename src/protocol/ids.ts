@@ -12,6 +12,12 @@ export function modelOperationId(run: number, step: number): string {
   return `model_${run}_${step}`
 }
 
+/** The run and step of a model operation's id. */
+export function stepOfModelOperation(id: string): { readonly run: number; readonly step: number } {
+  const [, run, step] = id.split('_')
+  return { run: Number(run), step: Number(step) }
+}
+
 /** Also the operation id of the call, and what providers see as tool-call id. */
 export function callIdOf(run: number, step: number, index: number): string {
   return `call_${run}_${step}_${index}`
@@ -28,9 +34,4 @@ export function reportOperationId(report: number): string {
 /** What a tool gives to the service it calls, so that a repeated request does nothing twice. */
 export function idempotencyKeyOf(threadId: string, callId: string): string {
   return `${threadId}:${callId}`
-}
-
-/** The default id of a thread's first message: a repeated `create` sends it once. */
-export function firstMessageIdOf(threadId: string): string {
-  return `${threadId}:first`
 }

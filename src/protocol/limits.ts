@@ -15,20 +15,25 @@ export const LIMITS = {
   /** An activity result of 5 MB is never reported and hangs; ids and flags need a few hundred bytes. */
   activityResultBytes: 64 * KB,
   queuedItems: 1000,
+  /** What one call may queue: its answer carries their ids. */
+  queuedByCall: 50,
   /** Share of the carried state that the queue may take: ids, and inline messages of raw signals. */
-  queueBytes: 160 * KB,
+  queueBytes: 176 * KB,
   openChildren: 100,
   childrenInAll: 10_000,
   childDepth: 8,
   /** Facts that wait for the next activity; more are counted only. */
   waitingFacts: 100,
   threadIdLength: 200,
-  messageIdLength: 256,
+  /** A thousand of them, as queued items, fit into their share of the carried state. */
+  messageIdLength: 96,
   /** Text of one message: twice what fills a window of 128,000 tokens; more belongs into a file. */
   messageBytes: MB,
   /** Files of one message: each is shown to the model on its own. */
   messageAttachments: 100,
   nameLength: 128,
+  /** Tags, search attributes and the like of one start. */
+  startNames: 32,
   /** A run refuses its 10,001st signal: long before, the thread continues as new. */
   signalsPerRun: 1000,
   /** Idle threads stay small: at run end history above this is left behind. */
@@ -61,6 +66,11 @@ export const LIMITS = {
   contextShare: 0.8,
 
   heartbeatTimeout: 30 * SECOND,
+  /** Less would time out every activity, more would leave a dead worker unnoticed. */
+  shortestHeartbeat: SECOND,
+  longestHeartbeat: 10 * MINUTE,
+  /** The server terminates a workflow with a larger value. */
+  searchAttributeBytes: 2000,
   /** Start-to-close is an activity's own limit plus this: the inner limit always wins. */
   startToCloseSlack: 15 * MINUTE,
   /** A child that is owed and no longer observed is looked for each minute for five minutes, then ever more rarely. */

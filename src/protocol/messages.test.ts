@@ -69,7 +69,7 @@ describe('a start input', () => {
     [{ ...start, limits: null }, 'Expected "limits" to be an object, got null.'],
     [
       { ...start, limits: { heartbeatTimeout: -1 } },
-      'Expected "limits.heartbeatTimeout" to be a whole number',
+      'Expected "limits.heartbeatTimeout" to be 1000 to 600000 milliseconds',
     ],
     [{ ...start, limits: { historyEvents: 1.5 } }, 'Expected "limits.historyEvents" to be a whole number'],
     [{ ...start, limits: { historyEvents: '5' } }, 'Expected "limits.historyEvents" to be a whole number'],
@@ -82,7 +82,7 @@ describe('a message', () => {
   test.each([
     [{ messageId: 'm' }],
     [{ messageId: 'm', role: 'assistant', from: 'tool' }],
-    [{ messageId: 'm'.repeat(256) }],
+    [{ messageId: 'm'.repeat(96) }],
     [{ content: 'x'.repeat(4096) }],
     [{ content: '\u{1f600}'.repeat(1024), silent: true }],
   ])('%j is taken', (input) => {

@@ -62,6 +62,9 @@ export interface ChildReport {
   readonly messageId: string
 }
 
+/** Thread and message ids that begin so are ours. */
+export const OUR_IDS = 'everthread:'
+
 type Fields = Readonly<Record<string, unknown>>
 
 export function isObject(value: unknown): value is Fields {
@@ -72,8 +75,7 @@ export function isObject(value: unknown): value is Fields {
 export function threadIdProblem(id: unknown): string | undefined {
   if (typeof id !== 'string' || id.length === 0 || id.length > LIMITS.threadIdLength)
     return `Expected a thread id of 1 to ${LIMITS.threadIdLength} characters, got ${describe(id)}.`
-  if (id.startsWith('everthread:'))
-    return `Thread ids that start with "everthread:" are kept for Everthread itself.`
+  if (id.startsWith(OUR_IDS)) return `Thread ids that start with "${OUR_IDS}" are kept for Everthread itself.`
   return undefined
 }
 
@@ -101,12 +103,17 @@ export function threadStartProblem(start: unknown): string | undefined {
 function threadLimitsProblem(limits: unknown): string | undefined {
   if (limits === undefined) return undefined
   if (!isObject(limits)) return `Expected "limits" to be an object, got ${describe(limits)}.`
-  for (const name of ['heartbeatTimeout', 'historyEvents']) {
-    const value = limits[name]
-    if (value !== undefined && !(Number.isInteger(value) && Number(value) >= 0))
-      return `Expected "limits.${name}" to be a whole number, got ${describe(value)}.`
-  }
+  const { heartbeatTimeout, historyEvents } = limits
+  const { shortestHeartbeat: least, longestHeartbeat: most } = LIMITS
+  if (heartbeatTimeout !== undefined && !isWholeNumber(heartbeatTimeout, least, most))
+    return `Expected "limits.heartbeatTimeout" to be ${least} to ${most} milliseconds, got ${describe(heartbeatTimeout)}.`
+  if (historyEvents !== undefined && !isWholeNumber(historyEvents, 0, Number.MAX_SAFE_INTEGER))
+    return `Expected "limits.historyEvents" to be a whole number, got ${describe(historyEvents)}.`
   return undefined
+}
+
+function isWholeNumber(value: unknown, least: number, most: number): boolean {
+  return typeof value === 'number' && Number.isInteger(value) && value >= least && value <= most
 }
 
 /** Says what is wrong with the input of a `queueMessage` signal, or nothing. */
@@ -125,8 +132,12 @@ export function queueMessageProblem(message: unknown): string | undefined {
 
 /** Says what is wrong with a message id, or nothing. */
 export function messageIdProblem(id: unknown): string | undefined {
-  if (typeof id === 'string' && id.length > 0 && id.length <= LIMITS.messageIdLength) return undefined
-  return `Expected a message id of 1 to ${LIMITS.messageIdLength} characters, got ${describe(id)}.`
+  if (typeof id === 'string' && id.startsWith(OUR_IDS))
+    return `Message ids that start with "${OUR_IDS}" are kept for Everthread itself.`
+  // As it is carried: quotes, control characters and letters beyond ASCII take more than one byte each.
+  const bytes = typeof id === 'string' ? utf8Length(JSON.stringify(id)) - 2 : 0
+  if (bytes > 0 && bytes <= LIMITS.messageIdLength) return undefined
+  return `Expected a message id of 1 to ${LIMITS.messageIdLength} bytes, got ${describe(id)}.`
 }
 
 /** Says what is wrong with the input of a `stop` signal, or nothing. */
@@ -154,8 +165,9 @@ function isName(value: unknown): value is string {
   return typeof value === 'string' && value.length > 0 && value.length <= LIMITS.threadIdLength
 }
 
+/** They ride in each continue-as-new, so their number is bounded. */
 function isNames(value: unknown): value is readonly string[] {
-  return Array.isArray(value) && value.every(isName)
+  return Array.isArray(value) && value.length <= LIMITS.startNames && value.every(isName)
 }
 
 /** Names the kind of a value, never its content: these sentences reach logs and events (T5). */

@@ -1,10 +1,13 @@
 import { randomUUID } from 'node:crypto'
 
 import { CUT_CALL } from '../protocol/cut-call.js'
-import { runIdOf, stepIdOf } from '../protocol/ids.js'
+import { phaseFact } from '../protocol/facts.js'
+import type { EventScope } from '../protocol/facts.js'
+import { runIdOf, stepIdOf, stepOfModelOperation } from '../protocol/ids.js'
 import { appendMessage } from './deliver-messages.js'
 import { deleteDeltas } from './deltas.js'
 import { appendEvents } from './events.js'
+import type { NewEvent } from './events.js'
 import type { Writer } from './store.js'
 import { finishToolCall, openToolCalls } from './tool-calls.js'
 import type { ToolCallRecord } from './tool-calls.js'
@@ -55,7 +58,14 @@ async function closeCall(
 }
 
 async function endOperations(tx: Writer, { threadId, outcome, now }: Closing): Promise<void> {
-  const ended = await tx
+  const open = await tx
+    .selectFrom('operations')
+    .select(['id', 'kind', 'state', 'message_id'])
+    .where('thread_id', '=', threadId)
+    .where('state', '<>', 'finished')
+    .execute()
+  if (open.length === 0) return
+  await tx
     .updateTable('operations')
     .set({
       state: 'finished',
@@ -64,7 +74,19 @@ async function endOperations(tx: Writer, { threadId, outcome, now }: Closing): P
     })
     .where('thread_id', '=', threadId)
     .where('state', '<>', 'finished')
-    .returning('message_id')
     .execute()
-  for (const { message_id: messageId } of ended) if (messageId !== null) await deleteDeltas(tx, messageId)
+  for (const { id, kind, state, message_id: messageId } of open) {
+    if (messageId !== null) await deleteDeltas(tx, messageId)
+    if (kind === 'model') await appendEvents(tx, { threadId, events: cutStepEvents(id, state, outcome), now })
+  }
+}
+
+/** A step whose model call left no answer still gets the rest of its phases. */
+function cutStepEvents(operationId: string, state: string, reason: Closing['outcome']): readonly NewEvent[] {
+  const { run, step } = stepOfModelOperation(operationId)
+  const scope: EventScope = { runId: runIdOf(run), stepId: stepIdOf(run, step) }
+  const marked = state === 'drained' ? 1 : 3
+  const phases = ([2, 3, 4, 5, 6, 7] as const).filter((phase) => phase > marked)
+  const completed = { type: 'step.completed', scope, payload: { step, reason } }
+  return [...phases.map((phase) => phaseFact(phase, scope)), completed]
 }

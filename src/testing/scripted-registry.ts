@@ -1,8 +1,8 @@
-import type { ModelName, ToolInput, ToolName } from '../definitions/registered-names.js'
+import type { ModelName, ToolName } from '../definitions/registered-names.js'
 import type { ModelDefinition } from '../definitions/model.js'
 import type { Registry } from '../definitions/registry.js'
 import type { ThreadState } from '../definitions/thread-state.js'
-import type { ToolCall, ToolDefinition, ToolResult } from '../definitions/tool.js'
+import type { ToolArguments, ToolCall, ToolDefinition, ToolResult } from '../definitions/tool.js'
 import type { LanguageModel } from '../model/language-model.js'
 import { ConfigError } from '../protocol/config-error.js'
 
@@ -13,11 +13,20 @@ export type FakeTool<Arguments> = (
   call: ToolCall,
 ) => ToolResult | Promise<ToolResult>
 
+/** Parsed, with defaults applied; untyped for a registry whose tools are known by name only. */
+type FakeArguments<R, Name extends string> = R extends { readonly tools: infer Tools }
+  ? Name extends keyof Tools
+    ? Tools[Name] extends ToolDefinition<infer Schema>
+      ? ToolArguments<Schema>
+      : never
+    : Record<string, unknown>
+  : never
+
 /** What a test puts in the place of models and tools, by their names. */
 export interface Replacements<R> {
   /** Every model of the registry, so that no test reaches a provider. */
   readonly models: Readonly<Record<ModelName<R>, LanguageModel>>
-  readonly tools?: { readonly [Name in ToolName<R>]?: FakeTool<Required<ToolInput<R, Name>>> }
+  readonly tools?: { readonly [Name in ToolName<R>]?: FakeTool<FakeArguments<R, Name>> }
 }
 
 /**

@@ -16,7 +16,7 @@ import type { StepVerdict } from './stop-conditions.js'
 export function advance(control: ThreadControl): ThreadControl {
   if (control.terminating || control.closing !== null) return control
   const { run } = control
-  if (run === null) return control.stopped ? control : startRun(control)
+  if (run === null) return mayStart(control) ? startRun(control) : control
   if (run.ending !== null || run.stopRequested || run.step === null) return control
   return run.step.calls.every((call) => call.state === 'done') ? judgeStep(control, run, run.step) : control
 }
@@ -26,6 +26,11 @@ export function planOf(control: ThreadControl): Plan {
   if (control.plan === null)
     throw new Error(`Thread ${control.threadId} has no plan after its first model call.`)
   return control.plan
+}
+
+/** A thread that closes after its session is never parked: a stop ends it, and its parent learns that (T7). */
+function mayStart({ stopped, start }: ThreadControl): boolean {
+  return !stopped || start.resumable === false
 }
 
 function startRun(control: ThreadControl): ThreadControl {
@@ -46,7 +51,7 @@ function startRun(control: ThreadControl): ThreadControl {
     wordless: false,
     repeatedError: null,
     step: null,
-    stopRequested: false,
+    stopRequested: control.stopped,
     ending: null,
   }
   return { ...control, runs: number, run }

@@ -197,7 +197,7 @@ describe('the result of a call', () => {
 
 test('a prepared child keeps its reference', () => {
   const answer = { type: 'child', reference: 'k', agent: 'helper', messageId: 'k:first' } as const
-  expect(childPrepared(withCalls('ask'), 'c0', answer).run?.step?.calls).toEqual([
+  expect(childPrepared(withCalls('ask'), 'c0', answer, NOW).run?.step?.calls).toEqual([
     { id: 'c0', name: 'ask', state: 'prepared', reference: 'k', agent: 'helper', messageId: 'k:first' },
   ])
 })

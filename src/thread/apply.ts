@@ -6,9 +6,10 @@ import type {
   ResultAnswer,
   Usage,
 } from '../protocol/activities.js'
+import { LIMITS } from '../protocol/limits.js'
 import { actualSide } from '../protocol/plan.js'
 import type { Side } from '../protocol/plan.js'
-import type { Call, QueueEntry, Run, Step, ThreadControl } from './control.js'
+import type { Call, OwedChild, QueueEntry, Run, Step, ThreadControl } from './control.js'
 import { drained, enqueue } from './inbox.js'
 
 /** The answer of a model call that had drained these entries. */
@@ -22,9 +23,11 @@ export function modelAnswered(
   const next: ThreadControl = { ...drained(control, call.drain), registered: true, progressed: true }
   if (answer.type === 'end') return { ...next, run: ended(run, answer) }
   const planned: ThreadControl = { ...next, plan: answer.plan ?? next.plan }
-  if (answer.type === 'nothing_to_do') return { ...planned, run: null }
+  // A stop of a run that did nothing parks only what waits behind it.
+  if (answer.type === 'nothing_to_do')
+    return { ...planned, run: null, stopped: planned.stopped && planned.queue.length > 0 }
   if (answer.type === 'interrupted')
-    return { ...planned, run: { ...run, planned: true, stopRequested: true } }
+    return { ...planned, run: { ...run, planned: true, stopRequested: true, sideStarts: true } }
   const step: Step = {
     number: run.steps + 1,
     side: planned.plan === null ? call.side : actualSide(planned.plan, call.side),
@@ -63,11 +66,12 @@ export function callAnswered(
   return next
 }
 
-/** A child's rows exist; it is to be started. */
+/** A child's rows exist: from now on it is owed, and it is to be started (T7). */
 export function childPrepared(
   control: ThreadControl,
   callId: string,
   answer: Extract<PrepareChildAnswer, { readonly type: 'child' }>,
+  now: number,
 ): ThreadControl {
   const { reference, agent, messageId } = answer
   const changed = changeCall(control, callId, ({ id, name }) => ({
@@ -78,7 +82,23 @@ export function childPrepared(
     agent,
     messageId,
   }))
-  return { ...changed, progressed: true }
+  const { run } = changed
+  if (run?.step == null) return control
+  const owed: OwedChild = {
+    reference,
+    callId,
+    observed: false,
+    checks: 0,
+    nextCheckAt: now + LIMITS.childCheckFirst,
+  }
+  return {
+    ...changed,
+    // Its activity has marked the phase.
+    run: { ...run, step: { ...run.step, phase: 5 } },
+    children: [...changed.children, owed],
+    childrenInAll: changed.childrenInAll + 1,
+    progressed: true,
+  }
 }
 
 /** An activity ended the run, or could not be carried out for good. */
@@ -120,6 +140,8 @@ function counted(run: Run, step: Step, usage: Usage): Run {
   return {
     ...run,
     side: step.side,
+    // A message made the other side act: its turn has no text yet.
+    turnHasText: step.side === run.side && run.turnHasText,
     steps: step.number,
     sideSteps: { ...run.sideSteps, [step.side]: run.sideSteps[step.side] + 1 },
     usage: sum(run.usage, usage),

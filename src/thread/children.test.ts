@@ -26,8 +26,8 @@ const call = {
 } as const
 
 function waiting(observed = true): ThreadControl {
-  const prepared = childPrepared(withCalls('ask'), 'c0', { type: 'child', ...call })
-  return childStarted(prepared, call, { observed, now: NOW })
+  const prepared = childPrepared(withCalls('ask'), 'c0', { type: 'child', ...call }, NOW)
+  return childStarted(prepared, call, observed)
 }
 
 const REPORT: ChildReport = {
@@ -50,7 +50,7 @@ describe('a child that runs', () => {
   })
 
   test('T7 a child started twice is owed once', () => {
-    const again = childStarted(waiting(), call, { observed: false, now: NOW })
+    const again = childStarted(waiting(), call, false)
     expect(again.children).toHaveLength(1)
     expect(again.children[0]?.observed).toBe(false)
   })
@@ -118,7 +118,9 @@ describe('a close without a report', () => {
   test('T7 a close after an interrupt is an item once', () => {
     const closed = { reference: 'k', status: 'failed' }
     const control = childClosed(interrupted(), closed, NOW)
-    expect(control.queue).toMatchObject([{ kind: 'child_closed', id: 'k:closed', status: 'failed' }])
+    expect(control.queue).toMatchObject([
+      { kind: 'child_closed', id: 'everthread:closed:k', status: 'failed' },
+    ])
     expect(childClosed(control, closed, NOW)).toBe(control)
     expect(acceptReport(control, REPORT, NOW)).toBe(control)
   })

@@ -3,36 +3,31 @@
  * by its close event in the run that started it, or, after continue-as-new, because it is looked for.
  */
 import { LIMITS } from '../protocol/limits.js'
-import { childReportProblem } from '../protocol/messages.js'
+import { OUR_IDS, childReportProblem } from '../protocol/messages.js'
 import type { ChildReport } from '../protocol/messages.js'
 import { changeCall } from './apply.js'
 import type { Call, CallReport, OwedChild, ThreadControl } from './control.js'
 import { withWarning } from './facts.js'
 import { enqueue } from './inbox.js'
 
-/** The child runs: its call waits, and it is owed. `observed`: its close event will reach this Temporal run. */
+/**
+ * The child runs, and its call waits, unless its report came first. `observed`: its close event will reach this Temporal
+ * run.
+ */
 export function childStarted(
   control: ThreadControl,
-  call: Call & { readonly state: 'prepared' },
-  started: { readonly observed: boolean; readonly now: number },
+  { id, reference }: Call & { readonly state: 'prepared' },
+  observed: boolean,
 ): ThreadControl {
-  const { reference } = call
-  const owed: OwedChild = {
-    reference,
-    callId: call.id,
-    observed: started.observed,
-    checks: 0,
-    nextCheckAt: started.now + LIMITS.childCheckFirst,
-  }
-  const waiting = changeCall(control, call.id, ({ id, name }) => ({
-    id,
-    name,
-    state: 'waiting',
-    reference,
-    stopForwarded: false,
-  }))
-  const children = [...waiting.children.filter((child) => child.reference !== reference), owed]
-  return { ...waiting, children, childrenInAll: waiting.childrenInAll + 1, progressed: true }
+  const waiting = changeCall(control, id, (call) =>
+    call.state === 'prepared'
+      ? { id, name: call.name, state: 'waiting', reference, stopForwarded: false }
+      : call,
+  )
+  const children = waiting.children.map((child) =>
+    child.reference === reference ? { ...child, observed } : child,
+  )
+  return { ...waiting, children, progressed: true }
 }
 
 /** Takes a `childReport` signal. A report of a child that is not owed was answered before. */
@@ -73,7 +68,13 @@ export function reportQueued(
   if (report.kind !== 'closed')
     return enqueue(control, { kind: 'report', id: report.messageId, queuedAt: now }, false)
   const { status } = report
-  const entry = { kind: 'child_closed', id: `${reference}:closed`, reference, status, queuedAt: now } as const
+  const entry = {
+    kind: 'child_closed',
+    id: `${OUR_IDS}closed:${reference}`,
+    reference,
+    status,
+    queuedAt: now,
+  } as const
   return enqueue(control, entry, false)
 }
 
@@ -107,7 +108,13 @@ export function childrenChecked(
   const children = control.children.map((child) =>
     checked.includes(child.reference) ? postponed(child, now) : child,
   )
-  const counted: ThreadControl = { ...control, children, childChecks: control.childChecks + 1 }
+  // Looking for them is history too, and must not keep the thread from continuing as new.
+  const counted: ThreadControl = {
+    ...control,
+    children,
+    childChecks: control.childChecks + 1,
+    progressed: true,
+  }
   return closed.reduce<ThreadControl>((next, child) => childClosed(next, child, now), counted)
 }
 
@@ -119,7 +126,9 @@ function postponed(child: OwedChild, now: number): OwedChild {
 }
 
 function waitingCall(control: ThreadControl, reference: string): Call | undefined {
-  return control.run?.step?.calls.find((call) => call.state === 'waiting' && call.reference === reference)
+  return control.run?.step?.calls.find(
+    (call) => (call.state === 'prepared' || call.state === 'waiting') && call.reference === reference,
+  )
 }
 
 function reported(control: ThreadControl, owed: OwedChild, report: CallReport): ThreadControl {

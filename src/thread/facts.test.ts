@@ -5,12 +5,19 @@ import { LIMITS } from '../protocol/limits.js'
 import type { ThreadControl } from './control.js'
 import { factsSent, factsToSend, withFacts, withWarning } from './facts.js'
 
-const fact = (number: number) => ({ type: 'queue.changed', payload: { waiting: number } })
+const fact = (number: number) => ({ type: 'step.completed', payload: { step: number } })
 const filled = (count: number): ThreadControl =>
   withFacts(idleControl(), ...Array.from({ length: count }, (_, index) => fact(index)))
 
 test('facts wait in the order in which they were decided', () => {
   expect(withFacts(filled(2), fact(2)).facts).toEqual([fact(0), fact(1), fact(2)])
+})
+
+test('of the lengths of the queue only the last one waits', () => {
+  const changed = (waiting: number) => ({ type: 'queue.changed', payload: { waiting } })
+  const control = withFacts(withFacts(filled(LIMITS.waitingFacts - 1), changed(1)), changed(2))
+  expect(control.facts.at(-1)).toEqual(changed(2))
+  expect(control.factsDropped).toBe(0)
 })
 
 test('beyond a hundred facts are counted only', () => {

@@ -4,12 +4,20 @@ import type { ThreadControl } from './control.js'
 
 /** Keeps facts for the next activity; beyond the bound they are counted only. */
 export function withFacts(control: ThreadControl, ...facts: readonly Fact[]): ThreadControl {
-  const room = Math.max(0, LIMITS.waitingFacts - control.facts.length)
+  const kept = facts.some(isQueueChange)
+    ? control.facts.filter((fact) => !isQueueChange(fact))
+    : control.facts
+  const room = Math.max(0, LIMITS.waitingFacts - kept.length)
   return {
     ...control,
-    facts: [...control.facts, ...facts.slice(0, room)],
+    facts: [...kept, ...facts.slice(0, room)],
     factsDropped: control.factsDropped + Math.max(0, facts.length - room),
   }
+}
+
+/** Only the last length of the queue is news. */
+function isQueueChange({ type }: Fact): boolean {
+  return type === 'queue.changed'
 }
 
 /** What the next activity stores: the facts, and how many did not fit. */

@@ -28,8 +28,8 @@ describe('messages', () => {
   test('an inline message gets an id of the thread', () => {
     const control = accept(idleControl(), { content: 'hello', silent: true }, { content: 'hello' })
     expect(control.queue).toMatchObject([
-      { id: 't:item:1', role: 'user', inline: { content: 'hello', role: 'user', silent: true } },
-      { id: 't:item:2', inline: { silent: false } },
+      { id: 'everthread:item:1', role: 'user', inline: { content: 'hello', role: 'user', silent: true } },
+      { id: 'everthread:item:2', inline: { silent: false } },
     ])
   })
 
@@ -181,7 +181,7 @@ describe('stop and continue', () => {
 
   test('continue clears the flag and asks for a step', () => {
     const control = acceptContinue(idleControl({}, { stopped: true }), NOW)
-    expect(control).toMatchObject({ stopped: false, queue: [{ kind: 'continue', id: 'continue:1' }] })
+    expect(control).toMatchObject({ stopped: false, queue: [{ kind: 'continue', id: 'everthread:item:1' }] })
   })
 
   test('T8 what comes while the thread closes is refused by another settle', () => {

@@ -3,7 +3,7 @@
  * T3: accepted items keep their order. T10: what is malformed is recorded and skipped. Handlers are synchronous.
  */
 import { LIMITS } from '../protocol/limits.js'
-import { queueMessageProblem, stopProblem, utf8Length } from '../protocol/messages.js'
+import { OUR_IDS, queueMessageProblem, stopProblem, utf8Length } from '../protocol/messages.js'
 import type { QueueMessage, Stop } from '../protocol/messages.js'
 import { runIdOf } from '../protocol/ids.js'
 import type { QueueEntry, ThreadControl } from './control.js'
@@ -20,16 +20,22 @@ export function acceptMessage(control: ThreadControl, input: unknown, now: numbe
     return enqueue(control, { kind: 'message', id: message.messageId, role, queuedAt: now }, byUser)
   }
   const inline = { content: message.content, role, silent: message.silent === true }
-  const id = `${control.threadId}:item:${control.itemsNumbered + 1}`
-  const numbered = { ...control, itemsNumbered: control.itemsNumbered + 1 }
+  const { id, numbered } = nextItem(control)
   return enqueue(numbered, { kind: 'message', id, role, queuedAt: now, inline }, role === 'user')
 }
 
-/** Takes a `continue` signal: clears the stop flag and asks for a step. */
+/** Takes a `continue` signal: clears the stop flag and asks for a step; one that waits asks for all. */
 export function acceptContinue(control: ThreadControl, now: number): ThreadControl {
+  const going = { ...control, stopped: false }
+  if (going.queue.some((entry) => entry.kind === 'continue')) return going
+  const { id, numbered } = nextItem(going)
+  return enqueue(numbered, { kind: 'continue', id, queuedAt: now }, true)
+}
+
+/** Items without an id of a sender; senders cannot choose one that begins like this. */
+function nextItem(control: ThreadControl): { readonly id: string; readonly numbered: ThreadControl } {
   const number = control.itemsNumbered + 1
-  const entry: QueueEntry = { kind: 'continue', id: `continue:${number}`, queuedAt: now }
-  return enqueue({ ...control, itemsNumbered: number }, entry, true)
+  return { id: `${OUR_IDS}item:${number}`, numbered: { ...control, itemsNumbered: number } }
 }
 
 /** Takes a `stop` signal: ends the current run and parks the thread; where nothing runs or waits, nothing happens. */
@@ -60,11 +66,14 @@ export function enqueue(control: ThreadControl, entry: QueueEntry, clearsStop: b
   const full = control.queue.length >= LIMITS.queuedItems || control.queueBytes + bytes > LIMITS.queueBytes
   // T7: what answers for a child is never refused; the number of children bounds it.
   if (full && entry.kind !== 'report' && entry.kind !== 'child_closed')
-    return withWarning(
-      control,
-      'queue_full',
-      `The queue holds ${control.queue.length} items; this one was refused.`,
-    )
+    return withFacts(control, {
+      type: 'runtime.warning',
+      scope: { messageId: entry.id },
+      payload: {
+        code: 'queue_full',
+        message: `The queue holds ${control.queue.length} items; this one was refused.`,
+      },
+    })
   const queued: ThreadControl = {
     ...control,
     queue: [...control.queue, entry],

@@ -21,11 +21,11 @@ import { settled } from './settling.js'
 const CHILD = { type: 'child', reference: 'k', agent: 'helper', messageId: 'k:first' } as const
 const ENDED: Ending = { reason: 'session_stop', outcome: 'completed', sessionCall: 'c0' }
 
-const prepared = childPrepared(withCalls('ask'), 'c0', CHILD)
+const prepared = childPrepared(withCalls('ask'), 'c0', CHILD, NOW)
 const waiting = childStarted(
   prepared,
   { id: 'c0', name: 'ask', state: 'prepared', ...CHILD } as Call & { readonly state: 'prepared' },
-  { observed: true, now: NOW },
+  true,
 )
 const child = (patch: Partial<ThreadControl> = {}): ThreadControl =>
   idleControl({ resumable: false, parent: { threadId: 'p', callId: 'pc' } }, patch)

@@ -22,21 +22,29 @@ describe('a step that was cut', () => {
     control.facts.map(({ type, payload }) => payload?.['phase'] ?? type)
 
   test.each([
-    ['before its calls', withCalls('work', 'work'), [5, 6, 7, 'step.completed']],
+    ['before its calls', withCalls('work', 'work'), [5, 6, 7, 'step.completed', 'side.completed']],
     [
       'between its calls',
       callAnswered(withCalls('work', 'work'), 'c0', resultOf(), NOW),
-      [6, 7, 'step.completed'],
+      [6, 7, 'step.completed', 'side.completed'],
     ],
-    ['after its calls', callAnswered(withCalls('work'), 'c0', resultOf(), NOW), [7, 'step.completed']],
+    [
+      'after its calls',
+      callAnswered(withCalls('work'), 'c0', resultOf(), NOW),
+      [7, 'step.completed', 'side.completed'],
+    ],
   ])('%s still gets all its phases', (_when, control, expected) => {
     const cut = withCutStep(control, STOPPED, NOW)
     expect(told(cut)).toEqual(expected)
     expect(cut.run?.step?.calls).toEqual([])
   })
 
-  test('a run between two steps has nothing to tell', () => {
-    const control = idleControl({}, { run: run() })
+  test('a turn that is cut between two steps is told', () => {
+    expect(told(withCutStep(idleControl({}, { run: run() }), STOPPED, NOW))).toEqual(['side.completed'])
+  })
+
+  test('a turn that has not begun has nothing to tell', () => {
+    const control = idleControl({}, { run: run({ sideStarts: true }) })
     expect(withCutStep(control, STOPPED, NOW)).toBe(control)
     expect(withCutStep(idleControl(), null, NOW)).toEqual(idleControl())
   })

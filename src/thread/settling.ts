@@ -1,29 +1,38 @@
 /** The end of a run and of a thread. T8: what is left is told, marked and refused before the thread closes. */
 import type { DeliverReportAnswer, ThreadClose } from '../protocol/activities.js'
+import type { Fact } from '../protocol/facts.js'
 import { runIdOf, stepIdOf } from '../protocol/ids.js'
+import type { Side } from '../protocol/plan.js'
 import { remainingPhases } from './advance.js'
 import { reportQueued } from './children.js'
-import type { Closing, Ending, ThreadControl } from './control.js'
+import type { Closing, Ending, Run, ThreadControl } from './control.js'
 import { withFacts } from './facts.js'
 
 /**
- * Before a run is settled: a step that was cut still gets the rest of its phases, and a report that came for one of its
+ * Before a run is settled: a step or turn that was cut still gets its last events, and a report that came for one of its
  * calls and is not its result yet is an item, or the parent would never learn of it (T7).
  */
 export function withCutStep(control: ThreadControl, ending: Ending | null, now: number): ThreadControl {
   const { run } = control
-  if (run?.step == null || ending === null) return control
-  const scope = { runId: runIdOf(run.number), stepId: stepIdOf(run.number, run.step.number) }
-  const completed = {
-    type: 'step.completed',
-    scope,
-    payload: { step: run.step.number, reason: ending.reason },
+  if (run === null || ending === null) return control
+  const { reason } = ending
+  if (run.step === null) {
+    const cutTurn = run.ending === null && !run.sideStarts
+    return cutTurn ? withFacts(control, sideCompleted(run, run.side, reason)) : control
   }
-  const told = run.step.calls.reduce(
+  const { step } = run
+  const scope = { runId: runIdOf(run.number), stepId: stepIdOf(run.number, step.number) }
+  const completed = { type: 'step.completed', scope, payload: { step: step.number, reason } }
+  const facts = [...remainingPhases(step, scope), completed, sideCompleted(run, step.side, reason)]
+  const told = step.calls.reduce(
     (next, call) => (call.state === 'reported' ? reportQueued(next, call, now) : next),
-    withFacts(control, ...remainingPhases(run.step, scope), completed),
+    withFacts(control, ...facts),
   )
-  return { ...told, run: { ...run, step: { ...run.step, calls: [], phase: 6 } } }
+  return { ...told, run: { ...run, step: { ...step, calls: [], phase: 6 } } }
+}
+
+function sideCompleted(run: Run, side: Side, reason: string): Fact {
+  return { type: 'side.completed', scope: { runId: runIdOf(run.number) }, payload: { side, reason } }
 }
 
 interface Settle {
@@ -40,8 +49,11 @@ export function settled(control: ThreadControl, settle: Settle, now: number): Th
     run === null || settle.ending === null
       ? control.lastRun
       : { runId: runIdOf(run.number), reason: settle.ending.reason, steps: run.steps, endedAt: now }
+  // What could not be done for a day is not tried again at once: the thread is parked as by a stop.
+  const stopped = control.stopped || settle.ending?.reason === 'blocked'
   const next = {
     ...control,
+    stopped,
     run: null,
     lastRun,
     settles: control.settles + 1,

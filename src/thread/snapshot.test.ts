@@ -23,8 +23,8 @@ const child = {
   agent: 'helper',
   messageId: 'm',
 } as const
-const prepared = childPrepared(withCalls('ask'), 'c0', { type: 'child', ...child })
-const waiting = childStarted(prepared, child, { observed: true, now: NOW })
+const prepared = childPrepared(withCalls('ask'), 'c0', { type: 'child', ...child }, NOW)
+const waiting = childStarted(prepared, child, true)
 const lastRun = { runId: 'run_1', steps: 1, endedAt: NOW }
 const closing = { reason: 'x', cascade: [], settled: true }
 
@@ -32,7 +32,7 @@ describe('status', () => {
   test.each<readonly [string, ThreadControl]>([
     ['idle', idleControl()],
     ['idle', idleControl({}, { lastRun: { ...lastRun, reason: 'max_steps' } })],
-    ['blocked', idleControl({}, { lastRun: { ...lastRun, reason: 'blocked' } })],
+    ['blocked', idleControl({}, { stopped: true, lastRun: { ...lastRun, reason: 'blocked' } })],
     ['running', idleControl({}, { run: run() })],
     ['running', idleControl({}, { queue: [message('a')] })],
     ['running', idleControl({}, { stopped: true, run: run() })],

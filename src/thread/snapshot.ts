@@ -26,9 +26,8 @@ export function statusOf(control: ThreadControl): ThreadStatus {
   if (control.closing !== null) return control.closing.outcome
   if (control.terminating) return 'terminated'
   if (control.run !== null) return 'running'
-  if (control.stopped) return 'stopped'
-  if (control.queue.length > 0) return 'running'
-  return control.lastRun?.reason === 'blocked' ? 'blocked' : 'idle'
+  if (control.stopped) return control.lastRun?.reason === 'blocked' ? 'blocked' : 'stopped'
+  return control.queue.length > 0 ? 'running' : 'idle'
 }
 
 /** What is being done, by registered names: also shown in the Temporal UI. */

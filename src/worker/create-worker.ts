@@ -1,15 +1,18 @@
 import { Worker } from '@temporalio/worker'
-import type { NativeConnection, WorkerOptions, WorkerPlugin } from '@temporalio/worker'
+import type { WorkerOptions, WorkerPlugin } from '@temporalio/worker'
 
 import type { Registry } from '../definitions/registry.js'
 import type { RunCaps } from '../protocol/plan.js'
 import { shareStore } from '../store/share-store.js'
 import type { StoreOptions } from '../store/store-location.js'
 import { connectToTemporal } from './connect-to-temporal.js'
+import type { TemporalTarget } from './connect-to-temporal.js'
+import { threadDataConverter } from './data-converter.js'
 import { runCaps } from './run-caps.js'
 import { withoutUndefined } from './without-undefined.js'
 import { checkWorkflowBundle } from './workflow-bundle.js'
 import { threadWorkerOptions } from './worker-options.js'
+import type { ThreadWorker } from './worker-options.js'
 import { warnOfRegistry, warnOfRemoteTemporal } from './worker-warnings.js'
 
 /** Every option of Temporal's worker passes through; `workflowsPath`, if given, must export `agentThread` too. */
@@ -31,31 +34,46 @@ export async function createWorker(options: CreateWorkerOptions): Promise<Worker
   const { registry, store: location, limits, ...given } = options
   const temporal: Partial<WorkerOptions> = withoutUndefined(given)
   const caps = runCaps(limits)
+  threadDataConverter(temporal.dataConverter)
   if (temporal.workflowBundle !== undefined) await checkWorkflowBundle(temporal.workflowBundle)
   warnOfRegistry(registry)
   const store = await shareStore(location)
-  let owned: NativeConnection | undefined
-  const close = async (): Promise<void> => {
+  try {
+    const target = temporal.connection === undefined ? await connectToTemporal() : null
+    if (target !== null) warnOfRemoteTemporal(target.address)
+    return await createConnected({ registry, store, caps }, temporal, target)
+  } catch (error) {
     await store.close()
-    await owned?.close()
+    throw error
+  }
+}
+
+/** `target`: a connection of our own, which ends with the worker. */
+async function createConnected(
+  thread: ThreadWorker,
+  temporal: Partial<WorkerOptions>,
+  target: TemporalTarget | null,
+): Promise<Worker> {
+  const taskQueue = process.env['EVERTHREAD_TASK_QUEUE'] ?? 'everthread'
+  const defaults = { taskQueue, ...(target !== null && pick(target)) }
+  const close = async (): Promise<void> => {
+    await thread.store.close()
+    await target?.connection.close()
   }
   try {
-    const target = temporal.connection === undefined ? await connectToTemporal() : undefined
-    owned = target?.connection
-    if (target !== undefined) warnOfRemoteTemporal(target.address)
-    const defaults = {
-      ...(target !== undefined && { connection: target.connection, namespace: target.namespace }),
-      taskQueue: process.env['EVERTHREAD_TASK_QUEUE'] ?? 'everthread',
-    }
     return await Worker.create({
-      ...threadWorkerOptions({ registry, store, caps }, { ...defaults, ...temporal }),
+      ...threadWorkerOptions(thread, { ...defaults, ...temporal }),
       // First is outermost: the store closes when everything else has ended.
       plugins: [closingAfterRun(close), ...(temporal.plugins ?? [])],
     })
   } catch (error) {
-    await close()
+    await target?.connection.close()
     throw error
   }
+}
+
+function pick({ connection, namespace }: TemporalTarget): Pick<WorkerOptions, 'connection' | 'namespace'> {
+  return { connection, namespace }
 }
 
 function closingAfterRun(close: () => Promise<void>): WorkerPlugin {

@@ -3,9 +3,9 @@ import type { WorkerOptions } from '@temporalio/worker'
 import { createActivities } from '../activities/index.js'
 import { activityInterceptor } from './activity-interceptor.js'
 import type { Registry } from '../definitions/registry.js'
-import { ConfigError } from '../protocol/config-error.js'
 import type { RunCaps } from '../protocol/plan.js'
 import type { Store } from '../store/store.js'
+import { threadDataConverter } from './data-converter.js'
 import { workflowBundleOptions } from './workflow-paths.js'
 import { WORKER_KNOBS } from './worker-knobs.js'
 
@@ -17,22 +17,20 @@ export interface ThreadWorker {
 
 /** Adds threads to the options of a worker; what they set stays. @throws ConfigError */
 export function threadWorkerOptions(thread: ThreadWorker, options: WorkerOptions): WorkerOptions {
-  const { payloadConverterPath, workflowsPath } = workflowBundleOptions
-  if (options.dataConverter?.payloadConverterPath !== undefined)
-    throw new ConfigError([
-      "Expected no dataConverter.payloadConverterPath, got one: threads need Everthread's converter; " +
-        'codecs and a failure converter may stay.',
-    ])
   return {
-    ...(options.workflowBundle === undefined && { workflowsPath }),
+    ...(options.workflowBundle === undefined && { workflowsPath: workflowBundleOptions.workflowsPath }),
     ...WORKER_KNOBS,
     ...options,
     activities: { ...options.activities, ...createActivities(thread) },
     interceptors: {
       ...options.interceptors,
+      workflowModules: [
+        ...workflowBundleOptions.workflowInterceptorModules,
+        ...(options.interceptors?.workflowModules ?? []),
+      ],
       // First is outermost: what an interceptor of the user throws must not reach history as it is (T5).
       activity: [activityInterceptor(thread.store), ...(options.interceptors?.activity ?? [])],
     },
-    dataConverter: { ...options.dataConverter, payloadConverterPath },
+    dataConverter: threadDataConverter(options.dataConverter),
   }
 }

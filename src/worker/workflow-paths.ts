@@ -11,7 +11,8 @@ const EXTENSION = extname(new URL(import.meta.url).pathname)
 export const workflowBundleOptions = {
   workflowsPath: pathOf('workflows/index'),
   payloadConverterPath: pathOf('protocol/payload-converter'),
-} as const
+  workflowInterceptorModules: [pathOf('workflows/interceptors')],
+}
 
 function pathOf(module: string): string {
   return fileURLToPath(new URL(`../${module}${EXTENSION}`, import.meta.url))

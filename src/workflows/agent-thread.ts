@@ -32,7 +32,7 @@ import type { ThreadHost } from './thread-host.js'
 export async function agentThread(start: ThreadStart, carried?: ThreadControl): Promise<ThreadResult> {
   const problem = threadStartProblem(start)
   if (problem !== undefined) throw failure('Thread.InvalidStart')
-  const host = createThreadHost(carried === undefined ? begin(start) : restore(carried), LEVEL)
+  const host = createThreadHost(firstControl(start, carried), LEVEL)
   const root = CancellationScope.current()
   takeMessages(host, root)
   // Cancellation is terminate(): it is a fact of the state, seen between actions, and cuts none of the final writes.
@@ -55,6 +55,12 @@ async function run(host: ThreadHost): Promise<Close> {
     showStatus(host)
     await perform(host, action)
   }
+}
+
+/** Only a run that continues another one has a carried state: whatever else a start brings is passed over (T10). */
+function firstControl(start: ThreadStart, carried: ThreadControl | undefined): ThreadControl {
+  const continued = workflowInfo().continuedFromExecutionRunId !== undefined
+  return continued && carried !== undefined ? restore(carried) : begin(start)
 }
 
 function begin(start: ThreadStart): ThreadControl {

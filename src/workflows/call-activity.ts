@@ -30,7 +30,8 @@ export type Called<N extends Name> =
 /** Runs one activity, with the waiting facts. No failure of an activity leaves here; anything else is a bug. */
 export async function callActivity<N extends Name>(host: ThreadHost, call: Call<N>): Promise<Called<N>> {
   const { control } = host
-  const facts = factsToSend(control)
+  // Looking for children stores nothing.
+  const facts = call.name === 'checkChildren' ? [] : factsToSend(control)
   const base: ActivityInput = {
     level: host.level,
     threadId: control.threadId,
@@ -44,7 +45,9 @@ export async function callActivity<N extends Name>(host: ThreadHost, call: Call<
   const start = (): Promise<Answer<N>> => scheduled(host, call, input)
   try {
     const answer = await (call.cancellable ? host.cancellable(start) : start())
-    host.update((current) => factsSent(current, control.facts, control.factsDropped))
+    // A terminated thread's activity did nothing: the settle that follows stores them.
+    if (facts.length > 0 && answer.type !== 'terminated')
+      host.update((current) => factsSent(current, control.facts, control.factsDropped))
     return { kind: 'answered', answer }
   } catch (error) {
     if (error instanceof CancelledFailure) return { kind: 'cut' }

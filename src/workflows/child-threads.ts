@@ -26,7 +26,7 @@ type Prepared = Call & { readonly state: 'prepared' }
 /** Starts the child whose rows are in the store, and awaits its started event; "already started" counts. */
 export async function startChildThread(host: ThreadHost, call: Prepared): Promise<void> {
   const handle = await started(host.control, call)
-  host.update((control) => childStarted(control, call, { observed: handle !== null, now: Date.now() }))
+  host.update((control) => childStarted(control, call, handle !== null))
   if (handle !== null) void observe(host, call.reference, handle)
 }
 

@@ -1,5 +1,6 @@
 import { setCurrentDetails, upsertSearchAttributes, workflowInfo } from '@temporalio/workflow'
-import { SEARCH_ATTRIBUTES } from '../protocol/messages.js'
+import { LIMITS } from '../protocol/limits.js'
+import { SEARCH_ATTRIBUTES, utf8Length } from '../protocol/messages.js'
 import type { ThreadControl } from '../thread/control.js'
 import { doingOf, statusOf } from '../thread/snapshot.js'
 import type { ThreadHost } from './thread-host.js'
@@ -34,10 +35,20 @@ function searchAttributesOf(control: ThreadControl): Readonly<Record<string, str
     [SEARCH_ATTRIBUTES.status]: [statusOf(control)],
     ...(start.userId === undefined ? {} : { [SEARCH_ATTRIBUTES.user]: [start.userId] }),
     ...(start.parent === undefined ? {} : { [SEARCH_ATTRIBUTES.parent]: [start.parent.threadId] }),
-    ...(start.tags === undefined ? {} : { [SEARCH_ATTRIBUTES.tags]: [...start.tags] }),
+    ...(start.tags === undefined ? {} : { [SEARCH_ATTRIBUTES.tags]: fitting(start.tags) }),
   }
   const named = start.searchAttributes ?? []
   return Object.fromEntries(Object.entries(values).filter(([name]) => named.includes(name)))
+}
+
+/** As many as the server takes: for more it would terminate the workflow. The store has them all. */
+function fitting(values: readonly string[]): string[] {
+  const taken: string[] = []
+  for (const value of values) {
+    if (utf8Length(JSON.stringify([...taken, value])) > LIMITS.searchAttributeBytes) break
+    taken.push(value)
+  }
+  return taken
 }
 
 function sameValues(shown: readonly unknown[] | undefined, wanted: readonly string[]): boolean {

@@ -1,4 +1,4 @@
-import { defineQuery, defineSignal, setDefaultSignalHandler, setHandler } from '@temporalio/workflow'
+import { defineQuery, setDefaultSignalHandler, setHandler } from '@temporalio/workflow'
 import type { CancellationScope } from '@temporalio/workflow'
 import { QUERIES, SIGNALS } from '../protocol/messages.js'
 import type { ControlSnapshot } from '../protocol/snapshot.js'
@@ -10,31 +10,27 @@ import type { ThreadHost } from './thread-host.js'
 
 type Accept = (control: ThreadControl, input: unknown, now: number) => ThreadControl
 
+const ACCEPT: ReadonlyMap<string, Accept> = new Map<string, Accept>([
+  [SIGNALS.queueMessage, acceptMessage],
+  [SIGNALS.continue, (control, _input, now) => acceptContinue(control, now)],
+  [SIGNALS.childReport, acceptReport],
+  [SIGNALS.stop, acceptStop],
+])
+
 const snapshotQuery = defineQuery<ControlSnapshot>(QUERIES.snapshot)
 
 /**
- * Registers every handler, before the first await. All are synchronous: they check the shape, record and skip what is
- * wrong, and never throw (T10).
+ * Registers the handlers, before the first await. Signals have one handler for all names: with one each, those that wait
+ * for a run's first task would be taken name by name and not in their order (T3). It is synchronous, checks the shape,
+ * records and skips what is wrong, and never throws (T10).
  */
 export function takeMessages(host: ThreadHost, root: CancellationScope): void {
-  const on = (name: string, accept: Accept): void => {
-    setHandler(defineSignal<[unknown]>(name), (input) => {
-      host.countSignal()
-      host.update((control) => accept(control, input, Date.now()))
-    })
-  }
-  on(SIGNALS.queueMessage, acceptMessage)
-  on(SIGNALS.continue, (control, _input, now) => acceptContinue(control, now))
-  on(SIGNALS.childReport, acceptReport)
-  on(SIGNALS.stop, (control, input) => {
-    const next = acceptStop(control, input)
-    if (next.run?.stopRequested === true) host.cut()
-    return next
-  })
   setHandler(snapshotQuery, () => snapshotOf(host.control, { now: Date.now(), since: host.since }))
-  setDefaultSignalHandler(() => {
+  setDefaultSignalHandler((name, input) => {
     host.countSignal()
-    host.update(acceptUnknownSignal)
+    const accept = ACCEPT.get(name) ?? acceptUnknownSignal
+    host.update((control) => accept(control, input, Date.now()))
+    if (host.control.run?.stopRequested === true) host.cut()
   })
   cutOnCancel(host, root)
 }

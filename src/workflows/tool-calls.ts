@@ -36,11 +36,15 @@ export async function prepareChild(host: ThreadHost, action: Calling): Promise<v
     limit: 0,
     summary: `prepare ${action.call.name}`,
     cancellable: false,
-    input: { ...callInput(host, action), children: host.control.childrenInAll },
+    input: {
+      ...callInput(host, action),
+      children: host.control.childrenInAll,
+      owed: host.control.children.length,
+    },
   })
   if (called.kind === 'answered' && called.answer.type === 'child') {
     const { answer } = called
-    return host.update((control) => childPrepared(control, action.call.id, answer))
+    return host.update((control) => childPrepared(control, action.call.id, answer, Date.now()))
   }
   applyResult(host, action.call.id, called)
 }

@@ -180,6 +180,7 @@ export function modelInput(patch: Partial<CallModelInput> = {}): CallModelInput 
     plan: null,
     knownPlan: null,
     trigger: 'message',
+    asked: false,
     sideStarts: true,
     wordless: false,
     drain: [],

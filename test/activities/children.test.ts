@@ -46,9 +46,12 @@ async function childCall(desk: ActivityDesk, args: unknown): Promise<CallInput> 
 function prepare(
   desk: ActivityDesk,
   input: CallInput,
-  { children = 0, environment = attempt() } = {},
+  { children = 0, owed = 0, environment = attempt() } = {},
 ): Promise<PrepareChildAnswer> {
-  return environment.run((given: CallInput) => prepareChild(desk.dependencies, { ...given, children }), input)
+  return environment.run(
+    (given: CallInput) => prepareChild(desk.dependencies, { ...given, children, owed }),
+    input,
+  )
 }
 
 async function prepared(desk: ActivityDesk, args: unknown = { task: 'Look.' }) {

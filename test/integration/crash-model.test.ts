@@ -56,20 +56,22 @@ test.for(COMMITS)('%s', async ([, requests, at], { task }) => {
   await expectBooked(id)
 })
 
-test.for(['before', 'middle'] as const)(
-  'a worker killed %s an answer asks again',
-  async (where, { task }) => {
-    const id = caseName(task.id)
-    const held = fixture.model.hold(id, where)
-    const thread = await fixture.create({ id, message: marked(`please book #${id}`) })
-    await held.arrived
-    await fleet.kill()
-    await fleet.replaceDead()
-    await thread.waitUntilIdle({ timeout: '30 s' })
-    expect(fixture.model.requests(id)).toHaveLength(3)
-    await expectBooked(id)
-  },
-)
+const HELD = [
+  ['a call killed before its answer begins is repeated', 'before'],
+  ['a call killed while its answer streams is repeated', 'middle'],
+] as const
+
+test.for(HELD)('%s', async ([, where], { task }) => {
+  const id = caseName(task.id)
+  const held = fixture.model.hold(id, where)
+  const thread = await fixture.create({ id, message: marked(`please book #${id}`) })
+  await held.arrived
+  await fleet.kill()
+  await fleet.replaceDead()
+  await thread.waitUntilIdle({ timeout: '30 s' })
+  expect(fixture.model.requests(id)).toHaveLength(3)
+  await expectBooked(id)
+})
 
 test('no text, argument or result is in these histories', async () => {
   const { bytes, leaks } = await fixture.search()

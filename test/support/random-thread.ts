@@ -257,7 +257,7 @@ export class RandomThread {
       const reference = `child-${call.id}`
       this.log.prepared.push(reference)
       const child = { type: 'child', reference, agent: 'helper', messageId: `${reference}:first` } as const
-      return this.#change((control) => apply.childPrepared(control, call.id, child))
+      return this.#change((control) => apply.childPrepared(control, call.id, child, this.#now))
     }
     this.#change((control) => apply.callAnswered(control, call.id, this.#result(call), this.#now))
     this.#stored()
@@ -279,7 +279,7 @@ export class RandomThread {
     const observed = this.#random.chance(0.7)
     this.#running.set(call.reference, { callId: call.id, observed })
     this.log.answers.set(call.reference, 0)
-    this.#change((control) => children.childStarted(control, call, { observed, now: this.#now }))
+    this.#change((control) => children.childStarted(control, call, observed))
   }
 
   #complete({ call }: Kind<'completeCall'>): void {

@@ -16,7 +16,8 @@ export interface TimeSkippingServer {
 /** Starts a time-skipping server; every environment of a test file may share it, one after another. */
 export async function startTimeSkippingServer(): Promise<TimeSkippingServer> {
   const port = await freePort()
-  const server = spawn(locateServers().testServer, [String(port), '--enable-time-skipping'], {
+  // Without --enable-time-skipping time is skipped only while a test asks for it: an idle thread must not time out.
+  const server = spawn(locateServers().testServer, [String(port)], {
     stdio: 'ignore',
   })
   const killWithUs = (): void => void server.kill('SIGKILL')

@@ -23,7 +23,7 @@ let env: TestEnvironment<FamilyDesk>
 beforeAll(async () => {
   const { models, tools } = scripts
   env = await createTestEnvironment({ registry: familyDesk, models, tools, server: 'dev' })
-})
+}, 90_000)
 afterAll(() => env.close())
 
 test('T7 a close event tells a parent that its child was killed', async () => {

@@ -118,11 +118,13 @@ familyRuns(
       expect((await family.thread.snapshot()).children).toMatchObject([{ threadName: 'bare_pair' }])
     })
 
-    test("SA-A-04.3 SA-A-04.5 a blocking child's payload is the tool result", async () => {
+    test("SA-A-07.3a SA-A-04.3 SA-A-04.5 a blocking child's payload is the tool result", async () => {
+      let childStatus = ''
+      const statusOf = async (): Promise<string> => (await (await family.child()).snapshot()).status
       const gate = createGate()
       const family = await families.start({
         voices: {
-          planner: [{ toolCalls: [order()] }, done],
+          planner: [{ toolCalls: [order()] }, async () => ((childStatus = await statusOf()), done)],
           writer: [async () => (await gate.passed, draft)],
           editor: [{ text: marked('Chatter'), ...approve('The summary') }],
         },
@@ -141,6 +143,8 @@ familyRuns(
       // The report is that result and nothing else: no further row, no further run.
       expect((await family.thread.messages({ includeSilent: true })).messages).toHaveLength(4)
       expect((await transcript(family.thread)).map(({ position }) => position)).toEqual([1, 2, 3, 4])
+      // When the parent's model is asked again the child is closed: it takes nothing any more.
+      expect(childStatus).toBe('completed')
       expect(family.requests('planner')).toHaveLength(2)
     })
 

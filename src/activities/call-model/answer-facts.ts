@@ -1,6 +1,6 @@
 import type { Usage } from '../../protocol/activities.js'
 import { phaseFact } from '../../protocol/facts.js'
-import type { Fact, Phase } from '../../protocol/facts.js'
+import type { Fact } from '../../protocol/facts.js'
 import type { StopReason } from '../../protocol/status.js'
 import type { ModelError } from '../../model/model-error.js'
 import type { ModelAnswer } from '../../model/model-answer.js'
@@ -39,11 +39,15 @@ export function interruptedFact(step: ModelStep, request: number): Fact {
   return { type: 'model.failed', scope: step.scope, payload }
 }
 
-/** A step that ends with its model call still gets all of its phases. */
-export function lastPhases(step: ModelStep, reason: StopReason): readonly Fact[] {
+/** A step that ends with its model call still gets all of its events, and so does its turn. */
+export function lastFacts(step: ModelStep, reason: StopReason): readonly Fact[] {
   const scope = stepScope(step.input)
-  const phases = ([5, 6, 7] as const).map((phase: Phase) => phaseFact(phase, scope))
-  return [...phases, { type: 'step.completed', scope, payload: { step: step.input.step, reason } }]
+  const { side, step: number } = step.input
+  return [
+    ...([5, 6, 7] as const).map((phase) => phaseFact(phase, scope)),
+    { type: 'step.completed', scope, payload: { step: number, reason } },
+    { type: 'side.completed', scope, payload: { side, reason } },
+  ]
 }
 
 interface FailedRequest {

@@ -2,7 +2,7 @@ import type { CallModelInput } from '../../protocol/activities.js'
 import type { Plan } from '../../protocol/plan.js'
 import type { Writer } from '../../store/store.js'
 
-/** Whether a thread without new messages has something to say: what was cut, or what nobody has answered. */
+/** Whether a thread that is asked to go on has something to say: what was cut, or what nobody has answered. */
 export async function asksForStep(tx: Writer, input: CallModelInput, type: Plan['type']): Promise<boolean> {
   const last = await tx
     .selectFrom('messages')

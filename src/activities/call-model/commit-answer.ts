@@ -10,7 +10,7 @@ import { appendEvents } from '../../store/events.js'
 import { finishOperation } from '../../store/operations.js'
 import type { Store, Writer } from '../../store/store.js'
 import { OperationLost, commitHeld } from '../commit.js'
-import { completedFact, failedFact, interruptedFact, lastPhases } from './answer-facts.js'
+import { completedFact, failedFact, interruptedFact, lastFacts } from './answer-facts.js'
 import type { Answered } from './answer-facts.js'
 import { appendAnswer, callsOf, requestsOf, roleOf } from './answer-rows.js'
 import type { AnswerMessage, CallOfAnswer } from './answer-rows.js'
@@ -55,7 +55,7 @@ export async function commitInterruption(
     result: { type: 'interrupted', ...newPlan(step.input, step.content) },
     message: content === null ? null : { content, reasoning: partial.reasoning, status: 'interrupted' },
     before: [interruptedFact(step, request), phaseFact(4, stepScope(step.input))],
-    after: lastPhases(step, 'stopped'),
+    after: lastFacts(step, 'stopped'),
   })
 }
 
@@ -69,7 +69,7 @@ export async function commitFailure(
     result: { type: 'end', reason: 'model_failed', outcome: 'failed' },
     message: { content: failureMessage(step.prompt.model, error), reasoning: null, status: 'failed' },
     before: [failedFact(step, { request, error, next: 'none' }), phaseFact(4, stepScope(step.input))],
-    after: lastPhases(step, 'model_failed'),
+    after: lastFacts(step, 'model_failed'),
     error,
   })
 }

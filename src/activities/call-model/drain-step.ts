@@ -80,10 +80,20 @@ async function takeAgain(
   operation: OperationRecord,
 ): Promise<CallModelAnswer | number> {
   // Written by this activity: the store's boundary.
-  if (operation.state === 'finished') return operation.answer as CallModelAnswer
+  if (operation.state === 'finished') {
+    await deliverLater(tx, input)
+    return operation.answer as CallModelAnswer
+  }
   const attempt = operation.attempt + 1
   await takeOperation(tx, { ...operationOf(input), attempt, state: operation.state })
   return attempt
+}
+
+/** After a reset a recorded call may meet messages that came later: they get their places all the same (T3). */
+async function deliverLater(tx: Writer, input: CallModelInput): Promise<void> {
+  const { threadId, run, step } = input
+  const delivered = await deliverMessages(tx, { threadId, ids: await stageItems(tx, input), run, step })
+  await appendEvents(tx, { threadId, events: createdFacts(input, delivered), now: microseconds(input) })
 }
 
 async function drainNow(
@@ -96,7 +106,9 @@ async function drainNow(
   const ids = await stageItems(tx, input)
   const delivered = await deliverMessages(tx, { threadId, ids, run, step })
   const idle =
-    input.trigger !== null && delivered.length === 0 && !(await asksForStep(tx, input, content.plan.type))
+    input.trigger !== null &&
+    delivered.length === 0 &&
+    !(input.asked && (await asksForStep(tx, input, content.plan.type)))
   const answer: CallModelAnswer | null = idle ? { type: 'nothing_to_do', ...newPlan(input, content) } : null
   // Later steps of a run took their plan from there.
   if (input.plan === null) await putPlan(tx, { digest: content.plan.digest, content, now })

@@ -1,4 +1,4 @@
-import { createHash, randomUUID } from 'node:crypto'
+import { randomUUID } from 'node:crypto'
 import type { CallModelInput, DrainItem } from '../../protocol/activities.js'
 import { runIdOf } from '../../protocol/ids.js'
 import { appendMessage } from '../../store/deliver-messages.js'
@@ -17,12 +17,25 @@ export async function stageItems(tx: Writer, input: CallModelInput): Promise<rea
   if (input.wordless) await appendWordlessLine(tx, input)
   const ids: string[] = []
   for (const item of input.drain) {
-    const draft = draftOf(input, item)
-    if (draft !== null) await stageMessage(tx, draft)
-    if (item.kind === 'child_closed') await recordClosed(tx, input, item)
-    ids.push(draft?.id ?? item.id)
+    ids.push(await rowOf(tx, input, item))
   }
   return ids
+}
+
+/** A drain that was cut without an answer is done again, and must not make a second row of an item (T3). */
+async function rowOf(tx: Writer, input: CallModelInput, item: DrainItem): Promise<string> {
+  const draft = draftOf(input, item)
+  if (draft === null) return item.id
+  const made = await tx
+    .selectFrom('messages')
+    .select('id')
+    .where('thread_id', '=', draft.threadId)
+    .where('digest', '=', draft.digest)
+    .executeTakeFirst()
+  if (made !== undefined) return made.id
+  await stageMessage(tx, draft)
+  if (item.kind === 'child_closed') await recordClosed(tx, input, item)
+  return draft.id
 }
 
 async function recordClosed(
@@ -47,12 +60,12 @@ function draftOf(input: CallModelInput, item: DrainItem): MessageDraft | null {
       silent: true,
       subagentId,
       sentBy: 'runtime',
-      digest: digestOf(content),
+      digest: `item:${item.id}`,
     }
   }
   if (item.inline === undefined) return null
   const { content, role, silent } = item.inline
-  return { ...common, role, content, silent, sentBy: 'cli', digest: digestOf(content) }
+  return { ...common, role, content, silent, sentBy: 'cli', digest: `item:${item.id}` }
 }
 
 /** The other side's turn had no text, and a request must end with words of the counterpart. */
@@ -70,8 +83,4 @@ async function appendWordlessLine(tx: Writer, input: CallModelInput): Promise<vo
     run: input.run,
     step: input.step,
   })
-}
-
-function digestOf(content: string): string {
-  return createHash('sha256').update(content).digest('hex')
 }

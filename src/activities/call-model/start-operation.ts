@@ -6,6 +6,7 @@ import type { ModelError } from '../../model/model-error.js'
 import { dropAttempts } from '../../store/deltas.js'
 import { appendEvents } from '../../store/events.js'
 import { findOperation, takeOperation } from '../../store/operations.js'
+import { StoreError } from '../../store/store-error.js'
 import type { Store } from '../../store/store.js'
 import { failedFact } from './answer-facts.js'
 import { microseconds, operationOf, requestNumber, stepScope } from './model-step.js'
@@ -36,7 +37,7 @@ export async function startOperation(store: Store, start: Start): Promise<ModelS
   })
 }
 
-/** One request failed and another follows in the same attempt. */
+/** One request failed and another follows in the same attempt. A store that cannot take the event costs no second call. */
 export async function recordRetry(
   store: Store,
   step: ModelStep,
@@ -46,7 +47,11 @@ export async function recordRetry(
     failedFact(step, { request: retry.attempt - 1, error: retry.failed, next: 'retry' }),
     requested(step, retry.attempt),
   ]
-  await store.write((tx) => appendEvents(tx, { threadId: step.input.threadId, events, now: step.now }))
+  try {
+    await store.write((tx) => appendEvents(tx, { threadId: step.input.threadId, events, now: step.now }))
+  } catch (error) {
+    if (!StoreError.isInstance(error)) throw error
+  }
 }
 
 function resolvedFacts({ request }: Start, { scope, input }: ModelStep): readonly Fact[] {

@@ -2,6 +2,7 @@ import type { CallInput, ExecuteToolAnswer } from '../../protocol/activities.js'
 import type { PlanContent } from '../../definitions/plan-content.js'
 import type { ToolDefinition, ToolResult } from '../../definitions/tool.js'
 import { idempotencyKeyOf, runIdOf } from '../../protocol/ids.js'
+import { FileError } from '../../store/file-error.js'
 import { findThread } from '../../store/threads.js'
 import type { Store } from '../../store/store.js'
 import { assertStoppedByUser } from '../beat.js'
@@ -48,11 +49,11 @@ export async function runTool({ store }: ActivityDependencies, run: ToolRun): Pr
       return commitResult(store, call, timedOut(run))
     case 'threw': {
       const result = await thrownResult(store, call, settled.error)
-      return commitResult(store, call, result, { effects: (tx) => state.commit(tx) })
+      return commitWithEffects(store, call, { result, state })
     }
     case 'answered': {
       const result = await toCallResult(store, { ...run, state, result: settled.result })
-      return commitResult(store, call, result, { effects: (tx) => state.commit(tx) })
+      return commitWithEffects(store, call, { result, state })
     }
   }
 }
@@ -113,6 +114,20 @@ async function settle(run: ToolRun, { state }: BufferedState, abort: AbortContro
         (error: unknown) => end({ kind: 'threw', error }),
       )
   })
+}
+
+/** A path that somebody else has turned into another kind meanwhile costs the call its effects, not its result. */
+async function commitWithEffects(
+  store: Store,
+  call: HeldCall,
+  { result, state }: { readonly result: PendingResult; readonly state: BufferedState },
+): Promise<ExecuteToolAnswer> {
+  try {
+    return await commitResult(store, call, result, { effects: (tx) => state.commit(tx) })
+  } catch (error) {
+    if (!FileError.isInstance(error)) throw error
+    return commitResult(store, call, failed(error.message, 'invalid_file'))
+  }
 }
 
 async function cutResult(store: Store, threadId: string): Promise<CallResult> {

@@ -44,11 +44,22 @@ export async function toCallResult(store: Store, answered: ToolAnswered): Promis
   }
 }
 
+/** Tools are written in JavaScript too: what they answer is checked like anything from outside. */
 function resultProblem(result: unknown): string | null {
-  const status =
-    typeof result === 'object' && result !== null && 'status' in result ? result.status : undefined
-  if (status === 'success' || status === 'error') return null
-  return 'The tool answered with something that is not a result. Expected { status: "success" | "error", … }.'
+  const fields = typeof result === 'object' && result !== null ? (result as Partial<ToolResult>) : {}
+  if (fields.status !== 'success' && fields.status !== 'error')
+    return 'The tool answered with something that is not a result. Expected { status: "success" | "error", … }.'
+  for (const name of ['error', 'error_code'] as const)
+    if (fields[name] !== undefined && typeof fields[name] !== 'string')
+      return `The tool answered with "${name}" that is not a text.`
+  if (fields.attachments !== undefined && !Array.isArray(fields.attachments))
+    return 'The tool answered with "attachments" that are not a list.'
+  try {
+    JSON.stringify(fields.result)
+    return null
+  } catch {
+    return 'The tool answered with a "result" that is not JSON.'
+  }
 }
 
 /** A sentence for the model where a file is not there or not fit. */

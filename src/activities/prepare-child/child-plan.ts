@@ -1,6 +1,7 @@
 import type { AgentDefinition } from '../../definitions/agent.js'
 import type { SubagentContent } from '../../definitions/plan-content.js'
 import { parseArguments } from '../../definitions/tool-arguments.js'
+import type { PrepareChildInput } from '../../protocol/activities.js'
 import { LIMITS } from '../../protocol/limits.js'
 import { findThread } from '../../store/threads.js'
 import { missingFile } from '../attachments.js'
@@ -28,14 +29,13 @@ export type ChildPlan =
 
 interface Request {
   readonly binding: SubagentContent
-  /** Children that the thread has started so far. */
-  readonly children: number
+  readonly input: PrepareChildInput
 }
 
 export async function childPlan(
   { registry, store }: ActivityDependencies,
   call: HeldCall,
-  { binding, children }: Request,
+  { binding, input: { children, owed } }: Request,
 ): Promise<ChildPlan> {
   const { threadId } = call.input
   const agent = registry.agent(binding.agent)
@@ -45,6 +45,8 @@ export async function childPlan(
   }
   if (children >= LIMITS.childrenInAll)
     return refused(`This thread has started ${children} subagents, the most it may.`)
+  if (owed >= LIMITS.openChildren)
+    return refused(`${owed} subagents of this thread have not answered yet. Wait for one of them.`)
   const depth = ((await store.read((db) => findThread(db, threadId)))?.depth ?? 0) + 1
   if (depth >= LIMITS.childDepth)
     return refused(`Subagents are nested ${depth} deep here, the deepest they may be.`)

@@ -28,7 +28,7 @@ export async function prepareChild(
     const { subagents } = promptOf(content, input.side)
     const binding = Object.hasOwn(subagents, input.name) ? subagents[input.name] : undefined
     if (binding === undefined) throw new Error(`The plan does not say how "${input.name}" becomes a child.`)
-    const plan = await childPlan(dependencies, call, { binding, children: input.children })
+    const plan = await childPlan(dependencies, call, { binding, input })
     if (plan.kind === 'refused') return commitResult(store, call, plan.result)
     return commitHeld(store, { threadId: input.threadId, id: input.callId }, (tx) =>
       writeChild(tx, call, plan),

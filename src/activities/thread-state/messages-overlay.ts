@@ -59,6 +59,8 @@ export function createMessagesOverlay({
     )
     if (thread === null || thread.terminate_requested_at !== null || thread.closed_at !== null)
       throw new Error(`Expected a thread that takes messages, got ${threadId}, which was terminated.`)
+    if (queued.length >= LIMITS.queuedByCall)
+      throw new Error(`Expected at most ${LIMITS.queuedByCall} messages of one call, got another one.`)
     if (waiting + queued.length >= LIMITS.queuedItems)
       throw new Error(
         `Expected at most ${LIMITS.queuedItems} queued messages, got another one: wait for an answer.`,

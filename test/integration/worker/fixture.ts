@@ -63,9 +63,9 @@ export async function createFixture(options: Options = {}): Promise<Fixture> {
   const { taskQueue, store, namespace } = place
   const client = new Client({ connection, namespace })
   const threads: Threads = new ThreadClient({ client, taskQueue, store })
-  const workers: WorkerProcess[] = []
-  const prepareWorker = async (): Promise<WorkerProcess> => {
-    const worker = await startWorkerProcess(place)
+  const workers: Promise<WorkerProcess>[] = []
+  const prepareWorker = (): Promise<WorkerProcess> => {
+    const worker = startWorkerProcess(place)
     workers.push(worker)
     return worker
   }
@@ -97,7 +97,8 @@ export async function createFixture(options: Options = {}): Promise<Fixture> {
       return searchForContent(runs, passOver)
     },
     async close() {
-      await Promise.all(workers.map((worker) => worker.kill()))
+      for (const worker of await Promise.allSettled(workers))
+        if (worker.status === 'fulfilled') await worker.value.kill()
       await threads.close()
       await connection.close()
       await model.close()

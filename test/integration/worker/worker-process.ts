@@ -40,6 +40,8 @@ process.on('message', (order: WorkerOrder) => {
   if (order.kind === 'die') death = order.at
   else void run()
 })
+// A test that died leaves no worker behind.
+process.on('disconnect', () => process.exit())
 process.send?.('ready')
 
 async function run(): Promise<void> {

@@ -1,0 +1,75 @@
+import { expect, test } from 'vitest'
+import { z } from 'zod'
+
+import { defineAgent, defineModel, definePrompt, defineTool, registry } from '../index.js'
+import type { ThreadState, ToolCall } from '../index.js'
+import { ConfigError } from '../protocol/config-error.js'
+import { scriptedModel } from '../model/scripted-model.js'
+import { scriptedRegistry } from './scripted-registry.js'
+
+const provider = {
+  languageModel(): never {
+    throw new Error('Expected no test to reach a provider.')
+  },
+}
+const desk = registry({
+  models: [
+    defineModel({ name: 'chat', provider, model: 'x', inputPrice: 2 }),
+    defineModel({ name: 'review', provider, model: 'y' }),
+  ],
+  prompts: [
+    definePrompt({
+      name: 'clerk',
+      toolDescription: 'Answers',
+      prompt: 'Hi',
+      model: 'chat',
+      tools: ['count'],
+    }),
+  ],
+  agents: [defineAgent({ name: 'clerk', sideA: { prompt: 'clerk' } })],
+  tools: {
+    count: defineTool({
+      description: 'Counts',
+      args: z.object({ from: z.number().default(1) }),
+      execute: () => ({ status: 'success', result: 'real' }),
+    }),
+  },
+})
+const chat = scriptedModel([])
+const review = scriptedModel([])
+
+test('scripted models stand in for the providers', () => {
+  const scripted = scriptedRegistry(desk, { models: { chat, review } })
+  const definition = scripted.model('chat')
+  expect(definition?.provider.languageModel('x')).toBe(chat)
+  expect(definition?.inputPrice).toBe(2)
+  expect(scripted.model('nobody')).toBeUndefined()
+  expect(scripted.tool('count')).toBe(desk.tool('count'))
+})
+
+test('a faked tool keeps its schema and gets its arguments', async () => {
+  const scripted = scriptedRegistry(desk, {
+    models: { chat, review },
+    tools: { count: ({ from }) => ({ status: 'success', result: from + 1 }) },
+  })
+  const tool = scripted.tool('count')
+  expect(tool?.args).toBe(desk.tool('count')?.args)
+  const state = {} as ThreadState
+  const call: ToolCall = { id: 'call_1_1_0', attempt: 1, idempotencyKey: 'key' }
+  expect(await tool?.execute(state, { from: 4 }, call)).toEqual({ status: 'success', result: 5 })
+})
+
+test('what is not scripted or not registered is named', () => {
+  const replacements = { models: { chat, rewiev: review }, tools: { coutn: () => ({ status: 'success' }) } }
+  try {
+    scriptedRegistry(desk, replacements as never)
+    expect.fail('Expected a ConfigError.')
+  } catch (error) {
+    if (!ConfigError.isInstance(error)) throw error
+    expect(error.problems).toEqual([
+      'Expected a scripted model for "review", got none: add it to "models".',
+      'Expected models of the registry only, got "rewiev".',
+      'Expected tools of the registry only, got "coutn".',
+    ])
+  }
+})

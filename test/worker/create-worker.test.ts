@@ -1,0 +1,66 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+
+import { afterAll, beforeAll, expect, test } from 'vitest'
+
+import { ConfigError } from '../../src/protocol/config-error.js'
+import { createWorker } from '../../src/worker/index.js'
+import { emptyRegistry } from '../support/empty-registry.js'
+import { freePort } from '../support/servers.js'
+
+let folder: string
+const address = process.env['TEMPORAL_ADDRESS']
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'everthread-worker-'))
+  process.env['TEMPORAL_ADDRESS'] = `127.0.0.1:${await freePort()}`
+})
+afterAll(async () => {
+  if (address === undefined) delete process.env['TEMPORAL_ADDRESS']
+  else process.env['TEMPORAL_ADDRESS'] = address
+  await rm(folder, { recursive: true, force: true })
+})
+
+test('a wrong address is one sentence that says what to do', async () => {
+  const error = await failureOf({})
+  expect(error.message).toBe(
+    `Expected a Temporal server at ${process.env['TEMPORAL_ADDRESS']}, got connection refused: ` +
+      'start one with "temporal server start-dev", or set TEMPORAL_ADDRESS.',
+  )
+})
+
+test('an address that is none is one sentence too', async () => {
+  const reachable = process.env['TEMPORAL_ADDRESS']
+  process.env['TEMPORAL_ADDRESS'] = 'not an address'
+  const error = await failureOf({})
+  process.env['TEMPORAL_ADDRESS'] = reachable
+  expect(error.message).toMatch(
+    /^Expected a Temporal server at not an address, got [^\n]+ TEMPORAL_ADDRESS\.$/,
+  )
+})
+
+test('a store that cannot be opened is one sentence', async () => {
+  const error = await failureOf({ store: { database: '/dev/null/threads.db' } })
+  expect(error.message).toMatch(/^Expected [^\n]+$/)
+})
+
+test('limits that are no counts are refused before anything starts', async () => {
+  expect(await failureOf({ limits: { stepsPerRun: -1 } })).toSatisfy(ConfigError.isInstance)
+})
+
+test("a payload converter of the user's own is refused", async () => {
+  const error = await failureOf({ dataConverter: { payloadConverterPath: '/own/converter.js' } })
+  expect(error).toSatisfy(ConfigError.isInstance)
+  expect(error.message).toContain("threads need Everthread's converter")
+})
+
+async function failureOf(options: Omit<Parameters<typeof createWorker>[0], 'registry'>): Promise<Error> {
+  const store = { database: join(folder, 'threads.db'), blobs: join(folder, 'blobs') }
+  try {
+    await createWorker({ registry: emptyRegistry, store, ...options })
+  } catch (error) {
+    if (error instanceof Error) return error
+  }
+  throw new Error('Expected createWorker to fail.')
+}
