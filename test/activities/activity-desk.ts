@@ -45,11 +45,7 @@ const SUBAGENT = { initUserMessageProperty: 'task', initAttachmentsProperty: 'fi
 const paths = z.union([z.string(), z.array(z.string())]).optional()
 
 /** One agent with a tool of each kind, and a subagent. */
-export function deskRegistry({
-  chat = scriptedModel([]),
-  work = () => ({ status: 'success' }),
-  memory,
-}: DeskParts) {
+function deskRegistry({ chat = scriptedModel([]), work = () => ({ status: 'success' }), memory }: DeskParts) {
   const execute = work as never
   const see = memory ?? { includeChat: true, includePastTools: true }
   const session = { messageProperty: 'summary', attachmentsProperty: 'files' } as const

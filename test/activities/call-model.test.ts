@@ -267,7 +267,7 @@ describe('a cut', () => {
         status: 'interrupted',
       })
       expect(await desk.store.read((db) => readDeltas(db, 't'))).toEqual([])
-      expect((await types(desk)).at(-1)).toBe('step.completed')
+      expect((await types(desk)).at(-1)).toBe('side.completed')
     })
   })
 
@@ -300,7 +300,7 @@ describe('what goes wrong', () => {
       expect(last).toMatchObject({ role: 'assistant', status: 'failed' })
       expect(last?.content).toContain('its provider refused the request')
       expect(JSON.stringify([await desk.events(), last])).not.toContain('secret')
-      expect((await types(desk)).at(-1)).toBe('step.completed')
+      expect((await types(desk)).at(-1)).toBe('side.completed')
     })
   })
 

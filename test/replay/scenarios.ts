@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto'
 import type { TestEnvironment } from '../../src/testing/index.js'
 import { marked } from '../support/marker.js'
 import { payload, signalRaw, startRaw } from '../support/raw-messages.js'
-import { waitUntil } from '../support/wait-until.js'
+import { until } from '../support/until.js'
 import type { recordedDesk } from './recorded-desk.js'
 
 type Environment = TestEnvironment<typeof recordedDesk>
@@ -83,7 +83,7 @@ export const scenarios: Readonly<Record<string, (env: Environment) => Promise<re
       input: json({ content: 'Again', mood: 'x' }),
     })
     const thread = threads.get(threadId)
-    await waitUntil('two answers', async () => (await answers(thread)) === 2)
+    await until('two answers', async () => (await answers(thread)) === 2)
     await thread.waitUntilIdle(DEADLINE)
     return [threadId]
   },
@@ -96,11 +96,11 @@ function isDoing({ run }: Awaited<ReturnType<Thread['snapshot']>>, what: string)
 }
 
 async function doing(thread: Thread, what: string): Promise<void> {
-  await waitUntil(`the thread to do: ${what}`, async () => isDoing(await thread.snapshot(), what))
+  await until(`the thread to do: ${what}`, async () => isDoing(await thread.snapshot(), what))
 }
 
 async function closed(thread: Thread): Promise<void> {
-  await waitUntil(
+  await until(
     'the workflow to close',
     async () => (await thread.workflow.describe()).status.name !== 'RUNNING',
   )

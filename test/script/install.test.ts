@@ -3,7 +3,7 @@ import { hostname } from 'node:os'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 
-import { waitUntil } from '../support/wait-until.js'
+import { until } from '../support/until.js'
 import { createCheckout, isRunning } from './checkout.js'
 import type { Checkout } from './checkout.js'
 
@@ -26,9 +26,9 @@ test('two runs at once install the Temporal CLI once', async () => {
   const checkout = createCheckout()
   deliverCli(checkout, [`until [ -e ${checkout.folder}/go-on ]; do sleep 0.05; done`])
   const first = checkout.run(['install'], installCli)
-  await waitUntil('the first run to download', () => checkout.exists('requests'))
+  await until('the first run to download', () => checkout.exists('requests'))
   const second = checkout.run(['install'], installCli)
-  await waitUntil('the second run to wait', () => second.output().includes('waiting for it'))
+  await until('the second run to wait', () => second.output().includes('waiting for it'))
   checkout.file('go-on', '')
   expect(await first.ended).toBe(0)
   expect(await second.ended).toBe(0)
@@ -80,7 +80,7 @@ test('a stopped install ends its download and leaves nothing', async () => {
   const checkout = createCheckout()
   deliverCli(checkout, [`echo $$ >${checkout.folder}/curl-pid; sleep 600`])
   const run = checkout.run(['install'], installCli)
-  await waitUntil('the download', () => checkout.exists('curl-pid') && checkout.read('curl-pid') !== '')
+  await until('the download', () => checkout.exists('curl-pid') && checkout.read('curl-pid') !== '')
   process.kill(run.pid, 'SIGINT')
   expect(await run.ended).toBe(130)
   expect(isRunning(Number(checkout.read('curl-pid')))).toBe(false)

@@ -4,7 +4,7 @@ import { createServer } from 'node:net'
 import { expect, onTestFinished, test } from 'vitest'
 
 import { freePort } from '../support/servers.js'
-import { waitUntil } from '../support/wait-until.js'
+import { until } from '../support/until.js'
 import { createCheckout, isRunning } from './checkout.js'
 import type { Checkout, ScriptRun } from './checkout.js'
 
@@ -21,7 +21,7 @@ async function startUp(
 ): Promise<ScriptRun> {
   checkout.file('examples/demo/up.ts', staysUp)
   const run = checkout.run(['up'], environment)
-  await waitUntil('the worker', () => checkout.exists('pids') && startedPids(checkout).length === 3)
+  await until('the worker', () => checkout.exists('pids') && startedPids(checkout).length === 3)
   return run
 }
 
@@ -35,7 +35,7 @@ for (const [signal, code] of [
     const run = await startUp(checkout)
     process.kill(run.pid, signal)
     expect(await run.ended).toBe(code)
-    await waitUntil('no process to be left', () => !startedPids(checkout).some(isRunning))
+    await until('no process to be left', () => !startedPids(checkout).some(isRunning))
   })
 }
 
@@ -45,7 +45,7 @@ test('a worker that ends by itself ends the server too', async () => {
   process.kill(startedPids(checkout)[2] ?? 0, 'SIGKILL')
   expect(await run.ended).toBe(1)
   expect(run.output()).toContain('the worker ended by itself')
-  await waitUntil('no process to be left', () => !startedPids(checkout).some(isRunning))
+  await until('no process to be left', () => !startedPids(checkout).some(isRunning))
 })
 
 test('up keeps its data and runs once in a checkout', async () => {
@@ -70,18 +70,18 @@ test('a failed demo gives its exit code and leaves no process', async () => {
   const run = checkout.run(['demo', '--crash'])
   expect(await run.ended).toBe(7)
   expect(checkout.read('arguments')).toBe('--crash')
-  await waitUntil('no process to be left', () => !startedPids(checkout).some(isRunning))
+  await until('no process to be left', () => !startedPids(checkout).some(isRunning))
 })
 
 test('demo --keep leaves the server up until Ctrl-C', async () => {
   const checkout = createCheckout()
   checkout.file('examples/demo/run.ts', "console.log('demo: ok')")
   const run = checkout.run(['demo', '--keep'])
-  await waitUntil('the demo to end', () => run.output().includes('go on until Ctrl-C'))
+  await until('the demo to end', () => run.output().includes('go on until Ctrl-C'))
   expect(startedPids(checkout).every(isRunning)).toBe(true)
   process.kill(run.pid, 'SIGINT')
   expect(await run.ended).toBe(130)
-  await waitUntil('no process to be left', () => !startedPids(checkout).some(isRunning))
+  await until('no process to be left', () => !startedPids(checkout).some(isRunning))
 })
 
 test('the demo gets its server, its store and no production settings', async () => {
@@ -114,7 +114,7 @@ test('a failed test run ends what it left behind', async () => {
   const run = checkout.run(['test', 'src/thread'])
   expect(await run.ended).toBe(3)
   expect(run.output()).toMatch(/\/bin\/true run src\/thread\n1 passed, 1 failed\n$/)
-  await waitUntil('no process to be left', () => !startedPids(checkout).some(isRunning))
+  await until('no process to be left', () => !startedPids(checkout).some(isRunning))
 })
 
 test('TEMPORAL_ADDRESS is used instead of starting a server', async () => {
@@ -145,9 +145,9 @@ test('a port in use is one sentence and stays in use', async () => {
 test('without an asked port the first free one is taken', async () => {
   const checkout = createCheckout()
   const first = checkout.run(['server'])
-  await waitUntil('the first server', () => first.output().includes('Ctrl-C'))
+  await until('the first server', () => first.output().includes('Ctrl-C'))
   const second = checkout.run(['server'])
-  await waitUntil('the second server', () => second.output().includes('Ctrl-C'))
+  await until('the second server', () => second.output().includes('Ctrl-C'))
   const address = /server: (\S+)/
   expect(address.exec(second.output())?.[1]).not.toBe(address.exec(first.output())?.[1])
 })
@@ -156,7 +156,7 @@ test('the real server starts, answers and ends with Ctrl-C', async () => {
   const checkout = createCheckout()
   const cli = process.env['TEMPORAL_CLI_PATH'] ?? ''
   const run = checkout.run(['server'], { TEMPORAL_CLI_PATH: cli })
-  await waitUntil('the server', () => run.output().includes('Ctrl-C'), 25_000)
+  await until('the server', () => run.output().includes('Ctrl-C'), 25_000)
   const ui = /Temporal UI: (\S+)/.exec(run.output())?.[1] ?? ''
   expect((await fetch(ui)).status).toBe(200)
   process.kill(run.pid, 'SIGINT')

@@ -11,7 +11,7 @@ export const NOW = 1_763_767_000_000
 
 export const USAGE: Usage = { inputTokens: 10, outputTokens: 5, cachedInputTokens: 2, cost: 7 }
 
-export function sidePlan(patch: Partial<SidePlan> = {}): SidePlan {
+function sidePlan(patch: Partial<SidePlan> = {}): SidePlan {
   return {
     label: null,
     prompt: 'clerk',

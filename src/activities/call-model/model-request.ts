@@ -3,6 +3,7 @@ import type { CallModelInput } from '../../protocol/activities.js'
 import type { PlanContent, PromptContent } from '../../definitions/plan-content.js'
 import { assemblePrompt } from '../../model/context/assemble-prompt.js'
 import { toolConfiguration } from '../../model/context/tool-configuration.js'
+import type { RequestOrigin } from '../../model/scripted-request.js'
 import type { ModelRequest } from '../../model/stream-answer.js'
 import type { TranscriptMessage } from '../../store/message-row.js'
 import { visibleRows } from './visible-rows.js'
@@ -23,8 +24,8 @@ export function modelRequest({ input, content, prompt, transcript }: RequestPart
   const messages = visibleRows(transcript, prompt, input.run)
   const perspective = { type: content.plan.type, side: input.side }
   const tools = content.models[prompt.model]?.supportsToolCalls === false ? [] : prompt.tools
-  const origin = { prompt: prompt.name, side: input.side, threadId: input.threadId }
-  const providerOptions: SharedV4ProviderOptions = { ...prompt.providerOptions, everthread: origin }
+  const origin: RequestOrigin = { prompt: prompt.name, side: input.side, threadId: input.threadId }
+  const providerOptions: SharedV4ProviderOptions = { ...prompt.providerOptions, everthread: { ...origin } }
   const options: ModelRequest = {
     prompt: assemblePrompt({ system: prompt.system, messages, perspective }),
     providerOptions,

@@ -16,7 +16,7 @@ interface Migration {
 const MIGRATIONS: readonly Migration[] = [{ version: 1, oldestCode: 1, up: createFirstSchema }]
 
 /** The schema version that this code was written for. */
-export const CODE_VERSION = MIGRATIONS.length
+const CODE_VERSION = MIGRATIONS.length
 
 type InfoSchema = { schema_info: { version: number; oldest_code: number } }
 
