@@ -34,6 +34,13 @@ describe('the start of a run', () => {
     expect(advance(idle)).toBe(idle)
   })
 
+  test('T7 a stop before its first run ends a thread that cannot be parked', () => {
+    const child = idleControl({ resumable: false }, { stopped: true, queue: [message('b')] })
+    expect(advance(child)).toMatchObject({ run: { stopRequested: true } })
+    const root = idleControl({}, { stopped: true, queue: [message('b')] })
+    expect(advance(root)).toBe(root)
+  })
+
   test('T1 an item that waits starts no second run', () => {
     const running = idleControl({}, { run: run(), runs: 1, queue: [message('b')] })
     expect(advance(running)).toBe(running)

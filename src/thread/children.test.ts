@@ -105,6 +105,13 @@ describe('a report', () => {
   })
 })
 
+test('T7 a report that comes before the started event is taken', () => {
+  const prepared = childPrepared(withCalls('ask'), 'c0', { type: 'child', ...call }, NOW)
+  const early = childStarted(acceptReport(prepared, REPORT, NOW), call, true)
+  expect(callOf(early)).toMatchObject({ state: 'reported', report: { messageId: REPORT.messageId } })
+  expect(childClosed(early, { reference: 'k', status: 'completed' }, NOW)).toBe(early)
+})
+
 describe('a close without a report', () => {
   test('T7 a close answers the call that waits', () => {
     const control = childClosed(waiting(), { reference: 'k', status: 'terminated' }, NOW)

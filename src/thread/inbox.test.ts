@@ -179,6 +179,16 @@ describe('stop and continue', () => {
     expect(enqueue(idleControl({}, { stopped: true }), report, false).stopped).toBe(true)
   })
 
+  test('continue goes on with a full queue, and many ask once', () => {
+    const full = accept(
+      idleControl({}, { stopped: true }),
+      ...Array.from({ length: 1000 }, (_, index) => ({ messageId: `m${index}`, from: 'tool' })),
+    )
+    expect(acceptContinue({ ...full, stopped: true }, NOW)).toMatchObject({ stopped: false })
+    const twice = acceptContinue(acceptContinue(idleControl(), NOW), NOW)
+    expect(twice.queue).toHaveLength(1)
+  })
+
   test('continue clears the flag and asks for a step', () => {
     const control = acceptContinue(idleControl({}, { stopped: true }), NOW)
     expect(control).toMatchObject({ stopped: false, queue: [{ kind: 'continue', id: 'everthread:item:1' }] })

@@ -73,6 +73,33 @@ describe('an answer', () => {
       ])
     }))
 
+  test('T3 an inline message that was drained and cut is there once', () =>
+    withDesk({ chat: scriptedModel([{ text: 'x' }, { text: 'y' }]) }, async (desk) => {
+      const inline = { content: 'inline', role: 'user', silent: false } as const
+      const drain = [{ kind: 'message', id: 'everthread:item:1', inline } as const]
+      await runModel(desk.dependencies, modelInput({ drain }))
+      // The cut left no answer, so the item is still queued in the next run.
+      const again = await runModel(desk.dependencies, modelInput({ run: 2, drain }))
+      expect(again).toMatchObject({ type: 'nothing_to_do' })
+      expect(await contents(desk)).toEqual([
+        [1, 'inline'],
+        [2, 'x'],
+      ])
+    }))
+
+  test('T3 a recorded call delivers what came after a reset', () =>
+    withDesk({ chat: scriptedModel([{ text: 'x' }]) }, async (desk) => {
+      const ids = await desk.send('one')
+      await runModel(desk.dependencies, modelInput({ drain: drainOf(ids) }))
+      const more = await desk.send('two')
+      await runModel(desk.dependencies, modelInput({ drain: drainOf([...ids, ...more]) }))
+      expect(await contents(desk)).toEqual([
+        [1, 'one'],
+        [2, 'x'],
+        [3, 'two'],
+      ])
+    }))
+
   test('T5 the answer to the workflow holds no words', () =>
     withDesk(
       {

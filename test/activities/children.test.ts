@@ -15,6 +15,7 @@ import { findChild, listChildren } from '../../src/store/children.js'
 import { statFile } from '../../src/store/file-entry.js'
 import { putFile } from '../../src/store/files.js'
 import { findThread } from '../../src/store/threads.js'
+import { findMessage } from '../../src/store/read-messages.js'
 import { findToolCall } from '../../src/store/tool-calls.js'
 import {
   AFTER_A_MINUTE,
@@ -316,6 +317,19 @@ describe('a call gets what its child reported', () => {
       // T4
       expect(await complete(desk, input, report)).toEqual(answer)
       expect((await desk.transcript()).filter(({ role }) => role === 'tool')).toHaveLength(1)
+    }))
+
+  test('T10 a report that no child sent is an error result', () =>
+    withDesk({}, async (desk) => {
+      const { reference, input } = await prepared(desk)
+      const [messageId = ''] = await desk.send('A message of the user')
+      const answer = await complete(desk, input, { reference, report: { kind: 'result', messageId } })
+      expect(answer).toMatchObject({ outcome: 'failed' })
+      expect((await result(desk))?.content).toBe('Error: The subagent sent no report.')
+      expect(await desk.store.read((db) => findMessage(db, 't', messageId))).toMatchObject({
+        role: 'user',
+        status: 'pending',
+      })
     }))
 
   test('T7 a failure is an error result', () =>

@@ -43,6 +43,35 @@ describe('what a tool answers', () => {
     }),
   )
 
+  test.each<readonly [string, unknown]>([
+    ['"error" that is not a text', { status: 'error', error: { text: 'no' } }],
+    ['"error_code" that is not a text', { status: 'error', error: 'no', error_code: 7 }],
+    ['"attachments" that are not a list', { status: 'success', attachments: 'a.txt' }],
+    ['a "result" that is not JSON', { status: 'success', result: 7n }],
+  ])('T4 %s is an error result, not a failed activity', (words, answered) =>
+    withDesk({ work: () => answered as ToolResult }, async (desk) => {
+      const answer = await runTool(desk.dependencies, await madeCall(desk, 'work'))
+      expect(answer).toMatchObject({ outcome: 'failed' })
+      expect((await lastResult(desk))?.content).toContain(words)
+    }),
+  )
+
+  test('a call queues fifty messages at most', () =>
+    withDesk(
+      {
+        work: async (state) => {
+          for (let number = 0; number < 51; number += 1)
+            await state.queueMessage({ role: 'user', content: `message ${number}` })
+          return success('never')
+        },
+      },
+      async (desk) => {
+        const answer = await runTool(desk.dependencies, await madeCall(desk, 'work'))
+        expect(answer).toMatchObject({ outcome: 'failed' })
+        expect((await lastResult(desk))?.content).toContain('at most 50 messages of one call')
+      },
+    ))
+
   test.each<readonly [ToolResult, string]>([
     [{ status: 'success' }, 'The tool call succeeded.'],
     [{ status: 'success', result: { a: 1 } }, '{"a":1}'],

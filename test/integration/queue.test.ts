@@ -21,6 +21,19 @@ test('messages without a worker are delivered in order', async () => {
   expect(fixture.model.requests('queue-idle')).toHaveLength(1)
 })
 
+test('T3 what waits for a first task keeps its order', async () => {
+  fixture = await createFixture()
+  const thread = await fixture.create({ id: 'queue-order' })
+  await thread.stop()
+  await thread.continue()
+  await thread.stop()
+  await send(thread, 1, 1)
+  await fixture.startWorker()
+  // The message came last, so it clears the stop.
+  expect(await thread.waitUntilIdle({ timeout: '30 s' })).toMatchObject({ status: 'idle' })
+  expect((await wholeTranscript(thread)).map(({ role }) => role)).toEqual(['user', 'assistant'])
+})
+
 test('SA-R-09.1 twenty messages survive a kill midway', async () => {
   fixture = await createFixture()
   const worker = await fixture.startWorker()

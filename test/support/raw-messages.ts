@@ -48,15 +48,20 @@ interface RawStart {
   readonly threadId: string
   readonly taskQueue: string
   readonly input: RawPayload | null
+  /** Arguments after the first one. */
+  readonly more?: readonly RawPayload[]
 }
 
-export async function startRaw(client: Client, { threadId, taskQueue, input }: RawStart): Promise<void> {
+export async function startRaw(
+  client: Client,
+  { threadId, taskQueue, input, more = [] }: RawStart,
+): Promise<void> {
   await client.connection.workflowService.startWorkflowExecution({
     namespace: client.options.namespace,
     workflowId: threadId,
     workflowType: { name: 'agentThread' },
     taskQueue: { name: taskQueue },
     requestId: randomUUID(),
-    ...(input !== null && { input: { payloads: [input] } }),
+    ...(input !== null && { input: { payloads: [input, ...more] } }),
   })
 }

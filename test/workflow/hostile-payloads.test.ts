@@ -25,6 +25,7 @@ const HOSTILE = [
     signal: 'queueMessage',
     input: payload('json/plain', json({ messageId: 'x'.repeat(1_000_000) })),
   },
+  { fact: 'a name that the SDK reserves', signal: '__temporal_x', input: payload('json/plain', '1') },
   { fact: 'an unknown name', signal: 'selfDestruct', input: payload('json/plain', '1') },
   { fact: 'an unknown name with broken JSON', signal: 'selfDestruct', input: payload('json/plain', '{') },
   { fact: 'a stop that cannot be decoded', signal: 'stop', input: payload('json/plain', '{') },

@@ -2,7 +2,9 @@ import { randomUUID } from 'node:crypto'
 
 import { expect, test } from 'vitest'
 
+import type { ThreadHandle } from '../../src/client/index.js'
 import { failureTypes } from '../../src/protocol/failures.js'
+import type { Message } from '../../src/protocol/message.js'
 import { marked } from '../support/marker.js'
 import { payload, signalRaw, startRaw } from '../support/raw-messages.js'
 import { transcript } from '../support/thread-facts.js'
@@ -47,6 +49,27 @@ threeRuns((desk) => {
   })
 
   test.each([
+    ['null', payload('json/plain', 'null')],
+    ['a state of its own', payload('json/plain', '{"stateVersion": 99}')],
+    ['broken JSON', payload('json/plain', '{')],
+  ])('T10 a second start argument, %s, is passed over', async (_fact, argument) => {
+    const threadId = `cli-${randomUUID()}`
+    desk.script(threadId, { chat: [{ text: marked('Hi') }] })
+    desk.allowInline(threadId, 'start')
+    const limits = { historyEvents: 0 }
+    const start = { agent: 'clerk', limits, message: { content: marked('Hello') } }
+    await startRaw(desk.env.threads.temporal, {
+      threadId,
+      taskQueue: desk.env.taskQueue,
+      input: payload('json/plain', JSON.stringify(start)),
+      more: [argument],
+    })
+    const thread = desk.env.threads.get(threadId)
+    await until('the answer', async () => (await answers(thread)).length === 1)
+    expect(await answers(thread)).toMatchObject([{ content: marked('Hi') }])
+  })
+
+  test.each([
     ['no agent', payload('json/plain', '{}')],
     ['a number as agent', payload('json/plain', '{"agent": 7}')],
     ['broken JSON', payload('json/plain', '{"agent": ')],
@@ -85,3 +108,9 @@ threeRuns((desk) => {
     })
   }
 })
+
+/** None while the thread has no row yet. */
+async function answers(thread: ThreadHandle): Promise<readonly Message[]> {
+  const page = await thread.messages().catch(() => null)
+  return page?.messages.filter(({ role }) => role === 'assistant') ?? []
+}
