@@ -79,7 +79,9 @@ export function threeModes<R extends Registry>(
     })
 
     test('no text, argument or result is in a history', async () => {
-      const { bytes, leaks } = searchForContent(await allRuns(inMode), inline)
+      const runs = await allRuns(inMode)
+      const { bytes, leaks } = searchForContent(runs, inline)
+      process.stdout.write(`searched ${bytes} bytes of ${runs.length} runs\n`)
       expect(leaks).toEqual([])
       expect(bytes).toBeGreaterThan(1000)
     })

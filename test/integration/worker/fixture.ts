@@ -94,7 +94,9 @@ export async function createFixture(options: Options = {}): Promise<Fixture> {
     async search(passOver) {
       const runs: RecordedRun[] = []
       for await (const { threadId } of threads.list()) runs.push(...(await recordedRuns(client, threadId)))
-      return searchForContent(runs, passOver)
+      const search = searchForContent(runs, passOver)
+      process.stdout.write(`searched ${search.bytes} bytes of ${runs.length} runs\n`)
+      return search
     },
     async close() {
       for (const worker of await Promise.allSettled(workers))
