@@ -8,6 +8,7 @@ import { DEFINITION_SHAPES } from './definition-shapes.js'
 import { duplicateNames, KIND_WORDS, nameOf, nameWarnings } from './name-problems.js'
 import { promptProblems } from './prompt-problems.js'
 import { shapeProblems } from './shape-problems.js'
+import { withoutProblems } from './without-problems.js'
 
 type ListKind = 'agents' | 'prompts' | 'models'
 
@@ -64,7 +65,7 @@ function namesOf(definitions: readonly unknown[]): ReadonlySet<string> {
   return new Set(definitions.flatMap((definition) => nameOf(definition) ?? []))
 }
 
-/** The definitions of a kind whose fields are right, by name; what is wrong with the others goes to `problems`. */
+/** The definitions of a kind by name, without the fields that are wrong; those go to `problems`. */
 function soundDefinitions<Definition>(
   definitions: readonly unknown[],
   kind: ListKind,
@@ -80,8 +81,9 @@ function soundDefinitions<Definition>(
       name === undefined || name === '' ? `${kind}[${index}]` : `${word} '${name}'`,
     )
     problems.push(...found)
-    // The shape was checked just now.
-    if (found.length === 0 && name !== undefined) sound.set(name, definition as Definition)
+    const rest = withoutProblems(DEFINITION_SHAPES[word], definition)
+    // The shape of what is left was checked just now.
+    if (rest !== undefined && name !== undefined) sound.set(name, rest as Definition)
   }
   problems.push(...duplicateNames(definitions, word))
   return sound

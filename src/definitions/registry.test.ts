@@ -204,11 +204,13 @@ test('properties of a subagent call are in its schema', () => {
 test('a prompt lists registered tools, each once', () => {
   expect(promptProblems({ tools: ['done', 'done', 'dne', 7] })).toEqual([
     "prompt 'desk': tools[3]: expected a tool's name, or { name } of a subagent",
-  ])
-  expect(promptProblems({ tools: ['done', 'done', 'dne'] })).toEqual([
     "prompt 'desk' lists the tool 'done' twice",
     "prompt 'desk' lists the tool 'dne', which is not registered",
   ])
+})
+
+test('a wrong field hides no wrong name beside it', () => {
+  expect(agentProblems({ name: 'a', sideA: { prompt: 'nope', maxSteps: -1 }, colour: 'red' })).toHaveLength(3)
 })
 
 test('prompts that include themselves are refused', () => {
@@ -239,6 +241,7 @@ test('what is not supported yet is refused by name', () => {
       'tools[1].optional',
       'hooks',
       'variables',
+      "tools: the prompt 'desk' as a tool",
     ].map((field) => `prompt 'desk' uses what is not supported yet: ${field}`),
   )
   expect(promptProblems({ tools: ['done', 'desk', 'mcp:files'] })).toEqual([

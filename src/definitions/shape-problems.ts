@@ -12,7 +12,7 @@ export function shapeProblems(shape: z.ZodType, value: unknown, owner: string): 
 }
 
 /** A union says only that nothing fits: what the author needs is why the nearest member does not. */
-function innerIssues(issue: Issue): readonly Issue[] {
+export function innerIssues(issue: Issue): readonly Issue[] {
   if (issue.code !== 'invalid_union') return [issue]
   const nearest = issue.errors.find((issues) => !issues.some(isWrongKind))
   if (nearest === undefined) return [issue]

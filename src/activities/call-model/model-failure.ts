@@ -4,7 +4,7 @@ const SENTENCES: Readonly<Record<ModelErrorKind, string>> = {
   rate_limited: 'its provider refuses more requests for now',
   unavailable: 'its provider could not be reached or failed',
   bad_request: 'its provider refused the request',
-  authentication: 'its provider refused the key',
+  authentication: 'it has no key, or its provider refused it',
   context_too_long: 'the conversation is too long for it',
   content_filter: 'its provider filtered the answer',
   stalled: 'it stopped answering',
