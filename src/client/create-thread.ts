@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 
 import { ConfigError } from '../protocol/config-error.js'
-import { threadIdProblem, threadStartProblem } from '../protocol/messages.js'
+import { messageIdProblem, threadIdProblem, threadStartProblem } from '../protocol/messages.js'
 import type { ThreadLimits } from '../protocol/messages.js'
 import { ThreadConflictError } from '../protocol/thread-error.js'
 import { digestOf } from '../store/digest.js'
@@ -92,5 +92,6 @@ function conflictProblem(thread: ThreadRecord, { agent, userId }: CreateThread):
 
 /** The default id of a first message: a repeated `create` sends it once. A long thread id leaves no room for more. */
 function firstMessageIdOf(threadId: string): string {
-  return `${threadId.length > 24 && Buffer.byteLength(JSON.stringify(threadId)) > 80 ? digestOf(threadId) : threadId}:first`
+  const long = messageIdProblem(`${threadId}:first`) !== undefined
+  return `${long ? digestOf(threadId) : threadId}:first`
 }

@@ -12,10 +12,10 @@ import { ModelError } from '../../model/model-error.js'
 import { readTranscript } from '../../store/read-messages.js'
 import { assertStoppedByUser, whileBeating } from '../beat.js'
 import type { ActivityDependencies } from '../dependencies.js'
-import { promptOf } from '../plan-content.js'
+import { promptOf, waitForDefinition } from '../plan-content.js'
 import { commitAnswer, commitFailure, commitInterruption } from './commit-answer.js'
 import { writeDeltas } from './delta-writer.js'
-import { drainStep } from './drain-step.js'
+import { MISSING, drainStep } from './drain-step.js'
 import { modelRequest } from './model-request.js'
 import { recordRetry, startOperation } from './start-operation.js'
 import type { ModelStep } from './model-step.js'
@@ -31,7 +31,10 @@ export async function callModel(
     const { content, input } = drained
     const prompt = promptOf(content, input.side)
     const definition = registry.model(prompt.model)
-    if (definition === undefined) return drained.missingModel(prompt.model)
+    if (definition === undefined) {
+      waitForDefinition()
+      return MISSING
+    }
     const transcript = await store.read((db) => readTranscript(db, input.threadId))
     const request = modelRequest({ input, content, prompt, transcript })
     const step: ModelStep = await startOperation(store, {

@@ -14,7 +14,7 @@ import { insertRun } from '../../store/runs.js'
 import type { Store, Writer } from '../../store/store.js'
 import { updateThread } from '../../store/threads.js'
 import type { ActivityDependencies } from '../dependencies.js'
-import { currentPlan, keptPlan, promptOf, waitForDefinition } from '../plan-content.js'
+import { currentPlan, keptPlan, promptOf } from '../plan-content.js'
 import { openThread } from '../thread-row.js'
 import { asksForStep } from './asks-for-step.js'
 import { stageItems } from './stage-items.js'
@@ -28,12 +28,11 @@ type Drained =
       readonly input: CallModelInput
       readonly content: PlanContent
       readonly attempt: number
-      /** The end of a run whose model this worker has lacked for a minute. */
-      readonly missingModel: (name: string) => CallModelAnswer
     }
 
 const TERMINATED: TerminatedAnswer = { type: 'terminated' }
-const MISSING = { type: 'end', reason: 'definition_missing', outcome: 'failed' } as const
+/** The end of a run that needs what this worker has lacked for a minute. */
+export const MISSING = { type: 'end', reason: 'definition_missing', outcome: 'failed' } as const
 
 /** Transaction 1: positions for this step's messages, in queue order (T3). Done once, whatever happens to the call. */
 export async function drainStep(dependencies: ActivityDependencies, asked: CallModelInput): Promise<Drained> {
@@ -48,12 +47,7 @@ export async function drainStep(dependencies: ActivityDependencies, asked: CallM
     return operation === null ? drainNow(tx, input, plan) : takeAgain(tx, input, operation)
   })
   if (typeof result !== 'number') return { kind: 'answered', answer: result }
-  return { kind: 'drained', input, content: plan, attempt: result, missingModel }
-}
-
-function missingModel(): CallModelAnswer {
-  waitForDefinition()
-  return MISSING
+  return { kind: 'drained', input, content: plan, attempt: result }
 }
 
 /** A retry keeps the plan of the attempt that drained. */
