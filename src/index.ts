@@ -1,5 +1,7 @@
 export { defineAgent } from './definitions/agent.js'
 export { ConfigError } from './protocol/config-error.js'
+export { defineEffect } from './definitions/effect.js'
+export { defineHook } from './definitions/hook.js'
 export { defineModel } from './definitions/model.js'
 export { definePrompt } from './definitions/prompt.js'
 export { registry } from './definitions/registry.js'
@@ -17,8 +19,21 @@ export { FileError } from './store/file-error.js'
 export { StoreError } from './store/store-error.js'
 
 export type { AgentDefinition, SessionToolBinding, SideConfig } from './definitions/agent.js'
-export type { LanguageModelProvider, ModelCapabilities, ModelDefinition } from './definitions/model.js'
-export type { PromptDefinition, PromptPart, ToolEntry } from './definitions/prompt.js'
+export type { EffectDefinition } from './definitions/effect.js'
+export type { AnyHook, HookDefinition, HookPoint, HookPoints, HookedCall } from './definitions/hook.js'
+export type {
+  LanguageModelProvider,
+  ModelCapabilities,
+  ModelDefinition,
+  ModelRateLimit,
+} from './definitions/model.js'
+export type {
+  PromptDefinition,
+  PromptPart,
+  ReasoningConfig,
+  SubpromptConfig,
+  ToolEntry,
+} from './definitions/prompt.js'
 export type { AgentName, ModelName, ToolInput, ToolName } from './definitions/registered-names.js'
 export type { Registry, RegistryNames } from './definitions/registry.js'
 export type { SubagentToolConfig } from './definitions/subagent-tool.js'
@@ -27,11 +42,21 @@ export type {
   FileChunk,
   GetMessagesOptions,
   InjectedMessage,
+  MessageUpdates,
   QueuedMessage,
   ThreadState,
   WriteFileOptions,
 } from './definitions/thread-state.js'
-export type { ToolArguments, ToolCall, ToolDefinition, ToolResult } from './definitions/tool.js'
+export type {
+  PendingToolResult,
+  ToolArguments,
+  ToolCall,
+  ToolDefinition,
+  ToolResult,
+  ToolResultPart,
+  ToolRetry,
+} from './definitions/tool.js'
+export type { VariableDefinition } from './definitions/variable.js'
 export type { JsonObject, JsonValue } from './protocol/json.js'
 export type {
   AttachmentRef,

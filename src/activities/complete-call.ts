@@ -17,7 +17,10 @@ export async function completeCall(
   input: CompleteCallInput,
 ): Promise<CompleteCallAnswer> {
   return whileBeating(async () => {
-    const { report } = input
+    const { by } = input
+    if (by.kind !== 'child')
+      throw new Error(`Expected a child to complete ${input.callId}, got a ${by.kind}.`)
+    const { report, reference } = by
     const begun = await beginCall(store, input, {
       operationId: `${input.callId}_result`,
       again: true,
@@ -25,19 +28,16 @@ export async function completeCall(
     })
     if (begun.kind === 'answered') return begun.answer
     const { call } = begun
-    if (report.kind === 'closed') return closedWithoutReport(store, call, { ...input, status: report.status })
-    const result = await reportedResult(store, call, input)
+    if (report.kind === 'closed')
+      return closedWithoutReport(store, call, { reference, status: report.status })
+    const result = await reportedResult(store, call, reference)
     return commitResult(store, call, result, { reportId: report.messageId })
   })
 }
 
 /** A long report is stored whole beside its head and tail, as every result is. */
-async function reportedResult(
-  store: Store,
-  call: HeldCall,
-  { threadId, reference }: CompleteCallInput,
-): Promise<PendingResult> {
-  const child = await store.read((db) => findChild(db, threadId, reference))
+async function reportedResult(store: Store, call: HeldCall, reference: string): Promise<PendingResult> {
+  const child = await store.read((db) => findChild(db, call.input.threadId, reference))
   // Anybody can send a signal that looks like a report (T10).
   if (child?.report == null) return async () => failed('The subagent sent no report.', 'subagent_failed')
   const { kind, text, attachments } = child.report

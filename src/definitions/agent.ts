@@ -20,12 +20,22 @@ export interface SideConfig<Prompt extends string = string, Tool extends string 
   readonly stopOnResponse?: boolean
   /** Calling this tool ends this side's turn, after it has run. */
   readonly stopTool?: Tool
+  /** Argument or result property of the stop tool whose text becomes a message of this side. */
+  readonly stopToolResponseProperty?: string
   /** Steps of this side in one run, after which the run ends with reason `max_steps`. */
   readonly maxSteps?: number
   /** Ends the session as a success. */
   readonly sessionStop?: SessionToolBinding<Tool>
   /** Ends the session as a failure. */
   readonly sessionFail?: SessionToolBinding<Tool>
+  /** Publishes a status text to the parent's registry of children. */
+  readonly sessionStatus?: SessionToolBinding<Tool>
+  /** @deprecated write sessionStop */
+  readonly endSessionTool?: SessionToolBinding<Tool>
+  /** @deprecated write sessionFail */
+  readonly failSessionTool?: SessionToolBinding<Tool>
+  /** @deprecated write sessionStatus */
+  readonly statusTool?: SessionToolBinding<Tool>
 }
 
 /** An agent: its kind of conversation, its sides, and whether other agents may call it. */
@@ -33,6 +43,7 @@ export interface AgentDefinition<
   Name extends string = string,
   Prompt extends string = string,
   Tool extends string = string,
+  Hook extends string = string,
 > {
   /** Unique among agents. */
   readonly name: Name
@@ -56,6 +67,10 @@ export interface AgentDefinition<
   readonly exposeAsTool?: boolean
   /** What the calling model reads about it; required with `exposeAsTool`. */
   readonly toolDescription?: string
+  /** Values of variables that neither thread, account nor instance gives. */
+  readonly env?: Readonly<Record<string, string>>
+  /** Ids of hooks, for prompts that list none. */
+  readonly hooks?: readonly Hook[]
   readonly packageName?: string
   readonly version?: string
   readonly author?: string
@@ -67,6 +82,7 @@ export function defineAgent<
   const Name extends string,
   const Prompt extends string,
   const Tool extends string = never,
->(definition: AgentDefinition<Name, Prompt, Tool>): AgentDefinition<Name, Prompt, Tool> {
+  const Hook extends string = never,
+>(definition: AgentDefinition<Name, Prompt, Tool, Hook>): AgentDefinition<Name, Prompt, Tool, Hook> {
   return definition
 }

@@ -1,16 +1,18 @@
 import { createHash } from 'node:crypto'
 
-import type { Plan, RunCaps, SidePlan, ToolPlan } from '../protocol/plan.js'
+import type { Plan, PromptPlan, RunCaps, SidePlan, ToolPlan } from '../protocol/plan.js'
 import type { AgentDefinition, SessionToolBinding, SideConfig } from './agent.js'
 import type { ListedTool } from './listed-tools.js'
 import type { ModelDefinition } from './model.js'
 import type { LifecycleContent, ModelContent, PlanContent, SessionToolContent } from './plan-content.js'
+import type { PromptDefinition } from './prompt.js'
 import type { Registry } from './registry.js'
 
 import { LIMITS } from '../protocol/limits.js'
 import { canonicalJson } from './canonical-json.js'
 import { listedTools } from './listed-tools.js'
 import { promptContent } from './prompt-content.js'
+import { reachablePrompts } from './reachable-prompts.js'
 import { registered } from './registered.js'
 
 const plans = new WeakMap<Registry, Map<string, PlanContent>>()
@@ -43,16 +45,20 @@ export function buildPlan(
 function planContent(registry: Registry, agent: AgentDefinition, caps: RunCaps): PlanContent {
   const sideB = agent.type === 'dual_ai' ? agent.sideB : undefined
   const sides = sideB === undefined ? [agent.sideA] : [agent.sideA, sideB]
-  const prompts = new Map(
-    sides.map(({ prompt }) => [prompt, registered(registry.prompt(prompt), `prompt '${prompt}'`)]),
+  const prompts = reachablePrompts(
+    registry,
+    sides.map(({ prompt }) => prompt),
   )
-  const models = new Map(
-    [...prompts.values()].map(({ model }) => [model, registered(registry.model(model), `model '${model}'`)]),
-  )
-  const plan = { ...agentFacts(agent, sideB), caps, sides: sidePlans(registry, agent, sideB) }
+  const plan = {
+    ...agentFacts(agent, sideB),
+    caps,
+    sides: { a: sidePlan(agent.sideA), b: sideB === undefined ? null : sidePlan(sideB) },
+    prompts: mapped(prompts, (prompt) => promptPlan(registry, prompt)),
+  }
   const content = {
-    prompts: mapped(prompts, (prompt) => promptContent(registry, prompt)),
-    models: mapped(models, modelContent),
+    prompts: mapped(prompts, (prompt) => promptContent(registry, prompt, agent)),
+    models: mapped(modelsOf(registry, [...prompts.values()]), modelContent),
+    env: agent.env ?? {},
     lifecycle: { a: lifecycleContent(agent.sideA), b: sideB === undefined ? null : lifecycleContent(sideB) },
   }
   const digest = createHash('sha256')
@@ -60,6 +66,17 @@ function planContent(registry: Registry, agent: AgentDefinition, caps: RunCaps):
     .digest('hex')
     .slice(0, 32)
   return { plan: { digest, ...plan }, ...content }
+}
+
+/** The prompts' models, and their fallbacks. */
+function modelsOf(
+  registry: Registry,
+  prompts: readonly PromptDefinition[],
+): ReadonlyMap<string, ModelDefinition> {
+  const model = (name: string): ModelDefinition => registered(registry.model(name), `model '${name}'`)
+  const named = prompts.map((prompt) => model(prompt.model))
+  const all = [...named, ...named.flatMap(({ fallbacks = [] }) => fallbacks.map(model))]
+  return new Map(all.map((definition) => [definition.name, definition]))
 }
 
 function mapped<From, To>(
@@ -78,33 +95,45 @@ function agentFacts(
   return { agent: agent.name, type: agent.type ?? 'ai_human', maxSessionTurns }
 }
 
-function sidePlans(registry: Registry, agent: AgentDefinition, sideB: SideConfig | undefined): Plan['sides'] {
-  return { a: sidePlan(registry, agent.sideA), b: sideB === undefined ? null : sidePlan(registry, sideB) }
-}
-
-function sidePlan(registry: Registry, side: SideConfig): SidePlan {
-  const prompt = registered(registry.prompt(side.prompt), `prompt '${side.prompt}'`)
+function sidePlan(side: SideConfig): SidePlan {
   return {
     label: side.label ?? null,
     prompt: side.prompt,
-    model: prompt.model,
     stopOnResponse: side.stopOnResponse ?? true,
     stopTool: side.stopTool ?? null,
     maxSteps: side.maxSteps ?? null,
     sessionStop: sessionTool(side.sessionStop)?.name ?? null,
     sessionFail: sessionTool(side.sessionFail)?.name ?? null,
-    tools: Object.fromEntries(listedTools(registry, prompt).map((tool) => [tool.name, toolPlan(tool)])),
   }
 }
 
-function toolPlan(listed: ListedTool): ToolPlan {
-  if (listed.kind === 'function')
-    return { kind: 'function', timeout: listed.tool.timeout ?? LIMITS.toolTimeout }
-  return { kind: 'subagent', agent: listed.agent.name, blocking: listed.config.blocking ?? true }
+function promptPlan(registry: Registry, prompt: PromptDefinition): PromptPlan {
+  const tools = listedTools(registry, prompt).map((tool) => [tool.name, toolPlan(tool)] as const)
+  return { model: prompt.model, tools: Object.fromEntries(tools) }
+}
+
+/** What the workflow knows of a tool. */
+export function toolPlan(listed: ListedTool): ToolPlan {
+  switch (listed.kind) {
+    case 'function':
+      return { kind: 'function', timeout: listed.tool.timeout ?? LIMITS.toolTimeout }
+    case 'prompt':
+      return { kind: 'prompt', prompt: listed.name }
+    case 'hand_off':
+      return { kind: 'hand_off', agent: listed.agent.name }
+    case 'subagent':
+      return { kind: 'subagent', agent: listed.agent.name, blocking: listed.config.blocking ?? true }
+  }
 }
 
 function lifecycleContent(side: SideConfig): LifecycleContent {
-  return { sessionStop: sessionTool(side.sessionStop), sessionFail: sessionTool(side.sessionFail) }
+  return {
+    stopTool: side.stopTool ?? null,
+    stopToolResponseProperty: side.stopToolResponseProperty ?? null,
+    sessionStop: sessionTool(side.sessionStop),
+    sessionFail: sessionTool(side.sessionFail),
+    sessionStatus: sessionTool(side.sessionStatus),
+  }
 }
 
 function sessionTool(binding: SessionToolBinding | undefined): SessionToolContent | null {
@@ -121,5 +150,9 @@ function modelContent(model: ModelDefinition): ModelContent {
     supportsImages: model.capabilities?.supportsImages ?? true,
     supportsToolCalls: model.capabilities?.supportsToolCalls ?? true,
     maxContextTokens: model.capabilities?.maxContextTokens ?? null,
+    maxOutputTokens: model.capabilities?.maxOutputTokens ?? null,
+    reasoningLevels: model.capabilities?.reasoningLevels ?? {},
+    ...(model.providerOptions === undefined ? {} : { providerOptions: model.providerOptions }),
+    fallbacks: model.fallbacks ?? [],
   }
 }

@@ -1,14 +1,26 @@
 import type { AgentDefinition } from './agent.js'
-import type { PromptDefinition } from './prompt.js'
+import type { PromptDefinition, SubpromptConfig } from './prompt.js'
 import type { Registry } from './registry.js'
 import type { SubagentToolConfig } from './subagent-tool.js'
 import type { ToolDefinition } from './tool.js'
 
 import { registered } from './registered.js'
 
-/** What a prompt lists, looked up: a tool's function, or the agent that a call starts. */
+/** What a prompt lists, looked up: a function, a prompt, an agent that takes over, or one that is started. */
 export type ListedTool =
   | { readonly kind: 'function'; readonly name: string; readonly tool: ToolDefinition }
+  | {
+      readonly kind: 'prompt'
+      readonly name: string
+      readonly prompt: PromptDefinition
+      readonly config: SubpromptConfig
+    }
+  | {
+      readonly kind: 'hand_off'
+      readonly name: string
+      readonly agent: AgentDefinition
+      readonly config: SubpromptConfig
+    }
   | {
       readonly kind: 'subagent'
       readonly name: string
@@ -16,13 +28,28 @@ export type ListedTool =
       readonly config: SubagentToolConfig
     }
 
-/** The tools of a prompt in its order. A name alone is a tool before it is an agent; an object is an agent. */
+/** The tools of a prompt in its order. A name is a tool before it is a prompt, and a prompt before it is an agent. */
 export function listedTools(registry: Registry, prompt: PromptDefinition): readonly ListedTool[] {
   return (prompt.tools ?? []).map((entry) => {
-    const name = typeof entry === 'string' ? entry : entry.name
-    const tool = typeof entry === 'string' ? registry.tool(name) : undefined
-    if (tool !== undefined) return { kind: 'function', name, tool }
-    const agent = registered(registry.agent(name), `agent '${name}'`)
-    return { kind: 'subagent', name, agent, config: typeof entry === 'string' ? { name } : entry }
+    const config = typeof entry === 'string' ? { name: entry } : entry
+    const found = typeof entry === 'string' ? namedTool(registry, entry) : undefined
+    return found ?? configured(registry, config)
   })
+}
+
+/** What a name stands for that no prompt lists: a queued tool may be any. */
+export function namedTool(registry: Registry, name: string): ListedTool | undefined {
+  const tool = registry.tool(name)
+  if (tool !== undefined) return { kind: 'function', name, tool }
+  const known = registry.prompt(name) ?? registry.agent(name)
+  return known === undefined ? undefined : configured(registry, { name })
+}
+
+function configured(registry: Registry, config: SubpromptConfig & SubagentToolConfig): ListedTool {
+  const { name } = config
+  const prompt = registry.prompt(name)
+  if (prompt !== undefined) return { kind: 'prompt', name, prompt, config }
+  const agent = registered(registry.agent(name), `agent '${name}'`)
+  const kind = agent.type === 'dual_ai' ? 'subagent' : 'hand_off'
+  return { kind, name, agent, config }
 }

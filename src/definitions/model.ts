@@ -19,18 +19,38 @@ export interface ModelCapabilities {
   readonly supportsToolCalls?: boolean
   /** @default 128,000 */
   readonly maxContextTokens?: number
+  /** What one answer may have. @default the provider's own */
+  readonly maxOutputTokens?: number
+  /** @deprecated write supportsImages */
+  readonly vision?: boolean
+  readonly supportsStreaming?: boolean
+  readonly supportsJsonMode?: boolean
+  /** Words of the provider for levels of reasoning, by level from 0 to 100. */
+  readonly reasoningLevels?: Readonly<Record<number, string>>
+}
+
+/** What one provider takes at a time; more waits. Counted in each worker process. */
+export interface ModelRateLimit {
+  /** Calls in flight. */
+  readonly concurrency?: number
+  readonly requestsPerMinute?: number
 }
 
 /** A model under the name that prompts use. Prices are US dollars per million tokens. */
 export interface ModelDefinition<
   Name extends string = string,
   Provider extends LanguageModelProvider = LanguageModelProvider,
+  Fallback extends string = string,
 > {
   /** Unique among models; best named for its use. */
   readonly name: Name
   readonly provider: Provider
   /** The id that the provider knows. */
   readonly model: ModelId<Provider>
+  /** Other models, tried in this order when this one has failed for good; their own fallbacks are not followed. */
+  readonly fallbacks?: readonly Fallback[]
+  /** Shared by all models of the same provider object: the strictest holds. */
+  readonly rateLimit?: ModelRateLimit
   readonly inputPrice?: number
   readonly outputPrice?: number
   /** For input tokens that the provider read from its cache. */
@@ -43,8 +63,10 @@ export interface ModelDefinition<
 type ModelId<Provider> = Provider extends { languageModel(id: infer Id): unknown } ? Id & string : string
 
 /** Declares a model of any AI SDK provider; `registry()` checks it. */
-export function defineModel<const Name extends string, Provider extends LanguageModelProvider>(
-  definition: ModelDefinition<Name, Provider>,
-): ModelDefinition<Name, Provider> {
+export function defineModel<
+  const Name extends string,
+  Provider extends LanguageModelProvider,
+  const Fallback extends string = never,
+>(definition: ModelDefinition<Name, Provider, Fallback>): ModelDefinition<Name, Provider, Fallback> {
   return definition
 }

@@ -1,6 +1,8 @@
 import type { JSONSchema7, SharedV4ProviderOptions } from '@ai-sdk/provider'
 
 import type { Plan } from '../protocol/plan.js'
+import type { ReasoningConfig } from './prompt.js'
+import type { VariableDefinition } from './variable.js'
 
 /**
  * All that a run needs of an agent's definitions save the code of its tools, as JSON. It is kept in the store under
@@ -8,27 +10,60 @@ import type { Plan } from '../protocol/plan.js'
  */
 export interface PlanContent {
   readonly plan: Plan
-  /** The prompts of the sides, by name. */
+  /** The prompts of the plan, by name. */
   readonly prompts: Readonly<Record<string, PromptContent>>
-  /** The models of these prompts, by name. */
+  /** The models of these prompts and their fallbacks, by name. */
   readonly models: Readonly<Record<string, ModelContent>>
+  /** Values of the agent's own `env`. */
+  readonly env: Readonly<Record<string, string>>
   readonly lifecycle: { readonly a: LifecycleContent; readonly b: LifecycleContent | null }
 }
 
+/** A piece of the system text whose includes are rendered: words, or a variable that resolves at each step. */
+export type SystemPart =
+  | { readonly type: 'text'; readonly content: string }
+  | { readonly type: 'env'; readonly property: string }
+
 export interface PromptContent {
-  /** The text, with its includes rendered. */
-  readonly system: string
+  readonly system: readonly SystemPart[]
   /** Name of the model. */
   readonly model: string
   readonly includeChat: boolean
   readonly includePastTools: boolean
   readonly toolChoice: 'auto' | 'none' | 'required'
-  /** Those of the model, overridden by those of the prompt. */
+  readonly parallelToolCalls: boolean
+  readonly reasoning: ReasoningConfig | null
+  readonly recentImageThreshold: number
+  /** The prompt's own, else the agent's. */
+  readonly hooks: readonly string[]
+  /** Of the prompt and of its function tools; what one of them requires is required. */
+  readonly variables: readonly VariableDefinition[]
+  readonly env: Readonly<Record<string, string>>
+  /** Of the prompt; those of the model are beneath them. */
   readonly providerOptions?: SharedV4ProviderOptions
   /** In the order of the prompt. */
   readonly tools: readonly ToolContent[]
   /** How the arguments of its subagent tools become a child, by tool name. */
   readonly subagents: Readonly<Record<string, SubagentContent>>
+  /** How the arguments of its prompt tools become a nested step, by tool name. */
+  readonly subprompts: Readonly<Record<string, SubpromptContent>>
+  /** How the arguments of its handoffs become a first message, by tool name. */
+  readonly handoffs: Readonly<Record<string, HandoffContent>>
+}
+
+export interface SubpromptContent {
+  readonly prompt: string
+  readonly includeTextResponse: boolean
+  readonly includeToolCalls: boolean
+  readonly includeErrors: boolean
+  readonly initUserMessageProperty?: string
+  readonly initAttachmentsProperty?: string
+}
+
+export interface HandoffContent {
+  readonly agent: string
+  readonly initUserMessageProperty?: string
+  readonly initAttachmentsProperty?: string
 }
 
 export interface ToolContent {
@@ -55,9 +90,17 @@ export interface ModelContent {
   readonly supportsImages: boolean
   readonly supportsToolCalls: boolean
   readonly maxContextTokens: number | null
+  readonly maxOutputTokens: number | null
+  readonly reasoningLevels: Readonly<Record<string, string>>
+  readonly providerOptions?: SharedV4ProviderOptions
+  /** Names of the plan's models, in the order in which they are tried. */
+  readonly fallbacks: readonly string[]
 }
 
 export interface LifecycleContent {
+  readonly stopTool: string | null
+  readonly stopToolResponseProperty: string | null
+  readonly sessionStatus: SessionToolContent | null
   readonly sessionStop: SessionToolContent | null
   readonly sessionFail: SessionToolContent | null
 }

@@ -1,79 +1,135 @@
-import type { SharedV4ProviderOptions } from '@ai-sdk/provider'
-
+import type { AgentDefinition } from './agent.js'
 import type { ListedTool } from './listed-tools.js'
-import type { ModelDefinition } from './model.js'
-import type { PromptContent, SubagentContent, ToolContent } from './plan-content.js'
-import type { PromptDefinition } from './prompt.js'
+import type {
+  HandoffContent,
+  PromptContent,
+  SubagentContent,
+  SubpromptContent,
+  SystemPart,
+  ToolContent,
+} from './plan-content.js'
+import type { PromptDefinition, SubpromptConfig } from './prompt.js'
 import type { Registry } from './registry.js'
+import type { VariableDefinition } from './variable.js'
 
 import { toInputSchema } from './argument-schema.js'
 import { listedTools } from './listed-tools.js'
 import { registered } from './registered.js'
 
-/** What a model call needs of a prompt. */
-export function promptContent(registry: Registry, prompt: PromptDefinition): PromptContent {
-  const model = registered(registry.model(prompt.model), `model '${prompt.model}'`)
-  const providerOptions = overridden(model, prompt)
+/** Of the newest messages: earlier images cost tokens in each step, and are rarely asked about. */
+const RECENT_IMAGES = 10
+
+/** What a model call needs of a prompt, as this agent runs it. */
+export function promptContent(
+  registry: Registry,
+  prompt: PromptDefinition,
+  agent: AgentDefinition,
+): PromptContent {
   const tools = listedTools(registry, prompt)
+  const own = prompt.hooks ?? []
   return {
-    system: systemText(registry, prompt),
+    system: systemParts(registry, prompt),
     model: prompt.model,
     includeChat: prompt.includeChat ?? false,
     includePastTools: prompt.includePastTools ?? false,
     toolChoice: prompt.toolChoice ?? 'auto',
-    ...(providerOptions === undefined ? {} : { providerOptions }),
+    parallelToolCalls: prompt.parallelToolCalls ?? false,
+    reasoning: prompt.reasoning ?? null,
+    recentImageThreshold: prompt.recentImageThreshold ?? RECENT_IMAGES,
+    hooks: own.length > 0 ? own : (agent.hooks ?? []),
+    variables: variablesOf(prompt, tools),
+    env: prompt.env ?? {},
+    ...(prompt.providerOptions === undefined ? {} : { providerOptions: prompt.providerOptions }),
     tools: tools.map((tool) => toolContent(registry, tool)),
     subagents: Object.fromEntries(tools.flatMap(subagentContent)),
+    subprompts: Object.fromEntries(tools.flatMap(subpromptContent)),
+    handoffs: Object.fromEntries(tools.flatMap(handoffContent)),
   }
 }
 
-function systemText(registry: Registry, { prompt }: PromptDefinition): string {
-  if (typeof prompt === 'string') return prompt
-  const texts = prompt.map((part) =>
-    part.type === 'text'
-      ? part.content
-      : systemText(registry, registered(registry.prompt(part.prompt), `prompt '${part.prompt}'`)),
+/** Includes are rendered; texts that meet are one part. */
+function systemParts(registry: Registry, { prompt }: PromptDefinition): readonly SystemPart[] {
+  if (typeof prompt === 'string') return [{ type: 'text', content: prompt }]
+  const parts = prompt.flatMap((part) =>
+    part.type === 'include'
+      ? systemParts(registry, registered(registry.prompt(part.prompt), `prompt '${part.prompt}'`))
+      : [part],
   )
-  return texts.join('')
+  return parts.reduce<readonly SystemPart[]>((joined, part) => {
+    const last = joined.at(-1)
+    if (last?.type !== 'text' || part.type !== 'text') return [...joined, part]
+    return [...joined.slice(0, -1), { type: 'text', content: last.content + part.content }]
+  }, [])
 }
 
-function overridden(model: ModelDefinition, prompt: PromptDefinition): SharedV4ProviderOptions | undefined {
-  const providers = new Set([
-    ...Object.keys(model.providerOptions ?? {}),
-    ...Object.keys(prompt.providerOptions ?? {}),
-  ])
-  if (providers.size === 0) return undefined
-  return Object.fromEntries(
-    [...providers].map((key) => [key, { ...model.providerOptions?.[key], ...prompt.providerOptions?.[key] }]),
-  )
+/** One entry a name; whoever requires it, it is required. */
+function variablesOf(prompt: PromptDefinition, tools: readonly ListedTool[]): readonly VariableDefinition[] {
+  const declared = [
+    ...(prompt.variables ?? []),
+    ...tools.flatMap((listed) => (listed.kind === 'function' ? (listed.tool.variables ?? []) : [])),
+  ]
+  const byName = new Map<string, VariableDefinition>()
+  for (const variable of declared) {
+    const known = byName.get(variable.name)
+    byName.set(
+      variable.name,
+      known === undefined ? variable : { ...known, required: known.required || variable.required },
+    )
+  }
+  return [...byName.values()]
 }
 
 function toolContent(registry: Registry, listed: ListedTool): ToolContent {
-  const { name } = listed
-  const entry =
-    listed.kind === 'function' ? listed.tool.args : subagentSchema(registry, listed.agent.sideA.prompt)
-  const description =
-    listed.kind === 'function' ? listed.tool.description : (listed.agent.toolDescription ?? '')
+  const schema = schemaOf(registry, listed)
   const inputSchema =
-    entry === undefined
+    schema === undefined
       ? { type: 'object' as const, properties: {}, additionalProperties: false }
-      : toInputSchema(entry)
-  return { name, description, inputSchema }
+      : toInputSchema(schema)
+  return { name: listed.name, description: descriptionOf(listed), inputSchema }
 }
 
-function subagentSchema(registry: Registry, promptName: string): PromptDefinition['requiredSchema'] {
-  return registered(registry.prompt(promptName), `prompt '${promptName}'`).requiredSchema
+function schemaOf(registry: Registry, listed: ListedTool): PromptDefinition['requiredSchema'] {
+  if (listed.kind === 'function') return listed.tool.args
+  if (listed.kind === 'prompt') return listed.prompt.requiredSchema
+  const entry = listed.agent.sideA.prompt
+  return registered(registry.prompt(entry), `prompt '${entry}'`).requiredSchema
+}
+
+function descriptionOf(listed: ListedTool): string {
+  if (listed.kind === 'function') return listed.tool.description
+  return (listed.kind === 'prompt' ? listed.prompt.toolDescription : listed.agent.toolDescription) ?? ''
 }
 
 function subagentContent(listed: ListedTool): readonly (readonly [string, SubagentContent])[] {
-  if (listed.kind === 'function') return []
-  const { initUserMessageProperty, initAttachmentsProperty, initAgentNameProperty } = listed.config
+  if (listed.kind !== 'subagent') return []
+  const { initAgentNameProperty } = listed.config
   const content = {
     agent: listed.agent.name,
     blocking: listed.config.blocking ?? true,
-    ...(initUserMessageProperty === undefined ? {} : { initUserMessageProperty }),
-    ...(initAttachmentsProperty === undefined ? {} : { initAttachmentsProperty }),
+    ...initProperties(listed.config),
     ...(initAgentNameProperty === undefined ? {} : { initAgentNameProperty }),
   }
   return [[listed.name, content]]
+}
+
+function subpromptContent(listed: ListedTool): readonly (readonly [string, SubpromptContent])[] {
+  if (listed.kind !== 'prompt') return []
+  const { includeTextResponse = true, includeToolCalls = true, includeErrors = true } = listed.config
+  const shown = { includeTextResponse, includeToolCalls, includeErrors }
+  return [[listed.name, { prompt: listed.name, ...shown, ...initProperties(listed.config) }]]
+}
+
+function handoffContent(listed: ListedTool): readonly (readonly [string, HandoffContent])[] {
+  if (listed.kind !== 'hand_off') return []
+  return [[listed.name, { agent: listed.agent.name, ...initProperties(listed.config) }]]
+}
+
+function initProperties({
+  initUserMessageProperty,
+  initAttachmentsProperty,
+}: SubpromptConfig): Pick<SubpromptContent, 'initUserMessageProperty' | 'initAttachmentsProperty'> {
+  return {
+    ...(initUserMessageProperty === undefined ? {} : { initUserMessageProperty }),
+    ...(initAttachmentsProperty === undefined ? {} : { initAttachmentsProperty }),
+  }
 }

@@ -2,14 +2,45 @@ import type { SharedV4ProviderOptions } from '@ai-sdk/provider'
 import type { z } from 'zod'
 
 import type { SubagentToolConfig } from './subagent-tool.js'
+import type { VariableDefinition } from './variable.js'
 
-/** A piece of a system text: words, or the whole text of another prompt. */
+/** A piece of a system text: words, the whole text of another prompt, or the value of a variable that is no secret. */
 export type PromptPart<Include extends string = string> =
   | { readonly type: 'text'; readonly content: string }
   | { readonly type: 'include'; readonly prompt: Include }
+  | { readonly type: 'env'; readonly property: string }
 
-/** What a model may call: a tool by its key in the registry, or a subagent. */
-export type ToolEntry<Callable extends string = string> = Callable | SubagentToolConfig<Callable>
+/** A prompt as a tool: one nested model step whose words and calls become the result. */
+export interface SubpromptConfig<Callable extends string = string> {
+  readonly name: Callable
+  /** @default true */
+  readonly includeTextResponse?: boolean
+  /** @default true */
+  readonly includeToolCalls?: boolean
+  /** @default true */
+  readonly includeErrors?: boolean
+  /** Argument whose text becomes the user message of the nested step; of an agent, the first message after the handoff. */
+  readonly initUserMessageProperty?: string
+  /** Argument that holds one attachment path or several, for that message. */
+  readonly initAttachmentsProperty?: string
+}
+
+/** What a model may call: a tool by its key in the registry, a prompt, an agent. */
+export type ToolEntry<Callable extends string = string> =
+  | Callable
+  | SubpromptConfig<Callable>
+  | SubagentToolConfig<Callable>
+
+/** How much a model reasons, and what becomes of its reasoning. */
+export interface ReasoningConfig {
+  readonly effort?: 'low' | 'medium' | 'high'
+  /** Tokens. */
+  readonly maxTokens?: number
+  /** The provider is asked not to return it. */
+  readonly exclude?: boolean
+  /** Stored reasoning of this prompt is sent again. */
+  readonly include?: boolean
+}
 
 /** A system text with the model that reads it, what it sees of the conversation, and what it may call. */
 export interface PromptDefinition<
@@ -17,6 +48,7 @@ export interface PromptDefinition<
   Model extends string = string,
   Callable extends string = string,
   Include extends string = string,
+  Hook extends string = string,
 > {
   /** Unique among prompts. */
   readonly name: Name
@@ -34,8 +66,24 @@ export interface PromptDefinition<
    * @default false
    */
   readonly includePastTools?: boolean
-  /** Arguments of the subagent tool of an agent whose side A has this prompt. */
+  /** Arguments of the prompt as a tool, and of the tool of an agent whose side A has this prompt. */
   readonly requiredSchema?: z.ZodObject
+  readonly variables?: readonly VariableDefinition[]
+  /** Values of variables that nothing else gives. */
+  readonly env?: Readonly<Record<string, string>>
+  /** Ids of hooks; they replace those of the agent. */
+  readonly hooks?: readonly Hook[]
+  /**
+   * Asks the provider for several calls in one answer; they run one after another all the same.
+   * @default false
+   */
+  readonly parallelToolCalls?: boolean
+  readonly reasoning?: ReasoningConfig
+  /**
+   * How many of the newest messages keep their images; older images become path notes.
+   * @default 10
+   */
+  readonly recentImageThreshold?: number
   readonly tools?: readonly ToolEntry<Callable>[]
   /** @default 'auto' */
   readonly toolChoice?: 'auto' | 'none' | 'required'
@@ -49,8 +97,9 @@ export function definePrompt<
   const Model extends string,
   const Callable extends string = never,
   const Include extends string = never,
+  const Hook extends string = never,
 >(
-  definition: PromptDefinition<Name, Model, Callable, Include>,
-): PromptDefinition<Name, Model, Callable, Include> {
+  definition: PromptDefinition<Name, Model, Callable, Include, Hook>,
+): PromptDefinition<Name, Model, Callable, Include, Hook> {
   return definition
 }

@@ -1,4 +1,6 @@
 import type { AgentDefinition } from './agent.js'
+import type { EffectDefinition } from './effect.js'
+import type { AnyHook } from './hook.js'
 import type { ModelDefinition } from './model.js'
 import type { PromptDefinition } from './prompt.js'
 import type { ToolDefinition } from './tool.js'
@@ -14,6 +16,8 @@ export interface Registry<Agents extends string = string, Models extends string 
   readonly prompt: (name: string) => PromptDefinition | undefined
   readonly model: (name: string) => ModelDefinition | undefined
   readonly tool: (name: string) => ToolDefinition | undefined
+  readonly hook: (id: string) => AnyHook | undefined
+  readonly effect: (name: string) => EffectDefinition | undefined
   /** In the order of registration. */
   readonly names: () => RegistryNames<Agents, Models>
   /** As given: the compiler finds the arguments of each tool in it. */
@@ -27,9 +31,12 @@ export interface RegistryNames<Agents extends string = string, Models extends st
   readonly prompts: readonly string[]
   readonly models: readonly Models[]
   readonly tools: readonly string[]
+  readonly hooks: readonly string[]
+  readonly effects: readonly string[]
 }
 
 type ToolRecord = Readonly<Record<string, ToolDefinition>>
+type EffectRecord = Readonly<Record<string, EffectDefinition>>
 
 /**
  * Puts definitions together and checks them against each other: names by the compiler, all else at run time.
@@ -49,13 +56,15 @@ export function registry<
   }
   readonly models: Models
   readonly tools?: Tools
+  readonly hooks?: readonly AnyHook[]
+  readonly effects?: EffectRecord
 }): Registry<Agents[number]['name'], Models[number]['name'], Tools> {
   const { problems, warnings } = checkDefinitions(definitions)
   if (problems.length > 0) throw new ConfigError(problems)
-  const { agents, prompts, models } = definitions
+  const { agents, prompts, models, hooks = [], effects = {} } = definitions
   // Without tools the type parameter is the empty record.
   const tools = definitions.tools ?? ({} as Tools)
-  const checked = createRegistry({ agents, prompts, models, tools }, warnings)
+  const checked = createRegistry({ agents, prompts, models, tools, hooks, effects }, warnings)
   const tooLarge = planProblems(checked)
   if (tooLarge.length > 0) throw new ConfigError(tooLarge)
   return checked
@@ -66,6 +75,8 @@ interface Definitions<Agent, Model, Tools> {
   readonly prompts: readonly PromptDefinition[]
   readonly models: readonly Model[]
   readonly tools: Tools
+  readonly hooks: readonly AnyHook[]
+  readonly effects: EffectRecord
 }
 
 function createRegistry<
@@ -80,17 +91,23 @@ function createRegistry<
   const prompts = byName(definitions.prompts)
   const models = byName(definitions.models)
   const tools = new Map(Object.entries<ToolDefinition>(definitions.tools))
+  const hooks = new Map(definitions.hooks.map((hook) => [hook.id, hook]))
+  const effects = new Map(Object.entries(definitions.effects))
   const names = {
     agents: [...agents.keys()],
     prompts: [...prompts.keys()],
     models: [...models.keys()],
     tools: [...tools.keys()],
+    hooks: [...hooks.keys()],
+    effects: [...effects.keys()],
   }
   return {
     agent: (name) => agents.get(name),
     prompt: (name) => prompts.get(name),
     model: (name) => models.get(name),
     tool: (name) => tools.get(name),
+    hook: (id) => hooks.get(id),
+    effect: (name) => effects.get(name),
     names: () => names,
     tools: definitions.tools,
     warnings,

@@ -33,6 +33,13 @@ export interface QueuedMessage {
   readonly metadata?: Record<string, unknown>
 }
 
+/** What of a stored message may change; metadata is merged. */
+export interface MessageUpdates {
+  readonly content?: string
+  readonly silent?: boolean
+  readonly metadata?: Record<string, unknown>
+}
+
 export interface WriteFileOptions {
   readonly width?: number
   readonly height?: number

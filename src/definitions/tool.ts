@@ -3,15 +3,35 @@ import type { z } from 'zod'
 import type { JsonValue } from '../protocol/json.js'
 import type { AttachmentRef, NewAttachment } from '../protocol/message.js'
 import type { ThreadState } from './thread-state.js'
+import type { VariableDefinition } from './variable.js'
+
+/** A part of a result: text parts are joined and win over `result`, files are shown to models that take them. */
+export type ToolResultPart =
+  | { readonly type: 'text'; readonly text: string }
+  | { readonly type: 'file'; readonly file: NewAttachment | AttachmentRef }
 
 /** What a tool answers; the model reads `result`, or `error`. A result that is not a string is sent as JSON. */
 export interface ToolResult {
   readonly status: 'success' | 'error'
   readonly result?: JsonValue
+  readonly content?: readonly ToolResultPart[]
   readonly error?: string
   readonly error_code?: string
   /** New files, which are stored in the thread, or files that the thread has. */
   readonly attachments?: readonly (NewAttachment | AttachmentRef)[]
+}
+
+/** The call is answered later, by `thread.respond(call.id, { result })`; it waits for that at no cost. */
+export interface PendingToolResult {
+  readonly status: 'pending'
+}
+
+/** Throws of a tool are tried again inside the call, with nothing kept of what a failed try did to its thread. */
+export interface ToolRetry {
+  /** The first one included. */
+  readonly maximumAttempts: number
+  /** Milliseconds before the second attempt; doubled before each later one. @default 1,000 */
+  readonly initialInterval?: number
 }
 
 /** One call of a tool. The key is the same in every attempt: give it to services that deduplicate by one. */
@@ -30,7 +50,17 @@ export interface ToolDefinition<Schema extends z.ZodObject | undefined = z.ZodOb
   readonly description: string
   readonly args?: Schema
   /** A throw is an error result for the model, not a retry. */
-  execute(state: ThreadState, args: ToolArguments<Schema>, call: ToolCall): ToolResult | Promise<ToolResult>
+  execute(
+    state: ThreadState,
+    args: ToolArguments<Schema>,
+    call: ToolCall,
+  ): ToolResult | PendingToolResult | Promise<ToolResult | PendingToolResult>
+  readonly variables?: readonly VariableDefinition[]
+  /** Whether a person has to allow the call; one that throws asks. */
+  readonly needsApproval?:
+    | boolean
+    | ((state: ThreadState, args: ToolArguments<Schema>) => boolean | Promise<boolean>)
+  readonly retry?: ToolRetry
   /**
    * Milliseconds until the call is aborted and the model told so; at most a day.
    * @default 300,000

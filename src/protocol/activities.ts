@@ -1,7 +1,8 @@
 import type { Fact } from './facts.js'
-import type { Plan, Side } from './plan.js'
+import type { ThreadOperation } from './operations.js'
+import type { Plan, Side, ToolPlan } from './plan.js'
 import type { ControlSnapshot } from './snapshot.js'
-import type { StopReason } from './status.js'
+import type { StopReason, ThreadStatus } from './status.js'
 import type { ThreadStart } from './messages.js'
 
 /** The protocol level that this code speaks; a worker that does not know an input's level does not run it (T11). */
@@ -71,15 +72,54 @@ export interface EndAnswer {
   readonly reason: StopReason
   readonly outcome: 'completed' | 'failed' | 'blocked'
   readonly usage?: Usage
+  readonly plan?: Plan
+  /** What a blocked run waits for: open until the next run starts and looks again. */
+  readonly request?: { readonly id: string; readonly kind: string }
+  readonly operations?: readonly ThreadOperation[]
+}
+
+/** Any activity of a step may ask to be called again later, under the same operation id: a provider's limit. */
+export interface WaitAnswer {
+  readonly type: 'wait'
+  /** Milliseconds since 1970. */
+  readonly until: number
+  readonly plan?: Plan
+  readonly usage?: Usage
+}
+
+/** The call waits for `respond`, without an activity; its row in the store holds the decision. */
+export interface PendingAnswer {
+  readonly type: 'pending'
+  readonly requestId: string
+  /** `approval`, `call`, …: opaque to the workflow. */
+  readonly kind: string
+  /** The thread's status meanwhile. */
+  readonly status: ThreadStatus
+  /** What follows the answer: it is the result, or the call runs and finds it. */
+  readonly next: 'complete' | 'execute'
+  readonly operations?: readonly ThreadOperation[]
+}
+
+/** A prompt that was called as a tool: one nested step, whose rows are below the call. */
+export interface Frame {
+  /** The call that it answers. */
+  readonly callId: string
+  readonly prompt: string
+  /** From 1. */
+  readonly depth: number
 }
 
 export interface CallModelInput extends StepInput {
-  /** The run's plan; null in the first step of a run, which finds the current one. */
+  /** The run's plan; null in the first step of a run and after a handoff: then the agent's current one is found. */
   readonly plan: string | null
   /** The digest that the thread ran last; the plan comes back only when it changed. */
   readonly knownPlan: string | null
   /** What started the run, in its first step; null in all others. */
   readonly trigger: string | null
+  /** The run begins with a queued tool: plan and row only, no drain and no model call; answered with `begun`. */
+  readonly toolFirst: boolean
+  /** Null: a step of the side itself. Otherwise nothing is drained, and no turn is counted. */
+  readonly frame: Frame | null
   /** Somebody asked to go on: a step is made even if no message came. */
   readonly asked: boolean
   /** The side's turn begins with this step. */
@@ -99,10 +139,13 @@ export type CallModelAnswer =
       readonly text: boolean
       readonly calls: readonly CallRequest[]
       readonly usage: Usage
+      readonly operations?: readonly ThreadOperation[]
     }
+  | { readonly type: 'begun'; readonly plan?: Plan }
   | { readonly type: 'nothing_to_do'; readonly plan?: Plan }
-  | { readonly type: 'interrupted'; readonly plan?: Plan }
+  | { readonly type: 'interrupted'; readonly plan?: Plan; readonly usage?: Usage }
   | EndAnswer
+  | WaitAnswer
   | TerminatedAnswer
 
 export interface CallRequest {
@@ -117,6 +160,14 @@ export const UNKNOWN_TOOL = '(unknown)'
 export interface CallInput extends StepInput {
   readonly plan: string
   readonly callId: string
+  /** The prompts that lead to the call, the active one last; empty for a tool queued from outside a step. */
+  readonly promptPath: readonly string[]
+  /** 0, or that of the frame that made the call. */
+  readonly depth: number
+  /** Not chosen by a model: it runs whatever the prompt lists. */
+  readonly queued: boolean
+  /** A call of this step has handed the thread off already. */
+  readonly handedOff: boolean
   readonly name: string
   /** Steps of the run by side, this one included. */
   readonly sideSteps: Readonly<Record<Side, number>>
@@ -133,13 +184,29 @@ export interface ResultAnswer {
   readonly outcome: CallOutcome
   /** Digest of the normalised error text: equal ones are counted. */
   readonly errorDigest?: string
-  /** Messages that the call queued on its thread, committed with its result (T9). */
-  readonly queued?: readonly { readonly id: string; readonly role: 'user' | 'assistant' }[]
-  /** The call asked to end its thread, after its result was stored. */
-  readonly terminate?: boolean
+  readonly operations?: readonly ThreadOperation[]
+  /** Of models that were called within the call. */
+  readonly usage?: Usage
 }
 
-export type ExecuteToolAnswer = ResultAnswer | EndAnswer | TerminatedAnswer
+/** The name is no function but this: the workflow goes on with it as with a call of the plan. */
+export interface KindAnswer {
+  readonly type: 'kind'
+  readonly tool: ToolPlan
+}
+
+export interface ExecuteToolInput extends CallInput {
+  /** The answer that the call waited for; the row of the request holds it, `approved` only what a raw update said. */
+  readonly response: { readonly requestId: string; readonly approved?: boolean } | null
+}
+
+export type ExecuteToolAnswer =
+  | ResultAnswer
+  | KindAnswer
+  | PendingAnswer
+  | WaitAnswer
+  | EndAnswer
+  | TerminatedAnswer
 
 export interface PrepareChildInput extends CallInput {
   /** Children that the thread has started, and those of them that are owed. */
@@ -154,14 +221,34 @@ export type PrepareChildAnswer =
   | TerminatedAnswer
 
 export interface CompleteCallInput extends CallInput {
-  readonly reference: string
-  /** The child's report, or the status with which it closed without one. */
-  readonly report:
-    | { readonly kind: 'result' | 'failure'; readonly messageId: string }
-    | { readonly kind: 'closed'; readonly status: string }
+  readonly by: Completion
 }
 
-export type CompleteCallAnswer = ResultAnswer | EndAnswer | TerminatedAnswer
+/** What answers a call that did not end with its own activity. */
+export type Completion =
+  | {
+      readonly kind: 'child'
+      readonly reference: string
+      /** The child's report, or the status with which it closed without one. */
+      readonly report:
+        | { readonly kind: 'result' | 'failure'; readonly messageId: string }
+        | { readonly kind: 'closed'; readonly status: string }
+    }
+  /** The nested step of a prompt tool is over; its rows say what came of it. */
+  | { readonly kind: 'frame'; readonly frame: Frame }
+  | { readonly kind: 'response'; readonly requestId: string }
+
+export type CompleteCallAnswer = ResultAnswer | PendingAnswer | EndAnswer | TerminatedAnswer
+
+/** A due effect, outside of any step. */
+export interface RunEffectInput extends ActivityInput {
+  readonly effectId: string
+  readonly agent: string
+}
+
+export type RunEffectAnswer =
+  | { readonly type: 'ran'; readonly operations?: readonly ThreadOperation[] }
+  | TerminatedAnswer
 
 export interface DeliverReportInput extends ActivityInput {
   readonly parent: { readonly threadId: string; readonly callId: string }
@@ -226,7 +313,7 @@ export interface ThreadResult {
 /** The activities as the workflow calls them, by their short names. */
 export interface ThreadActivities {
   callModel(input: CallModelInput): Promise<CallModelAnswer>
-  executeTool(input: CallInput): Promise<ExecuteToolAnswer>
+  executeTool(input: ExecuteToolInput): Promise<ExecuteToolAnswer>
   prepareChild(input: PrepareChildInput): Promise<PrepareChildAnswer>
   completeCall(input: CompleteCallInput): Promise<CompleteCallAnswer>
   deliverReport(input: DeliverReportInput): Promise<DeliverReportAnswer>

@@ -8,6 +8,8 @@ import type { FailureType } from './failures.js'
 const KEPT: Readonly<Record<FailureType, boolean>> = {
   'Thread.InvalidStart': false,
   'Thread.UnknownLevel': true,
+  'Request.NotFound': false,
+  'Request.Invalid': false,
   'Definition.Missing': true,
   'Operation.Lost': false,
   'Answer.TooLarge': false,

@@ -16,6 +16,8 @@ export const FAILURES = {
     retryable: true,
     message: 'This worker is older than the thread. A newer worker will take the task.',
   },
+  'Request.NotFound': { retryable: false, message: 'No request of this id waits for an answer.' },
+  'Request.Invalid': { retryable: false, message: 'The answer does not fit its request.' },
   'Definition.Missing': { retryable: true, message: 'This worker does not have the definition.' },
   'Operation.Lost': { retryable: false, message: 'Another attempt holds this operation.' },
   'Answer.TooLarge': { retryable: false, message: 'The answer of the activity is larger than 64 KB.' },

@@ -8,8 +8,9 @@ export function stepIdOf(run: number, step: number): string {
   return `step_${run}_${step}`
 }
 
-export function modelOperationId(run: number, step: number): string {
-  return `model_${run}_${step}`
+/** Of a step, or of the nested step that a prompt tool's call makes. */
+export function modelOperationId(run: number, step: number, frameCallId: string | null = null): string {
+  return frameCallId === null ? `model_${run}_${step}` : `model_${run}_${step}_${frameCallId}`
 }
 
 /** The run and step of a model operation's id. */
@@ -21,6 +22,11 @@ export function stepOfModelOperation(id: string): { readonly run: number; readon
 /** Also the operation id of the call, and what providers see as tool-call id. */
 export function callIdOf(run: number, step: number, index: number): string {
   return `call_${run}_${step}_${index}`
+}
+
+/** A call that the nested step of a prompt tool makes. */
+export function nestedCallIdOf(frameCallId: string, index: number): string {
+  return `${frameCallId}_${index}`
 }
 
 export function settleOperationId(settle: number): string {

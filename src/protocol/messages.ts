@@ -8,7 +8,11 @@ export const SIGNALS = {
   stop: 'stop',
   continue: 'continue',
   childReport: 'childReport',
+  queueTool: 'queueTool',
+  setEnv: 'setEnv',
 } as const
+
+export const UPDATES = { respond: 'respond' } as const
 
 export const QUERIES = { snapshot: 'snapshot' } as const
 
@@ -51,6 +55,26 @@ export type QueueMessage =
 export interface Stop {
   readonly runId?: string
 }
+
+/** A tool to run, its arguments staged in the store; waits its turn in the queue. */
+export interface QueueTool {
+  readonly toolCallId: string
+  readonly name: string
+}
+
+/** Variables were stored: a run that lacks one looks again. */
+export interface SetEnv {
+  readonly names: readonly string[]
+}
+
+/**
+ * The answer to a pending request. The row of the request holds who, why, values and results; `approved` alone is enough
+ * from the command line.
+ */
+export type Respond =
+  | { readonly id: string; readonly approved: boolean }
+  | { readonly id: string; readonly names: readonly string[] }
+  | { readonly id: string; readonly result: true }
 
 /** Child to parent; its content is in the store before this is sent (T2). */
 export interface ChildReport {

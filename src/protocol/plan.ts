@@ -12,6 +12,8 @@ export interface Plan {
   readonly maxSessionTurns: number | null
   readonly caps: RunCaps
   readonly sides: { readonly a: SidePlan; readonly b: SidePlan | null }
+  /** The prompts of the sides, and those that they reach as tools. */
+  readonly prompts: Readonly<Record<string, PromptPlan>>
 }
 
 /** The runtime's own caps, which hold whatever an agent says; a worker may set them. */
@@ -26,19 +28,24 @@ export interface RunCaps {
 export interface SidePlan {
   readonly label: string | null
   readonly prompt: string
-  readonly model: string
   readonly stopOnResponse: boolean
   readonly stopTool: string | null
   readonly maxSteps: number | null
   /** Name of the tool; which arguments carry the payload is known to the activities. */
   readonly sessionStop: string | null
   readonly sessionFail: string | null
+}
+
+export interface PromptPlan {
+  readonly model: string
   readonly tools: Readonly<Record<string, ToolPlan>>
 }
 
 /** `timeout` in milliseconds. */
 export type ToolPlan =
   | { readonly kind: 'function'; readonly timeout: number }
+  | { readonly kind: 'prompt'; readonly prompt: string }
+  | { readonly kind: 'hand_off'; readonly agent: string }
   | { readonly kind: 'subagent'; readonly agent: string; readonly blocking: boolean }
 
 /** @throws for a side that the plan does not have: a bug of the caller */
@@ -48,13 +55,30 @@ export function sidePlanOf(plan: Plan, side: Side): SidePlan {
   return sidePlan
 }
 
-/** A model may call a tool `constructor`: only what the plan itself lists counts. */
-export function toolPlanOf(plan: Plan, side: Side, name: string): ToolPlan | undefined {
-  const { tools } = sidePlanOf(plan, side)
+/** @throws for a prompt that the plan does not have: a bug of the caller */
+export function promptPlanOf(plan: Plan, name: string): PromptPlan {
+  const prompt = Object.hasOwn(plan.prompts, name) ? plan.prompts[name] : undefined
+  if (prompt === undefined) throw new Error(`The plan of agent ${plan.agent} has no prompt ${name}.`)
+  return prompt
+}
+
+/** What a prompt lists. A model may call a tool `constructor`: only what the plan itself lists counts. */
+export function toolPlanOf(plan: Plan, prompt: string, name: string): ToolPlan | undefined {
+  const { tools } = promptPlanOf(plan, prompt)
   return Object.hasOwn(tools, name) ? tools[name] : undefined
 }
 
 /** Before its first plan a thread cannot know that there is no side b: then a message for it is side a's. */
 export function actualSide(plan: Plan, side: Side): Side {
   return plan.sides.b === null ? 'a' : side
+}
+
+/** What a side's own prompt lists. */
+export function sideToolOf(plan: Plan, side: Side, name: string): ToolPlan | undefined {
+  return toolPlanOf(plan, sidePlanOf(plan, side).prompt, name)
+}
+
+/** The model of a side's own prompt. */
+export function modelOf(plan: Plan, side: Side): string {
+  return promptPlanOf(plan, sidePlanOf(plan, actualSide(plan, side)).prompt).model
 }

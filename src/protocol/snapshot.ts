@@ -10,6 +10,8 @@ export interface ControlSnapshot {
   readonly at: number
   readonly run: RunSnapshot | null
   readonly queue: readonly QueuedItem[]
+  readonly pending: readonly PendingItem[]
+  readonly effects: readonly ScheduledItem[]
   readonly children: readonly { readonly reference: string; readonly callId: string }[]
   readonly lastRun: LastRun | null
 }
@@ -26,8 +28,24 @@ export interface RunSnapshot {
 
 export interface QueuedItem {
   readonly id: string
-  readonly kind: 'message' | 'report' | 'continue'
+  readonly kind: 'message' | 'tool' | 'effect' | 'report' | 'variables' | 'continue'
   readonly queuedAt: number
+}
+
+/** A request that waits for an answer from outside. */
+export interface PendingItem {
+  readonly id: string
+  /** `approval`, `call`, `variables`, … */
+  readonly kind: string
+  /** Null where no call waits for it. */
+  readonly toolName: string | null
+  readonly requestedAt: number
+}
+
+/** An effect that is not due yet. */
+export interface ScheduledItem {
+  readonly id: string
+  readonly dueAt: number
 }
 
 export interface LastRun {

@@ -31,7 +31,7 @@ export type ToolCallRecord = Decoded<Selectable<ToolCallsTable>, Columns>
 /** What is left out is that of an open call. */
 export type NewToolCall = Omit<
   ToolCallRecord,
-  'status' | 'error_code' | 'result_message_id' | 'session' | 'started_at' | 'finished_at'
+  'status' | 'error_code' | 'parent_call_id' | 'result_message_id' | 'session' | 'started_at' | 'finished_at'
 > &
   Partial<ToolCallRecord>
 

@@ -142,11 +142,11 @@ describe('the result of a call', () => {
   })
 
   test('T9 messages that the call queued wait in order', () => {
-    const queued = [
-      { id: 'q1', role: 'user' },
-      { id: 'q2', role: 'assistant' },
+    const operations = [
+      { kind: 'queue_message', id: 'q1', role: 'user' },
+      { kind: 'queue_message', id: 'q2', role: 'assistant' },
     ] as const
-    const control = callAnswered(withCalls('work'), 'c0', resultOf('succeeded', { queued }), NOW)
+    const control = callAnswered(withCalls('work'), 'c0', resultOf('succeeded', { operations }), NOW)
     expect(control.queue).toMatchObject([
       { id: 'q1', role: 'user' },
       { id: 'q2', role: 'assistant' },
@@ -155,13 +155,18 @@ describe('the result of a call', () => {
 
   test('a message of a tool does not clear the stop flag', () => {
     const stopped = { ...withCalls('work'), stopped: true }
-    const result = resultOf('succeeded', { queued: [{ id: 'q1', role: 'user' }] })
+    const result = resultOf('succeeded', { operations: [{ kind: 'queue_message', id: 'q1', role: 'user' }] })
     expect(callAnswered(stopped, 'c0', result, NOW).stopped).toBe(true)
   })
 
   test('a call may ask for the end of its thread', () => {
     expect(
-      callAnswered(withCalls('work'), 'c0', resultOf('succeeded', { terminate: true }), NOW).terminating,
+      callAnswered(
+        withCalls('work'),
+        'c0',
+        resultOf('succeeded', { operations: [{ kind: 'terminate' }] }),
+        NOW,
+      ).terminating,
     ).toBe(true)
   })
 

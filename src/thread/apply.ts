@@ -26,6 +26,7 @@ export function modelAnswered(
   // A stop of a run that did nothing parks only what waits behind it.
   if (answer.type === 'nothing_to_do')
     return { ...planned, run: null, stopped: planned.stopped && planned.queue.length > 0 }
+  if (answer.type === 'begun' || answer.type === 'wait') return planned
   if (answer.type === 'interrupted')
     return { ...planned, run: { ...run, planned: true, stopRequested: true, sideStarts: true } }
   const step: Step = {
@@ -53,16 +54,20 @@ export function callAnswered(
     state: 'done',
     outcome: answer.outcome,
   }))
+  const { operations = [] } = answer
   const last = done.calls.every((call) => call.state === 'done')
   const step: Step = { ...done, phase: last ? 6 : 5 }
   let next: ThreadControl = {
     ...control,
     progressed: true,
-    terminating: control.terminating || answer.terminate === true,
+    terminating: control.terminating || operations.some(({ kind }) => kind === 'terminate'),
     run: { ...run, step, repeatedError: repeatedError(run, answer) },
   }
-  for (const { id, role } of answer.queued ?? [])
+  for (const operation of operations) {
+    if (operation.kind !== 'queue_message') continue
+    const { id, role } = operation
     next = enqueue(next, { kind: 'message', id, role, queuedAt: now }, false)
+  }
   return next
 }
 

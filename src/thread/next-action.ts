@@ -4,7 +4,7 @@
  * the parent hears of it, this thread takes nothing any more.
  */
 import type { ThreadClose } from '../protocol/activities.js'
-import { toolPlanOf } from '../protocol/plan.js'
+import { sideToolOf } from '../protocol/plan.js'
 import type { Side } from '../protocol/plan.js'
 import { planOf } from './advance.js'
 import type { Call, Closing, Ending, QueueEntry, Run, Step, ThreadControl } from './control.js'
@@ -104,7 +104,7 @@ function callAction(control: ThreadControl, run: Run, step: Step): Action {
   if (call === undefined) throw new Error(`Step ${step.number} of run ${run.number} has no open call.`)
   if (call.state === 'waiting') return { kind: 'awaitChild', call }
   if (call.state === 'reported') return { kind: 'completeCall', run, step, call }
-  const tool = toolPlanOf(planOf(control), step.side, call.name)
+  const tool = sideToolOf(planOf(control), step.side, call.name)
   return { kind: tool?.kind === 'subagent' ? 'prepareChild' : 'executeTool', run, step, call }
 }
 

@@ -82,6 +82,8 @@ test('a snapshot names the run, the queue and the children', () => {
       { id: 'x:closed', kind: 'report', queuedAt: NOW },
       { id: 'continue:1', kind: 'continue', queuedAt: NOW },
     ],
+    pending: [],
+    effects: [],
     children: [{ reference: 'k', callId: 'c0' }],
     lastRun: null,
   })

@@ -1,4 +1,5 @@
 import { runIdOf } from '../protocol/ids.js'
+import { modelOf } from '../protocol/plan.js'
 import type { ControlSnapshot, QueuedItem } from '../protocol/snapshot.js'
 import type { ThreadStatus } from '../protocol/status.js'
 import type { QueueEntry, Run, ThreadControl } from './control.js'
@@ -17,6 +18,8 @@ export function snapshotOf(
     at: time.now,
     run: control.run === null ? null : runSnapshot(control, control.run, time.since),
     queue: control.queue.map(queuedItem),
+    pending: [],
+    effects: [],
     children: control.children.map(({ reference, callId }) => ({ reference, callId })),
     lastRun: control.lastRun,
   }
@@ -42,7 +45,7 @@ export function doingOf(control: ThreadControl): string | null {
 
 function modelLabel(control: ThreadControl, side: 'a' | 'b'): string {
   const plan = control.run?.planned === true ? control.plan : null
-  return plan === null ? 'model' : `model ${plan.sides[side]?.model ?? ''}`
+  return plan === null ? 'model' : `model ${modelOf(plan, side)}`
 }
 
 function runSnapshot(control: ThreadControl, run: Run, since: number): ControlSnapshot['run'] {

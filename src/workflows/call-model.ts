@@ -1,5 +1,6 @@
 import type { DrainItem } from '../protocol/activities.js'
 import { LIMITS } from '../protocol/limits.js'
+import { modelOf } from '../protocol/plan.js'
 import { planOf } from '../thread/advance.js'
 import { modelAnswered, terminationFound } from '../thread/apply.js'
 import type { QueueEntry } from '../thread/control.js'
@@ -17,7 +18,7 @@ export async function callModel(
   const called = await callActivity(host, {
     name: 'callModel',
     limit: LIMITS.modelCall,
-    summary: `${control.agent}: step ${run.steps + 1}${plan === null ? '' : `, model ${plan.sides[side]?.model ?? ''}`}`,
+    summary: `${control.agent}: step ${run.steps + 1}${plan === null ? '' : `, model ${modelOf(plan, side)}`}`,
     cancellable: true,
     input: {
       step: run.steps + 1,
@@ -25,6 +26,8 @@ export async function callModel(
       agent: control.agent,
       plan: plan?.digest ?? null,
       knownPlan: control.plan?.digest ?? null,
+      toolFirst: false,
+      frame: null,
       trigger: run.steps === 0 ? run.trigger : null,
       sideStarts: run.sideStarts || side !== run.side,
       asked: drain.some(({ kind }) => kind === 'continue'),

@@ -6,7 +6,7 @@ import type {
   TerminatedAnswer,
 } from '../protocol/activities.js'
 import { LIMITS } from '../protocol/limits.js'
-import { toolPlanOf } from '../protocol/plan.js'
+import { sideToolOf, sidePlanOf } from '../protocol/plan.js'
 import { planOf } from '../thread/advance.js'
 import { callAnswered, childPrepared, runEnded, terminationFound } from '../thread/apply.js'
 import type { Action } from '../thread/next-action.js'
@@ -18,13 +18,13 @@ type Calling = Extract<Action, { readonly kind: 'executeTool' | 'prepareChild' }
 
 /** A function tool, or a name that the plan does not have: the activity says what it is. */
 export async function executeTool(host: ThreadHost, action: Calling): Promise<void> {
-  const tool = toolPlanOf(planOf(host.control), action.step.side, action.call.name)
+  const tool = sideToolOf(planOf(host.control), action.step.side, action.call.name)
   const called = await callActivity(host, {
     name: 'executeTool',
     limit: tool?.kind === 'function' ? tool.timeout : LIMITS.toolTimeout,
     summary: `tool ${action.call.name}`,
     cancellable: true,
-    input: callInput(host, action),
+    input: { ...callInput(host, action), response: null },
   })
   applyResult(host, action.call.id, called)
 }
@@ -60,7 +60,7 @@ export async function completeCall(
     limit: 0,
     summary: `complete ${action.call.name}`,
     cancellable: false,
-    input: { ...callInput(host, action), reference, report },
+    input: { ...callInput(host, action), by: { kind: 'child', reference, report } },
   })
   applyResult(host, action.call.id, called)
 }
@@ -77,6 +77,10 @@ function callInput(
     plan: planOf(control).digest,
     callId: call.id,
     name: call.name,
+    promptPath: [sidePlanOf(planOf(control), step.side).prompt],
+    depth: 0,
+    queued: false,
+    handedOff: false,
     sideSteps: run.sideSteps,
     first: index === 0,
     last: index === step.calls.length - 1,

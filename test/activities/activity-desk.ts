@@ -13,7 +13,7 @@ import { defineAgent, defineModel, definePrompt, defineTool, registry } from '..
 import type { ThreadState, ToolCall, ToolResult } from '../../src/index.js'
 import type { LanguageModel } from '../../src/model/language-model.js'
 import { LEVEL } from '../../src/protocol/activities.js'
-import type { CallInput, CallModelAnswer, CallModelInput } from '../../src/protocol/activities.js'
+import type { CallModelAnswer, CallModelInput, ExecuteToolInput } from '../../src/protocol/activities.js'
 import type { Message } from '../../src/protocol/message.js'
 import { readEvents } from '../../src/store/events.js'
 import { listMessages } from '../../src/store/read-messages.js'
@@ -174,6 +174,8 @@ export function modelInput(patch: Partial<CallModelInput> = {}): CallModelInput 
     side: 'a',
     agent: 'clerk',
     plan: null,
+    toolFirst: false,
+    frame: null,
     knownPlan: null,
     trigger: 'message',
     asked: false,
@@ -213,12 +215,21 @@ export function runModel(
   return environment.run((given: CallModelInput) => callModel(dependencies, given), input)
 }
 
+/** A call that a model chose in a step of its side. */
+export const PLAIN_CALL = {
+  promptPath: ['clerk'],
+  depth: 0,
+  queued: false,
+  handedOff: false,
+  response: null,
+} as const
+
 /** Calls that a model has made in step 1, as the workflow gives them to the next activities. */
 export async function madeCalls(
   desk: ActivityDesk,
   calls: readonly { readonly name: string; readonly args?: unknown }[],
   text?: string,
-): Promise<readonly CallInput[]> {
+): Promise<readonly ExecuteToolInput[]> {
   const chat = scriptedModel([{ toolCalls: calls, ...(text === undefined ? {} : { text }) }])
   const drain = drainOf(await desk.send('Please.'))
   const answer = await runModel(desk.with({ chat }), modelInput({ drain }))
@@ -229,6 +240,7 @@ export async function madeCalls(
     plan,
     callId: id,
     name,
+    ...PLAIN_CALL,
     sideSteps: { a: 1, b: 0 },
     first: index === 0,
     last: index === answer.calls.length - 1,

@@ -5,8 +5,9 @@ import { deliverReport } from '../../src/activities/deliver-report.js'
 import { executeTool } from '../../src/activities/execute-tool/execute-tool.js'
 import { prepareChild } from '../../src/activities/prepare-child/prepare-child.js'
 import type {
-  CallInput,
+  ExecuteToolInput,
   CompleteCallInput,
+  Completion,
   DeliverReportAnswer,
   DeliverReportInput,
   PrepareChildAnswer,
@@ -27,6 +28,7 @@ import {
   runModel,
   drainOf,
   withDesk,
+  PLAIN_CALL,
 } from './activity-desk.js'
 import type { ActivityDesk } from './activity-desk.js'
 import { scriptedModel } from '../../src/testing/index.js'
@@ -38,7 +40,7 @@ async function writeFile(desk: ActivityDesk, path: string, threadId = 't'): Prom
   )
 }
 
-async function childCall(desk: ActivityDesk, args: unknown): Promise<CallInput> {
+async function childCall(desk: ActivityDesk, args: unknown): Promise<ExecuteToolInput> {
   const [input] = await madeCalls(desk, [{ name: 'pair', args }])
   if (input === undefined) throw new Error('Expected a call.')
   return input
@@ -46,11 +48,11 @@ async function childCall(desk: ActivityDesk, args: unknown): Promise<CallInput> 
 
 function prepare(
   desk: ActivityDesk,
-  input: CallInput,
+  input: ExecuteToolInput,
   { children = 0, owed = 0, environment = attempt() } = {},
 ): Promise<PrepareChildAnswer> {
   return environment.run(
-    (given: CallInput) => prepareChild(desk.dependencies, { ...given, children, owed }),
+    (given: ExecuteToolInput) => prepareChild(desk.dependencies, { ...given, children, owed }),
     input,
   )
 }
@@ -179,10 +181,11 @@ async function endedSession(
     callId: call.id,
     name: call.name,
     sideSteps: { a: 1, b: 0 },
+    ...PLAIN_CALL,
     first: true,
     last: true,
   }
-  await attempt().run((given: CallInput) => executeTool(desk.with({ work }), given), made)
+  await attempt().run((given: ExecuteToolInput) => executeTool(desk.with({ work }), given), made)
   return call.id
 }
 
@@ -212,12 +215,12 @@ function deliver(desk: ActivityDesk, input: DeliverReportInput): Promise<Deliver
 
 function complete(
   desk: ActivityDesk,
-  input: CallInput,
-  patch: Pick<CompleteCallInput, 'reference' | 'report'>,
+  input: ExecuteToolInput,
+  by: Omit<Extract<Completion, { readonly kind: 'child' }>, 'kind'>,
 ) {
   return attempt().run((given: CompleteCallInput) => completeCall(desk.dependencies, given), {
     ...input,
-    ...patch,
+    by: { kind: 'child', ...by } as const,
   })
 }
 

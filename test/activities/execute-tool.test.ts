@@ -24,7 +24,11 @@ describe('a call', () => {
       async (desk) => {
         const input = await madeCall(desk, 'work')
         const answer = await runTool(desk.dependencies, input)
-        expect(answer).toMatchObject({ type: 'result', outcome: 'succeeded', queued: [{ role: 'user' }] })
+        expect(answer).toMatchObject({
+          type: 'result',
+          outcome: 'succeeded',
+          operations: [{ kind: 'queue_message', role: 'user' }],
+        })
         expect(await lastResult(desk)).toMatchObject({
           content: 'done',
           tool_status: 'success',
@@ -51,7 +55,7 @@ describe('a call', () => {
   test('a tool may ask for the end of its thread', () =>
     withDesk({ work: async (state) => (await state.terminate(), success('bye')) }, async (desk) => {
       expect(await runTool(desk.dependencies, await madeCall(desk, 'work'))).toMatchObject({
-        terminate: true,
+        operations: [{ kind: 'terminate' }],
       })
     }))
 

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 
 import { executeTool } from '../../src/activities/execute-tool/execute-tool.js'
 import { settle } from '../../src/activities/settle.js'
-import type { CallInput, RunEnd, SettleInput } from '../../src/protocol/activities.js'
+import type { ExecuteToolInput, RunEnd, SettleInput } from '../../src/protocol/activities.js'
 import { appendDelta, readDeltas } from '../../src/store/deltas.js'
 import { findOperation } from '../../src/store/operations.js'
 import { findMessage } from '../../src/store/read-messages.js'
@@ -48,6 +48,8 @@ function settleInput(patch: Partial<SettleInput> = {}): SettleInput {
       at: NOW,
       run: null,
       queue: [],
+      pending: [],
+      effects: [],
       children: [],
       lastRun: null,
     },
@@ -118,7 +120,7 @@ describe('the end of a run', () => {
     return withDesk({ work }, async (desk) => {
       const [input] = await madeCalls(desk, [{ name: 'work' }])
       if (input === undefined) throw new Error('Expected a call.')
-      const late = attempt().run((given: CallInput) => executeTool(desk.dependencies, given), input)
+      const late = attempt().run((given: ExecuteToolInput) => executeTool(desk.dependencies, given), input)
       await until('the tool', () => begun)
       await run(desk, settleInput())
       const transcript = await desk.transcript()

@@ -146,10 +146,9 @@ describe('messages', () => {
       await Promise.all(
         ['one', 'two', 'three'].map((content) => call.state.queueMessage({ role: 'user', content })),
       )
-      const { queued, terminate } = await commit(call)
-      expect(queued).toEqual([0, 1, 2].map((number) => ({ id: `t:call_1_2_0:${number}`, role: 'user' })))
-      expect(terminate).toBe(false)
-      const ids = queued.map(({ id }) => id)
+      const { operations } = await commit(call)
+      const ids = [0, 1, 2].map((number) => `t:call_1_2_0:${number}`)
+      expect(operations).toEqual(ids.map((id) => ({ kind: 'queue_message', id, role: 'user' })))
       const delivered = await store.write((tx) =>
         deliverMessages(tx, { threadId: 't', ids, run: 1, step: 3 }),
       )
@@ -202,8 +201,8 @@ describe('messages', () => {
       const call = await open()
       await call.state.injectMessage({ role: 'user', content: 'injected' })
       await call.state.queueMessage({ role: 'user', content: 'queued' })
-      const { queued } = await commit(call)
-      expect(queued).toMatchObject([{ id: expect.stringMatching(/^t:call_1_2_0:1:/) }])
+      const { operations } = await commit(call)
+      expect(operations).toMatchObject([{ id: expect.stringMatching(/^t:call_1_2_0:1:/) }])
     }))
 
   test('messages that are not valid are refused in words', () =>
@@ -226,7 +225,7 @@ describe('messages', () => {
       await expect(call.state.queueMessage({ role: 'user', content: 'after' })).rejects.toThrow(
         'was terminated',
       )
-      expect((await commit(call)).queued).toEqual([])
+      expect((await commit(call)).operations).toEqual([])
       expect((await open()).state.terminated).toBe(1)
     }))
 
@@ -247,7 +246,7 @@ describe('messages', () => {
           await stageMessage(tx, { ...common, id: `full-${number}` })
       })
       await expect(call.state.queueMessage({ role: 'user', content: 'x' })).rejects.toThrow('at most 1000')
-      expect((await commit(call)).queued).toEqual([])
+      expect((await commit(call)).operations).toEqual([])
       const events = await store.read((db) => readEvents(db, { threadId: 't', after: 0, limit: 10 }))
       expect(events).toMatchObject([{ type: 'runtime.warning', payload: { code: 'queue_full' } }])
     }))
@@ -258,7 +257,7 @@ describe('the end of a call', () => {
     withThread(async ({ open, commit }) => {
       const call = await open()
       await call.state.terminate()
-      expect(await commit(call)).toMatchObject({ terminate: true })
+      expect((await commit(call)).operations).toEqual([{ kind: 'terminate' }])
     }))
 
   test('every member is refused after the end', () =>
@@ -299,7 +298,7 @@ describe('the end of a call', () => {
       call.close()
       await expect(late).rejects.toThrow(ENDED)
       await expect(queued).rejects.toThrow(ENDED)
-      expect((await commit(call)).queued).toEqual([])
+      expect((await commit(call)).operations).toEqual([])
       expect(await (await open()).state.statFile('/late.txt')).toBeNull()
       expect((await store.read((db) => listMessages(db, { threadId: 't' }))).total).toBe(0)
     }))

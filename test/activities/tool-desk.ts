@@ -1,7 +1,7 @@
 import { executeTool } from '../../src/activities/execute-tool/execute-tool.js'
 import type { ActivityDependencies } from '../../src/activities/dependencies.js'
 import type { JsonValue } from '../../src/protocol/json.js'
-import type { CallInput, ExecuteToolAnswer } from '../../src/protocol/activities.js'
+import type { ExecuteToolAnswer, ExecuteToolInput } from '../../src/protocol/activities.js'
 import type { Message } from '../../src/protocol/message.js'
 import type { ToolResult } from '../../src/index.js'
 import { getValue } from '../../src/store/values.js'
@@ -11,14 +11,18 @@ import type { ActivityDesk } from './activity-desk.js'
 /** One attempt at a tool call. */
 export function runTool(
   dependencies: ActivityDependencies,
-  input: CallInput,
+  input: ExecuteToolInput,
   environment = attempt(),
 ): Promise<ExecuteToolAnswer> {
-  return environment.run((given: CallInput) => executeTool(dependencies, given), input)
+  return environment.run((given: ExecuteToolInput) => executeTool(dependencies, given), input)
 }
 
 /** One call that the model has made. */
-export async function madeCall(desk: ActivityDesk, name: string, args: unknown = {}): Promise<CallInput> {
+export async function madeCall(
+  desk: ActivityDesk,
+  name: string,
+  args: unknown = {},
+): Promise<ExecuteToolInput> {
   const [input] = await madeCalls(desk, [{ name, args }])
   if (input === undefined) throw new Error('Expected a call.')
   return input

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 
 import type { ToolResult } from '../../src/index.js'
-import type { CallInput } from '../../src/protocol/activities.js'
+import type { ExecuteToolInput } from '../../src/protocol/activities.js'
 import { statFile } from '../../src/store/file-entry.js'
 import { findToolCall } from '../../src/store/tool-calls.js'
 import { withDesk } from './activity-desk.js'
@@ -113,7 +113,7 @@ describe('what a tool answers', () => {
 })
 
 describe('a tool that ends the session', () => {
-  const session = async (desk: ActivityDesk, { callId }: CallInput) =>
+  const session = async (desk: ActivityDesk, { callId }: ExecuteToolInput) =>
     (await desk.store.read((db) => findToolCall(db, 't', callId)))?.session
 
   test.each([

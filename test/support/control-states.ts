@@ -15,16 +15,11 @@ function sidePlan(patch: Partial<SidePlan> = {}): SidePlan {
   return {
     label: null,
     prompt: 'clerk',
-    model: 'chat',
     stopOnResponse: true,
     stopTool: null,
     maxSteps: null,
     sessionStop: null,
     sessionFail: null,
-    tools: {
-      work: { kind: 'function', timeout: 1000 },
-      ask: { kind: 'subagent', agent: 'helper', blocking: true },
-    },
     ...patch,
   }
 }
@@ -37,6 +32,15 @@ export function plan(a: Partial<SidePlan> = {}, patch: Partial<Plan> = {}): Plan
     maxSessionTurns: null,
     caps: { stepsPerRun: 250, sessionTurns: 100, repeatedToolErrors: 8 },
     sides: { a: sidePlan(a), b: null },
+    prompts: {
+      clerk: {
+        model: 'chat',
+        tools: {
+          work: { kind: 'function', timeout: 1000 },
+          ask: { kind: 'subagent', agent: 'helper', blocking: true },
+        },
+      },
+    },
     ...patch,
   }
 }

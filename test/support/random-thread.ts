@@ -1,5 +1,6 @@
 import type { CallModelAnswer, CallRequest, ResultAnswer } from '../../src/protocol/activities.js'
 import { LIMITS } from '../../src/protocol/limits.js'
+import type { ThreadOperation } from '../../src/protocol/operations.js'
 import type { Plan } from '../../src/protocol/plan.js'
 import { advance } from '../../src/thread/advance.js'
 import * as apply from '../../src/thread/apply.js'
@@ -266,13 +267,10 @@ export class RandomThread {
   #result(call: Call): ResultAnswer {
     const random = this.#random
     if (random.chance(0.3)) return { type: 'result', outcome: 'failed', errorDigest: random.pick(['x', 'y']) }
-    const queued = random.chance(0.2) ? { queued: [{ id: `${call.id}:q`, role: 'user' as const }] } : {}
-    return {
-      type: 'result',
-      outcome: 'succeeded',
-      ...queued,
-      ...(random.chance(0.02) ? { terminate: true } : {}),
-    }
+    const operations: ThreadOperation[] = []
+    if (random.chance(0.2)) operations.push({ kind: 'queue_message', id: `${call.id}:q`, role: 'user' })
+    if (random.chance(0.02)) operations.push({ kind: 'terminate' })
+    return { type: 'result', outcome: 'succeeded', operations }
   }
 
   #startChild({ call }: Kind<'startChild'>): void {

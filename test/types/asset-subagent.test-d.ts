@@ -33,6 +33,11 @@ test('the reference example of Standard Agents compiles', () => {
     },
   })
   expectTypeOf(asset).toEqualTypeOf<
-    AgentDefinition<'asset_subagent', 'asset_worker' | 'asset_reviewer', 'fail_asset' | 'approve_asset'>
+    AgentDefinition<
+      'asset_subagent',
+      'asset_worker' | 'asset_reviewer',
+      'fail_asset' | 'approve_asset',
+      never
+    >
   >()
 })

@@ -3,7 +3,7 @@ import { UNKNOWN_TOOL } from '../../protocol/activities.js'
 import { callIdOf } from '../../protocol/ids.js'
 import { LIMITS } from '../../protocol/limits.js'
 import type { MessageStatus, ToolCallEntry } from '../../protocol/message.js'
-import { toolPlanOf } from '../../protocol/plan.js'
+import { sideToolOf } from '../../protocol/plan.js'
 import type { ModelAnswer, ModelToolCall } from '../../model/model-answer.js'
 import { appendMessage } from '../../store/deliver-messages.js'
 import type { Writer } from '../../store/store.js'
@@ -82,7 +82,7 @@ export function requestsOf(step: ModelStep, calls: readonly CallOfAnswer[]): rea
 }
 
 function nameForWorkflow({ content, input }: ModelStep, name: string): string {
-  return toolPlanOf(content.plan, input.side, name) === undefined ? UNKNOWN_TOOL : name
+  return sideToolOf(content.plan, input.side, name) === undefined ? UNKNOWN_TOOL : name
 }
 
 function entryOf(call: CallOfAnswer): ToolCallEntry {

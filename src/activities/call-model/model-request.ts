@@ -25,13 +25,29 @@ export function modelRequest({ input, content, prompt, transcript }: RequestPart
   const perspective = { type: content.plan.type, side: input.side }
   const tools = content.models[prompt.model]?.supportsToolCalls === false ? [] : prompt.tools
   const origin: RequestOrigin = { prompt: prompt.name, side: input.side, threadId: input.threadId }
-  const providerOptions: SharedV4ProviderOptions = { ...prompt.providerOptions, everthread: { ...origin } }
+  const providerOptions: SharedV4ProviderOptions = {
+    ...overridden(content.models[prompt.model]?.providerOptions, prompt.providerOptions),
+    everthread: { ...origin },
+  }
   const options: ModelRequest = {
-    prompt: assemblePrompt({ system: prompt.system, messages, perspective }),
+    prompt: assemblePrompt({ system: systemText(prompt.system), messages, perspective }),
     providerOptions,
     ...(tools.length === 0
       ? {}
       : { tools: toolConfiguration(tools), toolChoice: { type: prompt.toolChoice } }),
   }
   return { options, messages: messages.length, tools: tools.length }
+}
+
+/** Those of the model, overridden by those of the prompt. */
+function overridden(
+  model: SharedV4ProviderOptions = {},
+  prompt: SharedV4ProviderOptions = {},
+): SharedV4ProviderOptions {
+  const providers = new Set([...Object.keys(model), ...Object.keys(prompt)])
+  return Object.fromEntries([...providers].map((key) => [key, { ...model[key], ...prompt[key] }]))
+}
+
+function systemText(parts: PromptContent['system']): string {
+  return parts.map((part) => (part.type === 'text' ? part.content : '')).join('')
 }

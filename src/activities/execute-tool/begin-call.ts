@@ -1,4 +1,4 @@
-import type { CallInput, ExecuteToolAnswer } from '../../protocol/activities.js'
+import type { CallInput, ResultAnswer, TerminatedAnswer } from '../../protocol/activities.js'
 import { phaseFact } from '../../protocol/facts.js'
 import type { EventScope, Fact } from '../../protocol/facts.js'
 import { appendEvents } from '../../store/events.js'
@@ -22,7 +22,7 @@ export interface HeldCall {
 }
 
 export type Begun =
-  | { readonly kind: 'answered'; readonly answer: ExecuteToolAnswer }
+  | { readonly kind: 'answered'; readonly answer: ResultAnswer | TerminatedAnswer }
   | { readonly kind: 'held'; readonly call: HeldCall }
   /** An earlier attempt started it and left no outcome. */
   | { readonly kind: 'cut_off'; readonly call: HeldCall }
@@ -44,8 +44,7 @@ export async function beginCall(store: Store, input: CallInput, beginning: Begin
     if (thread === null) return { kind: 'answered', answer: { type: 'terminated' } }
     const operation = await findOperation(tx, input.threadId, operationId)
     // Written by the same activity: the store's boundary.
-    if (operation?.state === 'finished')
-      return { kind: 'answered', answer: operation.answer as ExecuteToolAnswer }
+    if (operation?.state === 'finished') return { kind: 'answered', answer: operation.answer as ResultAnswer }
     const row = await findToolCall(tx, input.threadId, input.callId)
     if (row === null) throw new Error(`Expected a row of the call ${input.callId}, found none.`)
     const call = { input, row, operationId, scope: callScope(input), now: microseconds(input) }

@@ -52,7 +52,7 @@ export async function commitResult(
   })
 }
 
-const NO_EFFECTS: StateEffects = { queued: [], terminate: false, moved: new Map() }
+const NO_EFFECTS: StateEffects = { operations: [], moved: new Map() }
 
 function answerOf(result: CallResult, effects: StateEffects): ResultAnswer {
   const { outcome, content } = result
@@ -60,8 +60,7 @@ function answerOf(result: CallResult, effects: StateEffects): ResultAnswer {
     type: 'result',
     outcome,
     ...(outcome === 'failed' ? { errorDigest: errorDigest(content) } : {}),
-    ...(effects.queued.length === 0 ? {} : { queued: effects.queued }),
-    ...(effects.terminate ? { terminate: true } : {}),
+    ...(effects.operations.length === 0 ? {} : { operations: effects.operations }),
   }
 }
 

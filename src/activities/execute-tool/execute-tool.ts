@@ -3,8 +3,8 @@
  * everything that the call did to its thread (T2, T9). A call that was started and has no outcome is `unknown`, unless
  * its tool is idempotent (T4). Nothing that a tool does fails the activity.
  */
-import type { CallInput, ExecuteToolAnswer } from '../../protocol/activities.js'
-import { toolPlanOf } from '../../protocol/plan.js'
+import type { ExecuteToolAnswer, ExecuteToolInput } from '../../protocol/activities.js'
+import { sideToolOf } from '../../protocol/plan.js'
 import type { ToolDefinition } from '../../definitions/tool.js'
 import { parseToolArguments } from '../../definitions/tool-arguments.js'
 import { whileBeating } from '../beat.js'
@@ -19,12 +19,12 @@ import { runTool } from './run-tool.js'
 
 export async function executeTool(
   dependencies: ActivityDependencies,
-  input: CallInput,
+  input: ExecuteToolInput,
 ): Promise<ExecuteToolAnswer> {
   return whileBeating(async (signal) => {
     const { store } = dependencies
     const content = await keptPlan(dependencies, input.plan)
-    const planned = toolPlanOf(content.plan, input.side, input.name)
+    const planned = sideToolOf(content.plan, input.side, input.name)
     const tool = planned === undefined ? undefined : knownTool(dependencies, input.name)
     const begun = await beginCall(store, input, {
       operationId: input.callId,

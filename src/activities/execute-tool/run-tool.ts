@@ -1,6 +1,6 @@
 import type { CallInput, ExecuteToolAnswer } from '../../protocol/activities.js'
 import type { PlanContent } from '../../definitions/plan-content.js'
-import type { ToolDefinition, ToolResult } from '../../definitions/tool.js'
+import type { PendingToolResult, ToolDefinition, ToolResult } from '../../definitions/tool.js'
 import { idempotencyKeyOf, runIdOf } from '../../protocol/ids.js'
 import { FileError } from '../../store/file-error.js'
 import { findThread } from '../../store/threads.js'
@@ -29,7 +29,7 @@ interface ToolRun {
 }
 
 type Settled =
-  | { readonly kind: 'answered'; readonly result: ToolResult }
+  | { readonly kind: 'answered'; readonly result: ToolResult | PendingToolResult }
   | { readonly kind: 'threw'; readonly error: unknown }
   | { readonly kind: 'timed_out' }
   | { readonly kind: 'stopped' }

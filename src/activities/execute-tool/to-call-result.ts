@@ -1,5 +1,5 @@
 import type { PlanContent, SessionToolContent } from '../../definitions/plan-content.js'
-import type { ToolResult } from '../../definitions/tool.js'
+import type { PendingToolResult, ToolResult } from '../../definitions/tool.js'
 import { LIMITS } from '../../protocol/limits.js'
 import type { AttachmentRef } from '../../protocol/message.js'
 import type { Store, Writer } from '../../store/store.js'
@@ -16,7 +16,7 @@ interface ToolAnswered {
   readonly state: BufferedState
   readonly args: Record<string, unknown>
   readonly content: PlanContent
-  readonly result: ToolResult
+  readonly result: ToolResult | PendingToolResult
 }
 
 /** The result, made in the transaction that stores it, for only there its files have their final paths. */
@@ -26,10 +26,11 @@ export type PendingResult = (tx: Writer, effects: StateEffects) => Promise<CallR
 export async function toCallResult(store: Store, answered: ToolAnswered): Promise<PendingResult> {
   const { result, call, state } = answered
   const problem = resultProblem(result)
-  if (problem !== null) return async () => failed(problem, 'invalid_result')
+  if (problem !== null || result.status === 'pending')
+    return async () => failed(problem ?? 'The tool did not answer.', 'invalid_result')
   const files = await attached(state, result.attachments ?? [])
   if (typeof files === 'string') return async () => failed(files, 'invalid_attachment')
-  const session = result.status === 'success' ? await sessionOf(answered) : null
+  const session = result.status === 'success' ? await sessionOf({ ...answered, result }) : null
   if (typeof session === 'string') return async () => failed(session, 'invalid_attachment')
   const badContext = state.contextProblem()
   if (badContext !== undefined) return async () => failed(badContext, 'invalid_context')
@@ -93,7 +94,7 @@ async function sessionOf({
   args,
   content,
   result,
-}: ToolAnswered): Promise<SessionCall | string | null> {
+}: ToolAnswered & { readonly result: ToolResult }): Promise<SessionCall | string | null> {
   const binding = sessionBinding(content, call.input)
   if (binding === null) return null
   const paths = mappedPaths(binding.tool, args)

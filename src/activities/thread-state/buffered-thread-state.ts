@@ -1,11 +1,11 @@
 import type { ThreadState } from '../../definitions/thread-state.js'
 import type { AttachmentRef } from '../../protocol/message.js'
+import type { ThreadOperation } from '../../protocol/operations.js'
 import type { Side } from '../../protocol/plan.js'
 import { appendEvents } from '../../store/events.js'
 import type { Store, Writer } from '../../store/store.js'
 import { findThread } from '../../store/threads.js'
 import { createCallGate } from './call-gate.js'
-import type { QueuedEffect } from './commit-messages.js'
 import { createFileMembers } from './file-members.js'
 import { createFilesOverlay } from './files-overlay.js'
 import { createMessagesOverlay } from './messages-overlay.js'
@@ -32,10 +32,7 @@ export interface BufferedStateOptions {
 
 /** What the workflow has to do about a call, besides its outcome. */
 export interface StateEffects {
-  /** Staged messages of this thread, in order. */
-  readonly queued: readonly QueuedEffect[]
-  /** The call asked to end the thread. */
-  readonly terminate: boolean
+  readonly operations: readonly ThreadOperation[]
   /** Attachments whose path somebody else has since taken: the path that `attach` gave, and the one they have. */
   readonly moved: ReadonlyMap<string, string>
 }
@@ -61,6 +58,8 @@ export interface BufferedState {
    */
   readonly commit: (tx: Writer) => Promise<StateEffects>
 }
+
+const TERMINATE: ThreadOperation = { kind: 'terminate' }
 
 /** Reads the thread's row and the run's context; nothing is held open. */
 export async function openBufferedState(options: BufferedStateOptions): Promise<BufferedState> {
@@ -110,11 +109,11 @@ export async function openBufferedState(options: BufferedStateOptions): Promise<
     async commit(tx) {
       close()
       const moved = await files.commit(tx)
-      const { queued, events } = await messages.commit(tx, moved)
+      const { operations, events } = await messages.commit(tx, moved)
       await values.commit(tx)
       await context.commit(tx)
       if (events.length > 0) await appendEvents(tx, { threadId, events, now })
-      return { queued, terminate, moved }
+      return { operations: terminate ? [...operations, TERMINATE] : operations, moved }
     },
   }
 }

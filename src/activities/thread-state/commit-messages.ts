@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 
 import type { EventScope, Fact } from '../../protocol/facts.js'
 import { runIdOf, stepIdOf } from '../../protocol/ids.js'
+import type { ThreadOperation } from '../../protocol/operations.js'
 import type { Side } from '../../protocol/plan.js'
 import { appendMessage } from '../../store/deliver-messages.js'
 import { digestOf } from '../../store/digest.js'
@@ -24,14 +25,9 @@ export interface CallOrigin {
   readonly now: number
 }
 
-/** A staged message as the workflow learns it. */
-export interface QueuedEffect {
-  readonly id: string
-  readonly role: 'user' | 'assistant'
-}
-
 export interface MessageEffects {
-  readonly queued: readonly QueuedEffect[]
+  /** Staged messages, in order. */
+  readonly operations: readonly ThreadOperation[]
   readonly events: readonly Fact[]
 }
 
@@ -48,7 +44,7 @@ export async function commitMessages(
   { origin, injected, queued, moved }: AddedByCall,
 ): Promise<MessageEffects> {
   const events: Fact[] = []
-  const effects: QueuedEffect[] = []
+  const operations: ThreadOperation[] = []
   for (const message of injected) {
     const id = await freeId(tx, message.id)
     await appendMessage(tx, { ...message, id })
@@ -59,11 +55,15 @@ export async function commitMessages(
     const draft = { ...message, id: await freeId(tx, message.id), attachments }
     const staged = await stageMessage(tx, { ...draft, digest: digestOf([draft.role, draft.content]) })
     if (staged === 'staged')
-      effects.push({ id: draft.id, role: draft.role === 'assistant' ? 'assistant' : 'user' })
+      operations.push({
+        kind: 'queue_message',
+        id: draft.id,
+        role: draft.role === 'assistant' ? 'assistant' : 'user',
+      })
     // Others filled the queue since the tool asked; on a terminated thread nobody waits for it.
     if (staged === 'queue_full') events.push(lost(scopeOf(origin, draft.id)))
   }
-  return { queued: effects, events }
+  return { operations, events }
 }
 
 /** Ids of calls can be guessed, and a message of that id would keep the call's outcome from being stored for ever. */

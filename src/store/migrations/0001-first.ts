@@ -1,18 +1,6 @@
-import type { ColumnDataType, CreateTableBuilder, Kysely } from 'kysely'
+import { createTable } from './create-table.js'
+import type { SchemaChanger, Table } from './create-table.js'
 
-/** What a migration may do. */
-export type SchemaChanger = Pick<Kysely<unknown>, 'schema'>
-
-type Columns = Readonly<Record<string, 'id' | 'text' | 'text?' | 'int' | 'int?' | 'big' | 'big?'>>
-
-const DATA_TYPES = { text: 'text', int: 'integer', big: 'bigint' } as const
-
-interface Table {
-  readonly columns: Columns
-  readonly key?: readonly string[]
-}
-
-/** `big` where a number may not fit 32 bits: times in microseconds and sizes. A `?` may be null. */
 const TABLES: Readonly<Record<string, Table>> = {
   threads: {
     columns: {
@@ -212,21 +200,4 @@ export async function createFirstSchema(db: SchemaChanger): Promise<void> {
   await index('events_by_thread').unique().on('events').columns(['thread_id', 'sequence']).execute()
   await index('deltas_by_thread').on('deltas').columns(['thread_id', 'id']).execute()
   await index('deltas_by_message').on('deltas').column('message_id').execute()
-}
-
-async function createTable(db: SchemaChanger, name: string, { columns, key }: Table): Promise<void> {
-  let builder: CreateTableBuilder<string, string> = db.schema.createTable(name)
-  for (const [column, kind] of Object.entries(columns)) {
-    builder = builder.addColumn(column, dataType(kind), (definition) => {
-      if (kind === 'id') return definition.primaryKey().autoIncrement()
-      return kind.endsWith('?') ? definition : definition.notNull()
-    })
-  }
-  if (key !== undefined) builder = builder.addPrimaryKeyConstraint(`${name}_key`, [...key])
-  await builder.execute()
-}
-
-function dataType(kind: Columns[string]): ColumnDataType {
-  const [name = 'text'] = kind.split('?')
-  return name in DATA_TYPES ? DATA_TYPES[name as keyof typeof DATA_TYPES] : 'integer'
 }

@@ -3,7 +3,8 @@ import type { Kysely } from 'kysely'
 import type { Schema } from '../schema.js'
 import { StoreError } from '../store-error.js'
 import { createFirstSchema } from './0001-first.js'
-import type { SchemaChanger } from './0001-first.js'
+import { createSessionSchema } from './0002-session.js'
+import type { SchemaChanger } from './create-table.js'
 
 /** One step of the schema. Steps only add: nullable columns or ones with a default; what goes is dropped two releases later. */
 interface Migration {
@@ -13,7 +14,10 @@ interface Migration {
   readonly up: (db: SchemaChanger) => Promise<void>
 }
 
-const MIGRATIONS: readonly Migration[] = [{ version: 1, oldestCode: 1, up: createFirstSchema }]
+const MIGRATIONS: readonly Migration[] = [
+  { version: 1, oldestCode: 1, up: createFirstSchema },
+  { version: 2, oldestCode: 1, up: createSessionSchema },
+]
 
 /** The schema version that this code was written for. */
 const CODE_VERSION = MIGRATIONS.length

@@ -119,6 +119,7 @@ export function operationConformance(withStore: WithStore): void {
       expect(await finishAs('interrupted')).toBe(false)
       expect(await store.read((db) => findToolCall(db, 't', 'a'))).toEqual({
         ...toolCall('a', 1, 1, 0),
+        parent_call_id: null,
         status: 'succeeded',
         error_code: null,
         result_message_id: 'r',

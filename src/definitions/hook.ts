@@ -1,0 +1,74 @@
+import type { LanguageModelV4Message } from '@ai-sdk/provider'
+
+import type { Message } from '../protocol/message.js'
+import type { MessageUpdates, ThreadState } from './thread-state.js'
+import type { ToolResult } from './tool.js'
+
+/** A tool call as hooks see it; `arguments` is JSON as the model wrote it. */
+export interface HookedCall {
+  readonly id: string
+  readonly name: string
+  readonly arguments: string
+}
+
+type Given<T> = T | Promise<T>
+type Kept<T> = Given<T | null | undefined | void>
+
+/** The hook points, with what they get behind the state and what they may answer; nothing keeps the value as it is. */
+export interface HookPoints {
+  after_thread_created: (state: ThreadState) => Given<void>
+  after_subagent_created: (state: ThreadState, child: ThreadState) => Given<void>
+  after_system_message: (state: ThreadState, systemText: string) => Kept<string>
+  filter_messages: (state: ThreadState, messages: readonly Message[]) => Kept<readonly Message[]>
+  /** An error with `block: true` ends the run with its text as a visible message, and no model is called. */
+  prefilter_llm_history: (
+    state: ThreadState,
+    messages: readonly LanguageModelV4Message[],
+  ) => Kept<readonly LanguageModelV4Message[]>
+  before_create_message: (state: ThreadState, message: Message) => Kept<Message>
+  after_create_message: (state: ThreadState, message: Message) => Given<void>
+  before_update_message: (
+    state: ThreadState,
+    messageId: string,
+    updates: MessageUpdates,
+  ) => Kept<MessageUpdates>
+  after_update_message: (state: ThreadState, message: Message) => Given<void>
+  before_store_tool_result: (state: ThreadState, call: HookedCall, result: ToolResult) => Kept<ToolResult>
+  /** `null` erases the call and its result from the transcript. */
+  after_tool_call_success: (
+    state: ThreadState,
+    call: HookedCall,
+    result: ToolResult,
+  ) => Given<ToolResult | null | undefined | void>
+  /** As after a success; it may turn the failure into a success. */
+  after_tool_call_failure: (
+    state: ThreadState,
+    call: HookedCall,
+    result: ToolResult,
+  ) => Given<ToolResult | null | undefined | void>
+}
+
+export type HookPoint = keyof HookPoints
+
+/** Code of the user's at one point of a thread's work; it runs where its id is listed, by a prompt or else by an agent. */
+export interface HookDefinition<Point extends HookPoint = HookPoint, Id extends string = string> {
+  readonly hook: Point
+  /** Unique among hooks. */
+  readonly id: Id
+  readonly execute: HookPoints[Point]
+  /**
+   * Milliseconds until it is given up and the value before it kept.
+   * @default 30,000
+   */
+  readonly timeout?: number
+}
+
+/** A hook of any point. */
+export type AnyHook = { readonly [Point in HookPoint]: HookDefinition<Point> }[HookPoint]
+
+/** Declares a hook; `registry()` checks it. */
+export function defineHook<const Point extends HookPoint, const Id extends string>(
+  definition: HookDefinition<Point, Id>,
+): HookDefinition<Point, Id> {
+  return definition
+}
