@@ -1,0 +1,143 @@
+import { sql } from 'kysely'
+import type { Selectable } from 'kysely'
+
+import type { JsonObject, JsonValue } from '../protocol/json.js'
+import { digestOf } from './digest.js'
+import { rowCodec } from './row-codec.js'
+import type { Decoded } from './row-codec.js'
+import type { PendingTable } from './schema.js'
+import type { Reader, Writer } from './store.js'
+
+/** `closed`: the call, run or thread that asked has ended; nobody can answer any more. */
+export type RequestStatus = 'open' | 'answered' | 'closed'
+
+type Columns = {
+  kind: 'approval' | 'call' | 'variables'
+  status: RequestStatus
+  detail: JsonObject | null
+  approved: boolean | null
+  answer: JsonValue
+}
+
+/** A request that waits for an answer from outside; it holds the decision, whatever the message to the workflow says. */
+export type PendingRecord = Decoded<Selectable<PendingTable>, Columns>
+
+export type NewRequest = Pick<PendingRecord, 'thread_id' | 'id' | 'kind' | 'requested_at'> &
+  Partial<Pick<PendingRecord, 'call_id' | 'tool_name' | 'digest' | 'detail'>>
+
+const codec = rowCodec<Selectable<PendingTable>, Columns>({ json: ['detail', 'answer'] })
+
+/** False if a request of this id is there already, which is left as it is. */
+export async function insertRequest(tx: Writer, request: NewRequest): Promise<boolean> {
+  const result = await tx
+    .insertInto('pending')
+    .values(codec.toRow({ ...request, status: 'open' as const }))
+    .onConflict((conflict) => conflict.doNothing())
+    .executeTakeFirst()
+  return result.numInsertedOrUpdatedRows === 1n
+}
+
+export async function findRequest(db: Reader, threadId: string, id: string): Promise<PendingRecord | null> {
+  const row = await db
+    .selectFrom('pending')
+    .selectAll()
+    .where('thread_id', '=', threadId)
+    .where('id', '=', id)
+    .executeTakeFirst()
+  return row === undefined ? null : fromRow(row)
+}
+
+/** All requests that one call has made, oldest first. */
+export async function requestsOfCall(
+  db: Reader,
+  threadId: string,
+  callId: string,
+): Promise<readonly PendingRecord[]> {
+  const rows = await db
+    .selectFrom('pending')
+    .selectAll()
+    .where('thread_id', '=', threadId)
+    .where('call_id', '=', callId)
+    .orderBy('requested_at')
+    .orderBy('id')
+    .execute()
+  return rows.map(fromRow)
+}
+
+/** What somebody decided; a result or the names of variables are the `answer`. */
+export interface Decision {
+  readonly threadId: string
+  readonly id: string
+  readonly approved?: boolean
+  readonly reason?: string
+  readonly by?: string
+  readonly answer?: JsonValue
+  /** Microseconds. */
+  readonly now: number
+}
+
+/**
+ * Writes a decision into its open request. The same one again changes nothing and counts; another one is refused, and so
+ * is one for a request that is closed or was never made.
+ */
+export async function answerRequest(
+  tx: Writer,
+  decision: Decision,
+): Promise<'answered' | 'again' | 'refused' | 'unknown'> {
+  const { threadId, id, approved, reason, by, answer, now } = decision
+  const found = await findRequest(tx, threadId, id)
+  if (found === null) return 'unknown'
+  const answerDigest = digestOf([approved ?? null, reason ?? null, answer ?? null])
+  if (found.status !== 'open')
+    return found.status === 'answered' && found.answer_digest === answerDigest ? 'again' : 'refused'
+  await tx
+    .updateTable('pending')
+    .set({
+      status: 'answered',
+      answered_at: now,
+      answered_by: by ?? null,
+      approved: approved === undefined ? null : approved ? 1 : 0,
+      reason: reason ?? null,
+      answer: answer === undefined ? null : JSON.stringify(answer),
+      answer_digest: answerDigest,
+    })
+    .where('thread_id', '=', threadId)
+    .where('id', '=', id)
+    .execute()
+  return 'answered'
+}
+
+/** Closes the open requests of a thread, or those of some of its calls; answers them as they were. */
+export async function closeRequests(
+  tx: Writer,
+  { threadId, callIds }: { readonly threadId: string; readonly callIds?: readonly string[] },
+): Promise<readonly PendingRecord[]> {
+  if (callIds?.length === 0) return []
+  let query = tx
+    .updateTable('pending')
+    .set({ status: 'closed' })
+    .where('thread_id', '=', threadId)
+    .where('status', '=', 'open')
+  if (callIds !== undefined) query = query.where('call_id', 'in', callIds)
+  return (await query.returningAll().execute()).map(fromRow)
+}
+
+/** Open requests, oldest first, of one thread or of all. */
+export async function openRequests(
+  db: Reader,
+  { threadId, limit }: { readonly threadId?: string; readonly limit: number },
+): Promise<readonly PendingRecord[]> {
+  let query = db
+    .selectFrom('pending')
+    .selectAll()
+    // Written out, not bound: only so SQLite sees that the index of open requests holds them all.
+    .where('status', '=', sql.lit('open'))
+  if (threadId !== undefined) query = query.where('thread_id', '=', threadId)
+  const rows = await query.orderBy('requested_at').orderBy('thread_id').orderBy('id').limit(limit).execute()
+  return rows.map(fromRow)
+}
+
+function fromRow(row: Selectable<PendingTable>): PendingRecord {
+  const record = codec.fromRow(row)
+  return { ...record, approved: row.approved === null ? null : row.approved !== 0 }
+}
