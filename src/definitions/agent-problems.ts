@@ -1,6 +1,9 @@
 import type { AgentDefinition, SessionToolBinding, SideConfig } from './agent.js'
 import type { KnownDefinitions } from './known-definitions.js'
 
+import { entryName } from './entry-name.js'
+import { listedHookProblems } from './hook-problems.js'
+import { SESSION_TOOLS } from './normalized-agent.js'
 import { propertyProblem } from './property-problem.js'
 
 /** Says what an agent refers to that is not there or cannot be used so. */
@@ -15,12 +18,22 @@ export function agentProblems(agent: AgentDefinition, known: KnownDefinitions): 
   if (agent.exposeAsTool === true && (agent.toolDescription ?? '').trim() === '') {
     problems.push(`${owner} has exposeAsTool, which needs a toolDescription for the calling model`)
   }
+  problems.push(...listedHookProblems(owner, agent.hooks ?? [], known))
   return problems
 }
 
 /** Says what is allowed in an agent but probably not meant. */
 export function agentWarnings(agent: AgentDefinition): readonly string[] {
   const owner = `agent '${agent.name}'`
+  const oldNames = (['sideA', 'sideB'] as const).flatMap((side) =>
+    SESSION_TOOLS.filter(([, oldName]) => agent[side]?.[oldName] !== undefined).map(
+      ([newName, oldName]) => `${owner} uses the old name ${side}.${oldName}: write ${newName}`,
+    ),
+  )
+  return [...oldNames, ...typeWarnings(owner, agent)]
+}
+
+function typeWarnings(owner: string, agent: AgentDefinition): readonly string[] {
   if (agent.type === 'dual_ai') {
     if (agent.maxSessionTurns !== undefined) return []
     return [`${owner} is of type 'dual_ai' without maxSessionTurns: only the hard cap bounds its session`]
@@ -35,18 +48,35 @@ function sideProblems(owner: string, side: SideConfig, known: KnownDefinitions):
   if (!known.names.prompts.has(side.prompt)) {
     problems.push(`${owner} uses the prompt '${side.prompt}', which is not registered`)
   }
-  if (side.stopTool !== undefined) {
-    problems.push(...lifecycleToolProblems(`${owner}.stopTool`, side.stopTool, side, known))
-  }
-  for (const field of ['sessionStop', 'sessionFail'] as const) {
+  problems.push(...stopToolProblems(owner, side, known))
+  for (const [newName, oldName] of SESSION_TOOLS) {
+    if (side[newName] !== undefined && side[oldName] !== undefined) {
+      problems.push(`${owner} has both ${newName} and its old name ${oldName}: leave ${oldName} out`)
+    }
+    const field = side[newName] === undefined ? oldName : newName
     const binding = side[field]
     if (binding !== undefined) problems.push(...bindingProblems(`${owner}.${field}`, binding, side, known))
   }
-  const { sessionStop, sessionFail } = side
-  if (sessionStop !== undefined && sessionFail !== undefined && nameOf(sessionStop) === nameOf(sessionFail)) {
-    problems.push(`${owner} names one tool, '${nameOf(sessionStop)}', for both sessionStop and sessionFail`)
+  const stop = side.sessionStop ?? side.endSessionTool
+  const fail = side.sessionFail ?? side.failSessionTool
+  if (stop !== undefined && fail !== undefined && entryName(stop) === entryName(fail)) {
+    problems.push(`${owner} names one tool, '${entryName(stop)}', for both sessionStop and sessionFail`)
   }
   return problems
+}
+
+function stopToolProblems(owner: string, side: SideConfig, known: KnownDefinitions): readonly string[] {
+  const { stopTool, stopToolResponseProperty: property } = side
+  const problem = `${owner}.stopToolResponseProperty`
+  if (stopTool === undefined) {
+    return property === undefined ? [] : [`${problem} needs a stopTool, whose outcome it is in`]
+  }
+  const problems = lifecycleToolProblems(`${owner}.stopTool`, stopTool, side, known)
+  const args = known.tools.get(stopTool)?.args
+  // What is no argument may be in the result, which no schema describes.
+  if (property === undefined || args === undefined || !Object.hasOwn(args.shape, property)) return problems
+  const wrong = propertyProblem(args, property, 'text')
+  return wrong === undefined ? problems : [...problems, `${problem}: of tool '${stopTool}', ${wrong}`]
 }
 
 function bindingProblems(
@@ -55,7 +85,7 @@ function bindingProblems(
   side: SideConfig,
   known: KnownDefinitions,
 ): readonly string[] {
-  const problems = lifecycleToolProblems(owner, nameOf(binding), side, known)
+  const problems = lifecycleToolProblems(owner, entryName(binding), side, known)
   if (typeof binding === 'string') return problems
   const tool = known.tools.get(binding.name)
   if (tool === undefined) return problems
@@ -79,12 +109,8 @@ function lifecycleToolProblems(
 ): string[] {
   if (!known.names.tools.has(tool)) return [`${owner} names the tool '${tool}', which is not registered`]
   const prompt = known.prompts.get(side.prompt)
-  if (prompt === undefined || (prompt.tools ?? []).includes(tool)) return []
+  if (prompt === undefined || (prompt.tools ?? []).some((entry) => entryName(entry) === tool)) return []
   return [
     `${owner} names the tool '${tool}': list it in the tools of prompt '${prompt.name}' to make it callable`,
   ]
-}
-
-function nameOf(binding: SessionToolBinding): string {
-  return typeof binding === 'string' ? binding : binding.name
 }

@@ -2,6 +2,8 @@ import type { JSONSchema7 } from '@ai-sdk/provider'
 
 import { z } from 'zod'
 
+import { sanitize } from './sanitize-schema.js'
+
 /** The zod types that Standard Agents allows in arguments: those that every provider can be told about. */
 const ALLOWED: ReadonlySet<string> = new Set([
   'string',
@@ -35,18 +37,18 @@ export function argumentSchemaProblems(schema: z.ZodObject, owner: string): read
   }
 }
 
-/** The JSON schema of what a model has to write; objects allow no other properties unless the author said so. */
+/**
+ * The JSON schema of what a model has to write, in what every provider takes: one that refuses a schema refuses the
+ * whole request. Objects allow no other properties unless the author said so.
+ */
 export function toInputSchema(schema: z.ZodObject): JSONSchema7 {
   // A registered id would make the root a reference, which providers refuse; a copy made from its definition has none.
   const { $schema: _, ...inputSchema } = z.toJSONSchema(schema.clone(schema.def), {
     io: 'input',
-    override: ({ jsonSchema }) => {
-      if (jsonSchema.type !== 'object') return
-      delete jsonSchema.propertyNames
-      jsonSchema.additionalProperties ??= false
-    },
+    target: 'draft-7',
+    override: ({ jsonSchema }) => sanitize(jsonSchema),
   })
-  // zod types its output by draft 2020-12, of which it uses what draft 7 has.
+  // zod types the output of every target by draft 2020-12.
   return inputSchema as JSONSchema7
 }
 

@@ -8,6 +8,7 @@ import type { PlanContent } from './plan-content.js'
 import { LIMITS } from '../protocol/limits.js'
 import { defineAgent } from './agent.js'
 import { buildPlan } from './build-plan.js'
+import { defineHook } from './hook.js'
 import { defineModel } from './model.js'
 import { definePrompt } from './prompt.js'
 import { registry } from './registry.js'
@@ -34,14 +35,34 @@ const finish = defineTool({
 function build(override: Partial<AgentDefinition> = {}) {
   return registry({
     agents: [
-      { ...defineAgent({ name: 'support', sideA: { prompt: 'desk', maxSteps: 3 } }), ...override },
+      {
+        ...defineAgent({
+          name: 'support',
+          sideA: { prompt: 'desk', maxSteps: 3 },
+          hooks: ['count'],
+          env: { CITY: 'Rome' },
+        }),
+        ...override,
+      },
+      defineAgent({
+        name: 'billing',
+        exposeAsTool: true,
+        toolDescription: 'Takes over what is about bills.',
+        sideA: { prompt: 'rephrase' },
+      }),
       defineAgent({
         name: 'research',
         type: 'dual_ai',
         maxSessionTurns: 6,
         exposeAsTool: true,
         toolDescription: 'Researches a question.',
-        sideA: { prompt: 'researcher', label: 'Researcher', stopTool: 'look' },
+        sideA: {
+          prompt: 'researcher',
+          label: 'Researcher',
+          stopTool: 'look',
+          stopToolResponseProperty: 'verdict',
+          sessionStatus: 'look',
+        },
         sideB: {
           prompt: 'reviewer',
           stopOnResponse: false,
@@ -49,6 +70,7 @@ function build(override: Partial<AgentDefinition> = {}) {
         },
       }),
     ],
+    hooks: [defineHook({ hook: 'after_create_message', id: 'count', execute: () => undefined })],
     prompts: [
       definePrompt({ name: 'tone', toolDescription: 'Tone', prompt: 'Be brief.', model: 'chat' }),
       definePrompt({
@@ -61,7 +83,25 @@ function build(override: Partial<AgentDefinition> = {}) {
           { type: 'include', prompt: 'tone' },
         ],
         providerOptions: { openai: { reasoningEffort: 'high' } },
-        tools: ['look', { name: 'research', initUserMessageProperty: 'question' }],
+        tools: [
+          'look',
+          { name: 'research', initUserMessageProperty: 'question' },
+          { name: 'rephrase', includeErrors: false, initUserMessageProperty: 'text' },
+          { name: 'billing', initUserMessageProperty: 'text' },
+        ],
+        variables: [{ name: 'CITY', type: 'text', required: true, description: 'Where' }],
+        env: { CITY: 'Oslo' },
+        reasoning: { effort: 'low', include: true },
+        recentImageThreshold: 2,
+        parallelToolCalls: true,
+      }),
+      definePrompt({
+        name: 'rephrase',
+        toolDescription: 'Says it better.',
+        prompt: [{ type: 'env', property: 'CITY' }],
+        model: 'chat',
+        requiredSchema: z.object({ text: z.string() }),
+        hooks: [],
       }),
       definePrompt({
         name: 'researcher',
@@ -85,7 +125,8 @@ function build(override: Partial<AgentDefinition> = {}) {
         provider,
         model: 'large',
         inputPrice: 2,
-        capabilities: { maxContextTokens: 1000 },
+        capabilities: { maxContextTokens: 1000, maxOutputTokens: 99, reasoningLevels: { 33: 'low' } },
+        fallbacks: ['review'],
         providerOptions: { openai: { reasoningEffort: 'low', store: false } },
       }),
       defineModel({ name: 'review', provider, model: 'small' }),
@@ -112,18 +153,25 @@ test('a plan holds the control facts of an agent', () => {
       a: {
         label: null,
         prompt: 'desk',
-        model: 'chat',
         stopOnResponse: true,
         stopTool: null,
         maxSteps: 3,
         sessionStop: null,
         sessionFail: null,
+      },
+      b: null,
+    },
+    prompts: {
+      desk: {
+        model: 'chat',
         tools: {
           look: { kind: 'function', timeout: 1000 },
           research: { kind: 'subagent', agent: 'research', blocking: true },
+          rephrase: { kind: 'prompt', prompt: 'rephrase' },
+          billing: { kind: 'hand_off', agent: 'billing' },
         },
       },
-      b: null,
+      rephrase: { model: 'chat', tools: {} },
     },
   })
 })
@@ -135,16 +183,25 @@ test('a dual_ai plan holds both sides and their payloads', () => {
     maxSessionTurns: 6,
     sides: {
       a: { label: 'Researcher', stopTool: 'look' },
-      b: {
-        stopOnResponse: false,
-        sessionStop: 'finish',
-        tools: { finish: { kind: 'function', timeout: LIMITS.toolTimeout } },
-      },
+      b: { stopOnResponse: false, sessionStop: 'finish' },
     },
+    prompts: { reviewer: { tools: { finish: { kind: 'function', timeout: LIMITS.toolTimeout } } } },
   })
+  const none = { stopTool: null, stopToolResponseProperty: null }
   expect(lifecycle).toEqual({
-    a: { sessionStop: null, sessionFail: null },
-    b: { sessionStop: { name: 'finish', messageProperty: 'summary' }, sessionFail: null },
+    a: {
+      stopTool: 'look',
+      stopToolResponseProperty: 'verdict',
+      sessionStop: null,
+      sessionFail: null,
+      sessionStatus: { name: 'look' },
+    },
+    b: {
+      ...none,
+      sessionStop: { name: 'finish', messageProperty: 'summary' },
+      sessionFail: null,
+      sessionStatus: null,
+    },
   })
   expect(Object.keys(prompts)).toEqual(['researcher', 'reviewer'])
   expect(Object.keys(models)).toEqual(['chat', 'review'])
@@ -159,18 +216,49 @@ test('a prompt is rendered with includes, tools and options', () => {
     additionalProperties: false,
   })
   expect(prompts['desk']).toEqual({
-    system: 'You help. Be brief.',
+    system: [{ type: 'text', content: 'You help. Be brief.' }],
     model: 'chat',
     includeChat: true,
     includePastTools: false,
     toolChoice: 'auto',
-    providerOptions: { openai: { reasoningEffort: 'high', store: false } },
+    parallelToolCalls: true,
+    reasoning: { effort: 'low', include: true },
+    recentImageThreshold: 2,
+    hooks: ['count'],
+    variables: [{ name: 'CITY', type: 'text', required: true, description: 'Where' }],
+    env: { CITY: 'Oslo' },
+    providerOptions: { openai: { reasoningEffort: 'high' } },
     tools: [
       { name: 'look', description: 'Looks an order up.', inputSchema: inputSchema('orderId') },
       { name: 'research', description: 'Researches a question.', inputSchema: inputSchema('question') },
+      { name: 'rephrase', description: 'Says it better.', inputSchema: inputSchema('text') },
+      {
+        name: 'billing',
+        description: 'Takes over what is about bills.',
+        inputSchema: inputSchema('text'),
+      },
     ],
     subagents: { research: { agent: 'research', blocking: true, initUserMessageProperty: 'question' } },
+    subprompts: {
+      rephrase: {
+        prompt: 'rephrase',
+        includeTextResponse: true,
+        includeToolCalls: true,
+        includeErrors: false,
+        initUserMessageProperty: 'text',
+      },
+    },
+    handoffs: { billing: { agent: 'billing', initUserMessageProperty: 'text' } },
   })
+  expect(prompts['rephrase']).toMatchObject({
+    system: [{ type: 'env', property: 'CITY' }],
+    parallelToolCalls: false,
+    reasoning: null,
+    recentImageThreshold: 10,
+    hooks: ['count'],
+    env: {},
+  })
+  expect(Object.keys(models)).toEqual(['chat', 'review'])
   expect(models['chat']).toEqual({
     model: 'large',
     inputPrice: 2,
@@ -179,7 +267,31 @@ test('a prompt is rendered with includes, tools and options', () => {
     supportsImages: true,
     supportsToolCalls: true,
     maxContextTokens: 1000,
+    maxOutputTokens: 99,
+    reasoningLevels: { 33: 'low' },
+    providerOptions: { openai: { reasoningEffort: 'low', store: false } },
+    fallbacks: ['review'],
   })
+})
+
+test('SA-A-01.2h a tool description of an agent is what its callers read', () => {
+  expect(planOf('support').prompts['desk']?.tools).toContainEqual(
+    expect.objectContaining({ name: 'billing', description: 'Takes over what is about bills.' }),
+  )
+})
+
+test('SA-A-00.2 one definition is a root thread and a subagent', () => {
+  expect(planOf('research').plan).toMatchObject({ agent: 'research', type: 'dual_ai' })
+  expect(planOf('support').plan.prompts['desk']?.tools['research']).toEqual({
+    kind: 'subagent',
+    agent: 'research',
+    blocking: true,
+  })
+})
+
+test('SA-A-01.2a an agent without a type is ai_human', () => {
+  expect(planOf('support').plan.type).toBe('ai_human')
+  expect(planOf('support', { type: 'ai_human' })).toEqual(planOf('support'))
 })
 
 test('a plan is the same after JSON and in every process', () => {

@@ -1,16 +1,17 @@
-import type { AgentDefinition } from './agent.js'
-import type { PromptDefinition } from './prompt.js'
-import type { ToolDefinition } from './tool.js'
+import type { GivenDefinition } from './given-definitions.js'
+import type { DefinitionKind, DefinitionNames, KnownDefinitions } from './known-definitions.js'
 
 import { agentProblems, agentWarnings } from './agent-problems.js'
 import { argumentSchemaProblems } from './argument-schema.js'
-import { DEFINITION_SHAPES } from './definition-shapes.js'
-import { duplicateNames, KIND_WORDS, nameOf, nameWarnings } from './name-problems.js'
-import { promptProblems } from './prompt-problems.js'
+import { DEFINITION_SHAPES, KEY_SHAPE, REGISTRY_SHAPE } from './definition-shapes.js'
+import { givenDefinitions } from './given-definitions.js'
+import { DEFINITION_KINDS, KIND_WORDS } from './known-definitions.js'
+import { modelProblems, modelWarnings } from './model-problems.js'
+import { nameWarnings, repeated } from './name-problems.js'
+import { promptProblems, promptWarnings } from './prompt-problems.js'
 import { shapeProblems } from './shape-problems.js'
+import { variableProblems, variableWarnings } from './variable-problems.js'
 import { withoutProblems } from './without-problems.js'
-
-type ListKind = 'agents' | 'prompts' | 'models'
 
 export interface Findings {
   readonly problems: readonly string[]
@@ -18,91 +19,83 @@ export interface Findings {
   readonly warnings: readonly string[]
 }
 
-/** Checks all that `registry()` was given. It trusts no type: definitions also come from JavaScript and from casts. */
-export function checkDefinitions(input: unknown): Findings {
-  const problems = [...shapeProblems(DEFINITION_SHAPES.registry, input, 'registry')]
-  const lists = {
-    agents: listOf(input, 'agents'),
-    prompts: listOf(input, 'prompts'),
-    models: listOf(input, 'models'),
-  }
-  const givenTools = toolsOf(input)
-  const agents = soundDefinitions<AgentDefinition>(lists.agents, 'agents', problems)
-  const prompts = soundDefinitions<PromptDefinition>(lists.prompts, 'prompts', problems)
-  soundDefinitions(lists.models, 'models', problems)
-  const tools = soundTools(givenTools, problems)
-  const names = {
-    agents: namesOf(lists.agents),
-    prompts: namesOf(lists.prompts),
-    models: namesOf(lists.models),
-    tools: new Set(Object.keys(givenTools)),
-  }
-  const known = { names, agents, prompts, tools }
+/** Names of definitions that could not be read, whose problem is reported elsewhere. */
+export type UnreadNames = Partial<Readonly<Record<DefinitionKind, readonly string[]>>>
 
-  for (const [name, { args }] of tools) {
+/** Checks all that `registry()` was given. It trusts no type: definitions also come from JavaScript and from casts. */
+export function checkDefinitions(input: unknown, unread: UnreadNames = {}): Findings {
+  const given = byKind((kind) => givenDefinitions(input, kind))
+  const names = byKind((kind) => {
+    return new Set([...given[kind].flatMap(({ name }) => name ?? []), ...(unread[kind] ?? [])])
+  })
+  const problems = [
+    ...shapeProblems(REGISTRY_SHAPE, input, 'registry'),
+    ...DEFINITION_KINDS.flatMap((kind) => kindProblems(kind, given[kind])),
+  ]
+  const known = knownDefinitions(given, names)
+  for (const [name, { args }] of known.tools) {
     if (args !== undefined) problems.push(...argumentSchemaProblems(args, `tool '${name}': args`))
   }
-  for (const prompt of prompts.values()) problems.push(...promptProblems(prompt, known))
-  for (const agent of agents.values()) problems.push(...agentProblems(agent, known))
-  return { problems, warnings: [...nameWarnings(names), ...[...agents.values()].flatMap(agentWarnings)] }
+  for (const prompt of known.prompts.values()) problems.push(...promptProblems(prompt, known))
+  for (const agent of known.agents.values()) problems.push(...agentProblems(agent, known))
+  for (const model of known.models.values()) problems.push(...modelProblems(model, known))
+  problems.push(...variableProblems(known))
+  return { problems, warnings: definitionWarnings(known) }
 }
 
-function listOf(input: unknown, kind: ListKind): readonly unknown[] {
-  const list = isRecord(input) ? input[kind] : undefined
-  return Array.isArray(list) ? list : []
+function definitionWarnings(known: KnownDefinitions): readonly string[] {
+  return [
+    ...nameWarnings(known.names),
+    ...[...known.prompts.values()].flatMap((prompt) => promptWarnings(prompt, known)),
+    ...[...known.agents.values()].flatMap(agentWarnings),
+    ...[...known.models.values()].flatMap(modelWarnings),
+    ...variableWarnings(known),
+  ]
 }
 
-function toolsOf(input: unknown): Readonly<Record<string, unknown>> {
-  const tools = isRecord(input) ? input['tools'] : undefined
-  return isRecord(tools) ? tools : {}
+function kindProblems(kind: DefinitionKind, given: readonly GivenDefinition[]): readonly string[] {
+  const isKeyed = kind === 'tools' || kind === 'effects'
+  const names = given.flatMap(({ name }) => name ?? [])
+  return [
+    ...given.flatMap(({ name, owner, definition }) => [
+      ...(isKeyed ? shapeProblems(KEY_SHAPE, name, `the name of ${owner}`) : []),
+      ...shapeProblems(DEFINITION_SHAPES[kind], definition, owner),
+    ]),
+    ...repeated(names).map((name) => `${KIND_WORDS[kind]} '${name}' is registered more than once`),
+  ]
 }
 
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null
+type Given = Readonly<Record<DefinitionKind, readonly GivenDefinition[]>>
+
+function knownDefinitions(given: Given, names: DefinitionNames): KnownDefinitions {
+  return {
+    names,
+    agents: soundDefinitions(given, 'agents'),
+    prompts: soundDefinitions(given, 'prompts'),
+    models: soundDefinitions(given, 'models'),
+    tools: soundDefinitions(given, 'tools'),
+    hooks: soundDefinitions(given, 'hooks'),
+  }
 }
 
-function namesOf(definitions: readonly unknown[]): ReadonlySet<string> {
-  return new Set(definitions.flatMap((definition) => nameOf(definition) ?? []))
-}
-
-/** The definitions of a kind by name, without the fields that are wrong; those go to `problems`. */
-function soundDefinitions<Definition>(
-  definitions: readonly unknown[],
-  kind: ListKind,
-  problems: string[],
-): ReadonlyMap<string, Definition> {
-  const word = KIND_WORDS[kind]
+/** The definitions of a kind by name, without the fields that are wrong. */
+function soundDefinitions<Definition>(given: Given, kind: DefinitionKind): ReadonlyMap<string, Definition> {
   const sound = new Map<string, Definition>()
-  for (const [index, definition] of definitions.entries()) {
-    const name = nameOf(definition)
-    const found = shapeProblems(
-      DEFINITION_SHAPES[word],
-      definition,
-      name === undefined || name === '' ? `${kind}[${index}]` : `${word} '${name}'`,
-    )
-    problems.push(...found)
-    const rest = withoutProblems(DEFINITION_SHAPES[word], definition)
+  for (const { name, definition } of given[kind]) {
+    const rest = withoutProblems(DEFINITION_SHAPES[kind], definition)
+    // Without its schema, every property that something binds to its arguments would seem wrong.
+    if (kind === 'tools' && hasArguments(definition) && !hasArguments(rest)) continue
     // The shape of what is left was checked just now.
     if (rest !== undefined && name !== undefined) sound.set(name, rest as Definition)
   }
-  problems.push(...duplicateNames(definitions, word))
   return sound
 }
 
-function soundTools(
-  tools: Readonly<Record<string, unknown>>,
-  problems: string[],
-): ReadonlyMap<string, ToolDefinition> {
-  const sound = new Map<string, ToolDefinition>()
-  for (const [name, definition] of Object.entries(tools)) {
-    const owner = `tool '${name}'`
-    const found = [
-      ...shapeProblems(DEFINITION_SHAPES.toolName, name, `the name of ${owner}`),
-      ...shapeProblems(DEFINITION_SHAPES.tool, definition, owner),
-    ]
-    problems.push(...found)
-    // The shape was checked just now.
-    if (found.length === 0) sound.set(name, definition as ToolDefinition)
-  }
-  return sound
+function hasArguments(tool: unknown): boolean {
+  return typeof tool === 'object' && tool !== null && 'args' in tool && tool.args !== undefined
+}
+
+function byKind<Value>(of: (kind: DefinitionKind) => Value): Readonly<Record<DefinitionKind, Value>> {
+  const entries = DEFINITION_KINDS.map((kind) => [kind, of(kind)] as const)
+  return Object.fromEntries(entries) as Record<DefinitionKind, Value>
 }

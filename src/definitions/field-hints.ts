@@ -1,38 +1,17 @@
 /** The message of a shape's issue when the value is right in Standard Agents, but does not work yet. */
 export const NOT_SUPPORTED_YET = 'not supported yet'
 
-const LATER = new Set([
-  'effects',
-  'env',
-  'fallbacks',
-  'hooks',
-  'includedProviders',
-  'includeErrors',
-  'includeTextResponse',
-  'includeToolCalls',
-  'maxOutputTokens',
-  'needsApproval',
-  'optional',
-  'options',
-  'parallelToolCalls',
-  'providerTools',
-  'reasoning',
-  'reasoningLevels',
-  'recentImageThreshold',
-  'retry',
-  'sessionStatus',
-  'stopToolResponseProperty',
-  'supportsJsonMode',
-  'supportsStreaming',
-  'variables',
-])
+const LATER = new Set(['optional', 'providerTools'])
 
 const OLD_NAMES: ReadonlyMap<string, string> = new Map([
-  ['endSessionTool', 'sessionStop'],
-  ['failSessionTool', 'sessionFail'],
-  ['statusTool', 'sessionStatus'],
-  ['vision', 'supportsImages'],
-  ['tenvs', 'env'],
+  ['tenvs', 'env for values, variables for declarations'],
+])
+
+/** Fields of Standard Agents that have another place here. */
+const ELSEWHERE: ReadonlyMap<string, string> = new Map([
+  ['includedProviders', 'write it into providerOptions, as the AI SDK provider of the gateway takes it'],
+  ['env', 'write values into env of the prompt or of the agent'],
+  ['options', 'leave it out, nothing reads it'],
 ])
 
 const NEWER_SPECIFICATION: ReadonlyMap<string, string> = new Map([
@@ -63,6 +42,8 @@ export function unknownFieldProblem(path: string, field: string): string {
   if (LATER.has(field)) return notSupportedYet(path)
   const newName = OLD_NAMES.get(field)
   if (newName !== undefined) return `uses the old name ${path}: write ${newName}`
+  const elsewhere = ELSEWHERE.get(field)
+  if (elsewhere !== undefined) return `has ${path}: ${elsewhere}`
   const advice = NEWER_SPECIFICATION.get(field)
   if (advice !== undefined) return `uses ${path} of Standard Agents 0.2.0, expected 0.1.0: ${advice}`
   if (field === 'exposeAsTool') return `has ${path}: leave it out, prompts are listed by name`
@@ -76,8 +57,7 @@ export function notSupportedYet(path: string): string {
 /** Says of a prompt part whose type is not known what to write instead. */
 export function partTypeHint(part: unknown): string {
   const type = typeof part === 'object' && part !== null && 'type' in part ? part.type : undefined
-  if (type === 'env') return NOT_SUPPORTED_YET
   const spelling = OLD_PART_TYPES.get(type)
   if (spelling !== undefined) return `expected a part of Standard Agents 0.1.0: write ${spelling}`
-  return "expected { type: 'text', content } or { type: 'include', prompt }"
+  return "expected { type: 'text', content }, { type: 'include', prompt } or { type: 'env', property }"
 }

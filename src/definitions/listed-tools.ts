@@ -28,28 +28,28 @@ export type ListedTool =
       readonly config: SubagentToolConfig
     }
 
-/** The tools of a prompt in its order. A name is a tool before it is a prompt, and a prompt before it is an agent. */
+/** The tools of a prompt in its order. */
 export function listedTools(registry: Registry, prompt: PromptDefinition): readonly ListedTool[] {
   return (prompt.tools ?? []).map((entry) => {
     const config = typeof entry === 'string' ? { name: entry } : entry
-    const found = typeof entry === 'string' ? namedTool(registry, entry) : undefined
-    return found ?? configured(registry, config)
+    return registered(called(registry, config), `tool '${config.name}'`)
   })
 }
 
 /** What a name stands for that no prompt lists: a queued tool may be any. */
 export function namedTool(registry: Registry, name: string): ListedTool | undefined {
-  const tool = registry.tool(name)
-  if (tool !== undefined) return { kind: 'function', name, tool }
-  const known = registry.prompt(name) ?? registry.agent(name)
-  return known === undefined ? undefined : configured(registry, { name })
+  return called(registry, { name })
 }
 
-function configured(registry: Registry, config: SubpromptConfig & SubagentToolConfig): ListedTool {
+/** A name is a tool before it is a prompt, and a prompt before it is an agent. */
+function called(registry: Registry, config: SubpromptConfig & SubagentToolConfig): ListedTool | undefined {
   const { name } = config
+  const tool = registry.tool(name)
+  if (tool !== undefined) return { kind: 'function', name, tool }
   const prompt = registry.prompt(name)
   if (prompt !== undefined) return { kind: 'prompt', name, prompt, config }
-  const agent = registered(registry.agent(name), `agent '${name}'`)
+  const agent = registry.agent(name)
+  if (agent === undefined) return undefined
   const kind = agent.type === 'dual_ai' ? 'subagent' : 'hand_off'
   return { kind, name, agent, config }
 }

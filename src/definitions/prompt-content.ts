@@ -13,6 +13,7 @@ import type { Registry } from './registry.js'
 import type { VariableDefinition } from './variable.js'
 
 import { toInputSchema } from './argument-schema.js'
+import { includedPrompts } from './included-prompts.js'
 import { listedTools } from './listed-tools.js'
 import { registered } from './registered.js'
 
@@ -37,7 +38,7 @@ export function promptContent(
     reasoning: prompt.reasoning ?? null,
     recentImageThreshold: prompt.recentImageThreshold ?? RECENT_IMAGES,
     hooks: own.length > 0 ? own : (agent.hooks ?? []),
-    variables: variablesOf(prompt, tools),
+    variables: variablesOf(registry, prompt, tools),
     env: prompt.env ?? {},
     ...(prompt.providerOptions === undefined ? {} : { providerOptions: prompt.providerOptions }),
     tools: tools.map((tool) => toolContent(registry, tool)),
@@ -62,10 +63,14 @@ function systemParts(registry: Registry, { prompt }: PromptDefinition): readonly
   }, [])
 }
 
-/** One entry a name; whoever requires it, it is required. */
-function variablesOf(prompt: PromptDefinition, tools: readonly ListedTool[]): readonly VariableDefinition[] {
+/** Of its text and of its function tools, one entry a name; whoever requires it, it is required. */
+function variablesOf(
+  registry: Registry,
+  prompt: PromptDefinition,
+  tools: readonly ListedTool[],
+): readonly VariableDefinition[] {
   const declared = [
-    ...(prompt.variables ?? []),
+    ...textVariables(registry, prompt),
     ...tools.flatMap((listed) => (listed.kind === 'function' ? (listed.tool.variables ?? []) : [])),
   ]
   const byName = new Map<string, VariableDefinition>()
@@ -77,6 +82,17 @@ function variablesOf(prompt: PromptDefinition, tools: readonly ListedTool[]): re
     )
   }
   return [...byName.values()]
+}
+
+/** What a prompt and those it includes declare: their texts are one. */
+function textVariables(registry: Registry, prompt: PromptDefinition): readonly VariableDefinition[] {
+  const included = includedPrompts(prompt).map((name) =>
+    registered(registry.prompt(name), `prompt '${name}'`),
+  )
+  return [
+    ...(prompt.variables ?? []),
+    ...included.flatMap((definition) => textVariables(registry, definition)),
+  ]
 }
 
 function toolContent(registry: Registry, listed: ListedTool): ToolContent {

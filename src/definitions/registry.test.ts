@@ -1,60 +1,20 @@
 import { expect, test } from 'vitest'
 import { z } from 'zod'
 
+import {
+  agentProblems,
+  build,
+  desk,
+  done,
+  model,
+  problems,
+  promptProblems,
+  research,
+  support,
+  toolProblems,
+} from '../../test/support/loose-registry.js'
 import { ConfigError } from '../protocol/config-error.js'
 import { LIMITS } from '../protocol/limits.js'
-import { registry } from './registry.js'
-
-const model = { name: 'chat', provider: { languageModel: () => undefined }, model: 'large' }
-const done = {
-  description: 'Ends.',
-  args: z.object({ text: z.string(), files: z.array(z.string()) }),
-  execute,
-}
-const desk = { name: 'desk', toolDescription: 'Desk', prompt: 'Help.', model: 'chat', tools: ['done'] }
-const support = { name: 'support', sideA: { prompt: 'desk' } }
-const research = {
-  name: 'research',
-  type: 'dual_ai',
-  maxSessionTurns: 4,
-  exposeAsTool: true,
-  toolDescription: 'Researches.',
-  sideA: { prompt: 'desk', sessionStop: 'done' },
-  sideB: { prompt: 'desk' },
-}
-
-function execute() {
-  return { status: 'success' }
-}
-
-/** What users of JavaScript can write: the compiler stands in nobody's way here. */
-type Loose = Readonly<Record<string, unknown>>
-
-function build(definitions: Loose) {
-  const all: unknown = {
-    agents: [support],
-    prompts: [desk],
-    models: [model],
-    tools: { done },
-    ...definitions,
-  }
-  return registry(all as Parameters<typeof registry>[0])
-}
-
-function problems(definitions: Loose): readonly string[] {
-  try {
-    build(definitions)
-    return []
-  } catch (error) {
-    if (ConfigError.isInstance(error)) return error.problems
-    throw error
-  }
-}
-
-const agentProblems = (agent: Loose) => problems({ agents: [agent] })
-const promptProblems = (prompt: Loose) =>
-  problems({ prompts: [{ ...desk, ...prompt }], agents: [support, research] })
-const toolProblems = (tool: Loose) => problems({ tools: { done: { ...done, ...tool } } })
 
 test('a registry finds each definition by its name', () => {
   const desk = build({ agents: [support, research] })
@@ -63,6 +23,8 @@ test('a registry finds each definition by its name', () => {
     prompts: ['desk'],
     models: ['chat'],
     tools: ['done'],
+    hooks: [],
+    effects: [],
   })
   expect(desk.agent('research')).toBe(research)
   expect(desk.tool('done')).toBe(done)
@@ -106,7 +68,7 @@ test('SA-A-01.1b an agent without side A is refused', () => {
   ])
 })
 
-test('a type that is not one of two is refused', () => {
+test('SA-A-01.2a a type that is not one of two is refused', () => {
   expect(agentProblems({ ...support, type: 'ai' })).toEqual([
     'agent \'support\': type: expected one of "ai_human"|"dual_ai"',
   ])
@@ -124,88 +86,6 @@ test('SA-A-03.1 a side with an unknown prompt is refused', () => {
   ])
   expect(agentProblems({ ...research, sideB: { prompt: 'x' } })).toEqual([
     "agent 'research': sideB uses the prompt 'x', which is not registered",
-  ])
-})
-
-test('SA-A-04.1 a session tool is a name or an object', () => {
-  const bound = (sessionStop: unknown) => agentProblems({ name: 'a', sideA: { prompt: 'desk', sessionStop } })
-  expect(bound('done')).toEqual([])
-  expect(bound({ name: 'done', messageProperty: 'text', attachmentsProperty: 'files' })).toEqual([])
-  expect(bound(7)).toEqual([
-    "agent 'a': sideA.sessionStop: expected the name of a tool, or { name, messageProperty, attachmentsProperty }",
-  ])
-  expect(bound({ messageProperty: 'text' })).toEqual([
-    "agent 'a': sideA.sessionStop.name: expected string, received undefined",
-  ])
-  expect(bound({ name: 'done', property: 'text' })).toEqual([
-    "agent 'a' has the unknown field sideA.sessionStop.property",
-  ])
-})
-
-test('a lifecycle tool is registered and listed', () => {
-  const side = { prompt: 'desk', stopTool: 'stop', sessionStop: 'done', sessionFail: 'end' }
-  const tools = { done, end: done }
-  expect(problems({ agents: [{ name: 'a', sideA: side }], tools })).toEqual([
-    "agent 'a': sideA.stopTool names the tool 'stop', which is not registered",
-    "agent 'a': sideA.sessionFail names the tool 'end': list it in the tools of prompt 'desk' to make it callable",
-  ])
-  expect(
-    agentProblems({
-      name: 'a',
-      sideA: { prompt: 'desk', sessionStop: 'done', sessionFail: { name: 'done' } },
-    }),
-  ).toEqual(["agent 'a': sideA names one tool, 'done', for both sessionStop and sessionFail"])
-})
-
-test('properties of a session tool are arguments of it', () => {
-  const sessionStop = { name: 'done', messageProperty: 'files', attachmentsProperty: 'paths' }
-  expect(agentProblems({ name: 'a', sideA: { prompt: 'desk', sessionStop } })).toEqual([
-    "agent 'a': sideA.sessionStop.messageProperty: of tool 'done', 'files' has to be a string, but is of type 'array'",
-    "agent 'a': sideA.sessionStop.attachmentsProperty: of tool 'done', 'paths' is not one of the arguments: it has text, files",
-  ])
-})
-
-test('SA-A-01.2g a prompt cannot list an unexposed agent', () => {
-  const { exposeAsTool: _, ...hidden } = research
-  const calling = { ...desk, name: 'calling', tools: [{ name: 'research' }] }
-  expect(problems({ agents: [hidden], prompts: [desk, calling] })).toEqual([
-    "prompt 'calling' lists the agent 'research': set exposeAsTool on it to make it callable",
-  ])
-  const { toolDescription: __, ...undescribed } = research
-  expect(agentProblems(undescribed)).toEqual([
-    "agent 'research' has exposeAsTool, which needs a toolDescription for the calling model",
-  ])
-})
-
-test('SA-A-07.1a a subagent that is not dual_ai is refused', () => {
-  const human = { ...support, exposeAsTool: true, toolDescription: 'Helps.' }
-  const calling = { ...desk, tools: ['done', { name: 'support' }] }
-  expect(problems({ agents: [human], prompts: [calling] })).toEqual([
-    "prompt 'desk' lists the agent 'support' as a subagent: it has to be of type 'dual_ai'",
-  ])
-  expect(problems({ agents: [human], prompts: [{ ...desk, tools: ['done', 'support'] }] })).toEqual([
-    "prompt 'desk' uses what is not supported yet: tools: handoff to 'support'",
-  ])
-})
-
-test('properties of a subagent call are in its schema', () => {
-  const requiredSchema = z.object({ question: z.string().optional(), files: z.array(z.number()) })
-  const entry = { name: 'research', initUserMessageProperty: 'q', initAttachmentsProperty: 'files' }
-  const listing = { tools: ['done', { ...entry, initAgentNameProperty: 'question' }] }
-  expect(promptProblems({ requiredSchema, ...listing })).toEqual([
-    "prompt 'desk': initUserMessageProperty of 'research': of requiredSchema of prompt 'desk', 'q' is not one of the arguments: it has question, files",
-    "prompt 'desk': initAttachmentsProperty of 'research': of requiredSchema of prompt 'desk', 'files' has to be a string or an array of strings, but is of type 'array'",
-  ])
-  expect(promptProblems({ tools: ['done', { name: 'research', initUserMessageProperty: 'q' }] })).toEqual([
-    "prompt 'desk': initUserMessageProperty of 'research': of requiredSchema of prompt 'desk', 'q' is not one of the arguments: it has none",
-  ])
-})
-
-test('a prompt lists registered tools, each once', () => {
-  expect(promptProblems({ tools: ['done', 'done', 'dne', 7] })).toEqual([
-    "prompt 'desk': tools[3]: expected a tool's name, or { name } of a subagent",
-    "prompt 'desk' lists the tool 'done' twice",
-    "prompt 'desk' lists the tool 'dne', which is not registered",
   ])
 })
 
@@ -231,54 +111,70 @@ test('prompts that include themselves are refused', () => {
   ])
 })
 
-test('what is not supported yet is refused by name', () => {
-  const entry = { name: 'research', blocking: false, resumable: true, immediate: true, optional: 'X' }
-  expect(promptProblems({ hooks: ['mask'], variables: [], tools: ['done', entry, 'desk'] })).toEqual(
-    [
-      'tools[1].blocking',
-      'tools[1].resumable',
-      'tools[1].immediate',
-      'tools[1].optional',
-      'hooks',
-      'variables',
-      "tools: the prompt 'desk' as a tool",
-    ].map((field) => `prompt 'desk' uses what is not supported yet: ${field}`),
-  )
-  expect(promptProblems({ tools: ['done', 'desk', 'mcp:files'] })).toEqual([
-    "prompt 'desk' uses what is not supported yet: tools: the prompt 'desk' as a tool",
-    "prompt 'desk' uses what is not supported yet: tools: 'mcp:files'",
-  ])
-  expect(promptProblems({ prompt: [{ type: 'env', property: 'COMPANY' }] })).toEqual([
-    "prompt 'desk' uses what is not supported yet: prompt[0].type",
-  ])
-  const side = { prompt: 'desk', sessionStatus: 'done', stopToolResponseProperty: 'text' }
-  expect(agentProblems({ name: 'a', sideA: side, env: {} })).toEqual([
-    "agent 'a' uses what is not supported yet: sideA.sessionStatus",
-    "agent 'a' uses what is not supported yet: sideA.stopToolResponseProperty",
-    "agent 'a' uses what is not supported yet: env",
-  ])
-  expect(toolProblems({ needsApproval: true, retry: {} })).toHaveLength(2)
-  expect(problems({ models: [{ ...model, fallbacks: [] }], hooks: [] })).toEqual([
-    'registry uses what is not supported yet: hooks',
-    "model 'chat' uses what is not supported yet: fallbacks",
-  ])
-})
-
-test('the defaults of a subagent may be spelled out', () => {
-  const entry = { name: 'research', blocking: true, resumable: false, immediate: false }
-  expect(promptProblems({ tools: ['done', entry] })).toEqual([])
-})
-
 test('old names are refused with the name to use', () => {
-  expect(agentProblems({ name: 'a', sideA: { prompt: 'desk', endSessionTool: 'done' } })).toEqual([
-    "agent 'a' uses the old name sideA.endSessionTool: write sessionStop",
+  expect(agentProblems({ ...support, tenvs: {} })).toEqual([
+    "agent 'support' uses the old name tenvs: write env for values, variables for declarations",
   ])
-  expect(promptProblems({ prompt: [{ type: 'string', value: 'Hi' }] })).toEqual([
+  const parts = [
+    { type: 'string', value: 'Hi' },
+    { type: 'variable', value: 'NAME' },
+    { type: 'prompt', id: 'tone' },
+    { type: 'words' },
+  ]
+  expect(promptProblems({ prompt: parts })).toEqual([
     "prompt 'desk': prompt[0].type: expected a part of Standard Agents 0.1.0: write { type: 'text', content }",
+    "prompt 'desk': prompt[1].type: expected a part of Standard Agents 0.1.0: write { type: 'env', property }",
+    "prompt 'desk': prompt[2].type: expected a part of Standard Agents 0.1.0: write { type: 'include', prompt }",
+    "prompt 'desk': prompt[3].type: expected { type: 'text', content }, { type: 'include', prompt } or { type: 'env', property }",
   ])
-  expect(problems({ models: [{ ...model, capabilities: { vision: true } }] })).toEqual([
-    "model 'chat' uses the old name capabilities.vision: write supportsImages",
+})
+
+test('fields that have another place here say where', () => {
+  expect(problems({ models: [{ ...model, includedProviders: ['azure'] }] })).toEqual([
+    "model 'chat' has includedProviders: write it into providerOptions, as the AI SDK provider of the gateway takes it",
   ])
+  expect(promptProblems({ tools: [{ name: 'done', env: {} }] })).toEqual([
+    "prompt 'desk' has tools[0].env: write values into env of the prompt or of the agent",
+  ])
+})
+
+test('the old name of a capability stands for the new one', () => {
+  const withCapabilities = (capabilities: object) => ({ models: [{ ...model, capabilities }] })
+  const old = build(withCapabilities({ vision: false, maxContextTokens: 9 }))
+  expect(old.model('chat')?.capabilities).toEqual({ supportsImages: false, maxContextTokens: 9 })
+  expect(old.warnings).toEqual(["model 'chat' uses the old name capabilities.vision: write supportsImages"])
+  expect(problems(withCapabilities({ vision: true, supportsImages: true }))).toEqual([
+    "model 'chat' has both capabilities.supportsImages and its old name vision: leave vision out",
+  ])
+})
+
+test('fallbacks of a model are other models, each once', () => {
+  const fallbacks = ['small', 'smal', 'chat', 'small']
+  const small = { ...model, name: 'small', fallbacks: ['chat'] }
+  expect(problems({ models: [{ ...model, fallbacks }, small] })).toEqual([
+    "model 'chat' falls back to the model 'smal', which is not registered",
+    "model 'chat' falls back to itself",
+    "model 'chat' falls back to the model 'small' twice",
+  ])
+})
+
+test('rate limits and capabilities of a model are checked', () => {
+  const capabilities = { reasoningLevels: { 101: 'most' }, maxOutputTokens: 0, supportsStreaming: 'no' }
+  const rateLimit = { concurrency: 0, requestsPerMinute: 1.5, perDay: 3 }
+  expect(problems({ models: [{ ...model, rateLimit, capabilities }] })).toEqual([
+    "model 'chat': rateLimit.concurrency: Too small: expected number to be >0",
+    expect.stringMatching(/^model 'chat': rateLimit\.requestsPerMinute: expected int/),
+    "model 'chat' has the unknown field rateLimit.perDay",
+    "model 'chat': capabilities.supportsStreaming: expected boolean, received string",
+    "model 'chat': capabilities.maxOutputTokens: Too small: expected number to be >0",
+    "model 'chat': capabilities.reasoningLevels: expected levels from 0 to 100 as keys",
+  ])
+  const sound = {
+    reasoningLevels: { 0: 'none', 100: 'high' },
+    supportsJsonMode: true,
+    supportsStreaming: true,
+  }
+  expect(problems({ models: [{ ...model, rateLimit: { concurrency: 2 }, capabilities: sound }] })).toEqual([])
 })
 
 test('shapes of Standard Agents 0.2.0 are refused with advice', () => {
@@ -301,6 +197,12 @@ test('fields of wrong kinds are refused one by one', () => {
     "model 'chat': provider: expected a provider of the AI SDK: an object with languageModel(id)",
     "model 'chat': inputPrice: Too small: expected number to be >=0",
   ])
+  expect(toolProblems({ needsApproval: 'yes', retry: { maximumAttempts: 0 }, variables: [7] })).toEqual([
+    "tool 'done': variables[0]: expected object, received number",
+    "tool 'done': needsApproval: expected a boolean or a function",
+    "tool 'done': retry.maximumAttempts: Too small: expected number to be >0",
+  ])
+  expect(toolProblems({ needsApproval: () => true, retry: { maximumAttempts: 3 } })).toEqual([])
   expect(problems({ agents: 7 })).toEqual(['registry: agents: expected array, received number'])
   expect(problems({ agents: [undefined] })).toEqual(['agents[0]: expected object, received undefined'])
 })

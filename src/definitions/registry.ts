@@ -4,10 +4,12 @@ import type { AnyHook } from './hook.js'
 import type { ModelDefinition } from './model.js'
 import type { PromptDefinition } from './prompt.js'
 import type { ToolDefinition } from './tool.js'
-import type { CheckedAgent, CheckedPrompt, RegisteredNames } from './unregistered-names.js'
+import type { CheckedAgent, CheckedModel, CheckedPrompt, RegisteredNames } from './unregistered-names.js'
 
 import { checkDefinitions } from './check-definitions.js'
 import { ConfigError } from '../protocol/config-error.js'
+import { normalizedAgent } from './normalized-agent.js'
+import { normalizedModel } from './normalized-model.js'
 import { planProblems } from './plan-problems.js'
 
 /** All definitions of a worker, checked. Lookups by an unknown name give `undefined`. */
@@ -47,16 +49,28 @@ export function registry<
   const Prompts extends readonly PromptDefinition[],
   const Models extends readonly ModelDefinition[],
   Tools extends ToolRecord = Record<never, never>,
+  const Hooks extends readonly AnyHook[] = readonly [],
 >(definitions: {
   readonly agents: Agents & {
-    readonly [I in keyof Agents]: CheckedAgent<Agents[I], RegisteredNames<Agents, Prompts, Models, Tools>>
+    readonly [I in keyof Agents]: CheckedAgent<
+      Agents[I],
+      RegisteredNames<Agents, Prompts, Models, Tools, Hooks>
+    >
   }
   readonly prompts: Prompts & {
-    readonly [I in keyof Prompts]: CheckedPrompt<Prompts[I], RegisteredNames<Agents, Prompts, Models, Tools>>
+    readonly [I in keyof Prompts]: CheckedPrompt<
+      Prompts[I],
+      RegisteredNames<Agents, Prompts, Models, Tools, Hooks>
+    >
   }
-  readonly models: Models
+  readonly models: Models & {
+    readonly [I in keyof Models]: CheckedModel<
+      Models[I],
+      RegisteredNames<Agents, Prompts, Models, Tools, Hooks>
+    >
+  }
   readonly tools?: Tools
-  readonly hooks?: readonly AnyHook[]
+  readonly hooks?: Hooks
   readonly effects?: EffectRecord
 }): Registry<Agents[number]['name'], Models[number]['name'], Tools> {
   const { problems, warnings } = checkDefinitions(definitions)
@@ -87,9 +101,9 @@ function createRegistry<
   definitions: Definitions<Agent, Model, Tools>,
   warnings: readonly string[],
 ): Registry<Agent['name'], Model['name'], Tools> {
-  const agents = byName(definitions.agents)
+  const agents = byName(definitions.agents.map(normalizedAgent))
   const prompts = byName(definitions.prompts)
-  const models = byName(definitions.models)
+  const models = byName(definitions.models.map(normalizedModel))
   const tools = new Map(Object.entries<ToolDefinition>(definitions.tools))
   const hooks = new Map(definitions.hooks.map((hook) => [hook.id, hook]))
   const effects = new Map(Object.entries(definitions.effects))

@@ -1,5 +1,6 @@
 import type { AgentDefinition } from './agent.js'
-import type { ModelDefinition } from './model.js'
+import type { AnyHook } from './hook.js'
+import type { LanguageModelProvider, ModelDefinition } from './model.js'
 import type { PromptDefinition } from './prompt.js'
 
 /** A name known only as `string` cannot be checked by the compiler: `registry()` then checks it at run time alone. */
@@ -17,11 +18,13 @@ export interface RegisteredNames<
   Prompts extends readonly PromptDefinition[],
   Models extends readonly ModelDefinition[],
   Tools,
+  Hooks extends readonly AnyHook[],
 > {
   readonly agents: Names<Agents>
   readonly prompts: Names<Prompts>
   readonly models: Names<Models>
   readonly tools: keyof Tools & string
+  readonly hooks: Hooks[number]['id']
 }
 
 interface Known {
@@ -29,26 +32,38 @@ interface Known {
   readonly prompts: string
   readonly models: string
   readonly tools: string
+  readonly hooks: string
 }
 
 /** The definition itself, or the sentence that says which of its names is not registered. */
 export type CheckedAgent<Definition, N extends Known> =
-  Definition extends AgentDefinition<infer Name, infer Prompt, infer Tool>
+  Definition extends AgentDefinition<infer Name, infer Prompt, infer Tool, infer Hook>
     ? Verdict<
         Definition,
         | Sentence<`agent '${Name}'`, 'uses the prompt', Missing<Prompt, N['prompts']>>
         | Sentence<`agent '${Name}'`, 'names the tool', Missing<Tool, N['tools']>>
+        | Sentence<`agent '${Name}'`, 'lists the hook', Missing<Hook, N['hooks']>>
       >
     : never
 
 /** The definition itself, or the sentence that says which of its names is not registered. */
 export type CheckedPrompt<Definition, N extends Known> =
-  Definition extends PromptDefinition<infer Name, infer Model, infer Callable, infer Include>
+  Definition extends PromptDefinition<infer Name, infer Model, infer Callable, infer Include, infer Hook>
     ? Verdict<
         Definition,
         | Sentence<`prompt '${Name}'`, 'uses the model', Missing<Model, N['models']>>
         | Sentence<`prompt '${Name}'`, 'lists the tool', Missing<Callable, N['tools' | 'agents' | 'prompts']>>
         | Sentence<`prompt '${Name}'`, 'includes the prompt', Missing<Include, N['prompts']>>
+        | Sentence<`prompt '${Name}'`, 'lists the hook', Missing<Hook, N['hooks']>>
+      >
+    : never
+
+/** The definition itself, or the sentence that says which of its names is not registered. */
+export type CheckedModel<Definition, N extends Known> =
+  Definition extends ModelDefinition<infer Name, LanguageModelProvider, infer Fallback>
+    ? Verdict<
+        Definition,
+        Sentence<`model '${Name}'`, 'falls back to the model', Missing<Fallback, N['models']>>
       >
     : never
 

@@ -54,6 +54,8 @@ export const LIMITS = {
   /** The stream of an answer above this is aborted. */
   answerBytes: 4 * MB,
   toolTimeout: 5 * MINUTE,
+  /** Several hooks run inside one activity, whose own limit leaves them `startToCloseSlack`. */
+  longestHook: 5 * MINUTE,
   /** A tool result above this is stored whole and shown to the model as head, tail and a path to the rest. */
   toolResultBytes: 64 * KB,
   fileBytes: 100 * MB,

@@ -1,0 +1,28 @@
+import type { Registry } from './registry.js'
+
+import { registered } from './registered.js'
+
+/** What lists of agents show of one, as a row of the store's table. */
+export interface AgentListing {
+  readonly name: string
+  readonly type: 'ai_human' | 'dual_ai'
+  readonly title: string | null
+  readonly description: string | null
+  readonly icon: string | null
+  readonly expose_as_tool: 0 | 1
+}
+
+/** The agents of a registry, in its order. */
+export function agentListing(registry: Registry): readonly AgentListing[] {
+  return registry.names().agents.map((name) => {
+    const agent = registered(registry.agent(name), `agent '${name}'`)
+    return {
+      name,
+      type: agent.type ?? 'ai_human',
+      title: agent.title ?? null,
+      description: agent.description ?? null,
+      icon: agent.icon ?? null,
+      expose_as_tool: agent.exposeAsTool === true ? 1 : 0,
+    }
+  })
+}

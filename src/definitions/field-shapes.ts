@@ -1,0 +1,36 @@
+import { z } from 'zod'
+
+import { LIMITS } from '../protocol/limits.js'
+
+/** A text that says something. */
+export const text = z.string().refine((value) => value.trim() !== '', 'must not be empty')
+
+export const name = text.max(LIMITS.nameLength)
+
+export const count = z.int().positive()
+
+/** The shape of arguments. */
+export const schema = z.custom<z.ZodObject>(
+  (value) => value instanceof z.ZodObject,
+  'expected a z.object of zod 4',
+)
+
+export const execute = z.custom((value) => typeof value === 'function', 'expected a function')
+
+/** By provider key of the AI SDK. */
+export const providerOptions = z.record(z.string(), z.record(z.string(), z.json()))
+
+/** Values of variables, by name. */
+export const env = z.record(z.string(), z.string())
+
+export const hookIds = z.array(name)
+
+export const variables = z.array(
+  z.strictObject({
+    name,
+    type: z.enum(['text', 'secret']),
+    required: z.boolean(),
+    scoped: z.boolean().optional(),
+    description: z.string(),
+  }),
+)

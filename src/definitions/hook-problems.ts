@@ -1,0 +1,17 @@
+import type { KnownDefinitions } from './known-definitions.js'
+
+import { repeated } from './name-problems.js'
+
+/** Says which hooks of an agent or a prompt are not there or are listed in vain. */
+export function listedHookProblems(
+  owner: string,
+  ids: readonly string[],
+  known: KnownDefinitions,
+): readonly string[] {
+  return [
+    ...ids
+      .filter((id) => !known.names.hooks.has(id))
+      .map((id) => `${owner} lists the hook '${id}', which is not registered`),
+    ...repeated(ids).map((id) => `${owner} lists the hook '${id}' twice`),
+  ]
+}

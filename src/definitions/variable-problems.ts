@@ -1,0 +1,88 @@
+import type { KnownDefinitions } from './known-definitions.js'
+import type { PromptDefinition } from './prompt.js'
+import type { VariableDefinition } from './variable.js'
+
+import { repeated } from './name-problems.js'
+
+/** A prompt or a tool. */
+interface Declarer {
+  /** What it is called in sentences. */
+  readonly owner: string
+  readonly variables: readonly VariableDefinition[]
+}
+
+/**
+ * Says where variables are declared or used in two ways. One name is one variable in all of a registry: a thread keeps
+ * its values while agents take over, and children read those of their parents.
+ */
+export function variableProblems(known: KnownDefinitions): readonly string[] {
+  const declarers = declarersOf(known)
+  const first = new Map<string, Pick<VariableDefinition, 'type'> & Pick<Declarer, 'owner'>>()
+  const problems: string[] = []
+  for (const { owner, variables } of declarers) {
+    const twice = repeated(variables.map(({ name }) => name))
+    problems.push(...twice.map((name) => `${owner} declares the variable '${name}' twice`))
+    for (const { name, type } of variables) {
+      const other = first.get(name)
+      if (other === undefined) first.set(name, { type, owner })
+      else if (other.type !== type) {
+        problems.push(
+          `${owner} declares the variable '${name}' as ${type}, but ${other.owner} as ${other.type}`,
+        )
+      }
+    }
+  }
+  const declared = declarers.flatMap(({ variables }) => variables)
+  const secrets = new Set(declared.filter(({ type }) => type === 'secret').map(({ name }) => name))
+  return [...problems, ...secretProblems(known, secrets)]
+}
+
+/** Says which variables of prompt texts nothing declares. */
+export function variableWarnings(known: KnownDefinitions): readonly string[] {
+  const declared = new Set(declarersOf(known).flatMap(({ variables }) => variables.map(({ name }) => name)))
+  return [...known.prompts.values()].flatMap((prompt) =>
+    [...new Set(usedInText(prompt))]
+      .filter((name) => !declared.has(name))
+      .map(
+        (name) =>
+          `prompt '${prompt.name}' has the variable '${name}' in its text, which nothing declares: add it to variables`,
+      ),
+  )
+}
+
+function declarersOf({ prompts, tools }: KnownDefinitions): readonly Declarer[] {
+  return [
+    ...[...prompts].map(([name, { variables = [] }]) => ({ owner: `prompt '${name}'`, variables })),
+    ...[...tools].map(([name, { variables = [] }]) => ({ owner: `tool '${name}'`, variables })),
+  ]
+}
+
+function secretProblems(
+  { prompts, agents }: KnownDefinitions,
+  secrets: ReadonlySet<string>,
+): readonly string[] {
+  const inTexts = [...prompts.values()].flatMap((prompt) =>
+    [...new Set(usedInText(prompt))]
+      .filter((name) => secrets.has(name))
+      .map(
+        (name) => `prompt '${prompt.name}' has the secret '${name}' in its text: only tools may read secrets`,
+      ),
+  )
+  const owners = [
+    ...[...prompts.values()].map(({ name, env }) => ({ owner: `prompt '${name}'`, env })),
+    ...[...agents.values()].map(({ name, env }) => ({ owner: `agent '${name}'`, env })),
+  ]
+  const inEnv = owners.flatMap(({ owner, env = {} }) =>
+    Object.keys(env)
+      .filter((name) => secrets.has(name))
+      .map(
+        (name) => `${owner} has the secret '${name}' in env, which is stored as it is: set it on the thread`,
+      ),
+  )
+  return [...inTexts, ...inEnv]
+}
+
+function usedInText({ prompt }: PromptDefinition): readonly string[] {
+  if (typeof prompt === 'string') return []
+  return prompt.flatMap((part) => (part.type === 'env' ? [part.property] : []))
+}
