@@ -19,6 +19,18 @@ const MISTAKES: Readonly<Record<string, string>> = {
     agents: [defineAgent({ name: 'support', sideA: { prompt: 'dsk' } })], prompts: [desk]`,
   "agent 'support' names the tool 'finsh', which is not registered": `
     agents: [defineAgent({ name: 'support', sideA: { prompt: 'desk', sessionStop: { name: 'finsh' } } })], prompts: [desk]`,
+  "agent 'support' names the tool 'tel', which is not registered": `
+    agents: [defineAgent({ name: 'support', sideA: { prompt: 'desk', statusTool: 'tel' } })], prompts: [desk]`,
+  "agent 'support' lists the hook 'msk', which is not registered": `
+    agents: [defineAgent({ name: 'support', sideA: { prompt: 'desk' }, hooks: ['mask', 'msk'] })], prompts: [desk], hooks: [mask]`,
+  "prompt 'desk' lists the hook 'mask', which is not registered": `
+    agents: [], prompts: [definePrompt({ ...desk, hooks: ['mask'] })]`,
+  "prompt 'desk' lists the tool 'rephrse', which is not registered": `
+    agents: [], prompts: [definePrompt({ ...desk, tools: [{ name: 'rephrse', includeErrors: false }, 'desk'] })]`,
+  "prompt 'desk' lists the tool 'billng', which is not registered": `
+    agents: [billing], prompts: [definePrompt({ ...desk, tools: ['billng', { name: 'billing', initUserMessageProperty: 'x' }] })]`,
+  "model 'small' falls back to the model 'chatt', which is not registered": `
+    agents: [], prompts: [desk], models: [chat, defineModel({ name: 'small', provider, model: 'x', fallbacks: ['chatt', 'chat'] })]`,
 }
 
 test('the compiler names the definition and the unknown name', { timeout: 60_000 }, () => {
@@ -29,11 +41,13 @@ test('the compiler names the definition and the unknown name', { timeout: 60_000
 
 function sourceOf(definitions: string): string {
   const door = `${root}src/index.js`
-  return `import { defineAgent, defineModel, definePrompt, registry } from '${door}'
+  return `import { defineAgent, defineHook, defineModel, definePrompt, registry } from '${door}'
 declare const provider: import('${door}').LanguageModelProvider
 const chat = defineModel({ name: 'chat', provider, model: 'x' })
 const desk = definePrompt({ name: 'desk', toolDescription: 'Desk', prompt: '', model: 'chat' })
-export const checked = registry({ models: [chat], tools: {}, ${definitions} })
+const mask = defineHook({ hook: 'after_create_message', id: 'mask', execute: () => undefined })
+const billing = defineAgent({ name: 'billing', exposeAsTool: true, toolDescription: 'Bills', sideA: { prompt: 'desk' } })
+export const checked = registry({ ${definitions.includes('models:') ? '' : 'models: [chat],'} tools: {}, ${definitions} })
 `
 }
 

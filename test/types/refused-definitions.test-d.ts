@@ -3,7 +3,15 @@ import { z } from 'zod'
 
 import type { LanguageModelProvider } from '../../src/index.js'
 
-import { defineAgent, defineModel, definePrompt, defineTool, registry } from '../../src/index.js'
+import {
+  defineAgent,
+  defineEffect,
+  defineHook,
+  defineModel,
+  definePrompt,
+  defineTool,
+  registry,
+} from '../../src/index.js'
 
 declare const provider: LanguageModelProvider
 declare const narrow: {
@@ -57,6 +65,59 @@ test('an unknown subagent does not compile', () => {
   const calling = definePrompt({ ...desk, name: 'calling', tools: [{ name: 'research' }] })
   // @ts-expect-error lists the tool 'research', which is not registered
   registry({ agents: [], prompts: [calling], models: [chat], tools: { look } })
+})
+
+test('an unknown hook does not compile', () => {
+  const hooked = definePrompt({ ...desk, name: 'hooked', hooks: ['mask'] })
+  // @ts-expect-error lists the hook 'mask', which is not registered
+  registry({ agents: [], prompts: [hooked], models: [chat], tools: { look } })
+  const mask = defineHook({
+    hook: 'before_create_message',
+    id: 'mask',
+    execute: (_state, message) => message,
+  })
+  registry({ agents: [], prompts: [hooked], models: [chat], tools: { look }, hooks: [mask] })
+  // @ts-expect-error lists the hook 'mask', which is not registered
+  registry({ agents: [{ ...support, hooks: ['mask'] }], prompts: [desk], models: [chat], tools: { look } })
+})
+
+test('an unknown fallback does not compile', () => {
+  const small = defineModel({ name: 'small', provider, model: 'small', fallbacks: ['chat'] })
+  registry({ agents: [], prompts: [], models: [small, chat] })
+  // @ts-expect-error falls back to the model 'chat', which is not registered
+  registry({ agents: [], prompts: [], models: [small] })
+})
+
+test('prompts and agents are tools of prompts', () => {
+  const billing = defineAgent({
+    name: 'billing',
+    exposeAsTool: true,
+    toolDescription: 'Bills',
+    sideA: { prompt: 'desk' },
+  })
+  const tools = ['look', { name: 'desk', includeToolCalls: false }, 'billing', { name: 'billing' }] as const
+  const calling = definePrompt({ ...desk, name: 'calling', tools })
+  registry({ agents: [billing], prompts: [desk, calling], models: [chat], tools: { look } })
+  // @ts-expect-error lists the tool 'billing', which is not registered
+  registry({ agents: [], prompts: [desk, calling], models: [chat], tools: { look } })
+})
+
+test('a hook gets and answers what its point says', () => {
+  defineHook({ hook: 'after_system_message', id: 'shout', execute: (_state, text) => text.toUpperCase() })
+  // @ts-expect-error a hook after the system text answers a text
+  defineHook({ hook: 'after_system_message', id: 'count', execute: (_state, text) => text.length })
+  // @ts-expect-error there is no such hook point
+  defineHook({ hook: 'tool_call_started', id: 'started', execute: () => undefined })
+})
+
+test('an effect gets its parsed arguments', () => {
+  defineEffect('Asks.', z.object({ days: z.number().default(3) }), (_state, args) => {
+    args.days.toFixed(0)
+    // @ts-expect-error days is a number
+    args.days.trim()
+  })
+  // @ts-expect-error a description comes first
+  defineEffect((_state: unknown) => undefined)
 })
 
 test('a name known only as string compiles', () => {
