@@ -1,7 +1,15 @@
 import { expect, test } from 'vitest'
 import { z } from 'zod'
 
-import { defineAgent, defineModel, definePrompt, defineTool, registry } from '../index.js'
+import {
+  defineAgent,
+  defineEffect,
+  defineHook,
+  defineModel,
+  definePrompt,
+  defineTool,
+  registry,
+} from '../index.js'
 import type { ThreadState, ToolCall } from '../index.js'
 import { ConfigError } from '../protocol/config-error.js'
 import { scriptedModel } from '../model/scripted-model.js'
@@ -14,7 +22,8 @@ const provider = {
 }
 const desk = registry({
   models: [
-    defineModel({ name: 'chat', provider, model: 'x', inputPrice: 2 }),
+    defineModel({ name: 'chat', provider, model: 'x', inputPrice: 2, fallbacks: ['spare'] }),
+    defineModel({ name: 'spare', provider, model: 'z' }),
     defineModel({ name: 'review', provider, model: 'y' }),
   ],
   prompts: [
@@ -26,6 +35,8 @@ const desk = registry({
       tools: ['count'],
     }),
   ],
+  hooks: [defineHook({ hook: 'after_create_message', id: 'mark', execute: () => undefined })],
+  effects: { remind: defineEffect('Reminds', () => undefined) },
   agents: [defineAgent({ name: 'clerk', sideA: { prompt: 'clerk' } })],
   tools: {
     count: defineTool({
@@ -37,19 +48,23 @@ const desk = registry({
 })
 const chat = scriptedModel([])
 const review = scriptedModel([])
+const spare = scriptedModel([])
 
 test('scripted models stand in for the providers', () => {
-  const scripted = scriptedRegistry(desk, { models: { chat, review } })
+  const scripted = scriptedRegistry(desk, { models: { chat, review, spare } })
   const definition = scripted.model('chat')
   expect(definition?.provider.languageModel('x')).toBe(chat)
   expect(definition?.inputPrice).toBe(2)
   expect(scripted.model('nobody')).toBeUndefined()
+  expect(scripted.model('chat')).toBe(definition)
+  expect(definition?.fallbacks).toEqual(['spare'])
+  expect(scripted.model('spare')?.provider.languageModel('z')).toBe(spare)
   expect(scripted.tool('count')).toBe(desk.tool('count'))
 })
 
 test('a faked tool keeps its schema and gets its arguments', async () => {
   const scripted = scriptedRegistry(desk, {
-    models: { chat, review },
+    models: { chat, review, spare },
     tools: { count: ({ from }) => ({ status: 'success', result: from + 1 }) },
   })
   const tool = scripted.tool('count')
@@ -57,6 +72,17 @@ test('a faked tool keeps its schema and gets its arguments', async () => {
   const state = {} as ThreadState
   const call: ToolCall = { id: 'call_1_1_0', attempt: 1, idempotencyKey: 'key' }
   expect(await tool?.execute(state, { from: 4 }, call)).toEqual({ status: 'success', result: 5 })
+})
+
+test('hooks and effects stay, and a fake may answer later', async () => {
+  const scripted = scriptedRegistry(desk, {
+    models: { chat, review, spare },
+    tools: { count: () => ({ status: 'pending' }) },
+  })
+  expect(scripted.hook('mark')).toBe(desk.hook('mark'))
+  expect(scripted.effect('remind')).toBe(desk.effect('remind'))
+  const call: ToolCall = { id: 'call_1_1_0', attempt: 1, idempotencyKey: 'key' }
+  expect(await scripted.tool('count')?.execute({} as ThreadState, {}, call)).toEqual({ status: 'pending' })
 })
 
 test('what is not scripted or not registered is named', () => {
@@ -67,6 +93,7 @@ test('what is not scripted or not registered is named', () => {
   } catch (error) {
     if (!ConfigError.isInstance(error)) throw error
     expect(error.problems).toEqual([
+      'Expected a scripted model for "spare", got none: add it to "models".',
       'Expected a scripted model for "review", got none: add it to "models".',
       'Expected models of the registry only, got "rewiev".',
       'Expected tools of the registry only, got "coutn".',

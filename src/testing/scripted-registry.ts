@@ -2,16 +2,22 @@ import type { ModelName, ToolName } from '../definitions/registered-names.js'
 import type { ModelDefinition } from '../definitions/model.js'
 import type { Registry } from '../definitions/registry.js'
 import type { ThreadState } from '../definitions/thread-state.js'
-import type { ToolArguments, ToolCall, ToolDefinition, ToolResult } from '../definitions/tool.js'
+import type {
+  PendingToolResult,
+  ToolArguments,
+  ToolCall,
+  ToolDefinition,
+  ToolResult,
+} from '../definitions/tool.js'
 import type { LanguageModel } from '../model/language-model.js'
 import { ConfigError } from '../protocol/config-error.js'
 
-/** Stands in for `execute` of a tool; it gets the parsed arguments. */
+/** Stands in for `execute` of a tool; it gets the parsed arguments, and may answer later as a tool may. */
 export type FakeTool<Arguments> = (
   args: Arguments,
   state: ThreadState,
   call: ToolCall,
-) => ToolResult | Promise<ToolResult>
+) => ToolResult | PendingToolResult | Promise<ToolResult | PendingToolResult>
 
 /** Parsed, with defaults applied; untyped for a registry whose tools are known by name only. */
 type FakeArguments<R, Name extends string> = R extends { readonly tools: infer Tools }
@@ -24,13 +30,13 @@ type FakeArguments<R, Name extends string> = R extends { readonly tools: infer T
 
 /** What a test puts in the place of models and tools, by their names. */
 export interface Replacements<R> {
-  /** Every model of the registry, so that no test reaches a provider. */
+  /** Every model of the registry, those that are only fallbacks too: no test reaches a provider. */
   readonly models: Readonly<Record<ModelName<R>, LanguageModel>>
   readonly tools?: { readonly [Name in ToolName<R>]?: FakeTool<FakeArguments<R, Name>> }
 }
 
 /**
- * The same agents and prompts with other models and tools; schemas and descriptions stay.
+ * The same agents, prompts, hooks and effects with other models and tools; schemas and descriptions stay.
  * @throws ConfigError naming every model that is not scripted, and every name that the registry does not have
  */
 export function scriptedRegistry<R extends Registry>(registry: R, replacements: Replacements<R>): Registry {
@@ -38,9 +44,11 @@ export function scriptedRegistry<R extends Registry>(registry: R, replacements: 
   const tools = new Map(Object.entries<FakeTool<never> | undefined>(replacements.tools ?? {}))
   const problems = replacementProblems(registry, [...models.keys()], [...tools.keys()])
   if (problems.length > 0) throw new ConfigError(problems)
+  // Rate limits are counted by provider object: it has to be the same at each look.
+  const scripted = new Map([...models].map(([name, model]) => [name, withModel(registry.model(name), model)]))
   return {
     ...registry,
-    model: (name) => withModel(registry.model(name), models.get(name)),
+    model: (name) => scripted.get(name),
     tool: (name) => withExecute(registry.tool(name), tools.get(name)),
   }
 }
@@ -63,10 +71,9 @@ function replacementProblems(
 
 function withModel(
   definition: ModelDefinition | undefined,
-  model: LanguageModel | undefined,
+  model: LanguageModel,
 ): ModelDefinition | undefined {
-  if (definition === undefined || model === undefined) return definition
-  return { ...definition, provider: { languageModel: () => model } }
+  return definition && { ...definition, provider: { languageModel: () => model } }
 }
 
 function withExecute(

@@ -1,0 +1,26 @@
+import { expect, test } from 'vitest'
+
+import { build, research, support } from '../../test/support/loose-registry.js'
+import { agentListing } from './agent-listing.js'
+
+test('a listing shows what agents say of themselves', () => {
+  const described = { ...support, title: 'Help', description: 'Answers customers', icon: '/help.svg' }
+  expect(agentListing(build({ agents: [described, research] }))).toEqual([
+    {
+      name: 'support',
+      type: 'ai_human',
+      title: 'Help',
+      description: 'Answers customers',
+      icon: '/help.svg',
+      expose_as_tool: 0,
+    },
+    {
+      name: 'research',
+      type: 'dual_ai',
+      title: null,
+      description: null,
+      icon: null,
+      expose_as_tool: 1,
+    },
+  ])
+})
