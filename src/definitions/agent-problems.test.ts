@@ -3,6 +3,26 @@ import { expect, test } from 'vitest'
 import { agentProblems, build, done, problems } from '../../test/support/loose-registry.js'
 import { buildPlan } from './build-plan.js'
 
+test('SA-A-00.1 type, sides, session tools and exposure are checked', () => {
+  const sound = {
+    name: 'a',
+    type: 'dual_ai',
+    maxSessionTurns: 4,
+    sideA: { prompt: 'desk', stopOnResponse: false, stopTool: 'done', sessionFail: 'done' },
+    sideB: { prompt: 'desk', sessionStop: { name: 'done', messageProperty: 'text' } },
+    exposeAsTool: true,
+    toolDescription: 'Works.',
+  }
+  expect(agentProblems(sound)).toEqual([])
+  const wrong = { type: 'ai', sideA: {}, sideB: { prompt: 'desk', sessionStop: {} }, exposeAsTool: 'yes' }
+  expect(agentProblems({ ...sound, ...wrong })).toEqual([
+    'agent \'a\': type: expected one of "ai_human"|"dual_ai"',
+    "agent 'a': sideA.prompt: expected string, received undefined",
+    "agent 'a': sideB.sessionStop.name: expected string, received undefined",
+    "agent 'a': exposeAsTool: expected boolean, received string",
+  ])
+})
+
 test('SA-A-04.1 a session tool is a name or an object', () => {
   const bound = (sessionStop: unknown) => agentProblems({ name: 'a', sideA: { prompt: 'desk', sessionStop } })
   expect(bound('done')).toEqual([])

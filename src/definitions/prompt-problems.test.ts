@@ -47,7 +47,7 @@ test('SA-A-07.1a a subagent that is not dual_ai is refused', () => {
 test('an entry has the fields of what it calls', () => {
   const human = { ...support, name: 'human', exposeAsTool: true, toolDescription: 'Helps.' }
   const tools = [
-    { name: 'done', includeErrors: true },
+    { name: 'done', includeErrors: true, blocking: undefined },
     { name: 'desk', immediate: false, includeErrors: false },
     { name: 'human', includeTextResponse: true },
     { name: 'research', includeToolCalls: true, blocking: true },

@@ -94,9 +94,9 @@ function uselessFields(
   kind: keyof typeof FIELDS,
 ): readonly string[] {
   const useful: readonly string[] = FIELDS[kind]
-  return Object.keys(fields)
-    .filter((field) => !useful.includes(field))
-    .map((field) => `${owner} lists the ${kind} '${name}' with ${field}, for which a ${kind} has no use`)
+  return Object.entries(fields)
+    .filter(([field, value]) => value !== undefined && !useful.includes(field))
+    .map(([field]) => `${owner} lists the ${kind} '${name}' with ${field}, for which a ${kind} has no use`)
 }
 
 /** `prompt`: the one whose schema the arguments of the call have. */
