@@ -44,6 +44,7 @@ export type {
   InjectedMessage,
   MessageUpdates,
   QueuedMessage,
+  ScheduledEffect,
   ThreadState,
   WriteFileOptions,
 } from './definitions/thread-state.js'

@@ -7,4 +7,6 @@ export interface ActivityDependencies {
   readonly registry: Registry
   readonly store: Store
   readonly caps: RunCaps
+  /** Values of variables for every thread of this worker. */
+  readonly env?: Readonly<Record<string, string>>
 }

@@ -7,6 +7,7 @@ import { deliverReport } from './deliver-report.js'
 import type { ActivityDependencies } from './dependencies.js'
 import { executeTool } from './execute-tool/execute-tool.js'
 import { prepareChild } from './prepare-child/prepare-child.js'
+import { runEffect } from './run-effect/run-effect.js'
 import { settle } from './settle.js'
 
 type Named = { readonly [N in keyof ThreadActivities as (typeof ACTIVITIES)[N]]: ThreadActivities[N] }
@@ -20,6 +21,7 @@ export function createActivities(dependencies: ActivityDependencies): Named {
     [ACTIVITIES.completeCall]: (input) => completeCall(dependencies, input),
     [ACTIVITIES.deliverReport]: (input) => deliverReport(dependencies, input),
     [ACTIVITIES.checkChildren]: (input) => checkChildren(input),
+    [ACTIVITIES.runEffect]: (input) => runEffect(dependencies, input),
     [ACTIVITIES.settle]: (input) => settle(dependencies, input),
   }
 }

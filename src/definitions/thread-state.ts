@@ -1,6 +1,11 @@
-import type { JsonValue } from '../protocol/json.js'
+import type { JsonObject, JsonValue } from '../protocol/json.js'
 import type { AttachmentRef, FileRecord, Message, NewAttachment } from '../protocol/message.js'
 import type { Side } from '../protocol/plan.js'
+import type { AgentDefinition } from './agent.js'
+import type { ModelDefinition } from './model.js'
+import type { PromptDefinition } from './prompt.js'
+import type { ToolResult } from './tool.js'
+import type { VariableDefinition } from './variable.js'
 
 /** Which messages `getMessages` returns. */
 export interface GetMessagesOptions {
@@ -53,6 +58,17 @@ export interface FileChunk {
   readonly isLast: boolean
 }
 
+/** Work that waits for its time. Times are microseconds since 1970. */
+export interface ScheduledEffect {
+  readonly id: string
+  /** Its key in the registry. */
+  readonly name: string
+  readonly args: JsonObject
+  /** When it is due. */
+  readonly scheduledAt: number
+  readonly createdAt: number
+}
+
 /** The run that a tool is called in. */
 export interface ExecutionState {
   /** The run's id. */
@@ -65,6 +81,14 @@ export interface ExecutionState {
   readonly sideBStepCount: number
   /** Aborts on stop, terminate and timeout; on a worker's shutdown only when its grace time is over. */
   readonly abortSignal: AbortSignal
+  /** This call has asked for the end of the run. */
+  readonly stopped: boolean
+  /** The side whose call asked for it. */
+  readonly stoppedBy: Side | null
+  /** After this step and its queued tools that side acts; the current side goes on instead of ending its turn. */
+  forceTurn(side: Side): void
+  /** Ends the run after this call; the step's other tool calls get the result `interrupted`. */
+  stop(): void
 }
 
 /**
@@ -92,6 +116,46 @@ export interface ThreadState {
   injectMessage(message: InjectedMessage): Promise<Message>
   /** First in, first out; wakes an idle thread. */
   queueMessage(message: QueuedMessage): Promise<void>
+  /** Seen by the next model call. @throws for rows of the step in flight, and for a message that is not there */
+  updateMessage(messageId: string, updates: MessageUpdates): Promise<Message>
+  /** Of the transcript or still queued; its files stay. False if there is none. @throws for rows of the step in flight */
+  deleteMessage(messageId: string): Promise<boolean>
+
+  /** @throws if there is none of that name; so do the next two */
+  loadAgent(name: string): Promise<AgentDefinition>
+  loadPrompt(name: string): Promise<PromptDefinition>
+  loadModel(name: string): Promise<ModelDefinition>
+  getAgentNames(): string[]
+  getPromptNames(): string[]
+  getModelNames(): string[]
+
+  /**
+   * The value of a variable: of this thread, its parents, the worker, the agent, the prompt, the first that has one.
+   * @throws if none has
+   */
+  env(name: string): Promise<string>
+  /** As declared, else as it was set; a variable of which nothing says so is a secret. */
+  envType(name: string): Promise<VariableDefinition['type']>
+  /**
+   * For this thread, and its children that do not scope the name. Without a type it keeps the one that it has; a new one
+   * is as declared, else a secret. @throws for a secret on a worker without EVERTHREAD_SECRET_KEY
+   */
+  setEnv(name: string, value: string, options?: { readonly type?: VariableDefinition['type'] }): Promise<void>
+
+  /** Run after the step's calls, whatever the prompt lists; at most 50 a call. */
+  queueTool(name: string, args: Record<string, unknown>): void
+  /** Now, in place: its writes join this call's, and it leaves no message. */
+  invokeTool(name: string, args: Record<string, unknown>): Promise<ToolResult>
+
+  /** Milliseconds from now; survives restarts and idle months. Answers the id. @throws for an unknown name */
+  scheduleEffect(name: string, args: Record<string, unknown>, delay?: number): Promise<string>
+  /** The next one first. */
+  getScheduledEffects(name?: string): Promise<ScheduledEffect[]>
+  /** False if it is not scheduled any more. */
+  removeScheduledEffect(id: string): Promise<boolean>
+
+  /** A `custom` event for live clients, at once and whatever becomes of the call; at most 16 KiB. */
+  emit(event: string, data: JsonValue): void
 
   /** Null if there is none. */
   getValue(key: string): Promise<JsonValue>
@@ -107,6 +171,8 @@ export interface ThreadState {
   readFile(path: string): Promise<ArrayBuffer | null>
   readFileStream(path: string): Promise<AsyncIterable<FileChunk> | null>
   statFile(path: string): Promise<FileRecord | null>
+  /** Null: this runtime makes no thumbnails, and there is no way to store one. */
+  getFileThumbnail(path: string): Promise<ArrayBuffer | null>
   readdirFile(path: string): Promise<{ entries: FileRecord[] }>
   unlinkFile(path: string): Promise<void>
   mkdirFile(path: string): Promise<FileRecord>

@@ -16,6 +16,7 @@ export const ACTIVITIES = {
   completeCall: 'thread.completeCall',
   deliverReport: 'thread.deliverReport',
   checkChildren: 'thread.checkChildren',
+  runEffect: 'thread.runEffect',
   settle: 'thread.settle',
 } as const
 
@@ -318,5 +319,6 @@ export interface ThreadActivities {
   completeCall(input: CompleteCallInput): Promise<CompleteCallAnswer>
   deliverReport(input: DeliverReportInput): Promise<DeliverReportAnswer>
   checkChildren(input: CheckChildrenInput): Promise<CheckChildrenAnswer>
+  runEffect(input: RunEffectInput): Promise<RunEffectAnswer>
   settle(input: SettleInput): Promise<SettleAnswer>
 }

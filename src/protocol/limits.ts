@@ -32,6 +32,17 @@ export const LIMITS = {
   /** Files of one message: each is shown to the model on its own. */
   messageAttachments: 100,
   nameLength: 128,
+  /** A key, a certificate, a short text; more belongs into a file. */
+  variableBytes: 64 * KB,
+  /** A custom event is written while the call runs, for whoever watches. */
+  customEventBytes: 16 * KB,
+  /** A tool that emits more floods its thread's log. */
+  customEventsByCall: 1000,
+  /** Their ids and due times ride in each continue-as-new. */
+  scheduledEffects: 200,
+  effectArgumentBytes: 64 * KB,
+  /** Ten years: a due time beyond it is a mistake of units. */
+  effectDelay: 3650 * 24 * HOUR,
   /** Tags, search attributes and the like of one start. */
   startNames: 32,
   /** A run refuses its 10,001st signal: long before, the thread continues as new. */

@@ -10,7 +10,16 @@ import type {
 import type { Side } from '../protocol/plan.js'
 import type { MessagesTable } from './schema.js'
 
-export type MessageSender = 'client' | 'cli' | 'parent' | 'child' | 'tool' | 'model' | 'runtime'
+export type MessageSender =
+  | 'client'
+  | 'cli'
+  | 'parent'
+  | 'child'
+  | 'tool'
+  | 'hook'
+  | 'effect'
+  | 'model'
+  | 'runtime'
 
 /** A message to store; what is left out is null, false, empty or 0. */
 export interface NewMessage {

@@ -20,7 +20,7 @@ export type StageResult = 'staged' | 'same' | 'conflict' | 'terminated' | 'missi
  * Other rows were let in before: those of the runtime by the workflow's own queue (T3), and a child's report because a
  * parent whose queue is full may be waiting for that very report, and drains nothing before it (T7).
  */
-const BOUNDED: readonly MessageSender[] = ['client', 'tool', 'parent']
+const BOUNDED: readonly MessageSender[] = ['client', 'tool', 'hook', 'effect', 'parent']
 
 /** Accepts a message: its row is there, without a place in the transcript, before anything learns its id (T2). */
 export async function stageMessage(tx: Writer, draft: MessageDraft): Promise<StageResult> {

@@ -1,9 +1,16 @@
 /**
  * `busy`: another process held the database for too long. `unavailable`: disk full, read-only, no permission.
  * `corrupt`: what is stored is not what was written. `incompatible`: made by another program or a newer version.
- * `too_large`: a file above the limit. `closed`: used after `close`.
+ * `too_large`: a file above the limit. `closed`: used after `close`. `no_key`: a secret, and not the key that it needs.
  */
-export type StoreErrorCode = 'busy' | 'unavailable' | 'corrupt' | 'incompatible' | 'too_large' | 'closed'
+export type StoreErrorCode =
+  | 'busy'
+  | 'unavailable'
+  | 'corrupt'
+  | 'incompatible'
+  | 'too_large'
+  | 'closed'
+  | 'no_key'
 
 const MARKER = Symbol.for('everthread.StoreError')
 

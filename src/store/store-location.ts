@@ -9,6 +9,11 @@ export interface StoreOptions {
   readonly database?: string
   /** @default EVERTHREAD_BLOBS_URL, else `file:.everthread/blobs` */
   readonly blobs?: string
+  /**
+   * 32 bytes as base64 or hex, for secret variables; several, separated by commas: the first seals, all open.
+   * @default EVERTHREAD_SECRET_KEY
+   */
+  readonly secretKey?: string
 }
 
 export interface StoreLocation {

@@ -3,11 +3,15 @@ import type { Kysely, Transaction } from 'kysely'
 import type { BlobStore } from './blob-store.js'
 import { openDirectoryBlobs } from './directory-blobs.js'
 import type { Schema } from './schema.js'
+import { createSecretBox } from './secret-box.js'
+import type { SecretBox } from './secret-box.js'
+import { secretKeys } from './secret-keys.js'
 import { StoreError } from './store-error.js'
 import { storeLocation } from './store-location.js'
-import type { StoreOptions } from './store-location.js'
+import type { StoreLocation, StoreOptions } from './store-location.js'
 import { openSqlite } from './sqlite/open-sqlite.js'
 import { asStoreError } from './sqlite/sqlite-error.js'
+import { assertSecretsOpen } from './variables.js'
 
 /** Can only select. A `Writer` is one too, so reads compose into transactions. */
 export type Reader = Pick<Kysely<Schema>, 'selectFrom'>
@@ -25,6 +29,7 @@ export interface Store {
    */
   write<T>(work: (tx: Writer) => Promise<T>): Promise<T>
   readonly blobs: BlobStore
+  readonly secrets: SecretBox
   /** Another number than before whenever this or another process committed in between; costs microseconds. */
   changed(): number
   /** Ends the transaction in flight first. */
@@ -33,10 +38,23 @@ export interface Store {
 
 /**
  * Opens the store, making folders, database and schema where they are missing.
- * @throws ConfigError for places that are not understood; StoreError, one sentence, for places that cannot be used
+ * @throws ConfigError for places that are not understood, and for secrets whose key is missing; StoreError, one sentence,
+ * for places that cannot be used
  */
 export async function openStore(options: StoreOptions = {}): Promise<Store> {
-  const location = storeLocation(options)
+  const secrets = createSecretBox(secretKeys(options))
+  const places = await openPlaces(storeLocation(options))
+  try {
+    await assertSecretsOpen(places, secrets)
+    return { ...places, secrets }
+  } catch (error) {
+    await places.close()
+    throw error
+  }
+}
+
+/** A store without keys. @throws StoreError */
+export async function openPlaces(location: StoreLocation): Promise<Omit<Store, 'secrets'>> {
   const blobs = await openDirectoryBlobs(location.blobs)
   const sqlite = await openSqlite(location.database)
   let closing: Promise<void> | undefined

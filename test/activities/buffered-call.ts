@@ -8,6 +8,8 @@ import { insertRun } from '../../src/store/runs.js'
 import { openStore } from '../../src/store/store.js'
 import type { Store } from '../../src/store/store.js'
 import { insertThread } from '../../src/store/threads.js'
+import { runCaps } from '../../src/worker/run-caps.js'
+import { emptyRegistry } from '../support/empty-registry.js'
 
 /** Milliseconds of the workflow in these tests; the store has microseconds. */
 export const NOW = 1_700_000_000_000
@@ -42,14 +44,12 @@ export async function withThread(work: (thread: TestThread) => Promise<void>): P
 
 function openCall(store: Store, callId: string): Promise<BufferedState> {
   return openBufferedState({
-    store,
+    dependencies: { store, registry: emptyRegistry, caps: runCaps() },
     threadId: 't',
     agent: 'support',
     now: NOW,
-    run: 1,
-    step: 2,
-    side: 'a',
-    callId,
+    origin: { kind: 'call', id: callId, run: 1, step: 2, side: 'a' },
+    content: null,
     execution: {
       flowId: 'run_1',
       currentSide: 'a',

@@ -35,11 +35,13 @@ type Settled =
   | { readonly kind: 'stopped' }
 
 /** Runs the tool's own code. A throw is a result, and keeps what the call did before; a timeout or a cut keeps nothing. */
-export async function runTool({ store }: ActivityDependencies, run: ToolRun): Promise<ExecuteToolAnswer> {
+export async function runTool(dependencies: ActivityDependencies, run: ToolRun): Promise<ExecuteToolAnswer> {
+  const { store } = dependencies
   const abort = new AbortController()
-  const state = await openState(store, run, abort.signal)
+  const state = await openState(dependencies, run, abort.signal)
   const settled = await settle(run, state, abort)
   if (settled.kind !== 'answered') state.close()
+  await state.settled()
   if (settled.kind === 'stopped') assertStoppedByUser()
   const { call } = run
   switch (settled.kind) {
@@ -59,20 +61,18 @@ export async function runTool({ store }: ActivityDependencies, run: ToolRun): Pr
 }
 
 function openState(
-  store: Store,
+  dependencies: ActivityDependencies,
   { call, content }: ToolRun,
   abortSignal: AbortSignal,
 ): Promise<BufferedState> {
   const { input } = call
   return openBufferedState({
-    store,
+    dependencies,
     threadId: input.threadId,
     agent: input.agent,
     now: input.now,
-    run: input.run,
-    step: input.step,
-    side: input.side,
-    callId: input.callId,
+    origin: { kind: 'call', id: input.callId, run: input.run, step: input.step, side: input.side },
+    content,
     execution: {
       flowId: runIdOf(input.run),
       currentSide: input.side,

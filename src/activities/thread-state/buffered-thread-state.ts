@@ -1,45 +1,69 @@
+import type { PlanContent } from '../../definitions/plan-content.js'
 import type { ThreadState } from '../../definitions/thread-state.js'
 import type { AttachmentRef } from '../../protocol/message.js'
 import type { ThreadOperation } from '../../protocol/operations.js'
-import type { Side } from '../../protocol/plan.js'
 import { appendEvents } from '../../store/events.js'
-import type { Store, Writer } from '../../store/store.js'
+import type { Writer } from '../../store/store.js'
 import { findThread } from '../../store/threads.js'
+import type { ThreadRecord } from '../../store/threads.js'
+import type { ActivityDependencies } from '../dependencies.js'
 import { createCallGate } from './call-gate.js'
+import type { CallGate } from './call-gate.js'
+import { createDefinitionMembers } from './definition-members.js'
+import { createEffectsOverlay } from './effects-overlay.js'
+import { createEmitter } from './emitter.js'
+import { createExecutionState } from './execution-state.js'
+import type { ExecutionFacts } from './execution-state.js'
 import { createFileMembers } from './file-members.js'
 import { createFilesOverlay } from './files-overlay.js'
+import { createJournal } from './journal.js'
+import type { MessageHooks } from './message-hooks.js'
 import { createMessagesOverlay } from './messages-overlay.js'
+import { createQueuedTools } from './queued-tools-overlay.js'
 import { resolveAttachments } from './resolve-attachments.js'
 import type { GivenAttachment } from './resolve-attachments.js'
 import { openRunContext } from './run-context.js'
+import type { RunContext } from './run-context.js'
+import type { StateOrigin } from './state-origin.js'
 import { createThreadState } from './thread-state-members.js'
 import { createValuesOverlay } from './values-overlay.js'
+import { createVariablesOverlay } from './variables-overlay.js'
 
 export interface BufferedStateOptions {
-  readonly store: Store
+  readonly dependencies: ActivityDependencies
   readonly threadId: string
   /** Name of the active agent. */
   readonly agent: string
   /** The workflow's time in milliseconds. */
   readonly now: number
-  readonly run: number
-  readonly step: number
-  readonly side: Side
-  /** Ids of what the call writes are made from it: they are the same in each attempt. */
-  readonly callId: string
-  readonly execution: NonNullable<ThreadState['execution']>
+  readonly origin: StateOrigin
+  /** Null outside of a run. */
+  readonly execution: ExecutionFacts | null
+  /** What the run knows of its agent; null where no worker has it. */
+  readonly content: PlanContent | null
+  /** Runs a tool in place, whose writes join those of `state`. Without it nothing can be invoked here. */
+  readonly invokeTool?: InvokeTool
+  /** Without them messages are written as they are given. */
+  readonly messageHooks?: MessageHooks
 }
+
+export type InvokeTool = (
+  name: string,
+  args: Record<string, unknown>,
+  state: ThreadState,
+) => ReturnType<ThreadState['invokeTool']>
 
 /** What the workflow has to do about a call, besides its outcome. */
 export interface StateEffects {
+  /** In the order in which the call asked for them. */
   readonly operations: readonly ThreadOperation[]
   /** Attachments whose path somebody else has since taken: the path that `attach` gave, and the one they have. */
   readonly moved: ReadonlyMap<string, string>
 }
 
 /**
- * The state that a tool gets, and what it wrote (T9). Until `commit` only the call itself sees that; bytes of files go
- * to the blob store at once, where nothing names them before.
+ * The state that a tool, hook or effect gets, and what it wrote (T9). Until `commit` only the call itself sees that;
+ * bytes of files go to the blob store at once, where nothing names them before.
  */
 export interface BufferedState {
   readonly state: ThreadState
@@ -50,6 +74,8 @@ export interface BufferedState {
   readonly attach: (files: readonly GivenAttachment[]) => Promise<readonly AttachmentRef[]>
   /** From now on every member throws, and what the tool left running changes nothing. */
   readonly close: () => void
+  /** What the call emitted is stored, or given up. To be awaited before the transaction of the outcome. */
+  readonly settled: () => Promise<void>
   /** What is not JSON in the context: the call has failed with it, and `commit` leaves the context as it was. Closes. */
   readonly contextProblem: () => string | undefined
   /**
@@ -59,39 +85,18 @@ export interface BufferedState {
   readonly commit: (tx: Writer) => Promise<StateEffects>
 }
 
-const TERMINATE: ThreadOperation = { kind: 'terminate' }
-
 /** Reads the thread's row and the run's context; nothing is held open. */
 export async function openBufferedState(options: BufferedStateOptions): Promise<BufferedState> {
-  const { store, threadId, callId, run, step, side, execution } = options
+  const { threadId, origin } = options
+  const { store } = options.dependencies
   const thread = await store.read((db) => findThread(db, threadId))
   if (thread === null) throw new Error(`Expected a row of thread ${threadId}, got none`)
-  const context = await openRunContext(store, { threadId, number: run })
-  const gate = createCallGate(callId)
+  const key = origin.run === null ? null : { threadId, number: origin.run }
+  const context = await openRunContext(store, key)
+  const gate = createCallGate(`${origin.kind} ${origin.id}`)
+  const parts = openParts(options, { thread, context, gate })
+  const { files, journal, values, emitter } = parts
   const now = options.now * 1000
-  const files = createFilesOverlay({ store, threadId, now, gate })
-  const origin = { threadId, callId, run, step, side, now, prompt: execution.promptPath.at(-1) ?? null }
-  const messages = createMessagesOverlay({ store, files, gate, origin })
-  const values = createValuesOverlay(store, threadId)
-  let terminate = false
-  const state = createThreadState({
-    gate,
-    known: {
-      threadId,
-      agentId: options.agent,
-      userId: thread.user_id,
-      createdAt: thread.created_at,
-      terminated: thread.terminated_at ?? thread.terminate_requested_at,
-      execution,
-      context: context.value,
-    },
-    values,
-    messages,
-    files: createFileMembers({ files, blobs: store.blobs, gate }),
-    terminate: () => {
-      terminate = true
-    },
-  })
 
   function close(): void {
     gate.close()
@@ -99,9 +104,10 @@ export async function openBufferedState(options: BufferedStateOptions): Promise<
   }
 
   return {
-    state,
+    state: parts.state,
     attach: (given) => resolveAttachments({ files, blobs: store.blobs }, given),
     close,
+    settled: emitter.settled,
     contextProblem() {
       close()
       return context.problem()
@@ -109,11 +115,60 @@ export async function openBufferedState(options: BufferedStateOptions): Promise<
     async commit(tx) {
       close()
       const moved = await files.commit(tx)
-      const { operations, events } = await messages.commit(tx, moved)
+      const { operations, events } = await journal.commit(tx, moved)
       await values.commit(tx)
       await context.commit(tx)
       if (events.length > 0) await appendEvents(tx, { threadId, events, now })
-      return { operations: terminate ? [...operations, TERMINATE] : operations, moved }
+      return { operations, moved }
     },
   }
+}
+
+interface Opened {
+  readonly thread: ThreadRecord
+  readonly context: RunContext
+  readonly gate: CallGate
+}
+
+function openParts(options: BufferedStateOptions, { thread, context, gate }: Opened) {
+  const { dependencies, threadId, agent, origin, content, messageHooks } = options
+  const { store, registry } = dependencies
+  const now = options.now * 1000
+  const prompt = options.execution?.promptPath.at(-1) ?? null
+  const journal = createJournal(gate)
+  const files = createFilesOverlay({ store, threadId, now, gate })
+  const values = createValuesOverlay(store, threadId)
+  const common = { dependencies, store, threadId, journal, origin, now }
+  const emitter = createEmitter(common)
+  const hooks = messageHooks === undefined ? null : { hooks: messageHooks, state: () => state }
+  const facts = options.execution
+  const state: ThreadState = createThreadState({
+    gate,
+    known: {
+      threadId,
+      agentId: agent,
+      userId: thread.user_id,
+      createdAt: thread.created_at,
+      terminated: thread.terminated_at ?? thread.terminate_requested_at,
+      execution:
+        facts === null ? null : createExecutionState({ facts, plan: content?.plan ?? null, gate, journal }),
+      context: context.value,
+    },
+    values,
+    messages: createMessagesOverlay({ ...common, files, prompt, hooks }),
+    files: createFileMembers({ files, blobs: store.blobs, gate }),
+    variables: createVariablesOverlay({ ...common, scope: { threadId, agent, content, prompt } }),
+    effects: createEffectsOverlay({ ...common, registry }),
+    definitions: createDefinitionMembers(registry),
+    queueTool: createQueuedTools(common).queueTool,
+    emit: emitter.emit,
+    invokeTool: async (name, args) => invoke(options.invokeTool)(name, args, state),
+    terminate: () => journal.add(async () => ({ operations: [{ kind: 'terminate' }] })),
+  })
+  return { state, files, journal, values, emitter }
+}
+
+function invoke(invokeTool: InvokeTool | undefined): InvokeTool {
+  if (invokeTool !== undefined) return invokeTool
+  throw new Error('Expected a call in which tools can be invoked, got another one: use queueTool.')
 }

@@ -5,19 +5,31 @@ export interface CallGate {
   close(): void
 }
 
-export function createCallGate(callId: string): CallGate {
+/** `named`: what has ended, for the sentence. */
+export function createCallGate(named: string): CallGate {
   let open = true
   return {
     assertOpen() {
       if (open) return
       throw new Error(
-        `The call ${callId} has ended, so its thread's state can no longer be used through it: ` +
+        `The ${named} has ended, so its thread's state can no longer be used through it: ` +
           'await everything that belongs to a call before it returns, and stop at execution.abortSignal.',
       )
     },
     close() {
       open = false
     },
+  }
+}
+
+/** As `whileOpen`, of a function that answers at once. */
+export function ifOpen<Arguments extends readonly unknown[], Result>(
+  gate: CallGate,
+  work: (...given: Arguments) => Result,
+): (...given: Arguments) => Result {
+  return (...given) => {
+    gate.assertOpen()
+    return work(...given)
   }
 }
 

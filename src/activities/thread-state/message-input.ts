@@ -1,4 +1,4 @@
-import type { InjectedMessage, QueuedMessage } from '../../definitions/thread-state.js'
+import type { InjectedMessage, MessageUpdates, QueuedMessage } from '../../definitions/thread-state.js'
 import { jsonObjectCopy, kindOf } from './strict-json.js'
 
 /** What a tool gave as a message, checked; its metadata is a copy. */
@@ -21,6 +21,20 @@ export function checkQueued(message: QueuedMessage): CheckedMessage<QueuedMessag
     throw new Error(`Expected the attachments of queueMessage to be a list, got ${kindOf(attachments)}.`)
   const mayBeEmpty = attachments !== undefined && attachments.length > 0
   return check(message, { call: 'queueMessage', roles: ['user', 'assistant'], mayBeEmpty })
+}
+
+/** @throws a sentence on what is wrong with it */
+export function checkUpdates(updates: MessageUpdates): MessageUpdates {
+  const { content, silent, metadata } = asObject(updates, 'updateMessage')
+  if (content !== undefined && (typeof content !== 'string' || content === ''))
+    throw new Error(`Expected the content of updateMessage to have text, got ${kindOf(content)}.`)
+  if (silent !== undefined && typeof silent !== 'boolean')
+    throw new Error(`Expected silent of updateMessage to be true or false, got ${kindOf(silent)}.`)
+  return {
+    ...(content === undefined ? {} : { content }),
+    ...(silent === undefined ? {} : { silent }),
+    ...(metadata == null ? {} : { metadata: { ...jsonObjectCopy(metadata, 'metadata') } }),
+  }
 }
 
 interface Rules<Role> {

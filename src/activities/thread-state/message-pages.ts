@@ -2,44 +2,70 @@ import type { Message } from '../../protocol/message.js'
 import { listMessages } from '../../store/read-messages.js'
 import type { ListMessages } from '../../store/read-messages.js'
 import type { Store } from '../../store/store.js'
-
-/** What a call added, in its order: the injected ones end the transcript, the queued ones the queue. */
-export interface AddedMessages {
-  readonly injected: readonly Message[]
-  readonly queued: readonly Message[]
-}
+import type { BufferedView } from './buffered-messages.js'
 
 type PageOptions = Omit<ListMessages, 'before' | 'after'>
 
 /** The most that SQLite is asked for, so that `limit: Infinity` means all. */
 const ALL = 1_000_000_000
 
-/** The page that `listMessages` would answer if the messages that were added were stored. */
-export async function listWithAdded(
+/** The page that `listMessages` would answer if what the call did were stored. */
+export async function listWithBuffered(
   store: Store,
   options: PageOptions,
-  added: AddedMessages,
+  { injected, queued, changed }: BufferedView,
 ): Promise<{ messages: Message[]; total: number; hasMore: boolean }> {
   const limit = count(options.limit ?? 100, 'limit')
   const offset = count(options.offset ?? 0, 'offset')
-  const injected = added.injected.filter((message) => isVisible(message, options))
-  const queued = added.queued.filter((message) => isVisible(message, options))
-  if (injected.length + queued.length === 0) {
+  const shown = (messages: readonly (Message | null)[]): Message[] =>
+    messages.filter((message) => message !== null).filter((message) => isVisible(message, options))
+  const added = { injected: shown(injected), queued: shown(queued) }
+  const before = shown(changed.map(({ original }) => original))
+  const after = shown(changed.map(({ current }) => current))
+  if (added.injected.length + added.queued.length + before.length + after.length === 0) {
     const page = await store.read((db) => listMessages(db, { ...options, limit, offset }))
     return { ...page, messages: [...page.messages] }
   }
-  // Any of the newest ones may be on the page, behind or before those that were added.
-  const newest = { ...options, order: 'desc', offset: 0, limit: Math.min(ALL, offset + limit) } as const
+  // Any of the newest ones may be on the page, behind or before those that the call added; some may have left.
+  const wanted = Math.min(ALL, offset + limit + before.length)
+  const newest = { ...options, order: 'desc', offset: 0, limit: wanted } as const
   const stored = await store.read((db) => listMessages(db, newest))
-  const waiting = stored.messages.filter((message) => message.position === null)
-  const placed = stored.messages.filter((message) => message.position !== null)
-  const all = [...queued.toReversed(), ...waiting, ...injected.toReversed(), ...placed]
+  const current = merge(stored.messages, changed, after)
+  const waiting = current.filter((message) => message.position === null)
+  const placed = current.filter((message) => message.position !== null)
+  const all = [...added.queued.toReversed(), ...waiting, ...added.injected.toReversed(), ...placed]
   const page = all.slice(offset, offset + limit)
+  const more = added.injected.length + added.queued.length + after.length - before.length
   return {
     messages: options.order === 'desc' ? page : page.toReversed(),
-    total: stored.total + injected.length + queued.length,
+    total: stored.total + more,
     hasMore: stored.hasMore || all.length > offset + limit,
   }
+}
+
+/** The stored ones, newest first, with those that the call changed as they are now. */
+function merge(
+  stored: readonly Message[],
+  changed: BufferedView['changed'],
+  after: readonly Message[],
+): readonly Message[] {
+  if (changed.length === 0) return stored
+  const ids = new Set(changed.map(({ original }) => original.id))
+  const kept = stored.filter(({ id }) => !ids.has(id))
+  const all = [...kept, ...after]
+  // The order of those without a position is that of their times.
+  return [
+    ...all
+      .filter(({ position }) => position === null)
+      .toSorted((one, other) => other.created_at - one.created_at),
+    ...all
+      .filter(({ position }) => position !== null)
+      .toSorted((one, other) => placeOf(other) - placeOf(one)),
+  ]
+}
+
+function placeOf({ position }: Message): number {
+  return position ?? 0
 }
 
 function isVisible(message: Message, { includeSilent = false, maxDepth = 0 }: PageOptions): boolean {

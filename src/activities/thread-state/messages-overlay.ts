@@ -1,18 +1,25 @@
-import type { GetMessagesOptions, InjectedMessage, QueuedMessage } from '../../definitions/thread-state.js'
-import { LIMITS } from '../../protocol/limits.js'
+import type {
+  GetMessagesOptions,
+  InjectedMessage,
+  MessageUpdates,
+  QueuedMessage,
+} from '../../definitions/thread-state.js'
 import type { Message } from '../../protocol/message.js'
-import type { NewMessage } from '../../store/message-row.js'
 import { findMessage } from '../../store/read-messages.js'
-import { countUndelivered } from '../../store/stage-message.js'
-import type { Store, Writer } from '../../store/store.js'
-import { findThread } from '../../store/threads.js'
-import type { CallGate } from './call-gate.js'
-import { commitMessages } from './commit-messages.js'
-import type { CallOrigin, MessageEffects } from './commit-messages.js'
+import type { Store } from '../../store/store.js'
+import { assertQueueTakes } from './accepting.js'
+import { createBufferedMessages, messageOf } from './buffered-messages.js'
+import { commitInjected, commitQueued } from './commit-messages.js'
 import type { FilesOverlay } from './files-overlay.js'
+import type { Journal } from './journal.js'
+import { createMessageChanges } from './message-changes.js'
+import { hookedMessage } from './message-hooks.js'
+import type { BoundMessageHooks } from './message-hooks.js'
 import { checkInjected, checkQueued } from './message-input.js'
-import { listWithAdded } from './message-pages.js'
+import { listWithBuffered } from './message-pages.js'
 import { resolveAttachments } from './resolve-attachments.js'
+import { metadataOf, senderOf } from './state-origin.js'
+import type { StateOrigin } from './state-origin.js'
 import { createTurns } from './turns.js'
 
 /** A thread's messages as one call sees them. */
@@ -22,102 +29,65 @@ export interface MessagesOverlay {
   ) => Promise<{ messages: Message[]; total: number; hasMore: boolean }>
   readonly find: (messageId: string) => Promise<Message | null>
   /** The message has its position from the commit on; until then it is null. */
-  inject(message: InjectedMessage): Message
+  readonly inject: (message: InjectedMessage) => Promise<Message>
   readonly queue: (message: QueuedMessage) => Promise<void>
-  /** `moved`: attachments that are at another path now. */
-  commit(tx: Writer, moved: ReadonlyMap<string, string>): Promise<MessageEffects>
+  readonly update: (messageId: string, updates: MessageUpdates) => Promise<Message>
+  readonly remove: (messageId: string) => Promise<boolean>
 }
 
 export interface MessagesOverlayOptions {
   readonly store: Store
+  readonly threadId: string
   readonly files: FilesOverlay
-  readonly gate: CallGate
-  readonly origin: CallOrigin
+  readonly journal: Journal
+  readonly origin: StateOrigin
+  /** The active prompt. */
+  readonly prompt: string | null
+  /** Microseconds. */
+  readonly now: number
+  readonly hooks: BoundMessageHooks
 }
 
-export function createMessagesOverlay({
-  store,
-  files,
-  gate,
-  origin,
-}: MessagesOverlayOptions): MessagesOverlay {
-  const { threadId, now } = origin
-  const injected: NewMessage[] = []
-  const queued: NewMessage[] = []
+export function createMessagesOverlay(options: MessagesOverlayOptions): MessagesOverlay {
+  const { store, threadId, files, journal, origin, hooks } = options
+  const buffered = createBufferedMessages({ threadId, originId: origin.id })
   const inTurn = createTurns()
-  let made = 0
-
-  /** The same in each attempt, so that a tool may hand it on. */
-  function nextId(): string {
-    return `${threadId}:${origin.callId}:${made++}`
-  }
-
-  /** Refused here, where the tool can still say so; the commit looks again. */
-  async function assertAccepting(): Promise<void> {
-    const [thread, waiting] = await store.read((db) =>
-      Promise.all([findThread(db, threadId), countUndelivered(db, threadId)]),
-    )
-    if (thread === null || thread.terminate_requested_at !== null || thread.closed_at !== null)
-      throw new Error(`Expected a thread that takes messages, got ${threadId}, which was terminated.`)
-    if (queued.length >= LIMITS.queuedByCall)
-      throw new Error(`Expected at most ${LIMITS.queuedByCall} messages of one call, got another one.`)
-    if (waiting + queued.length >= LIMITS.queuedItems)
-      throw new Error(
-        `Expected at most ${LIMITS.queuedItems} queued messages, got another one: wait for an answer.`,
-      )
-  }
+  const common = { threadId, createdAt: options.now, sentBy: senderOf(origin) } as const
 
   return {
-    list: (options = {}) => {
-      const added = { injected: injected.map(messageOf), queued: queued.map(messageOf) }
-      return listWithAdded(store, { ...options, threadId }, added)
-    },
+    list: (page = {}) => listWithBuffered(store, { ...page, threadId }, buffered.view()),
     async find(messageId) {
-      const added = [...injected, ...queued].find((message) => message.id === messageId)
-      return added === undefined ? store.read((db) => findMessage(db, threadId, messageId)) : messageOf(added)
+      const known = buffered.find(messageId)
+      return known === undefined ? store.read((db) => findMessage(db, threadId, messageId)) : known
     },
-    inject(given) {
+    async inject(given) {
       const checked = checkInjected(given)
-      const { side, run, step, prompt } = origin
-      const common = { id: nextId(), threadId, createdAt: now, sentBy: 'tool' } as const
-      const message = { ...common, ...checked, side, run, step, prompt }
-      injected.push(message)
+      const { side, run, step } = origin
+      const place = { side, run, step, prompt: options.prompt }
+      const metadata = metadataOf(origin, checked.metadata)
+      const made = { ...common, ...checked, ...place, metadata, id: buffered.nextId() }
+      const message = hooks === null ? made : await hookedMessage(made, hooks)
+      journal.add(async (tx) => {
+        const kept = buffered.added(message.id)
+        return kept === undefined ? {} : commitInjected(tx, origin, kept)
+      })
+      buffered.add('injected', message)
+      if (hooks !== null) await hooks.hooks.afterCreate(hooks.state(), messageOf(message))
       return messageOf(message)
     },
     queue: (given) =>
       inTurn(async () => {
         const checked = checkQueued(given)
-        await assertAccepting()
+        await assertQueueTakes(store, { threadId, added: buffered.queuedCount() })
         const attachments = await resolveAttachments({ files, blobs: store.blobs }, given.attachments ?? [])
-        gate.assertOpen()
-        const common = { id: nextId(), threadId, createdAt: now, sentBy: 'tool', status: 'pending' } as const
-        queued.push({ ...common, ...checked, attachments })
+        const id = buffered.nextId()
+        journal.add(async (tx, moved) => {
+          const message = buffered.added(id)
+          return message === undefined ? {} : commitQueued(tx, { origin, message, moved })
+        })
+        const metadata = metadataOf(origin, checked.metadata)
+        buffered.add('queued', { ...common, ...checked, id, attachments, metadata, status: 'pending' })
       }),
-    commit: (tx, moved) => commitMessages(tx, { origin, injected, queued, moved }),
-  }
-}
-
-/** As it will be stored, but for its position. */
-function messageOf(message: NewMessage): Message {
-  const { id, role, content, createdAt, silent = false, metadata = null, prompt = null } = message
-  return {
-    id,
-    role,
-    content,
-    name: null,
-    tool_calls: null,
-    tool_call_id: null,
-    created_at: createdAt,
-    parent_id: null,
-    depth: 0,
-    silent,
-    metadata: metadata === null ? null : structuredClone(metadata),
-    status: message.status ?? 'completed',
-    tool_status: null,
-    attachments: message.attachments ?? [],
-    reasoning_content: null,
-    prompt,
-    subagent_id: null,
-    position: null,
+    ...createMessageChanges({ ...options, buffered }),
   }
 }

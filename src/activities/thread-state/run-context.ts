@@ -16,8 +16,9 @@ export interface RunContext {
   commit(tx: Writer): Promise<void>
 }
 
-export async function openRunContext(store: Store, key: RunKey): Promise<RunContext> {
-  const saved = JSON.stringify(await store.read((db) => readRunContext(db, key)))
+/** Outside of a run it is empty and nobody's. */
+export async function openRunContext(store: Store, key: RunKey | null): Promise<RunContext> {
+  const saved = JSON.stringify(key === null ? {} : await store.read((db) => readRunContext(db, key)))
   const value = JSON.parse(saved) as Record<string, JsonValue | undefined>
   let frozen: { readonly text: string } | { readonly problem: string } | undefined
   return {
@@ -29,7 +30,7 @@ export async function openRunContext(store: Store, key: RunKey): Promise<RunCont
     },
     problem: () => (frozen !== undefined && 'problem' in frozen ? frozen.problem : undefined),
     async commit(tx) {
-      if (frozen === undefined || 'problem' in frozen || frozen.text === saved) return
+      if (key === null || frozen === undefined || 'problem' in frozen || frozen.text === saved) return
       await writeRunContext(tx, key, JSON.parse(frozen.text) as JsonObject)
     },
   }

@@ -86,6 +86,12 @@ export async function createSessionSchema(db: SchemaChanger): Promise<void> {
     .where('status' as never, '=', 'open')
     .execute()
   await index('boundaries_by_thread').on('boundaries').columns(['thread_id', 'side', 'id']).execute()
+  // Whether a process has the keys of all secrets is asked at each start.
+  await index('variables_sealed')
+    .on('variables')
+    .column('key_id')
+    .where('key_id' as never, 'is not', null)
+    .execute()
   // The call that a nested call was made for.
   await db.schema.alterTable('tool_calls').addColumn('parent_call_id', 'text').execute()
 }

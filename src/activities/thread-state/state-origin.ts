@@ -1,0 +1,47 @@
+import type { EventScope } from '../../protocol/facts.js'
+import { runIdOf, stepIdOf } from '../../protocol/ids.js'
+import type { Side } from '../../protocol/plan.js'
+import type { MessageSender } from '../../store/message-row.js'
+
+/**
+ * Whose state it is. Ids of what is written are made from `id`: they are the same in each attempt. Outside of a run, or of
+ * a step, the numbers are null.
+ */
+export type StateOrigin =
+  | {
+      readonly kind: 'call' | 'hook'
+      readonly id: string
+      readonly run: number | null
+      readonly step: number | null
+      readonly side: Side | null
+    }
+  | {
+      readonly kind: 'effect'
+      readonly id: string
+      /** Its key in the registry. */
+      readonly name: string
+      readonly run: null
+      readonly step: null
+      readonly side: null
+    }
+
+export function scopeOf({ kind, id, run, step }: StateOrigin): EventScope {
+  return {
+    ...(run === null ? {} : { runId: runIdOf(run) }),
+    ...(run === null || step === null ? {} : { stepId: stepIdOf(run, step) }),
+    ...(kind === 'call' ? { toolCallId: id } : {}),
+  }
+}
+
+export function senderOf({ kind }: StateOrigin): MessageSender {
+  return kind === 'call' ? 'tool' : kind
+}
+
+/** What messages say of an effect that wrote them. */
+export function metadataOf(
+  origin: StateOrigin,
+  given: Record<string, unknown> | null,
+): Record<string, unknown> | null {
+  if (origin.kind !== 'effect') return given
+  return { ...given, scheduledEffect: { id: origin.id, name: origin.name } }
+}

@@ -1,0 +1,66 @@
+import type { ThreadState } from '../../definitions/thread-state.js'
+import { variableNameProblem, variableValueProblem } from '../../protocol/variables.js'
+import { findVariables, putVariable } from '../../store/variables.js'
+import type { ActivityDependencies } from '../dependencies.js'
+import { declaredType, resolveVariables } from '../variables/resolve-variables.js'
+import type { ResolvedVariable, VariableScope } from '../variables/resolve-variables.js'
+import type { Journal } from './journal.js'
+
+interface VariablesOverlayOptions {
+  readonly dependencies: ActivityDependencies
+  readonly scope: VariableScope
+  readonly journal: Journal
+  /** Microseconds. */
+  readonly now: number
+}
+
+/** A thread's variables as one call sees them. */
+export function createVariablesOverlay(
+  options: VariablesOverlayOptions,
+): Pick<ThreadState, 'env' | 'envType' | 'setEnv'> {
+  const { dependencies, scope, journal, now } = options
+  const { store } = dependencies
+  const { threadId } = scope
+  const written = new Map<string, ResolvedVariable>()
+
+  async function find(name: string): Promise<ResolvedVariable | undefined> {
+    const problem = variableNameProblem(name)
+    if (problem !== undefined) throw new Error(problem)
+    return written.get(name) ?? (await resolveVariables(dependencies, scope, [name])).get(name)
+  }
+
+  /** What is declared a secret is kept as one, whatever the caller says. */
+  async function typeFor(name: string, given: unknown): Promise<ResolvedVariable['type']> {
+    if (given !== undefined && given !== 'text' && given !== 'secret')
+      throw new Error('Expected the type of setEnv to be "text" or "secret", got something else.')
+    const declared = declaredType(scope, name)
+    if (declared === 'secret') return 'secret'
+    if (given !== undefined) return given
+    const known = written.get(name) ?? (await store.read((db) => findVariables(db, threadId, [name])))[0]
+    return known?.type ?? declared ?? 'secret'
+  }
+
+  return {
+    async env(name) {
+      const found = await find(name)
+      if (found !== undefined) return found.open()
+      throw new Error(
+        `Expected the variable "${name}" to have a value, got none: set it on the thread, in the worker's env, ` +
+          'or in the env of the agent or the prompt.',
+      )
+    },
+    envType: async (name) => (await find(name))?.type ?? declaredType(scope, name) ?? 'secret',
+    async setEnv(name, value, { type: given } = {}) {
+      const problem = variableNameProblem(name) ?? variableValueProblem(name, value)
+      if (problem !== undefined) throw new Error(problem)
+      const type = await typeFor(name, given)
+      // Where there is no key the tool is told so, and not its thread at the commit.
+      if (type === 'secret') store.secrets.seal('', { threadId, name })
+      journal.add(async (tx) => {
+        await putVariable(tx, store.secrets, { threadId, name, value, type, now })
+        return { operations: [{ kind: 'set_env' }] }
+      })
+      written.set(name, { type: declaredType(scope, name) ?? type, open: () => value })
+    },
+  }
+}

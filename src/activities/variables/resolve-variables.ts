@@ -1,0 +1,117 @@
+/**
+ * What a variable's value is, for one thread: its own, else that of its parents unless a graph on the way down scopes the
+ * name, else the worker's, the agent's, the prompt's. Values of parents are looked up at each read; nothing is copied.
+ */
+import type { PlanContent } from '../../definitions/plan-content.js'
+import type { VariableDefinition } from '../../definitions/variable.js'
+import { LIMITS } from '../../protocol/limits.js'
+import type { Reader } from '../../store/store.js'
+import { findThread } from '../../store/threads.js'
+import { findVariables, openVariable } from '../../store/variables.js'
+import type { VariableRecord } from '../../store/variables.js'
+import type { ActivityDependencies } from '../dependencies.js'
+import { scopedNames } from './scoped-names.js'
+
+type VariableType = VariableDefinition['type']
+
+/** Who asks. */
+export interface VariableScope {
+  readonly threadId: string
+  /** The active agent, and what its run knows of it; null where no worker has it. */
+  readonly agent: string
+  readonly content: PlanContent | null
+  /** The active prompt; null: that of side A. */
+  readonly prompt: string | null
+}
+
+/** A value that is there. */
+export interface ResolvedVariable {
+  readonly type: VariableType
+  /** @throws StoreError `no_key`, `corrupt` */
+  readonly open: () => string
+}
+
+/** Those of the names that have a value. */
+export async function resolveVariables(
+  dependencies: ActivityDependencies,
+  scope: VariableScope,
+  names: readonly string[],
+): Promise<ReadonlyMap<string, ResolvedVariable>> {
+  const resolved = new Map<string, ResolvedVariable>()
+  if (names.length === 0) return resolved
+  const { store } = dependencies
+  const stored = await store.read((db) => storedVariables(db, dependencies, { scope, names }))
+  for (const name of names) {
+    const record = stored.get(name)
+    const found =
+      record === undefined
+        ? givenVariable(dependencies, scope, name)
+        : {
+            type: declaredType(scope, name) ?? record.type,
+            open: () => openVariable(store.secrets, record),
+          }
+    if (found !== undefined) resolved.set(name, found)
+  }
+  return resolved
+}
+
+/** As the prompt and its tools declare it; a name that anybody declares a secret is one. */
+export function declaredType({ content }: VariableScope, name: string): VariableType | undefined {
+  const declared = Object.values(content?.prompts ?? {}).flatMap(({ variables }) =>
+    variables.flatMap((variable) => (variable.name === name ? [variable.type] : [])),
+  )
+  return declared.includes('secret') ? 'secret' : declared[0]
+}
+
+interface Lookup {
+  readonly scope: VariableScope
+  readonly names: readonly string[]
+}
+
+/** The thread's own rows, then those of its parents. */
+async function storedVariables(
+  db: Reader,
+  { registry }: ActivityDependencies,
+  { scope, names }: Lookup,
+): Promise<ReadonlyMap<string, VariableRecord>> {
+  const found = new Map<string, VariableRecord>()
+  let open = names
+  let threadId = scope.threadId
+  let agent = scope.agent
+  for (let depth = 0; depth <= LIMITS.childDepth; depth += 1) {
+    for (const record of await findVariables(db, threadId, open)) found.set(record.name, record)
+    const scoped = scopedNames(registry, agent)
+    open = open.filter((name) => !found.has(name) && !scoped.has(name))
+    const above = open.length === 0 ? null : await parentOf(db, threadId)
+    if (above === null) break
+    threadId = above.id
+    agent = above.agent
+  }
+  return found
+}
+
+async function parentOf(db: Reader, threadId: string): Promise<{ id: string; agent: string } | null> {
+  const parent = (await findThread(db, threadId))?.parent_thread_id ?? null
+  return parent === null ? null : findThread(db, parent)
+}
+
+/** What no thread gives. The words of definitions are in the store in plain sight: they are no secrets of their own. */
+function givenVariable(
+  { env }: ActivityDependencies,
+  scope: VariableScope,
+  name: string,
+): ResolvedVariable | undefined {
+  const { content } = scope
+  const instance = ownValue(env, name)
+  const prompt = scope.prompt ?? content?.plan.sides.a.prompt ?? ''
+  const defined = ownValue(content?.env, name) ?? ownValue(content?.prompts[prompt]?.env, name)
+  const value = instance ?? defined
+  if (value === undefined) return undefined
+  const undeclared = instance === undefined ? 'text' : 'secret'
+  return { type: declaredType(scope, name) ?? undeclared, open: () => value }
+}
+
+/** A variable may be called `constructor`. */
+function ownValue(values: Readonly<Record<string, string>> | undefined, name: string): string | undefined {
+  return values !== undefined && Object.hasOwn(values, name) ? values[name] : undefined
+}

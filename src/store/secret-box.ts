@@ -1,0 +1,86 @@
+import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto'
+
+import type { SecretKey } from './secret-keys.js'
+import { StoreError } from './store-error.js'
+
+/** A value that nobody reads without the key of that id. */
+export interface Sealed {
+  readonly value: string
+  readonly keyId: string
+}
+
+/** Whose secret it is: a sealed value that was moved to another thread or name does not open. */
+export interface SecretPlace {
+  readonly threadId: string
+  readonly name: string
+}
+
+/** Seals and opens the secrets of a store, by AES-256-GCM. */
+export interface SecretBox {
+  /** Those that can be opened; the first one seals. */
+  readonly keyIds: readonly string[]
+  /** @throws StoreError `no_key` */
+  seal(text: string, place: SecretPlace): Sealed
+  /** @throws StoreError `no_key`; `corrupt` for what was changed since */
+  open(sealed: Sealed, place: SecretPlace): string
+}
+
+const ALGORITHM = 'aes-256-gcm'
+const NONCE_BYTES = 12
+const TAG_BYTES = 16
+
+export function createSecretBox(keys: readonly SecretKey[]): SecretBox {
+  return {
+    keyIds: keys.map(({ id }) => id),
+    seal(text, place) {
+      const [key] = keys
+      if (key === undefined) throw noKey(place.name)
+      const nonce = randomBytes(NONCE_BYTES)
+      const cipher = createCipheriv(ALGORITHM, key.bytes, nonce).setAAD(boundTo(place))
+      const sealed = Buffer.concat([cipher.update(text, 'utf8'), cipher.final()])
+      const value = Buffer.concat([nonce, cipher.getAuthTag(), sealed]).toString('base64')
+      return { value, keyId: key.id }
+    },
+    open({ value, keyId }, place) {
+      const key = keys.find(({ id }) => id === keyId)
+      if (key === undefined) throw wrongKey(place.name, keyId)
+      try {
+        return opened(Buffer.from(value, 'base64'), key, place)
+      } catch {
+        // The cause would say no more, and errors are logged.
+        throw new StoreError(
+          'corrupt',
+          `Expected the secret "${place.name}" as it was sealed, got something else: set it again`,
+        )
+      }
+    },
+  }
+}
+
+function opened(bytes: Buffer, key: SecretKey, place: SecretPlace): string {
+  const tagEnd = NONCE_BYTES + TAG_BYTES
+  const nonce = bytes.subarray(0, NONCE_BYTES)
+  const decipher = createDecipheriv(ALGORITHM, key.bytes, nonce, { authTagLength: TAG_BYTES })
+  decipher.setAAD(boundTo(place)).setAuthTag(bytes.subarray(NONCE_BYTES, tagEnd))
+  return Buffer.concat([decipher.update(bytes.subarray(tagEnd)), decipher.final()]).toString('utf8')
+}
+
+function boundTo({ threadId, name }: SecretPlace): Buffer {
+  return Buffer.from(JSON.stringify([threadId, name]))
+}
+
+function noKey(name: string): StoreError {
+  return new StoreError(
+    'no_key',
+    `Expected a key to seal the secret "${name}", got none: set EVERTHREAD_SECRET_KEY or store.secretKey ` +
+      '("openssl rand -base64 32" makes one), or set the variable with type "text" if it is no secret',
+  )
+}
+
+function wrongKey(name: string, keyId: string): StoreError {
+  return new StoreError(
+    'no_key',
+    `Expected the key ${keyId}, which sealed the secret "${name}", got another one or none: ` +
+      'add it to EVERTHREAD_SECRET_KEY, separated by a comma',
+  )
+}
