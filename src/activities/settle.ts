@@ -16,6 +16,7 @@ import { whileBeating } from './beat.js'
 import { microseconds } from './call-model/model-step.js'
 import { closeThread } from './close-thread.js'
 import type { ActivityDependencies } from './dependencies.js'
+import { missingOfRun } from './variables/variables-request.js'
 import { anyThread } from './thread-row.js'
 
 const SETTLED: SettleAnswer = { type: 'settled' }
@@ -79,9 +80,14 @@ const VISIBLE_REASONS: Readonly<Record<string, string>> = {
     'The run was ended because its work could not be carried out for a day. Send a message to try again.',
 }
 
+function waitsFor(missing: readonly string[]): string {
+  return `The run waits for variables that have no value: ${missing.join(', ')}. It goes on when they are supplied.`
+}
+
 /** What a person would otherwise wonder about is said in the transcript. */
 async function appendVisibleReason(tx: Writer, input: SettleInput, { reason, steps }: RunEnd): Promise<void> {
-  const content = VISIBLE_REASONS[reason]
+  const missing = reason === 'blocked' ? await missingOfRun(tx, input) : []
+  const content = missing.length === 0 ? VISIBLE_REASONS[reason] : waitsFor(missing)
   if (content === undefined) return
   const { threadId, run } = input
   const id = randomUUID()

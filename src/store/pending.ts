@@ -107,18 +107,26 @@ export async function answerRequest(
   return 'answered'
 }
 
-/** Closes the open requests of a thread, or those of some of its calls; answers them as they were. */
+/** Which requests of a thread: all, those of some of its calls, or some by their own ids. */
+interface RequestChoice {
+  readonly threadId: string
+  readonly callIds?: readonly string[]
+  readonly ids?: readonly string[]
+}
+
+/** Closes those that are open; answers them as they are then. */
 export async function closeRequests(
   tx: Writer,
-  { threadId, callIds }: { readonly threadId: string; readonly callIds?: readonly string[] },
+  { threadId, callIds, ids }: RequestChoice,
 ): Promise<readonly PendingRecord[]> {
-  if (callIds?.length === 0) return []
+  if (callIds?.length === 0 || ids?.length === 0) return []
   let query = tx
     .updateTable('pending')
     .set({ status: 'closed' })
     .where('thread_id', '=', threadId)
     .where('status', '=', 'open')
   if (callIds !== undefined) query = query.where('call_id', 'in', callIds)
+  if (ids !== undefined) query = query.where('id', 'in', ids)
   return (await query.returningAll().execute()).map(fromRow)
 }
 

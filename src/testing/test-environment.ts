@@ -1,4 +1,4 @@
-import { randomUUID } from 'node:crypto'
+import { randomBytes, randomUUID } from 'node:crypto'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -12,6 +12,8 @@ import type { Registry } from '../definitions/registry.js'
 import type { RunCaps } from '../protocol/plan.js'
 import { shareStore } from '../store/share-store.js'
 import type { Store } from '../store/store.js'
+import { instanceEnv } from '../worker/instance-env.js'
+import type { InstanceEnv } from '../worker/instance-env.js'
 import { runCaps } from '../worker/run-caps.js'
 import { scriptedRegistry } from './scripted-registry.js'
 import type { Replacements } from './scripted-registry.js'
@@ -30,6 +32,8 @@ export interface TestEnvironmentOptions<R extends Registry> extends Replacements
   /** Threads continue as new wherever they can. @default false */
   readonly continueAsNewEveryStep?: boolean
   readonly limits?: Partial<RunCaps>
+  /** Values of variables for every thread, as a worker's `env`. */
+  readonly env?: InstanceEnv
 }
 
 export interface TestEnvironment<R extends Registry = Registry> {
@@ -54,6 +58,7 @@ export async function createTestEnvironment<R extends Registry>(
 ): Promise<TestEnvironment<R>> {
   const registry = scriptedRegistry(options.registry, options)
   const caps = runCaps(options.limits)
+  const env = instanceEnv(options.env)
   const opened: (() => Promise<unknown>)[] = []
   const close = async (): Promise<void> => {
     for (let end = opened.pop(); end !== undefined; end = opened.pop()) await end()
@@ -61,7 +66,8 @@ export async function createTestEnvironment<R extends Registry>(
   try {
     const folder = await mkdtemp(join(tmpdir(), 'everthread-test-'))
     opened.push(() => rm(folder, { recursive: true, force: true }))
-    const place = { database: join(folder, 'threads.db'), blobs: join(folder, 'blobs') }
+    const secretKey = randomBytes(32).toString('base64')
+    const place = { database: join(folder, 'threads.db'), blobs: join(folder, 'blobs'), secretKey }
     const store = await shareStore(place)
     opened.push(() => store.close())
     const { server: given = 'time-skipping' } = options
@@ -69,7 +75,7 @@ export async function createTestEnvironment<R extends Registry>(
     if (server !== given) opened.push(() => server.teardown())
     const taskQueue = options.worker?.taskQueue ?? `test-${randomUUID()}`
     const temporal = { ...serverOptions(server), ...options.worker, taskQueue }
-    let worker = await startTestWorker({ registry, store, caps, temporal })
+    let worker = await startTestWorker({ registry, store, caps, env, temporal })
     opened.push(() => worker.stop())
     const { client } = server
     const continueAsNewEveryStep = options.continueAsNewEveryStep === true
@@ -82,7 +88,7 @@ export async function createTestEnvironment<R extends Registry>(
       sleep: (duration) => server.sleep(duration),
       async restartWorker() {
         await worker.stop()
-        worker = await startTestWorker({ registry, store, caps, temporal })
+        worker = await startTestWorker({ registry, store, caps, env, temporal })
       },
       close,
     }

@@ -12,6 +12,7 @@ export interface TestWorkerOptions {
   readonly registry: Registry
   readonly store: Store
   readonly caps: RunCaps
+  readonly env: Readonly<Record<string, string>>
   readonly temporal: WorkerOptions
 }
 
@@ -22,7 +23,7 @@ export interface TestWorker {
 
 /** Starts a worker that ends quickly. */
 export async function startTestWorker(options: TestWorkerOptions): Promise<TestWorker> {
-  const { registry, store, caps } = options
+  const { registry, store, caps, env } = options
   const given = withoutUndefined(options.temporal)
   const ownCode = given.workflowsPath !== undefined || given.workflowBundle !== undefined
   const temporal: WorkerOptions = {
@@ -32,7 +33,7 @@ export async function startTestWorker(options: TestWorkerOptions): Promise<TestW
     ...(!ownCode && { workflowBundle: await threadBundle() }),
     ...given,
   }
-  const worker = await Worker.create(threadWorkerOptions({ registry, store, caps }, temporal))
+  const worker = await Worker.create(threadWorkerOptions({ registry, store, caps, env }, temporal))
   const ended = worker.run().catch((error: unknown) => {
     if (!isForcedShutdown(error)) throw error
   })

@@ -8,6 +8,8 @@ import type { StoreOptions } from '../store/store-location.js'
 import { connectToTemporal } from './connect-to-temporal.js'
 import type { TemporalTarget } from './connect-to-temporal.js'
 import { threadDataConverter } from './data-converter.js'
+import { instanceEnv } from './instance-env.js'
+import type { InstanceEnv } from './instance-env.js'
 import { runCaps } from './run-caps.js'
 import { withoutUndefined } from './without-undefined.js'
 import { checkWorkflowBundle } from './workflow-bundle.js'
@@ -20,6 +22,8 @@ export interface CreateWorkerOptions extends Partial<WorkerOptions> {
   readonly registry: Registry
   /** Where threads are stored: the same place as the clients' store. */
   readonly store?: StoreOptions
+  /** Values of variables for every thread (Standard Agents' instance level): `{ API_KEY: process.env.API_KEY }`. */
+  readonly env?: InstanceEnv
   /** Hard caps that hold whatever an agent says. @default 250 steps a run, 100 session turns, 8 equal tool errors */
   readonly limits?: Partial<RunCaps>
 }
@@ -31,9 +35,10 @@ export interface CreateWorkerOptions extends Partial<WorkerOptions> {
  * @throws ConfigError for options that cannot work, StoreError for a place that cannot be used
  */
 export async function createWorker(options: CreateWorkerOptions): Promise<Worker> {
-  const { registry, store: location, limits, ...given } = options
+  const { registry, store: location, env, limits, ...given } = options
   const temporal: Partial<WorkerOptions> = withoutUndefined(given)
   const caps = runCaps(limits)
+  const values = instanceEnv(env)
   threadDataConverter(temporal.dataConverter)
   if (temporal.workflowBundle !== undefined) await checkWorkflowBundle(temporal.workflowBundle)
   warnOfRegistry(registry)
@@ -41,7 +46,7 @@ export async function createWorker(options: CreateWorkerOptions): Promise<Worker
   try {
     const target = temporal.connection === undefined ? await connectToTemporal() : null
     if (target !== null) warnOfRemoteTemporal(target.address)
-    return await createConnected({ registry, store, caps }, temporal, target)
+    return await createConnected({ registry, store, caps, env: values }, temporal, target)
   } catch (error) {
     await store.close()
     throw error

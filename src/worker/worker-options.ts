@@ -13,6 +13,7 @@ export interface ThreadWorker {
   readonly registry: Registry
   readonly store: Store
   readonly caps: RunCaps
+  readonly env?: Readonly<Record<string, string>>
 }
 
 /** Adds threads to the options of a worker; what they set stays. @throws ConfigError */

@@ -40,7 +40,7 @@ export function interruptedFact(step: ModelStep, request: number): Fact {
 }
 
 /** A step that ends with its model call still gets all of its events, and so does its turn. */
-export function lastFacts(step: ModelStep, reason: StopReason): readonly Fact[] {
+export function lastFacts(step: Pick<ModelStep, 'input'>, reason: StopReason): readonly Fact[] {
   const scope = stepScope(step.input)
   const { side, step: number } = step.input
   return [

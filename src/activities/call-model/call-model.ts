@@ -13,6 +13,8 @@ import { readTranscript } from '../../store/read-messages.js'
 import { assertStoppedByUser, whileBeating } from '../beat.js'
 import type { ActivityDependencies } from '../dependencies.js'
 import { promptOf, waitForDefinition } from '../plan-content.js'
+import { withVariables } from '../variables/render-system.js'
+import { blockedRun } from './blocked-run.js'
 import { commitAnswer, commitFailure, commitInterruption } from './commit-answer.js'
 import { writeDeltas } from './delta-writer.js'
 import { MISSING, drainStep } from './drain-step.js'
@@ -27,9 +29,13 @@ export async function callModel(
   return whileBeating(async (signal) => {
     const drained = await drainStep(dependencies, asked)
     if (drained.kind === 'answered') return drained.answer
+    const blocked = await blockedRun(dependencies, drained)
+    if (blocked !== null) return blocked
     const { registry, store } = dependencies
     const { content, input } = drained
-    const prompt = promptOf(content, input.side)
+    const { threadId, agent } = input
+    const scope = { threadId, agent, content }
+    const prompt = await withVariables(dependencies, scope, promptOf(content, input.side))
     const definition = registry.model(prompt.model)
     if (definition === undefined) {
       waitForDefinition()
