@@ -3,7 +3,13 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
 import { openBufferedState } from '../../src/activities/thread-state/buffered-thread-state.js'
-import type { BufferedState, StateEffects } from '../../src/activities/thread-state/buffered-thread-state.js'
+import type {
+  BufferedState,
+  BufferedStateOptions,
+  StateEffects,
+} from '../../src/activities/thread-state/buffered-thread-state.js'
+import type { ActivityDependencies } from '../../src/activities/dependencies.js'
+import type { Registry } from '../../src/definitions/registry.js'
 import { insertRun } from '../../src/store/runs.js'
 import { openStore } from '../../src/store/store.js'
 import type { Store } from '../../src/store/store.js'
@@ -14,18 +20,33 @@ import { emptyRegistry } from '../support/empty-registry.js'
 /** Milliseconds of the workflow in these tests; the store has microseconds. */
 export const NOW = 1_700_000_000_000
 
+/** 32 bytes, as hex. */
+export const SECRET_KEY = '1f'.repeat(32)
+
 export interface TestThread {
   readonly store: Store
+  readonly dependencies: ActivityDependencies
   /** A call of run 1, step 2; the same one when no id is given. */
-  readonly open: (callId?: string) => Promise<BufferedState>
+  readonly open: (callId?: string, patch?: Partial<BufferedStateOptions>) => Promise<BufferedState>
   /** Commits as the result of a call is committed. */
   readonly commit: (call: BufferedState) => Promise<StateEffects>
 }
 
+export interface TestWorker {
+  readonly registry?: Registry
+  readonly env?: Readonly<Record<string, string>>
+  readonly secretKey?: string
+}
+
 /** Runs `work` with a thread `t` of its own, in a store in a temporary folder. */
-export async function withThread(work: (thread: TestThread) => Promise<void>): Promise<void> {
+export async function withThread(
+  work: (thread: TestThread) => Promise<void>,
+  { registry = emptyRegistry, env = {}, secretKey = SECRET_KEY }: TestWorker = {},
+): Promise<void> {
   const folder = await mkdtemp(join(tmpdir(), 'everthread-state-'))
-  const store = await openStore({ database: join(folder, 'threads.db'), blobs: join(folder, 'blobs') })
+  const place = { database: join(folder, 'threads.db'), blobs: join(folder, 'blobs') }
+  const store = await openStore({ ...place, secretKey })
+  const dependencies = { store, registry, env, caps: runCaps() }
   try {
     await store.write(async (tx) => {
       await insertThread(tx, { id: 't', agent: 'support', user_id: 'anna', created_at: 7_000_000 })
@@ -33,7 +54,9 @@ export async function withThread(work: (thread: TestThread) => Promise<void>): P
     })
     await work({
       store,
-      open: (callId = 'call_1_2_0') => openCall(store, callId),
+      dependencies,
+      open: (callId = 'call_1_2_0', patch = {}) =>
+        openBufferedState({ ...callOptions(dependencies, callId), ...patch }),
       commit: (call) => store.write((tx) => call.commit(tx)),
     })
   } finally {
@@ -42,9 +65,17 @@ export async function withThread(work: (thread: TestThread) => Promise<void>): P
   }
 }
 
-function openCall(store: Store, callId: string): Promise<BufferedState> {
-  return openBufferedState({
-    dependencies: { store, registry: emptyRegistry, caps: runCaps() },
+/** An effect, which runs outside of any run. */
+export function effectOptions(id: string): Partial<BufferedStateOptions> {
+  return {
+    execution: null,
+    origin: { kind: 'effect', id, name: 'remind', run: null, step: null, side: null },
+  }
+}
+
+function callOptions(dependencies: ActivityDependencies, callId: string): BufferedStateOptions {
+  return {
+    dependencies,
     threadId: 't',
     agent: 'support',
     now: NOW,
@@ -59,5 +90,5 @@ function openCall(store: Store, callId: string): Promise<BufferedState> {
       sideBStepCount: 0,
       abortSignal: new AbortController().signal,
     },
-  })
+  }
 }
