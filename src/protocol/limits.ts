@@ -17,13 +17,23 @@ export const LIMITS = {
   queuedItems: 1000,
   /** What one call may queue: its answer carries their ids. */
   queuedByCall: 50,
-  /** Share of the carried state that the queue may take: ids, and inline messages of raw signals. */
-  queueBytes: 176 * KB,
+  /** Tools queued during a step, or by a tool that was queued: each might queue another one for ever. */
+  queuedToolsPerStep: 50,
+  /** Share of the carried state that the queue may take, as it is packed: a thousand of the longest ids fit. */
+  queueBytes: 128 * KB,
+  /** Share of the calls of a step, with those of its frames; a step that would carry more ends its run. */
+  stepBytes: 32 * KB,
+  /** Prompts called as tools, one inside the other. */
+  frameDepth: 8,
+  /** Effects that are not due yet, and their share of the carried state: ids and times. */
+  effects: 500,
+  effectBytes: 28 * KB,
   openChildren: 100,
   childrenInAll: 10_000,
   childDepth: 8,
-  /** Facts that wait for the next activity; more are counted only. */
+  /** Facts that wait for the next activity, and their share of the carried state; more are counted only. */
   waitingFacts: 100,
+  waitingFactBytes: 14 * KB,
   threadIdLength: 200,
   /** A thousand of them, as queued items, fit into their share of the carried state. */
   messageIdLength: 96,
@@ -78,6 +88,8 @@ export const LIMITS = {
   /** Share of the model's window that may be filled before the history is cut to half. */
   contextShare: 0.8,
 
+  /** A later time is waited for in several timers: what a tool gives as a delay must not break a timer. */
+  longestTimer: 365 * 24 * HOUR,
   heartbeatTimeout: 30 * SECOND,
   /** Less would time out every activity, more would leave a dead worker unnoticed. */
   shortestHeartbeat: SECOND,

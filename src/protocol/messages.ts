@@ -176,6 +176,39 @@ export function stopProblem(stop: unknown): string | undefined {
   return `Expected no input or { runId }, got ${describe(stop)}.`
 }
 
+/** Says what is wrong with the input of a `queueTool` signal, or nothing. */
+export function queueToolProblem(tool: unknown): string | undefined {
+  if (!isObject(tool)) return `Expected { toolCallId, name }, got ${describe(tool)}.`
+  const { toolCallId, name } = tool
+  if (messageIdProblem(toolCallId) !== undefined)
+    return `Expected "toolCallId" to be an id of 1 to ${LIMITS.messageIdLength} bytes, got ${describe(toolCallId)}.`
+  if (isName(name) && name.length <= LIMITS.nameLength) return undefined
+  return `Expected "name" to be the name of a tool, got ${describe(name)}.`
+}
+
+/** Says what is wrong with the input of a `setEnv` signal, or nothing. */
+export function setEnvProblem(input: unknown): string | undefined {
+  if (isObject(input) && hasNames(input)) return undefined
+  return `Expected { names }, a list of names of variables, got ${describe(input)}.`
+}
+
+/** Says what is wrong with the input of a `respond` update, or nothing. */
+export function respondProblem(answer: unknown): string | undefined {
+  if (!isObject(answer))
+    return `Expected { id, approved }, { id, names } or { id, result }, got ${describe(answer)}.`
+  if (!isName(answer['id'])) return `Expected "id" to be the id of a request, got ${describe(answer['id'])}.`
+  const { approved, names, result } = answer
+  const given = [approved, names, result].filter((value) => value !== undefined)
+  if (given.length === 1 && (typeof approved === 'boolean' || hasNames(answer) || result === true))
+    return undefined
+  return 'Expected one of "approved", true or false, "names", a list of names, and "result", true.'
+}
+
+/** Names of variables are not carried, so their number is not bounded. */
+function hasNames({ names }: Fields): boolean {
+  return Array.isArray(names) && names.length > 0 && names.every(isName)
+}
+
 /** Says what is wrong with the input of a `childReport` signal, or nothing. */
 export function childReportProblem(report: unknown): string | undefined {
   if (!isObject(report)) return `Expected a child's report, got ${describe(report)}.`

@@ -14,7 +14,7 @@ import {
   withCalls,
 } from '../../test/support/control-states.js'
 import { advance, planOf } from './advance.js'
-import { callAnswered } from './apply.js'
+import { callAnswered } from './call-answers.js'
 import type { ThreadControl } from './control.js'
 import { acceptStop } from './inbox.js'
 

@@ -10,15 +10,24 @@ import { runOutcome } from '../protocol/status.js'
 import { NO_USAGE } from './control.js'
 import type { QueueEntry, Run, Step, ThreadControl } from './control.js'
 import { withFacts } from './facts.js'
+import { handedOff } from './hand-off.js'
+import { drained } from './inbox.js'
 import { evaluateStop } from './stop-conditions.js'
 import type { StepVerdict } from './stop-conditions.js'
 
 export function advance(control: ThreadControl): ThreadControl {
+  const next = advanced(control)
+  return next === control ? control : advance(next)
+}
+
+function advanced(control: ThreadControl): ThreadControl {
   if (control.terminating || control.closing !== null) return control
   const { run } = control
   if (run === null) return mayStart(control) ? startRun(control) : control
-  if (run.ending !== null || run.stopRequested || run.step === null) return control
-  return run.step.calls.every((call) => call.state === 'done') ? judgeStep(control, run, run.step) : control
+  if (run.ending !== null || run.stopRequested || run.waitUntil !== null) return control
+  if (run.step === null) return beginTool(control, run)
+  if (!run.step.calls.every((call) => call.state === 'done')) return control
+  return run.step.outside ? finishTool(control, run, run.step) : judgeStep(control, run, run.step)
 }
 
 /** The plan of a run whose first model call was answered. */
@@ -33,14 +42,16 @@ function mayStart({ stopped, start }: ThreadControl): boolean {
   return !stopped || start.resumable === false
 }
 
+/** An effect needs no run; what waits behind it gets one when it is done. */
 function startRun(control: ThreadControl): ThreadControl {
   const [first] = control.queue
-  if (first === undefined) return control
+  if (first === undefined || (first.kind === 'effect' && !control.stopped)) return control
   const number = control.runs + 1
   const run: Run = {
     number,
     side: 'a',
     trigger: triggerOf(first),
+    begun: false,
     steps: 0,
     sideSteps: { a: 0, b: 0 },
     sessionTurns: 0,
@@ -51,23 +62,61 @@ function startRun(control: ThreadControl): ThreadControl {
     wordless: false,
     repeatedError: null,
     step: null,
+    waitUntil: null,
+    again: null,
     stopRequested: control.stopped,
     ending: null,
   }
-  return { ...control, runs: number, run }
+  return { ...control, runs: number, run, request: null }
 }
 
 function triggerOf(entry: QueueEntry): string {
   return entry.kind === 'child_closed' ? 'report' : entry.kind
 }
 
+/** A tool at the head of the queue is run between two steps, as soon as the run has a plan. */
+function beginTool(control: ThreadControl, run: Run): ThreadControl {
+  const [first] = control.queue
+  if (first?.kind !== 'tool' || !run.planned || run.again !== null) return control
+  const { id, name } = first
+  const step: Step = {
+    number: run.steps,
+    side: run.side,
+    text: false,
+    phase: 4,
+    calls: [{ id, name, queued: true, state: 'open' }],
+    outside: true,
+    handOff: null,
+    forcedTurn: null,
+  }
+  return { ...drained(control, [first]), run: { ...run, step } }
+}
+
+/** Only calls of a step are judged; what a queued tool asked for happens all the same. */
+function finishTool(control: ThreadControl, run: Run, { handOff, forcedTurn }: Step): ThreadControl {
+  const done = { ...control, run: { ...run, step: null } }
+  if (handOff !== null) return handedOff(done, handOff, forcedTurn ?? 'a')
+  if (forcedTurn === null || forcedTurn === run.side || planOf(control).sides[forcedTurn] === null)
+    return done
+  return { ...done, run: { ...done.run, side: forcedTurn, sideStarts: true, turnHasText: false } }
+}
+
 function judgeStep(control: ThreadControl, run: Run, step: Step): ThreadControl {
   const verdict = evaluateStop(planOf(control), run, step)
   const told = withFacts(control, ...stepFacts(run, step, verdict))
-  return { ...told, run: { ...afterVerdict(run, step, verdict), step: null } }
+  if (verdict.kind === 'hand_off')
+    return handedOff({ ...told, run: { ...run, step: null } }, verdict.agent, verdict.to)
+  const judged = { ...told, run: { ...afterVerdict(run, step, verdict), step: null } }
+  // A cap ends the run and leaves the thread to the new agent; a session that ended keeps the old one.
+  const lost = step.handOff === null || verdict.kind !== 'end' || verdict.sessionCall !== null
+  return lost ? judged : handedOff(judged, step.handOff, 'a')
 }
 
-function afterVerdict(run: Run, step: Step, verdict: StepVerdict): Run {
+function afterVerdict(
+  run: Run,
+  step: Step,
+  verdict: Exclude<StepVerdict, { readonly kind: 'hand_off' }>,
+): Run {
   const turnHasText = run.turnHasText || step.text
   if (verdict.kind === 'go_on') return { ...run, turnHasText, sideStarts: false, wordless: false }
   if (verdict.kind === 'end') {
@@ -88,12 +137,17 @@ function afterVerdict(run: Run, step: Step, verdict: StepVerdict): Run {
 /** Marks the phases that no activity marked, and how step and turn ended. */
 function stepFacts(run: Run, step: Step, verdict: StepVerdict): readonly Fact[] {
   const scope: EventScope = { runId: runIdOf(run.number), stepId: stepIdOf(run.number, step.number) }
-  const reason = verdict.kind === 'go_on' ? null : verdict.reason
+  const reason = reasonOf(verdict)
   const facts: Fact[] = remainingPhases(step, scope)
   facts.push({ type: 'step.completed', scope, payload: { step: step.number, reason } })
   if (verdict.kind !== 'go_on')
     facts.push({ type: 'side.completed', scope, payload: { side: step.side, reason } })
   return facts
+}
+
+function reasonOf(verdict: StepVerdict): string | null {
+  if (verdict.kind === 'go_on') return null
+  return verdict.kind === 'hand_off' ? 'hand_off' : verdict.reason
 }
 
 /** Every step has all seven phases, in order, also when it was cut. */

@@ -4,6 +4,7 @@ import {
   NOW,
   USAGE,
   answered,
+  asked,
   dualPlan,
   idleControl,
   message,
@@ -16,20 +17,14 @@ import {
   withCalls,
 } from '../../test/support/control-states.js'
 import type { CallModelAnswer } from '../protocol/activities.js'
-import {
-  activityFailed,
-  callAnswered,
-  childPrepared,
-  modelAnswered,
-  runEnded,
-  terminationFound,
-} from './apply.js'
+import { activityFailed, modelAnswered, runEnded, terminationFound } from './apply.js'
+import { callAnswered, childPrepared } from './call-answers.js'
 import type { ThreadControl } from './control.js'
 
 type Answer = Exclude<CallModelAnswer, { readonly type: 'terminated' }>
 
 function modelAnswer(answer: Answer, control: ThreadControl = started()): ThreadControl {
-  return modelAnswered(control, { side: 'a', drain: control.queue }, answer)
+  return modelAnswered(control, { ...asked(), drain: control.queue }, answer, NOW)
 }
 
 describe('the answer of a model', () => {
@@ -72,8 +67,9 @@ describe('the answer of a model', () => {
     const later = { ...control, queue: [...control.queue, message('m2')] }
     const next = modelAnswered(
       later,
-      { side: 'a', drain: control.queue },
+      { ...asked(), drain: control.queue },
       { type: 'nothing_to_do', plan: plan() },
+      NOW,
     )
     expect(next.queue).toEqual([message('m2')])
   })
@@ -107,14 +103,16 @@ describe('the answer of a model', () => {
     const usage = USAGE
     const human = modelAnswered(
       assistant,
-      { side: 'b', drain: assistant.queue },
+      { ...asked('b'), drain: assistant.queue },
       { type: 'answered', text: true, calls: [], usage, plan: plan() },
+      NOW,
     )
     expect(human.run).toMatchObject({ side: 'a', sideSteps: { a: 1, b: 0 }, step: { side: 'a' } })
     const dual = modelAnswered(
       assistant,
-      { side: 'b', drain: assistant.queue },
+      { ...asked('b'), drain: assistant.queue },
       { type: 'answered', text: true, calls: [], usage, plan: dualPlan({}, {}) },
+      NOW,
     )
     expect(dual.run).toMatchObject({ side: 'b', sideSteps: { a: 0, b: 1 }, step: { side: 'b' } })
   })
@@ -217,7 +215,7 @@ test('an activity that failed for good blocks the run', () => {
 
 test('an end without a run changes nothing', () => {
   const idle = idleControl()
-  expect(runEnded(idle, { type: 'end', reason: 'blocked', outcome: 'blocked' })).toBe(idle)
+  expect(runEnded(idle, { type: 'end', reason: 'blocked', outcome: 'blocked' }, NOW)).toBe(idle)
 })
 
 test('T8 a terminated row ends the thread', () => {

@@ -1,119 +1,105 @@
-/** What the answers of activities change. T4: an answer is applied once; the store holds what it stands for. */
-import type {
-  CallModelAnswer,
-  EndAnswer,
-  PrepareChildAnswer,
-  ResultAnswer,
-  Usage,
-} from '../protocol/activities.js'
+/** What the answers of activities change in a run. T4: an answer is applied once; the store holds what it stands for. */
+import type { CallModelAnswer, EndAnswer, Usage, WaitAnswer } from '../protocol/activities.js'
 import { LIMITS } from '../protocol/limits.js'
+import type { ThreadOperation } from '../protocol/operations.js'
 import { actualSide } from '../protocol/plan.js'
-import type { Side } from '../protocol/plan.js'
-import type { Call, OwedChild, QueueEntry, Run, Step, ThreadControl } from './control.js'
-import { drained, enqueue } from './inbox.js'
+import { callBytes } from './calls.js'
+import type { ModelCall, QueueEntry, Run, Step, ThreadControl } from './control.js'
+import { withFacts, withWarning } from './facts.js'
+import { drained, removed } from './inbox.js'
+import { applyOperations } from './operations.js'
 
-/** The answer of a model call that had drained these entries. */
+type Answer = Exclude<CallModelAnswer, { readonly type: 'terminated' }>
+
+interface Called extends ModelCall {
+  readonly drain: readonly QueueEntry[]
+}
+
+/** The answer of a side's model call that had drained these entries. */
 export function modelAnswered(
   control: ThreadControl,
-  call: { readonly side: Side; readonly drain: readonly QueueEntry[] },
-  answer: Exclude<CallModelAnswer, { readonly type: 'terminated' }>,
+  called: Called,
+  answer: Answer,
+  now: number,
 ): ThreadControl {
-  const { run } = control
-  if (run === null) return control
-  const next: ThreadControl = { ...drained(control, call.drain), registered: true, progressed: true }
-  if (answer.type === 'end') return { ...next, run: ended(run, answer) }
+  const taken: ThreadControl = { ...drained(control, called.drain), registered: true, progressed: true }
+  if (taken.run === null) return control
+  const { side, asked, toolFirst } = called
+  if (answer.type === 'wait') return waitAsked(taken, answer, { side, asked, toolFirst })
+  const run: Run = { ...taken.run, again: null }
+  const next: ThreadControl = { ...taken, run }
+  if (answer.type === 'end') return runEnded(toolFirst ? toolSkipped(next, answer) : next, answer, now)
   const planned: ThreadControl = { ...next, plan: answer.plan ?? next.plan }
   // A stop of a run that did nothing parks only what waits behind it.
   if (answer.type === 'nothing_to_do')
     return { ...planned, run: null, stopped: planned.stopped && planned.queue.length > 0 }
-  if (answer.type === 'begun' || answer.type === 'wait') return planned
+  if (answer.type === 'begun') return { ...planned, run: { ...run, planned: true, begun: true } }
   if (answer.type === 'interrupted')
-    return { ...planned, run: { ...run, planned: true, stopRequested: true, sideStarts: true } }
-  const step: Step = {
-    number: run.steps + 1,
-    side: planned.plan === null ? call.side : actualSide(planned.plan, call.side),
-    text: answer.text,
-    phase: 4,
-    calls: answer.calls.map(({ id, name }) => ({ id, name, state: 'open' })),
-  }
-  return { ...planned, run: { ...counted(run, step, answer.usage), planned: true, step } }
+    return {
+      ...planned,
+      run: { ...used(run, answer.usage), planned: true, stopRequested: true, sideStarts: true },
+    }
+  const step = stepOf(run, planned.plan === null ? side : actualSide(planned.plan, side), answer)
+  const stepping = { ...planned, run: { ...counted(used(run, answer.usage), step), planned: true, step } }
+  return withinBudget(applyOperations(stepping, answer.operations, now))
 }
 
-/** The result of a call; messages that it queued are items from now on. */
-export function callAnswered(
+/** A run that cannot begin would begin with the same tool again: it ends with it, visibly (T3); a blocked one waits. */
+function toolSkipped(control: ThreadControl, { outcome }: EndAnswer): ThreadControl {
+  const [first] = control.queue
+  if (first?.kind !== 'tool' || outcome === 'blocked') return control
+  const message = 'A queued tool was skipped, for its run could not begin.'
+  const warning = { type: 'runtime.warning', scope: { toolCallId: first.id } }
+  return withFacts(drained(control, [first]), { ...warning, payload: { code: 'tool_skipped', message } })
+}
+
+/** An activity asked to be called again later; a side's model call is made again as it was. */
+export function waitAsked(
   control: ThreadControl,
-  callId: string,
-  answer: ResultAnswer,
-  now: number,
+  { until, plan, usage }: WaitAnswer,
+  again: ModelCall | null,
 ): ThreadControl {
   const { run } = control
-  if (run?.step == null) return control
-  const done = replaceCall(run.step, callId, (call) => ({
-    id: call.id,
-    name: call.name,
-    state: 'done',
-    outcome: answer.outcome,
-  }))
-  const { operations = [] } = answer
-  const last = done.calls.every((call) => call.state === 'done')
-  const step: Step = { ...done, phase: last ? 6 : 5 }
-  let next: ThreadControl = {
-    ...control,
-    progressed: true,
-    terminating: control.terminating || operations.some(({ kind }) => kind === 'terminate'),
-    run: { ...run, step, repeatedError: repeatedError(run, answer) },
-  }
-  for (const operation of operations) {
-    if (operation.kind !== 'queue_message') continue
-    const { id, role } = operation
-    next = enqueue(next, { kind: 'message', id, role, queuedAt: now }, false)
-  }
-  return next
+  if (run === null) return control
+  const waiting = { ...used(run, usage), waitUntil: until, again }
+  return { ...control, progressed: true, plan: plan ?? control.plan, run: waiting }
 }
 
-/** A child's rows exist: from now on it is owed, and it is to be started (T7). */
-export function childPrepared(
-  control: ThreadControl,
-  callId: string,
-  answer: Extract<PrepareChildAnswer, { readonly type: 'child' }>,
-  now: number,
-): ThreadControl {
-  const { reference, agent, messageId } = answer
-  const changed = changeCall(control, callId, ({ id, name }) => ({
-    id,
-    name,
-    state: 'prepared',
-    reference,
-    agent,
-    messageId,
-  }))
-  const { run } = changed
-  if (run?.step == null) return control
-  const owed: OwedChild = {
-    reference,
-    callId,
-    observed: false,
-    checks: 0,
-    nextCheckAt: now + LIMITS.childCheckFirst,
-  }
-  return {
-    ...changed,
-    // Its activity has marked the phase.
-    run: { ...run, step: { ...run.step, phase: 5 } },
-    children: [...changed.children, owed],
-    childrenInAll: changed.childrenInAll + 1,
-    progressed: true,
-  }
+/** The time has come, or nobody waits for it any more. */
+export function waitOver(control: ThreadControl): ThreadControl {
+  return control.run === null ? control : { ...control, run: { ...control.run, waitUntil: null } }
 }
 
-/** An activity ended the run, or could not be carried out for good. */
-export function runEnded(control: ThreadControl, answer: EndAnswer): ThreadControl {
-  return control.run === null ? control : { ...control, progressed: true, run: ended(control.run, answer) }
+/** An activity ended the run. */
+export function runEnded(control: ThreadControl, answer: EndAnswer, now: number): ThreadControl {
+  if (control.run === null) return control
+  const applied = applyOperations(control, answer.operations, now)
+  const run = applied.run ?? control.run
+  const { reason, outcome, request } = answer
+  const ending = { reason, outcome, sessionCall: null, ...(request === undefined ? {} : { request }) }
+  return { ...applied, progressed: true, run: { ...used(run, answer.usage), ending } }
 }
 
 /** An activity failed for good: the run ends blocked, the thread stays usable. */
 export function activityFailed(control: ThreadControl): ThreadControl {
-  return runEnded(control, { type: 'end', reason: 'blocked', outcome: 'blocked' })
+  return runEnded(control, { type: 'end', reason: 'blocked', outcome: 'blocked' }, 0)
+}
+
+/** A due effect was carried out. */
+export function effectRan(
+  control: ThreadControl,
+  effectId: string,
+  operations: readonly ThreadOperation[] | undefined,
+  now: number,
+): ThreadControl {
+  const next = { ...removed(control, 'effect', effectId), registered: true, progressed: true }
+  return applyOperations(next, operations, now)
+}
+
+/** A due effect could not be carried out for good: it is given up, visibly (T3). */
+export function effectGivenUp(control: ThreadControl, effectId: string): ThreadControl {
+  const next = { ...removed(control, 'effect', effectId), progressed: true }
+  return withWarning(next, 'effect_failed', 'An effect could not be carried out and was given up.')
 }
 
 /** An activity found the thread's row terminated. */
@@ -121,27 +107,33 @@ export function terminationFound(control: ThreadControl): ThreadControl {
   return { ...control, terminating: true, registered: true, progressed: true }
 }
 
-export function changeCall(
-  control: ThreadControl,
-  callId: string,
-  change: (call: Call) => Call,
-): ThreadControl {
+/** A step whose calls take more than their share of the carried state ends its run, which gives them their results. */
+export function withinBudget(control: ThreadControl): ThreadControl {
   const { run } = control
-  if (run?.step == null) return control
-  return { ...control, run: { ...run, step: replaceCall(run.step, callId, change) } }
+  if (run?.step == null || run.ending !== null) return control
+  if (callBytes(run.step.calls) <= LIMITS.stepBytes) return control
+  return { ...control, run: { ...run, ending: { reason: 'hard_cap', outcome: 'failed', sessionCall: null } } }
 }
 
-function replaceCall(step: Step, callId: string, change: (call: Call) => Call): Step {
-  return { ...step, calls: step.calls.map((call) => (call.id === callId ? change(call) : call)) }
+/** The run with what a call used; an unknown price makes the sum unknown. */
+export function used(run: Run, usage: Usage | undefined): Run {
+  return usage === undefined ? run : { ...run, usage: sum(run.usage, usage) }
 }
 
-function ended(run: Run, answer: EndAnswer): Run {
-  const { reason, outcome } = answer
-  const usage = answer.usage === undefined ? run.usage : sum(run.usage, answer.usage)
-  return { ...run, usage, ending: { reason, outcome, sessionCall: null } }
+function stepOf(run: Run, side: Step['side'], answer: Extract<Answer, { readonly type: 'answered' }>): Step {
+  return {
+    number: run.steps + 1,
+    side,
+    text: answer.text,
+    phase: 4,
+    calls: answer.calls.map(({ id, name }) => ({ id, name, state: 'open' })),
+    outside: false,
+    handOff: null,
+    forcedTurn: null,
+  }
 }
 
-function counted(run: Run, step: Step, usage: Usage): Run {
+function counted(run: Run, step: Step): Run {
   return {
     ...run,
     side: step.side,
@@ -149,7 +141,6 @@ function counted(run: Run, step: Step, usage: Usage): Run {
     turnHasText: step.side === run.side && run.turnHasText,
     steps: step.number,
     sideSteps: { ...run.sideSteps, [step.side]: run.sideSteps[step.side] + 1 },
-    usage: sum(run.usage, usage),
   }
 }
 
@@ -160,10 +151,4 @@ function sum(left: Usage, right: Usage): Usage {
     cachedInputTokens: left.cachedInputTokens + right.cachedInputTokens,
     cost: left.cost === null || right.cost === null ? null : left.cost + right.cost,
   }
-}
-
-function repeatedError(run: Run, answer: ResultAnswer): Run['repeatedError'] {
-  if (answer.errorDigest === undefined) return null
-  const same = run.repeatedError?.digest === answer.errorDigest
-  return { digest: answer.errorDigest, count: same ? (run.repeatedError?.count ?? 0) + 1 : 1 }
 }

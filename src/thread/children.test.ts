@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { NOW, idleControl, withCalls } from '../../test/support/control-states.js'
 import { LIMITS } from '../protocol/limits.js'
 import type { ChildReport } from '../protocol/messages.js'
-import { childPrepared } from './apply.js'
+import { childPrepared } from './call-answers.js'
 import {
   acceptReport,
   childClosed,

@@ -5,8 +5,8 @@
 import { LIMITS } from '../protocol/limits.js'
 import { OUR_IDS, childReportProblem } from '../protocol/messages.js'
 import type { ChildReport } from '../protocol/messages.js'
-import { changeCall } from './apply.js'
-import type { Call, CallReport, OwedChild, ThreadControl } from './control.js'
+import { allCalls, calledTool, changeCall } from './calls.js'
+import type { Call, CallIn, CallReport, OwedChild, ThreadControl } from './control.js'
 import { withWarning } from './facts.js'
 import { enqueue } from './inbox.js'
 
@@ -16,12 +16,12 @@ import { enqueue } from './inbox.js'
  */
 export function childStarted(
   control: ThreadControl,
-  { id, reference }: Call & { readonly state: 'prepared' },
+  { id, reference }: CallIn<'prepared'>,
   observed: boolean,
 ): ThreadControl {
   const waiting = changeCall(control, id, (call) =>
     call.state === 'prepared'
-      ? { id, name: call.name, state: 'waiting', reference, stopForwarded: false }
+      ? { ...calledTool(call), state: 'waiting', reference, stopForwarded: false }
       : call,
   )
   const children = waiting.children.map((child) =>
@@ -126,16 +126,15 @@ function postponed(child: OwedChild, now: number): OwedChild {
 }
 
 function waitingCall(control: ThreadControl, reference: string): Call | undefined {
-  return control.run?.step?.calls.find(
+  return allCalls(control.run?.step?.calls ?? []).find(
     (call) => (call.state === 'prepared' || call.state === 'waiting') && call.reference === reference,
   )
 }
 
 function reported(control: ThreadControl, owed: OwedChild, report: CallReport): ThreadControl {
   const { reference, callId } = owed
-  const changed = changeCall(control, callId, ({ id, name }) => ({
-    id,
-    name,
+  const changed = changeCall(control, callId, (call) => ({
+    ...calledTool(call),
     state: 'reported',
     reference,
     report,

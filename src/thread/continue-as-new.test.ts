@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { NOW, idleControl, message, run, withCalls } from '../../test/support/control-states.js'
 import { LIMITS } from '../protocol/limits.js'
 import { carry, restore, shouldContinueAsNew } from './continue-as-new.js'
-import type { HistoryFacts } from './continue-as-new.js'
+import type { CarriedControl, HistoryFacts } from './continue-as-new.js'
 import type { OwedChild, ThreadControl } from './control.js'
 
 const SMALL: HistoryFacts = { events: 10, bytes: 1000, signals: 1, suggested: false }
@@ -65,7 +65,7 @@ describe('the carried state', () => {
 
   test('T3 T7 everything but the sight of children is carried', () => {
     const control = { ...withCalls('work', 'ask'), queue: [message('b')], stopped: true, children: [owed] }
-    const carried = restore(JSON.parse(JSON.stringify(carry(control))) as ThreadControl)
+    const carried = restore(JSON.parse(JSON.stringify(carry(control))) as CarriedControl, control.start)
     expect(carried).toEqual({ ...control, progressed: false, children: [{ ...owed, observed: false }] })
   })
 
@@ -75,12 +75,13 @@ describe('the carried state', () => {
   })
 
   test('T11 a state of newer code is not guessed at', () => {
-    expect(() => restore(idleControl({}, { stateVersion: 2 }))).toThrow('version 1 at most, got 2')
+    const newer = idleControl({}, { stateVersion: 2 })
+    expect(() => restore(carry(newer), newer.start)).toThrow('version 1 at most, got 2')
   })
 
   test('two continuations in a row need progress between them', () => {
     const eager = idleControl({ limits: { historyEvents: 0 } })
     expect(continues(eager)).toBe(true)
-    expect(continues(carry(eager))).toBe(false)
+    expect(continues(restore(carry(eager), eager.start))).toBe(false)
   })
 })

@@ -1,7 +1,10 @@
 /** Continue-as-new: possible whenever nothing is in flight, never two in a row without progress. */
 import { LIMITS } from '../protocol/limits.js'
+import type { ThreadStart } from '../protocol/messages.js'
 import { STATE_VERSION } from './control.js'
 import type { ThreadControl } from './control.js'
+import { packEntry, unpackEntry } from './packed-queue.js'
+import type { PackedEntry } from './packed-queue.js'
 
 /** What the workflow knows of its own history. */
 export interface HistoryFacts {
@@ -23,20 +26,37 @@ export function shouldContinueAsNew(control: ThreadControl, history: HistoryFact
   return idle && (history.events > LIMITS.idleHistoryEvents || history.bytes > LIMITS.idleHistoryBytes)
 }
 
-/** The state that the next Temporal run starts with. */
-export function carry(control: ThreadControl): ThreadControl {
-  const children = control.children.map((child) => ({ ...child, observed: false }))
-  return { ...control, children, progressed: false }
+/** The state that the next Temporal run starts with, beside the start input. */
+export interface CarriedControl extends Omit<ThreadControl, 'start' | 'queue' | 'effects'> {
+  readonly queue: readonly PackedEntry[]
+  /** Ids and due times. */
+  readonly effects: readonly (readonly [string, number])[]
+}
+
+/** The state as the next Temporal run starts with it. */
+export function carry({ start: _given, ...control }: ThreadControl): CarriedControl {
+  return {
+    ...control,
+    queue: control.queue.map(packEntry),
+    effects: control.effects.map(({ id, dueAt }) => [id, dueAt] as const),
+    children: control.children.map((child) => ({ ...child, observed: false })),
+    progressed: false,
+  }
 }
 
 /**
  * Takes over a carried state. One of newer code is never guessed at: the error fails the workflow task, which a
  * newer worker retries.
  */
-export function restore(carried: ThreadControl): ThreadControl {
+export function restore(carried: CarriedControl, start: ThreadStart): ThreadControl {
   if (carried.stateVersion > STATE_VERSION)
     throw new Error(
       `Expected a carried state of version ${STATE_VERSION} at most, got ${carried.stateVersion}.`,
     )
-  return carried
+  return {
+    ...carried,
+    start,
+    queue: carried.queue.map(unpackEntry),
+    effects: carried.effects.map(([id, dueAt]) => ({ id, dueAt })),
+  }
 }

@@ -1,16 +1,17 @@
 /**
  * The control state of a thread: everything the workflow knows, and nothing that the store owns (T5).
  *
- * It owns: what runs next, queue order, counters, the calls of the step in flight, owed children, the stop flag.
+ * It owns: what runs next, queue order, counters, the calls of the step in flight with their frames and requests, owed
+ * children, due times of effects, the stop flag.
  * It does not own: messages, arguments, results, files, texts of any kind; those are in the store under the ids here.
  * It is plain JSON, carried over continue-as-new, so its size is bounded (LIMITS.carriedStateBytes) and its shape has a
  * version. All functions of this folder are pure: they take a control state and give the next one.
  */
-import type { CallOutcome, InlineMessage, ThreadClose, Usage } from '../protocol/activities.js'
+import type { CallOutcome, InlineMessage, PendingAnswer, ThreadClose, Usage } from '../protocol/activities.js'
 import type { Fact } from '../protocol/facts.js'
 import type { ThreadStart } from '../protocol/messages.js'
-import type { Plan, Side } from '../protocol/plan.js'
-import type { LastRun } from '../protocol/snapshot.js'
+import type { Plan, Side, ToolPlan } from '../protocol/plan.js'
+import type { LastRun, PendingItem, ScheduledItem } from '../protocol/snapshot.js'
 import type { StopReason } from '../protocol/status.js'
 
 export const STATE_VERSION = 1
@@ -38,6 +39,10 @@ export interface ThreadControl {
   readonly children: readonly OwedChild[]
   readonly childrenInAll: number
   readonly childChecks: number
+  /** Effects that are not due yet; a due one is an item of the queue. */
+  readonly effects: readonly ScheduledItem[]
+  /** What the last run was blocked for, until it is answered or a run looks again. */
+  readonly request: PendingItem | null
   readonly settles: number
   readonly facts: readonly Fact[]
   readonly factsDropped: number
@@ -63,12 +68,15 @@ export type QueueEntry =
       readonly status: string
       readonly queuedAt: number
     }
-  | { readonly kind: 'continue'; readonly id: string; readonly queuedAt: number }
+  | { readonly kind: 'tool'; readonly id: string; readonly name: string; readonly queuedAt: number }
+  | { readonly kind: 'effect' | 'variables' | 'continue'; readonly id: string; readonly queuedAt: number }
 
 export interface Run {
   readonly number: number
   readonly side: Side
   readonly trigger: string
+  /** It began with a queued tool, before its first step. */
+  readonly begun: boolean
   readonly steps: number
   readonly sideSteps: Readonly<Record<Side, number>>
   readonly sessionTurns: number
@@ -81,8 +89,21 @@ export interface Run {
   readonly wordless: boolean
   readonly repeatedError: { readonly digest: string; readonly count: number } | null
   readonly step: Step | null
+  /** An activity asked to be called again then. */
+  readonly waitUntil: number | null
+  /** The model call that asked for it: it is made again as it was, and nothing goes before it. */
+  readonly again: ModelCall | null
   readonly stopRequested: boolean
   readonly ending: Ending | null
+}
+
+/** How a side's model is called. */
+export interface ModelCall {
+  readonly side: Side
+  /** A step is made even if no message came. */
+  readonly asked: boolean
+  /** The run begins with a queued tool: only its plan is asked for. */
+  readonly toolFirst: boolean
 }
 
 export interface Step {
@@ -92,21 +113,57 @@ export interface Step {
   /** The last phase that was marked in the event log. */
   readonly phase: 4 | 5 | 6
   readonly calls: readonly Call[]
+  /** No step of a side, but a tool of the inbox: it has no phases and is not judged. */
+  readonly outside: boolean
+  /** The agent that takes over when the step is done. */
+  readonly handOff: string | null
+  /** The side that acts next, whatever the step says. */
+  readonly forcedTurn: Side | null
 }
 
-/** A tool call of the step: `open` → done, or for a subagent `open` → `prepared` → `waiting` → `reported` → done. */
-export type Call = { readonly id: string; readonly name: string } & (
-  | { readonly state: 'open' }
-  | {
-      readonly state: 'prepared'
-      readonly reference: string
-      readonly agent: string
-      readonly messageId: string
-    }
-  | { readonly state: 'waiting'; readonly reference: string; readonly stopForwarded: boolean }
-  | { readonly state: 'reported'; readonly reference: string; readonly report: CallReport }
-  | { readonly state: 'done'; readonly outcome: CallOutcome }
-)
+/** What a call is, whatever its state. */
+export interface CalledTool {
+  readonly id: string
+  readonly name: string
+  /** Asked for by a tool, hook or caller, and not by the model: it runs whatever the prompt lists. */
+  readonly queued?: true
+  /** What an activity said that the name is. */
+  readonly tool?: ToolPlan
+}
+
+/**
+ * A tool call: `open` → done. A prompt's: `open` → `framed` → done. A subagent's: `open` → `prepared` → `waiting` →
+ * `reported` → done. One that waits for an answer: `open` → `pending` → `open` or `answered` → done, maybe several times.
+ */
+export type Call = CalledTool &
+  (
+    | { readonly state: 'open'; readonly response?: CallResponse }
+    | { readonly state: 'framed'; readonly prompt: string; readonly calls: readonly Call[] }
+    | { readonly state: 'pending'; readonly request: CallRequest }
+    | { readonly state: 'answered'; readonly requestId: string }
+    | {
+        readonly state: 'prepared'
+        readonly reference: string
+        readonly agent: string
+        readonly messageId: string
+      }
+    | { readonly state: 'waiting'; readonly reference: string; readonly stopForwarded: boolean }
+    | { readonly state: 'reported'; readonly reference: string; readonly report: CallReport }
+    | { readonly state: 'done'; readonly outcome: CallOutcome }
+  )
+
+/** A call in this state. */
+export type CallIn<State extends Call['state']> = Extract<Call, { readonly state: State }>
+
+/** What a call waits for; who may answer, and with what, is in the store. */
+export interface CallRequest extends Pick<PendingAnswer, 'requestId' | 'kind' | 'status' | 'next'> {
+  readonly requestedAt: number
+}
+
+export interface CallResponse {
+  readonly requestId: string
+  readonly approved?: boolean
+}
 
 export type CallReport =
   | { readonly kind: 'result' | 'failure'; readonly messageId: string }
@@ -116,6 +173,8 @@ export interface Ending {
   readonly reason: StopReason
   readonly outcome: 'completed' | 'failed' | 'cancelled' | 'blocked'
   readonly sessionCall: string | null
+  /** What a blocked run waits for. */
+  readonly request?: { readonly id: string; readonly kind: string }
 }
 
 export interface Closing extends ThreadClose {
@@ -166,6 +225,8 @@ export function initialControl(threadId: string, start: ThreadStart, now: number
     children: [],
     childrenInAll: 0,
     childChecks: 0,
+    effects: [],
+    request: null,
     settles: 0,
     facts: [],
     factsDropped: 0,

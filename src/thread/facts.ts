@@ -1,18 +1,24 @@
 import { LIMITS } from '../protocol/limits.js'
 import type { Fact } from '../protocol/facts.js'
+import { utf8Length } from '../protocol/messages.js'
 import type { ThreadControl } from './control.js'
 
-/** Keeps facts for the next activity; beyond the bound they are counted only. */
+/** Keeps facts for the next activity; beyond the bounds they are counted only. */
 export function withFacts(control: ThreadControl, ...facts: readonly Fact[]): ThreadControl {
   const kept = facts.some(isQueueChange)
     ? control.facts.filter((fact) => !isQueueChange(fact))
     : control.facts
-  const room = Math.max(0, LIMITS.waitingFacts - kept.length)
+  const fitting = facts.filter((_fact, index) => fits([...kept, ...facts.slice(0, index + 1)]))
   return {
     ...control,
-    facts: [...kept, ...facts.slice(0, room)],
-    factsDropped: control.factsDropped + Math.max(0, facts.length - room),
+    facts: [...kept, ...fitting],
+    factsDropped: control.factsDropped + facts.length - fitting.length,
   }
+}
+
+function fits(facts: readonly Fact[]): boolean {
+  if (facts.length > LIMITS.waitingFacts) return false
+  return utf8Length(JSON.stringify(facts)) <= LIMITS.waitingFactBytes
 }
 
 /** Only the last length of the queue is news. */

@@ -3,11 +3,19 @@
  * T3: accepted items keep their order. T10: what is malformed is recorded and skipped. Handlers are synchronous.
  */
 import { LIMITS } from '../protocol/limits.js'
-import { OUR_IDS, queueMessageProblem, stopProblem, utf8Length } from '../protocol/messages.js'
-import type { QueueMessage, Stop } from '../protocol/messages.js'
+import {
+  OUR_IDS,
+  queueMessageProblem,
+  queueToolProblem,
+  setEnvProblem,
+  stopProblem,
+  utf8Length,
+} from '../protocol/messages.js'
+import type { QueueMessage, QueueTool, Stop } from '../protocol/messages.js'
 import { runIdOf } from '../protocol/ids.js'
 import type { QueueEntry, ThreadControl } from './control.js'
 import { withFacts, withWarning } from './facts.js'
+import { packEntry } from './packed-queue.js'
 
 /** Takes a `queueMessage` signal. */
 export function acceptMessage(control: ThreadControl, input: unknown, now: number): ThreadControl {
@@ -30,6 +38,33 @@ export function acceptContinue(control: ThreadControl, now: number): ThreadContr
   if (going.queue.some((entry) => entry.kind === 'continue')) return going
   const { id, numbered } = nextItem(going)
   return enqueue(numbered, { kind: 'continue', id, queuedAt: now }, true)
+}
+
+/** Takes a `queueTool` signal: the tool waits its turn, and does not clear the stop flag. */
+export function acceptTool(control: ThreadControl, input: unknown, now: number): ThreadControl {
+  const problem = queueToolProblem(input)
+  if (problem !== undefined) return withWarning(control, 'tool_skipped', problem)
+  const { toolCallId: id, name } = input as QueueTool
+  return enqueue(control, { kind: 'tool', id, name, queuedAt: now }, false)
+}
+
+/** Takes a `setEnv` signal. */
+export function acceptSetEnv(control: ThreadControl, input: unknown, now: number): ThreadControl {
+  const problem = setEnvProblem(input)
+  return problem === undefined ? variablesSet(control, now) : withWarning(control, 'set_env_skipped', problem)
+}
+
+/**
+ * Variables were stored. What a run was blocked for is looked for again: the stop flag goes, and a step is asked for. A
+ * run under way may just find one missing: the item waits for how it ends. Where nothing is blocked nothing happens.
+ */
+export function variablesSet(control: ThreadControl, now: number): ThreadControl {
+  const blocked = control.request !== null
+  if (!blocked && control.run === null) return control
+  const going = blocked ? { ...control, stopped: false } : control
+  if (going.queue.some((entry) => entry.kind === 'variables')) return going
+  const { id, numbered } = nextItem(going)
+  return enqueue(numbered, { kind: 'variables', id, queuedAt: now }, blocked)
 }
 
 /** Items without an id of a sender; senders cannot choose one that begins like this. */
@@ -61,14 +96,11 @@ export function acceptUnknownSignal(control: ThreadControl): ThreadControl {
 
 /** Adds an item, within the bounds of the carried state. */
 export function enqueue(control: ThreadControl, entry: QueueEntry, clearsStop: boolean): ThreadControl {
-  if (control.queue.some((queued) => queued.id === entry.id)) return control
-  const bytes = entryBytes(entry)
-  const full = control.queue.length >= LIMITS.queuedItems || control.queueBytes + bytes > LIMITS.queueBytes
-  // T7: what answers for a child is never refused; the number of children bounds it.
-  if (full && entry.kind !== 'report' && entry.kind !== 'child_closed')
+  if (control.queue.some((queued) => isSame(queued, entry))) return control
+  if (!hasRoom(control, entry))
     return withFacts(control, {
       type: 'runtime.warning',
-      scope: { messageId: entry.id },
+      scope: entry.kind === 'tool' ? { toolCallId: entry.id } : { messageId: entry.id },
       payload: {
         code: 'queue_full',
         message: `The queue holds ${control.queue.length} items; this one was refused.`,
@@ -77,21 +109,57 @@ export function enqueue(control: ThreadControl, entry: QueueEntry, clearsStop: b
   const queued: ThreadControl = {
     ...control,
     queue: [...control.queue, entry],
-    queueBytes: control.queueBytes + bytes,
+    queueBytes: control.queueBytes + entryBytes(entry),
     stopped: control.stopped && !clearsStop,
     closing: control.closing === null ? null : { ...control.closing, settled: false },
   }
   return withFacts(queued, { type: 'queue.changed', payload: { waiting: queued.queue.length } })
 }
 
+/** Whether the carried state can take the item. T7: what answers for a child always fits; their number bounds it. */
+export function hasRoom(control: ThreadControl, entry: QueueEntry): boolean {
+  if (entry.kind === 'report' || entry.kind === 'child_closed') return true
+  const { queue, queueBytes } = control
+  return queue.length < LIMITS.queuedItems && queueBytes + entryBytes(entry) <= LIMITS.queueBytes
+}
+
 /** Removes the items that a step has drained. */
 export function drained(control: ThreadControl, entries: readonly QueueEntry[]): ThreadControl {
-  const ids = new Set(entries.map((entry) => entry.id))
-  const queue = control.queue.filter((entry) => !ids.has(entry.id))
+  if (entries.length === 0) return control
+  const keys = new Set(entries.map(keyOf))
+  return withQueue(
+    control,
+    control.queue.filter((entry) => !keys.has(keyOf(entry))),
+  )
+}
+
+/** Removes the item of this kind and id, if it waits. */
+export function removed(control: ThreadControl, kind: QueueEntry['kind'], id: string): ThreadControl {
+  const entry = control.queue.find((queued) => queued.kind === kind && queued.id === id)
+  return entry === undefined ? control : drained(control, [entry])
+}
+
+/** What one model call drains: everything up to the first item that it cannot take. */
+export function drainable({ queue }: ThreadControl): readonly QueueEntry[] {
+  const stop = queue.findIndex(({ kind }) => kind === 'tool' || kind === 'effect')
+  return stop === -1 ? queue : queue.slice(0, stop)
+}
+
+/** Another queue, whose share of the carried state is counted anew. */
+export function withQueue(control: ThreadControl, queue: readonly QueueEntry[]): ThreadControl {
   return { ...control, queue, queueBytes: queue.reduce((bytes, entry) => bytes + entryBytes(entry), 0) }
+}
+
+function isSame(one: QueueEntry, other: QueueEntry): boolean {
+  return keyOf(one) === keyOf(other)
+}
+
+/** Messages and reports share one space of ids; tools and effects have their own. */
+function keyOf({ kind, id }: QueueEntry): string {
+  return kind === 'tool' || kind === 'effect' ? `${kind} ${id}` : id
 }
 
 /** As it is carried: a control character is six bytes there, and senders choose ids and inline texts. */
 function entryBytes(entry: QueueEntry): number {
-  return utf8Length(JSON.stringify(entry))
+  return utf8Length(JSON.stringify(packEntry(entry))) + 1
 }

@@ -11,7 +11,8 @@ import {
   step,
   withCalls,
 } from '../../test/support/control-states.js'
-import { changeCall, childPrepared } from './apply.js'
+import { childPrepared } from './call-answers.js'
+import { changeCall } from './calls.js'
 import { childClosed, childStarted } from './children.js'
 import type { Call, Ending, ThreadControl } from './control.js'
 import { acceptStop } from './inbox.js'

@@ -3,35 +3,53 @@
  * this order: report into the parent's store, settle, announce the report, tell the children, close (T7, T8): by the time
  * the parent hears of it, this thread takes nothing any more.
  */
-import type { ThreadClose } from '../protocol/activities.js'
-import { sideToolOf } from '../protocol/plan.js'
-import type { Side } from '../protocol/plan.js'
+import type { Completion, Frame, ThreadClose } from '../protocol/activities.js'
+import { LIMITS } from '../protocol/limits.js'
+import { sidePlanOf, toolPlanOf } from '../protocol/plan.js'
+import type { Side, ToolPlan } from '../protocol/plan.js'
 import { planOf } from './advance.js'
-import type { Call, Closing, Ending, QueueEntry, Run, Step, ThreadControl } from './control.js'
+import { callInFlight } from './calls.js'
+import type {
+  Call,
+  CallIn,
+  Closing,
+  Ending,
+  ModelCall,
+  QueueEntry,
+  Run,
+  Step,
+  ThreadControl,
+} from './control.js'
+import { drainable } from './inbox.js'
+
+/** A call to be worked at, and where it is. */
+export interface CallWork {
+  readonly run: Run
+  readonly step: Step
+  readonly call: Call
+  /** The prompts that lead to it, the active one last; none for a tool of the inbox. */
+  readonly promptPath: readonly string[]
+  readonly depth: number
+  /** What the name is, as far as the plan or an activity says. */
+  readonly tool: ToolPlan | undefined
+}
 
 export type Action =
   | { readonly kind: 'wait' }
-  | {
+  | { readonly kind: 'waitUntil'; readonly until: number }
+  | (ModelCall & {
       readonly kind: 'callModel'
       readonly run: Run
-      readonly side: Side
       readonly drain: readonly QueueEntry[]
-    }
-  | {
-      readonly kind: 'executeTool' | 'prepareChild'
-      readonly run: Run
-      readonly step: Step
-      readonly call: Call
-    }
-  | { readonly kind: 'startChild'; readonly call: Call & { readonly state: 'prepared' } }
-  | { readonly kind: 'awaitChild'; readonly call: Call & { readonly state: 'waiting' } }
-  | { readonly kind: 'stopChild'; readonly call: Call & { readonly state: 'waiting' } }
-  | {
-      readonly kind: 'completeCall'
-      readonly run: Run
-      readonly step: Step
-      readonly call: Call & { readonly state: 'reported' }
-    }
+    })
+  | (CallWork & { readonly kind: 'callPrompt'; readonly frame: Frame })
+  | (CallWork & { readonly kind: 'executeTool' | 'prepareChild' })
+  | (CallWork & { readonly kind: 'completeCall'; readonly by: Completion })
+  | { readonly kind: 'startChild'; readonly call: CallIn<'prepared'> }
+  | { readonly kind: 'awaitChild'; readonly call: CallIn<'waiting'> }
+  | { readonly kind: 'stopChild'; readonly call: CallIn<'waiting'> }
+  | { readonly kind: 'awaitAnswer'; readonly call: CallIn<'pending'> }
+  | { readonly kind: 'runEffect'; readonly effectId: string }
   | { readonly kind: 'deliverReport'; readonly ending: Ending }
   | { readonly kind: 'announceReport'; readonly messageId: string }
   | { readonly kind: 'settle'; readonly ending: Ending | null; readonly close: ThreadClose | null }
@@ -39,17 +57,23 @@ export type Action =
   | { readonly kind: 'close'; readonly closing: Closing }
 
 export function nextAction(control: ThreadControl): Action {
-  const prepared = openCall(control.run)
+  const prepared = callInFlight(control.run?.step?.calls ?? [])?.call
   // A child whose rows exist is always started: only a workflow can answer for it (T7).
   if (prepared?.state === 'prepared') return { kind: 'startChild', call: prepared }
   const ending = endingOf(control)
   const close = closeOf(control, ending)
   if (close !== null) return closingAction(control, ending, close)
   const { run } = control
-  if (run === null) return { kind: 'wait' }
+  if (run === null) return effectAction(control) ?? { kind: 'wait' }
   if (ending !== null) return stopForwarding(run) ?? { kind: 'settle', ending, close: null }
-  if (run.step === null) return modelAction(control, run)
-  return callAction(control, run, run.step)
+  return run.waitUntil === null ? runAction(control, run) : { kind: 'waitUntil', until: run.waitUntil }
+}
+
+/** What a run does that nothing ends or holds up. */
+export function runAction(control: ThreadControl, run: Run): Action {
+  if (run.step !== null) return callAction(control, run, run.step)
+  const effect = run.again === null ? effectAction(control) : null
+  return effect ?? modelAction(control, run)
 }
 
 /** Why the run must end now, or null. */
@@ -81,33 +105,73 @@ function closingAction(control: ThreadControl, ending: Ending | null, close: Thr
   return next === undefined ? { kind: 'close', closing } : { kind: 'cancelChild', reference: next }
 }
 
+/** A due effect waits behind the stop flag as every item does. */
+function effectAction({ queue: [first], stopped }: ThreadControl): Action | null {
+  return first?.kind === 'effect' && !stopped ? { kind: 'runEffect', effectId: first.id } : null
+}
+
 /** An interrupt reaches a blocking child, whose later report is an ordinary item. */
 function stopForwarding(run: Run): Action | null {
-  const call = openCall(run)
+  const call = callInFlight(run.step?.calls ?? [])?.call
   return call?.state === 'waiting' && !call.stopForwarded ? { kind: 'stopChild', call } : null
 }
 
 function modelAction(control: ThreadControl, run: Run): Action {
-  return { kind: 'callModel', run, side: actingSide(control, run), drain: control.queue }
+  if (run.again !== null) return { kind: 'callModel', run, ...run.again, drain: [] }
+  const toolFirst = control.queue[0]?.kind === 'tool' && !run.planned && run.steps === 0
+  const drain = drainable(control)
+  const asks = drain.some(({ kind }) => kind === 'continue' || kind === 'variables')
+  const asked = asks || (run.begun && run.steps === 0)
+  return { kind: 'callModel', run, side: actingSide(control, run, drain), asked, toolFirst, drain }
 }
 
 /** In a conversation of two agents the first message of a batch decides who acts. */
-function actingSide(control: ThreadControl, run: Run): Side {
-  const [first] = control.queue
+function actingSide(control: ThreadControl, run: Run, [first]: readonly QueueEntry[]): Side {
   if (control.plan !== null && control.plan.type === 'ai_human') return 'a'
-  if (first === undefined || first.kind === 'continue') return run.side
+  if (first === undefined || first.kind === 'continue' || first.kind === 'variables') return run.side
   return first.kind === 'message' && first.role === 'assistant' ? 'b' : 'a'
 }
 
 function callAction(control: ThreadControl, run: Run, step: Step): Action {
-  const call = openCall(run)
-  if (call === undefined) throw new Error(`Step ${step.number} of run ${run.number} has no open call.`)
+  const place = callInFlight(step.calls)
+  if (place === null) throw new Error(`Step ${step.number} of run ${run.number} has no open call.`)
+  const { call, frames } = place
   if (call.state === 'waiting') return { kind: 'awaitChild', call }
-  if (call.state === 'reported') return { kind: 'completeCall', run, step, call }
-  const tool = sideToolOf(planOf(control), step.side, call.name)
-  return { kind: tool?.kind === 'subagent' ? 'prepareChild' : 'executeTool', run, step, call }
+  if (call.state === 'pending') return { kind: 'awaitAnswer', call }
+  const side = step.outside ? [] : [sidePlanOf(planOf(control), step.side).prompt]
+  const work = { run, step, call, promptPath: [...side, ...frames], depth: frames.length }
+  const tool = toolOf(control, work)
+  const by = completionOf(call, work.depth)
+  if (by !== null) return { kind: 'completeCall', ...work, tool, by }
+  if (tool?.kind === 'subagent') return { kind: 'prepareChild', ...work, tool }
+  // Deeper ones are refused by the activity, in words for the model.
+  if (tool?.kind !== 'prompt' || work.depth >= LIMITS.frameDepth)
+    return { kind: 'executeTool', ...work, tool }
+  return {
+    kind: 'callPrompt',
+    ...work,
+    tool,
+    frame: { callId: call.id, prompt: tool.prompt, depth: work.depth + 1 },
+  }
 }
 
-function openCall(run: Run | null): Call | undefined {
-  return run?.step?.calls.find((call) => call.state !== 'done')
+/** What an activity said counts more than the plan; a prompt that the plan does not have lists nothing. */
+function toolOf(
+  control: ThreadControl,
+  { call, promptPath }: Pick<CallWork, 'call' | 'promptPath'>,
+): ToolPlan | undefined {
+  const plan = planOf(control)
+  const prompt = promptPath.at(-1)
+  if (call.tool !== undefined) return call.tool
+  return prompt === undefined || !Object.hasOwn(plan.prompts, prompt)
+    ? undefined
+    : toolPlanOf(plan, prompt, call.name)
+}
+
+/** What answers a call that does not end with its own activity, once it is there. */
+function completionOf(call: Call, depth: number): Completion | null {
+  if (call.state === 'answered') return { kind: 'response', requestId: call.requestId }
+  if (call.state === 'reported') return { kind: 'child', reference: call.reference, report: call.report }
+  if (call.state !== 'framed') return null
+  return { kind: 'frame', frame: { callId: call.id, prompt: call.prompt, depth: depth + 1 } }
 }

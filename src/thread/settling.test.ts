@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'vitest'
 
 import { NOW, idleControl, message, resultOf, run, withCalls } from '../../test/support/control-states.js'
-import { callAnswered, changeCall } from './apply.js'
+import { callAnswered } from './call-answers.js'
+import { changeCall } from './calls.js'
 import { acceptReport } from './children.js'
 import type { Ending, OwedChild, ThreadControl } from './control.js'
 import { acceptMessage } from './inbox.js'

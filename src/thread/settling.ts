@@ -3,10 +3,14 @@ import type { DeliverReportAnswer, ThreadClose } from '../protocol/activities.js
 import type { Fact } from '../protocol/facts.js'
 import { runIdOf, stepIdOf } from '../protocol/ids.js'
 import type { Side } from '../protocol/plan.js'
+import type { PendingItem } from '../protocol/snapshot.js'
 import { remainingPhases } from './advance.js'
+import { allCalls, changeStep } from './calls.js'
 import { reportQueued } from './children.js'
 import type { Closing, Ending, Run, ThreadControl } from './control.js'
 import { withFacts } from './facts.js'
+import { handedOff } from './hand-off.js'
+import { withQueue } from './inbox.js'
 
 /**
  * Before a run is settled: a step or turn that was cut still gets its last events, and a report that came for one of its
@@ -15,20 +19,31 @@ import { withFacts } from './facts.js'
 export function withCutStep(control: ThreadControl, ending: Ending | null, now: number): ThreadControl {
   const { run } = control
   if (run === null || ending === null) return control
-  const { reason } = ending
-  if (run.step === null) {
-    const cutTurn = run.ending === null && !run.sideStarts
-    return cutTurn ? withFacts(control, sideCompleted(run, run.side, reason)) : control
-  }
   const { step } = run
+  if (step === null || step.outside) return withoutCalls(withCutTurn(control, run, ending), now)
+  const { reason } = ending
   const scope = { runId: runIdOf(run.number), stepId: stepIdOf(run.number, step.number) }
   const completed = { type: 'step.completed', scope, payload: { step: step.number, reason } }
   const facts = [...remainingPhases(step, scope), completed, sideCompleted(run, step.side, reason)]
-  const told = step.calls.reduce(
+  return withoutCalls(withFacts(control, ...facts), now)
+}
+
+/** The end of a turn that was judged is told already. */
+function withCutTurn(control: ThreadControl, run: Run, { reason }: Ending): ThreadControl {
+  const cutTurn = (run.ending === null || run.step !== null) && !run.sideStarts
+  return cutTurn ? withFacts(control, sideCompleted(run, run.side, reason)) : control
+}
+
+/** What a cut call had asked for still happens: another agent has the thread from now on. */
+function withoutCalls(control: ThreadControl, now: number): ThreadControl {
+  const step = control.run?.step
+  if (step == null) return control
+  const told = allCalls(step.calls).reduce(
     (next, call) => (call.state === 'reported' ? reportQueued(next, call, now) : next),
-    withFacts(control, ...facts),
+    control,
   )
-  return { ...told, run: { ...run, step: { ...step, calls: [], phase: 6 } } }
+  const cut = changeStep(told, (cutStep) => ({ ...cutStep, calls: [], phase: 6, handOff: null }))
+  return step.handOff === null ? cut : handedOff(cut, step.handOff, 'a')
 }
 
 function sideCompleted(run: Run, side: Side, reason: string): Fact {
@@ -49,11 +64,15 @@ export function settled(control: ThreadControl, settle: Settle, now: number): Th
     run === null || settle.ending === null
       ? control.lastRun
       : { runId: runIdOf(run.number), reason: settle.ending.reason, steps: run.steps, endedAt: now }
-  // What could not be done for a day is not tried again at once: the thread is parked as by a stop.
-  const stopped = control.stopped || settle.ending?.reason === 'blocked'
+  const request = requestOf(settle, now)
+  const going = request === null && settle.close === null ? withoutVariables(control) : control
+  // What could not be done for a day, or lacks a variable, is not tried again at once: it is parked as by a stop.
+  const looksAgain = request !== null && going.queue.some(({ kind }) => kind === 'variables')
+  const stopped = control.stopped || (settle.ending?.outcome === 'blocked' && !looksAgain)
   const next = {
-    ...control,
+    ...going,
     stopped,
+    request,
     run: null,
     lastRun,
     settles: control.settles + 1,
@@ -66,6 +85,18 @@ export function settled(control: ThreadControl, settle: Settle, now: number): Th
   // What arrived meanwhile is refused by one more closing transaction.
   const closing: Closing = { outcome, reason, cascade, settled: control.queue.length <= settle.queued }
   return { ...next, closing, queue: [], queueBytes: 0 }
+}
+
+/** A run that is closed with its thread asks for nothing. */
+function requestOf({ ending, close }: Settle, now: number): PendingItem | null {
+  if (ending?.request === undefined || close !== null) return null
+  return { ...ending.request, toolName: null, requestedAt: now }
+}
+
+/** Variables that came for a run which lacked none ask for nothing. */
+function withoutVariables(control: ThreadControl): ThreadControl {
+  const queue = control.queue.filter(({ kind }) => kind !== 'variables')
+  return queue.length === control.queue.length ? control : withQueue(control, queue)
 }
 
 /** A child was told that this thread is gone, or needs no telling. */

@@ -9,7 +9,7 @@ import {
   started,
   withCalls,
 } from '../../test/support/control-states.js'
-import { childPrepared } from './apply.js'
+import { childPrepared } from './call-answers.js'
 import { childStarted } from './children.js'
 import type { ThreadControl } from './control.js'
 import { acceptStop } from './inbox.js'

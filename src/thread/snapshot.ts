@@ -1,9 +1,12 @@
 import { runIdOf } from '../protocol/ids.js'
-import { modelOf } from '../protocol/plan.js'
+import { modelOf, promptPlanOf } from '../protocol/plan.js'
 import type { ControlSnapshot, QueuedItem } from '../protocol/snapshot.js'
 import type { ThreadStatus } from '../protocol/status.js'
 import type { QueueEntry, Run, ThreadControl } from './control.js'
-import { endingOf, nextAction } from './next-action.js'
+import { callInFlight } from './calls.js'
+import { endingOf, runAction } from './next-action.js'
+import type { Action } from './next-action.js'
+import { openRequests } from './requests.js'
 
 /** What the `snapshot` query answers. `since`: when the action under way began, in milliseconds. */
 export function snapshotOf(
@@ -18,8 +21,8 @@ export function snapshotOf(
     at: time.now,
     run: control.run === null ? null : runSnapshot(control, control.run, time.since),
     queue: control.queue.map(queuedItem),
-    pending: [],
-    effects: [],
+    pending: openRequests(control),
+    effects: control.effects,
     children: control.children.map(({ reference, callId }) => ({ reference, callId })),
     lastRun: control.lastRun,
   }
@@ -28,24 +31,60 @@ export function snapshotOf(
 export function statusOf(control: ThreadControl): ThreadStatus {
   if (control.closing !== null) return control.closing.outcome
   if (control.terminating) return 'terminated'
-  if (control.run !== null) return 'running'
+  if (control.run !== null) return runStatus(control, control.run)
+  if (control.request !== null) return 'blocked'
   if (control.stopped) return control.lastRun?.reason === 'blocked' ? 'blocked' : 'stopped'
   return control.queue.length > 0 ? 'running' : 'idle'
 }
 
-/** What is being done, by registered names: also shown in the Temporal UI. */
+function runStatus(control: ThreadControl, run: Run): ThreadStatus {
+  if (endingOf(control) !== null) return 'running'
+  if (run.waitUntil !== null) return 'waiting_resource'
+  const call = callInFlight(run.step?.calls ?? [])?.call
+  return call?.state === 'pending' ? call.request.status : 'running'
+}
+
+/** The innermost thing that is being done, by registered names: also shown in the Temporal UI. */
 export function doingOf(control: ThreadControl): string | null {
-  if (control.run === null || endingOf(control) !== null) return null
-  const action = nextAction(control)
-  if (action.kind === 'callModel') return modelLabel(control, action.side)
-  if (action.kind === 'executeTool') return `tool ${action.call.name}`
-  if (action.kind === 'prepareChild' || action.kind === 'completeCall') return `agent ${action.call.name}`
-  return action.kind === 'awaitChild' ? `child ${action.call.reference}` : null
+  const { run } = control
+  if (run === null || endingOf(control) !== null) return null
+  if (run.step !== null) {
+    const call = callInFlight(run.step.calls)?.call
+    if (call === undefined || call.state === 'prepared') return null
+  }
+  return doing(control, runAction(control, run))
+}
+
+function doing(control: ThreadControl, action: Action): string | null {
+  switch (action.kind) {
+    case 'callModel':
+      return modelLabel(control, action.side)
+    case 'callPrompt':
+      return `model ${promptModel(control, action.frame.prompt)}`
+    case 'executeTool':
+    case 'awaitAnswer':
+      return `tool ${action.call.name}`
+    case 'prepareChild':
+      return `agent ${action.call.name}`
+    case 'completeCall':
+      return `${action.by.kind === 'child' ? 'agent' : 'tool'} ${action.call.name}`
+    case 'awaitChild':
+      return `child ${action.call.reference}`
+    case 'runEffect':
+      return `effect ${action.effectId}`
+    default:
+      return null
+  }
 }
 
 function modelLabel(control: ThreadControl, side: 'a' | 'b'): string {
   const plan = control.run?.planned === true ? control.plan : null
   return plan === null ? 'model' : `model ${modelOf(plan, side)}`
+}
+
+/** A prompt that only an activity knows has a model that only it knows. */
+function promptModel({ plan }: ThreadControl, prompt: string): string {
+  return plan !== null && Object.hasOwn(plan.prompts, prompt) ? promptPlanOf(plan, prompt).model : prompt
 }
 
 function runSnapshot(control: ThreadControl, run: Run, since: number): ControlSnapshot['run'] {
@@ -54,7 +93,7 @@ function runSnapshot(control: ThreadControl, run: Run, since: number): ControlSn
     side: run.step?.side ?? run.side,
     steps: run.steps,
     sessionTurns: run.sessionTurns,
-    doing: control.run?.step?.calls.every((call) => call.state === 'done') === true ? null : doingOf(control),
+    doing: doingOf(control),
     since,
   }
 }

@@ -1,6 +1,6 @@
 /**
- * Phase 7: what follows a step. Pure, in the order of Standard Agents: session tools (fail before stop), stop tool,
- * response, then the limits for the side that would act next.
+ * Phase 7: what follows a step. Pure, in the order of Standard Agents: session tools (fail before stop), a handoff, stop
+ * tool, response, a forced turn, then the limits for the side that would act next.
  */
 import { sidePlanOf } from '../protocol/plan.js'
 import type { Plan, Side, SidePlan } from '../protocol/plan.js'
@@ -10,19 +10,30 @@ import type { Call, Run, Step } from './control.js'
 export type StepVerdict =
   | { readonly kind: 'end'; readonly reason: StopReason; readonly sessionCall: string | null }
   | { readonly kind: 'switch_side'; readonly reason: StopReason; readonly to: Side }
+  | { readonly kind: 'hand_off'; readonly agent: string; readonly to: Side }
   | { readonly kind: 'go_on' }
 
 /** `run` already counts the step. */
 export function evaluateStop(plan: Plan, run: Run, step: Step): StepVerdict {
   const side = sidePlanOf(plan, step.side)
   const session = sessionEnd(side, step.calls)
-  if (session === 'failed_call') return capped(plan, run, step.side) ?? { kind: 'go_on' }
-  if (session !== null) return session
-  const turnEnd = turnEndReason(plan, side, step)
-  if (turnEnd === null) return capped(plan, run, step.side) ?? { kind: 'go_on' }
-  if (plan.type === 'ai_human') return { kind: 'end', reason: turnEnd, sessionCall: null }
+  if (session !== null && session !== 'failed_call') return session
+  // No turn ends with a handoff, and the caps of the old sides say nothing about the new agent.
+  if (step.handOff !== null)
+    return runtimeCap(plan, run) ?? { kind: 'hand_off', agent: step.handOff, to: step.forcedTurn ?? 'a' }
+  const turnEnd = session === 'failed_call' ? null : turnEndReason(plan, side, step)
+  const forced = forcedSide(plan, step)
+  if (forced === step.side || (forced === null && turnEnd === null))
+    return capped(plan, run, step.side) ?? { kind: 'go_on' }
+  const reason = turnEnd ?? 'forced_turn'
+  if (plan.type === 'ai_human') return { kind: 'end', reason, sessionCall: null }
   const to: Side = step.side === 'a' ? 'b' : 'a'
-  return turnCap(plan, run) ?? capped(plan, run, to) ?? { kind: 'switch_side', reason: turnEnd, to }
+  return turnCap(plan, run) ?? capped(plan, run, to) ?? { kind: 'switch_side', reason, to }
+}
+
+/** A side that the agent does not have cannot be forced. */
+function forcedSide(plan: Plan, { forcedTurn }: Step): Side | null {
+  return forcedTurn !== null && plan.sides[forcedTurn] !== null ? forcedTurn : null
 }
 
 function sessionEnd(side: SidePlan, calls: readonly Call[]): StepVerdict | 'failed_call' | null {
@@ -42,7 +53,8 @@ function sessionEnd(side: SidePlan, calls: readonly Call[]): StepVerdict | 'fail
 function turnEndReason(plan: Plan, side: SidePlan, step: Step): StopReason | null {
   if (side.stopTool !== null && step.calls.some((call) => call.name === side.stopTool)) return 'stop_tool'
   if (!step.text) return null
-  if (side.stopOnResponse) return step.calls.length === 0 ? 'stop_on_response' : null
+  // A hook may have queued a tool; the response itself has none.
+  if (side.stopOnResponse) return step.calls.every((call) => call.queued) ? 'stop_on_response' : null
   const neitherIsSet = plan.type === 'dual_ai' && side.stopTool === null
   return neitherIsSet ? 'stop_on_response' : null
 }
@@ -57,9 +69,20 @@ function turnCap(plan: Plan, run: Run): StepVerdict | null {
 }
 
 function capped(plan: Plan, run: Run, next: Side): StepVerdict | null {
-  const end = (reason: StopReason): StepVerdict => ({ kind: 'end', reason, sessionCall: null })
-  if ((run.repeatedError?.count ?? 0) >= plan.caps.repeatedToolErrors) return end('repeated_tool_error')
   const cap = sidePlanOf(plan, next).maxSteps
-  if (cap !== null && run.sideSteps[next] >= cap) return end('max_steps')
-  return run.steps >= plan.caps.stepsPerRun ? end('hard_cap') : null
+  const ended = runtimeCap(plan, run)
+  if (ended?.reason === 'repeated_tool_error') return ended
+  if (cap !== null && run.sideSteps[next] >= cap)
+    return { kind: 'end', reason: 'max_steps', sessionCall: null }
+  return ended
+}
+
+type RunEnd = Extract<StepVerdict, { readonly kind: 'end' }>
+
+/** The caps that hold whatever an agent says. */
+function runtimeCap(plan: Plan, run: Run): RunEnd | null {
+  if ((run.repeatedError?.count ?? 0) >= plan.caps.repeatedToolErrors)
+    return { kind: 'end', reason: 'repeated_tool_error', sessionCall: null }
+  if (run.steps >= plan.caps.stepsPerRun) return { kind: 'end', reason: 'hard_cap', sessionCall: null }
+  return null
 }

@@ -3,7 +3,13 @@
  * `nextAction`, carries it out with nothing else in flight (T1), applies the answer, and continues as new between two
  * actions. It never fails for what a signal, a model, a tool or a store does (T10); only a bug fails its task.
  */
-import { CancellationScope, continueAsNew, workflowInfo } from '@temporalio/workflow'
+import {
+  CancellationScope,
+  allHandlersFinished,
+  condition,
+  continueAsNew,
+  workflowInfo,
+} from '@temporalio/workflow'
 import { LEVEL } from '../protocol/activities.js'
 import type { ThreadResult } from '../protocol/activities.js'
 import { failure } from '../protocol/failures.js'
@@ -11,14 +17,18 @@ import { threadStartProblem } from '../protocol/messages.js'
 import type { ThreadStart } from '../protocol/messages.js'
 import { advance } from '../thread/advance.js'
 import { carry, restore, shouldContinueAsNew } from '../thread/continue-as-new.js'
+import type { CarriedControl } from '../thread/continue-as-new.js'
+import { effectsDue, nextEffectAt } from '../thread/effects.js'
 import { initialControl } from '../thread/control.js'
 import type { ThreadControl } from '../thread/control.js'
 import { acceptMessage } from '../thread/inbox.js'
 import { nextAction } from '../thread/next-action.js'
 import type { Action } from '../thread/next-action.js'
+import { createAlarm } from './alarm.js'
 import { closeWorkflow } from './close-workflow.js'
 import { perform } from './perform.js'
 import { showStatus } from './show-status.js'
+import { takeAnswers } from './take-answers.js'
 import { takeMessages } from './take-messages.js'
 import { createThreadHost } from './thread-host.js'
 import type { ThreadHost } from './thread-host.js'
@@ -29,12 +39,13 @@ import type { ThreadHost } from './thread-host.js'
  * @returns control facts, never text
  * @throws `Thread.InvalidStart` when the start input is not valid
  */
-export async function agentThread(start: ThreadStart, carried?: ThreadControl): Promise<ThreadResult> {
+export async function agentThread(start: ThreadStart, carried?: CarriedControl): Promise<ThreadResult> {
   const problem = threadStartProblem(start)
   if (problem !== undefined) throw failure('Thread.InvalidStart')
   const host = createThreadHost(firstControl(start, carried), LEVEL)
   const root = CancellationScope.current()
   takeMessages(host, root)
+  takeAnswers(host)
   // Cancellation is terminate(): it is a fact of the state, seen between actions, and cuts none of the final writes.
   const closed = await CancellationScope.nonCancellable(() => run(host))
   return closeWorkflow(host, closed, root)
@@ -43,24 +54,36 @@ export async function agentThread(start: ThreadStart, carried?: ThreadControl): 
 type Close = Extract<Action, { readonly kind: 'close' }>
 
 async function run(host: ThreadHost): Promise<Close> {
+  const alarm = createAlarm(host)
   for (;;) {
-    host.update(advance)
+    const now = Date.now()
+    host.update((control) => advance(effectsDue(control, now)))
+    await goOnAsNewIfDue(host)
     const action = nextAction(host.control)
     if (action.kind === 'close') {
       // Lists in Temporal show how a thread ended for as long as Temporal keeps it.
       showStatus(host)
       return action
     }
-    if (shouldContinueAsNew(host.control, historyFacts(host))) await goOnAsNew(host)
+    alarm.set(nextEffectAt(host.control, now))
     showStatus(host)
     await perform(host, action)
   }
 }
 
+/** Nothing is in flight and every handler is synchronous: an accepted answer only has to be told to its sender. */
+async function goOnAsNewIfDue(host: ThreadHost): Promise<void> {
+  if (!shouldContinueAsNew(host.control, historyFacts(host))) return
+  await condition(allHandlersFinished)
+  // A cancellation that came meanwhile would be lost.
+  if (shouldContinueAsNew(host.control, historyFacts(host)))
+    await continueAsNew<typeof agentThread>(host.control.start, carry(host.control))
+}
+
 /** Only a run that continues another one has a carried state: whatever else a start brings is passed over (T10). */
-function firstControl(start: ThreadStart, carried: ThreadControl | undefined): ThreadControl {
+function firstControl(start: ThreadStart, carried: CarriedControl | undefined): ThreadControl {
   const continued = workflowInfo().continuedFromExecutionRunId !== undefined
-  return continued && carried !== undefined ? restore(carried) : begin(start)
+  return continued && carried !== undefined ? restore(carried, start) : begin(start)
 }
 
 function begin(start: ThreadStart): ThreadControl {
@@ -68,11 +91,6 @@ function begin(start: ThreadStart): ThreadControl {
   const { message, ...facts } = start
   const control = initialControl(workflowInfo().workflowId, facts, now)
   return message === undefined ? control : acceptMessage(control, message, now)
-}
-
-/** Nothing is in flight and no handler is asynchronous, so nothing can be lost here. */
-function goOnAsNew(host: ThreadHost): Promise<never> {
-  return continueAsNew<typeof agentThread>(host.control.start, carry(host.control))
 }
 
 function historyFacts(host: ThreadHost): Parameters<typeof shouldContinueAsNew>[1] {

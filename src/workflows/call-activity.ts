@@ -4,7 +4,7 @@ import type { ActivityInput, ThreadActivities } from '../protocol/activities.js'
 import { activityFailed } from '../thread/apply.js'
 import { factsSent, factsToSend } from '../thread/facts.js'
 import { activityOptions } from './activity-options.js'
-import type { ThreadHost } from './thread-host.js'
+import type { CutBy, ThreadHost } from './thread-host.js'
 
 type Name = keyof ThreadActivities
 type Input<N extends Name> = Parameters<ThreadActivities[N]>[0]
@@ -16,8 +16,8 @@ interface Call<N extends Name> {
   readonly limit: number
   /** Registered names only: it is shown in the Temporal UI. */
   readonly summary: string
-  /** A stop or terminate cuts it. */
-  readonly cancellable: boolean
+  /** What cuts it: a stop and a terminate, only a terminate, or nothing. */
+  readonly cutBy: CutBy | null
   readonly input: Omit<Input<N>, keyof ActivityInput>
 }
 
@@ -44,7 +44,7 @@ export async function callActivity<N extends Name>(host: ThreadHost, call: Call<
   const input = { ...base, ...call.input } as Input<N>
   const start = (): Promise<Answer<N>> => scheduled(host, call, input)
   try {
-    const answer = await (call.cancellable ? host.cancellable(start) : start())
+    const answer = await (call.cutBy === null ? start() : host.cancellable(start, call.cutBy))
     // A terminated thread's activity did nothing: the settle that follows stores them.
     if (facts.length > 0 && answer.type !== 'terminated')
       host.update((current) => factsSent(current, control.facts, control.factsDropped))
@@ -66,8 +66,9 @@ function scheduled<N extends Name>(host: ThreadHost, call: Call<N>, input: Input
 
 /** A worker that died while it was told to stop leaves a failure instead of an answer. */
 function wasCut<N extends Name>(host: ThreadHost, call: Call<N>): boolean {
-  const { control } = host
-  return call.cancellable && (control.terminating || control.run?.stopRequested === true)
+  const { terminating, run } = host.control
+  if (call.cutBy === null) return false
+  return terminating || (call.cutBy === 'stop' && run?.stopRequested === true)
 }
 
 /** A cut needs nothing: the state says why, and the settle closes what is open. A failure for good ends the run. */

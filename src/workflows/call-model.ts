@@ -11,7 +11,7 @@ import type { ThreadHost } from './thread-host.js'
 /** Phases 1 to 4 of a step: the queue as it is now goes into it, and what arrives meanwhile waits for the next one. */
 export async function callModel(
   host: ThreadHost,
-  { run, side, drain }: Extract<Action, { readonly kind: 'callModel' }>,
+  { run, side, asked, toolFirst, drain }: Extract<Action, { readonly kind: 'callModel' }>,
 ): Promise<void> {
   const { control } = host
   const plan = run.planned ? planOf(control) : null
@@ -19,18 +19,18 @@ export async function callModel(
     name: 'callModel',
     limit: LIMITS.modelCall,
     summary: `${control.agent}: step ${run.steps + 1}${plan === null ? '' : `, model ${modelOf(plan, side)}`}`,
-    cancellable: true,
+    cutBy: 'stop',
     input: {
       step: run.steps + 1,
       side,
       agent: control.agent,
       plan: plan?.digest ?? null,
       knownPlan: control.plan?.digest ?? null,
-      toolFirst: false,
+      toolFirst,
       frame: null,
-      trigger: run.steps === 0 ? run.trigger : null,
+      trigger: run.steps === 0 && !run.begun ? run.trigger : null,
       sideStarts: run.sideStarts || side !== run.side,
-      asked: drain.some(({ kind }) => kind === 'continue'),
+      asked,
       wordless: run.wordless && side === run.side,
       drain: drain.flatMap(drainItem),
       start: control.registered ? null : control.start,
@@ -42,16 +42,16 @@ export async function callModel(
   host.update((current) =>
     answer.type === 'terminated'
       ? terminationFound(current)
-      : modelAnswered(current, { side, drain }, answer),
+      : modelAnswered(current, { side, asked, toolFirst, drain }, answer, Date.now()),
   )
 }
 
 function drainItem(entry: QueueEntry): DrainItem[] {
-  if (entry.kind === 'continue') return []
   if (entry.kind === 'child_closed') {
     const { kind, id, reference, status } = entry
     return [{ kind, id, reference, status }]
   }
+  if (entry.kind !== 'message' && entry.kind !== 'report') return []
   const inline = entry.kind === 'message' ? entry.inline : undefined
   return [{ kind: 'message', id: entry.id, ...(inline === undefined ? {} : { inline }) }]
 }

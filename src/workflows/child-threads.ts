@@ -16,12 +16,12 @@ import type { ChildWorkflowHandle } from '@temporalio/workflow'
 import { SIGNALS, THREAD_WORKFLOW } from '../protocol/messages.js'
 import type { ChildReport, ThreadStart } from '../protocol/messages.js'
 import { childClosed, childStarted, stopForwarded } from '../thread/children.js'
-import type { Call, ThreadControl } from '../thread/control.js'
+import type { CallIn, ThreadControl } from '../thread/control.js'
 import { childTold, reportAnnounced } from '../thread/settling.js'
 import type { agentThread } from './agent-thread.js'
 import type { ThreadHost } from './thread-host.js'
 
-type Prepared = Call & { readonly state: 'prepared' }
+type Prepared = CallIn<'prepared'>
 
 /** Starts the child whose rows are in the store, and awaits its started event; "already started" counts. */
 export async function startChildThread(host: ThreadHost, call: Prepared): Promise<void> {
@@ -79,10 +79,7 @@ function closeStatus(error: unknown): string {
 }
 
 /** Passes an interrupt on to the child that a call waits for. */
-export async function stopChildThread(
-  host: ThreadHost,
-  call: Call & { readonly state: 'waiting' },
-): Promise<void> {
+export async function stopChildThread(host: ThreadHost, call: CallIn<'waiting'>): Promise<void> {
   await told(() => getExternalWorkflowHandle(call.reference).signal(SIGNALS.stop))
   host.update((control) => stopForwarded(control, call.id))
 }

@@ -1,10 +1,12 @@
 import type { Action } from '../thread/next-action.js'
 import { callModel } from './call-model.js'
+import { callPrompt } from './call-prompt.js'
 import { announceReport, cancelChild, startChildThread, stopChildThread } from './child-threads.js'
+import { runEffect } from './run-effect.js'
 import { deliverReport, settle } from './settle.js'
 import type { ThreadHost } from './thread-host.js'
 import { completeCall, executeTool, prepareChild } from './tool-calls.js'
-import { waitForSomething } from './wait.js'
+import { waitForResource, waitForSomething } from './wait.js'
 
 /** Carries out one action and applies what came of it. */
 export async function perform(
@@ -14,9 +16,14 @@ export async function perform(
   switch (action.kind) {
     case 'wait':
     case 'awaitChild':
+    case 'awaitAnswer':
       return waitForSomething(host, action)
+    case 'waitUntil':
+      return waitForResource(host, action.until)
     case 'callModel':
       return callModel(host, action)
+    case 'callPrompt':
+      return callPrompt(host, action)
     case 'executeTool':
       return executeTool(host, action)
     case 'prepareChild':
@@ -27,6 +34,8 @@ export async function perform(
       return stopChildThread(host, action.call)
     case 'completeCall':
       return completeCall(host, action)
+    case 'runEffect':
+      return runEffect(host, action.effectId)
     case 'deliverReport':
       return deliverReport(host, action.ending)
     case 'announceReport':

@@ -20,7 +20,7 @@ export async function settle(
     name: 'settle',
     limit: 0,
     summary: close === null ? 'end of run' : `close: ${close.outcome}`,
-    cancellable: false,
+    cutBy: null,
     input: {
       settle: number,
       end: ending === null ? null : runEnd(host, ending),
@@ -42,7 +42,7 @@ export async function deliverReport(host: ThreadHost, ending: Ending): Promise<v
     name: 'deliverReport',
     limit: 0,
     summary: 'report to the parent',
-    cancellable: false,
+    cutBy: null,
     input: {
       parent,
       report: 1,

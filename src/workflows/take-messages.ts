@@ -4,7 +4,14 @@ import { QUERIES, SIGNALS } from '../protocol/messages.js'
 import type { ControlSnapshot } from '../protocol/snapshot.js'
 import { acceptReport } from '../thread/children.js'
 import type { ThreadControl } from '../thread/control.js'
-import { acceptContinue, acceptMessage, acceptStop, acceptUnknownSignal } from '../thread/inbox.js'
+import {
+  acceptContinue,
+  acceptMessage,
+  acceptSetEnv,
+  acceptStop,
+  acceptTool,
+  acceptUnknownSignal,
+} from '../thread/inbox.js'
 import { snapshotOf } from '../thread/snapshot.js'
 import type { ThreadHost } from './thread-host.js'
 
@@ -15,6 +22,8 @@ const ACCEPT: ReadonlyMap<string, Accept> = new Map<string, Accept>([
   [SIGNALS.continue, (control, _input, now) => acceptContinue(control, now)],
   [SIGNALS.childReport, acceptReport],
   [SIGNALS.stop, acceptStop],
+  [SIGNALS.queueTool, acceptTool],
+  [SIGNALS.setEnv, acceptSetEnv],
 ])
 
 const snapshotQuery = defineQuery<ControlSnapshot>(QUERIES.snapshot)
@@ -30,7 +39,7 @@ export function takeMessages(host: ThreadHost, root: CancellationScope): void {
     host.countSignal()
     const accept = ACCEPT.get(name) ?? acceptUnknownSignal
     host.update((control) => accept(control, input, Date.now()))
-    if (host.control.run?.stopRequested === true) host.cut()
+    if (host.control.run?.stopRequested === true) host.cut('stop')
   })
   cutOnCancel(host, root)
 }
@@ -38,6 +47,6 @@ export function takeMessages(host: ThreadHost, root: CancellationScope): void {
 function cutOnCancel(host: ThreadHost, root: CancellationScope): void {
   root.cancelRequested.catch(() => {
     host.update((control) => ({ ...control, terminating: true }))
-    host.cut()
+    host.cut('terminate')
   })
 }

@@ -1,11 +1,14 @@
 import { CancellationScope } from '@temporalio/workflow'
 import type { ThreadControl } from '../thread/control.js'
 
+/** What is told to stop: `stop` is what a stop cuts, and a terminate cuts everything. */
+export type CutBy = 'stop' | 'terminate'
+
 /** The mutable cell of one Temporal run: the control state, what is in flight, what was shown. */
 export interface ThreadHost {
   readonly control: ThreadControl
   readonly level: number
-  /** Signals that this Temporal run took. */
+  /** Signals and updates that this Temporal run took. */
   readonly signals: number
   /** When the action under way began, in milliseconds. */
   readonly since: number
@@ -13,9 +16,9 @@ export interface ThreadHost {
   update(change: (control: ThreadControl) => ThreadControl): void
   countSignal(): void
   /** Runs something that a stop or terminate may cut. */
-  cancellable<T>(work: () => Promise<T>): Promise<T>
-  /** Cuts what is in flight, if it can be cut. */
-  cut(): void
+  cancellable<T>(work: () => Promise<T>, by: CutBy): Promise<T>
+  /** Cuts what is in flight, if this cuts it. */
+  cut(by: CutBy): void
   startsAction(now: number): void
 }
 
@@ -23,7 +26,7 @@ export function createThreadHost(initial: ThreadControl, level: number): ThreadH
   let control = initial
   let signals = 0
   let since = Date.now()
-  let inFlight: CancellationScope | null = null
+  let inFlight: { readonly scope: CancellationScope; readonly by: CutBy } | null = null
   return {
     get control() {
       return control
@@ -41,16 +44,18 @@ export function createThreadHost(initial: ThreadControl, level: number): ThreadH
     countSignal: () => {
       signals += 1
     },
-    cancellable: async (work) => {
+    cancellable: async (work, by) => {
       const scope = new CancellationScope({ cancellable: true })
-      inFlight = scope
+      inFlight = { scope, by }
       try {
         return await scope.run(work)
       } finally {
         inFlight = null
       }
     },
-    cut: () => inFlight?.cancel(),
+    cut: (by) => {
+      if (by === 'terminate' || inFlight?.by === by) inFlight?.scope.cancel()
+    },
     startsAction: (now) => {
       since = now
     },

@@ -1,75 +1,74 @@
 import type {
   ActivityInput,
   CallInput,
-  EndAnswer,
-  ResultAnswer,
-  TerminatedAnswer,
+  CompleteCallAnswer,
+  ExecuteToolAnswer,
+  PrepareChildAnswer,
 } from '../protocol/activities.js'
 import { LIMITS } from '../protocol/limits.js'
-import { sideToolOf, sidePlanOf } from '../protocol/plan.js'
 import { planOf } from '../thread/advance.js'
-import { callAnswered, childPrepared, runEnded, terminationFound } from '../thread/apply.js'
-import type { Action } from '../thread/next-action.js'
+import { runEnded, terminationFound, waitAsked } from '../thread/apply.js'
+import { callAnswered, callPending, childPrepared, kindAnswered } from '../thread/call-answers.js'
+import type { ThreadControl } from '../thread/control.js'
+import type { Action, CallWork } from '../thread/next-action.js'
 import { callActivity, notAnswered } from './call-activity.js'
 import type { Called } from './call-activity.js'
 import type { ThreadHost } from './thread-host.js'
 
-type Calling = Extract<Action, { readonly kind: 'executeTool' | 'prepareChild' }>
-
 /** A function tool, or a name that the plan does not have: the activity says what it is. */
-export async function executeTool(host: ThreadHost, action: Calling): Promise<void> {
-  const tool = sideToolOf(planOf(host.control), action.step.side, action.call.name)
+export async function executeTool(host: ThreadHost, work: CallWork): Promise<void> {
+  const { call } = work
   const called = await callActivity(host, {
     name: 'executeTool',
-    limit: tool?.kind === 'function' ? tool.timeout : LIMITS.toolTimeout,
-    summary: `tool ${action.call.name}`,
-    cancellable: true,
-    input: { ...callInput(host, action), response: null },
+    limit: timeLimit(work),
+    summary: `tool ${call.name}`,
+    cutBy: 'stop',
+    input: {
+      ...callInput(host, work),
+      response: call.state === 'open' ? (call.response ?? null) : null,
+    },
   })
-  applyResult(host, action.call.id, called)
+  applyAnswer(host, call.id, called)
+}
+
+/** The plan does not say how long a queued tool may take: its own limit, which the activity knows, ends it. */
+function timeLimit({ call, tool }: CallWork): number {
+  if (tool?.kind === 'function') return tool.timeout
+  return call.queued ? LIMITS.scheduleToClose : LIMITS.toolTimeout
 }
 
 /** The first half of a subagent call; the child is started next. */
-export async function prepareChild(host: ThreadHost, action: Calling): Promise<void> {
+export async function prepareChild(host: ThreadHost, work: CallWork): Promise<void> {
+  const { control } = host
   const called = await callActivity(host, {
     name: 'prepareChild',
     limit: 0,
-    summary: `prepare ${action.call.name}`,
-    cancellable: false,
-    input: {
-      ...callInput(host, action),
-      children: host.control.childrenInAll,
-      owed: host.control.children.length,
-    },
+    summary: `prepare ${work.call.name}`,
+    cutBy: null,
+    input: { ...callInput(host, work), children: control.childrenInAll, owed: control.children.length },
   })
-  if (called.kind === 'answered' && called.answer.type === 'child') {
-    const { answer } = called
-    return host.update((control) => childPrepared(control, action.call.id, answer, Date.now()))
-  }
-  applyResult(host, action.call.id, called)
+  applyAnswer(host, work.call.id, called)
 }
 
-/** The second half of a subagent call, when its child has answered or is gone. */
+/** The second half of a call that did not end with its own activity: a child, a frame or a person has answered. */
 export async function completeCall(
   host: ThreadHost,
-  action: Extract<Action, { readonly kind: 'completeCall' }>,
+  { by, ...work }: Extract<Action, { readonly kind: 'completeCall' }>,
 ): Promise<void> {
-  const { reference, report } = action.call
   const called = await callActivity(host, {
     name: 'completeCall',
     limit: 0,
-    summary: `complete ${action.call.name}`,
-    cancellable: false,
-    input: { ...callInput(host, action), by: { kind: 'child', reference, report } },
+    summary: `complete ${work.call.name}`,
+    cutBy: null,
+    input: { ...callInput(host, work), by },
   })
-  applyResult(host, action.call.id, called)
+  applyAnswer(host, work.call.id, called)
 }
 
-function callInput(
-  { control }: ThreadHost,
-  { run, step, call }: Pick<Calling, 'run' | 'step' | 'call'>,
-): Omit<CallInput, keyof ActivityInput> {
-  const index = step.calls.findIndex((candidate) => candidate.id === call.id)
+function callInput({ control }: ThreadHost, work: CallWork): Omit<CallInput, keyof ActivityInput> {
+  const { run, step, call, promptPath, depth } = work
+  // Calls of frames, and tools of the inbox, mark no phases.
+  const index = step.outside ? -1 : step.calls.findIndex((candidate) => candidate.id === call.id)
   return {
     step: step.number,
     side: step.side,
@@ -77,29 +76,44 @@ function callInput(
     plan: planOf(control).digest,
     callId: call.id,
     name: call.name,
-    promptPath: [sidePlanOf(planOf(control), step.side).prompt],
-    depth: 0,
-    queued: false,
-    handedOff: false,
+    promptPath,
+    depth,
+    queued: call.queued === true,
+    handedOff: step.handOff !== null,
     sideSteps: run.sideSteps,
-    first: index === 0,
-    last: index === step.calls.length - 1,
+    first: index === 0 && step.phase === 4,
+    last: index !== -1 && index === step.calls.length - 1,
   }
 }
 
-type CallAnswer = ResultAnswer | EndAnswer | TerminatedAnswer
+type Answer = ExecuteToolAnswer | PrepareChildAnswer | CompleteCallAnswer
 
-function applyResult(
+function applyAnswer(
   host: ThreadHost,
   callId: string,
   called: Called<'executeTool' | 'prepareChild' | 'completeCall'>,
 ): void {
   if (called.kind !== 'answered') return notAnswered(host, called)
-  const answer = called.answer as CallAnswer
-  host.update((control) => {
-    if (answer.type === 'terminated') return terminationFound(control)
-    return answer.type === 'end'
-      ? runEnded(control, answer)
-      : callAnswered(control, callId, answer, Date.now())
-  })
+  const { answer } = called
+  host.update((control) => applied(control, callId, answer))
+}
+
+function applied(control: ThreadControl, callId: string, answer: Answer): ThreadControl {
+  const now = Date.now()
+  switch (answer.type) {
+    case 'result':
+      return callAnswered(control, callId, answer, now)
+    case 'kind':
+      return kindAnswered(control, callId, answer.tool)
+    case 'child':
+      return childPrepared(control, callId, answer, now)
+    case 'pending':
+      return callPending(control, callId, answer, now)
+    case 'wait':
+      return waitAsked(control, answer, null)
+    case 'end':
+      return runEnded(control, answer, now)
+    case 'terminated':
+      return terminationFound(control)
+  }
 }

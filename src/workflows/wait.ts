@@ -1,19 +1,22 @@
 import { condition } from '@temporalio/workflow'
+import { LIMITS } from '../protocol/limits.js'
+import { waitOver } from '../thread/apply.js'
 import { childrenChecked, childrenToCheck, nextCheckAt } from '../thread/children.js'
+import { endingOf } from '../thread/next-action.js'
 import type { Action } from '../thread/next-action.js'
 import { callActivity } from './call-activity.js'
 import type { ThreadHost } from './thread-host.js'
 
 /**
- * Waits until the state changes. No timer, unless a child is owed that this Temporal run cannot see closing: then it
- * is looked for, so that no way for a child to end leaves this thread waiting (T7).
+ * Waits until the state changes. No timer of its own, unless a child is owed that this Temporal run cannot see closing:
+ * then it is looked for, so that no way for a child to end leaves this thread waiting (T7).
  */
 export async function waitForSomething(
   host: ThreadHost,
-  action: Extract<Action, { readonly kind: 'wait' | 'awaitChild' }>,
+  action: Extract<Action, { readonly kind: 'wait' | 'awaitChild' | 'awaitAnswer' }>,
 ): Promise<void> {
   const { control } = host
-  const changed = (): boolean => host.control !== control
+  const changed = (): boolean => host.control !== control || tookMany(host)
   const checkAt = nextCheckAt(control)
   if (checkAt === null) return condition(changed)
   const timer = { summary: action.kind === 'awaitChild' ? 'look for the child' : 'look for children' }
@@ -23,9 +26,24 @@ export async function waitForSomething(
     name: 'checkChildren',
     limit: 0,
     summary: 'look for children',
-    cancellable: false,
+    cutBy: null,
     input: { check: control.childChecks + 1, references },
   })
   const closed = called.kind === 'answered' ? called.answer.closed : []
   host.update((current) => childrenChecked(current, references, closed, Date.now()))
+}
+
+/** Waits as long as an activity asked for. Messages do not cut it, a stop and a terminate do. */
+export async function waitForResource(host: ThreadHost, until: number): Promise<void> {
+  const now = Date.now()
+  host.startsAction(now)
+  const cut = (): boolean => endingOf(host.control) !== null || tookMany(host)
+  const delay = Math.min(until - now, LIMITS.longestTimer)
+  if (delay > 0 && (await condition(cut, delay, { summary: 'wait for a resource' }))) return
+  host.update(waitOver)
+}
+
+/** Signals that change nothing count too: a run refuses its 10,001st (T10). */
+function tookMany(host: ThreadHost): boolean {
+  return host.signals >= LIMITS.signalsPerRun
 }

@@ -1,10 +1,10 @@
 import type { CallOutcome, CallRequest, ResultAnswer, Usage } from '../../src/protocol/activities.js'
 import type { ThreadStart } from '../../src/protocol/messages.js'
-import type { Plan, SidePlan } from '../../src/protocol/plan.js'
+import type { Plan, Side, SidePlan } from '../../src/protocol/plan.js'
 import { advance } from '../../src/thread/advance.js'
 import { modelAnswered } from '../../src/thread/apply.js'
 import { NO_USAGE, initialControl } from '../../src/thread/control.js'
-import type { Call, QueueEntry, Run, Step, ThreadControl } from '../../src/thread/control.js'
+import type { Call, ModelCall, QueueEntry, Run, Step, ThreadControl } from '../../src/thread/control.js'
 
 /** Control states for tests of the pure logic, each with as little as it needs. */
 export const NOW = 1_763_767_000_000
@@ -38,6 +38,16 @@ export function plan(a: Partial<SidePlan> = {}, patch: Partial<Plan> = {}): Plan
         tools: {
           work: { kind: 'function', timeout: 1000 },
           ask: { kind: 'subagent', agent: 'helper', blocking: true },
+          draft: { kind: 'prompt', prompt: 'writer' },
+          transfer: { kind: 'hand_off', agent: 'boss' },
+        },
+      },
+      writer: {
+        model: 'writing',
+        tools: {
+          work: { kind: 'function', timeout: 1000 },
+          ask: { kind: 'subagent', agent: 'helper', blocking: true },
+          draft: { kind: 'prompt', prompt: 'writer' },
         },
       },
     },
@@ -74,9 +84,15 @@ export function answered(
   const side = control.run?.side ?? 'a'
   return modelAnswered(
     control,
-    { side, drain: control.queue },
+    { ...asked(side), drain: control.queue },
     { type: 'answered', text, calls, usage: USAGE, plan: given },
+    NOW,
   )
+}
+
+/** A step that nobody asked for. */
+export function asked(side: Side = 'a'): ModelCall {
+  return { side, asked: false, toolFirst: false }
 }
 
 export function withCalls(...names: readonly string[]): ThreadControl {
@@ -88,6 +104,7 @@ export function run(patch: Partial<Run> = {}): Run {
     number: 1,
     side: 'a',
     trigger: 'message',
+    begun: false,
     steps: 1,
     sideSteps: { a: 1, b: 0 },
     sessionTurns: 0,
@@ -98,6 +115,8 @@ export function run(patch: Partial<Run> = {}): Run {
     wordless: false,
     repeatedError: null,
     step: null,
+    waitUntil: null,
+    again: null,
     stopRequested: false,
     ending: null,
     ...patch,
@@ -105,7 +124,17 @@ export function run(patch: Partial<Run> = {}): Run {
 }
 
 export function step(patch: Partial<Step> = {}): Step {
-  return { number: 1, side: 'a', text: false, phase: 6, calls: [], ...patch }
+  return {
+    number: 1,
+    side: 'a',
+    text: false,
+    phase: 6,
+    calls: [],
+    outside: false,
+    handOff: null,
+    forcedTurn: null,
+    ...patch,
+  }
 }
 
 export function doneCall(name: string, outcome: CallOutcome = 'succeeded'): Call {

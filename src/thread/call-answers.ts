@@ -1,0 +1,150 @@
+/** What the answers of activities change in a call of the step in flight, at whatever depth it is. */
+import type {
+  CallModelAnswer,
+  PendingAnswer,
+  PrepareChildAnswer,
+  ResultAnswer,
+} from '../protocol/activities.js'
+import { phaseFact } from '../protocol/facts.js'
+import { runIdOf, stepIdOf } from '../protocol/ids.js'
+import { LIMITS } from '../protocol/limits.js'
+import type { ToolPlan } from '../protocol/plan.js'
+import { activityFailed, runEnded, used, waitAsked, withinBudget } from './apply.js'
+import { callInFlight, calledTool, changeCall, changeStep } from './calls.js'
+import type { Call, OwedChild, Run, Step, ThreadControl } from './control.js'
+import { withFacts } from './facts.js'
+import { applyOperations } from './operations.js'
+
+/** The result of a call, and what the call did to its thread. */
+export function callAnswered(
+  control: ThreadControl,
+  callId: string,
+  answer: ResultAnswer,
+  now: number,
+): ThreadControl {
+  const { run } = control
+  if (run?.step == null) return control
+  // Errors of nested calls are those of the prompt that made them, whose result tells them.
+  const own = run.step.calls.some(({ id }) => id === callId)
+  const told: Run = {
+    ...used(run, answer.usage),
+    repeatedError: own ? repeatedError(run, answer) : run.repeatedError,
+  }
+  const done = changeCall({ ...control, progressed: true, run: told }, callId, (call) => ({
+    ...doneTool(call),
+    state: 'done',
+    outcome: answer.outcome,
+  }))
+  return withinBudget(changeStep(applyOperations(done, answer.operations, now), marked))
+}
+
+/** The call waits for an answer from outside. A tool that said so has begun, and its activity has marked the phase. */
+export function callPending(
+  control: ThreadControl,
+  callId: string,
+  answer: PendingAnswer,
+  now: number,
+): ThreadControl {
+  const { requestId, kind, status, next } = answer
+  const request = { requestId, kind, status, next, requestedAt: now }
+  const waiting = changeCall({ ...control, progressed: true }, callId, (call) => ({
+    ...calledTool(call),
+    state: 'pending',
+    request,
+  }))
+  const begun = next === 'complete' ? changeStep(waiting, begunPhase) : waiting
+  return applyOperations(begun, answer.operations, now)
+}
+
+/** An activity said what the name is. What it cannot be, or was said to be before, would be asked for without end. */
+export function kindAnswered(control: ThreadControl, callId: string, tool: ToolPlan): ThreadControl {
+  const place = callInFlight(control.run?.step?.calls ?? [])
+  const deep = tool.kind === 'prompt' && (place?.frames.length ?? 0) >= LIMITS.frameDepth
+  const known = place?.call.tool !== undefined || tool.kind === 'function' || tool.kind === 'hand_off'
+  if (deep || known) return activityFailed(control)
+  return changeCall({ ...control, progressed: true }, callId, (call) => ({ ...call, tool }))
+}
+
+/** A prompt's nested step begins: no activity of a call marks phase 5 for it. */
+export function frameBegins(control: ThreadControl): ThreadControl {
+  const { run } = control
+  if (run?.step == null || run.step.outside || run.step.phase > 4) return control
+  const scope = { runId: runIdOf(run.number), stepId: stepIdOf(run.number, run.step.number) }
+  return changeStep(withFacts(control, phaseFact(5, scope)), begunPhase)
+}
+
+/** The model call of a prompt that was called as a tool: its calls are on top of that call, and count no step. */
+export function frameAnswered(
+  control: ThreadControl,
+  frame: { readonly callId: string; readonly prompt: string },
+  answer: Exclude<CallModelAnswer, { readonly type: 'terminated' }>,
+  now: number,
+): ThreadControl {
+  const { run } = control
+  if (run === null) return control
+  if (answer.type === 'wait') return waitAsked(control, answer, null)
+  if (answer.type === 'end') return runEnded(control, answer, now)
+  if (answer.type === 'interrupted')
+    return { ...control, progressed: true, run: { ...used(run, answer.usage), stopRequested: true } }
+  const made = answer.type === 'answered' ? answer : { calls: [], usage: undefined, operations: [] }
+  const calls: readonly Call[] = made.calls.map(({ id, name }) => ({ id, name, state: 'open' }))
+  const framed = changeCall(
+    { ...control, progressed: true, run: used(run, made.usage) },
+    frame.callId,
+    (call) => ({ ...calledTool(call), state: 'framed', prompt: frame.prompt, calls }),
+  )
+  return withinBudget(applyOperations(framed, made.operations, now))
+}
+
+/** A child's rows exist: from now on it is owed, and it is to be started (T7). */
+export function childPrepared(
+  control: ThreadControl,
+  callId: string,
+  answer: Extract<PrepareChildAnswer, { readonly type: 'child' }>,
+  now: number,
+): ThreadControl {
+  if (control.run?.step == null) return control
+  const { reference, agent, messageId } = answer
+  const prepared = changeCall(control, callId, (call) => ({
+    ...calledTool(call),
+    state: 'prepared',
+    reference,
+    agent,
+    messageId,
+  }))
+  const owed: OwedChild = {
+    reference,
+    callId,
+    observed: false,
+    checks: 0,
+    nextCheckAt: now + LIMITS.childCheckFirst,
+  }
+  return {
+    // Its activity has marked the phase.
+    ...changeStep(prepared, begunPhase),
+    children: [...control.children, owed],
+    childrenInAll: control.childrenInAll + 1,
+    progressed: true,
+  }
+}
+
+/** What an activity said about the name is of no use any more. */
+function doneTool({ id, name, queued }: Call): Pick<Call, 'id' | 'name' | 'queued'> {
+  return { id, name, ...(queued === undefined ? {} : { queued }) }
+}
+
+/** After a result phase 5 is marked, and after the last one phase 6. */
+function marked(step: Step): Step {
+  const last = step.calls.every(({ state }) => state === 'done')
+  return { ...step, phase: last ? 6 : 5 }
+}
+
+function begunPhase(step: Step): Step {
+  return { ...step, phase: 5 }
+}
+
+function repeatedError(run: Run, answer: ResultAnswer): Run['repeatedError'] {
+  if (answer.errorDigest === undefined) return null
+  const same = run.repeatedError?.digest === answer.errorDigest
+  return { digest: answer.errorDigest, count: same ? (run.repeatedError?.count ?? 0) + 1 : 1 }
+}

@@ -1,0 +1,55 @@
+/** The calls of a step with those of its frames: a tree, of which one call at a time is in flight (T1). */
+import { utf8Length } from '../protocol/messages.js'
+import type { Call, CalledTool, Step, ThreadControl } from './control.js'
+
+/** A call and the prompts that were called as tools on the way to it. */
+export interface CallPlace {
+  readonly call: Call
+  readonly frames: readonly string[]
+}
+
+/** The innermost call that is not done. A framed one whose own calls are done is to be completed. */
+export function callInFlight(calls: readonly Call[], frames: readonly string[] = []): CallPlace | null {
+  const call = calls.find(({ state }) => state !== 'done')
+  if (call === undefined) return null
+  const inner = call.state === 'framed' ? callInFlight(call.calls, [...frames, call.prompt]) : null
+  return inner ?? { call, frames }
+}
+
+/** Every call of the tree. */
+export function allCalls(calls: readonly Call[]): readonly Call[] {
+  return calls.flatMap((call) => (call.state === 'framed' ? [call, ...allCalls(call.calls)] : [call]))
+}
+
+/** Changes the call of this id, wherever in the tree it is. */
+export function changeCall(
+  control: ThreadControl,
+  callId: string,
+  change: (call: Call) => Call,
+): ThreadControl {
+  return changeStep(control, (step) => ({ ...step, calls: replaceCall(step.calls, callId, change) }))
+}
+
+/** Changes the step in flight, if there is one. */
+export function changeStep(control: ThreadControl, change: (step: Step) => Step): ThreadControl {
+  const { run } = control
+  if (run?.step == null) return control
+  return { ...control, run: { ...run, step: change(run.step) } }
+}
+
+/** What stays of a call when its state changes. */
+export function calledTool({ id, name, queued, tool }: Call): CalledTool {
+  return { id, name, ...(queued === undefined ? {} : { queued }), ...(tool === undefined ? {} : { tool }) }
+}
+
+/** Bytes of the tree as it is carried. */
+export function callBytes(calls: readonly Call[]): number {
+  return utf8Length(JSON.stringify(calls))
+}
+
+function replaceCall(calls: readonly Call[], callId: string, change: (call: Call) => Call): readonly Call[] {
+  return calls.map((call) => {
+    if (call.id === callId) return change(call)
+    return call.state === 'framed' ? { ...call, calls: replaceCall(call.calls, callId, change) } : call
+  })
+}

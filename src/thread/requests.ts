@@ -1,0 +1,63 @@
+/** Requests that wait for an answer from outside: those of calls, and that of a blocked run. T10: an answer is checked. */
+import { respondProblem } from '../protocol/messages.js'
+import type { Respond } from '../protocol/messages.js'
+import type { PendingItem } from '../protocol/snapshot.js'
+import { allCalls, calledTool, changeCall } from './calls.js'
+import type { CallIn, ThreadControl } from './control.js'
+import { variablesSet } from './inbox.js'
+import { endingOf } from './next-action.js'
+
+/** What a kind of request is answered with; of kinds that are not listed the activities judge. */
+const ANSWERED_WITH: Readonly<Record<string, string>> = {
+  approval: 'approved',
+  call: 'result',
+  variables: 'names',
+}
+
+/** The requests that `respond` may answer now. */
+export function openRequests(control: ThreadControl): readonly PendingItem[] {
+  const { request } = control
+  const calls = pendingCalls(control).map(({ name, request: { requestId, kind, requestedAt } }) => ({
+    id: requestId,
+    kind,
+    toolName: name,
+    requestedAt,
+  }))
+  return request === null || ended(control) ? calls : [...calls, request]
+}
+
+/** Why the answer is refused, or null: nothing changes then. */
+export function responseRefusal(
+  control: ThreadControl,
+  input: unknown,
+): 'Request.Invalid' | 'Request.NotFound' | null {
+  if (respondProblem(input) !== undefined) return 'Request.Invalid'
+  const answer = input as Respond
+  const request = openRequests(control).find(({ id }) => id === answer.id)
+  if (request === undefined) return 'Request.NotFound'
+  const expected = Object.hasOwn(ANSWERED_WITH, request.kind) ? ANSWERED_WITH[request.kind] : undefined
+  return expected === undefined || expected in answer ? null : 'Request.Invalid'
+}
+
+/** Takes an answer that was not refused: the call goes on with it, or what was blocked looks again. */
+export function responded(control: ThreadControl, input: Respond, now: number): ThreadControl {
+  const { id } = input
+  const call = pendingCalls(control).find(({ request }) => request.requestId === id)
+  const going = { ...control, progressed: true }
+  if (call === undefined)
+    return control.request?.id === id ? { ...variablesSet(going, now), request: null } : control
+  return changeCall(going, call.id, (pending) => {
+    if (call.request.next === 'complete') return { ...calledTool(pending), state: 'answered', requestId: id }
+    const approved = 'approved' in input ? { approved: input.approved } : {}
+    return { ...calledTool(pending), state: 'open', response: { requestId: id, ...approved } }
+  })
+}
+
+function pendingCalls(control: ThreadControl): readonly CallIn<'pending'>[] {
+  if (ended(control)) return []
+  return allCalls(control.run?.step?.calls ?? []).filter((call) => call.state === 'pending')
+}
+
+function ended(control: ThreadControl): boolean {
+  return control.terminating || control.closing !== null || endingOf(control) !== null
+}

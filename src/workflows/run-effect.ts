@@ -1,0 +1,22 @@
+import { LIMITS } from '../protocol/limits.js'
+import { effectGivenUp, effectRan, terminationFound } from '../thread/apply.js'
+import { callActivity } from './call-activity.js'
+import type { ThreadHost } from './thread-host.js'
+
+/** A due effect, between two steps or without a run: a stop does not cut it, for it belongs to no run. */
+export async function runEffect(host: ThreadHost, effectId: string): Promise<void> {
+  const called = await callActivity(host, {
+    name: 'runEffect',
+    limit: LIMITS.toolTimeout,
+    summary: `effect ${effectId}`,
+    cutBy: 'terminate',
+    input: { effectId, agent: host.control.agent },
+  })
+  if (called.kind === 'cut') return
+  host.update((control) => {
+    if (called.kind === 'failed') return effectGivenUp(control, effectId)
+    const { answer } = called
+    if (answer.type === 'terminated') return terminationFound(control)
+    return effectRan(control, effectId, answer.operations, Date.now())
+  })
+}
