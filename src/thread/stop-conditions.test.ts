@@ -11,6 +11,7 @@ const LIFECYCLE = { stopTool: 'finish', sessionStop: 'close', sessionFail: 'give
 function verdict(given: Plan, stepGiven: Partial<Step>, runGiven: Partial<Run> = {}): string {
   const judged = evaluateStop(given, run(runGiven), step(stepGiven))
   if (judged.kind === 'go_on') return 'go_on'
+  if (judged.kind === 'hand_off') return `hand off to ${judged.agent} ${judged.to}`
   return judged.kind === 'end' ? judged.reason : `switch ${judged.reason} to ${judged.to}`
 }
 

@@ -1,79 +1,51 @@
-import type { CallModelAnswer, CallRequest, ResultAnswer } from '../../src/protocol/activities.js'
-import { LIMITS } from '../../src/protocol/limits.js'
-import type { ThreadOperation } from '../../src/protocol/operations.js'
-import type { Plan } from '../../src/protocol/plan.js'
 import { advance } from '../../src/thread/advance.js'
 import * as apply from '../../src/thread/apply.js'
+import * as answers from '../../src/thread/call-answers.js'
 import * as children from '../../src/thread/children.js'
 import { carry, restore, shouldContinueAsNew } from '../../src/thread/continue-as-new.js'
+import type { CarriedControl } from '../../src/thread/continue-as-new.js'
 import { initialControl } from '../../src/thread/control.js'
-import type { Call, ThreadControl } from '../../src/thread/control.js'
+import type { ThreadControl } from '../../src/thread/control.js'
+import { effectsDue, nextEffectAt } from '../../src/thread/effects.js'
 import { factsSent } from '../../src/thread/facts.js'
-import * as inbox from '../../src/thread/inbox.js'
-import { nextAction } from '../../src/thread/next-action.js'
+import { endingOf, nextAction } from '../../src/thread/next-action.js'
 import type { Action } from '../../src/thread/next-action.js'
+import { openRequests, responded, responseRefusal } from '../../src/thread/requests.js'
 import * as settling from '../../src/thread/settling.js'
-import { NOW, USAGE, dualPlan, plan } from './control-states.js'
+import type { Plan } from '../../src/protocol/plan.js'
+import { NOW, dualPlan, plan } from './control-states.js'
+import { RandomAnswers } from './random-answers.js'
+import { randomSignal } from './random-signals.js'
 import type { SeededRandom } from './seeded-random.js'
+import { ThreadLog } from './thread-log.js'
 
 type Kind<K extends Action['kind']> = Extract<Action, { readonly kind: K }>
-
-/** What a thread did, for a test to judge. */
-export interface ThreadLog {
-  /** Ids in the order in which the inbox took them. */
-  readonly accepted: string[]
-  /** Ids in the order in which model calls drained them. */
-  readonly drained: string[]
-  readonly actions: {
-    readonly kind: Action['kind']
-    readonly terminating: boolean
-    readonly closing: boolean
-  }[]
-  /** Calls that were begun, by run and id: each once. */
-  readonly begun: string[]
-  /** Children whose rows exist. */
-  readonly prepared: string[]
-  /** How many of the accepted the closing transactions have met. */
-  rejected: number
-  /** How often each started child was answered for. */
-  readonly answers: Map<string, number>
-  /** Children whose answer became the result of their call. */
-  readonly completed: string[]
-  readonly carriedBytes: number[]
-}
+type Change = (control: ThreadControl) => ThreadControl
 
 const LIFECYCLE = { stopTool: 'finish', sessionStop: 'close', sessionFail: 'give_up', maxSteps: 9 }
-const TOOLS = ['work', 'work', 'ask', 'ask', 'nobody', 'constructor', 'finish', 'close', 'give_up']
 
 /**
  * Runs the pure logic as the workflow does, in an environment that does whatever may happen, in whatever order the
- * numbers say: signals between and during actions, cuts, failures, closes of children, continue-as-new.
+ * numbers say: signals and answers between and during actions, cuts, failures, waits, closes of children, due effects,
+ * continue-as-new.
  */
 export class RandomThread {
   control: ThreadControl
-  readonly log: ThreadLog = {
-    accepted: [],
-    drained: [],
-    actions: [],
-    begun: [],
-    prepared: [],
-    rejected: 0,
-    answers: new Map(),
-    completed: [],
-    carriedBytes: [],
-  }
+  readonly plan: Plan
+  readonly log = new ThreadLog()
   readonly #random: SeededRandom
-  readonly #plan: Plan
+  readonly #answers: RandomAnswers
   /** Children that run, by reference, and whether this Temporal run sees them closing. */
   readonly #running = new Map<string, { readonly callId: string; observed: boolean }>()
   #now = NOW
-  #made = 0
   #signals = 0
 
   constructor(random: SeededRandom) {
     this.#random = random
     const dual = random.chance(0.4)
-    this.#plan = dual ? dualPlan(LIFECYCLE, { ...LIFECYCLE, stopOnResponse: false }) : plan(LIFECYCLE)
+    const first = dual ? dualPlan(LIFECYCLE, { ...LIFECYCLE, stopOnResponse: false }) : plan(LIFECYCLE)
+    this.plan = first
+    this.#answers = new RandomAnswers(random, this)
     const child = random.chance(0.3)
     this.control = initialControl(
       't',
@@ -89,33 +61,32 @@ export class RandomThread {
   /** Acts until the thread waits or is closed. `events`: how many signals still come. */
   run(events: number): 'waits' | 'closed' {
     let left = events
-    for (let turn = 0; turn < 4000; turn += 1) {
-      this.#change(advance)
+    for (let turn = 0; turn < 8000; turn += 1) {
+      this.#change((control) => advance(effectsDue(control, this.#now)))
+      if (shouldContinueAsNew(this.control, this.#history())) this.#continueAsNew()
       const action = nextAction(this.control)
       if (action.kind === 'close') return 'closed'
-      if (shouldContinueAsNew(this.control, this.#history())) this.#continueAsNew()
-      const { terminating, closing } = this.control
-      this.log.actions.push({ kind: action.kind, terminating, closing: closing !== null })
+      this.log.acts(action, this.control)
       const waits = action.kind === 'wait'
-      if (waits && left === 0 && this.#running.size === 0) return 'waits'
+      if (waits && left === 0 && this.#rests()) return 'waits'
       while (left > 0 && (waits || this.#random.chance(0.3))) {
         left -= 1
         this.#signal()
         if (waits) break
       }
-      this.#perform(action)
+      this.#perform(action, left === 0)
     }
     throw new Error('Expected the thread to come to rest, got no end of actions.')
   }
 
-  #change(change: (control: ThreadControl) => ThreadControl): void {
+  #rests(): boolean {
+    return this.#running.size === 0 && this.control.effects.length === 0
+  }
+
+  #change(change: Change): void {
     const before = this.control
-    const queued = new Set(before.queue.map(({ id }) => id))
     this.control = change(before)
-    for (const { id } of this.control.queue) if (!queued.has(id)) this.log.accepted.push(id)
-    const owed = new Set(this.control.children.map(({ reference }) => reference))
-    for (const { reference } of before.children)
-      if (!owed.has(reference)) this.log.answers.set(reference, (this.log.answers.get(reference) ?? 0) + 1)
+    this.log.changed(before, this.control)
   }
 
   #history() {
@@ -130,42 +101,44 @@ export class RandomThread {
 
   #continueAsNew(): void {
     const json = JSON.stringify(carry(this.control))
-    this.log.carriedBytes.push(Buffer.byteLength(json))
-    this.control = restore(JSON.parse(json) as ThreadControl)
+    this.log.carried(this.control, json)
+    this.control = restore(JSON.parse(json) as CarriedControl, this.control.start)
     this.#signals = 0
     for (const child of this.#running.values()) child.observed = false
   }
 
   #signal(): void {
-    const random = this.#random
     this.#signals += 1
-    this.#now += random.below(1000)
-    const id = `m${(this.#made += 1)}`
-    const past = this.log.accepted.filter((accepted) => accepted.startsWith('m'))
-    const now = this.#now
-    const signals: readonly ((control: ThreadControl) => ThreadControl)[] = [
-      (control) => inbox.acceptMessage(control, { messageId: id }, now),
-      (control) =>
-        inbox.acceptMessage(control, { messageId: id, role: random.pick(['user', 'assistant']) }, now),
-      (control) =>
-        inbox.acceptMessage(control, { messageId: id, from: random.pick(['parent', 'tool']) }, now),
-      (control) => inbox.acceptMessage(control, { content: '\u0001'.repeat(random.below(4096) + 1) }, now),
-      // Sent again while it waits: one of the queue, or nothing that is not there already.
-      (control) =>
-        inbox.acceptMessage(control, { messageId: past.find((sent) => waits(control, sent)) }, now),
-      (control) => inbox.acceptMessage(control, random.pick([undefined, { undecodable: true }, 7]), now),
-      (control) => inbox.acceptContinue(control, now),
-      inbox.acceptUnknownSignal,
-      (control) => inbox.acceptStop(control, random.pick([undefined, { runId: 'run_1' }, [1]])),
-      (control) => children.acceptReport(control, random.pick([null, this.#strangeReport()]), now),
-      (control) => (random.chance(0.05) ? { ...control, terminating: true } : control),
-    ]
-    this.#change(random.pick(signals))
-    if (random.chance(0.3)) this.#endChild()
+    this.#now += this.#random.below(1000)
+    this.#change(randomSignal(this.#random, this.log, this.#now))
+    if (this.#random.chance(0.3)) this.#endChild()
+    if (this.#random.chance(0.2)) this.#respond()
+    if (this.#random.chance(0.2)) this.#change((control) => effectsDue(control, this.#now))
   }
 
-  #strangeReport() {
-    return { reference: 'stranger', report: 1, invocations: ['c'], kind: 'result', messageId: 'stranger:1' }
+  /** An answer from outside, right or wrong, to a request that may be there or not. */
+  #respond(): void {
+    const random = this.#random
+    const id = random.pick([
+      ...this.log.requests,
+      'nobody',
+      ...openRequests(this.control).map((open) => open.id),
+    ])
+    const answer = random.pick([
+      ...[
+        { id, names: ['A'] },
+        { id, result: true },
+        { id, approved: false },
+        { id, approved: true },
+      ],
+      ...[undefined, { undecodable: true }, { id: 7 }, { id, approved: true, result: true }],
+    ])
+    const before = openRequests(this.control).map((open) => open.id)
+    if (responseRefusal(this.control, answer) !== null) return
+    this.log.answeredRequests.push(id)
+    if (!before.includes(id))
+      throw new Error(`Expected no answer to ${id} to be taken, which nobody asked for.`)
+    this.#change((control) => responded(control, answer as { id: string; approved: true }, this.#now))
   }
 
   /** A child ends: with a report before its close, or without one. */
@@ -183,14 +156,21 @@ export class RandomThread {
     if (observed) this.#change((control) => children.childClosed(control, { reference, status }, this.#now))
   }
 
-  #perform(action: Exclude<Action, { readonly kind: 'close' }>): void {
+  #perform(action: Exclude<Action, { readonly kind: 'close' }>, calm: boolean): void {
     this.#now += 1
     switch (action.kind) {
       case 'wait':
       case 'awaitChild':
         return this.#wait()
+      case 'awaitAnswer':
+        if (calm) return this.#answer(action)
+        return this.#random.chance(0.5) ? this.#respond() : this.#signal()
+      case 'waitUntil':
+        return this.#waitUntil(action.until)
       case 'callModel':
         return this.#callModel(action)
+      case 'callPrompt':
+        return this.#callPrompt(action)
       case 'executeTool':
       case 'prepareChild':
         return this.#call(action)
@@ -200,6 +180,8 @@ export class RandomThread {
         return this.#change((control) => children.stopForwarded(control, action.call.id))
       case 'completeCall':
         return this.#complete(action)
+      case 'runEffect':
+        return this.#runEffect(action.effectId)
       case 'deliverReport':
         return this.#deliver(action)
       case 'announceReport':
@@ -215,6 +197,11 @@ export class RandomThread {
   #wait(): void {
     if (this.#random.chance(0.5)) this.#endChild()
     const at = children.nextCheckAt(this.control)
+    const effectAt = nextEffectAt(this.control, this.#now)
+    if (effectAt !== null && effectAt < (at ?? Infinity)) {
+      this.#now = effectAt
+      return
+    }
     if (at === null) return
     this.#now = Math.max(this.#now, at)
     const references = children.childrenToCheck(this.control, this.#now)
@@ -224,53 +211,71 @@ export class RandomThread {
     this.#change((control) => children.childrenChecked(control, references, closed, this.#now))
   }
 
+  #waitUntil(until: number): void {
+    if (this.#random.chance(0.5)) this.#signal()
+    if (endingOf(this.control) !== null) return
+    this.#now = Math.max(this.#now, until)
+    this.#change(apply.waitOver)
+  }
+
+  #answer({ call }: Kind<'awaitAnswer'>): void {
+    const { requestId: id, next } = call.request
+    const answer = next === 'complete' ? ({ id, result: true } as const) : { id, approved: true }
+    // A signal of the same moment may have ended or answered it.
+    if (responseRefusal(this.control, answer) !== null) return
+    this.log.answeredRequests.push(id)
+    this.#change((control) => responded(control, answer, this.#now))
+  }
+
   #stored(): void {
     const { facts, factsDropped } = this.control
     this.#change((control) => factsSent(control, facts, factsDropped))
   }
 
-  #callModel({ run, side, drain }: Kind<'callModel'>): void {
+  #callModel({ run, side, asked, toolFirst, drain }: Kind<'callModel'>): void {
     if (this.#random.chance(0.05)) return this.#change(apply.activityFailed)
     if (this.control.run?.stopRequested === true && this.#random.chance(0.5)) return
-    const answer = this.#modelAnswer(run.number, run.steps + 1)
-    this.log.drained.push(...drain.map(({ id }) => id))
-    this.#change((control) => apply.modelAnswered(control, { side, drain }, answer))
+    const called = { side, asked, toolFirst }
+    const answer = this.#answers.model(run, called, this.#now)
+    if (this.#random.chance(0.2)) this.#signal()
+    this.log.takes(drain, () =>
+      this.#change((control) => apply.modelAnswered(control, { ...called, drain }, answer, this.#now)),
+    )
     this.#stored()
   }
 
-  #modelAnswer(run: number, step: number): Exclude<CallModelAnswer, { readonly type: 'terminated' }> {
-    const random = this.#random
-    if (random.chance(0.05)) return { type: 'end', reason: 'model_failed', outcome: 'failed' }
-    if (random.chance(0.05)) return { type: 'nothing_to_do', plan: this.#plan }
-    if (random.chance(0.05)) return { type: 'interrupted', plan: this.#plan }
-    const calls: CallRequest[] = Array.from({ length: random.pick([0, 0, 1, 2, 3]) }, (_, index) => ({
-      id: `call_${run}_${step}_${index}`,
-      name: random.pick(TOOLS),
-    }))
-    return { type: 'answered', plan: this.#plan, text: random.chance(0.6), calls, usage: USAGE }
+  #callPrompt({ call, frame }: Kind<'callPrompt'>): void {
+    this.#change(answers.frameBegins)
+    if (this.#random.chance(0.05)) return this.#change(apply.activityFailed)
+    const answer = this.#answers.frame(call, this.#now)
+    this.log.deepest = Math.max(this.log.deepest, frame.depth)
+    this.#change((control) => answers.frameAnswered(control, frame, answer, this.#now))
   }
 
-  #call({ kind, call }: Kind<'executeTool' | 'prepareChild'>): void {
-    this.log.begun.push(call.id)
+  #call(action: Kind<'executeTool' | 'prepareChild'>): void {
+    const { kind, call } = action
     if (this.#random.chance(0.05)) return this.#change(apply.activityFailed)
     if (this.#random.chance(0.02)) return this.#change(apply.terminationFound)
     if (kind === 'prepareChild' && this.#random.chance(0.8)) {
       const reference = `child-${call.id}`
       this.log.prepared.push(reference)
       const child = { type: 'child', reference, agent: 'helper', messageId: `${reference}:first` } as const
-      return this.#change((control) => apply.childPrepared(control, call.id, child, this.#now))
+      return this.#change((control) => answers.childPrepared(control, call.id, child, this.#now))
     }
-    this.#change((control) => apply.callAnswered(control, call.id, this.#result(call), this.#now))
+    const answer =
+      kind === 'prepareChild' ? this.#answers.result(call) : this.#answers.call(action, this.#now)
+    if (answer.type === 'result') this.log.results.push(call.id)
+    if (answer.type === 'pending') this.log.requests.push(answer.requestId)
+    const now = this.#now
+    this.#change((control) => {
+      if (answer.type === 'result') return answers.callAnswered(control, call.id, answer, now)
+      if (answer.type === 'kind') return answers.kindAnswered(control, call.id, answer.tool)
+      if (answer.type === 'pending') return answers.callPending(control, call.id, answer, now)
+      return answer.type === 'wait'
+        ? apply.waitAsked(control, answer, null)
+        : apply.runEnded(control, answer, now)
+    })
     this.#stored()
-  }
-
-  #result(call: Call): ResultAnswer {
-    const random = this.#random
-    if (random.chance(0.3)) return { type: 'result', outcome: 'failed', errorDigest: random.pick(['x', 'y']) }
-    const operations: ThreadOperation[] = []
-    if (random.chance(0.2)) operations.push({ kind: 'queue_message', id: `${call.id}:q`, role: 'user' })
-    if (random.chance(0.02)) operations.push({ kind: 'terminate' })
-    return { type: 'result', outcome: 'succeeded', operations }
   }
 
   #startChild({ call }: Kind<'startChild'>): void {
@@ -280,10 +285,28 @@ export class RandomThread {
     this.#change((control) => children.childStarted(control, call, observed))
   }
 
-  #complete({ call }: Kind<'completeCall'>): void {
-    this.log.completed.push(call.reference)
-    const answer = { type: 'result', outcome: 'succeeded' } as const
-    this.#change((control) => apply.callAnswered(control, call.id, answer, this.#now))
+  #complete({ call, by }: Kind<'completeCall'>): void {
+    if (by.kind === 'response' && this.#random.chance(0.2)) {
+      const again = this.#answers.pending(call)
+      this.log.requests.push(again.requestId)
+      return this.#change((control) => answers.callPending(control, call.id, again, this.#now))
+    }
+    if (by.kind === 'child') this.log.completed.push(by.reference)
+    this.log.results.push(call.id)
+    const answer = this.#answers.result(call)
+    this.#change((control) => answers.callAnswered(control, call.id, answer, this.#now))
+  }
+
+  #runEffect(id: string): void {
+    const entry = { kind: 'effect', id, queuedAt: 0 } as const
+    this.log.effects.push(id)
+    const failed = this.#random.chance(0.1)
+    const operations = this.#random.chance(0.2) ? [this.#answers.operation()] : []
+    this.log.takes([entry], () =>
+      this.#change((control) =>
+        failed ? apply.effectGivenUp(control, id) : apply.effectRan(control, id, operations, this.#now),
+      ),
+    )
   }
 
   #deliver({ ending }: Kind<'deliverReport'>): void {
@@ -303,9 +326,3 @@ export class RandomThread {
     this.#stored()
   }
 }
-
-function waits(control: ThreadControl, id: string): boolean {
-  return control.queue.some((entry) => entry.id === id)
-}
-
-export const MOST_CARRIED = LIMITS.carriedStateBytes

@@ -1,0 +1,106 @@
+import { LIMITS } from '../../src/protocol/limits.js'
+import type { RandomThread } from './random-thread.js'
+import { keyOf } from './thread-log.js'
+
+/** A promise about any life of a thread, however it ended. */
+interface Rule {
+  readonly fact: string
+  readonly holds: (thread: RandomThread, end: 'waits' | 'closed') => boolean
+}
+
+const LAST_ACTIONS = ['startChild', 'deliverReport', 'announceReport', 'settle', 'cancelChild']
+/** User code takes these back, and what only asks for a look is dropped when there is nothing to look at. */
+const REMOVABLE = ['message', 'effect', 'variables', 'tool']
+
+const once = (ids: readonly string[]): boolean => new Set(ids).size === ids.length
+
+export const THREAD_RULES: readonly Rule[] = [
+  {
+    fact: 'T1 one call is in flight, and none before its turn',
+    holds: ({ log }) => log.outOfTurn.length === 0,
+  },
+  { fact: 'T3 T9 nothing is queued twice', holds: ({ log }) => once(log.accepted) },
+  {
+    fact: 'T3 no item is taken while another waits in front',
+    holds: ({ log }) => log.overtaken.length === 0,
+  },
+  { fact: 'T3 no item is taken twice', holds: ({ log }) => once([...log.taken, ...log.left]) },
+  {
+    fact: 'T3 items are taken in the order of acceptance',
+    holds: ({ log }) => {
+      const gone = new Set(log.left)
+      return (
+        log.taken.join() ===
+        log.accepted
+          .filter((key) => !gone.has(key))
+          .slice(0, log.taken.length)
+          .join()
+      )
+    },
+  },
+  {
+    fact: 'T3 every item was taken, ended visibly, or waits',
+    holds: ({ log, control }) => {
+      const waiting = control.queue.map(keyOf)
+      return [...log.taken, ...log.left, ...waiting].toSorted().join() === log.accepted.toSorted().join()
+    },
+  },
+  {
+    fact: 'T3 only what may be taken back leaves an open thread otherwise',
+    holds: ({ log }, end) =>
+      end === 'closed' || log.left.every((key) => REMOVABLE.some((kind) => key.startsWith(`${kind} `))),
+  },
+  { fact: 'T4 no call gets two results', holds: ({ log }) => once(log.results) },
+  { fact: 'T9 no request takes two answers', holds: ({ log }) => once(log.answeredRequests) },
+  {
+    fact: 'T7 every child whose rows exist is started',
+    holds: ({ log }) => log.prepared.every((reference) => log.answers.has(reference)),
+  },
+  {
+    fact: 'T7 every child is answered for once, or still owed',
+    holds: ({ log, control }, end) =>
+      [...log.answers].every(([reference, answers]) => {
+        const owed = control.children.some((child) => child.reference === reference)
+        return owed ? answers === 0 && end === 'closed' : answers === 1
+      }),
+  },
+  {
+    fact: 'T7 every answer is the result of its call or an item, once',
+    holds: (thread, end) =>
+      end === 'closed' ||
+      [...thread.log.answers.keys()].every((reference) => places(thread, reference) === 1),
+  },
+  {
+    fact: 'T8 a thread that ends only tells, marks and closes',
+    holds: ({ log }) => log.actions.every(({ kind, ends }) => !ends || LAST_ACTIONS.includes(kind)),
+  },
+  {
+    fact: 'T8 no item slips in behind the last closing transaction',
+    holds: ({ log }, end) => end === 'waits' || log.rejected === log.accepted.length,
+  },
+  {
+    fact: 'T8 a closed thread has told every child it owes',
+    holds: ({ control }, end) => end === 'waits' || control.closing?.cascade.length === 0,
+  },
+  {
+    fact: 'a thread at rest has no run, and nothing waits unless it was stopped',
+    holds: ({ control }, end) =>
+      end === 'closed' || (control.run === null && (control.stopped || control.queue.length === 0)),
+  },
+  {
+    fact: 'prompts are nested no deeper than the limit',
+    holds: ({ log }) => log.deepest <= LIMITS.frameDepth,
+  },
+  {
+    fact: 'the carried state stays within its budget',
+    holds: ({ log }) => log.carriedBytes.every((bytes) => bytes < LIMITS.carriedStateBytes),
+  },
+]
+
+function places({ log }: RandomThread, reference: string): number {
+  const items = [`report ${reference}:report:1`, `child_closed everthread:closed:${reference}`]
+  return (
+    log.completed.filter((completed) => completed === reference).length +
+    log.accepted.filter((key) => items.includes(key)).length
+  )
+}
