@@ -143,6 +143,8 @@ export type CallModelAnswer =
       readonly operations?: readonly ThreadOperation[]
     }
   | { readonly type: 'begun'; readonly plan?: Plan }
+  /** Of a frame: the call that it answers has its result already, and no model was asked. */
+  | { readonly type: 'refused'; readonly result: ResultAnswer }
   | { readonly type: 'nothing_to_do'; readonly plan?: Plan }
   | { readonly type: 'interrupted'; readonly plan?: Plan; readonly usage?: Usage }
   | EndAnswer
@@ -188,6 +190,8 @@ export interface ResultAnswer {
   readonly operations?: readonly ThreadOperation[]
   /** Of models that were called within the call. */
   readonly usage?: Usage
+  /** The call left words of its side in the transcript. */
+  readonly text?: true
 }
 
 /** The name is no function but this: the workflow goes on with it as with a call of the plan. */

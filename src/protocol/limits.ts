@@ -77,6 +77,12 @@ export const LIMITS = {
   toolTimeout: 5 * MINUTE,
   /** Several hooks run inside one activity, whose own limit leaves them `startToCloseSlack`. */
   longestHook: 5 * MINUTE,
+  /** As long as a hook may take: a question to a person is asked when the check for it hangs. */
+  approvalCheck: 30 * SECOND,
+  /** Before the second attempt of a tool that asks for retries; doubled before each later one. */
+  toolRetryPause: SECOND,
+  /** A status text of a subagent, as its parent's registry shows it. */
+  statusText: 500,
   /** A tool result above this is stored whole and shown to the model as head, tail and a path to the rest. */
   toolResultBytes: 64 * KB,
   fileBytes: 100 * MB,

@@ -3,11 +3,15 @@ import { randomUUID } from 'node:crypto'
 import { CUT_CALL } from '../protocol/cut-call.js'
 import { phaseFact } from '../protocol/facts.js'
 import type { EventScope } from '../protocol/facts.js'
-import { runIdOf, stepIdOf, stepOfModelOperation } from '../protocol/ids.js'
+import { modelOperationId, runIdOf, stepIdOf, stepOfModelOperation } from '../protocol/ids.js'
+import { callHolder } from './call-holder.js'
+import type { CallHolder } from './call-holder.js'
 import { appendMessage } from './deliver-messages.js'
 import { deleteDeltas } from './deltas.js'
 import { appendEvents } from './events.js'
 import type { NewEvent } from './events.js'
+import { findOperation } from './operations.js'
+import { closeRequests } from './pending.js'
 import type { Writer } from './store.js'
 import { finishToolCall, openToolCalls } from './tool-calls.js'
 import type { ToolCallRecord } from './tool-calls.js'
@@ -21,21 +25,48 @@ interface Closing {
 }
 
 /**
- * Gives every open or unstarted call a result, and ends every operation in flight, so that an attempt that comes late
- * cannot commit any more (T4, T8).
+ * Gives every open or unstarted call a result, nested ones included, closes what they asked for, and ends every operation
+ * in flight, so that an attempt that comes late cannot commit any more (T4, T8). A tool that waits in the queue is an item
+ * of its own: it outlives a run, not its thread.
  */
 export async function closeOpenCalls(tx: Writer, closing: Closing): Promise<void> {
-  for (const call of await openToolCalls(tx, closing.threadId)) await closeCall(tx, call, closing)
+  const { threadId, outcome } = closing
+  const closed: string[] = []
+  // Nested calls first: the result of the call that they were made for follows theirs.
+  for (const call of innermostFirst(await openToolCalls(tx, threadId))) {
+    const holder = await callHolder(tx, call.message_id)
+    if (!holder.placed && outcome === 'interrupted') continue
+    await closeCall(tx, call, { ...closing, holder })
+    closed.push(call.id)
+  }
+  await closeAsked(tx, closing, closed)
   await endOperations(tx, closing)
+}
+
+function innermostFirst(calls: readonly ToolCallRecord[]): readonly ToolCallRecord[] {
+  const nesting = ({ parent_call_id: parent }: ToolCallRecord): number => {
+    const outer = calls.find(({ id }) => id === parent)
+    return outer === undefined ? 0 : nesting(outer) + 1
+  }
+  return calls.toSorted((one, other) => nesting(other) - nesting(one))
 }
 
 async function closeCall(
   tx: Writer,
   call: ToolCallRecord,
-  { threadId, outcome, now }: Closing,
+  { threadId, outcome, now, holder }: Closing & { readonly holder: CallHolder },
 ): Promise<void> {
   const { id: callId, name, run, step, side } = call
-  const messageId = randomUUID()
+  // Rows of its nested step have that id as their parent.
+  const reserved = (await findOperation(tx, threadId, callId))?.message_id
+  const messageId = reserved ?? randomUUID()
+  const errorCode = outcome
+  const finished = { threadId, callId, status: outcome, errorCode, now }
+  // Its message was rejected, so a result would answer nothing.
+  if (!holder.placed) {
+    await finishToolCall(tx, finished)
+    return
+  }
   await appendMessage(tx, {
     id: messageId,
     threadId,
@@ -46,15 +77,35 @@ async function closeCall(
     toolStatus: 'error',
     createdAt: now,
     sentBy: 'runtime',
+    parentId: holder.parentId,
+    depth: holder.depth,
     side,
     run,
     step,
   })
-  const errorCode = outcome
-  await finishToolCall(tx, { threadId, callId, status: outcome, errorCode, resultMessageId: messageId, now })
-  const scope = { runId: runIdOf(run), stepId: stepIdOf(run, step), toolCallId: callId, messageId }
+  await finishToolCall(tx, { ...finished, resultMessageId: messageId })
+  const scope = { ...scopeOf(call), messageId }
   const event = { type: 'tool.result', scope, payload: { name, outcome, errorCode } }
   await appendEvents(tx, { threadId, events: [event], now })
+}
+
+function scopeOf({ id, run, step }: ToolCallRecord): EventScope {
+  return { runId: runIdOf(run), stepId: stepIdOf(run, step), toolCallId: id }
+}
+
+/** A run leaves open what it is blocked on; a thread that ends leaves nothing. */
+async function closeAsked(
+  tx: Writer,
+  { threadId, outcome, now }: Closing,
+  callIds: readonly string[],
+): Promise<void> {
+  const requests = await closeRequests(tx, outcome === 'cancelled' ? { threadId } : { threadId, callIds })
+  const events = requests.map(({ id, kind, call_id: callId }) => ({
+    type: 'action.resolved',
+    scope: callId === null ? {} : { toolCallId: callId },
+    payload: { requestId: id, kind, decision: 'closed', by: null },
+  }))
+  await appendEvents(tx, { threadId, events, now })
 }
 
 async function endOperations(tx: Writer, { threadId, outcome, now }: Closing): Promise<void> {
@@ -77,8 +128,15 @@ async function endOperations(tx: Writer, { threadId, outcome, now }: Closing): P
     .execute()
   for (const { id, kind, state, message_id: messageId } of open) {
     if (messageId !== null) await deleteDeltas(tx, messageId)
-    if (kind === 'model') await appendEvents(tx, { threadId, events: cutStepEvents(id, state, outcome), now })
+    if (kind === 'model' && isStep(id))
+      await appendEvents(tx, { threadId, events: cutStepEvents(id, state, outcome), now })
   }
+}
+
+/** Nested steps have no phases of their own. */
+function isStep(operationId: string): boolean {
+  const { run, step } = stepOfModelOperation(operationId)
+  return operationId === modelOperationId(run, step)
 }
 
 /** A step whose model call left no answer still gets the rest of its phases. */

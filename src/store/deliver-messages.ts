@@ -79,6 +79,8 @@ export interface ToolResultOfReport {
   readonly content: string | null
   readonly toolStatus: 'success' | 'error'
   readonly attachments: readonly AttachmentRef[]
+  readonly parentId?: string | null
+  readonly depth?: number
   readonly run: number
   readonly step: number
   readonly side: Side
@@ -110,6 +112,8 @@ export async function turnIntoToolResult(tx: Writer, result: ToolResultOfReport)
       tool_call_id: result.toolCallId,
       tool_status: result.toolStatus,
       attachments: JSON.stringify(result.attachments),
+      parent_id: result.parentId ?? null,
+      depth: result.depth ?? 0,
       silent: 0,
       status: 'completed',
       run: result.run,

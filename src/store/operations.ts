@@ -5,7 +5,8 @@ import type { Decoded } from './row-codec.js'
 import type { OperationsTable } from './schema.js'
 import type { Reader, Writer } from './store.js'
 
-export type OperationState = 'drained' | 'started' | 'finished'
+/** `waiting`: somebody was asked before it began, so nothing of it has happened yet. */
+export type OperationState = 'drained' | 'waiting' | 'started' | 'finished'
 
 type Columns = { state: OperationState; answer: unknown; detail: unknown }
 

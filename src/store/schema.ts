@@ -115,13 +115,13 @@ export interface OperationsTable {
   thread_id: string
   id: string
   kind: string
-  /** drained, started, finished. */
+  /** drained, waiting, started, finished. */
   state: string
   /** The attempt that holds it; only that one may commit (T4). */
   attempt: number
   /** JSON of the activity's answer once finished: what a retry or a reset gets. */
   answer: string | null
-  /** The assistant message that a model call will become. */
+  /** The row that it will become: a model call's answer, the result of a prompt tool's call. */
   message_id: string | null
   /** JSON: model, usage, prices, per attempt. */
   detail: string | null

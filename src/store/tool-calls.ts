@@ -59,6 +59,59 @@ export async function findToolCall(
   return row === undefined ? null : codec.fromRow(row)
 }
 
+/** The calls that the nested step of a call has made, in their order. */
+export async function nestedToolCalls(
+  db: Reader,
+  threadId: string,
+  parentCallId: string,
+): Promise<readonly ToolCallRecord[]> {
+  const rows = await db
+    .selectFrom('tool_calls')
+    .selectAll()
+    .where('thread_id', '=', threadId)
+    .where('parent_call_id', '=', parentCallId)
+    .orderBy('call_index')
+    .execute()
+  return rows.map(codec.fromRow)
+}
+
+/** The calls of a step's own answer and those queued behind them, without nested ones. */
+export async function callsOfStep(
+  db: Reader,
+  { threadId, run, step }: { readonly threadId: string; readonly run: number; readonly step: number },
+): Promise<readonly ToolCallRecord[]> {
+  const rows = await db
+    .selectFrom('tool_calls')
+    .selectAll()
+    .where('thread_id', '=', threadId)
+    .where('run', '=', run)
+    .where('step', '=', step)
+    .where('parent_call_id', 'is', null)
+    .orderBy('call_index')
+    .execute()
+  return rows.map(codec.fromRow)
+}
+
+/** A call that was queued from outside a step belongs to the one that runs it. */
+export async function adoptToolCall(
+  tx: Writer,
+  {
+    threadId,
+    callId,
+    run,
+    step,
+    side,
+  }: Pick<ToolCallRecord, 'run' | 'step' | 'side'> & { readonly threadId: string; readonly callId: string },
+): Promise<void> {
+  await tx
+    .updateTable('tool_calls')
+    .set({ run, step, side })
+    .where('thread_id', '=', threadId)
+    .where('id', '=', callId)
+    .where('status', '=', 'open')
+    .execute()
+}
+
 /** Keeps the time of the first start. */
 export async function startToolCall(
   tx: Writer,

@@ -29,6 +29,8 @@ export function modelAnswered(
   const run: Run = { ...taken.run, again: null }
   const next: ThreadControl = { ...taken, run }
   if (answer.type === 'end') return runEnded(toolFirst ? toolSkipped(next, answer) : next, answer, now)
+  // Only the call of a frame can be refused.
+  if (answer.type === 'refused') return next
   const planned: ThreadControl = { ...next, plan: answer.plan ?? next.plan }
   // A stop of a run that did nothing parks only what waits behind it.
   if (answer.type === 'nothing_to_do')

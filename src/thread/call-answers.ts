@@ -35,7 +35,9 @@ export function callAnswered(
     state: 'done',
     outcome: answer.outcome,
   }))
-  return withinBudget(changeStep(applyOperations(done, answer.operations, now), marked))
+  return withinBudget(
+    changeStep(applyOperations(done, answer.operations, now), (step) => marked(step, answer.text === true)),
+  )
 }
 
 /** The call waits for an answer from outside. A tool that said so has begun, and its activity has marked the phase. */
@@ -84,6 +86,7 @@ export function frameAnswered(
   if (run === null) return control
   if (answer.type === 'wait') return waitAsked(control, answer, null)
   if (answer.type === 'end') return runEnded(control, answer, now)
+  if (answer.type === 'refused') return callAnswered(control, frame.callId, answer.result, now)
   if (answer.type === 'interrupted')
     return { ...control, progressed: true, run: { ...used(run, answer.usage), stopRequested: true } }
   const made = answer.type === 'answered' ? answer : { calls: [], usage: undefined, operations: [] }
@@ -133,10 +136,10 @@ function doneTool({ id, name, queued }: Call): Pick<Call, 'id' | 'name' | 'queue
   return { id, name, ...(queued === undefined ? {} : { queued }) }
 }
 
-/** After a result phase 5 is marked, and after the last one phase 6. */
-function marked(step: Step): Step {
+/** After a result phase 5 is marked, and after the last one phase 6; a stop tool's words are words of its side. */
+function marked(step: Step, leftWords: boolean): Step {
   const last = step.calls.every(({ state }) => state === 'done')
-  return { ...step, phase: last ? 6 : 5 }
+  return { ...step, phase: last ? 6 : 5, text: step.text || leftWords }
 }
 
 function begunPhase(step: Step): Step {
