@@ -19,6 +19,22 @@ export async function missingFile(
   return null
 }
 
+/** Files of the thread as a message names them; a sentence for the model if one is not there. */
+export async function filesAt(
+  db: Reader,
+  threadId: string,
+  paths: readonly string[],
+): Promise<readonly AttachmentRef[] | string> {
+  const missing = await missingFile(db, threadId, paths)
+  if (missing !== null) return missing
+  const refs: AttachmentRef[] = []
+  for (const path of paths) {
+    const file = await statFile(db, threadId, path)
+    if (file !== null) refs.push(attachmentRef(file))
+  }
+  return refs
+}
+
 interface Crossing {
   readonly from: string
   readonly to: string

@@ -1,28 +1,42 @@
-import type { CallInput, ResultAnswer, TerminatedAnswer } from '../../protocol/activities.js'
+import type { CallInput, EndAnswer, ResultAnswer, TerminatedAnswer } from '../../protocol/activities.js'
 import { phaseFact } from '../../protocol/facts.js'
 import type { EventScope, Fact } from '../../protocol/facts.js'
+import type { CallHolder } from '../../store/call-holder.js'
 import { appendEvents } from '../../store/events.js'
-import { findOperation, insertOperation, takeOperation } from '../../store/operations.js'
+import { insertOperation, takeOperation } from '../../store/operations.js'
 import type { OperationRecord } from '../../store/operations.js'
 import type { Store, Writer } from '../../store/store.js'
-import { findToolCall, startToolCall } from '../../store/tool-calls.js'
+import { startToolCall } from '../../store/tool-calls.js'
 import type { ToolCallRecord } from '../../store/tool-calls.js'
 import { microseconds, stepScope } from '../call-model/model-step.js'
-import { openThread } from '../thread-row.js'
+import { enterCall } from './enter-call.js'
+import type { Entered } from './enter-call.js'
+import { resolveRequest } from './resolve-request.js'
+import type { CallResponse } from './resolve-request.js'
+
+/** What the transactions of a call need to know of it. */
+export type HeldInput = Pick<
+  CallInput,
+  'threadId' | 'callId' | 'run' | 'step' | 'side' | 'now' | 'facts' | 'queued' | 'first' | 'last'
+>
 
 /** A call that this attempt holds. */
 export interface HeldCall {
-  readonly input: CallInput
+  readonly input: HeldInput
   readonly row: ToolCallRecord
+  /** Where the message of the call is, and so its result. */
+  readonly holder: CallHolder
   readonly operationId: string
   readonly attempt: number
+  /** The id that was kept for the result's row, because nested rows name it; null: any. */
+  readonly resultId: string | null
   readonly scope: EventScope
   /** Microseconds. */
   readonly now: number
 }
 
 export type Begun =
-  | { readonly kind: 'answered'; readonly answer: ResultAnswer | TerminatedAnswer }
+  | { readonly kind: 'answered'; readonly answer: ResultAnswer | EndAnswer | TerminatedAnswer }
   | { readonly kind: 'held'; readonly call: HeldCall }
   /** An earlier attempt started it and left no outcome. */
   | { readonly kind: 'cut_off'; readonly call: HeldCall }
@@ -34,60 +48,85 @@ interface Beginning {
   readonly again: boolean
   /** The call begins here: it gets its opening events. */
   readonly opens: boolean
+  /** What the call waited for, if it did. */
+  readonly response?: CallResponse | null
+  /** The id for the result's row, if rows below the call need it before. */
+  readonly resultId?: string
 }
 
 /** The first transaction of a call: its `started` row, before anything is done. */
-export async function beginCall(store: Store, input: CallInput, beginning: Beginning): Promise<Begun> {
-  const { operationId } = beginning
+export async function beginCall(store: Store, input: HeldInput, beginning: Beginning): Promise<Begun> {
+  const { operationId, again } = beginning
   return store.write(async (tx): Promise<Begun> => {
-    const thread = await openThread(tx, { threadId: input.threadId, start: null, createdAt: 0 })
-    if (thread === null) return { kind: 'answered', answer: { type: 'terminated' } }
-    const operation = await findOperation(tx, input.threadId, operationId)
-    // Written by the same activity: the store's boundary.
-    if (operation?.state === 'finished') return { kind: 'answered', answer: operation.answer as ResultAnswer }
-    const row = await findToolCall(tx, input.threadId, input.callId)
-    if (row === null) throw new Error(`Expected a row of the call ${input.callId}, found none.`)
-    const call = { input, row, operationId, scope: callScope(input), now: microseconds(input) }
-    if (operation === null)
-      return { kind: 'held', call: { ...call, attempt: await start(tx, { input, row }, beginning) } }
-    const attempt = await takeAgain(tx, input, operation)
-    return { kind: beginning.again ? 'held' : 'cut_off', call: { ...call, attempt } }
+    const entered = await enterCall(tx, input, operationId)
+    if (entered.kind === 'answered') return entered
+    const { operation } = entered
+    if (operation?.state === 'started') {
+      const call = await takeAgain(tx, { input, entered, operation })
+      return { kind: again ? 'held' : 'cut_off', call }
+    }
+    return { kind: 'held', call: await start(tx, { input, entered }, beginning) }
   })
 }
 
-function callScope(input: CallInput): EventScope {
+interface Starting {
+  readonly input: HeldInput
+  readonly entered: Extract<Entered, { readonly kind: 'entered' }>
+}
+
+/** Of a call that never began, or that waited to be allowed to: nothing of it has happened so far. */
+async function start(
+  tx: Writer,
+  { input, entered }: Starting,
+  { operationId, opens, response = null, resultId }: Beginning,
+): Promise<HeldCall> {
+  const { operation, row, holder, opening } = entered
+  const { threadId, callId } = input
+  const now = microseconds(input)
+  const attempt = (operation?.attempt ?? 0) + 1
+  const state = 'started'
+  if (operation === null) {
+    const reserved = resultId === undefined ? {} : { message_id: resultId }
+    await insertOperation(tx, {
+      ...{ thread_id: threadId, id: operationId, kind: 'tool', state, attempt, started_at: now },
+      ...reserved,
+    })
+  } else await takeOperation(tx, { threadId, id: operationId, attempt, state })
+  await startToolCall(tx, { threadId, callId, now })
+  const resolved = response === null ? [] : await resolveRequest(tx, input, response)
+  const started: Fact = { type: 'tool.started', scope: callScope(input), payload: { name: row.name } }
+  const phase = opens && operation === null ? phaseFive(input, row) : []
+  const events = [...input.facts, ...opening, ...phase, ...resolved, ...(opens ? [started] : [])]
+  await appendEvents(tx, { threadId, events, now })
+  return {
+    ...{ input, row, holder, operationId, attempt, now },
+    resultId: operation?.message_id ?? resultId ?? null,
+    scope: callScope(input),
+  }
+}
+
+async function takeAgain(
+  tx: Writer,
+  { input, entered, operation }: Starting & { readonly operation: OperationRecord },
+): Promise<HeldCall> {
+  const { row, holder } = entered
+  const attempt = operation.attempt + 1
+  await takeOperation(tx, { threadId: input.threadId, id: operation.id, attempt, state: 'started' })
+  return {
+    ...{ input, row, holder, attempt, operationId: operation.id, now: microseconds(input) },
+    resultId: operation.message_id,
+    scope: callScope(input),
+  }
+}
+
+export function callScope(input: Pick<HeldInput, 'run' | 'step' | 'callId'>): EventScope {
   return { ...stepScope(input), toolCallId: input.callId }
 }
 
-/** Phase 5 comes with the first call of a step. */
-function openingEvents(input: CallInput, { name }: ToolCallRecord): readonly Fact[] {
-  const phase = input.first ? [phaseFact(5, stepScope(input))] : []
-  return [...phase, { type: 'tool.started', scope: callScope(input), payload: { name } }]
-}
-
-async function start(
-  tx: Writer,
-  { input, row }: Pick<HeldCall, 'input' | 'row'>,
-  { operationId, opens }: Beginning,
-): Promise<number> {
-  const { threadId, callId } = input
-  const now = microseconds(input)
-  await insertOperation(tx, {
-    thread_id: threadId,
-    id: operationId,
-    kind: 'tool',
-    state: 'started',
-    attempt: 1,
-    started_at: now,
-  })
-  await startToolCall(tx, { threadId, callId, now })
-  const events = opens ? openingEvents(input, row) : []
-  await appendEvents(tx, { threadId, events: [...input.facts, ...events], now })
-  return 1
-}
-
-async function takeAgain(tx: Writer, input: CallInput, operation: OperationRecord): Promise<number> {
-  const attempt = operation.attempt + 1
-  await takeOperation(tx, { threadId: input.threadId, id: operation.id, attempt, state: 'started' })
-  return attempt
+/** Phase 5 comes with the first call of a step; nested steps have no phases of their own. */
+export function phaseFive(
+  input: HeldInput,
+  { parent_call_id: parent }: Pick<ToolCallRecord, 'parent_call_id'>,
+): readonly Fact[] {
+  return input.first && parent === null ? [phaseFact(5, stepScope(input))] : []
 }

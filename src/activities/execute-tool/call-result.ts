@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import type { CallOutcome } from '../../protocol/activities.js'
 import { CUT_CALL } from '../../protocol/cut-call.js'
 import type { AttachmentRef } from '../../protocol/message.js'
+import type { Side } from '../../protocol/plan.js'
 import type { SessionCall } from '../../store/tool-calls.js'
 
 /** What became of a call, on its way into the store: data for the model, never an exception. */
@@ -12,9 +13,29 @@ export interface CallResult {
   readonly attachments: readonly AttachmentRef[]
   readonly session: SessionCall | null
   readonly subagentId: string | null
+  /** A row of the transcript that comes behind the result, in the same transaction. */
+  readonly followedBy: FollowingMessage | null
+  /** What the parent's registry shows of this thread from now on. */
+  readonly statusText: string | null
 }
 
-const NOTHING_MORE = { errorCode: null, attachments: [], session: null, subagentId: null } as const
+export interface FollowingMessage {
+  readonly role: 'user' | 'assistant'
+  readonly content: string
+  readonly attachments: readonly AttachmentRef[]
+  /** Whose words they are; null: they come from outside of both sides. */
+  readonly side: Side | null
+  readonly prompt: string | null
+}
+
+const NOTHING_MORE = {
+  errorCode: null,
+  attachments: [],
+  session: null,
+  subagentId: null,
+  followedBy: null,
+  statusText: null,
+} as const
 
 export function succeeded(content: string, more: Partial<CallResult> = {}): CallResult {
   return { ...NOTHING_MORE, ...more, outcome: 'succeeded', content }
@@ -27,6 +48,13 @@ export function failed(
   more: Partial<CallResult> = {},
 ): CallResult {
   return { ...NOTHING_MORE, ...more, outcome: 'failed', errorCode, content: `Error: ${reason}` }
+}
+
+/** A person said no; the model reads why. */
+export function denied(reason: string | null): CallResult {
+  const why = reason === null || reason.trim() === '' ? '' : ` The reason: ${reason}`
+  const content = `Error: A person did not allow this call, so it was not made.${why}`
+  return { ...NOTHING_MORE, outcome: 'denied', errorCode: 'denied', content }
 }
 
 /** A side effect that was cut off: the word is never softened. */

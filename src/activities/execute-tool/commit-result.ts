@@ -1,11 +1,10 @@
 /** Phase 6: outcome, tool row, effects and events in one transaction, by the attempt that holds the call (T2, T4, T9). */
-import { randomUUID } from 'node:crypto'
-import type { ResultAnswer } from '../../protocol/activities.js'
+import type { ResultAnswer, Usage } from '../../protocol/activities.js'
 import { phaseFact } from '../../protocol/facts.js'
 import type { Fact } from '../../protocol/facts.js'
-import { appendMessage, turnIntoToolResult } from '../../store/deliver-messages.js'
+import type { ThreadOperation } from '../../protocol/operations.js'
 import { appendEvents } from '../../store/events.js'
-import { finishOperation } from '../../store/operations.js'
+import { findOperation, finishOperation } from '../../store/operations.js'
 import type { Store, Writer } from '../../store/store.js'
 import { finishToolCall } from '../../store/tool-calls.js'
 import { OperationLost, commitHeld } from '../commit.js'
@@ -14,13 +13,23 @@ import type { StateEffects } from '../thread-state/buffered-thread-state.js'
 import type { HeldCall } from './begin-call.js'
 import { errorDigest } from './call-result.js'
 import type { CallResult } from './call-result.js'
+import { publishStatus } from './publish-status.js'
+import { storeFollowing, storeResult } from './result-rows.js'
 import type { PendingResult } from './to-call-result.js'
 
-interface Alongside {
+export interface Alongside {
   /** Commits what the call did to its thread. */
   readonly effects?: (tx: Writer) => Promise<StateEffects>
+  /** What the workflow has to do about it, beside the effects. */
+  readonly operations?: readonly ThreadOperation[]
   /** A child's queued report that becomes the result's row. */
   readonly reportId?: string
+  /** Events that come first, of a call that ends where it would have begun. */
+  readonly opening?: (tx: Writer) => Promise<readonly Fact[]>
+  /** Of models that were called within the call. */
+  readonly usage?: Usage | null
+  /** The operation of the call's first half, where it is still open: it ends with the call. */
+  readonly closes?: string
 }
 
 export async function commitResult(
@@ -31,13 +40,16 @@ export async function commitResult(
 ): Promise<ResultAnswer> {
   const { threadId, callId } = call.input
   return commitHeld(store, { threadId, id: call.operationId }, async (tx): Promise<ResultAnswer> => {
+    const opening = (await alongside.opening?.(tx)) ?? []
     const effects = (await alongside.effects?.(tx)) ?? NO_EFFECTS
     const result = typeof made === 'function' ? await made(tx, effects) : made
-    const messageId = await storeResult(tx, call, result, alongside)
-    const answer = answerOf(result, effects)
+    const messageId = await storeResult(tx, call, { result, reportId: alongside.reportId ?? null })
+    const following = await storeFollowing(tx, call, result)
+    const answer = answerOf(result, effects, alongside)
     const { attempt, now } = call
     if (!(await finishOperation(tx, { threadId, id: call.operationId, attempt, answer, now })))
       throw new OperationLost()
+    if (alongside.closes !== undefined) await close(tx, call, { id: alongside.closes, answer })
     await finishToolCall(tx, {
       threadId,
       callId,
@@ -47,54 +59,47 @@ export async function commitResult(
       session: result.session,
       now,
     })
-    await appendEvents(tx, { threadId, events: resultEvents(call, result, messageId), now })
+    await publishStatus(tx, call, result.statusText)
+    const events = [...opening, ...resultEvents(call, result, messageId), ...following]
+    await appendEvents(tx, { threadId, events, now })
     return answer
   })
 }
 
+/** T4: whoever looks for the outcome of the first half finds that of the call. */
+async function close(
+  tx: Writer,
+  { input: { threadId }, now }: HeldCall,
+  { id, answer }: { readonly id: string; readonly answer: ResultAnswer },
+): Promise<void> {
+  const operation = await findOperation(tx, threadId, id)
+  if (operation !== null) await finishOperation(tx, { threadId, id, attempt: operation.attempt, answer, now })
+}
+
 const NO_EFFECTS: StateEffects = { operations: [], moved: new Map() }
 
-function answerOf(result: CallResult, effects: StateEffects): ResultAnswer {
-  const { outcome, content } = result
+function answerOf(result: CallResult, effects: StateEffects, alongside: Alongside): ResultAnswer {
+  const { outcome, content, followedBy } = result
+  const operations = [...effects.operations, ...(alongside.operations ?? [])]
+  const usage = alongside.usage ?? null
   return {
     type: 'result',
     outcome,
     ...(outcome === 'failed' ? { errorDigest: errorDigest(content) } : {}),
-    ...(effects.operations.length === 0 ? {} : { operations: effects.operations }),
+    ...(operations.length === 0 ? {} : { operations }),
+    ...(usage === null ? {} : { usage }),
+    ...(followedBy === null || followedBy.side === null ? {} : { text: true }),
   }
 }
 
-/**
- * Answers the id of the result's row. Ids of rows that the runtime makes are random: one that could be guessed could be
- * taken before by a message of a client, and no commit would ever go through (T10).
- */
-async function storeResult(
-  tx: Writer,
-  { input, row, now }: HeldCall,
+function resultEvents(
+  { input, row, scope }: HeldCall,
   result: CallResult,
-  { reportId }: Alongside,
-): Promise<string> {
-  const { threadId, callId: toolCallId, run, step, side } = input
-  const { name } = row
-  const toolStatus = result.outcome === 'succeeded' ? 'success' : 'error'
-  const { content, attachments, subagentId } = result
-  const common = { threadId, toolCallId, name, content, toolStatus, attachments, run, step, side } as const
-  if (reportId !== undefined) {
-    const position = await turnIntoToolResult(tx, { ...common, messageId: reportId })
-    if (position !== null) return reportId
-  }
-  const id = randomUUID()
-  await appendMessage(tx, { ...common, id, role: 'tool', createdAt: now, sentBy: 'tool', subagentId })
-  return id
-}
-
-function resultEvents(call: HeldCall, result: CallResult, messageId: string): readonly Fact[] {
-  const phase = call.input.last ? [phaseFact(6, stepScope(call.input))] : []
-  const payload = { name: call.row.name, outcome: result.outcome, errorCode: result.errorCode }
-  const scope = {
-    ...call.scope,
-    messageId,
-    ...(result.subagentId === null ? {} : { childId: result.subagentId }),
-  }
-  return [...phase, { type: 'tool.result', scope, payload }]
+  messageId: string,
+): readonly Fact[] {
+  const phase = input.last && row.parent_call_id === null ? [phaseFact(6, stepScope(input))] : []
+  const { outcome, errorCode, subagentId } = result
+  const child = subagentId === null ? {} : { childId: subagentId }
+  const payload = { name: row.name, outcome, errorCode }
+  return [...phase, { type: 'tool.result', scope: { ...scope, messageId, ...child }, payload }]
 }

@@ -1,132 +1,135 @@
-import type { CallInput, ExecuteToolAnswer } from '../../protocol/activities.js'
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { PlanContent } from '../../definitions/plan-content.js'
-import type { PendingToolResult, ToolDefinition, ToolResult } from '../../definitions/tool.js'
-import { idempotencyKeyOf, runIdOf } from '../../protocol/ids.js'
-import { FileError } from '../../store/file-error.js'
+import type { ToolDefinition } from '../../definitions/tool.js'
+import type { ExecuteToolAnswer, ExecuteToolInput, Usage } from '../../protocol/activities.js'
+import { idempotencyKeyOf } from '../../protocol/ids.js'
+import { LIMITS } from '../../protocol/limits.js'
 import { findThread } from '../../store/threads.js'
 import type { Store } from '../../store/store.js'
 import { assertStoppedByUser } from '../beat.js'
 import type { ActivityDependencies } from '../dependencies.js'
-import { promptOf } from '../plan-content.js'
-import { openBufferedState } from '../thread-state/buffered-thread-state.js'
 import type { BufferedState } from '../thread-state/buffered-thread-state.js'
+import { addUsage } from './add-usage.js'
 import type { HeldCall } from './begin-call.js'
+import { bounded } from './bounded.js'
+import type { Bounded } from './bounded.js'
 import { cancelled, failed, interrupted } from './call-result.js'
 import type { CallResult } from './call-result.js'
+import { commitPending } from './commit-pending.js'
 import { commitResult } from './commit-result.js'
+import { commitWithEffects } from './commit-with-effects.js'
+import { createInvoker } from './invoke-tool.js'
 import { shownText } from './long-text.js'
+import { openCallState } from './open-call-state.js'
 import { toCallResult } from './to-call-result.js'
 import type { PendingResult } from './to-call-result.js'
+import { isPending } from './tool-answer.js'
 
 interface ToolRun {
   readonly call: HeldCall
+  readonly input: ExecuteToolInput
   readonly tool: ToolDefinition
   readonly args: Record<string, unknown>
   readonly content: PlanContent
-  /** Milliseconds. */
+  /** Milliseconds, over all tries. */
   readonly timeout: number
   readonly signal: AbortSignal
+  /** A prompt that takes the place of the tool's code. */
+  readonly inPlace?: string
 }
 
-type Settled =
-  | { readonly kind: 'answered'; readonly result: ToolResult | PendingToolResult }
-  | { readonly kind: 'threw'; readonly error: unknown }
-  | { readonly kind: 'timed_out' }
-  | { readonly kind: 'stopped' }
+/** One try of a tool, with a state of its own: what a failed one did to its thread goes with it (T9). */
+interface Tried {
+  readonly ended: Bounded<unknown>
+  readonly state: BufferedState
+  /** Of the models that this try and those before it have asked. */
+  readonly usage: Usage | null
+}
 
-/** Runs the tool's own code. A throw is a result, and keeps what the call did before; a timeout or a cut keeps nothing. */
+/** Runs the tool's own code. A throw is a result, and keeps what the last try did before; a timeout or a cut keeps nothing. */
 export async function runTool(dependencies: ActivityDependencies, run: ToolRun): Promise<ExecuteToolAnswer> {
-  const { store } = dependencies
-  const abort = new AbortController()
-  const state = await openState(dependencies, run, abort.signal)
-  const settled = await settle(run, state, abort)
-  if (settled.kind !== 'answered') state.close()
-  await state.settled()
-  if (settled.kind === 'stopped') assertStoppedByUser()
-  const { call } = run
-  switch (settled.kind) {
-    case 'stopped':
-      return commitResult(store, call, await cutResult(store, call.input.threadId))
-    case 'timed_out':
-      return commitResult(store, call, timedOut(run))
-    case 'threw': {
-      const result = await thrownResult(store, call, settled.error)
-      return commitWithEffects(store, call, { result, state })
-    }
-    case 'answered': {
-      const result = await toCallResult(store, { ...run, state, result: settled.result })
-      return commitWithEffects(store, call, { result, state })
-    }
+  const deadline = performance.now() + run.timeout
+  let usage: Usage | null = null
+  for (let number = 1; ; number += 1) {
+    const left = { number, timeout: deadline - performance.now() }
+    const { spent, ...ended } = await tryOnce(dependencies, run, left)
+    if (spent !== null) usage = addUsage(usage, spent)
+    const tried: Tried = { ...ended, usage }
+    if (tried.ended.kind !== 'threw') return conclude(dependencies.store, run, tried)
+    const pause = pauseBefore(run.tool, number + 1)
+    if (pause === null || performance.now() + pause >= deadline)
+      return conclude(dependencies.store, run, tried)
+    tried.state.close()
+    if (!(await slept(pause, run.signal)))
+      return conclude(dependencies.store, run, { ...tried, ended: { kind: 'stopped' } })
   }
 }
 
-function openState(
+async function tryOnce(
   dependencies: ActivityDependencies,
-  { call, content }: ToolRun,
-  abortSignal: AbortSignal,
-): Promise<BufferedState> {
-  const { input } = call
-  return openBufferedState({
-    dependencies,
-    threadId: input.threadId,
-    agent: input.agent,
-    now: input.now,
-    origin: { kind: 'call', id: input.callId, run: input.run, step: input.step, side: input.side },
-    content,
-    execution: {
-      flowId: runIdOf(input.run),
-      currentSide: input.side,
-      promptPath: [promptOf(content, input.side).name],
-      ...stepCounts(input),
-      abortSignal,
-    },
-  })
+  run: ToolRun,
+  { number, timeout }: { readonly number: number; readonly timeout: number },
+): Promise<Omit<Tried, 'usage'> & { readonly spent: Usage | null }> {
+  const { call, tool, args, signal, content, inPlace = null } = run
+  const { threadId, callId, side } = call.input
+  const abort = new AbortController()
+  const caller = { threadId, id: callId, side, content, signal: abort.signal }
+  const invoker = createInvoker(dependencies, caller)
+  const calling = { ...run, invokeTool: invoker.invoke }
+  const opened = await openCallState(dependencies, calling, abort.signal)
+  const { state } = opened
+  const made = {
+    id: callId,
+    attempt: call.attempt + number - 1,
+    idempotencyKey: idempotencyKeyOf(threadId, callId),
+  }
+  // `args` were parsed by the tool's own schema.
+  const work = (): unknown =>
+    inPlace === null ? tool.execute(state, args as never, made) : invoker.invoke(inPlace, args, state)
+  const ended = await bounded(work, { timeout, signal, abort })
+  if (ended.kind !== 'answered') opened.close()
+  await opened.settled()
+  return { ended, state: opened, spent: invoker.usage() }
 }
 
-function stepCounts({
-  step,
-  sideSteps,
-}: CallInput): Record<'stepCount' | 'sideAStepCount' | 'sideBStepCount', number> {
-  return { stepCount: step, sideAStepCount: sideSteps.a, sideBStepCount: sideSteps.b }
+/** Milliseconds, or null if the tool asks for no further try. */
+function pauseBefore({ retry }: ToolDefinition, number: number): number | null {
+  if (retry === undefined || number > retry.maximumAttempts) return null
+  return (retry.initialInterval ?? LIMITS.toolRetryPause) * 2 ** (number - 2)
 }
 
-/** A tool that ignores its abort signal is not waited for: its state is closed behind it. */
-async function settle(run: ToolRun, { state }: BufferedState, abort: AbortController): Promise<Settled> {
-  const { call, tool, args, signal } = run
-  const key = idempotencyKeyOf(call.input.threadId, call.input.callId)
-  return new Promise((resolve) => {
-    const end = (settled: Settled): void => {
-      clearTimeout(timer)
-      signal.removeEventListener('abort', stop)
-      if (settled.kind === 'timed_out' || settled.kind === 'stopped') abort.abort(new Error(settled.kind))
-      resolve(settled)
-    }
-    const stop = (): void => end({ kind: 'stopped' })
-    const timer = setTimeout(() => end({ kind: 'timed_out' }), run.timeout)
-    signal.addEventListener('abort', stop)
-    if (signal.aborted) return stop()
-    const made = { id: call.input.callId, attempt: call.attempt, idempotencyKey: key }
-    // `args` were parsed by the tool's own schema.
-    Promise.resolve()
-      .then(() => tool.execute(state, args as never, made))
-      .then(
-        (result) => end({ kind: 'answered', result }),
-        (error: unknown) => end({ kind: 'threw', error }),
-      )
-  })
-}
-
-/** A path that somebody else has turned into another kind meanwhile costs the call its effects, not its result. */
-async function commitWithEffects(
-  store: Store,
-  call: HeldCall,
-  { result, state }: { readonly result: PendingResult; readonly state: BufferedState },
-): Promise<ExecuteToolAnswer> {
+/** False if a stop came first. */
+async function slept(milliseconds: number, signal: AbortSignal): Promise<boolean> {
   try {
-    return await commitResult(store, call, result, { effects: (tx) => state.commit(tx) })
+    await sleep(milliseconds, undefined, { signal })
+    return true
   } catch (error) {
-    if (!FileError.isInstance(error)) throw error
-    return commitResult(store, call, failed(error.message, 'invalid_file'))
+    if (!signal.aborted) throw error
+    return false
+  }
+}
+
+async function conclude(
+  store: Store,
+  run: ToolRun,
+  { ended, state, usage }: Tried,
+): Promise<ExecuteToolAnswer> {
+  const { call } = run
+  if (ended.kind === 'stopped') assertStoppedByUser()
+  switch (ended.kind) {
+    case 'stopped':
+      return commitResult(store, call, await cutResult(store, call.input.threadId), { usage })
+    case 'timed_out':
+      return commitResult(store, call, timedOut(run), { usage })
+    case 'threw': {
+      const result = await thrownResult(store, call, ended.error)
+      return commitWithEffects(store, call, { result, state, usage })
+    }
+    case 'answered': {
+      if (isPending(ended.value)) return commitPending(store, call, state)
+      const result = await toCallResult(store, { ...run, state, result: ended.value })
+      return commitWithEffects(store, call, { result, state, usage })
+    }
   }
 }
 
@@ -145,7 +148,7 @@ async function thrownResult(store: Store, call: HeldCall, error: unknown): Promi
 }
 
 function timedOut({ timeout, call }: ToolRun): CallResult {
-  return failed(`The tool "${call.input.name}" did not answer within ${timeout / 1000} seconds.`, 'timeout')
+  return failed(`The tool "${call.row.name}" did not answer within ${timeout / 1000} seconds.`, 'timeout')
 }
 
 function messageOf(error: unknown): string {

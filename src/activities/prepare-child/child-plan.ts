@@ -9,7 +9,7 @@ import type { ActivityDependencies } from '../dependencies.js'
 import type { HeldCall } from '../execute-tool/begin-call.js'
 import { failed } from '../execute-tool/call-result.js'
 import type { CallResult } from '../execute-tool/call-result.js'
-import { pathsOf } from '../execute-tool/to-call-result.js'
+import { mappedPaths, mappedText } from '../execute-tool/mapped-arguments.js'
 import { waitForDefinition } from '../plan-content.js'
 
 /** What a child begins with, or why the call cannot be done, in words for the model. */
@@ -53,24 +53,15 @@ export async function childPlan(
   const parsed = parseArguments(registry.prompt(agent.sideA.prompt)?.requiredSchema, call.row.arguments)
   if (!parsed.ok) return refused(parsed.problem, 'invalid_arguments')
   const { args } = parsed
-  const paths = pathsOf(valueOf(args, binding.initAttachmentsProperty))
+  const paths = mappedPaths(args, binding.initAttachmentsProperty)
   if (typeof paths === 'string') return refused(paths, 'invalid_arguments')
   const missing = await store.read((db) => missingFile(db, threadId, paths))
   if (missing !== null) return refused(missing, 'invalid_attachment')
-  const name = textOf(valueOf(args, binding.initAgentNameProperty)) ?? agent.title ?? agent.name
-  const message = textOf(valueOf(args, binding.initUserMessageProperty)) ?? JSON.stringify(args)
+  const name = mappedText(args, binding.initAgentNameProperty) ?? agent.title ?? agent.name
+  const message = mappedText(args, binding.initUserMessageProperty) ?? JSON.stringify(args)
   return { kind: 'child', binding, agent, name: name.slice(0, LIMITS.nameLength), message, paths, depth }
 }
 
 function refused(reason: string, errorCode: string | null = null): ChildPlan {
   return { kind: 'refused', result: failed(reason, errorCode) }
-}
-
-function valueOf(args: Record<string, unknown>, property: string | undefined): unknown {
-  return property === undefined || !Object.hasOwn(args, property) ? undefined : args[property]
-}
-
-function textOf(value: unknown): string | undefined {
-  if (value === undefined || value === null || value === '') return undefined
-  return typeof value === 'string' ? value : JSON.stringify(value)
 }

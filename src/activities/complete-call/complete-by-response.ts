@@ -1,0 +1,47 @@
+import { parseArguments } from '../../definitions/tool-arguments.js'
+import type { CompleteCallAnswer, CompleteCallInput } from '../../protocol/activities.js'
+import { findRequest } from '../../store/pending.js'
+import type { ToolCallRecord } from '../../store/tool-calls.js'
+import type { ActivityDependencies } from '../dependencies.js'
+import { beginCall } from '../execute-tool/begin-call.js'
+import { failed } from '../execute-tool/call-result.js'
+import { commitResult } from '../execute-tool/commit-result.js'
+import { commitWithEffects } from '../execute-tool/commit-with-effects.js'
+import { openCallState } from '../execute-tool/open-call-state.js'
+import { toCallResult } from '../execute-tool/to-call-result.js'
+import { keptPlan, waitForDefinition } from '../plan-content.js'
+
+/** The answer from outside is the result: looked at as the tool's own would have been, its files included. */
+export async function completeByResponse(
+  dependencies: ActivityDependencies,
+  input: CompleteCallInput,
+  requestId: string,
+): Promise<CompleteCallAnswer> {
+  const { store } = dependencies
+  const content = await keptPlan(dependencies, input.plan)
+  const begun = await beginCall(store, input, {
+    ...{ operationId: `${input.callId}_result`, again: true, opens: false },
+    response: { requestId },
+  })
+  if (begun.kind === 'answered') return begun.answer
+  const { call } = begun
+  const request = await store.read((db) => findRequest(db, input.threadId, requestId))
+  // A bare update says that there is an answer, and anybody can send one (T10).
+  if (request?.answer == null)
+    return commitResult(store, call, failed('The call was answered without a result.', 'invalid_result'))
+  const args = argumentsOf(dependencies, call.row)
+  const state = await openCallState(dependencies, { input, content }, new AbortController().signal)
+  const result = await toCallResult(store, { call, state, args, content, result: request.answer })
+  return commitWithEffects(store, call, { result, state })
+}
+
+/** As the tool had them; a session's payload may be mapped from them. */
+function argumentsOf(
+  { registry }: ActivityDependencies,
+  { name, arguments: text }: ToolCallRecord,
+): Record<string, unknown> {
+  const tool = registry.tool(name)
+  if (tool === undefined) waitForDefinition()
+  const parsed = parseArguments(tool?.args, text)
+  return parsed.ok ? parsed.args : {}
+}

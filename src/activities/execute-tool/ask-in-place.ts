@@ -1,0 +1,132 @@
+import type { PromptContent } from '../../definitions/plan-content.js'
+import type { ThreadState } from '../../definitions/thread-state.js'
+import { classifyModelError } from '../../model/classify-model-error.js'
+import { callWithRetries } from '../../model/call-model.js'
+import { assemblePrompt } from '../../model/context/assemble-prompt.js'
+import { toolConfiguration } from '../../model/context/tool-configuration.js'
+import type { TranscriptRow } from '../../model/context/transcript-row.js'
+import { ModelAbortedError } from '../../model/model-aborted-error.js'
+import type { ModelAnswer, ModelUsage } from '../../model/model-answer.js'
+import type { ModelError } from '../../model/model-error.js'
+import type { ModelRequest } from '../../model/stream-answer.js'
+import type { ModelDefinition } from '../../definitions/model.js'
+import type { Usage } from '../../protocol/activities.js'
+import { LIMITS } from '../../protocol/limits.js'
+import { failureMessage } from '../call-model/model-failure.js'
+import type { ActivityDependencies } from '../dependencies.js'
+import type { InvokingCall } from './invoke-tool.js'
+
+interface AskedInPlace {
+  readonly caller: InvokingCall
+  readonly state: ThreadState
+  readonly prompt: PromptContent & { readonly name: string }
+  readonly args: Record<string, unknown>
+}
+
+type Reply =
+  | { readonly kind: 'answered'; readonly answer: ModelAnswer; readonly usage: Usage }
+  | { readonly kind: 'failed'; readonly problem: string }
+
+/** One model step whose words nobody streams and no row holds: the prompt's model, then its fallbacks. */
+export async function askInPlace({ registry }: ActivityDependencies, asked: AskedInPlace): Promise<Reply> {
+  const first = registry.model(asked.prompt.model)
+  const candidates = [first, ...(first?.fallbacks ?? []).map((name) => registry.model(name))]
+  const options = await requestOf(asked, first)
+  let problem = `The model "${asked.prompt.model}" is not available at the moment.`
+  for (const model of candidates) {
+    if (model === undefined) continue
+    try {
+      const { answer } = await callWithRetries({
+        model: languageModelOf(model),
+        options,
+        signal: asked.caller.signal,
+        onDelta: () => undefined,
+        onAttempt: () => undefined,
+      })
+      return { kind: 'answered', answer, usage: { ...answer.usage, cost: costOf(model, answer.usage) } }
+    } catch (error) {
+      if (ModelAbortedError.isInstance(error)) return { kind: 'failed', problem: 'The call was stopped.' }
+      problem = failureMessage(model.name, classifyModelError(error))
+    }
+  }
+  return { kind: 'failed', problem }
+}
+
+/** @throws ModelError if the provider does not have the model, or lacks its key */
+function languageModelOf({ provider, model }: ModelDefinition): ReturnType<typeof provider.languageModel> {
+  try {
+    return provider.languageModel(model)
+  } catch (error) {
+    const failed: ModelError = classifyModelError(error)
+    throw failed
+  }
+}
+
+async function requestOf(asked: AskedInPlace, model: ModelDefinition | undefined): Promise<ModelRequest> {
+  const { caller, prompt, state } = asked
+  const tools = model?.capabilities?.supportsToolCalls === false ? [] : prompt.tools
+  const { side, threadId, content } = caller
+  const messages = [...(await historyOf(asked)), ...ownRow(asked)]
+  const system = prompt.system.map((part) => (part.type === 'text' ? part.content : ''))
+  return {
+    prompt: assemblePrompt({
+      system: system.join(''),
+      messages,
+      perspective: { type: content?.plan.type ?? 'ai_human', side },
+    }),
+    providerOptions: {
+      ...model?.providerOptions,
+      ...prompt.providerOptions,
+      everthread: { prompt: prompt.name, side, threadId: state.threadId || threadId },
+    },
+    ...(tools.length === 0
+      ? {}
+      : { tools: toolConfiguration(tools), toolChoice: { type: prompt.toolChoice } }),
+  }
+}
+
+/** With what the caller itself has written so far. */
+async function historyOf({ prompt, state }: AskedInPlace): Promise<readonly TranscriptRow[]> {
+  if (!prompt.includeChat) return []
+  const newest = { limit: LIMITS.contextRows, order: 'desc', includeSilent: true } as const
+  const { messages } = await state.getMessages(newest)
+  const rows = messages.toReversed().map((message) => ({ ...message, side: null }))
+  if (prompt.includePastTools) return rows
+  return rows.filter(({ role }) => role !== 'tool').map((row) => ({ ...row, tool_calls: null }))
+}
+
+/** The arguments, as the counterpart's words. */
+function ownRow({ args, caller }: AskedInPlace): readonly TranscriptRow[] {
+  if (Object.keys(args).length === 0) return []
+  return [
+    {
+      id: `${caller.id}:arguments`,
+      role: 'user',
+      content: JSON.stringify(args),
+      name: null,
+      tool_calls: null,
+      tool_call_id: null,
+      created_at: 0,
+      parent_id: null,
+      depth: 0,
+      silent: false,
+      metadata: null,
+      status: 'completed',
+      tool_status: null,
+      attachments: [],
+      reasoning_content: null,
+      prompt: null,
+      subagent_id: null,
+      position: null,
+      side: caller.side === 'a' ? 'b' : 'a',
+    },
+  ]
+}
+
+/** Prices are dollars per million tokens, so tokens times price are millionths of a dollar; cached tokens are of the input. */
+function costOf({ inputPrice, outputPrice, cachedPrice }: ModelDefinition, usage: ModelUsage): number | null {
+  if (inputPrice === undefined || outputPrice === undefined) return null
+  const cached = Math.min(usage.cachedInputTokens, usage.inputTokens)
+  const input = (usage.inputTokens - cached) * inputPrice + cached * (cachedPrice ?? inputPrice)
+  return Math.round(input + usage.outputTokens * outputPrice)
+}

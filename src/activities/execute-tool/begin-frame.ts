@@ -1,0 +1,109 @@
+import { randomUUID } from 'node:crypto'
+import type { PlanContent } from '../../definitions/plan-content.js'
+import { parseArguments } from '../../definitions/tool-arguments.js'
+import type { CallModelAnswer, CallModelInput, Frame, ResultAnswer } from '../../protocol/activities.js'
+import type { AttachmentRef } from '../../protocol/message.js'
+import type { Reader } from '../../store/store.js'
+import { callsOfStep } from '../../store/tool-calls.js'
+import { filesAt } from '../attachments.js'
+import type { ActivityDependencies } from '../dependencies.js'
+import { waitForDefinition } from '../plan-content.js'
+import { beginCall } from './begin-call.js'
+import type { HeldCall, HeldInput } from './begin-call.js'
+import { failed } from './call-result.js'
+import type { CallResult } from './call-result.js'
+import { commitResult } from './commit-result.js'
+import { mappedPaths, mappedText } from './mapped-arguments.js'
+import { subpromptOf } from './subprompt-of.js'
+
+/** What the nested step of a prompt tool is given. */
+export interface FrameBeginning {
+  /** The user's words in its context, which are no row of the transcript. */
+  readonly message: { readonly text: string; readonly attachments: readonly AttachmentRef[] } | null
+  /** Parsed, with defaults applied. */
+  readonly args: Record<string, unknown>
+  /** The id that the row of the call's result will have: the parent of the frame's rows. */
+  readonly parentId: string
+}
+
+export type BegunFrame =
+  | { readonly kind: 'answered'; readonly answer: CallModelAnswer }
+  | ({ readonly kind: 'begun' } & FrameBeginning)
+
+/**
+ * A prompt tool's call begins with the model call of its frame: arguments are checked before a model hears of them, and
+ * the call is `started` with its event. The first transaction of that activity, so it stores the workflow's facts. A
+ * retry gives the same again; a call that cannot be made, or that has its result, is answered at once.
+ */
+export async function beginFrame(
+  dependencies: ActivityDependencies,
+  input: CallModelInput,
+  content: PlanContent,
+): Promise<BegunFrame> {
+  const { store } = dependencies
+  const { frame: asked } = input
+  if (asked === null) throw new Error('Expected the input of a nested step, got that of a step.')
+  const { callId, prompt } = asked
+  const given = await store.read((db) => heldInput(db, input, asked))
+  const beginning = { operationId: callId, again: true, opens: true, resultId: randomUUID() }
+  const begun = await beginCall(store, given, beginning)
+  if (begun.kind === 'answered') {
+    const { answer } = begun
+    return { kind: 'answered', answer: answer.type === 'result' ? refusal(answer) : answer }
+  }
+  const { call } = begun
+  const frame = await frameOf(dependencies, call, { content, prompt })
+  if (frame.kind === 'begun') return { ...frame, parentId: call.resultId ?? beginning.resultId }
+  return { kind: 'answered', answer: refusal(await commitResult(store, call, frame.result)) }
+}
+
+function refusal(result: ResultAnswer): CallModelAnswer {
+  return { type: 'refused', result }
+}
+
+/** The workflow has marked phase 5 itself; whether the step's last result is this one, the rows say. */
+async function heldInput(
+  db: Reader,
+  { threadId, run, step, side, now, facts }: CallModelInput,
+  { callId }: Frame,
+): Promise<HeldInput> {
+  const calls = await callsOfStep(db, { threadId, run, step })
+  const last = calls.every(({ id, status }) => id === callId || status !== 'open')
+  return { threadId, callId, run, step, side, now, facts, queued: false, first: false, last }
+}
+
+type FrameAsked =
+  | ({ readonly kind: 'begun' } & Omit<FrameBeginning, 'parentId'>)
+  | { readonly kind: 'refused'; readonly result: CallResult }
+
+async function frameOf(
+  { registry, store }: ActivityDependencies,
+  call: HeldCall,
+  { content, prompt }: { readonly content: PlanContent; readonly prompt: string },
+): Promise<FrameAsked> {
+  const definition = registry.prompt(prompt)
+  if (definition === undefined) {
+    waitForDefinition()
+    return refused(`The prompt "${prompt}" is not available at the moment.`, 'unknown_tool')
+  }
+  const parsed = parseArguments(definition.requiredSchema, call.row.arguments)
+  if (!parsed.ok) return refused(parsed.problem, 'invalid_arguments')
+  const { args } = parsed
+  const binding = subpromptOf(content, call, prompt)
+  const paths = mappedPaths(args, binding.initAttachmentsProperty)
+  if (typeof paths === 'string') return refused(paths, 'invalid_arguments')
+  const attachments = await store.read((db) => filesAt(db, call.input.threadId, paths))
+  if (typeof attachments === 'string') return refused(attachments, 'invalid_attachment')
+  const text = mappedText(args, binding.initUserMessageProperty) ?? allArguments(args)
+  const message = text === '' && attachments.length === 0 ? null : { text, attachments }
+  return { kind: 'begun', message, args }
+}
+
+/** Without a property for it, the model would be told nothing of what it was called with. */
+function allArguments(args: Record<string, unknown>): string {
+  return Object.keys(args).length === 0 ? '' : JSON.stringify(args)
+}
+
+function refused(reason: string, errorCode: string): FrameAsked {
+  return { kind: 'refused', result: failed(reason, errorCode) }
+}

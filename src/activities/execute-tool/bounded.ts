@@ -1,0 +1,40 @@
+/** How work that somebody else wrote came to its end. */
+export type Bounded<T> =
+  | { readonly kind: 'answered'; readonly value: T }
+  | { readonly kind: 'threw'; readonly error: unknown }
+  | { readonly kind: 'timed_out' }
+  | { readonly kind: 'stopped' }
+
+interface Bounds {
+  /** Milliseconds. */
+  readonly timeout: number
+  /** A stop from outside. */
+  readonly signal: AbortSignal
+  /** Told to the work when it is no longer waited for. */
+  readonly abort: AbortController
+}
+
+/** Runs it until it answers, throws, takes too long or is stopped. What ignores its abort signal is not waited for. */
+export function bounded<T>(
+  work: () => T | Promise<T>,
+  { timeout, signal, abort }: Bounds,
+): Promise<Bounded<T>> {
+  return new Promise((resolve) => {
+    const end = (ended: Bounded<T>): void => {
+      clearTimeout(timer)
+      signal.removeEventListener('abort', stop)
+      if (ended.kind === 'timed_out' || ended.kind === 'stopped') abort.abort(new Error(ended.kind))
+      resolve(ended)
+    }
+    const stop = (): void => end({ kind: 'stopped' })
+    const timer = setTimeout(() => end({ kind: 'timed_out' }), timeout)
+    signal.addEventListener('abort', stop)
+    if (signal.aborted) return stop()
+    Promise.resolve()
+      .then(work)
+      .then(
+        (value) => end({ kind: 'answered', value }),
+        (error: unknown) => end({ kind: 'threw', error }),
+      )
+  })
+}

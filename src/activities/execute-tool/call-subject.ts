@@ -1,0 +1,106 @@
+import { toolPlan } from '../../definitions/build-plan.js'
+import { namedTool } from '../../definitions/listed-tools.js'
+import type { HandoffContent, PlanContent } from '../../definitions/plan-content.js'
+import { registered } from '../../definitions/registered.js'
+import type { ToolDefinition } from '../../definitions/tool.js'
+import type { CallInput } from '../../protocol/activities.js'
+import { LIMITS } from '../../protocol/limits.js'
+import { toolPlanOf } from '../../protocol/plan.js'
+import type { ToolPlan } from '../../protocol/plan.js'
+import type { ToolCallRecord } from '../../store/tool-calls.js'
+import { EMPTY_ANSWER_TOOL } from '../call-model/answer-rows.js'
+import type { ActivityDependencies } from '../dependencies.js'
+import { waitForDefinition } from '../plan-content.js'
+import { activePrompt } from './active-prompt.js'
+import { failed } from './call-result.js'
+import type { CallResult } from './call-result.js'
+
+/** What a called name stands for, and so what is done about it. */
+export type CallSubject =
+  | {
+      readonly kind: 'function'
+      readonly tool: ToolDefinition
+      readonly timeout: number
+      /** A prompt that takes the place of its code: only code can have asked for one that the plan does not reach. */
+      readonly inPlace?: string
+    }
+  | { readonly kind: 'hand_off'; readonly binding: HandoffContent }
+  /** Not done here: the workflow makes a nested step of it, or a child. */
+  | { readonly kind: 'elsewhere'; readonly tool: ToolPlan }
+  | { readonly kind: 'refused'; readonly result: CallResult }
+
+type Asked = Pick<CallInput, 'side' | 'promptPath' | 'queued' | 'depth'>
+
+/**
+ * What the active prompt lists under the name; for a tool that code has queued, also what the registry has under it.
+ * A model's call of anything else is refused.
+ * @throws `Definition.Missing` while a rolling deploy may still bring what this worker lacks
+ */
+export function callSubject(
+  { registry }: ActivityDependencies,
+  {
+    content,
+    input,
+    row,
+  }: { readonly content: PlanContent; readonly input: Asked; readonly row: ToolCallRecord },
+): CallSubject {
+  const { name } = row
+  const prompt = activePrompt(content, input)
+  const listed = toolPlanOf(content.plan, prompt.name, name)
+  const named = listed === undefined && input.queued ? namedTool(registry, name) : undefined
+  const planned = listed ?? (named === undefined ? undefined : toolPlan(named))
+  if (planned === undefined) {
+    if (input.queued) waitForDefinition()
+    return refused(missingTool(name, prompt.tools))
+  }
+  switch (planned.kind) {
+    case 'function': {
+      const tool = registry.tool(name)
+      if (tool !== undefined) return { kind: 'function', tool, timeout: planned.timeout }
+      waitForDefinition()
+      return refused(missingTool(name, prompt.tools))
+    }
+    case 'hand_off':
+      return { kind: 'hand_off', binding: prompt.handoffs[name] ?? { agent: planned.agent } }
+    case 'prompt':
+      if (input.depth >= LIMITS.frameDepth) return refused(tooDeep(name))
+      return Object.hasOwn(content.prompts, planned.prompt)
+        ? { kind: 'elsewhere', tool: planned }
+        : inPlace(registry, planned.prompt)
+    case 'subagent':
+      return { kind: 'elsewhere', tool: planned }
+  }
+}
+
+/** @throws for a prompt that the registry does not have: it was found there */
+function inPlace(registry: ActivityDependencies['registry'], name: string): CallSubject {
+  const { toolDescription: description, requiredSchema: args } = registered(registry.prompt(name), name)
+  const tool: ToolDefinition = {
+    description,
+    ...(args === undefined ? {} : { args }),
+    execute: () => ({ status: 'success' }),
+  }
+  return { kind: 'function', tool, timeout: LIMITS.toolTimeout, inPlace: name }
+}
+
+function refused(result: CallResult): CallSubject {
+  return { kind: 'refused', result }
+}
+
+function tooDeep(name: string): CallResult {
+  return failed(
+    `"${name}" was called ${LIMITS.frameDepth} prompts deep, the deepest they may be: answer without it.`,
+    'too_deep',
+  )
+}
+
+/** A name that cannot be called, in words for the model. */
+function missingTool(name: string, offered: readonly { readonly name: string }[]): CallResult {
+  if (name === EMPTY_ANSWER_TOOL)
+    return failed('Your last answer was empty. Answer with text, or call a tool.', 'empty_answer')
+  if (offered.some((tool) => tool.name === name))
+    return failed(`The tool "${name}" is not available at the moment.`, 'unknown_tool')
+  const names = offered.map((tool) => tool.name).join(', ')
+  const known = names === '' ? 'There are no tools.' : `The tools are: ${names}.`
+  return failed(`There is no tool "${name}". ${known}`, 'unknown_tool')
+}

@@ -1,0 +1,49 @@
+import type { PendingAnswer, ResultAnswer } from '../../protocol/activities.js'
+import { appendEvents } from '../../store/events.js'
+import { FileError } from '../../store/file-error.js'
+import { finishOperation } from '../../store/operations.js'
+import { insertRequest } from '../../store/pending.js'
+import type { Store, Writer } from '../../store/store.js'
+import { OperationLost, commitHeld } from '../commit.js'
+import type { BufferedState } from '../thread-state/buffered-thread-state.js'
+import type { HeldCall } from './begin-call.js'
+import { failed } from './call-result.js'
+import { commitResult } from './commit-result.js'
+
+/**
+ * The tool has done its part, and the answer comes from outside, under the call's own id: what the call did to its thread
+ * is kept now (T9), and the answer's checks are those of any result.
+ */
+export async function commitPending(
+  store: Store,
+  call: HeldCall,
+  state: BufferedState,
+): Promise<PendingAnswer | ResultAnswer> {
+  const { input, operationId } = call
+  const badContext = state.contextProblem()
+  if (badContext !== undefined) return commitResult(store, call, failed(badContext, 'invalid_context'))
+  try {
+    return await commitHeld(store, { threadId: input.threadId, id: operationId }, (tx) =>
+      ask(tx, call, state),
+    )
+  } catch (error) {
+    if (!FileError.isInstance(error)) throw error
+    return commitResult(store, call, failed(error.message, 'invalid_file'))
+  }
+}
+
+async function ask(tx: Writer, call: HeldCall, state: BufferedState): Promise<PendingAnswer> {
+  const { input, row, operationId: id, attempt, now, scope } = call
+  const { threadId, callId } = input
+  const { operations } = await state.commit(tx)
+  const answer: PendingAnswer = {
+    ...{ type: 'pending', requestId: callId, kind: 'call', status: 'waiting_input', next: 'complete' },
+    ...(operations.length === 0 ? {} : { operations }),
+  }
+  if (!(await finishOperation(tx, { threadId, id, attempt, answer, now }))) throw new OperationLost()
+  const asked = { kind: 'call', call_id: callId, tool_name: row.name } as const
+  await insertRequest(tx, { thread_id: threadId, id: callId, ...asked, requested_at: now })
+  const payload = { requestId: callId, kind: 'call', toolName: row.name }
+  await appendEvents(tx, { threadId, events: [{ type: 'action.required', scope, payload }], now })
+  return answer
+}

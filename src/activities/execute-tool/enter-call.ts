@@ -1,0 +1,57 @@
+import type { EndAnswer, ResultAnswer, TerminatedAnswer } from '../../protocol/activities.js'
+import type { Fact } from '../../protocol/facts.js'
+import { callHolder } from '../../store/call-holder.js'
+import type { CallHolder } from '../../store/call-holder.js'
+import { deliverMessages } from '../../store/deliver-messages.js'
+import { findOperation } from '../../store/operations.js'
+import type { OperationRecord } from '../../store/operations.js'
+import type { Writer } from '../../store/store.js'
+import { adoptToolCall, findToolCall } from '../../store/tool-calls.js'
+import type { ToolCallRecord } from '../../store/tool-calls.js'
+import { stepScope } from '../call-model/model-step.js'
+import { openThread } from '../thread-row.js'
+import type { HeldInput } from './begin-call.js'
+
+export type Entered =
+  | { readonly kind: 'answered'; readonly answer: ResultAnswer | EndAnswer | TerminatedAnswer }
+  | {
+      readonly kind: 'entered'
+      readonly row: ToolCallRecord
+      readonly holder: CallHolder
+      /** Null: nobody has touched the call yet. */
+      readonly operation: OperationRecord | null
+      /** Events that come before all others of the call. */
+      readonly opening: readonly Fact[]
+    }
+
+/**
+ * The beginning of each transaction that begins something of a call: nothing of a terminated thread is done (T8), and
+ * nothing that has an outcome (T4), also when its run was closed before anybody came to it. A tool that a client queued
+ * gets its place here.
+ */
+export async function enterCall(tx: Writer, input: HeldInput, operationId: string): Promise<Entered> {
+  const { threadId, callId } = input
+  const thread = await openThread(tx, { threadId, start: null, createdAt: 0 })
+  if (thread === null) return { kind: 'answered', answer: { type: 'terminated' } }
+  const operation = await findOperation(tx, threadId, operationId)
+  // Written by the same activity: the store's boundary.
+  if (operation?.state === 'finished') return { kind: 'answered', answer: operation.answer as ResultAnswer }
+  const row = await findToolCall(tx, threadId, callId)
+  if (row === null) throw new Error(`Expected a row of the call ${callId}, found none.`)
+  if (row.status !== 'open') return { kind: 'answered', answer: { type: 'result', outcome: row.status } }
+  const holder = await callHolder(tx, row.message_id)
+  const opening = input.queued && !holder.placed ? await place(tx, input, row) : []
+  return { kind: 'entered', row, holder, operation, opening }
+}
+
+/** T3: the tool's turn has come, so the message that holds it goes to the end of the transcript. */
+async function place(tx: Writer, input: HeldInput, row: ToolCallRecord): Promise<readonly Fact[]> {
+  const { threadId, callId, run, step, side } = input
+  await adoptToolCall(tx, { threadId, callId, run, step, side })
+  const delivered = await deliverMessages(tx, { threadId, ids: [row.message_id], run, step })
+  return delivered.map(({ id, role }) => ({
+    type: 'message.created',
+    scope: { ...stepScope(input), messageId: id },
+    payload: { role },
+  }))
+}

@@ -1,0 +1,97 @@
+import type { PlanContent } from '../../definitions/plan-content.js'
+import { parseToolArguments } from '../../definitions/tool-arguments.js'
+import type { ToolDefinition } from '../../definitions/tool.js'
+import type { ExecuteToolAnswer, ExecuteToolInput } from '../../protocol/activities.js'
+import { callHolder } from '../../store/call-holder.js'
+import type { Store } from '../../store/store.js'
+import type { ToolCallRecord } from '../../store/tool-calls.js'
+import { microseconds } from '../call-model/model-step.js'
+import type { ActivityDependencies } from '../dependencies.js'
+import { permissionOf } from './approval.js'
+import type { Permission } from './approval.js'
+import { askApproval } from './ask-approval.js'
+import { beginCall, callScope } from './begin-call.js'
+import { denied, failed, unknown } from './call-result.js'
+import { commitResult } from './commit-result.js'
+import { needsApproval } from './needs-approval.js'
+import { resolveRequest } from './resolve-request.js'
+import { runTool } from './run-tool.js'
+
+export interface FunctionCall {
+  readonly input: ExecuteToolInput
+  readonly row: ToolCallRecord
+  readonly content: PlanContent
+  readonly tool: ToolDefinition
+  /** Milliseconds, over all of its tries. */
+  readonly timeout: number
+  readonly signal: AbortSignal
+  /** A prompt that takes the place of the tool's code. */
+  readonly inPlace?: string
+}
+
+/** A tool's own code, after whoever has to has allowed it. */
+export async function executeFunction(
+  dependencies: ActivityDependencies,
+  calling: FunctionCall,
+): Promise<ExecuteToolAnswer> {
+  const { store } = dependencies
+  const { input, row, tool } = calling
+  const parsed = parseToolArguments(tool, row.arguments)
+  const held = parsed.ok ? await heldUp(dependencies, calling, parsed.args) : null
+  if (held !== null) return held
+  const again = tool.idempotent === true
+  const { response } = input
+  const begun = await beginCall(store, input, { operationId: input.callId, again, opens: true, response })
+  if (begun.kind === 'answered') return begun.answer
+  const { call } = begun
+  if (begun.kind === 'cut_off') return commitResult(store, call, unknown())
+  if (!parsed.ok) return commitResult(store, call, failed(parsed.problem, 'invalid_arguments'))
+  return runTool(dependencies, { ...calling, call, args: parsed.args })
+}
+
+/** What comes instead of running it, if it must not run yet, or at all. */
+async function heldUp(
+  dependencies: ActivityDependencies,
+  calling: FunctionCall,
+  args: Record<string, unknown>,
+): Promise<ExecuteToolAnswer | null> {
+  const { store } = dependencies
+  const { input, row } = calling
+  const permission = await store.read((db) => permissionOf(db, input, row))
+  switch (permission.kind) {
+    case 'begun':
+    case 'granted':
+      return null
+    case 'waiting':
+      return permission.answer
+    case 'denied':
+      return commitDenial(store, calling, permission)
+    case 'outdated':
+      return askApproval(store, input, { asked: permission.asked, problem: null })
+    case 'never_asked': {
+      const verdict = await needsApproval(dependencies, calling, args)
+      return verdict.asks ? askApproval(store, input, { asked: 0, problem: verdict.problem }) : null
+    }
+  }
+}
+
+/** One transaction: a call that nobody allowed never begins. */
+async function commitDenial(
+  store: Store,
+  { input, row }: FunctionCall,
+  { attempt, reason }: Extract<Permission, { readonly kind: 'denied' }>,
+): Promise<ExecuteToolAnswer> {
+  const holder = await store.read((db) => callHolder(db, row.message_id))
+  const { callId, response } = input
+  const call = {
+    ...{ input, row, holder, attempt, operationId: callId, resultId: null },
+    scope: callScope(input),
+    now: microseconds(input),
+  }
+  return commitResult(store, call, denied(reason), {
+    opening: async (tx) => [
+      ...input.facts,
+      ...(response === null ? [] : await resolveRequest(tx, input, response)),
+    ],
+  })
+}

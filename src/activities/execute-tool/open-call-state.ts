@@ -1,0 +1,38 @@
+import type { PlanContent } from '../../definitions/plan-content.js'
+import type { CallInput } from '../../protocol/activities.js'
+import { runIdOf } from '../../protocol/ids.js'
+import type { ActivityDependencies } from '../dependencies.js'
+import { openBufferedState } from '../thread-state/buffered-thread-state.js'
+import type { BufferedState, InvokeTool } from '../thread-state/buffered-thread-state.js'
+import { activePrompt } from './active-prompt.js'
+
+interface Calling {
+  readonly input: CallInput
+  readonly content: PlanContent
+  /** Left out where nothing can be invoked: in a check before the call. */
+  readonly invokeTool?: InvokeTool
+}
+
+/** The thread as the code of a call sees it. */
+export function openCallState(
+  dependencies: ActivityDependencies,
+  { input, content, invokeTool }: Calling,
+  abortSignal: AbortSignal,
+): Promise<BufferedState> {
+  const { threadId, agent, now, run, step, side, callId, sideSteps, promptPath } = input
+  const path = promptPath.length === 0 ? [activePrompt(content, input).name] : promptPath
+  return openBufferedState({
+    ...{ dependencies, threadId, agent, now, content },
+    origin: { kind: 'call', id: callId, run, step, side },
+    ...(invokeTool === undefined ? {} : { invokeTool }),
+    execution: {
+      flowId: runIdOf(run),
+      currentSide: side,
+      promptPath: path,
+      stepCount: step,
+      sideAStepCount: sideSteps.a,
+      sideBStepCount: sideSteps.b,
+      abortSignal,
+    },
+  })
+}
