@@ -1,10 +1,14 @@
+import { toolPlan } from '../../definitions/build-plan.js'
+import { namedTool } from '../../definitions/listed-tools.js'
+import type { PlanContent, SubagentContent } from '../../definitions/plan-content.js'
 import type { PrepareChildAnswer, PrepareChildInput } from '../../protocol/activities.js'
 import { whileBeating } from '../beat.js'
 import { commitHeld } from '../commit.js'
 import type { ActivityDependencies } from '../dependencies.js'
+import { activePrompt } from '../execute-tool/active-prompt.js'
 import { beginCall } from '../execute-tool/begin-call.js'
 import { commitResult } from '../execute-tool/commit-result.js'
-import { keptPlan, promptOf } from '../plan-content.js'
+import { keptPlan } from '../plan-content.js'
 import { childPlan } from './child-plan.js'
 import { writeChild } from './write-child.js'
 
@@ -25,13 +29,28 @@ export async function prepareChild(
     const begun = await beginCall(store, input, beginning)
     if (begun.kind === 'answered') return begun.answer
     const { call } = begun
-    const { subagents } = promptOf(content, input.side)
-    const binding = Object.hasOwn(subagents, input.name) ? subagents[input.name] : undefined
-    if (binding === undefined) throw new Error(`The plan does not say how "${input.name}" becomes a child.`)
+    const binding = bindingOf(dependencies, { content, input, name: call.row.name })
     const plan = await childPlan(dependencies, call, { binding, input })
     if (plan.kind === 'refused') return commitResult(store, call, plan.result)
     return commitHeld(store, { threadId: input.threadId, id: input.callId }, (tx) =>
       writeChild(tx, call, plan),
     )
   })
+}
+
+interface Named {
+  readonly content: PlanContent
+  readonly input: PrepareChildInput
+  readonly name: string
+}
+
+/** As the active prompt lists it; a tool that code has queued is listed by none, and the registry says what it is. */
+function bindingOf({ registry }: ActivityDependencies, { content, input, name }: Named): SubagentContent {
+  const { subagents } = activePrompt(content, input)
+  const listed = Object.hasOwn(subagents, name) ? subagents[name] : undefined
+  const named = listed === undefined && input.queued ? namedTool(registry, name) : undefined
+  const planned = named === undefined ? undefined : toolPlan(named)
+  const binding = planned?.kind === 'subagent' ? planned : listed
+  if (binding === undefined) throw new Error(`The plan does not say how "${name}" becomes a child.`)
+  return binding
 }
