@@ -1,4 +1,5 @@
 import type { Registry } from '../definitions/registry.js'
+import type { ModelLimits } from '../model/model-limits.js'
 import type { RunCaps } from '../protocol/plan.js'
 import type { Store } from '../store/store.js'
 
@@ -9,4 +10,6 @@ export interface ActivityDependencies {
   readonly caps: RunCaps
   /** Values of variables for every thread of this worker. */
   readonly env?: Readonly<Record<string, string>>
+  /** @default MODEL_LIMITS */
+  readonly modelLimits?: ModelLimits
 }

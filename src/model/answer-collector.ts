@@ -96,7 +96,8 @@ function toolCallOf(part: Extract<LanguageModelV4StreamPart, { type: 'tool-call'
   return part.providerMetadata ? { ...call, providerMetadata: part.providerMetadata } : call
 }
 
-function usageOf(usage: LanguageModelV4Usage): ModelUsage {
+/** What a finish says of the cost; 0 where it says nothing. */
+export function usageOf(usage: LanguageModelV4Usage): ModelUsage {
   return {
     inputTokens: usage.inputTokens.total ?? 0,
     outputTokens: usage.outputTokens.total ?? 0,

@@ -21,6 +21,11 @@ export interface ModelAttempt {
 }
 
 export interface CallWithRetriesOptions extends StreamAnswerOptions {
+  /**
+   * Runs each attempt, maybe later. A ModelError that it throws of its own ends the call, and counts no attempt.
+   * @default at once
+   */
+  readonly admitted?: <T>(work: () => Promise<T>) => Promise<T>
   readonly onAttempt: (attempt: ModelAttempt) => void | Promise<void>
   /** Rejects when the signal aborts. @default a timer */
   readonly sleep?: (milliseconds: number, signal: AbortSignal) => Promise<unknown>
@@ -35,17 +40,21 @@ export interface CallWithRetriesOptions extends StreamAnswerOptions {
 export async function callWithRetries(
   call: CallWithRetriesOptions,
 ): Promise<{ readonly answer: ModelAnswer; readonly attempts: number }> {
-  const { signal, limits = MODEL_LIMITS, onAttempt, sleep = sleepUntilAborted } = call
+  const { signal, limits = MODEL_LIMITS, onAttempt, admitted = atOnce, sleep = sleepUntilAborted } = call
   const deadline = performance.now() + limits.total
   for (let attempt = 1; ; attempt += 1) {
-    await onAttempt({ attempt })
-    const total = Math.max(0, deadline - performance.now())
-    const outcome = await tryOnce({ ...call, limits: { ...limits, total } })
+    const outcome = await orAborted(signal, () =>
+      admitted(async () => {
+        await onAttempt({ attempt })
+        const total = Math.max(0, deadline - performance.now())
+        return tryOnce({ ...call, limits: { ...limits, total } })
+      }),
+    )
     if ('answer' in outcome) return { answer: outcome.answer, attempts: attempt }
     await onAttempt({ attempt, error: outcome.error })
     const pause = pauseBeforeRetry(outcome.error, attempt)
     if (pause === null || performance.now() + pause >= deadline) throw outcome.error
-    await pauseOrAbort(() => sleep(pause, signal), signal)
+    await orAborted(signal, () => sleep(pause, signal))
   }
 }
 
@@ -68,16 +77,21 @@ function pauseBeforeRetry(error: ModelError, attempt: number): number | null {
   return Math.max(FIRST_BACKOFF * 2 ** (attempt - 1), asked)
 }
 
-async function pauseOrAbort(pause: () => Promise<unknown>, signal: AbortSignal): Promise<void> {
+/** @throws ModelAbortedError if the signal aborts before the work or in it, whatever the work makes of that */
+async function orAborted<T>(signal: AbortSignal, work: () => Promise<T>): Promise<T> {
   try {
-    await pause()
+    signal.throwIfAborted()
+    return await work()
   } catch (error) {
-    if (!signal.aborted) throw error
+    if (!signal.aborted || ModelAbortedError.isInstance(error)) throw error
+    throw new ModelAbortedError({ partial: { text: '', reasoning: null }, cause: signal.reason })
   }
-  if (!signal.aborted) return
-  throw new ModelAbortedError({ partial: { text: '', reasoning: null }, cause: signal.reason })
 }
 
 function sleepUntilAborted(milliseconds: number, signal: AbortSignal): Promise<unknown> {
   return sleepFor(milliseconds, undefined, { signal })
+}
+
+function atOnce<T>(work: () => Promise<T>): Promise<T> {
+  return work()
 }

@@ -1,3 +1,5 @@
+import type { ModelUsage } from './model-answer.js'
+
 const marker = Symbol.for('everthread.error.ModelError')
 
 /** Provider messages can be whole HTML pages; this keeps what a person can read. */
@@ -5,10 +7,12 @@ const MESSAGE_LENGTH = 1000
 
 /**
  * `stalled`: silent or too slow. `incomplete`: the answer was cut or could not be read. `too_large`: the answer
- * passed the limit of bytes. `context_too_long`: the request was too long for the model.
+ * passed the limit of bytes. `context_too_long`: the request was too long for the model. `throttled`: our own limit
+ * for its provider let no request through.
  */
 export type ModelErrorKind =
   | 'rate_limited'
+  | 'throttled'
   | 'unavailable'
   | 'bad_request'
   | 'authentication'
@@ -35,17 +39,21 @@ export class ModelError extends Error {
   readonly retryable: boolean
   /** Milliseconds that the provider asked to wait. */
   readonly retryAfter: number | null
+  /** What the provider says that it cost all the same. */
+  readonly usage: ModelUsage | null
 
   constructor(options: {
     readonly kind: ModelErrorKind
     readonly message: string
     readonly retryable: boolean
     readonly retryAfter?: number | null
+    readonly usage?: ModelUsage | null
     readonly cause?: unknown
   }) {
     super(options.message.slice(0, MESSAGE_LENGTH), { cause: options.cause })
     this.kind = options.kind
     this.retryable = options.retryable
     this.retryAfter = options.retryAfter ?? null
+    this.usage = options.usage ?? null
   }
 }

@@ -1,4 +1,4 @@
-import { AnswerCollector } from './answer-collector.js'
+import { AnswerCollector, usageOf } from './answer-collector.js'
 import { watchAttempt } from './attempt-watch.js'
 import { classifyModelError } from './classify-model-error.js'
 import { ModelAbortedError } from './model-aborted-error.js'
@@ -13,7 +13,7 @@ import type {
 } from '@ai-sdk/provider'
 import type { AttemptWatch } from './attempt-watch.js'
 import type { LanguageModel } from './language-model.js'
-import type { AnswerDelta, ModelAnswer } from './model-answer.js'
+import type { AnswerDelta, ModelAnswer, ModelUsage } from './model-answer.js'
 import type { ModelLimits } from './model-limits.js'
 
 /** What is asked of the model; its abort signal is ours to give. */
@@ -44,10 +44,9 @@ export async function streamAnswer(attempt: StreamAnswerOptions): Promise<ModelA
   const watch = watchAttempt(signal, limits)
   try {
     const finish = await readStream(attempt, watch, collector)
-    const answer = collector.answer(finish)
-    const problem = finishProblem(finish, answer)
+    const problem = finishProblem(finish)
     if (problem) throw problem
-    return answer
+    return collector.answer(finish)
   } catch (error) {
     // Read before our own abort of the provider, whose signal would hide the reason.
     const reason: unknown = watch.signal.aborted ? watch.signal.reason : error
@@ -90,29 +89,28 @@ async function startStream(
     return await raceAbort(start, signal)
   } catch (error) {
     // A provider that answers after all must not keep its connection.
-    start.then(
-      ({ stream }) => stream.cancel(),
-      () => undefined,
-    )
+    void Promise.resolve(start)
+      .then(({ stream }) => stream.cancel())
+      .catch(() => undefined)
     throw error
   }
 }
 
 /** Some provider libraries end a cut stream with a finish part: `interrupted`, or `other` without a raw reason. */
-function finishProblem({ finishReason }: FinishPart, answer: ModelAnswer): ModelError | undefined {
+function finishProblem({ finishReason, usage }: FinishPart): ModelError | undefined {
   const { unified, raw } = finishReason
   if (unified === 'interrupted' || (unified === 'other' && raw === undefined)) {
-    return incomplete('The provider cut its answer before the end.')
+    return incomplete('The provider cut its answer before the end.', usageOf(usage))
   }
-  if (unified === 'error') return incomplete('The provider ended its answer with an error.')
-  const isEmpty = answer.text === '' && answer.toolCalls.length === 0
-  if (unified === 'content-filter' && isEmpty) {
-    const message = 'The content filter of the provider withheld the whole answer.'
-    return new ModelError({ kind: 'content_filter', message, retryable: false })
+  if (unified === 'error') return incomplete('The provider ended its answer with an error.', usageOf(usage))
+  if (unified === 'content-filter') {
+    // Words that came before the filter cut in are no answer either: another model may give a whole one.
+    const message = 'The content filter of the provider withheld the answer, or the rest of it.'
+    return new ModelError({ kind: 'content_filter', message, retryable: false, usage: usageOf(usage) })
   }
   return undefined
 }
 
-function incomplete(message: string): ModelError {
-  return new ModelError({ kind: 'incomplete', message, retryable: true })
+function incomplete(message: string, usage: ModelUsage | null = null): ModelError {
+  return new ModelError({ kind: 'incomplete', message, retryable: true, usage })
 }

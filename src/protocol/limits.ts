@@ -72,6 +72,14 @@ export const LIMITS = {
   modelAttempts: 2,
   /** A Retry-After beyond this is waited for by the workflow, not inside the activity. */
   retryAfterInActivity: 10 * SECOND,
+  /** What a step may wait for providers in all, before it fails: as long as the store is waited for. */
+  providerWaits: 24 * HOUR,
+  /** The longest pause that grows by itself: a provider that is well again is noticed within the hour. */
+  longestProviderWait: HOUR,
+  /** A full provider is looked at again after this: nobody knows when a call in flight ends. */
+  fullProviderWait: 15 * SECOND,
+  /** Times that a step cuts its context anew when its model finds it too long. */
+  contextCuts: 2,
   /** The stream of an answer above this is aborted. */
   answerBytes: 4 * MB,
   toolTimeout: 5 * MINUTE,

@@ -93,11 +93,11 @@ test('an error part is a failed attempt', async () => {
   await expect(call).rejects.toMatchObject({ kind: 'unavailable', retryable: true })
 })
 
-test('an answer that a filter withheld is no empty answer', async () => {
+test('an answer that a filter withheld or cut is none', async () => {
   const finishReason = { unified: 'content-filter', raw: 'refusal' } as const
   const finish = { ...FINISH, finishReason } as LanguageModelV4StreamPart
   await expect(ask([finish]).answer).rejects.toMatchObject({ kind: 'content_filter', retryable: false })
-  await expect(ask([text('I cannot.'), finish]).answer).resolves.toMatchObject({ text: 'I cannot.' })
+  await expect(ask([text('The re'), finish]).answer).rejects.toMatchObject({ kind: 'content_filter' })
 })
 
 test('an answer over its bytes aborts the stream', async () => {

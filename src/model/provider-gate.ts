@@ -1,0 +1,104 @@
+/**
+ * What one provider takes at a time, for one worker process: calls in flight, and requests in any minute. Short waits
+ * happen here, in the order of arrival; a longer one is refused with the time that it takes, and the place in the
+ * minute's line is kept for the caller until then.
+ */
+import { setTimeout as sleepFor } from 'node:timers/promises'
+
+import { LIMITS } from '../protocol/limits.js'
+import { ModelError } from './model-error.js'
+
+const MINUTE = 60_000
+
+/** What a provider takes; nothing said is no limit. */
+export interface ProviderLimit {
+  /** Calls in flight. */
+  readonly concurrency?: number
+  readonly requestsPerMinute?: number
+}
+
+export interface Visit {
+  readonly limit: ProviderLimit
+  /** Who asks: the same one again finds the place that was kept. */
+  readonly key: string
+  readonly signal: AbortSignal
+}
+
+export class ProviderGate {
+  readonly #now: () => number
+  #running = 0
+  #line: (() => void)[] = []
+  /** When the requests of the last minute were let through, and those to come: in order. */
+  #times: number[] = []
+  readonly #kept = new Map<string, number>()
+
+  constructor(now: () => number = () => performance.now()) {
+    this.#now = now
+  }
+
+  /**
+   * Runs `work` when the provider has room for it.
+   * @throws ModelError `throttled` that says when to come again, if that is longer than LIMITS.retryAfterInActivity
+   */
+  async run<T>({ limit, key, signal }: Visit, work: () => Promise<T>): Promise<T> {
+    await this.#enter(limit.concurrency ?? Infinity, signal)
+    try {
+      const wait = this.#place(limit.requestsPerMinute, key) - this.#now()
+      if (wait > LIMITS.retryAfterInActivity) throw throttled(wait)
+      if (wait > 0) await sleepFor(wait, undefined, { signal })
+      this.#kept.delete(key)
+      return await work()
+    } finally {
+      this.#leave()
+    }
+  }
+
+  async #enter(concurrency: number, signal: AbortSignal): Promise<void> {
+    if (this.#running < concurrency) this.#running += 1
+    else if (!(await this.#turn(signal))) throw throttled(LIMITS.fullProviderWait)
+  }
+
+  /** Whoever is first in line takes over. */
+  #leave(): void {
+    const next = this.#line.shift()
+    if (next === undefined) this.#running -= 1
+    else next()
+  }
+
+  /** Whether a call that ended gave its room to this one in time. */
+  async #turn(signal: AbortSignal): Promise<boolean> {
+    let given = false
+    const waiting = new AbortController()
+    const take = (): void => {
+      given = true
+      waiting.abort()
+    }
+    this.#line.push(take)
+    const either = AbortSignal.any([signal, waiting.signal])
+    await sleepFor(LIMITS.retryAfterInActivity, undefined, { signal: either }).catch(() => undefined)
+    this.#line = this.#line.filter((other) => other !== take)
+    // Room that comes at the moment of a stop goes to the next one.
+    if (given && signal.aborted) this.#leave()
+    signal.throwIfAborted()
+    return given
+  }
+
+  /** The time at which this request may go: one that was kept, or the next that the minute has. */
+  #place(perMinute: number | undefined, key: string): number {
+    const now = this.#now()
+    if (perMinute === undefined) return now
+    this.#times = this.#times.filter((time) => time > now - MINUTE)
+    for (const [other, time] of this.#kept) if (time <= now - MINUTE) this.#kept.delete(other)
+    const kept = this.#kept.get(key)
+    if (kept !== undefined) return kept
+    const time = Math.max(now, (this.#times.at(-perMinute) ?? -Infinity) + MINUTE)
+    this.#times.push(time)
+    this.#kept.set(key, time)
+    return time
+  }
+}
+
+function throttled(wait: number): ModelError {
+  const message = `The limit of requests to this provider lets none through for ${Math.ceil(wait / 1000)} s.`
+  return new ModelError({ kind: 'throttled', message, retryable: true, retryAfter: Math.ceil(wait) })
+}
