@@ -265,6 +265,8 @@ test('a prompt is rendered with includes, tools and options', () => {
     outputPrice: null,
     cachedPrice: null,
     supportsImages: true,
+    supportsDocuments: false,
+    supportsAudio: false,
     supportsToolCalls: true,
     maxContextTokens: 1000,
     maxOutputTokens: 99,

@@ -148,6 +148,8 @@ function modelContent(model: ModelDefinition): ModelContent {
     outputPrice: model.outputPrice ?? null,
     cachedPrice: model.cachedPrice ?? null,
     supportsImages: model.capabilities?.supportsImages ?? true,
+    supportsDocuments: model.capabilities?.supportsDocuments ?? false,
+    supportsAudio: model.capabilities?.supportsAudio ?? false,
     supportsToolCalls: model.capabilities?.supportsToolCalls ?? true,
     maxContextTokens: model.capabilities?.maxContextTokens ?? null,
     maxOutputTokens: model.capabilities?.maxOutputTokens ?? null,

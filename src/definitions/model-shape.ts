@@ -11,6 +11,8 @@ const provider = z.custom((value) => {
 
 const capabilities = z.strictObject({
   supportsImages: z.boolean().optional(),
+  supportsDocuments: z.boolean().optional(),
+  supportsAudio: z.boolean().optional(),
   supportsToolCalls: z.boolean().optional(),
   supportsStreaming: z.boolean().optional(),
   supportsJsonMode: z.boolean().optional(),

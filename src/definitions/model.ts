@@ -13,6 +13,16 @@ export interface ModelCapabilities {
    */
   readonly supportsImages?: boolean
   /**
+   * PDF files are sent as they are; without it, they become path notes.
+   * @default false
+   */
+  readonly supportsDocuments?: boolean
+  /**
+   * WAV and MP3 files are sent as they are; without it, they become path notes.
+   * @default false
+   */
+  readonly supportsAudio?: boolean
+  /**
    * Without it, no tools are sent.
    * @default true
    */

@@ -88,6 +88,8 @@ export interface ModelContent {
   readonly outputPrice: number | null
   readonly cachedPrice: number | null
   readonly supportsImages: boolean
+  readonly supportsDocuments: boolean
+  readonly supportsAudio: boolean
   readonly supportsToolCalls: boolean
   readonly maxContextTokens: number | null
   readonly maxOutputTokens: number | null

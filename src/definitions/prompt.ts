@@ -38,7 +38,7 @@ export interface ReasoningConfig {
   readonly maxTokens?: number
   /** The provider is asked not to return it. */
   readonly exclude?: boolean
-  /** Stored reasoning of this prompt is sent again. */
+  /** Stored reasoning is sent again, to the prompt and the model that wrote it. */
   readonly include?: boolean
 }
 
@@ -80,7 +80,8 @@ export interface PromptDefinition<
   readonly parallelToolCalls?: boolean
   readonly reasoning?: ReasoningConfig
   /**
-   * How many of the newest messages keep their images; older images become path notes.
+   * How many of the newest messages keep their images at least; older images become path notes, as many at a time as this
+   * number says, so that requests share their beginnings. Documents and audio are treated alike.
    * @default 10
    */
   readonly recentImageThreshold?: number

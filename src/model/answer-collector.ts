@@ -1,4 +1,5 @@
 import { ModelError } from './model-error.js'
+import { ReasoningCollector } from './reasoning-collector.js'
 
 import type { LanguageModelV4StreamPart, LanguageModelV4Usage } from '@ai-sdk/provider'
 import type { PartialAnswer } from './model-aborted-error.js'
@@ -12,6 +13,7 @@ export class AnswerCollector {
   readonly #onDelta: (delta: AnswerDelta) => void
   readonly #texts = { text: '', reasoning: '' }
   readonly #toolCalls: ModelToolCall[] = []
+  readonly #reasoning = new ReasoningCollector()
   readonly #streamedInputs = new Set<string>()
   #bytes = 0
   #responseId: string | null = null
@@ -30,10 +32,15 @@ export class AnswerCollector {
       case 'text-delta':
         return this.#append('text', part.delta)
       case 'reasoning-delta':
+        this.#reasoning.take(part)
         return this.#append('reasoning', part.delta)
       case 'reasoning-start':
+        this.#reasoning.take(part)
         // Parts of reasoning are paragraphs of their own; joined as they are, their words would run together.
         if (this.#texts.reasoning !== '') this.#append('reasoning', '\n\n')
+        return false
+      case 'reasoning-end':
+        this.#reasoning.take(part)
         return false
       case 'tool-input-delta':
         this.#streamedInputs.add(part.id)
@@ -67,6 +74,7 @@ export class AnswerCollector {
   answer({ finishReason, usage }: FinishPart): ModelAnswer {
     return {
       ...this.partial(),
+      reasoningParts: this.#reasoning.parts(),
       toolCalls: this.#toolCalls,
       finishReason: finishReason.unified,
       usage: usageOf(usage),

@@ -1,10 +1,13 @@
 import type { SharedV4ProviderMetadata } from '@ai-sdk/provider'
+import type { ReasoningPart } from './context/reasoning-parts.js'
 
 /** One complete answer of a model; a stream that was cut never becomes one. */
 export interface ModelAnswer {
   readonly text: string
   /** Null if the model showed none. */
   readonly reasoning: string | null
+  /** The same in its parts, as the provider takes them back; some hold nothing to read. */
+  readonly reasoningParts: readonly ReasoningPart[]
   /** The calls that are ours to execute, in the model's order; what the provider ran itself is left out. */
   readonly toolCalls: readonly ModelToolCall[]
   /** The AI SDK's unified reason: `stop`, `length`, `content-filter`, `tool-calls` or `other`. */

@@ -94,11 +94,16 @@ export const LIMITS = {
   /** A tool result above this is stored whole and shown to the model as head, tail and a path to the rest. */
   toolResultBytes: 64 * KB,
   fileBytes: 100 * MB,
+  /** Of one request, in one file or in several: in base64, beside 4 MB of texts, it is below the 32 MB that providers take. */
   inlinedFileBytes: 20 * MB,
 
+  /** The window of a model that does not say how large its own is. */
   contextTokens: 128_000,
+  /** What a step reads of its transcript, however long that is (T6); hooks get as much. */
   contextRows: 500,
   contextBytes: 4 * MB,
+  /** What is left of each tool result, head and tail, when one step alone is larger than the window. */
+  clippedResultBytes: 4 * KB,
   /** Share of the model's window that may be filled before the history is cut to half. */
   contextShare: 0.8,
 

@@ -41,6 +41,8 @@ export interface NewMessage {
   readonly toolStatus?: 'success' | 'error' | null
   readonly attachments?: readonly AttachmentRef[]
   readonly reasoningContent?: string | null
+  /** JSON, see `MessagesTable`. */
+  readonly reasoningDetails?: string | null
   readonly prompt?: string | null
   readonly subagentId?: string | null
   readonly side?: Side | null
@@ -49,7 +51,11 @@ export interface NewMessage {
 }
 
 /** A transcript row with the side that made it, null for what came from outside, and the run that took or made it. */
-export type TranscriptMessage = Message & { readonly side: Side | null; readonly run: number | null }
+export type TranscriptMessage = Message & {
+  readonly side: Side | null
+  readonly run: number | null
+  readonly reasoning_details: string | null
+}
 
 export function messageToRow(message: NewMessage): Omit<Insertable<MessagesTable>, 'position' | 'digest'> {
   return {
@@ -69,6 +75,7 @@ export function messageToRow(message: NewMessage): Omit<Insertable<MessagesTable
     tool_status: message.toolStatus ?? null,
     attachments: JSON.stringify(message.attachments ?? []),
     reasoning_content: message.reasoningContent ?? null,
+    reasoning_details: message.reasoningDetails ?? null,
     prompt: message.prompt ?? null,
     subagent_id: message.subagentId ?? null,
     side: message.side ?? null,
@@ -102,5 +109,6 @@ export function messageFromRow(row: Selectable<MessagesTable>): Message {
 }
 
 export function transcriptMessageFromRow(row: Selectable<MessagesTable>): TranscriptMessage {
-  return { ...messageFromRow(row), side: row.side as Side | null, run: row.run }
+  const { run, reasoning_details } = row
+  return { ...messageFromRow(row), side: row.side as Side | null, run, reasoning_details }
 }

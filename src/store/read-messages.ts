@@ -35,6 +35,87 @@ export async function readTranscript(db: Reader, threadId: string): Promise<read
   return rows.map(transcriptMessageFromRow)
 }
 
+/** Which top-level rows a model may see. */
+export interface Transcript {
+  readonly threadId: string
+  /** The first position. */
+  readonly from: number
+  /** Of that run only; null: of all. */
+  readonly run: number | null
+}
+
+/** Position and size of a row, to bound a read before it is made. */
+export interface RowSize {
+  readonly position: number
+  /** Of its texts. */
+  readonly bytes: number
+}
+
+/** The newest rows, the newest first, without their texts. */
+export async function readRowSizes(
+  db: Reader,
+  { limit, ...transcript }: Transcript & { readonly limit: number },
+): Promise<readonly RowSize[]> {
+  const rows = await inTranscript(db, transcript)
+    .select(['position', TEXT_BYTES.as('bytes')])
+    .orderBy('position', 'desc')
+    .limit(limit)
+    .execute()
+  return rows.map(({ position, bytes }) => ({ position: position ?? 0, bytes }))
+}
+
+const TEXT_BYTES = sql<number>`coalesce(octet_length(content), 0) + coalesce(octet_length(tool_calls), 0)
+  + coalesce(octet_length(reasoning_details), 0) + octet_length(attachments)`
+
+/** Whole rows in their order. */
+export async function readRows(db: Reader, transcript: Transcript): Promise<readonly TranscriptMessage[]> {
+  const rows = await inTranscript(db, transcript).selectAll().orderBy('position').execute()
+  return rows.map(transcriptMessageFromRow)
+}
+
+/** The top-level row at a position, or null. */
+export async function findTranscriptRow(
+  db: Reader,
+  threadId: string,
+  position: number,
+): Promise<TranscriptMessage | null> {
+  const row = await inTranscript(db, { threadId, from: position, run: null })
+    .selectAll()
+    .where('position', '=', position)
+    .executeTakeFirst()
+  return row === undefined ? null : transcriptMessageFromRow(row)
+}
+
+/** The first message that came to the run from outside; null if the run began without one. */
+export async function readOpening(db: Reader, transcript: Transcript): Promise<TranscriptMessage | null> {
+  const row = await inTranscript(db, transcript)
+    .selectAll()
+    .where('side', 'is', null)
+    .where('role', 'in', ['user', 'assistant'])
+    .orderBy('position')
+    .limit(1)
+    .executeTakeFirst()
+  return row === undefined ? null : transcriptMessageFromRow(row)
+}
+
+/** How many top-level rows are before a position. */
+export async function countBefore(db: Reader, threadId: string, position: number): Promise<number> {
+  const { count } = await inTranscript(db, { threadId, from: 0, run: null })
+    .select((select) => select.fn.countAll<number>().as('count'))
+    .where('position', '<', position)
+    .executeTakeFirstOrThrow()
+  return count
+}
+
+function inTranscript(db: Reader, { threadId, from, run }: Transcript) {
+  const query = db
+    .selectFrom('messages')
+    .where('thread_id', '=', threadId)
+    .where('position', '>=', from)
+    .where('depth', '=', 0)
+  return run === null ? query : query.where('run', '=', run)
+}
+
 export interface ListMessages {
   readonly threadId: string
   /** @default 100 */

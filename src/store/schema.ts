@@ -74,6 +74,8 @@ export interface MessagesTable {
   tool_status: string | null
   attachments: string
   reasoning_content: string | null
+  /** JSON `{ model, parts }`: the parts with what their provider needs to read them again. */
+  reasoning_details: string | null
   prompt: string | null
   subagent_id: string | null
   /** The side whose model or tool made it; null for what came from outside. */

@@ -57,6 +57,7 @@ describe.each(REAL_PROVIDERS)('$name', ({ model: createModel }) => {
     expect(answer).toEqual({
       text: 'I am well, thank you.',
       reasoning: null,
+      reasoningParts: [],
       toolCalls: [],
       finishReason: 'stop',
       usage: { inputTokens: 20, outputTokens: 7, cachedInputTokens: 4 },

@@ -58,6 +58,7 @@ test('replies come in order, streamed by words', async () => {
   await expect(ask(model, (delta) => void deltas.push(delta))).resolves.toEqual({
     text: 'Well, yes. ',
     reasoning: 'Why not?',
+    reasoningParts: [{ text: 'Why not?' }],
     toolCalls: [],
     finishReason: 'stop',
     usage: { inputTokens: 99, outputTokens: 5, cachedInputTokens: 0 },

@@ -35,6 +35,7 @@ test('an empty answer is returned as it is', async () => {
   await expect(ask([FINISH]).answer).resolves.toEqual({
     text: '',
     reasoning: null,
+    reasoningParts: [],
     toolCalls: [],
     finishReason: 'stop',
     usage: { inputTokens: 0, outputTokens: 0, cachedInputTokens: 0 },

@@ -22,6 +22,8 @@ export function transcriptRow(fields: Partial<TranscriptRow>): TranscriptRow {
     subagent_id: null,
     position: 1,
     side: null,
+    run: null,
+    reasoning_details: null,
     ...fields,
   }
 }

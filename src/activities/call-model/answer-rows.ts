@@ -4,6 +4,7 @@ import { callIdOf } from '../../protocol/ids.js'
 import { LIMITS } from '../../protocol/limits.js'
 import type { MessageStatus, ToolCallEntry } from '../../protocol/message.js'
 import { sideToolOf } from '../../protocol/plan.js'
+import type { ReasoningDetails, ReasoningPart } from '../../model/context/reasoning-parts.js'
 import type { ModelAnswer, ModelToolCall } from '../../model/model-answer.js'
 import { appendMessage } from '../../store/deliver-messages.js'
 import type { Writer } from '../../store/store.js'
@@ -33,6 +34,7 @@ export function callsOf(step: ModelStep, answer: ModelAnswer): readonly CallOfAn
 export interface AnswerMessage {
   readonly content: string | null
   readonly reasoning: string | null
+  readonly reasoningParts?: readonly ReasoningPart[]
   readonly status: MessageStatus
 }
 
@@ -50,6 +52,7 @@ export async function appendAnswer(
     role: roleOf(step),
     content: message.content,
     reasoningContent: message.reasoning,
+    reasoningDetails: detailsOf(step, message),
     status: message.status,
     createdAt: step.now,
     sentBy: 'model',
@@ -74,6 +77,13 @@ export async function appendAnswer(
       arguments: call.input,
     })),
   )
+}
+
+/** Kept where it is sent again, under the model that wrote it: its signature is refused by any other. */
+function detailsOf({ prompt }: ModelStep, { reasoningParts = [] }: AnswerMessage): string | null {
+  if (prompt.reasoning?.include !== true || reasoningParts.length === 0) return null
+  const details: ReasoningDetails = { model: prompt.model, parts: reasoningParts }
+  return JSON.stringify(details)
 }
 
 /** What the workflow learns of the calls: names of the plan only (T5). */

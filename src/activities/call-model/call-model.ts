@@ -9,18 +9,19 @@ import type { LanguageModel } from '../../model/language-model.js'
 import { callWithRetries } from '../../model/call-model.js'
 import { ModelAbortedError } from '../../model/model-aborted-error.js'
 import { ModelError } from '../../model/model-error.js'
-import { readTranscript } from '../../store/read-messages.js'
 import { assertStoppedByUser, whileBeating } from '../beat.js'
 import type { ActivityDependencies } from '../dependencies.js'
 import { promptOf, waitForDefinition } from '../plan-content.js'
 import { withVariables } from '../variables/render-system.js'
 import { blockedRun } from './blocked-run.js'
+import { buildRequest } from './build-request.js'
+import type { BuiltRequest } from './build-request.js'
 import { commitAnswer, commitFailure, commitInterruption } from './commit-answer.js'
 import { writeDeltas } from './delta-writer.js'
 import { MISSING, drainStep } from './drain-step.js'
-import { modelRequest } from './model-request.js'
 import { recordRetry, startOperation } from './start-operation.js'
 import type { ModelStep } from './model-step.js'
+import { systemText } from './system-text.js'
 
 export async function callModel(
   dependencies: ActivityDependencies,
@@ -41,8 +42,16 @@ export async function callModel(
       waitForDefinition()
       return MISSING
     }
-    const transcript = await store.read((db) => readTranscript(db, input.threadId))
-    const request = modelRequest({ input, content, prompt, transcript })
+    const request = await buildRequest({
+      store,
+      input,
+      content,
+      prompt,
+      model: prompt.model,
+      cuts: 0,
+      system: systemText(prompt.system),
+      frameMessage: null,
+    })
     const step: ModelStep = await startOperation(store, {
       input,
       content,
@@ -56,7 +65,7 @@ export async function callModel(
 
 interface ProviderCall {
   readonly definition: NonNullable<ReturnType<ActivityDependencies['registry']['model']>>
-  readonly request: ReturnType<typeof modelRequest>
+  readonly request: BuiltRequest
   readonly signal: AbortSignal
 }
 

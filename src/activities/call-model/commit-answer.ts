@@ -37,7 +37,12 @@ export async function commitAnswer(
       calls: requestsOf(step, calls),
       usage,
     },
-    message: { content: text ? answer.text : null, reasoning: answer.reasoning, status: 'completed' },
+    message: {
+      content: text ? answer.text : null,
+      reasoning: answer.reasoning,
+      reasoningParts: answer.reasoningParts,
+      status: 'completed',
+    },
     calls,
     before: [completedFact(step, answered, usage), phaseFact(4, stepScope(step.input))],
     usage,

@@ -3,18 +3,20 @@ import { failure } from '../../protocol/failures.js'
 import { phaseFact } from '../../protocol/facts.js'
 import type { Fact } from '../../protocol/facts.js'
 import type { ModelError } from '../../model/model-error.js'
+import { insertBoundary } from '../../store/boundaries.js'
 import { dropAttempts } from '../../store/deltas.js'
 import { appendEvents } from '../../store/events.js'
 import { findOperation, takeOperation } from '../../store/operations.js'
 import { StoreError } from '../../store/store-error.js'
 import type { Store } from '../../store/store.js'
 import { failedFact } from './answer-facts.js'
+import type { BuiltRequest } from './build-request.js'
 import { microseconds, operationOf, requestNumber, stepScope } from './model-step.js'
 import type { ModelStep } from './model-step.js'
 
 interface Start extends Pick<ModelStep, 'content' | 'prompt' | 'attempt'> {
   readonly input: CallModelInput
-  readonly request: { readonly messages: number; readonly tools: number }
+  readonly request: Pick<BuiltRequest, 'messages' | 'tools' | 'dropped' | 'estimatedTokens' | 'boundary'>
 }
 
 /** Transaction 2: this attempt holds the operation before the provider hears of it. */
@@ -26,6 +28,7 @@ export async function startOperation(store: Store, start: Start): Promise<ModelS
     const found = await findOperation(tx, operation.threadId, operation.id)
     const held = await takeOperation(tx, { ...operation, attempt, state: 'started' })
     if (!held || found?.message_id == null) throw failure('Operation.Lost')
+    if (start.request.boundary !== null) await insertBoundary(tx, start.request.boundary)
     const messageId = found.message_id
     const scope = { ...stepScope(input), messageId }
     if (attempt > 1) await dropAttempts(tx, messageId, requestNumber(attempt, 1))
@@ -56,7 +59,8 @@ export async function recordRetry(
 
 function resolvedFacts({ request }: Start, { scope, input }: ModelStep): readonly Fact[] {
   const phases = stepScope(input)
-  const payload = { messages: request.messages, tools: request.tools }
+  const { messages, tools, dropped, estimatedTokens } = request
+  const payload = { messages, tools, dropped, estimatedTokens }
   return [phaseFact(2, phases), { type: 'context.resolved', scope, payload }, phaseFact(3, phases)]
 }
 

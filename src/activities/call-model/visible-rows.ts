@@ -1,19 +1,24 @@
 import type { PromptContent } from '../../definitions/plan-content.js'
+import { withoutOpenCalls } from '../../model/context/tool-calls.js'
 import type { TranscriptMessage } from '../../store/message-row.js'
 
 /**
  * The rows that a prompt sees: those of the run at hand always; earlier ones with `includeChat`, and their tool calls
- * and results with `includePastTools`.
+ * and results with `includePastTools`. A nested step has no run of its own (`run` is null), and does not see the calls
+ * that wait for it.
  */
 export function visibleRows(
   transcript: readonly TranscriptMessage[],
   prompt: Pick<PromptContent, 'includeChat' | 'includePastTools'>,
-  run: number,
+  run: number | null,
 ): readonly TranscriptMessage[] {
-  if (prompt.includeChat && prompt.includePastTools) return transcript
-  return transcript.flatMap((row) => {
-    if (row.run === run) return [row]
-    if (!prompt.includeChat || (row.role === 'tool' && !prompt.includePastTools)) return []
-    return [prompt.includePastTools ? row : { ...row, tool_calls: null }]
-  })
+  const visible =
+    prompt.includeChat && prompt.includePastTools
+      ? transcript
+      : transcript.flatMap((row) => {
+          if (run !== null && row.run === run) return [row]
+          if (!prompt.includeChat || (row.role === 'tool' && !prompt.includePastTools)) return []
+          return [prompt.includePastTools ? row : { ...row, tool_calls: null }]
+        })
+  return run === null ? withoutOpenCalls(visible) : visible
 }

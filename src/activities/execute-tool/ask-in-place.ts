@@ -85,12 +85,15 @@ async function requestOf(asked: AskedInPlace, model: ModelDefinition | undefined
   }
 }
 
+/** Rows that no step of a run has made. */
+const UNPLACED = { run: null, reasoning_details: null } as const
+
 /** With what the caller itself has written so far. */
 async function historyOf({ prompt, state }: AskedInPlace): Promise<readonly TranscriptRow[]> {
   if (!prompt.includeChat) return []
   const newest = { limit: LIMITS.contextRows, order: 'desc', includeSilent: true } as const
   const { messages } = await state.getMessages(newest)
-  const rows = messages.toReversed().map((message) => ({ ...message, side: null }))
+  const rows = messages.toReversed().map((message) => ({ ...message, ...UNPLACED, side: null }))
   if (prompt.includePastTools) return rows
   return rows.filter(({ role }) => role !== 'tool').map((row) => ({ ...row, tool_calls: null }))
 }
@@ -118,6 +121,7 @@ function ownRow({ args, caller }: AskedInPlace): readonly TranscriptRow[] {
       prompt: null,
       subagent_id: null,
       position: null,
+      ...UNPLACED,
       side: caller.side === 'a' ? 'b' : 'a',
     },
   ]

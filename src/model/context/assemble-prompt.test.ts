@@ -5,7 +5,7 @@ import { assemblePrompt } from './assemble-prompt.js'
 
 import type { LanguageModelV4Prompt } from '@ai-sdk/provider'
 import type { AttachmentRef, Message } from '../../protocol/message.js'
-import type { Perspective } from './assemble-prompt.js'
+import type { Perspective } from './perspective.js'
 import type { TranscriptRow } from './transcript-row.js'
 
 const human: Perspective = { type: 'ai_human', side: 'a' }

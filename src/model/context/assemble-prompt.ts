@@ -1,26 +1,45 @@
-import { rowParts } from './row-parts.js'
+import { isOwn } from './perspective.js'
+import { reasoningParts } from './reasoning-parts.js'
+import { fileParts, rowParts } from './row-parts.js'
 import { indexResults, toolCallParts, toolResultMessage } from './tool-exchange.js'
 
-import type { LanguageModelV4Message, LanguageModelV4Prompt, LanguageModelV4TextPart } from '@ai-sdk/provider'
-import type { Side } from '../../protocol/plan.js'
+import type {
+  LanguageModelV4FilePart,
+  LanguageModelV4Message,
+  LanguageModelV4Prompt,
+  LanguageModelV4TextPart,
+  LanguageModelV4ToolCallPart,
+} from '@ai-sdk/provider'
+import type { ReadFiles } from './inlined-files.js'
+import type { Perspective } from './perspective.js'
+import type { ReasoningAuthor } from './reasoning-parts.js'
 import type { ResultIndex } from './tool-exchange.js'
 import type { TranscriptRow } from './transcript-row.js'
-
-/** Who is asked: the side that acts sees its own rows as `assistant` and all others as `user`. */
-export interface Perspective {
-  readonly type: 'ai_human' | 'dual_ai'
-  readonly side: Side
-}
 
 /** Providers want the conversation to begin with the user: side B's begins with its own first words. */
 const OPENING = 'The conversation begins.'
 /** A request that ended with the assistant would be a prefill, which newer models refuse. */
-const CONTINUE = 'Continue.'
+const CONTINUE: LanguageModelV4Message = { role: 'user', content: [{ type: 'text', text: 'Continue.' }] }
 /**
  * Only the start of a request may be `system` with every provider, so a system row in the midst of the
  * conversation is sent as user text that says what it is.
  */
 const SYSTEM_NOTE = 'System note:\n'
+const GAP_NOTE = `${SYSTEM_NOTE}Earlier messages of this conversation are left out here.`
+/** Only user messages can hold files with every provider, so those of results follow in one. */
+const RESULT_FILES = 'Files of the results above:'
+
+export interface PromptInput {
+  readonly system: string
+  readonly messages: readonly TranscriptRow[]
+  readonly perspective: Perspective
+  /** The files to send; all others are told by their path. */
+  readonly files?: ReadFiles
+  /** Whose reasoning is sent again; null: nobody's. */
+  readonly author?: ReasoningAuthor | null
+  /** The window was cut before this position, and what is before it in `messages` is the opening of the run. */
+  readonly gapBefore?: number | null
+}
 
 /**
  * Turns a transcript into what one side is asked. Pure, and one row becomes the same bytes in every request: a
@@ -29,18 +48,25 @@ const SYSTEM_NOTE = 'System note:\n'
  * other side's calls with their results, results without a call. Results follow their calls at once; a missing
  * one is made up.
  */
-export function assemblePrompt(input: {
-  readonly system: string
-  readonly messages: readonly TranscriptRow[]
-  readonly perspective: Perspective
-}): LanguageModelV4Prompt {
+export function assemblePrompt(input: PromptInput): LanguageModelV4Prompt {
   const rows = input.messages.filter(isInContext)
   const results = indexResults(rows)
-  const messages = rows.flatMap((row) => rowMessages(row, input.perspective, results))
+  const seen = new Set<string>()
+  const asked = rows.map((row) => ({ row, messages: rowMessages(row, input, { results, seen }) }))
+  const gap = input.gapBefore ?? null
+  const kept = gap === null ? 0 : asked.findLastIndex(({ row }) => (row.position ?? gap) < gap) + 1
+  const messages = asked.slice(0, kept).flatMap((row) => row.messages)
+  if (gap !== null) messages.push(userMessage([textPart(GAP_NOTE)]))
+  messages.push(...asked.slice(kept).flatMap((row) => row.messages))
   if (messages[0]?.role !== 'user') messages.unshift(userMessage([textPart(OPENING)]))
-  if (messages.at(-1)?.role === 'assistant') messages.push(userMessage([textPart(CONTINUE)]))
+  if (messages.at(-1)?.role === 'assistant') messages.push(CONTINUE)
   if (input.system.trim() !== '') messages.unshift({ role: 'system', content: input.system })
   return messages
+}
+
+/** Whether a message was only put at the end because a request must not end with the assistant. */
+export function isContinue(message: LanguageModelV4Message | undefined): boolean {
+  return message === CONTINUE
 }
 
 function isInContext(row: TranscriptRow): boolean {
@@ -49,30 +75,45 @@ function isInContext(row: TranscriptRow): boolean {
   return row.status === 'completed' || row.status === 'interrupted'
 }
 
+interface Exchange {
+  readonly results: ResultIndex
+  /** Calls that are in the request already: a hook may have doubled a row, and providers want each id once. */
+  readonly seen: Set<string>
+}
+
 function rowMessages(
   row: TranscriptRow,
-  perspective: Perspective,
-  results: ResultIndex,
-): LanguageModelV4Message[] {
+  { perspective, files, author = null }: PromptInput,
+  { results, seen }: Exchange,
+): readonly LanguageModelV4Message[] {
   // Results are sent with their calls, wherever their rows are.
   if (row.role === 'tool') return []
-  const parts = rowParts(row)
+  const parts = rowParts(row, files)
   if (row.role === 'system') {
     return parts.length === 0 ? [] : [userMessage([textPart(SYSTEM_NOTE + parts.map(textOf).join('\n\n'))])]
   }
-  if (!isOwn(row, perspective)) return parts.length === 0 ? [] : [userMessage(parts)]
-  const calls = toolCallParts(row)
+  if (!isOwn(row, perspective))
+    return parts.length === 0 ? [] : [userMessage([...parts, ...fileParts(row.attachments, files)])]
+  const calls = toolCallParts(row).filter(({ toolCallId }) => !seen.has(toolCallId))
+  for (const { toolCallId } of calls) seen.add(toolCallId)
   if (parts.length + calls.length === 0) return []
-  const message: LanguageModelV4Message = { role: 'assistant', content: [...parts, ...calls] }
-  return calls.length === 0 ? [message] : [message, toolResultMessage(calls, results)]
+  const content = [...reasoningParts(row, author), ...parts, ...calls]
+  return [{ role: 'assistant', content }, ...exchangeMessages(calls, results, files)]
 }
 
-function isOwn(row: TranscriptRow, { type, side }: Perspective): boolean {
-  const sideOfRole = row.role === 'assistant' ? 'a' : 'b'
-  return (type === 'ai_human' ? sideOfRole : (row.side ?? sideOfRole)) === side
+function exchangeMessages(
+  calls: readonly LanguageModelV4ToolCallPart[],
+  results: ResultIndex,
+  files: ReadFiles | undefined,
+): readonly LanguageModelV4Message[] {
+  if (calls.length === 0) return []
+  const message = toolResultMessage(calls, results, files)
+  const rows = calls.flatMap(({ toolCallId }) => results.get(toolCallId) ?? [])
+  const shown = rows.flatMap((row) => fileParts(row.attachments, files))
+  return shown.length === 0 ? [message] : [message, userMessage([textPart(RESULT_FILES), ...shown])]
 }
 
-function userMessage(content: LanguageModelV4TextPart[]): LanguageModelV4Message {
+function userMessage(content: (LanguageModelV4TextPart | LanguageModelV4FilePart)[]): LanguageModelV4Message {
   return { role: 'user', content }
 }
 

@@ -1,10 +1,14 @@
 import type { AttachmentRef } from '../../protocol/message.js'
+import type { ReadFiles } from './inlined-files.js'
 
 /** Tells the model which files a row has and where they are in its thread; '' if there are none. */
-export function attachmentNote(attachments: readonly AttachmentRef[]): string {
+export function attachmentNote(attachments: readonly AttachmentRef[], files?: ReadFiles): string {
   if (attachments.length === 0) return ''
-  return ['Attached files:', ...attachments.map(fileLine)].join('\n')
+  const lines = attachments.map((file) => fileLine(file) + (files?.get(file) === null ? UNREADABLE : ''))
+  return ['Attached files:', ...lines].join('\n')
 }
+
+const UNREADABLE = ' (could not be read)'
 
 function fileLine({ name, mimeType, size, path }: AttachmentRef): string {
   return `- ${oneLine(name)} (${oneLine(mimeType)}, ${size} bytes) at ${oneLine(path)}`

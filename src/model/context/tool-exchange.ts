@@ -1,4 +1,6 @@
 import { attachmentNote } from './attachment-note.js'
+import { parseJson } from './parse-json.js'
+import { readToolCalls } from './tool-calls.js'
 
 import type {
   LanguageModelV4Message,
@@ -6,7 +8,7 @@ import type {
   LanguageModelV4ToolResultOutput,
   LanguageModelV4ToolResultPart,
 } from '@ai-sdk/provider'
-import type { ToolCallEntry } from '../../protocol/message.js'
+import type { ReadFiles } from './inlined-files.js'
 import type { TranscriptRow } from './transcript-row.js'
 
 /** Finds the result of a call by its id. */
@@ -40,26 +42,28 @@ export function toolCallParts(row: TranscriptRow): LanguageModelV4ToolCallPart[]
 export function toolResultMessage(
   calls: readonly LanguageModelV4ToolCallPart[],
   results: ResultIndex,
+  files?: ReadFiles,
 ): LanguageModelV4Message {
-  const content = calls.map(({ toolCallId, toolName }): LanguageModelV4ToolResultPart => ({
-    type: 'tool-result',
-    toolCallId,
-    toolName,
-    output: resultOutput(results.get(toolCallId)),
-  }))
+  const content = calls.map(({ toolCallId, toolName }): LanguageModelV4ToolResultPart => {
+    const row = results.get(toolCallId)
+    if (row === undefined) return missingResult(toolCallId, toolName)
+    return { type: 'tool-result', toolCallId, toolName, output: resultOutput(row, files) }
+  })
   return { role: 'tool', content }
 }
 
-function resultOutput(row: TranscriptRow | undefined): LanguageModelV4ToolResultOutput {
-  if (!row) return { type: 'error-text', value: 'No result was recorded.' }
-  const texts = [row.content ?? '', attachmentNote(row.attachments)].filter((text) => text.trim() !== '')
-  const value = texts.length === 0 ? '(no output)' : texts.join('\n\n')
-  return { type: row.tool_status === 'error' ? 'error-text' : 'text', value }
+/** Stands for a result that is not there. */
+export function missingResult(toolCallId: string, toolName: string): LanguageModelV4ToolResultPart {
+  const output = { type: 'error-text', value: 'No result was recorded.' } as const
+  return { type: 'tool-result', toolCallId, toolName, output }
 }
 
-function readToolCalls(json: string | null): readonly ToolCallEntry[] {
-  const entries = json === null ? [] : parseJson(json)
-  return Array.isArray(entries) ? entries.filter(isToolCallEntry) : []
+function resultOutput(row: TranscriptRow, files: ReadFiles | undefined): LanguageModelV4ToolResultOutput {
+  const texts = [row.content ?? '', attachmentNote(row.attachments, files)].filter(
+    (text) => text.trim() !== '',
+  )
+  const value = texts.length === 0 ? '(no output)' : texts.join('\n\n')
+  return { type: row.tool_status === 'error' ? 'error-text' : 'text', value }
 }
 
 /** Providers take only an object back; what was broken in it is told by the error result of its call. */
@@ -71,18 +75,4 @@ function readArguments(json: string): object {
 function acceptableName(name: string): string {
   if (TOOL_NAME.test(name)) return name
   return name.slice(0, SHORTEST_NAME_LIMIT).replaceAll(/[^\w-]/g, '_') || 'unnamed'
-}
-
-function parseJson(json: string): unknown {
-  try {
-    return JSON.parse(json)
-  } catch {
-    return undefined
-  }
-}
-
-function isToolCallEntry(value: unknown): value is ToolCallEntry {
-  if (typeof value !== 'object' || value === null) return false
-  const { id, function: call } = value as Partial<ToolCallEntry>
-  return typeof id === 'string' && typeof call?.name === 'string' && typeof call.arguments === 'string'
 }

@@ -94,4 +94,6 @@ export async function createSessionSchema(db: SchemaChanger): Promise<void> {
     .execute()
   // The call that a nested call was made for.
   await db.schema.alterTable('tool_calls').addColumn('parent_call_id', 'text').execute()
+  // Reasoning as its provider takes it back.
+  await db.schema.alterTable('messages').addColumn('reasoning_details', 'text').execute()
 }

@@ -1,0 +1,47 @@
+import { attachmentNote } from './attachment-note.js'
+import { mediaKind } from './media.js'
+import { reasoningParts } from './reasoning-parts.js'
+
+import type { AttachmentRef } from '../../protocol/message.js'
+import type { Senses } from './media.js'
+import type { ReasoningAuthor } from './reasoning-parts.js'
+import type { TranscriptRow } from './transcript-row.js'
+
+/** English and JSON are about 4 bytes a token, Chinese with its 3 bytes a character about 1.3 characters. */
+const BYTES_PER_TOKEN = 4
+/** Role and separators. */
+const TOKENS_PER_ROW = 8
+/** The most that Anthropic counts for one image, and more than OpenAI does. */
+const TOKENS_PER_IMAGE = 1600
+/** A page of a PDF has some 60 KB and 2000 tokens; a second of MP3 has 16 KB and 10 tokens. */
+const BYTES_PER_TOKEN_OF = { document: 32, audio: 1600 } as const
+const EVERY_SENSE: Senses = { images: true, documents: true, audio: true }
+
+/**
+ * What a text costs, about: the windows of models are known to a tenth at best, 20 % of them are left free, and a request
+ * that is too long all the same is cut again.
+ */
+export function textTokens(text: string | null): number {
+  return text === null ? 0 : Math.ceil(Buffer.byteLength(text) / BYTES_PER_TOKEN)
+}
+
+/** What a row costs, about, with those of its files that are sent. */
+export function rowTokens(
+  row: TranscriptRow,
+  {
+    inlined,
+    author,
+  }: { readonly inlined: ReadonlySet<AttachmentRef>; readonly author: ReasoningAuthor | null },
+): number {
+  const texts = [row.content, row.tool_calls, attachmentNote(row.attachments)]
+  const reasoning = reasoningParts(row, author)
+  if (reasoning.length > 0) texts.push(JSON.stringify(reasoning))
+  const files = row.attachments.filter((file) => inlined.has(file)).map(fileTokens)
+  return [TOKENS_PER_ROW, ...texts.map(textTokens), ...files].reduce((sum, tokens) => sum + tokens)
+}
+
+function fileTokens(file: AttachmentRef): number {
+  const kind = mediaKind(file, EVERY_SENSE)
+  if (kind === null || kind === 'image') return TOKENS_PER_IMAGE
+  return Math.ceil(file.size / BYTES_PER_TOKEN_OF[kind])
+}
