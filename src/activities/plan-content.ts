@@ -3,6 +3,7 @@ import { buildPlan } from '../definitions/build-plan.js'
 import type { PlanContent, PromptContent } from '../definitions/plan-content.js'
 import { failure } from '../protocol/failures.js'
 import { LIMITS } from '../protocol/limits.js'
+import { sidePlanOf } from '../protocol/plan.js'
 import type { Side } from '../protocol/plan.js'
 import { getPlan } from '../store/plans.js'
 import type { Store } from '../store/store.js'
@@ -34,9 +35,13 @@ export async function keptPlan({ store }: ActivityDependencies, digest: string):
 
 /** The prompt that a side runs. */
 export function promptOf(content: PlanContent, side: Side): PromptContent & { readonly name: string } {
-  const name = content.plan.sides[side]?.prompt
-  const prompt = name === undefined ? undefined : content.prompts[name]
-  if (name === undefined || prompt === undefined) throw new Error(`The plan has no prompt for side ${side}.`)
+  return promptNamed(content, sidePlanOf(content.plan, side).prompt)
+}
+
+/** @throws for a prompt that the plan does not have: a bug of the caller */
+export function promptNamed(content: PlanContent, name: string): PromptContent & { readonly name: string } {
+  const prompt = content.prompts[name]
+  if (prompt === undefined) throw new Error(`The plan has no prompt ${name}.`)
   return { ...prompt, name }
 }
 

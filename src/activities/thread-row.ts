@@ -11,12 +11,20 @@ interface Registration {
   readonly createdAt: number
 }
 
+/** What an activity of a step needs of the thread's row: not its snapshot, which is large and written at run ends. */
+export type OpenThread = Pick<ThreadRecord, 'agent' | 'parent_thread_id' | 'depth'>
+
 /**
  * The thread's row in the transaction at hand; null if the thread is terminated, or its row was deleted: nothing of it
  * may run (T8). A thread started from the command line gets its row here.
  */
-export async function openThread(tx: Writer, registration: Registration): Promise<ThreadRecord | null> {
-  const thread = (await findThread(tx, registration.threadId)) ?? (await register(tx, registration))
+export async function openThread(tx: Writer, registration: Registration): Promise<OpenThread | null> {
+  const found = await tx
+    .selectFrom('threads')
+    .select(['agent', 'parent_thread_id', 'depth', 'terminate_requested_at'])
+    .where('id', '=', registration.threadId)
+    .executeTakeFirst()
+  const thread = found ?? (await register(tx, registration))
   return thread === null || thread.terminate_requested_at !== null ? null : thread
 }
 

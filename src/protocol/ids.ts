@@ -13,6 +13,11 @@ export function modelOperationId(run: number, step: number, frameCallId: string 
   return frameCallId === null ? `model_${run}_${step}` : `model_${run}_${step}_${frameCallId}`
 }
 
+/** Of the beginning of a run whose first call was not chosen by a model. */
+export function beginOperationId(run: number): string {
+  return `begin_${run}`
+}
+
 /** The run and step of a model operation's id. */
 export function stepOfModelOperation(id: string): { readonly run: number; readonly step: number } {
   const [, run, step] = id.split('_')

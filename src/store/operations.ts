@@ -50,16 +50,18 @@ export interface OperationHold {
   readonly id: string
   readonly attempt: number
   readonly state: Exclude<OperationState, 'finished'>
+  /** JSON; what was there stays when it is left out. */
+  readonly detail?: unknown
 }
 
 /** T4: holds an operation for this attempt; false if it is finished, or a later attempt holds it. */
 export async function takeOperation(
   tx: Writer,
-  { threadId, id, attempt, state }: OperationHold,
+  { threadId, id, attempt, state, detail }: OperationHold,
 ): Promise<boolean> {
   const result = await tx
     .updateTable('operations')
-    .set({ attempt, state })
+    .set(codec.toRow({ attempt, state, detail }))
     .where('thread_id', '=', threadId)
     .where('id', '=', id)
     .where('state', '<>', 'finished')

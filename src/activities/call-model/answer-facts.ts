@@ -4,24 +4,19 @@ import type { Fact } from '../../protocol/facts.js'
 import type { StopReason } from '../../protocol/status.js'
 import type { ModelError } from '../../model/model-error.js'
 import type { ModelAnswer } from '../../model/model-answer.js'
-import { requestNumber, stepScope } from './model-step.js'
+import { stepScope } from './model-step.js'
 import type { ModelStep } from './model-step.js'
 
 export interface Answered {
   readonly answer: ModelAnswer
+  /** From the request that was answered to its last byte. */
   readonly milliseconds: number
-  /** Which request of this attempt was answered, from 1. */
-  readonly request: number
 }
 
-export function completedFact(
-  step: ModelStep,
-  { answer, milliseconds, request }: Answered,
-  usage: Usage,
-): Fact {
+export function completedFact(step: ModelStep, { answer, milliseconds }: Answered, usage: Usage): Fact {
   const payload = {
-    model: step.prompt.model,
-    attempt: requestNumber(step.attempt, request),
+    model: step.log.model,
+    attempt: step.log.number,
     usage: { ...usage },
     finishReason: answer.finishReason,
     milliseconds,
@@ -29,39 +24,37 @@ export function completedFact(
   return { type: 'model.completed', scope: step.scope, payload }
 }
 
-export function interruptedFact(step: ModelStep, request: number): Fact {
-  const payload = {
-    model: step.prompt.model,
-    attempt: requestNumber(step.attempt, request),
-    error: 'interrupted',
-    next: 'none',
+/** The newest request failed, and what follows it. */
+export function failedFact(
+  { scope, log }: ModelStep,
+  { kind }: Pick<ModelError, 'kind'> | { readonly kind: 'interrupted' },
+  next: 'retry' | 'fallback' | 'wait' | 'none',
+): Fact {
+  return {
+    type: 'model.failed',
+    scope,
+    payload: { model: log.model, attempt: log.number, error: kind, next },
   }
-  return { type: 'model.failed', scope: step.scope, payload }
 }
 
-/** A step that ends with its model call still gets all of its events, and so does its turn. */
-export function lastFacts(step: Pick<ModelStep, 'input'>, reason: StopReason): readonly Fact[] {
-  const scope = stepScope(step.input)
-  const { side, step: number } = step.input
+/** The marks of the phases up to the persisted answer that are not there yet; a nested step has none. */
+export function phasesToAnswer({ input, log, resumed }: ModelStep): readonly Fact[] {
+  if (input.frame !== null) return []
+  const scope = stepScope(input)
+  const started = resumed || log.number > 0
+  return ([2, 3, 4] as const)
+    .filter((phase) => phase === 4 || !started)
+    .map((phase) => phaseFact(phase, scope))
+}
+
+/** A step that ends with its model call still gets all of its events, and so does its turn; a nested one has neither. */
+export function lastFacts({ input }: Pick<ModelStep, 'input'>, reason: StopReason): readonly Fact[] {
+  if (input.frame !== null) return []
+  const scope = stepScope(input)
+  const { side, step: number } = input
   return [
     ...([5, 6, 7] as const).map((phase) => phaseFact(phase, scope)),
     { type: 'step.completed', scope, payload: { step: number, reason } },
     { type: 'side.completed', scope, payload: { side, reason } },
   ]
-}
-
-interface FailedRequest {
-  readonly request: number
-  readonly error: ModelError
-  readonly next: 'retry' | 'none'
-}
-
-/** A request failed, and what follows it. */
-export function failedFact(step: ModelStep, { request, error, next }: FailedRequest): Fact {
-  const attempt = requestNumber(step.attempt, request)
-  return {
-    type: 'model.failed',
-    scope: step.scope,
-    payload: { model: step.prompt.model, attempt, error: error.kind, next },
-  }
 }

@@ -1,9 +1,9 @@
 import type { CallRequest } from '../../protocol/activities.js'
 import { UNKNOWN_TOOL } from '../../protocol/activities.js'
-import { callIdOf } from '../../protocol/ids.js'
+import { callIdOf, nestedCallIdOf } from '../../protocol/ids.js'
 import { LIMITS } from '../../protocol/limits.js'
 import type { MessageStatus, ToolCallEntry } from '../../protocol/message.js'
-import { sideToolOf } from '../../protocol/plan.js'
+import { toolPlanOf } from '../../protocol/plan.js'
 import type { ReasoningDetails, ReasoningPart } from '../../model/context/reasoning-parts.js'
 import type { ModelAnswer, ModelToolCall } from '../../model/model-answer.js'
 import { appendMessage } from '../../store/deliver-messages.js'
@@ -19,14 +19,14 @@ export type CallOfAnswer = ModelToolCall & { readonly id: string }
 
 /** The calls of an answer; an answer with nothing becomes one that fails and says so. */
 export function callsOf(step: ModelStep, answer: ModelAnswer): readonly CallOfAnswer[] {
-  const { run, step: number } = step.input
+  const { run, step: number, frame } = step.input
   const made = answer.toolCalls.slice(0, LIMITS.toolCallsPerAnswer)
   const empty = made.length === 0 && answer.text.trim() === ''
   const calls = empty ? [{ name: EMPTY_ANSWER_TOOL, providerCallId: '', input: '{}' }] : made
   return calls.map((call, index) => ({
     ...call,
     name: call.name.slice(0, LIMITS.nameLength),
-    id: callIdOf(run, number, index),
+    id: frame === null ? callIdOf(run, number, index) : nestedCallIdOf(frame.callId, index),
   }))
 }
 
@@ -38,14 +38,14 @@ export interface AnswerMessage {
   readonly status: MessageStatus
 }
 
-/** The row of an answer and those of its calls. */
+/** The row of an answer and those of its calls; of a nested step below the call that it answers. */
 export async function appendAnswer(
   tx: Writer,
   step: ModelStep,
   message: AnswerMessage,
   calls: readonly CallOfAnswer[],
 ): Promise<void> {
-  const { threadId, run, side } = step.input
+  const { threadId, run, side, frame } = step.input
   await appendMessage(tx, {
     id: step.messageId,
     threadId,
@@ -55,6 +55,8 @@ export async function appendAnswer(
     reasoningDetails: detailsOf(step, message),
     status: message.status,
     createdAt: step.now,
+    parentId: step.parentId,
+    depth: frame?.depth ?? 0,
     sentBy: 'model',
     toolCalls: calls.length === 0 ? null : calls.map(entryOf),
     prompt: step.prompt.name,
@@ -75,14 +77,15 @@ export async function appendAnswer(
       name: call.name,
       provider_call_id: call.providerCallId,
       arguments: call.input,
+      parent_call_id: frame?.callId ?? null,
     })),
   )
 }
 
 /** Kept where it is sent again, under the model that wrote it: its signature is refused by any other. */
-function detailsOf({ prompt }: ModelStep, { reasoningParts = [] }: AnswerMessage): string | null {
+function detailsOf({ prompt, log }: ModelStep, { reasoningParts = [] }: AnswerMessage): string | null {
   if (prompt.reasoning?.include !== true || reasoningParts.length === 0) return null
-  const details: ReasoningDetails = { model: prompt.model, parts: reasoningParts }
+  const details: ReasoningDetails = { model: log.model ?? prompt.model, parts: reasoningParts }
   return JSON.stringify(details)
 }
 
@@ -91,8 +94,8 @@ export function requestsOf(step: ModelStep, calls: readonly CallOfAnswer[]): rea
   return calls.map(({ id, name }) => ({ id, name: nameForWorkflow(step, name) }))
 }
 
-function nameForWorkflow({ content, input }: ModelStep, name: string): string {
-  return sideToolOf(content.plan, input.side, name) === undefined ? UNKNOWN_TOOL : name
+function nameForWorkflow({ content, prompt }: ModelStep, name: string): string {
+  return toolPlanOf(content.plan, prompt.name, name) === undefined ? UNKNOWN_TOOL : name
 }
 
 function entryOf(call: CallOfAnswer): ToolCallEntry {

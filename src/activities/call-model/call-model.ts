@@ -3,24 +3,27 @@
  * transactions, none held across the network: drain, start, commit (T2, T4). A retry finds the drain done; a finished
  * operation is answered from its row.
  */
-import type { CallModelAnswer, CallModelInput } from '../../protocol/activities.js'
-import { classifyModelError } from '../../model/classify-model-error.js'
-import type { LanguageModel } from '../../model/language-model.js'
-import { callWithRetries } from '../../model/call-model.js'
+import type { CallModelAnswer, CallModelInput, Frame } from '../../protocol/activities.js'
 import { ModelAbortedError } from '../../model/model-aborted-error.js'
-import { ModelError } from '../../model/model-error.js'
+import type { Store } from '../../store/store.js'
 import { assertStoppedByUser, whileBeating } from '../beat.js'
 import type { ActivityDependencies } from '../dependencies.js'
-import { promptOf, waitForDefinition } from '../plan-content.js'
 import { withVariables } from '../variables/render-system.js'
 import { blockedRun } from './blocked-run.js'
+import { promptNamed, promptOf } from '../plan-content.js'
+import { askModels } from './ask-models.js'
+import type { Reply } from './ask-models.js'
+import { beginRun } from './begin-run.js'
 import { buildRequest } from './build-request.js'
-import type { BuiltRequest } from './build-request.js'
+import { candidatesOf } from './candidates.js'
 import { commitAnswer, commitFailure, commitInterruption } from './commit-answer.js'
+import { commitWait, waitBeforeNext } from './commit-wait.js'
 import { writeDeltas } from './delta-writer.js'
 import { MISSING, drainStep } from './drain-step.js'
-import { recordRetry, startOperation } from './start-operation.js'
+import { openStep } from './model-step.js'
 import type { ModelStep } from './model-step.js'
+import { openFrame } from './open-frame.js'
+import type { FrameMessage } from './request-context.js'
 import { systemText } from './system-text.js'
 
 export async function callModel(
@@ -28,88 +31,73 @@ export async function callModel(
   asked: CallModelInput,
 ): Promise<CallModelAnswer> {
   return whileBeating(async (signal) => {
+    const { toolFirst, frame } = asked
+    if (toolFirst) return beginRun(dependencies, asked)
+    if (frame !== null) return callInFrame(dependencies, { ...asked, frame }, signal)
     const drained = await drainStep(dependencies, asked)
     if (drained.kind === 'answered') return drained.answer
-    const blocked = await blockedRun(dependencies, drained)
-    if (blocked !== null) return blocked
-    const { registry, store } = dependencies
     const { content, input } = drained
-    const { threadId, agent } = input
-    const scope = { threadId, agent, content }
-    const prompt = await withVariables(dependencies, scope, promptOf(content, input.side))
-    const definition = registry.model(prompt.model)
-    if (definition === undefined) {
-      waitForDefinition()
-      return MISSING
-    }
-    const request = await buildRequest({
-      store,
-      input,
-      content,
-      prompt,
-      model: prompt.model,
-      cuts: 0,
-      system: systemText(prompt.system),
-      frameMessage: null,
-    })
-    const step: ModelStep = await startOperation(store, {
-      input,
-      content,
-      prompt,
-      request,
-      attempt: drained.attempt,
-    })
-    return callProvider(dependencies, step, { definition, request, signal })
+    const blocked = await blockedRun(dependencies, { input, content, attempt: drained.held.attempt })
+    if (blocked !== null) return blocked
+    const prompt = await withVariables(
+      dependencies,
+      { threadId: input.threadId, agent: input.agent, content },
+      promptOf(content, input.side),
+    )
+    const step = openStep({ ...drained, prompt, parentId: null })
+    return callProviders(dependencies, step, { frameMessage: null, signal })
   })
 }
 
-interface ProviderCall {
-  readonly definition: NonNullable<ReturnType<ActivityDependencies['registry']['model']>>
-  readonly request: BuiltRequest
+async function callInFrame(
+  dependencies: ActivityDependencies,
+  asked: CallModelInput & { readonly frame: Frame },
+  signal: AbortSignal,
+): Promise<CallModelAnswer> {
+  const opened = await openFrame(dependencies, asked)
+  if (opened.kind === 'answered') return opened.answer
+  const { message: frameMessage, parentId } = opened.frame
+  const prompt = await withVariables(
+    dependencies,
+    { threadId: asked.threadId, agent: asked.agent, content: opened.content },
+    promptNamed(opened.content, asked.frame.prompt),
+  )
+  return callProviders(dependencies, openStep({ ...opened, prompt, parentId }), { frameMessage, signal })
+}
+
+interface Call {
+  readonly frameMessage: FrameMessage | null
   readonly signal: AbortSignal
 }
 
-async function callProvider(
-  { store }: ActivityDependencies,
+async function callProviders(
+  dependencies: ActivityDependencies,
   step: ModelStep,
-  { definition, request: { options }, signal }: ProviderCall,
+  { frameMessage, signal }: Call,
 ): Promise<CallModelAnswer> {
+  const { store, registry } = dependencies
+  const { input, content, prompt } = step
+  const candidates = candidatesOf(registry, step)
+  if (candidates.length === 0) return MISSING
+  const system = systemText(prompt.system)
+  const build = (model: string, cuts: number) =>
+    buildRequest({ store, input, content, prompt, model, cuts, system, frameMessage })
   const deltas = writeDeltas(store, step)
-  let request = 1
-  let failed: ModelError | null = null
-  const startedAt = performance.now()
-  const elapsed = (): number => Math.round(performance.now() - startedAt)
   try {
-    const { answer } = await callWithRetries({
-      model: languageModelOf(definition),
-      options,
-      signal,
-      onDelta: (delta) => deltas.add(delta),
-      onAttempt: async ({ attempt, error }) => {
-        request = attempt
-        if (error !== undefined) failed = error
-        else if (failed !== null) await recordRetry(store, step, { attempt, failed })
-        if (error === undefined) deltas.attempt(attempt)
-      },
-    })
+    const reply = await askModels(dependencies, { step, candidates, build, deltas, signal })
     await deltas.done()
-    return await commitAnswer(store, step, { answer, request, milliseconds: elapsed() })
+    return await commitReply(store, step, reply)
   } catch (error) {
     await deltas.done()
-    if (ModelAbortedError.isInstance(error)) {
-      assertStoppedByUser()
-      return commitInterruption(store, step, { partial: error.partial, request })
-    }
-    if (ModelError.isInstance(error)) return commitFailure(store, step, { error, request })
-    throw error
+    if (!ModelAbortedError.isInstance(error)) throw error
+    assertStoppedByUser()
+    return commitInterruption(store, step, error.partial)
   }
 }
 
-/** A provider that does not have the model, or lacks its key, is a model that failed, not a worker. */
-function languageModelOf({ provider, model }: ProviderCall['definition']): LanguageModel {
-  try {
-    return provider.languageModel(model)
-  } catch (error) {
-    throw classifyModelError(error)
-  }
+async function commitReply(store: Store, step: ModelStep, reply: Reply): Promise<CallModelAnswer> {
+  if ('answer' in reply) return commitAnswer(store, step, reply)
+  const { failures } = reply
+  const wait = waitBeforeNext(step, failures)
+  return wait === null ? commitFailure(store, step, failures) : commitWait(store, step, wait)
 }

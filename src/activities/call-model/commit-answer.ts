@@ -1,24 +1,23 @@
 /** Transaction 3: the answer, its tool calls, usage and outcome, all or nothing, by the attempt that holds it (T2, T4). */
-import type { CallModelAnswer, Usage } from '../../protocol/activities.js'
-import { phaseFact } from '../../protocol/facts.js'
+import type { CallModelAnswer } from '../../protocol/activities.js'
 import type { Fact } from '../../protocol/facts.js'
 import type { PartialAnswer } from '../../model/model-aborted-error.js'
-import type { ModelError } from '../../model/model-error.js'
 import { deleteDeltas } from '../../store/deltas.js'
-import { recordError } from '../../store/errors.js'
 import { appendEvents } from '../../store/events.js'
 import { finishOperation } from '../../store/operations.js'
 import type { Store, Writer } from '../../store/store.js'
 import { OperationLost, commitHeld } from '../commit.js'
-import { completedFact, failedFact, interruptedFact, lastFacts } from './answer-facts.js'
+import { completedFact, failedFact, lastFacts, phasesToAnswer } from './answer-facts.js'
 import type { Answered } from './answer-facts.js'
 import { appendAnswer, callsOf, requestsOf, roleOf } from './answer-rows.js'
 import type { AnswerMessage, CallOfAnswer } from './answer-rows.js'
 import { newPlan } from './drain-step.js'
 import { failureMessage } from './model-failure.js'
-import { operationOf, stepScope } from './model-step.js'
+import type { FailedModel } from './model-failure.js'
+import { operationOf } from './model-step.js'
 import type { ModelStep } from './model-step.js'
-import { usageOf } from './usage.js'
+import { recordFailures } from './record-failures.js'
+import { sumOf } from './usage.js'
 
 export async function commitAnswer(
   store: Store,
@@ -26,7 +25,7 @@ export async function commitAnswer(
   answered: Answered,
 ): Promise<CallModelAnswer> {
   const { answer } = answered
-  const usage = usageOf(step, answer.usage)
+  const usage = step.log.answered(answer.usage)
   const calls = callsOf(step, answer)
   const text = answer.text.trim() !== ''
   return conclude(store, step, {
@@ -35,7 +34,7 @@ export async function commitAnswer(
       ...newPlan(step.input, step.content),
       text,
       calls: requestsOf(step, calls),
-      usage,
+      usage: step.log.unreported() ?? usage,
     },
     message: {
       content: text ? answer.text : null,
@@ -44,8 +43,7 @@ export async function commitAnswer(
       status: 'completed',
     },
     calls,
-    before: [completedFact(step, answered, usage), phaseFact(4, stepScope(step.input))],
-    usage,
+    before: [completedFact(step, answered, usage), ...phasesToAnswer(step)],
   })
 }
 
@@ -53,30 +51,54 @@ export async function commitAnswer(
 export async function commitInterruption(
   store: Store,
   step: ModelStep,
-  { partial, request }: { readonly partial: PartialAnswer; readonly request: number },
+  partial: PartialAnswer,
 ): Promise<CallModelAnswer> {
   const content = partial.text.trim() === '' ? null : partial.text
   return conclude(store, step, {
-    result: { type: 'interrupted', ...newPlan(step.input, step.content) },
+    result: { type: 'interrupted', ...newPlan(step.input, step.content), ...unreported(step) },
     message: content === null ? null : { content, reasoning: partial.reasoning, status: 'interrupted' },
-    before: [interruptedFact(step, request), phaseFact(4, stepScope(step.input))],
+    before: [...cutFacts(step), ...phasesToAnswer(step)],
     after: lastFacts(step, 'stopped'),
   })
 }
 
-/** The model failed for good: the run ends with a visible message, and the thread stays usable. */
+/**
+ * No model gave an answer: the run ends with a visible message, and the thread stays usable. A nested step ends with
+ * that message as its answer, which is what the outer call's result says.
+ */
 export async function commitFailure(
   store: Store,
   step: ModelStep,
-  { error, request }: { readonly error: ModelError; readonly request: number },
+  failures: readonly FailedModel[],
 ): Promise<CallModelAnswer> {
+  const failed = { type: 'end', reason: 'model_failed', outcome: 'failed', ...unreported(step) } as const
+  const nested = {
+    type: 'answered',
+    text: false,
+    calls: [],
+    usage: step.log.unreported() ?? sumOf([]),
+  } as const
   return conclude(store, step, {
-    result: { type: 'end', reason: 'model_failed', outcome: 'failed' },
-    message: { content: failureMessage(step.prompt.model, error), reasoning: null, status: 'failed' },
-    before: [failedFact(step, { request, error, next: 'none' }), phaseFact(4, stepScope(step.input))],
+    result: step.input.frame === null ? failed : nested,
+    message: { content: failureMessage(failures), reasoning: null, status: 'failed' },
+    before: [...lastFailure(step), ...phasesToAnswer(step)],
     after: lastFacts(step, 'model_failed'),
-    error,
   })
+}
+
+/** A stop during a request is one record; one in a pause leaves the failure that the pause followed. */
+function cutFacts(step: ModelStep): readonly Fact[] {
+  return step.log.open ? [failedFact(step, { kind: 'interrupted' }, 'none')] : lastFailure(step)
+}
+
+function lastFailure(step: ModelStep): readonly Fact[] {
+  const last = step.log.failures.at(-1)
+  return last === undefined ? [] : [failedFact(step, last.error, 'none')]
+}
+
+function unreported({ log }: ModelStep): Partial<Pick<CallModelAnswer & { type: 'end' }, 'usage'>> {
+  const usage = log.unreported()
+  return usage === null ? {} : { usage }
 }
 
 interface Conclusion {
@@ -86,53 +108,26 @@ interface Conclusion {
   /** Events up to the marker of phase 4, and those behind what it persists. */
   readonly before: readonly Fact[]
   readonly after?: readonly Fact[]
-  readonly usage?: Usage
-  readonly error?: ModelError
 }
 
 async function conclude(store: Store, step: ModelStep, conclusion: Conclusion): Promise<CallModelAnswer> {
   const { threadId } = step.input
+  const { result, message, calls = [], before, after = [] } = conclusion
+  const created = { type: 'message.created', scope: step.scope, payload: { role: roleOf(step) } }
   return commitHeld(store, operationOf(step.input), async (tx): Promise<CallModelAnswer> => {
-    await finishOrLose(tx, step, conclusion)
+    await finishOrLose(tx, step, result)
     await deleteDeltas(tx, step.messageId)
-    if (conclusion.message !== null) await appendAnswer(tx, step, conclusion.message, conclusion.calls ?? [])
-    if (conclusion.error !== undefined) await recordError(tx, errorRow(step, conclusion.error))
-    const created = { type: 'message.created', scope: step.scope, payload: { role: roleOf(step) } }
-    const persisted = conclusion.message === null ? [] : [created]
-    const events = [...conclusion.before, ...persisted, ...(conclusion.after ?? [])]
+    if (message !== null) await appendAnswer(tx, step, message, calls)
+    await recordFailures(tx, step)
+    const events = [...before, ...(message === null ? [] : [created]), ...after]
     await appendEvents(tx, { threadId, events, now: step.now })
-    return conclusion.result
+    return result
   })
 }
 
-async function finishOrLose(tx: Writer, step: ModelStep, conclusion: Conclusion): Promise<void> {
-  const { plan } = step.content
-  const model = step.content.models[step.prompt.model]
-  const detail = {
-    plan: plan.digest,
-    model: step.prompt.model,
-    prices: pricesOf(model),
-    usage: conclusion.usage ?? null,
-  }
-  const finished = await finishOperation(tx, {
-    ...operationOf(step.input),
-    attempt: step.attempt,
-    answer: conclusion.result,
-    detail: conclusion.error === undefined ? detail : { ...detail, error: conclusion.error.kind },
-    now: step.now,
-  })
-  if (!finished) throw new OperationLost()
-}
-
-function pricesOf(model: ModelStep['content']['models'][string] | undefined): Record<string, number | null> {
-  const { inputPrice = null, outputPrice = null, cachedPrice = null } = model ?? {}
-  return { inputPrice, outputPrice, cachedPrice }
-}
-
-/** The provider's own words, for operators only (T5). */
-function errorRow(step: ModelStep, error: ModelError): Parameters<typeof recordError>[1] {
-  const cause = error.cause instanceof Error ? error.cause : error
-  const { threadId } = step.input
-  const id = `${threadId}:${step.operationId}`
-  return { id, threadId, at: step.now, type: error.kind, message: cause.message, stack: cause.stack ?? null }
+async function finishOrLose(tx: Writer, step: ModelStep, answer: CallModelAnswer): Promise<void> {
+  const { attempt, log, now } = step
+  const detail = log.detail()
+  if (!(await finishOperation(tx, { ...operationOf(step.input), attempt, answer, detail, now })))
+    throw new OperationLost()
 }

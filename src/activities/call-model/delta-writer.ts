@@ -4,7 +4,6 @@ import { appendDelta } from '../../store/deltas.js'
 import type { NewDelta } from '../../store/deltas.js'
 import { StoreError } from '../../store/store-error.js'
 import type { Store } from '../../store/store.js'
-import { requestNumber } from './model-step.js'
 import type { ModelStep } from './model-step.js'
 
 type Kind = AnswerDelta['kind']
@@ -12,14 +11,14 @@ type Kind = AnswerDelta['kind']
 /** Streams an answer into the store for subscribers: the first text at once, then in small batches. */
 export interface DeltaWriter {
   add(delta: AnswerDelta): void
-  /** A new request to the provider begins: its text starts at offset 0. */
-  attempt(request: number): void
+  /** The request of this number begins: its text starts at offset 0. */
+  begin(request: number): void
   /** Waits for what is being written; nothing is added after this. */
   done(): Promise<void>
 }
 
 export function writeDeltas(store: Store, step: ModelStep): DeltaWriter {
-  let request = 1
+  let attempt = 1
   let offsets: Record<Kind, number> = { text: 0, reasoning: 0 }
   let waiting: NewDelta[] = []
   let waitingLength = 0
@@ -44,7 +43,7 @@ export function writeDeltas(store: Store, step: ModelStep): DeltaWriter {
       merge(waiting, {
         threadId: step.input.threadId,
         messageId: step.messageId,
-        attempt: requestNumber(step.attempt, request),
+        attempt,
         kind,
         offset: offsets[kind],
         text,
@@ -55,9 +54,9 @@ export function writeDeltas(store: Store, step: ModelStep): DeltaWriter {
       if (waitingLength >= LIMITS.deltaBytes || age >= LIMITS.deltaInterval) flush()
       else timer ??= setTimeout(flush, LIMITS.deltaInterval - age)
     },
-    attempt(next) {
+    begin(request) {
       flush()
-      request = next
+      attempt = request
       offsets = { text: 0, reasoning: 0 }
     },
     async done() {

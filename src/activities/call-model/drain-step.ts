@@ -8,26 +8,27 @@ import type { PlanContent } from '../../definitions/plan-content.js'
 import { appendEvents } from '../../store/events.js'
 import { deliverMessages } from '../../store/deliver-messages.js'
 import { findOperation, insertOperation, takeOperation } from '../../store/operations.js'
-import type { OperationRecord } from '../../store/operations.js'
+import type { NewOperation, OperationRecord } from '../../store/operations.js'
 import { putPlan } from '../../store/plans.js'
-import { insertRun } from '../../store/runs.js'
 import type { Store, Writer } from '../../store/store.js'
-import { updateThread } from '../../store/threads.js'
 import type { ActivityDependencies } from '../dependencies.js'
 import { currentPlan, keptPlan, promptOf } from '../plan-content.js'
 import { openThread } from '../thread-row.js'
 import { asksForStep } from './asks-for-step.js'
 import { stageItems } from './stage-items.js'
-import { microseconds, operationOf, stepScope } from './model-step.js'
+import { handOver } from './hand-over.js'
+import { beginRunRow, startedFact } from './run-row.js'
+import { beginOperationOf, microseconds, operationOf, stepScope } from './model-step.js'
+import type { HeldOperation } from './model-step.js'
 
-type Drained =
+export type Drained =
   | { readonly kind: 'answered'; readonly answer: CallModelAnswer }
   | {
-      readonly kind: 'drained'
+      readonly kind: 'held'
       /** With the side that acts. */
       readonly input: CallModelInput
       readonly content: PlanContent
-      readonly attempt: number
+      readonly held: HeldOperation
     }
 
 const TERMINATED: TerminatedAnswer = { type: 'terminated' }
@@ -40,25 +41,25 @@ export async function drainStep(dependencies: ActivityDependencies, asked: CallM
   const plan = await planOfStep(dependencies, asked)
   if (plan === null) return { kind: 'answered', answer: await drainWithoutPlan(store, asked) }
   const input = { ...asked, side: actualSide(plan.plan, asked.side) }
-  const result = await store.write(async (tx): Promise<CallModelAnswer | number> => {
+  const result = await store.write(async (tx): Promise<CallModelAnswer | HeldOperation> => {
     const thread = await openThread(tx, input)
     if (thread === null) return TERMINATED
     const operation = await findOperation(tx, input.threadId, operationOf(input).id)
-    return operation === null ? drainNow(tx, input, plan) : takeAgain(tx, input, operation)
+    if (operation !== null) return takeAgain(tx, input, operation)
+    return drainNow(tx, input, { content: plan, handed: await handOver(tx, input, thread) })
   })
-  if (typeof result !== 'number') return { kind: 'answered', answer: result }
-  return { kind: 'drained', input, content: plan, attempt: result }
+  if ('type' in result) return { kind: 'answered', answer: result }
+  return { kind: 'held', input, content: plan, held: result }
 }
 
 /** A retry keeps the plan of the attempt that drained. */
-async function planOfStep(
+export async function planOfStep(
   dependencies: ActivityDependencies,
   input: CallModelInput,
 ): Promise<PlanContent | null> {
   if (input.plan !== null) return keptPlan(dependencies, input.plan)
-  const operation = await dependencies.store.read((db) =>
-    findOperation(db, input.threadId, operationOf(input).id),
-  )
+  const { id } = input.toolFirst ? beginOperationOf(input) : operationOf(input)
+  const operation = await dependencies.store.read((db) => findOperation(db, input.threadId, id))
   const kept = planDigestOf(operation)
   return kept === null ? currentPlan(dependencies, input.agent) : keptPlan(dependencies, kept)
 }
@@ -72,15 +73,22 @@ async function takeAgain(
   tx: Writer,
   input: CallModelInput,
   operation: OperationRecord,
-): Promise<CallModelAnswer | number> {
+): Promise<CallModelAnswer | HeldOperation> {
+  if (operation.state === 'finished') await deliverLater(tx, input)
+  return heldAgain(tx, input, operation)
+}
+
+/** T4: a finished call is answered from its row; any other is held by this attempt from now on. */
+export async function heldAgain(
+  tx: Writer,
+  input: CallModelInput,
+  operation: OperationRecord,
+): Promise<CallModelAnswer | HeldOperation> {
   // Written by this activity: the store's boundary.
-  if (operation.state === 'finished') {
-    await deliverLater(tx, input)
-    return operation.answer as CallModelAnswer
-  }
+  if (operation.state === 'finished') return operation.answer as CallModelAnswer
   const attempt = operation.attempt + 1
   await takeOperation(tx, { ...operationOf(input), attempt, state: operation.state })
-  return attempt
+  return { ...operation, attempt }
 }
 
 /** After a reset a recorded call may meet messages that came later: they get their places all the same (T3). */
@@ -93,35 +101,53 @@ async function deliverLater(tx: Writer, input: CallModelInput): Promise<void> {
 async function drainNow(
   tx: Writer,
   input: CallModelInput,
-  content: PlanContent,
-): Promise<CallModelAnswer | number> {
+  { content, handed }: { readonly content: PlanContent; readonly handed: readonly Fact[] },
+): Promise<CallModelAnswer | HeldOperation> {
   const { threadId, run, step } = input
   const now = microseconds(input)
   const ids = await stageItems(tx, input)
   const delivered = await deliverMessages(tx, { threadId, ids, run, step })
-  const idle =
-    input.trigger !== null &&
-    delivered.length === 0 &&
-    !(input.asked && (await asksForStep(tx, input, content.plan.type)))
-  const answer: CallModelAnswer | null = idle ? { type: 'nothing_to_do', ...newPlan(input, content) } : null
   // Later steps of a run took their plan from there.
   if (input.plan === null) await putPlan(tx, { digest: content.plan.digest, content, now })
-  await insertOperation(tx, {
-    thread_id: threadId,
-    id: operationOf(input).id,
-    kind: 'model',
-    state: answer === null ? 'drained' : 'finished',
-    attempt: 1,
-    answer,
-    message_id: answer === null ? randomUUID() : null,
-    detail: { plan: content.plan.digest },
-    started_at: now,
-    finished_at: answer === null ? null : now,
-  })
-  if (answer === null && input.trigger !== null) await beginRun(tx, input, input.trigger)
-  const events = answer === null ? stepEvents(input, content, delivered) : []
-  await appendEvents(tx, { threadId, events: [...input.facts, ...events], now })
-  return answer ?? 1
+  if (await isIdle(tx, input, { content, delivered })) {
+    const answer: CallModelAnswer = { type: 'nothing_to_do', ...newPlan(input, content) }
+    await insertOperation(tx, {
+      ...newOperation(input, content),
+      state: 'finished',
+      answer,
+      finished_at: now,
+    })
+    await appendEvents(tx, { threadId, events: [...input.facts, ...handed], now })
+    return answer
+  }
+  const operation = { ...newOperation(input, content), message_id: randomUUID() }
+  await insertOperation(tx, operation)
+  const begins = input.trigger !== null && (await beginRunRow(tx, input, input.trigger))
+  const events = [...input.facts, ...handed, ...stepEvents(input, content, { delivered, begins })]
+  await appendEvents(tx, { threadId, events, now })
+  return operation
+}
+
+/** A run that a tool began goes on whatever there is. */
+async function isIdle(
+  tx: Writer,
+  input: CallModelInput,
+  { content, delivered }: { readonly content: PlanContent; readonly delivered: readonly Message[] },
+): Promise<boolean> {
+  if (input.trigger === null || delivered.length > 0) return false
+  if (input.asked && (await asksForStep(tx, input, content.plan.type))) return false
+  return (await findOperation(tx, input.threadId, beginOperationOf(input).id)) === null
+}
+
+/** The row of a model call that nothing was asked for yet. */
+export function newOperation(
+  input: CallModelInput,
+  { plan }: PlanContent,
+): NewOperation & { readonly detail: unknown; readonly message_id: null } {
+  const { threadId, id } = operationOf(input)
+  const detail = { plan: plan.digest }
+  const common = { thread_id: threadId, id, kind: 'model', state: 'drained', attempt: 1 } as const
+  return { ...common, message_id: null, detail, started_at: microseconds(input) }
 }
 
 /** No worker has had the agent for a minute: the run ends, with its messages in the transcript all the same (T3). */
@@ -137,7 +163,7 @@ async function drainWithoutPlan(store: Store, input: CallModelInput): Promise<Ca
       return MISSING
     const delivered = await deliverMessages(tx, { threadId, ids: await stageItems(tx, input), run, step })
     const started = input.trigger === null ? [] : [startedFact(input, input.trigger)]
-    if (input.trigger !== null) await beginRun(tx, input, input.trigger)
+    if (input.trigger !== null) await beginRunRow(tx, input, input.trigger)
     const events = [...input.facts, ...started, ...createdFacts(input, delivered)]
     await appendEvents(tx, { threadId, events, now })
     return MISSING
@@ -152,32 +178,21 @@ export function newPlan(
   return plan.digest === input.knownPlan ? {} : { plan }
 }
 
-async function beginRun(tx: Writer, input: CallModelInput, trigger: string): Promise<void> {
-  const { threadId, run } = input
-  const now = microseconds(input)
-  await insertRun(tx, { thread_id: threadId, number: run, trigger_kind: trigger, started_at: now })
-  await updateThread(tx, threadId, { status: 'running' })
-}
-
 function stepEvents(
   input: CallModelInput,
   content: PlanContent,
-  delivered: readonly Message[],
+  { delivered, begins }: { readonly delivered: readonly Message[]; readonly begins: boolean },
 ): readonly Fact[] {
   const scope = stepScope(input)
   const side = content.plan.sides[input.side]
   const prompt = promptOf(content, input.side)
   const started = { step: input.step, prompt: prompt.name, model: prompt.model }
   const events: Fact[] = []
-  if (input.trigger !== null) events.push(startedFact(input, input.trigger))
+  if (begins && input.trigger !== null) events.push(startedFact(input, input.trigger))
   if (input.sideStarts)
     events.push({ type: 'side.started', scope, payload: { side: input.side, label: side?.label ?? null } })
   events.push({ type: 'step.started', scope, payload: started }, phaseFact(1, scope))
   return [...events, ...createdFacts(input, delivered)]
-}
-
-function startedFact(input: CallModelInput, trigger: string): Fact {
-  return { type: 'run.started', scope: stepScope(input), payload: { trigger } }
 }
 
 function createdFacts(input: CallModelInput, delivered: readonly Message[]): readonly Fact[] {

@@ -1,7 +1,15 @@
 import type { ModelError, ModelErrorKind } from '../../model/model-error.js'
 
+/** Why one of the models that were asked gave no answer. */
+export interface FailedModel {
+  /** Name of its definition. */
+  readonly model: string
+  readonly error: ModelError
+}
+
 const SENTENCES: Readonly<Record<ModelErrorKind, string>> = {
   rate_limited: 'its provider refuses more requests for now',
+  throttled: 'more requests are waiting for its provider than its limit lets through',
   unavailable: 'its provider could not be reached or failed',
   bad_request: 'its provider refused the request',
   authentication: 'it has no key, or its provider refused it',
@@ -13,7 +21,13 @@ const SENTENCES: Readonly<Record<ModelErrorKind, string>> = {
   unknown: 'of an unknown error',
 }
 
-/** What the user reads when a model failed for good: the kind of the failure, never the provider's words. */
-export function failureMessage(model: string, error: ModelError): string {
-  return `The model "${model}" gave no answer because ${SENTENCES[error.kind]}. Send a message to try again.`
+/** What the user reads when no model gave an answer: the kinds of the failures, never the providers' words. */
+export function failureMessage(failures: readonly FailedModel[]): string {
+  const reasons = failures.map(({ model, error: { kind } }, index) => {
+    const because = `because ${SENTENCES[kind]}.`
+    return index === 0
+      ? `The model "${model}" gave no answer ${because}`
+      : `Its fallback "${model}" gave none ${because}`
+  })
+  return [...reasons, 'Send a message to try again.'].join(' ')
 }

@@ -1,8 +1,10 @@
 import type { CallModelInput } from '../../protocol/activities.js'
 import type { EventScope } from '../../protocol/facts.js'
-import { LIMITS } from '../../protocol/limits.js'
-import { modelOperationId, runIdOf, stepIdOf } from '../../protocol/ids.js'
+import { beginOperationId, modelOperationId, runIdOf, stepIdOf } from '../../protocol/ids.js'
 import type { PlanContent, PromptContent } from '../../definitions/plan-content.js'
+import type { OperationRecord } from '../../store/operations.js'
+import { RequestLog } from './request-log.js'
+import type { OperationDetail } from './request-log.js'
 
 /** A model call that this attempt holds. */
 export interface ModelStep {
@@ -13,9 +15,43 @@ export interface ModelStep {
   readonly attempt: number
   /** The assistant message that the answer will become. */
   readonly messageId: string
+  /** The row that the answer stands below; null at the top. */
+  readonly parentId: string | null
   readonly scope: EventScope
   /** Microseconds. */
   readonly now: number
+  /** Of `performance`: when this attempt began. */
+  readonly startedAt: number
+  readonly log: RequestLog
+  /** An earlier attempt marked the phases up to the model call. */
+  readonly resumed: boolean
+}
+
+/** What the first transaction knows of the operation. */
+export type HeldOperation = Pick<OperationRecord, 'attempt' | 'state' | 'message_id' | 'detail'>
+
+interface Opening extends Pick<ModelStep, 'input' | 'content' | 'prompt' | 'parentId'> {
+  readonly held: HeldOperation
+}
+
+/** @throws for an operation without a message: a bug of the caller */
+export function openStep({ held, ...opening }: Opening): ModelStep {
+  const { input, content } = opening
+  const { message_id: messageId, attempt, state } = held
+  if (messageId === null) throw new Error('Expected a model operation with its message, found none.')
+  // Written by this activity: the store's boundary.
+  const known = held.detail as Partial<OperationDetail> | null
+  return {
+    ...opening,
+    operationId: operationOf(input).id,
+    attempt,
+    messageId,
+    scope: { ...stepScope(input), messageId },
+    now: microseconds(input),
+    startedAt: performance.now(),
+    log: new RequestLog({ plan: content.plan.digest, ...known }),
+    resumed: state !== 'drained',
+  }
 }
 
 export function stepScope({ run, step }: { readonly run: number; readonly step: number }): EventScope {
@@ -23,15 +59,15 @@ export function stepScope({ run, step }: { readonly run: number; readonly step: 
 }
 
 export function operationOf(input: CallModelInput): { readonly threadId: string; readonly id: string } {
-  return { threadId: input.threadId, id: modelOperationId(input.run, input.step) }
+  const { threadId, run, step, frame } = input
+  return { threadId, id: modelOperationId(run, step, frame?.callId ?? null) }
+}
+
+export function beginOperationOf(input: CallModelInput): { readonly threadId: string; readonly id: string } {
+  return { threadId: input.threadId, id: beginOperationId(input.run) }
 }
 
 /** Microseconds, as all times in the store. */
 export function microseconds(input: { readonly now: number }): number {
   return input.now * 1000
-}
-
-/** Requests of a step are numbered over all attempts of its activity: a subscriber drops what a lower one streamed. */
-export function requestNumber(attempt: number, request: number): number {
-  return (attempt - 1) * LIMITS.modelAttempts + request
 }

@@ -1,4 +1,4 @@
-import type { PromptContent } from '../../definitions/plan-content.js'
+import type { PromptContent, SystemPart } from '../../definitions/plan-content.js'
 import type { ThreadState } from '../../definitions/thread-state.js'
 import { classifyModelError } from '../../model/classify-model-error.js'
 import { callWithRetries } from '../../model/call-model.js'
@@ -6,13 +6,15 @@ import { assemblePrompt } from '../../model/context/assemble-prompt.js'
 import { toolConfiguration } from '../../model/context/tool-configuration.js'
 import type { TranscriptRow } from '../../model/context/transcript-row.js'
 import { ModelAbortedError } from '../../model/model-aborted-error.js'
-import type { ModelAnswer, ModelUsage } from '../../model/model-answer.js'
+import type { ModelAnswer } from '../../model/model-answer.js'
 import type { ModelError } from '../../model/model-error.js'
 import type { ModelRequest } from '../../model/stream-answer.js'
 import type { ModelDefinition } from '../../definitions/model.js'
 import type { Usage } from '../../protocol/activities.js'
 import { LIMITS } from '../../protocol/limits.js'
 import { failureMessage } from '../call-model/model-failure.js'
+import type { FailedModel } from '../call-model/model-failure.js'
+import { pricesOf, usageOf } from '../call-model/usage.js'
 import type { ActivityDependencies } from '../dependencies.js'
 import type { InvokingCall } from './invoke-tool.js'
 
@@ -32,7 +34,7 @@ export async function askInPlace({ registry }: ActivityDependencies, asked: Aske
   const first = registry.model(asked.prompt.model)
   const candidates = [first, ...(first?.fallbacks ?? []).map((name) => registry.model(name))]
   const options = await requestOf(asked, first)
-  let problem = `The model "${asked.prompt.model}" is not available at the moment.`
+  const failures: FailedModel[] = []
   for (const model of candidates) {
     if (model === undefined) continue
     try {
@@ -43,13 +45,14 @@ export async function askInPlace({ registry }: ActivityDependencies, asked: Aske
         onDelta: () => undefined,
         onAttempt: () => undefined,
       })
-      return { kind: 'answered', answer, usage: { ...answer.usage, cost: costOf(model, answer.usage) } }
+      return { kind: 'answered', answer, usage: usageOf(pricesOf(model), answer.usage) }
     } catch (error) {
       if (ModelAbortedError.isInstance(error)) return { kind: 'failed', problem: 'The call was stopped.' }
-      problem = failureMessage(model.name, classifyModelError(error))
+      failures.push({ model: model.name, error: classifyModelError(error) })
     }
   }
-  return { kind: 'failed', problem }
+  const missing = `The model "${asked.prompt.model}" is not available at the moment.`
+  return { kind: 'failed', problem: failures.length === 0 ? missing : failureMessage(failures) }
 }
 
 /** @throws ModelError if the provider does not have the model, or lacks its key */
@@ -67,7 +70,7 @@ async function requestOf(asked: AskedInPlace, model: ModelDefinition | undefined
   const tools = model?.capabilities?.supportsToolCalls === false ? [] : prompt.tools
   const { side, threadId, content } = caller
   const messages = [...(await historyOf(asked)), ...ownRow(asked)]
-  const system = prompt.system.map((part) => (part.type === 'text' ? part.content : ''))
+  const system = await Promise.all(prompt.system.map((part) => textOf(part, state)))
   return {
     prompt: assemblePrompt({
       system: system.join(''),
@@ -83,6 +86,13 @@ async function requestOf(asked: AskedInPlace, model: ModelDefinition | undefined
       ? {}
       : { tools: toolConfiguration(tools), toolChoice: { type: prompt.toolChoice } }),
   }
+}
+
+/** T5: a secret never gets into a prompt; neither does a name that has no value. */
+async function textOf(part: SystemPart, state: ThreadState): Promise<string> {
+  if (part.type === 'text') return part.content
+  const type = await state.envType(part.property)
+  return type === 'text' ? state.env(part.property).catch(() => '') : ''
 }
 
 /** Rows that no step of a run has made. */
@@ -125,12 +135,4 @@ function ownRow({ args, caller }: AskedInPlace): readonly TranscriptRow[] {
       side: caller.side === 'a' ? 'b' : 'a',
     },
   ]
-}
-
-/** Prices are dollars per million tokens, so tokens times price are millionths of a dollar; cached tokens are of the input. */
-function costOf({ inputPrice, outputPrice, cachedPrice }: ModelDefinition, usage: ModelUsage): number | null {
-  if (inputPrice === undefined || outputPrice === undefined) return null
-  const cached = Math.min(usage.cachedInputTokens, usage.inputTokens)
-  const input = (usage.inputTokens - cached) * inputPrice + cached * (cachedPrice ?? inputPrice)
-  return Math.round(input + usage.outputTokens * outputPrice)
 }

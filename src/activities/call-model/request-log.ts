@@ -1,0 +1,147 @@
+import type { Usage } from '../../protocol/activities.js'
+import type { ModelUsage } from '../../model/model-answer.js'
+import type { ModelError } from '../../model/model-error.js'
+import { sumOf, usageOf } from './usage.js'
+import type { Prices } from './usage.js'
+
+/** One request to a provider. `error`: why it gave no answer; `lost` if its attempt died over it. */
+export interface RequestRecord {
+  readonly model: string
+  readonly prices: Prices
+  readonly usage: Usage | null
+  readonly error: string | null
+}
+
+/** The detail of a model operation's row. */
+export interface OperationDetail {
+  /** Digest of the plan that it runs with. */
+  readonly plan: string
+  readonly requests: readonly RequestRecord[]
+  /** How many of them are in the usage of an earlier answer. */
+  readonly reported: number
+  /** Waits for providers so far, and their milliseconds in all. */
+  readonly waits: number
+  readonly waited: number
+}
+
+type Known = Partial<OperationDetail> & { readonly plan: string }
+
+/** A request of this attempt that failed. */
+export interface FailedRequest {
+  readonly number: number
+  readonly error: ModelError
+}
+
+/**
+ * The requests of an operation over all its attempts, numbered from 1: a subscriber drops what a lower number streamed,
+ * and none is paid for without being counted.
+ */
+export class RequestLog {
+  readonly #known: Known
+  readonly #requests: RequestRecord[]
+  readonly #failures: FailedRequest[] = []
+  #open = false
+  #fresh = true
+  #reported: number
+  #waits: number
+  #waited: number
+
+  /** Whatever else the detail holds stays in it. */
+  constructor(known: Known) {
+    const { requests = [], reported = 0, waits = 0, waited = 0 } = known
+    this.#known = known
+    this.#requests = requests.map((request) =>
+      request.usage === null && request.error === null ? { ...request, error: 'lost' } : request,
+    )
+    this.#reported = reported
+    this.#waits = waits
+    this.#waited = waited
+  }
+
+  /** The number of the newest request. */
+  get number(): number {
+    return this.#requests.length
+  }
+
+  /** A request is under way. */
+  get open(): boolean {
+    return this.#open
+  }
+
+  /** This attempt has asked nothing yet. */
+  get fresh(): boolean {
+    return this.#fresh
+  }
+
+  /** Those of this attempt. */
+  get failures(): readonly FailedRequest[] {
+    return this.#failures
+  }
+
+  get waits(): number {
+    return this.#waits
+  }
+
+  get waited(): number {
+    return this.#waited
+  }
+
+  /** The model of the newest request. */
+  get model(): string | null {
+    return this.#requests.at(-1)?.model ?? null
+  }
+
+  begin(request: Pick<RequestRecord, 'model' | 'prices'>): void {
+    this.#requests.push({ ...request, usage: null, error: null })
+    this.#open = true
+    this.#fresh = false
+  }
+
+  /** What the answer to the newest request cost. */
+  answered(usage: ModelUsage): Usage {
+    const cost = usageOf(this.#newest().prices, usage)
+    this.#end({ usage: cost, error: null })
+    return cost
+  }
+
+  failed(error: ModelError): void {
+    const usage = error.usage === null ? null : usageOf(this.#newest().prices, error.usage)
+    this.#end({ usage, error: error.kind })
+    this.#failures.push({ number: this.number, error })
+  }
+
+  wait(milliseconds: number): void {
+    this.#reported = this.#requests.length
+    this.#waits += 1
+    this.#waited += milliseconds
+  }
+
+  /** The sum of what no answer has told yet; null if nothing was reported. */
+  unreported(): Usage | null {
+    const usages = this.#requests
+      .slice(this.#reported)
+      .flatMap(({ usage }) => (usage === null ? [] : [usage]))
+    return usages.length === 0 ? null : sumOf(usages)
+  }
+
+  detail(): OperationDetail {
+    return {
+      ...this.#known,
+      requests: [...this.#requests],
+      reported: this.#reported,
+      waits: this.#waits,
+      waited: this.#waited,
+    }
+  }
+
+  #end(outcome: Pick<RequestRecord, 'usage' | 'error'>): void {
+    this.#requests[this.#requests.length - 1] = { ...this.#newest(), ...outcome }
+    this.#open = false
+  }
+
+  #newest(): RequestRecord {
+    const newest = this.#requests.at(-1)
+    if (newest === undefined) throw new Error('Expected a request that has begun, found none.')
+    return newest
+  }
+}
