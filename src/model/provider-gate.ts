@@ -24,16 +24,28 @@ export interface Visit {
   readonly signal: AbortSignal
 }
 
+interface Clock {
+  /** Milliseconds that only grow. */
+  readonly now: () => number
+  /** Rejects when the signal aborts. */
+  readonly sleep: (milliseconds: number, signal: AbortSignal) => Promise<unknown>
+}
+
+const CLOCK: Clock = {
+  now: () => performance.now(),
+  sleep: (milliseconds, signal) => sleepFor(milliseconds, undefined, { signal }),
+}
+
 export class ProviderGate {
-  readonly #now: () => number
+  readonly #clock: Clock
   #running = 0
   #line: (() => void)[] = []
   /** When the requests of the last minute were let through, and those to come: in order. */
   #times: number[] = []
   readonly #kept = new Map<string, number>()
 
-  constructor(now: () => number = () => performance.now()) {
-    this.#now = now
+  constructor(clock: Clock = CLOCK) {
+    this.#clock = clock
   }
 
   /**
@@ -43,9 +55,9 @@ export class ProviderGate {
   async run<T>({ limit, key, signal }: Visit, work: () => Promise<T>): Promise<T> {
     await this.#enter(limit.concurrency ?? Infinity, signal)
     try {
-      const wait = this.#place(limit.requestsPerMinute, key) - this.#now()
+      const wait = this.#place(limit.requestsPerMinute, key) - this.#clock.now()
       if (wait > LIMITS.retryAfterInActivity) throw throttled(wait)
-      if (wait > 0) await sleepFor(wait, undefined, { signal })
+      if (wait > 0) await this.#clock.sleep(wait, signal)
       this.#kept.delete(key)
       return await work()
     } finally {
@@ -75,7 +87,7 @@ export class ProviderGate {
     }
     this.#line.push(take)
     const either = AbortSignal.any([signal, waiting.signal])
-    await sleepFor(LIMITS.retryAfterInActivity, undefined, { signal: either }).catch(() => undefined)
+    await this.#clock.sleep(LIMITS.retryAfterInActivity, either).catch(() => undefined)
     this.#line = this.#line.filter((other) => other !== take)
     // Room that comes at the moment of a stop goes to the next one.
     if (given && signal.aborted) this.#leave()
@@ -85,7 +97,7 @@ export class ProviderGate {
 
   /** The time at which this request may go: one that was kept, or the next that the minute has. */
   #place(perMinute: number | undefined, key: string): number {
-    const now = this.#now()
+    const now = this.#clock.now()
     if (perMinute === undefined) return now
     this.#times = this.#times.filter((time) => time > now - MINUTE)
     for (const [other, time] of this.#kept) if (time <= now - MINUTE) this.#kept.delete(other)

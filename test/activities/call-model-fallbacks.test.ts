@@ -1,0 +1,240 @@
+import { describe, expect, test } from 'vitest'
+
+import { findError } from '../../src/store/errors.js'
+import { scriptedModel } from '../../src/testing/index.js'
+import { FINISH, fakeStreamModel } from '../support/fake-stream-model.js'
+import { until } from '../support/until.js'
+import { AFTER_A_MINUTE, attempt, failureOf } from './activity-desk.js'
+import { refusing, withModels } from './model-desk.js'
+
+const says = (text: string) => scriptedModel(() => ({ text }))
+
+describe('the prompt’s model and its fallbacks', () => {
+  test('a model that fails twice is followed by its fallbacks in order', () => {
+    const [chat, first, second] = [refusing(500), refusing(401), says('Here.')]
+    const models = {
+      chat: { asked: chat, fallbacks: ['first', 'second'] },
+      first: { asked: first },
+      second: { asked: second },
+    }
+    return withModels({ models }, async (desk) => {
+      expect(await desk.step()).toMatchObject({ type: 'answered', text: true })
+      expect([chat, first, second].map(({ requests }) => requests.length)).toEqual([2, 1, 1])
+      expect(await desk.told('model.requested', 'model.failed', 'model.completed')).toMatchObject([
+        { model: 'chat', attempt: 1 },
+        { model: 'chat', attempt: 1, error: 'unavailable', next: 'retry' },
+        { model: 'chat', attempt: 2 },
+        { model: 'chat', attempt: 2, error: 'unavailable', next: 'fallback' },
+        { model: 'first', attempt: 3 },
+        { model: 'first', attempt: 3, error: 'authentication', next: 'fallback' },
+        { model: 'second', attempt: 4 },
+        { model: 'second', attempt: 4, finishReason: 'stop' },
+      ])
+      const error = await desk.store.read((db) => findError(db, 't:model_1_1:3'))
+      expect(error).toMatchObject({ type: 'authentication', message: 'No, 401.' })
+    })
+  })
+
+  test('fallbacks of a fallback are not followed', () => {
+    const models = {
+      chat: { asked: refusing(401), fallbacks: ['first'] },
+      first: { asked: refusing(403), fallbacks: ['second'] },
+      second: { asked: says('Never.') },
+    }
+    return withModels({ models }, async (desk) => {
+      expect(await desk.step()).toEqual({ type: 'end', reason: 'model_failed', outcome: 'failed' })
+      expect((await desk.transcript()).at(-1)).toMatchObject({
+        status: 'failed',
+        content:
+          'The model "chat" gave no answer because it has no key, or its provider refused it. ' +
+          'Its fallback "first" gave none because it has no key, or its provider refused it. ' +
+          'Send a message to try again.',
+      })
+    })
+  })
+
+  test('options and prices are those of who answers', () => {
+    const backup = says('Here.')
+    const models = {
+      chat: { asked: refusing(401), inputPrice: 1000, outputPrice: 1000, fallbacks: ['backup'] },
+      backup: {
+        asked: backup,
+        inputPrice: 1,
+        outputPrice: 2,
+        providerOptions: { openai: { user: 'model', store: false } },
+      },
+    }
+    const prompt = { providerOptions: { openai: { user: 'prompt' } } }
+    return withModels({ models, prompt }, async (desk) => {
+      expect(await desk.step()).toMatchObject({ usage: { inputTokens: 10, outputTokens: 5, cost: 20 } })
+      expect(backup.requests[0]?.raw.providerOptions).toMatchObject({
+        openai: { user: 'prompt', store: false },
+      })
+      expect((await desk.detail()).requests).toMatchObject([
+        { model: 'chat', prices: { inputPrice: 1000 }, usage: null, error: 'authentication' },
+        { model: 'backup', prices: { inputPrice: 1 }, usage: { cost: 20 }, error: null },
+      ])
+    })
+  })
+
+  test('K-5 a stalled model is left for its fallback at once', () => {
+    const chat = fakeStreamModel(() => ['never'])
+    const models = { chat: { asked: chat, fallbacks: ['backup'] }, backup: { asked: says('Here.') } }
+    return withModels({ models, limits: { firstChunk: 100 } }, async (desk) => {
+      const started = performance.now()
+      expect(await desk.step()).toMatchObject({ type: 'answered' })
+      expect(performance.now() - started).toBeLessThan(1000)
+      expect(chat.calls).toBe(1)
+      expect(await desk.told('model.failed')).toMatchObject([{ error: 'stalled', next: 'fallback' }])
+    })
+  })
+
+  test('K-5 the models of a step share the time of one call', () => {
+    const [chat, second, third] = [1, 2, 3].map(() => fakeStreamModel(() => ['never']))
+    if (!chat || !second || !third) throw new Error('Expected three models.')
+    const models = {
+      chat: { asked: chat, fallbacks: ['second', 'third'] },
+      second: { asked: second },
+      third: { asked: third },
+    }
+    return withModels({ models, limits: { firstChunk: 200, total: 300 } }, async (desk) => {
+      expect(await desk.step()).toMatchObject({ type: 'end', reason: 'model_failed' })
+      expect([chat.calls, second.calls, third.calls]).toEqual([1, 1, 0])
+    })
+  })
+
+  test('what a filter withholds is asked of the fallback', () => {
+    const finishReason = { unified: 'content-filter', raw: 'refusal' } as const
+    const usage = {
+      inputTokens: { total: 7, noCache: 7, cacheRead: 0, cacheWrite: 0 },
+      outputTokens: { total: 3, text: 3, reasoning: 0 },
+    }
+    const chat = fakeStreamModel(() => [
+      { type: 'text-delta', id: '1', delta: 'I was about' },
+      { ...FINISH, type: 'finish', finishReason, usage },
+    ])
+    const models = {
+      chat: { asked: chat, inputPrice: 1, outputPrice: 1, fallbacks: ['backup'] },
+      backup: { asked: says('Here.'), inputPrice: 1, outputPrice: 1 },
+    }
+    return withModels({ models }, async (desk) => {
+      const answer = await desk.step()
+      // What was filtered is paid for too.
+      expect(answer).toMatchObject({ usage: { inputTokens: 17, outputTokens: 8, cost: 25 } })
+      expect(chat.calls).toBe(1)
+      expect((await desk.transcript()).map(({ content }) => content)).toEqual(['Hello?', 'Here.'])
+    })
+  })
+
+  test('a fallback that this worker lacks is passed over', () => {
+    const parts = {
+      models: {
+        chat: { asked: refusing(401), fallbacks: ['gone', 'backup'] },
+        gone: { asked: says('Never.') },
+        backup: { asked: says('Here.') },
+      },
+    }
+    return withModels(parts, async (desk) => {
+      const { registry } = desk.dependencies
+      const model = (name: string) => (name === 'gone' ? undefined : registry.model(name))
+      Object.assign(desk.dependencies, { registry: { ...registry, model } })
+      expect(await desk.step()).toMatchObject({ type: 'answered' })
+    })
+  })
+
+  test('the prompt’s model is waited for before its fallback serves', () => {
+    const models = { chat: { asked: says('a'), fallbacks: ['backup'] }, backup: { asked: says('b') } }
+    return withModels({ models }, async (desk) => {
+      const { registry } = desk.dependencies
+      const model = (name: string) => (name === 'chat' ? undefined : registry.model(name))
+      Object.assign(desk.dependencies, { registry: { ...registry, model } })
+      expect(await failureOf(desk.step())).toMatchObject({ type: 'Definition.Missing' })
+      await desk.step({}, attempt(AFTER_A_MINUTE))
+      expect((await desk.transcript()).at(-1)).toMatchObject({ content: 'b' })
+    })
+  })
+})
+
+describe('a stop', () => {
+  test('K-4 during the first attempt leaves one interrupted record', () => {
+    const chat = fakeStreamModel(() => [{ type: 'text-delta', id: '1', delta: 'I was' }, 'never'])
+    const backup = says('Never.')
+    const models = { chat: { asked: chat, fallbacks: ['backup'] }, backup: { asked: backup } }
+    return withModels({ models }, async (desk) => {
+      const environment = attempt()
+      const step = desk.step({}, environment)
+      await until('the request', () => chat.calls === 1)
+      environment.cancel()
+      expect(await step).toMatchObject({ type: 'interrupted' })
+      expect(await desk.told('model.failed')).toEqual([
+        { model: 'chat', attempt: 1, error: 'interrupted', next: 'none' },
+      ])
+      expect([chat.calls, backup.requests.length]).toEqual([1, 0])
+    })
+  })
+
+  test('K-4 during the pause before a retry asks nobody', () => {
+    const [chat, backup] = [refusing(500), says('Never.')]
+    const models = { chat: { asked: chat, fallbacks: ['backup'] }, backup: { asked: backup } }
+    return withModels({ models }, async (desk) => {
+      const environment = attempt()
+      const step = desk.step({}, environment)
+      await until('the request', () => chat.requests.length === 1)
+      setTimeout(() => environment.cancel(), 100)
+      expect(await step).toMatchObject({ type: 'interrupted' })
+      expect(await desk.told('model.failed')).toEqual([
+        { model: 'chat', attempt: 1, error: 'unavailable', next: 'none' },
+      ])
+      expect([chat.requests.length, backup.requests.length]).toEqual([1, 0])
+    })
+  })
+})
+
+describe('a context that is too long', () => {
+  const tooLong = { error: { status: 400, message: 'The maximum context length is 8192 tokens.' } }
+
+  test('is cut twice without counting an attempt', () => {
+    const chat = scriptedModel([
+      tooLong,
+      tooLong,
+      { error: { status: 500, message: 'No.' } },
+      { text: 'Here.' },
+    ])
+    return withModels({ models: { chat: { asked: chat } } }, async (desk) => {
+      expect(await desk.step()).toMatchObject({ type: 'answered' })
+      expect(await desk.told('model.failed')).toMatchObject([
+        { error: 'context_too_long', next: 'retry' },
+        { error: 'context_too_long', next: 'retry' },
+        { error: 'unavailable', next: 'retry' },
+      ])
+    })
+  })
+
+  test('ends the run visibly after two cuts', () => {
+    const chat = scriptedModel(() => tooLong)
+    return withModels({ models: { chat: { asked: chat } } }, async (desk) => {
+      expect(await desk.step()).toMatchObject({ type: 'end', reason: 'model_failed' })
+      expect(chat.requests).toHaveLength(3)
+      expect((await desk.transcript()).at(-1)?.content).toContain('the conversation is too long for it')
+    })
+  })
+})
+
+describe('a model that says nothing', () => {
+  test('K-18 twice is asked to answer each time', () => {
+    const chat = scriptedModel([{ text: ' ' }, { text: '' }])
+    return withModels({ models: { chat: { asked: chat } } }, async (desk) => {
+      const first = await desk.step()
+      const plan = first.type === 'answered' ? (first.plan?.digest ?? '') : ''
+      const next = { step: 2, plan, knownPlan: plan, trigger: null, drain: [] }
+      const calls = [first, await desk.step(next)].map((answer) =>
+        answer.type === 'answered' ? answer.calls.map(({ id }) => id) : [],
+      )
+      expect(calls).toEqual([['call_1_1_0'], ['call_1_2_0']])
+      expect((await desk.transcript()).slice(1).map((row) => row.tool_calls)).toEqual([
+        expect.stringContaining('invalid_assistant_response'),
+        expect.stringContaining('invalid_assistant_response'),
+      ])
+    })
+  })
+})

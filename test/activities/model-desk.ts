@@ -1,0 +1,78 @@
+import { defineAgent, defineModel, definePrompt, registry } from '../../src/index.js'
+import type { ModelDefinition, PromptDefinition } from '../../src/index.js'
+import type { ActivityDependencies } from '../../src/activities/dependencies.js'
+import type { CallModelAnswer, CallModelInput } from '../../src/protocol/activities.js'
+import type { LanguageModel } from '../../src/model/language-model.js'
+import { MODEL_LIMITS } from '../../src/model/model-limits.js'
+import type { ModelLimits } from '../../src/model/model-limits.js'
+import type { OperationDetail } from '../../src/activities/call-model/request-log.js'
+import { findOperation } from '../../src/store/operations.js'
+import { scriptedModel } from '../../src/testing/index.js'
+import { drainOf, modelInput, runModel, withDesk } from './activity-desk.js'
+import type { ActivityDesk } from './activity-desk.js'
+import type { attempt } from './activity-desk.js'
+
+export type DeskModel = Partial<Omit<ModelDefinition, 'name' | 'provider'>> & {
+  readonly asked: LanguageModel
+}
+
+export interface ModelParts {
+  /** By name; the prompt's own is `chat`. */
+  readonly models: Readonly<Record<string, DeskModel>>
+  readonly prompt?: Partial<PromptDefinition>
+  readonly limits?: Partial<ModelLimits>
+}
+
+export interface ModelDesk extends ActivityDesk {
+  /** One step of the thread `t`, begun by a message that is new in the first call. */
+  step(patch?: Partial<CallModelInput>, environment?: ReturnType<typeof attempt>): Promise<CallModelAnswer>
+  /** Of the model operation of step 1. */
+  detail(id?: string): Promise<OperationDetail>
+  /** The events of these types, each by its payload. */
+  told(...types: readonly string[]): Promise<readonly Readonly<Record<string, unknown>>[]>
+}
+
+/** Runs `work` with a thread whose one prompt asks these models. */
+export async function withModels(parts: ModelParts, work: (desk: ModelDesk) => Promise<void>): Promise<void> {
+  await withDesk({}, async (desk) => {
+    const ids = await desk.send('Hello?')
+    const dependencies = dependenciesOf(desk, parts)
+    await work({
+      ...desk,
+      dependencies,
+      step: (patch = {}, environment = undefined) =>
+        runModel(dependencies, modelInput({ drain: drainOf(ids), ...patch }), environment),
+      async detail(id = 'model_1_1') {
+        const operation = await desk.store.read((db) => findOperation(db, 't', id))
+        return operation?.detail as OperationDetail
+      },
+      told: async (...types) =>
+        (await desk.events()).filter(({ type }) => types.includes(type)).map(({ payload }) => payload),
+    })
+  })
+}
+
+/** A worker with these models. */
+export function dependenciesOf(
+  desk: ActivityDesk,
+  { models, prompt = {}, limits }: ModelParts,
+): ActivityDependencies {
+  const modelLimits = { ...MODEL_LIMITS, ...limits }
+  return { ...desk.dependencies, modelLimits, registry: modelRegistry(models, prompt) }
+}
+
+function modelRegistry(models: ModelParts['models'], prompt: Partial<PromptDefinition>) {
+  const common = { prompt: 'You are the clerk.', model: 'chat', includeChat: true } as const
+  return registry({
+    models: Object.entries(models).map(([name, { asked, ...definition }]) =>
+      defineModel({ model: 'm', ...definition, name, provider: { languageModel: () => asked } } as never),
+    ),
+    prompts: [definePrompt({ name: 'clerk', toolDescription: 'Answers', ...common, ...prompt } as never)],
+    agents: [defineAgent({ name: 'clerk', sideA: { prompt: 'clerk' } } as never)],
+  } as never)
+}
+
+/** A model that refuses with this status, as often as it is asked. */
+export function refusing(status: number, headers: Record<string, string> = {}) {
+  return scriptedModel(() => ({ error: { status, message: `No, ${status}.`, headers } }))
+}
