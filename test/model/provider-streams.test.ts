@@ -99,6 +99,54 @@ describe.each(REAL_PROVIDERS)('$name', ({ model: createModel }) => {
     expect([answer.text, pauses]).toEqual(['Here I am.', [1000]])
   })
 
+  test.each([500, 502, 529, 408])('%i twice ends the call', async (status) => {
+    mock.reply({ status, message: 'Not now.' }, { status, message: 'Not now.' })
+    const call = callWithRetries(request())
+    await expect(call).rejects.toMatchObject({ kind: 'unavailable', retryable: true, retryAfter: null })
+    expect([attempts.length, pauses]).toEqual([4, [1000]])
+  })
+
+  test.each([429, 503, 529])('%i for long is told and not waited for', async (status) => {
+    mock.reply({ status, message: 'Later.', headers: { 'retry-after': '60' } })
+    const call = callWithRetries(request())
+    await expect(call).rejects.toMatchObject({ retryable: true, retryAfter: 60_000 })
+    expect([attempts.length, pauses]).toEqual([2, []])
+  })
+
+  test.each([401, 403])('%i is asked only once', async (status) => {
+    mock.reply({ status, message: 'No key of ours.' })
+    const call = callWithRetries(request())
+    await expect(call).rejects.toMatchObject({ kind: 'authentication', retryable: false })
+    expect(attempts).toHaveLength(2)
+  })
+
+  test('a provider that cannot be reached is asked again', async () => {
+    const nowhere = await startProviderMock()
+    await nowhere.close()
+    const call = callWithRetries({ ...request(), model: createModel(nowhere.url) })
+    await expect(call).rejects.toMatchObject({ kind: 'unavailable', retryable: true })
+    expect(attempts).toHaveLength(4)
+  })
+
+  test('an answer that a filter cut is no answer and costs', async () => {
+    mock.reply({ text: 'I was about', endedBy: 'filter' })
+    const call = callWithRetries(request())
+    await expect(call).rejects.toMatchObject({
+      kind: 'content_filter',
+      retryable: false,
+      usage: { inputTokens: 20, outputTokens: 7, cachedInputTokens: 4 },
+    })
+    expect(attempts).toHaveLength(2)
+  })
+
+  test('an answer that its length cut says so', async () => {
+    mock.reply({ text: 'I was about', endedBy: 'length' })
+    await expect(streamAnswer(request())).resolves.toMatchObject({
+      text: 'I was about',
+      finishReason: 'length',
+    })
+  })
+
   test('a bad request is asked only once', async () => {
     mock.reply({ status: 400, message: 'The maximum context length is 8192 tokens.' })
     const call = callWithRetries(request())
@@ -114,7 +162,7 @@ describe.each(REAL_PROVIDERS)('$name', ({ model: createModel }) => {
     await expect(mock.requests.at(-1)?.closed).resolves.toBe('left')
   })
 
-  test('a preamble does not count as the first chunk', async () => {
+  test('K-6 a preamble does not count as the first chunk', async () => {
     mock.reply({ ending: 'silent' })
     // The tight limit would cut at once if the preamble counted.
     const started = performance.now()

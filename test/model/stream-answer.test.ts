@@ -6,6 +6,7 @@ import { streamAnswer } from '../../src/model/stream-answer.js'
 import { FINISH, fakeStreamModel } from '../support/fake-stream-model.js'
 
 import type { LanguageModelV4FinishReason, LanguageModelV4StreamPart } from '@ai-sdk/provider'
+import type { LanguageModel } from '../../src/model/language-model.js'
 import type { AnswerDelta } from '../../src/model/model-answer.js'
 import type { ModelLimits } from '../../src/model/model-limits.js'
 
@@ -161,4 +162,53 @@ test('a caller that stopped before asks nothing', async () => {
   })
   await expect(call).rejects.toMatchObject({ name: 'ModelAbortedError' })
   expect(model.calls).toBe(0)
+})
+
+/** A provider whose request or stream never lets go, whatever is asked of it. */
+function stubbornModel(stuck: 'request' | 'cleanup'): LanguageModel {
+  const never = new Promise<never>(() => undefined)
+  const stream = new ReadableStream<LanguageModelV4StreamPart>({ pull: () => never, cancel: () => never })
+  return {
+    ...fakeStreamModel(),
+    doStream: () => (stuck === 'request' ? never : Promise.resolve({ stream })),
+  }
+}
+
+test.each(['request', 'cleanup'] as const)('K-7 a %s that never settles is left at once', async (stuck) => {
+  const controller = new AbortController()
+  const call = streamAnswer({
+    model: stubbornModel(stuck),
+    options: { prompt: [] },
+    signal: controller.signal,
+    onDelta: () => undefined,
+  })
+  const started = performance.now()
+  setTimeout(() => controller.abort('stop'), 20)
+  await expect(call).rejects.toMatchObject({ name: 'ModelAbortedError' })
+  expect(performance.now() - started).toBeLessThan(500)
+})
+
+test('K-7 an answer that comes after its caller left is let go', async () => {
+  let cancelled = false
+  const stream = new ReadableStream<LanguageModelV4StreamPart>({
+    cancel() {
+      cancelled = true
+      throw new Error('It does not want to.')
+    },
+  })
+  let answer = (): void => undefined
+  const late = new Promise<{ stream: typeof stream }>((resolve) => {
+    answer = () => resolve({ stream })
+  })
+  const controller = new AbortController()
+  const call = streamAnswer({
+    model: { ...fakeStreamModel(), doStream: () => late },
+    options: { prompt: [] },
+    signal: controller.signal,
+    onDelta: () => undefined,
+  })
+  controller.abort('stop')
+  await expect(call).rejects.toMatchObject({ name: 'ModelAbortedError' })
+  answer()
+  await expect.poll(() => cancelled).toBe(true)
 })

@@ -1,4 +1,5 @@
 import { createServer } from 'node:http'
+import { setTimeout as sleep } from 'node:timers/promises'
 
 import { WIRE_FORMATS } from './provider-wire.js'
 
@@ -14,6 +15,9 @@ import type { WireAnswer } from './provider-wire.js'
 export interface MockAnswer extends WireAnswer {
   readonly ending?: 'finished' | 'silent' | 'closed' | 'destroyed'
   readonly preamble?: boolean
+  /** Milliseconds between preamble and content, and before each further piece of it. */
+  readonly pause?: number
+  readonly wordPause?: number
 }
 
 /** An answer with an HTTP status and the error body that all three formats understand. */
@@ -53,7 +57,7 @@ export async function startProviderMock(): Promise<ProviderMock> {
       requests.push({ path, headers: request.headers, body, closed: whenClosed(response) })
       const reply = queue.shift() ?? { status: 400, message: 'The mock has no reply left.' }
       if ('status' in reply) fail(response, reply)
-      else answer(response, path, reply)
+      else void answer(response, path, reply)
     })
   })
   await new Promise<void>((resolve) => {
@@ -74,7 +78,7 @@ export async function startProviderMock(): Promise<ProviderMock> {
   }
 }
 
-function answer(response: ServerResponse, path: string, reply: MockAnswer): void {
+async function answer(response: ServerResponse, path: string, reply: MockAnswer): Promise<void> {
   const format = Object.entries(WIRE_FORMATS).find(([suffix]) => path.endsWith(suffix))?.[1]
   if (!format) {
     fail(response, { status: 404, message: `The mock knows no format for ${path}.` })
@@ -84,12 +88,13 @@ function answer(response: ServerResponse, path: string, reply: MockAnswer): void
   const { ending = 'finished' } = reply
   response.writeHead(200, { 'content-type': 'text/event-stream' })
   response.flushHeaders()
-  const events = [
-    ...(reply.preamble === false ? [] : preamble),
-    ...content,
-    ...(ending === 'finished' ? finish : []),
-  ]
-  for (const event of events) response.write(event)
+  if (reply.preamble !== false) for (const event of preamble) response.write(event)
+  if (reply.pause !== undefined) await sleep(reply.pause)
+  for (const event of content) {
+    if (reply.wordPause !== undefined) await sleep(reply.wordPause)
+    response.write(event)
+  }
+  if (ending === 'finished') for (const event of finish) response.write(event)
   if (ending === 'finished' || ending === 'closed') response.end()
   // The socket goes only after what was written has left, so that the cut comes in the midst of the answer.
   else if (ending === 'destroyed') response.write('\n', () => response.destroy())

@@ -2,7 +2,15 @@
 export interface WireAnswer {
   readonly text?: string
   readonly toolCalls?: readonly { readonly name: string; readonly input: string }[]
+  /** Why it ends, where it is not by itself. */
+  readonly endedBy?: 'filter' | 'length'
 }
+
+/** The words of the three formats for such an end. */
+const ENDS = {
+  filter: { chat: 'content_filter', responses: 'content_filter', anthropic: 'refusal' },
+  length: { chat: 'length', responses: 'max_output_tokens', anthropic: 'max_tokens' },
+} as const
 
 /** The server-sent events of an answer in three acts, so that a stream can be cut between them. */
 export interface WireEvents {
@@ -21,7 +29,8 @@ export const WIRE_FORMATS = {
 
 type Json = Readonly<Record<string, unknown>>
 
-function openaiChat({ text, toolCalls = [] }: WireAnswer): WireEvents {
+function openaiChat({ text, toolCalls = [], endedBy }: WireAnswer): WireEvents {
+  const end = toolCalls.length > 0 ? 'tool_calls' : 'stop'
   const chunk = (choice: Json, rest: Json = {}): string =>
     event({
       id: 'answer-1',
@@ -42,7 +51,7 @@ function openaiChat({ text, toolCalls = [] }: WireAnswer): WireEvents {
       ]),
     ],
     finish: [
-      chunk({ delta: {}, finish_reason: toolCalls.length > 0 ? 'tool_calls' : 'stop' }),
+      chunk({ delta: {}, finish_reason: endedBy ? ENDS[endedBy].chat : end }),
       chunk({ delta: {} }, { choices: [], usage: chatUsage }),
       'data: [DONE]\n\n',
     ],
@@ -51,7 +60,7 @@ function openaiChat({ text, toolCalls = [] }: WireAnswer): WireEvents {
 
 const chatUsage = { prompt_tokens: 20, completion_tokens: 7, prompt_tokens_details: { cached_tokens: 4 } }
 
-function openaiResponses({ text, toolCalls = [] }: WireAnswer): WireEvents {
+function openaiResponses({ text, toolCalls = [], endedBy }: WireAnswer): WireEvents {
   const response = { id: 'answer-1', object: 'response', created_at: 1, model: 'mock', output: [] }
   const message = { type: 'message', id: 'message-1', role: 'assistant', content: [] }
   const usage = {
@@ -61,6 +70,11 @@ function openaiResponses({ text, toolCalls = [] }: WireAnswer): WireEvents {
     output_tokens_details: { reasoning_tokens: 0 },
   }
   const firstTool = text === undefined ? 0 : 1
+  const completed = { type: 'response.completed', response: { ...response, usage } }
+  const incomplete = (reason: string): Json => ({
+    type: 'response.incomplete',
+    response: { ...response, usage, incomplete_details: { reason } },
+  })
   return {
     preamble: ['response.created', 'response.in_progress'].map((type) => event({ type, response })),
     content: [
@@ -81,7 +95,7 @@ function openaiResponses({ text, toolCalls = [] }: WireAnswer): WireEvents {
           ]),
       ...toolCalls.flatMap((call, index) => responsesToolCall(call, index, firstTool + index)),
     ],
-    finish: [event({ type: 'response.completed', response: { ...response, usage } })],
+    finish: [event(endedBy ? incomplete(ENDS[endedBy].responses) : completed)],
   }
 }
 
@@ -103,7 +117,8 @@ function responsesToolCall(
   ]
 }
 
-function anthropicMessages({ text, toolCalls = [] }: WireAnswer): WireEvents {
+function anthropicMessages({ text, toolCalls = [], endedBy }: WireAnswer): WireEvents {
+  const end = toolCalls.length > 0 ? 'tool_use' : 'end_turn'
   const block = (index: number, contentBlock: Json, deltas: readonly Json[]): readonly string[] => [
     named({ type: 'content_block_start', index, content_block: contentBlock }),
     ...deltas.map((delta) => named({ type: 'content_block_delta', index, delta })),
@@ -136,7 +151,7 @@ function anthropicMessages({ text, toolCalls = [] }: WireAnswer): WireEvents {
     finish: [
       named({
         type: 'message_delta',
-        delta: { stop_reason: toolCalls.length > 0 ? 'tool_use' : 'end_turn', stop_sequence: null },
+        delta: { stop_reason: endedBy ? ENDS[endedBy].anthropic : end, stop_sequence: null },
         usage: { output_tokens: 7 },
       }),
       named({ type: 'message_stop' }),

@@ -1,0 +1,80 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+
+import { readDeltas } from '../../src/store/deltas.js'
+import { REAL_PROVIDERS } from '../model/real-providers.js'
+import { startProviderMock } from '../support/provider-mock.js'
+import type { ProviderMock } from '../support/provider-mock.js'
+import { until } from '../support/until.js'
+import { attempt } from './activity-desk.js'
+import { withModels } from './model-desk.js'
+
+/** A stop is told with a heartbeat, which may take a second; this is what is left of 1.5 s. */
+const STOP = 500
+
+describe.each(REAL_PROVIDERS)('$name', ({ model }) => {
+  let mock: ProviderMock
+  beforeAll(async () => {
+    mock = await startProviderMock()
+  })
+  afterAll(() => mock.close())
+
+  test.each([
+    ['before the first word', { preamble: false, ending: 'silent' }],
+    ['in the midst of the answer', { text: 'I was about', ending: 'silent' }],
+  ] as const)('a stop %s closes the connection in time', (_title, reply) =>
+    withModels({ models: { chat: { asked: model(mock.url) } } }, async (desk) => {
+      const count = mock.requests.length
+      mock.reply(reply)
+      const environment = attempt()
+      const step = desk.step({}, environment)
+      await until('the request', () => mock.requests.length > count)
+      if ('text' in reply)
+        await until('a word', async () => (await desk.store.read((db) => readDeltas(db, 't'))).length > 0)
+      const started = performance.now()
+      environment.cancel()
+      expect(await step).toMatchObject({ type: 'interrupted' })
+      await expect(mock.requests.at(-1)?.closed).resolves.toBe('left')
+      expect(performance.now() - started).toBeLessThan(STOP)
+    }),
+  )
+
+  test('K-1 a provider that hangs ends the run while the activity beats', () =>
+    withModels(
+      { models: { chat: { asked: model(mock.url) } }, limits: { firstChunk: 2500 } },
+      async (desk) => {
+        mock.reply({ preamble: false, ending: 'silent' })
+        const environment = attempt()
+        let beats = 0
+        environment.on('heartbeat', () => void (beats += 1))
+        expect(await desk.step({}, environment)).toMatchObject({ type: 'end', reason: 'model_failed' })
+        expect(beats).toBeGreaterThanOrEqual(3)
+        expect((await desk.transcript()).at(-1)?.content).toContain('it stopped answering')
+        await expect(mock.requests.at(-1)?.closed).resolves.toBe('left')
+      },
+    ))
+
+  test('K-6 long silence behind an empty first chunk is borne', () =>
+    withModels(
+      {
+        models: { chat: { asked: model(mock.url) } },
+        limits: { firstChunk: 5000, stall: 200 },
+      },
+      async (desk) => {
+        mock.reply({ text: 'Here I am.', pause: 1000 })
+        expect(await desk.step()).toMatchObject({ type: 'answered', text: true })
+        expect(await desk.told('model.failed')).toEqual([])
+      },
+    ))
+
+  test('K-3 a slow stream that goes on survives', () =>
+    withModels(
+      { models: { chat: { asked: model(mock.url) } }, limits: { firstChunk: 2000, stall: 400 } },
+      async (desk) => {
+        const text = 'This takes its time.'
+        mock.reply({ text, wordPause: 200 })
+        expect(await desk.step()).toMatchObject({ type: 'answered' })
+        expect((await desk.transcript()).at(-1)).toMatchObject({ content: text })
+        expect(await desk.told('model.failed')).toEqual([])
+      },
+    ))
+})
