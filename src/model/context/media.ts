@@ -24,7 +24,7 @@ const KINDS: ReadonlyMap<string, MediaKind> = new Map([
 ])
 
 const SIGNATURES: readonly (readonly [type: string, begins: RegExp])[] = [
-  ['image/png', /^\x89PNG\r\n\x1a\n/],
+  ['image/png', /^\x89PNG\r\n/],
   ['image/jpeg', /^\xff\xd8\xff/],
   ['image/gif', /^GIF8[79]a/],
   ['image/webp', /^RIFF[^]{4}WEBP/],

@@ -1,0 +1,77 @@
+import { describe, expect, test } from 'vitest'
+
+import { transcriptRow } from '../../../test/support/transcript-row.js'
+import { filesToInline } from './inlined-files.js'
+
+import type { AttachmentRef } from '../../protocol/message.js'
+import type { TranscriptRow } from './transcript-row.js'
+
+const MB = 1024 * 1024
+
+function file(path: string, size = 10, mimeType = 'image/png'): AttachmentRef {
+  return { id: path, type: 'file', path, name: path, mimeType, size }
+}
+
+/** A message with an image at each position up to the last. */
+function images(last: number): readonly TranscriptRow[] {
+  return Array.from({ length: last }, (_, index) =>
+    transcriptRow({ content: 'Look', position: index + 1, attachments: [file(`${index + 1}`)] }),
+  )
+}
+
+function inlined(rows: readonly TranscriptRow[], options: Partial<Parameters<typeof filesToInline>[1]> = {}) {
+  const senses = { images: true, documents: false, audio: false }
+  const perspective = { type: 'ai_human', side: 'a' } as const
+  const chosen = filesToInline(rows, { senses, perspective, recent: 10, ...options })
+  return [...chosen].map(({ path }) => path)
+}
+
+describe('images', () => {
+  test('of the newest messages stay, older ones leave in jumps', () => {
+    const firsts = Array.from({ length: 40 }, (_, index) => Number(inlined(images(index + 1))[0]))
+    expect(new Set(firsts)).toEqual(new Set([1, 11, 21, 31]))
+    for (const last of [1, 10, 19, 20, 29, 40]) {
+      const shown = inlined(images(last))
+      expect(shown.length).toBeGreaterThanOrEqual(Math.min(10, last))
+      expect(shown.length).toBeLessThan(20)
+      expect(shown.at(-1)).toBe(`${last}`)
+    }
+  })
+
+  test('with a threshold of 0 none is shown', () => {
+    expect(inlined(images(3), { recent: 0 })).toEqual([])
+  })
+
+  test('of the own words of a side are not shown', () => {
+    const rows = [
+      transcriptRow({ role: 'assistant', side: 'a', attachments: [file('a')] }),
+      transcriptRow({ role: 'user', side: 'b', attachments: [file('b')] }),
+      transcriptRow({ role: 'tool', side: 'a', attachments: [file('result a')] }),
+      transcriptRow({ role: 'tool', side: 'b', attachments: [file('result b')] }),
+    ]
+    expect(inlined(rows, { perspective: { type: 'dual_ai', side: 'a' } })).toEqual(['b', 'result a'])
+    expect(inlined(rows, { perspective: { type: 'dual_ai', side: 'b' } })).toEqual(['a', 'result b'])
+  })
+})
+
+test('what the model does not take is left out', () => {
+  const attachments = [
+    file('image'),
+    file('drawing', 10, 'image/svg+xml'),
+    file('paper', 10, 'application/pdf'),
+    file('voice', 10, 'audio/mpeg'),
+    file('huge', 20 * MB + 1),
+  ]
+  const rows = [transcriptRow({ attachments })]
+  expect(inlined(rows)).toEqual(['image'])
+  expect(inlined(rows, { senses: { images: false, documents: true, audio: true } })).toEqual([
+    'paper',
+    'voice',
+  ])
+})
+
+test('too much together is cut to half, newest first', () => {
+  const rows = [transcriptRow({ attachments: [1, 2, 3, 4].map((index) => file(`${index}`, 6 * MB)) })]
+  expect(inlined(rows)).toEqual(['4'])
+  expect(inlined([transcriptRow({ attachments: [file('1', 9 * MB), file('2', 15 * MB)] })])).toEqual(['2'])
+})

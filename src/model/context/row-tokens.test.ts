@@ -1,0 +1,35 @@
+import { expect, test } from 'vitest'
+
+import { transcriptRow } from '../../../test/support/transcript-row.js'
+import { rowTokens, textTokens } from './row-tokens.js'
+
+import type { AttachmentRef } from '../../protocol/message.js'
+
+test('a token is four bytes, whatever the language', () => {
+  expect([null, '', 'word', 'words', '你好世界'].map(textTokens)).toEqual([0, 0, 1, 2, 3])
+})
+
+test('a file costs only where it is sent', () => {
+  const file = (mimeType: string, size: number): AttachmentRef => ({
+    id: mimeType,
+    type: 'file',
+    path: '/a',
+    name: 'a',
+    mimeType,
+    size,
+  })
+  const image = file('image/png', 5_000_000)
+  const paper = file('application/pdf', 320_000)
+  const row = transcriptRow({ attachments: [image, paper] })
+  const none = rowTokens(row, { inlined: new Set(), author: null })
+  expect(none).toBeLessThan(60)
+  expect(rowTokens(row, { inlined: new Set([image]), author: null }) - none).toBe(1600)
+  expect(rowTokens(row, { inlined: new Set([paper]), author: null }) - none).toBe(10_000)
+})
+
+test('reasoning costs only where it is sent again', () => {
+  const details = { model: 'chat', parts: [{ text: 'x'.repeat(4000) }] }
+  const row = transcriptRow({ prompt: 'desk', reasoning_details: JSON.stringify(details) })
+  const tokens = (prompt: string) => rowTokens(row, { inlined: new Set(), author: { prompt, model: 'chat' } })
+  expect(tokens('desk') - tokens('other')).toBeGreaterThan(1000)
+})
