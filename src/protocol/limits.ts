@@ -48,8 +48,6 @@ export const LIMITS = {
   customEventBytes: 16 * KB,
   /** A tool that emits more floods its thread's log. */
   customEventsByCall: 1000,
-  /** Their ids and due times ride in each continue-as-new. */
-  scheduledEffects: 200,
   effectArgumentBytes: 64 * KB,
   /** Ten years: a due time beyond it is a mistake of units. */
   effectDelay: 3650 * 24 * HOUR,

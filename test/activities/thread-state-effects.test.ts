@@ -68,13 +68,13 @@ describe('scheduling', () => {
       expect((await commit(call)).operations).toEqual([])
     }, reminders))
 
-  test('a thread has at most 200 scheduled effects', () =>
+  test('a thread has at most 500 scheduled effects', () =>
     withThread(async ({ store, open }) => {
       await store.write(async (tx) => {
-        for (let number = 0; number < LIMITS.scheduledEffects; number += 1)
+        for (let number = 0; number < LIMITS.effects; number += 1)
           await insertEffect(tx, row(`e${number}`, number))
       })
-      await expect((await open()).state.scheduleEffect('remind', {})).rejects.toThrow('at most 200')
+      await expect((await open()).state.scheduleEffect('remind', {})).rejects.toThrow('at most 500')
     }, reminders))
 })
 

@@ -32,9 +32,9 @@ export function createEffectsOverlay(
       throw new Error(`Expected the name of a registered effect, got "${String(name)}", which is none.`)
     const given = effectArguments(name, args)
     assertDelay(delay)
-    if ((await effects.current()).length >= LIMITS.scheduledEffects)
+    if ((await effects.current()).length >= LIMITS.effects)
       throw new Error(
-        `Expected at most ${LIMITS.scheduledEffects} scheduled effects of a thread, got another one: remove some.`,
+        `Expected at most ${LIMITS.effects} scheduled effects of a thread, got another one: remove some.`,
       )
     // From this moment, and a call may have run for minutes.
     const start = now + Math.round(performance.now() - opened) * 1000
