@@ -11,6 +11,7 @@ import { operationConformance } from './conformance/operations.js'
 import { recordConformance } from './conformance/records.js'
 import { runConformance } from './conformance/runs.js'
 import { threadConformance } from './conformance/threads.js'
+import { sessionConformance } from './conformance/session.js'
 import { transactionConformance } from './conformance/transactions.js'
 import type { WithStore } from './conformance/with-store.js'
 
@@ -34,5 +35,6 @@ export function storeConformance(open: () => Promise<Store>): void {
   describe('files', () => fileConformance(withStore))
   describe('folders', () => folderConformance(withStore))
   describe('values, plans and errors', () => recordConformance(withStore))
+  describe('effects, variables and queued tools', () => sessionConformance(withStore))
   describe('blobs', () => blobConformance(withStore))
 }

@@ -17,6 +17,10 @@ describe('a store in a SQLite file', () => {
 
   storeConformance(() => {
     const place = join(folder, String(++stores))
-    return openStore({ database: join(place, 'threads.db'), blobs: join(place, 'blobs') })
+    return openStore({
+      database: join(place, 'threads.db'),
+      blobs: join(place, 'blobs'),
+      secretKey: '1f'.repeat(32),
+    })
   })
 })

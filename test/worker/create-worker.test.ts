@@ -5,6 +5,8 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 
 import { ConfigError } from '../../src/protocol/config-error.js'
+import { openStore } from '../../src/store/store.js'
+import { putVariable } from '../../src/store/variables.js'
 import { createWorker } from '../../src/worker/index.js'
 import { emptyRegistry } from '../support/empty-registry.js'
 import { freePort } from '../support/servers.js'
@@ -47,6 +49,24 @@ test('a store that cannot be opened is one sentence', async () => {
 
 test('limits that are no counts are refused before anything starts', async () => {
   expect(await failureOf({ limits: { stepsPerRun: -1 } })).toSatisfy(ConfigError.isInstance)
+})
+
+test('env that is no variable is refused, and its value not shown', async () => {
+  const error = await failureOf({ env: { 'A\nB': 'canary-5', C: 5 as never, UNSET: undefined } })
+  expect(error).toSatisfy(ConfigError.isInstance)
+  expect(error.message).toMatch(/2 problems[^]+without control characters[^]+"C" to be a text/)
+  expect(error.message).not.toContain('canary')
+})
+
+test('a store with secrets needs their key', async () => {
+  const place = { database: join(folder, 'secret.db'), blobs: join(folder, 'blobs') }
+  const store = await openStore({ ...place, secretKey: '1f'.repeat(32) })
+  const secret = { threadId: 't', name: 'TOKEN', value: 'canary-6', now: 1 }
+  await store.write((tx) => putVariable(tx, store.secrets, secret))
+  await store.close()
+  const error = await failureOf({ store: { ...place, secretKey: '' } })
+  expect(error).toSatisfy(ConfigError.isInstance)
+  expect(error.message).toContain('for this store has secrets that it sealed, got no key')
 })
 
 test("a payload converter of the user's own is refused", async () => {

@@ -12,9 +12,10 @@ const ALL = 1_000_000_000
 /** The page that `listMessages` would answer if what the call did were stored. */
 export async function listWithBuffered(
   store: Store,
-  options: PageOptions,
+  given: PageOptions,
   { injected, queued, changed }: BufferedView,
 ): Promise<{ messages: Message[]; total: number; hasMore: boolean }> {
+  const options = { ...given, order: orderOf(given.order) }
   const limit = count(options.limit ?? 100, 'limit')
   const offset = count(options.offset ?? 0, 'offset')
   const shown = (messages: readonly (Message | null)[]): Message[] =>
@@ -70,6 +71,13 @@ function placeOf({ position }: Message): number {
 
 function isVisible(message: Message, { includeSilent = false, maxDepth = 0 }: PageOptions): boolean {
   return (includeSilent || !message.silent) && message.depth <= maxDepth
+}
+
+/** In any case of letters: one that is passed over gives the wrong end of the transcript. */
+function orderOf(order: unknown = 'asc'): 'asc' | 'desc' {
+  const known = typeof order === 'string' ? order.toLowerCase() : order
+  if (known === 'asc' || known === 'desc') return known
+  throw new Error(`Expected order of getMessages to be "asc" or "desc", got ${String(order)}.`)
 }
 
 function count(value: number, name: string): number {
