@@ -2,6 +2,7 @@ import type { SettleInput, ThreadClose } from '../protocol/activities.js'
 import { updateChild } from '../store/children.js'
 import { rejectUndelivered } from '../store/deliver-messages.js'
 import { closeOpenCalls } from '../store/close-open-calls.js'
+import { removeScheduledEffects } from '../store/effects.js'
 import { appendEvents } from '../store/events.js'
 import type { Writer } from '../store/store.js'
 import { requestTermination, updateThread } from '../store/threads.js'
@@ -16,7 +17,7 @@ interface Closed {
 
 /**
  * From this commit on the thread takes nothing (T8): what waits is rejected, by the thread and not by its queue; open
- * calls are cancelled; children are marked, so that nothing of them runs either.
+ * calls are cancelled, scheduled effects removed; children are marked, so that nothing of them runs either.
  */
 export async function closeThread(tx: Writer, { thread, input, close }: Closed): Promise<void> {
   const { threadId } = input
@@ -24,6 +25,7 @@ export async function closeThread(tx: Writer, { thread, input, close }: Closed):
   const terminated = close.outcome === 'terminated'
   await closeOpenCalls(tx, { threadId, now, outcome: 'cancelled' })
   const rejected = await rejectUndelivered(tx, threadId)
+  await removeEffects(tx, threadId, now)
   await updateThread(tx, threadId, {
     closed_at: thread.closed_at ?? now,
     terminated_at: terminated ? (thread.terminated_at ?? now) : null,
@@ -39,4 +41,10 @@ export async function closeThread(tx: Writer, { thread, input, close }: Closed):
   if (thread.closed_at !== null) return
   const payload = { outcome: close.outcome, reason: close.reason, rejected: rejected.length }
   await appendEvents(tx, { threadId, events: [{ type: 'thread.closed', payload }], now })
+}
+
+async function removeEffects(tx: Writer, threadId: string, now: number): Promise<void> {
+  const removed = await removeScheduledEffects(tx, threadId, now)
+  const events = removed.map(({ id, name }) => ({ type: 'effect.removed', payload: { effectId: id, name } }))
+  await appendEvents(tx, { threadId, events, now })
 }

@@ -72,3 +72,18 @@ export async function endEffect(
     .executeTakeFirst()
   return result.numUpdatedRows === 1n
 }
+
+/** T8: nothing of a thread that ends is performed any more; answers what was scheduled. */
+export async function removeScheduledEffects(
+  tx: Writer,
+  threadId: string,
+  now: number,
+): Promise<readonly Pick<EffectRecord, 'id' | 'name'>[]> {
+  return tx
+    .updateTable('effects')
+    .set({ status: 'removed', finished_at: now })
+    .where('thread_id', '=', threadId)
+    .where('status', '=', 'scheduled')
+    .returning(['id', 'name'])
+    .execute()
+}

@@ -21,7 +21,7 @@ import { emptyRegistry } from '../support/empty-registry.js'
 export const NOW = 1_700_000_000_000
 
 /** 32 bytes, as hex. */
-export const SECRET_KEY = '1f'.repeat(32)
+const SECRET_KEY = '1f'.repeat(32)
 
 export interface TestThread {
   readonly store: Store

@@ -78,7 +78,27 @@ describe('scheduling', () => {
     }, reminders))
 })
 
+describe('ids', () => {
+  test('of messages and tools stay short in a thread with a long id', () =>
+    withThread(async ({ open, commit }) => {
+      const call = await open('x', effectOptions(`effect_${'x'.repeat(200)}`))
+      call.state.queueTool('remind', {})
+      await call.state.queueMessage({ role: 'user', content: 'one' })
+      const ids = (await commit(call)).operations.map((operation) => ('id' in operation ? operation.id : ''))
+      expect(ids.map((id) => id.length)).toEqual([40, 40])
+      expect(new Set(ids).size).toBe(2)
+    }, reminders))
+})
+
 describe('listing and removing', () => {
+  test('an effect that runs does not find itself', () =>
+    withThread(async ({ store, open }) => {
+      await store.write((tx) => insertEffect(tx, row('stored', 5)))
+      const { state } = await open('x', effectOptions('stored'))
+      expect(await state.getScheduledEffects()).toEqual([])
+      expect(await state.removeScheduledEffect('stored')).toBe(false)
+    }, reminders))
+
   test('effects are listed by due time and by name', () =>
     withThread(async ({ store, open }) => {
       await store.write((tx) => insertEffect(tx, row('stored', NOW * 1000 + 5000)))

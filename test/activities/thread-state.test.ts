@@ -202,7 +202,7 @@ describe('messages', () => {
       await call.state.injectMessage({ role: 'user', content: 'injected' })
       await call.state.queueMessage({ role: 'user', content: 'queued' })
       const { operations } = await commit(call)
-      expect(operations).toMatchObject([{ id: expect.stringMatching(/^t:call_1_2_0:1:/) }])
+      expect(operations).toMatchObject([{ id: expect.stringMatching(/^[0-9a-f-]{36}$/) }])
     }))
 
   test('messages that are not valid are refused in words', () =>

@@ -83,7 +83,18 @@ const systemOf = async (dependencies: ActivityDependencies) => {
 }
 
 describe('the value of a variable', () => {
-  test('SA-A-01.2i K-25 thread wins over instance, instance over agent, agent over prompt', () =>
+  test("SA-A-01.2i is the agent's where nothing above gives one", () =>
+    withThread(
+      async (thread) => {
+        const read = async () => (await thread.open('c', { content })).state.env('CITY')
+        expect(await read()).toBe('Bern')
+        await put(thread, 't', { CITY: 'Paris' })
+        expect(await read()).toBe('Paris')
+      },
+      { registry: desk },
+    ))
+
+  test('K-25 is taken from thread, instance, agent, prompt, in this order', () =>
     withThread(async (thread) => {
       const read = async (name: string) => (await thread.open('c', { content })).state.env(name)
       expect(await read('FROM_PROMPT')).toBe('prompt')
@@ -93,14 +104,6 @@ describe('the value of a variable', () => {
       await put(thread, 't', { CITY: 'Paris' })
       expect(await read('CITY')).toBe('Paris')
     }, worker))
-
-  test('an agent without the instance value keeps its own', () =>
-    withThread(
-      async ({ open }) => {
-        expect(await (await open('c', { content })).state.env('CITY')).toBe('Bern')
-      },
-      { registry: desk },
-    ))
 
   test('comes from the nearest parent that has one', () =>
     withThread(async (thread) => {

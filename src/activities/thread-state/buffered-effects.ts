@@ -27,7 +27,8 @@ export interface BufferedEffectsOptions {
 export function createBufferedEffects(options: BufferedEffectsOptions): BufferedEffects {
   const { store, threadId, journal, origin, now } = options
   const added = new Map<string, ScheduledEffect>()
-  const removed = new Set<string>()
+  // One that runs is not scheduled any more for itself.
+  const removed = new Set(origin.kind === 'effect' ? [origin.id] : [])
 
   return {
     async current() {

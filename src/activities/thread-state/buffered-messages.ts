@@ -1,5 +1,6 @@
 import type { Message } from '../../protocol/message.js'
 import type { NewMessage } from '../../store/message-row.js'
+import { boundedId } from './bounded-id.js'
 
 /** A stored message that the call changed; null: it deleted it. */
 interface ChangedMessage {
@@ -51,7 +52,7 @@ export function createBufferedMessages({
   }
 
   return {
-    nextId: () => `${threadId}:${originId}:${made++}`,
+    nextId: () => boundedId(`${threadId}:${originId}:${made++}`),
     add: (kind, message) => void added.set(message.id, { kind, message }),
     added: (id) => added.get(id)?.message,
     replace(message) {

@@ -39,7 +39,7 @@ export async function commitQueued(tx: Writer, { origin, message, moved }: Queue
 
 /** Ids of calls can be guessed, and a message of that id would keep the call's outcome from being stored for ever. */
 async function freeId(tx: Writer, id: string): Promise<string> {
-  return (await isMessageIdTaken(tx, id)) ? `${id}:${randomUUID()}` : id
+  return (await isMessageIdTaken(tx, id)) ? randomUUID() : id
 }
 
 /** A message or a call was dropped. */

@@ -6,6 +6,7 @@ import { LIMITS } from '../../protocol/limits.js'
 import { appendQueuedTool, stageQueuedTool } from '../../store/stage-queued-tool.js'
 import type { Writer } from '../../store/store.js'
 import type { ActivityDependencies } from '../dependencies.js'
+import { boundedId } from './bounded-id.js'
 import { queueFull } from './commit-messages.js'
 import type { Journal, Written } from './journal.js'
 import { scopeOf, senderOf } from './state-origin.js'
@@ -31,7 +32,7 @@ export function createQueuedTools(options: QueuedToolsOptions): Pick<ThreadState
       const given = jsonObjectCopy(args, `the arguments of the tool "${called}"`)
       if (made >= LIMITS.queuedByCall)
         throw new Error(`Expected at most ${LIMITS.queuedByCall} queued tools of one call, got another one.`)
-      const toolCallId = `${origin.id}_q${made}`
+      const toolCallId = boundedId(`${origin.id}_q${made}`)
       journal.add((tx) => commitTool(tx, options, { toolCallId, name: called, args: given }))
       made += 1
     },

@@ -19,7 +19,7 @@ export async function withVariables<Prompt extends PromptContent & { readonly na
 }
 
 /** T5: a secret never gets into a prompt; neither does a name that has no value. */
-export function renderSystem(
+function renderSystem(
   parts: readonly SystemPart[],
   resolve: (name: string) => ResolvedVariable | undefined,
 ): string {

@@ -11,7 +11,7 @@ interface RunOfThread {
 }
 
 /** The one request for variables that a run may end with. */
-export function variablesRequestId(run: number): string {
+function variablesRequestId(run: number): string {
   return `variables_${run}`
 }
 
