@@ -1,17 +1,18 @@
 import { describe, expect, test, vi } from 'vitest'
 import { z } from 'zod'
 
+import { closeThread } from '../../src/activities/close-thread.js'
 import { runEffect } from '../../src/activities/run-effect/run-effect.js'
 import type { ActivityDependencies } from '../../src/activities/dependencies.js'
 import { defineEffect, registry } from '../../src/index.js'
 import type { ThreadState } from '../../src/index.js'
 import { LEVEL } from '../../src/protocol/activities.js'
-import type { RunEffectAnswer, RunEffectInput } from '../../src/protocol/activities.js'
+import type { RunEffectAnswer, RunEffectInput, SettleInput } from '../../src/protocol/activities.js'
 import { LIMITS } from '../../src/protocol/limits.js'
 import { findEffect, insertEffect } from '../../src/store/effects.js'
 import { findError } from '../../src/store/errors.js'
 import { insertOperation } from '../../src/store/operations.js'
-import { requestTermination } from '../../src/store/threads.js'
+import { findThread, requestTermination } from '../../src/store/threads.js'
 import { listValues } from '../../src/store/values.js'
 import { AFTER_A_MINUTE, NOW, attempt, failingStore, failureOf, withDesk } from './activity-desk.js'
 import type { ActivityDesk } from './activity-desk.js'
@@ -99,6 +100,20 @@ describe('a due effect', () => {
     }))
 })
 
+describe('a thread that closes', () => {
+  test('T8 leaves nothing scheduled', () =>
+    withDesk({}, async (desk) => {
+      await schedule(desk)
+      const thread = await desk.store.read((db) => findThread(db, 't'))
+      if (thread === null) throw new Error('Expected a thread.')
+      const input = { threadId: 't', now: NOW, children: [] } as unknown as SettleInput
+      const close = { outcome: 'terminated', reason: 'terminated' } as const
+      await desk.store.write((tx) => closeThread(tx, { thread, input, close }))
+      expect(await effectOf(desk)).toMatchObject({ status: 'removed' })
+      expect(await typesOf(desk)).toEqual(['effect.removed', 'thread.closed'])
+    }))
+})
+
 describe('another attempt', () => {
   test('T4 of an effect that is done answers what was recorded', () =>
     withDesk({}, async (desk) => {
@@ -126,6 +141,27 @@ describe('another attempt', () => {
       expect(work).toHaveBeenCalledTimes(1)
       expect(await desk.transcript()).toHaveLength(1)
       expect(await typesOf(desk)).toEqual(['effect.completed'])
+    }))
+
+  test('T4 that finds it done by a later one changes nothing', () =>
+    withDesk({}, async (desk) => {
+      await schedule(desk)
+      const gates = [createGate(), createGate()] as const
+      let attempts = 0
+      const dependencies = worker(desk, async (state) => {
+        attempts += 1
+        await state.queueMessage({ role: 'user', content: `By attempt ${attempts}.` })
+        if (attempts > 1) return
+        gates[0].open()
+        await gates[1].passed
+      })
+      const slow = run(dependencies)
+      await gates[0].passed
+      const quick = await run(dependencies)
+      gates[1].open()
+      expect(await slow).toEqual(quick)
+      expect((await desk.transcript()).map(({ content }) => content)).toEqual(['By attempt 2.'])
+      expect(await typesOf(desk)).toEqual(['queue.changed', 'effect.completed'])
     }))
 
   test('a store that fails at the commit runs nothing twice', () =>
