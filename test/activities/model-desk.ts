@@ -9,8 +9,7 @@ import type { OperationDetail } from '../../src/activities/call-model/request-lo
 import { findOperation } from '../../src/store/operations.js'
 import { scriptedModel } from '../../src/testing/index.js'
 import { drainOf, modelInput, runModel, withDesk } from './activity-desk.js'
-import type { ActivityDesk } from './activity-desk.js'
-import type { attempt } from './activity-desk.js'
+import type { ActivityDesk, attempt } from './activity-desk.js'
 
 export type DeskModel = Partial<Omit<ModelDefinition, 'name' | 'provider'>> & {
   readonly asked: LanguageModel
@@ -40,7 +39,7 @@ export async function withModels(parts: ModelParts, work: (desk: ModelDesk) => P
     await work({
       ...desk,
       dependencies,
-      step: (patch = {}, environment = undefined) =>
+      step: (patch = {}, environment) =>
         runModel(dependencies, modelInput({ drain: drainOf(ids), ...patch }), environment),
       async detail(id = 'model_1_1') {
         const operation = await desk.store.read((db) => findOperation(db, 't', id))
@@ -53,7 +52,7 @@ export async function withModels(parts: ModelParts, work: (desk: ModelDesk) => P
 }
 
 /** A worker with these models. */
-export function dependenciesOf(
+function dependenciesOf(
   desk: ActivityDesk,
   { models, prompt = {}, limits }: ModelParts,
 ): ActivityDependencies {
