@@ -1,4 +1,10 @@
-import type { AgentDefinition, ModelDefinition, PromptDefinition, Registry, ToolDefinition } from '../../src/index.js'
+import type {
+  AgentDefinition,
+  ModelDefinition,
+  PromptDefinition,
+  Registry,
+  ToolDefinition,
+} from '../../src/index.js'
 
 /** Definitions as `registry()` puts them together, without its checks. */
 export function uncheckedRegistry(definitions: {
@@ -8,8 +14,10 @@ export function uncheckedRegistry(definitions: {
   readonly tools: Readonly<Record<string, ToolDefinition>>
 }): Registry {
   const { agents, prompts, models, tools } = definitions
-  const named = <D extends { readonly name: string }>(all: readonly D[]) => (name: string) =>
-    all.find((definition) => definition.name === name)
+  const named =
+    <D extends { readonly name: string }>(all: readonly D[]) =>
+    (name: string) =>
+      all.find((definition) => definition.name === name)
   return {
     agent: named(agents),
     prompt: named(prompts),

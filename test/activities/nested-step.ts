@@ -1,0 +1,80 @@
+import { randomUUID } from 'node:crypto'
+
+import { beginFrame } from '../../src/activities/execute-tool/begin-frame.js'
+import type { BegunFrame } from '../../src/activities/execute-tool/begin-frame.js'
+import { keptPlan } from '../../src/activities/plan-content.js'
+import type { ExecuteToolInput, Frame } from '../../src/protocol/activities.js'
+import { modelOperationId, nestedCallIdOf } from '../../src/protocol/ids.js'
+import { appendMessage } from '../../src/store/deliver-messages.js'
+import { insertOperation } from '../../src/store/operations.js'
+import { insertToolCalls } from '../../src/store/tool-calls.js'
+import { NOW, attempt, modelInput } from './activity-desk.js'
+import type { Office } from './office.js'
+
+export function frameOf({ callId, depth }: ExecuteToolInput, prompt = 'digest'): Frame {
+  return { callId, prompt, depth: depth + 1 }
+}
+
+/** The first thing that the model call of a frame does. */
+export async function begin(
+  office: Office,
+  input: ExecuteToolInput,
+  dependencies = office.dependencies,
+): Promise<BegunFrame> {
+  const content = await keptPlan(dependencies, input.plan)
+  const asked = { ...modelInput({ plan: input.plan, trigger: null }), agent: 'front', frame: frameOf(input) }
+  return attempt().run(() => beginFrame(dependencies, asked, content))
+}
+
+interface NestedAnswer {
+  readonly text?: string
+  readonly calls?: readonly { readonly name: string; readonly args?: unknown }[]
+}
+
+/** The rows that a frame's model call leaves behind; answers its calls. */
+export async function answer(
+  office: Office,
+  input: ExecuteToolInput,
+  { text, calls = [] }: NestedAnswer,
+): Promise<readonly ExecuteToolInput[]> {
+  const begun = await begin(office, input)
+  if (begun.kind !== 'begun') throw new Error(`Expected the frame to begin, got ${begun.answer.type}.`)
+  const messageId = randomUUID()
+  const depth = input.depth + 1
+  const ids = calls.map((_call, index) => nestedCallIdOf(input.callId, index))
+  await office.store.write(async (tx) => {
+    await insertOperation(tx, {
+      thread_id: 't',
+      id: modelOperationId(1, 1, input.callId),
+      kind: 'model',
+      state: 'finished',
+      attempt: 1,
+      message_id: messageId,
+      started_at: NOW * 1000,
+    })
+    await appendMessage(tx, {
+      ...{ id: messageId, threadId: 't', role: 'assistant', content: text ?? null, createdAt: NOW * 1000 },
+      ...{ sentBy: 'model', parentId: begun.parentId, depth, prompt: 'digest', side: 'a', run: 1, step: 1 },
+    })
+    await insertToolCalls(
+      tx,
+      calls.map(({ name, args = {} }, index) => ({
+        ...{
+          thread_id: 't',
+          id: ids[index] ?? '',
+          message_id: messageId,
+          run: 1,
+          step: 1,
+          call_index: index,
+        },
+        ...{ side: 'a', name, provider_call_id: '', parent_call_id: input.callId },
+        arguments: JSON.stringify(args),
+      })),
+    )
+  })
+  return calls.map(({ name }, index) => ({
+    ...input,
+    ...{ callId: ids[index] ?? '', name, depth, promptPath: ['front', 'digest'] },
+    ...{ first: index === 0, last: index === calls.length - 1 },
+  }))
+}
