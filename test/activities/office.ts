@@ -3,7 +3,7 @@ import { z } from 'zod'
 import { executeTool } from '../../src/activities/execute-tool/execute-tool.js'
 import { completeCall } from '../../src/activities/complete-call/complete-call.js'
 import type { ActivityDependencies } from '../../src/activities/dependencies.js'
-import { defineAgent, defineModel, definePrompt, defineTool } from '../../src/index.js'
+import { defineAgent, defineModel, definePrompt, defineTool, registry } from '../../src/index.js'
 import type { ThreadState, ToolCall, ToolDefinition } from '../../src/index.js'
 import type { LanguageModel } from '../../src/model/language-model.js'
 import type {
@@ -18,7 +18,6 @@ import type { Decision, PendingRecord } from '../../src/store/pending.js'
 import { scriptedModel } from '../../src/testing/index.js'
 import { NOW, PLAIN_CALL, attempt, drainOf, modelInput, runModel, withDesk } from './activity-desk.js'
 import type { ActivityDesk } from './activity-desk.js'
-import { uncheckedRegistry } from './unchecked-registry.js'
 
 type Work = (state: ThreadState, args: Record<string, unknown>, call: ToolCall) => unknown
 
@@ -40,7 +39,7 @@ function officeRegistry({
 }: OfficeParts) {
   const execute = work as never
   const { needsApproval = true, retry } = parts
-  return uncheckedRegistry({
+  return registry({
     models: [
       defineModel({
         name: 'chat',

@@ -141,7 +141,7 @@ describe('a tool that ends the session', () => {
       expect(await session(desk, input)).toMatchObject({ message: 'own words' })
     }))
 
-  test('a path that does not exist fails the call', () =>
+  test('K-30 a path that does not exist fails the call', () =>
     withDesk({ work: () => success('done') }, async (desk) => {
       const input = await madeCall(desk, 'close_case', { summary: 'x', files: ['/missing.txt'] })
       expect(await runTool(desk.dependencies, input)).toMatchObject({ outcome: 'failed' })

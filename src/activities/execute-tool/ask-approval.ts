@@ -13,7 +13,7 @@ import { insertRequest } from '../../store/pending.js'
 import type { Store, Writer } from '../../store/store.js'
 import { microseconds } from '../call-model/model-step.js'
 import { approvalAnswer, approvalId, argumentsDigest } from './approval.js'
-import { callScope, phaseFive } from './begin-call.js'
+import { callScope } from './begin-call.js'
 import { enterCall } from './enter-call.js'
 import { resolveRequest } from './resolve-request.js'
 
@@ -60,7 +60,6 @@ export async function askApproval(
       digest,
     } as const
     if (!(await insertRequest(tx, { ...request, requested_at: now }))) return approvalAnswer(id)
-    const phase = operation === null ? phaseFive(input, row) : []
     const resolved = response === null ? [] : await resolveRequest(tx, input, response)
     const warned = problem === null ? [] : [await recordProblem(tx, input, problem)]
     const required = {
@@ -68,7 +67,7 @@ export async function askApproval(
       scope: callScope(input),
       payload: { requestId: id, kind: 'approval', toolName: row.name },
     }
-    const events = [...input.facts, ...opening, ...phase, ...resolved, ...warned, required]
+    const events = [...input.facts, ...opening, ...resolved, ...warned, required]
     await appendEvents(tx, { threadId, events, now })
     return approvalAnswer(id)
   })

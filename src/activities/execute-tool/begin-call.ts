@@ -95,7 +95,7 @@ async function start(
   await startToolCall(tx, { threadId, callId, now })
   const resolved = response === null ? [] : await resolveRequest(tx, input, response)
   const started: Fact = { type: 'tool.started', scope: callScope(input), payload: { name: row.name } }
-  const phase = opens && operation === null ? phaseFive(input, row) : []
+  const phase = opens ? phaseFive(input, row) : []
   const events = [...input.facts, ...opening, ...phase, ...resolved, ...(opens ? [started] : [])]
   await appendEvents(tx, { threadId, events, now })
   return {

@@ -61,14 +61,18 @@ function refusal(result: ResultAnswer): CallModelAnswer {
   return { type: 'refused', result }
 }
 
-/** The workflow has marked phase 5 itself; whether the step's last result is this one, the rows say. */
+/**
+ * The workflow has marked phase 5 itself. Whether the step's last result is this one, its rows say; a tool that came out
+ * of the queue is in no step, and marks nothing.
+ */
 async function heldInput(
   db: Reader,
   { threadId, run, step, side, now, facts }: CallModelInput,
   { callId }: Frame,
 ): Promise<HeldInput> {
   const calls = await callsOfStep(db, { threadId, run, step })
-  const last = calls.every(({ id, status }) => id === callId || status !== 'open')
+  const inStep = callId.startsWith(`call_${run}_${step}_`)
+  const last = inStep && calls.every(({ id, status }) => id === callId || status !== 'open')
   return { threadId, callId, run, step, side, now, facts, queued: false, first: false, last }
 }
 

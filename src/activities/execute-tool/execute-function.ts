@@ -10,7 +10,7 @@ import type { ActivityDependencies } from '../dependencies.js'
 import { permissionOf } from './approval.js'
 import type { Permission } from './approval.js'
 import { askApproval } from './ask-approval.js'
-import { beginCall, callScope } from './begin-call.js'
+import { beginCall, callScope, phaseFive } from './begin-call.js'
 import { denied, failed, unknown } from './call-result.js'
 import { commitResult } from './commit-result.js'
 import { needsApproval } from './needs-approval.js'
@@ -91,6 +91,7 @@ async function commitDenial(
   return commitResult(store, call, denied(reason), {
     opening: async (tx) => [
       ...input.facts,
+      ...phaseFive(input, row),
       ...(response === null ? [] : await resolveRequest(tx, input, response)),
     ],
   })

@@ -15,6 +15,7 @@ import { commitResult } from './commit-result.js'
 import { executeFunction } from './execute-function.js'
 import { handOff } from './hand-off.js'
 import { lookAtCall } from './look-at-call.js'
+import { skipMissing } from './skip-missing.js'
 
 export async function executeTool(
   dependencies: ActivityDependencies,
@@ -24,6 +25,7 @@ export async function executeTool(
     const { store } = dependencies
     const seen = await lookAtCall(store, input)
     if (seen.kind === 'answered') return seen.answer
+    if (seen.kind === 'missing') return skipMissing(store, input)
     const { row } = seen
     const content = await keptPlan(dependencies, input.plan)
     const subject = callSubject(dependencies, { content, input, row })

@@ -1,0 +1,126 @@
+import { describe, expect, test } from 'vitest'
+
+import type { ToolResult } from '../../src/index.js'
+import { scriptedModel } from '../../src/testing/index.js'
+import { withOffice } from './office.js'
+import type { OfficeParts } from './office.js'
+import { lastResult, storedValue } from './tool-desk.js'
+
+type Work = NonNullable<OfficeParts['work']>
+
+/** The tool `work` invokes another one; that one is `inner`. */
+function invoking(name: string, args: Record<string, unknown>, inner: Work = () => ({ status: 'success' })) {
+  const seen: ToolResult[] = []
+  let depth = 0
+  const work: Work = async (state, given, call) => {
+    depth += 1
+    if (depth > 1) return inner(state, given, call)
+    seen.push(await state.invokeTool(name, args))
+    return { status: 'success', result: 'outer' }
+  }
+  return { work, seen }
+}
+
+describe('a tool that invokes another', () => {
+  test('T9 their writes are committed together', () => {
+    const keys: string[] = []
+    const { work, seen } = invoking('loose', { n: 2 }, async (state, args, call) => {
+      keys.push(call.idempotencyKey)
+      await state.setValue('inner', args['n'] as number)
+      return { status: 'success', result: 'inner' }
+    })
+    return withOffice({ work }, async (office) => {
+      expect(await office.run(await office.call('work'))).toMatchObject({ outcome: 'succeeded' })
+      expect(seen).toEqual([{ status: 'success', result: 'inner' }])
+      expect(await storedValue(office, 'inner')).toBe(2)
+      expect((await office.transcript()).filter(({ role }) => role === 'tool')).toHaveLength(1)
+      expect(keys).toEqual(['t:call_1_1_0_i1'])
+    })
+  })
+
+  test.each<readonly [string, string, Record<string, unknown>, string, string]>([
+    ['a name that nobody has', 'nothing', {}, 'unknown_tool', 'There is no tool "nothing"'],
+    ['arguments that do not fit', 'loose', { n: 'x' }, 'invalid_arguments', 'n: '],
+    ['arguments that are no JSON', 'loose', { n: 7n }, 'invalid_arguments', 'JSON'],
+    ['a tool that needs approval', 'pay', { amount: 1 }, 'approval_required', 'use queueTool'],
+    ['an agent that takes over', 'expert', {}, 'not_in_place', 'use queueTool'],
+    ['two who talk to each other', 'pair', {}, 'not_in_place', 'use queueTool'],
+  ])('%s is an error result', (_what, name, args, code, words) => {
+    const { work, seen } = invoking(name, args)
+    return withOffice({ work }, async (office) => {
+      expect(await office.run(await office.call('work'))).toMatchObject({ outcome: 'succeeded' })
+      expect(seen).toMatchObject([{ status: 'error', error_code: code }])
+      expect(seen[0]?.error).toContain(words)
+    })
+  })
+
+  test.each<readonly [string, Work, string]>([
+    [
+      'throws',
+      () => {
+        throw new Error('It broke.')
+      },
+      'It broke.',
+    ],
+    ['answers nonsense', () => 'ok', 'something that is not a result'],
+    ['is answered later', () => ({ status: 'pending' }), 'use queueTool'],
+  ])('one that %s is an error result', (_what, inner, words) => {
+    const { work, seen } = invoking('loose', { n: 1 }, inner)
+    return withOffice({ work }, async (office) => {
+      await office.run(await office.call('work'))
+      expect(seen).toMatchObject([{ status: 'error' }])
+      expect(seen[0]?.error).toContain(words)
+    })
+  })
+
+  test('a check that lets it pass needs nobody', () => {
+    const { work, seen } = invoking('pay', { amount: 1 }, () => ({ status: 'success', result: 'paid' }))
+    return withOffice({ work, needsApproval: () => false }, async (office) => {
+      await office.run(await office.call('work'))
+      expect(seen).toEqual([{ status: 'success', result: 'paid' }])
+    })
+  })
+})
+
+describe('a prompt in place', () => {
+  test('SA-R-05.3b answers with its words and its tools, and is paid for', () => {
+    const chat = scriptedModel([{ text: 'Found.', toolCalls: [{ name: 'work', args: { task: 'dig' } }] }])
+    const { work, seen } = invoking('hidden', { topic: 'mines' }, () => ({
+      status: 'success',
+      result: 'gold',
+    }))
+    return withOffice({ work }, async (office) => {
+      const input = await office.call('work')
+      const answer = await office.run(input, office.worker({ work, chat }))
+      expect(seen[0]).toMatchObject({ status: 'success' })
+      expect(seen[0]?.result).toContain('Found.')
+      expect(seen[0]?.result).toContain('gold')
+      expect(answer).toMatchObject({ usage: { inputTokens: expect.any(Number) as unknown } })
+      const [request] = chat.requests
+      expect(request).toMatchObject({ prompt: 'hidden', system: 'You are hidden.', threadId: 't' })
+      expect(request?.messages.at(-1)).toMatchObject({ role: 'user', text: '{"topic":"mines"}' })
+      expect((await office.transcript()).map(({ role }) => role)).toEqual(['user', 'assistant', 'tool'])
+    })
+  })
+
+  test('may not call what a person has to allow', () => {
+    const chat = scriptedModel([{ toolCalls: [{ name: 'pay', args: { amount: 1 } }] }])
+    const { work, seen } = invoking('hidden', { topic: 'mines' })
+    return withOffice({ work }, async (office) => {
+      const input = await office.call('work')
+      await office.run(input, office.worker({ work, chat }))
+      expect(seen[0]).toMatchObject({ status: 'error' })
+      expect(seen[0]?.error).toContain('needs the approval of a person')
+    })
+  })
+
+  test('whose model fails is an error result', () => {
+    const { work, seen } = invoking('hidden', { topic: 'mines' })
+    return withOffice({ work }, async (office) => {
+      const input = await office.call('work')
+      await office.run(input, office.worker({ work, chat: scriptedModel([]) }))
+      expect(seen[0]).toMatchObject({ status: 'error', error_code: 'model_failed' })
+      expect((await lastResult(office))?.content).toBe('outer')
+    })
+  })
+})
