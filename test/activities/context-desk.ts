@@ -138,7 +138,8 @@ export function linesOf(prompt: LanguageModelV4Prompt): readonly string[] {
       if (part.type === 'tool-call') return `call ${part.toolCallId}`
       if (part.type !== 'tool-result') return 'mediaType' in part ? part.mediaType : part.type
       const { output } = part
-      return `${output.type} of ${part.toolCallId}: ${'value' in output ? String(output.value) : ''}`
+      const value = 'value' in output ? output.value : ''
+      return `${output.type} of ${part.toolCallId}: ${typeof value === 'string' ? value : JSON.stringify(value)}`
     })
     return `${role}: ${parts.join(' | ')}`
   })

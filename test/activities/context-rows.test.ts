@@ -125,3 +125,19 @@ test('K-21 stored reasoning goes to its author only', () =>
     ])
     expect((await sent(desk)).join()).not.toContain('Hm.')
   }))
+
+test('a passing last message is not where the cache is cut', () =>
+  withContext(async (desk) => {
+    const hinted = async (changes?: RequestChanges) => {
+      const { prompt } = (await desk.request(changes)).options
+      return linesOf(prompt.filter(({ providerOptions }) => providerOptions?.['anthropic'] !== undefined))
+    }
+    const system = 'system: You are the clerk.'
+    await desk.add({ content: 'Hello' })
+    expect(await hinted()).toEqual([system, 'user: Hello'])
+    const frame = { callId: 'call_1_1_0', prompt: 'clerk', depth: 1 }
+    const frameMessage = { text: 'Sum it up', attachments: [] }
+    expect(await hinted({ input: { frame }, parts: { frameMessage } })).toEqual([system, 'user: Hello'])
+    await desk.add({ role: 'assistant', side: 'a', content: 'Hi' })
+    expect(await hinted()).toEqual([system, 'assistant: Hi'])
+  }))

@@ -1,8 +1,10 @@
 import { describe, expect, test } from 'vitest'
 
+import { readWindow } from '../../src/activities/call-model/read-window.js'
 import { LIMITS } from '../../src/protocol/limits.js'
 import { lastBoundary } from '../../src/store/boundaries.js'
 import { readTranscript } from '../../src/store/read-messages.js'
+import { modelInput } from './activity-desk.js'
 import { linesOf, step, withContext } from './context-desk.js'
 import type { ContextDesk, RequestChanges } from './context-desk.js'
 
@@ -100,6 +102,16 @@ describe('a full window', () => {
       }
       expect(await desk.request({ parts: { hooks }, input: { run: 2 } })).toMatchObject({ dropped: 2750 })
       expect(seen).toBe(LIMITS.contextRows / 2)
+    }))
+
+  test('T6 no more than 4 MB of texts are read', () =>
+    withContext(async (desk) => {
+      const content = 'x'.repeat(100_000)
+      await desk.add(...Array.from({ length: 60 }, () => ({ content })))
+      const prompt = desk.content.prompts['clerk']
+      if (prompt === undefined) throw new Error('Expected the prompt of the clerk.')
+      const window = await desk.store.read((db) => readWindow(db, modelInput(), prompt))
+      expect(window).toMatchObject({ overflows: true, rows: { length: 41 } })
     }))
 
   test('4 MB of texts are cut in any case', () =>
@@ -213,6 +225,26 @@ test('a fallback or a nested step cuts nothing for good', () =>
     for (const changes of [{ prompt: { model: 'other' } }, { input: { frame } }])
       expect(await desk.request({ ...small, ...changes })).toMatchObject({ boundary: null, dropped: 10 })
     expect(await desk.store.read((db) => lastBoundary(db, 't', 'a'))).toBeNull()
+  }))
+
+test('a prompt without the conversation misses nothing of it', () =>
+  withContext(async (desk) => {
+    await talk(desk, 1, 6)
+    const changes = { ...small, prompt: { includeChat: false }, input: { run: 6 } }
+    expect(await sent(desk, { ...small, input: { run: 7 } })).toContain(GAP)
+    expect(await sent(desk, changes)).toEqual([
+      'system: You are the clerk.',
+      'user: ask 6',
+      'assistant: say 6',
+      'user: Continue.',
+    ])
+  }))
+
+test('system text and tools take their part of the window', () =>
+  withContext(async (desk) => {
+    await talk(desk, 1, 3)
+    const system = 'x'.repeat(2000)
+    expect((await desk.request({ ...small, input: { run: 4 }, parts: { system } })).boundary).not.toBeNull()
   }))
 
 test('each side has its own window', () =>

@@ -2,6 +2,7 @@ import { describe } from 'vitest'
 
 import type { Store } from '../../src/store/store.js'
 import { blobConformance } from './conformance/blobs.js'
+import { boundaryConformance } from './conformance/boundaries.js'
 import { eventConformance } from './conformance/events.js'
 import { fileConformance } from './conformance/files.js'
 import { folderConformance } from './conformance/folders.js'
@@ -29,6 +30,7 @@ export function storeConformance(open: () => Promise<Store>): void {
   describe('threads', () => threadConformance(withStore))
   describe('messages', () => messageConformance(withStore))
   describe('message lists', () => messageListConformance(withStore))
+  describe('boundaries', () => boundaryConformance(withStore))
   describe('operations and tool calls', () => operationConformance(withStore))
   describe('runs and children', () => runConformance(withStore))
   describe('events and deltas', () => eventConformance(withStore))

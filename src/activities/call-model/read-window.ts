@@ -16,7 +16,7 @@ export interface ContextWindow {
   readonly opening: TranscriptMessage | null
   readonly rows: readonly TranscriptMessage[]
   readonly bytes: ReadonlyMap<number, number>
-  /** There are more rows behind the boundary than were read. */
+  /** There may be more rows behind the boundary than were read. */
   readonly overflows: boolean
 }
 
@@ -41,7 +41,7 @@ export async function readWindow(
     opening: opening === null ? null : await findTranscriptRow(db, threadId, opening),
     rows: rows.map((row) => ((row.position ?? Infinity) <= clipped ? clipResult(row) : row)),
     bytes: new Map(read.map(({ position, bytes }) => [position, bytes])),
-    overflows: read.length < sizes.length,
+    overflows: read.length < sizes.length || sizes.length > LIMITS.contextRows,
   }
 }
 
@@ -58,7 +58,7 @@ function withinLimits(newestFirst: readonly RowSize[]): readonly RowSize[] {
   let bytes = 0
   const over = newestFirst.findIndex((row, index) => {
     bytes += row.bytes
-    return index > 0 && (index >= LIMITS.contextRows || bytes > LIMITS.contextBytes)
+    return index > 0 && bytes > LIMITS.contextBytes
   })
   return over === -1 ? newestFirst : newestFirst.slice(0, over)
 }

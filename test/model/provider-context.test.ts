@@ -1,0 +1,104 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+
+import { assemblePrompt } from '../../src/model/context/assemble-prompt.js'
+import { withCacheHints } from '../../src/model/context/cache-hints.js'
+import { toolConfiguration } from '../../src/model/context/tool-configuration.js'
+import { streamAnswer } from '../../src/model/stream-answer.js'
+import { startProviderMock } from '../support/provider-mock.js'
+import { transcriptRow } from '../support/transcript-row.js'
+import { REAL_PROVIDERS } from './real-providers.js'
+
+import type { ModelRequest } from '../../src/model/stream-answer.js'
+import type { ProviderMock } from '../support/provider-mock.js'
+
+const PNG = Buffer.from('\x89PNG\r\n\x1a\n and so on', 'latin1')
+const BASE64 = PNG.toString('base64')
+const perspective = { type: 'ai_human', side: 'a' } as const
+const image = (path: string) =>
+  ({ id: path, type: 'file', path, name: 'plan.png', mimeType: 'image/png', size: 18 }) as const
+const plan = image('/plan.png')
+const view = image('/view.png')
+const call = { id: '1', type: 'function', function: { name: 'look', arguments: '{}' } }
+const inputSchema = { type: 'object', properties: {} } as const
+const tools = toolConfiguration([{ name: 'look', description: 'Looks.', inputSchema }])
+
+const messages = [
+  transcriptRow({ content: 'See', attachments: [plan] }),
+  transcriptRow({
+    role: 'assistant',
+    side: 'a',
+    prompt: 'desk',
+    tool_calls: JSON.stringify([call]),
+    reasoning_details: JSON.stringify({
+      model: 'chat',
+      parts: [
+        { text: 'Hm.', providerMetadata: { anthropic: { signature: 'signed' } } },
+        {
+          text: 'Ah.',
+          providerMetadata: { openai: { itemId: 'rs_1', reasoningEncryptedContent: 'sealed' } },
+        },
+      ],
+    }),
+  }),
+  transcriptRow({ role: 'tool', side: 'a', tool_call_id: '1', content: 'Seen.', attachments: [view] }),
+]
+const prompt = assemblePrompt({
+  system: 'Be brief.',
+  messages,
+  perspective,
+  files: new Map([plan, view].map((file) => [file, { mediaType: 'image/png', data: PNG }])),
+  author: { prompt: 'desk', model: 'chat' },
+})
+
+describe.each(REAL_PROVIDERS)('$name', ({ name, model }) => {
+  let mock: ProviderMock
+  beforeAll(async () => {
+    mock = await startProviderMock()
+  })
+  afterAll(() => mock.close())
+
+  async function sent(options: Partial<ModelRequest>): Promise<string> {
+    mock.reply({ text: 'Yes.' })
+    await streamAnswer({
+      model: model(mock.url),
+      options: { prompt, ...options },
+      signal: new AbortController().signal,
+      onDelta: () => undefined,
+    })
+    return JSON.stringify(mock.requests.at(-1)?.body)
+  }
+
+  test('SA-R-04.7 images of messages and results arrive as images', async () => {
+    const body = await sent({})
+    expect(body.split(BASE64)).toHaveLength(3)
+    const kind = { anthropic: '"type":"image"', 'openai responses': '"type":"input_image"' }[name]
+    expect(body.split(kind ?? '"type":"image_url"')).toHaveLength(3)
+  })
+
+  test('reasoning goes back in the words of its provider', async () => {
+    const body = await sent({ providerOptions: { openai: { store: false } } })
+    if (name === 'anthropic')
+      expect(body).toContain('{"type":"thinking","thinking":"Hm.","signature":"signed"}')
+    if (name === 'openai responses') expect(body).toContain('"encrypted_content":"sealed"')
+    if (name === 'openai-compatible') expect(body).toContain('"reasoning_content":"Hm.Ah."')
+    // The ids of items are the provider's own.
+    expect(body).not.toContain('rs_1')
+  })
+
+  test('parallel calls are turned off where that can be said', async () => {
+    const providerOptions = {
+      openai: { parallelToolCalls: false },
+      anthropic: { disableParallelToolUse: true },
+    }
+    const body = await sent({ tools, toolChoice: { type: 'auto' }, providerOptions })
+    const word = name === 'anthropic' ? '"disable_parallel_tool_use":true' : '"parallel_tool_calls":false'
+    expect(body.includes(word)).toBe(name !== 'openai-compatible')
+  })
+
+  test('cache hints are seen by Anthropic only', async () => {
+    const body = await sent({ prompt: withCacheHints(prompt, 0), tools })
+    const hints = body.split('"cache_control":{"type":"ephemeral"}').length - 1
+    expect(hints).toBe(name === 'anthropic' ? 2 : 0)
+    if (name !== 'anthropic') expect(body).not.toMatch(/cache/i)
+  })
+})
