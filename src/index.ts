@@ -8,6 +8,8 @@ export { registry } from './definitions/registry.js'
 export { defineTool } from './definitions/tool.js'
 export {
   MessageRejectedError,
+  NoWorkerError,
+  RequestNotFoundError,
   TemporalUnavailableError,
   ThreadConflictError,
   ThreadError,

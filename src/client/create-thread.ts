@@ -6,15 +6,18 @@ import type { ThreadLimits } from '../protocol/messages.js'
 import { ThreadConflictError } from '../protocol/thread-error.js'
 import { digestOf } from '../store/digest.js'
 import { appendEvents } from '../store/events.js'
+import type { SecretBox } from '../store/secret-box.js'
 import { insertThread } from '../store/threads.js'
 import type { ThreadRecord } from '../store/threads.js'
 import type { Writer } from '../store/store.js'
+import { variablesProblem } from './check-variables.js'
 import type { ClientContext } from './client-context.js'
 import { microseconds } from './clock.js'
 import { checkMessage } from './new-message.js'
 import type { NewMessage } from './new-message.js'
 import { isOpen, knownThread } from './open-thread.js'
 import { sendMessage } from './send-message.js'
+import { putVariables } from './set-variables.js'
 import { startWorkflow } from './thread-workflow.js'
 
 export interface CreateThread<Agent extends string = string> {
@@ -27,6 +30,8 @@ export interface CreateThread<Agent extends string = string> {
   readonly userId?: string
   /** The tenant. */
   readonly account?: string
+  /** Values of variables, stored with the thread; those of a thread that is there already stay as they are. */
+  readonly env?: Readonly<Record<string, string>>
   readonly tags?: readonly string[]
   readonly title?: string
   readonly limits?: ThreadLimits
@@ -46,7 +51,7 @@ export async function createThread(context: ClientContext, options: CreateThread
   if (options.message !== undefined) checkMessage(threadId, options.message, () => defaultId)
 
   const store = await context.store()
-  const thread = await store.write((tx) => register(tx, threadId, options))
+  const thread = await store.write((tx) => register(tx, store.secrets, { ...options, id: threadId }))
   const problem = conflictProblem(thread, options)
   if (problem !== undefined) throw new ThreadConflictError(threadId, { problem })
   if (isOpen(thread)) await startWorkflow(context, thread, options.limits)
@@ -56,7 +61,7 @@ export async function createThread(context: ClientContext, options: CreateThread
 }
 
 function createProblems(threadId: unknown, options: CreateThread): readonly string[] {
-  const { account, title, tags } = options
+  const { account, env, title, tags } = options
   const problems = [threadIdProblem(threadId), threadStartProblem({ ...options, message: undefined })]
   if (account !== undefined && (typeof account !== 'string' || account === ''))
     problems.push('Expected "account" to be a text, got something else.')
@@ -64,10 +69,16 @@ function createProblems(threadId: unknown, options: CreateThread): readonly stri
     problems.push(`Expected "title" to be a text of at most ${TITLE_LENGTH} characters.`)
   if (tags !== undefined && tags.length > TAGS)
     problems.push(`Expected at most ${TAGS} "tags", got ${tags.length}.`)
+  if (env !== undefined) problems.push(variablesProblem(env))
   return problems.filter((problem) => problem !== undefined)
 }
 
-async function register(tx: Writer, id: string, options: CreateThread): Promise<ThreadRecord> {
+async function register(
+  tx: Writer,
+  secrets: SecretBox,
+  options: CreateThread & { readonly id: string },
+): Promise<ThreadRecord> {
+  const { id, env = {} } = options
   const now = microseconds()
   const inserted = await insertThread(tx, {
     id,
@@ -79,7 +90,10 @@ async function register(tx: Writer, id: string, options: CreateThread): Promise<
     title: options.title ?? null,
   })
   const started = { type: 'thread.started', payload: { agent: options.agent } }
-  if (inserted) await appendEvents(tx, { threadId: id, events: [started], now })
+  if (inserted) {
+    await appendEvents(tx, { threadId: id, events: [started], now })
+    await putVariables(tx, secrets, { threadId: id, values: env })
+  }
   return knownThread(tx, id)
 }
 

@@ -1,9 +1,13 @@
 export { ThreadClient } from './thread-client.js'
 
+export type { Answer } from './check-answer.js'
 export type { CreateThread } from './create-thread.js'
 export type { FollowEvents } from './follow-events.js'
+export type { AgentSummary } from './list-agents.js'
+export type { ListPending } from './list-pending.js'
 export type { ListThreads, ThreadSummary } from './list-threads.js'
 export type { NewMessage } from './new-message.js'
+export type { PendingRequest } from './pending-request.js'
 export type { RunResult } from './run-result.js'
 export type { ThreadClientOptions } from './thread-client.js'
 export type { ThreadFiles } from './thread-files.js'

@@ -106,7 +106,11 @@ function metadataProblem(metadata: unknown): string | undefined {
   return `Expected metadata of at most ${LIMITS.messageBytes} bytes as JSON, got ${bytes}: attach it as a file.`
 }
 
-function checkAttachment(threadId: string, given: NewAttachment | AttachmentRef | string): GivenAttachment {
+/** @throws MessageRejectedError naming what was expected and what came */
+export function checkAttachment(
+  threadId: string,
+  given: NewAttachment | AttachmentRef | string,
+): GivenAttachment {
   const attachment: unknown = typeof given === 'string' ? { path: given } : given
   const problem = isObject(attachment)
     ? attachmentProblem(attachment)

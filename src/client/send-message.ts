@@ -1,20 +1,15 @@
 import { randomUUID } from 'node:crypto'
 
 import type { JsonObject } from '../protocol/json.js'
-import { LIMITS } from '../protocol/limits.js'
 import type { Message } from '../protocol/message.js'
 import { SIGNALS } from '../protocol/messages.js'
 import {
   MessageRejectedError,
   TemporalUnavailableError,
-  ThreadConflictError,
-  ThreadNotFoundError,
-  ThreadTerminatedError,
 } from '../protocol/thread-error.js'
 import { digestOf } from '../store/digest.js'
 import { findMessage } from '../store/read-messages.js'
 import { stageMessage } from '../store/stage-message.js'
-import type { StageResult } from '../store/stage-message.js'
 import type { Writer } from '../store/store.js'
 import type { ClientContext } from './client-context.js'
 import { microseconds } from './clock.js'
@@ -23,6 +18,7 @@ import type { CheckedMessage, NewMessage } from './new-message.js'
 import { openThread } from './open-thread.js'
 import { attachmentDigest, placeAttachments, storeBytes } from './place-attachments.js'
 import type { StoredAttachment } from './place-attachments.js'
+import { refuseStaged } from './refuse-staged.js'
 import { signalThread } from './signal-thread.js'
 import { withdrawMessage } from './withdraw-message.js'
 
@@ -93,25 +89,12 @@ async function accept(tx: Writer, { threadId, message, attachments, digest }: Ac
     sentBy: 'client',
     digest,
   })
-  refuse(result, threadId, message.id)
+  refuseStaged(result, { threadId, messageId: message.id })
   return known === null || isWaiting(known)
 }
 
 function isWaiting(message: Message): boolean {
   return message.position === null && message.status === 'pending'
-}
-
-function refuse(result: StageResult, threadId: string, messageId: string): void {
-  if (result === 'conflict') {
-    const problem = `Expected message id "${messageId}" to be new, got other content under it before: use another id.`
-    throw new ThreadConflictError(threadId, { problem, messageId })
-  }
-  if (result === 'terminated') throw new ThreadTerminatedError(threadId, 'terminated')
-  if (result === 'missing_thread') throw new ThreadNotFoundError(threadId)
-  if (result === 'queue_full') {
-    const problem = `Expected at most ${LIMITS.queuedItems} queued messages, got another one: wait until some are delivered.`
-    throw new MessageRejectedError(threadId, problem)
-  }
 }
 
 function contentOf({ role, content, silent, metadata, attachments }: CheckedMessage): JsonObject {

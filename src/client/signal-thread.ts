@@ -25,10 +25,10 @@ export async function signalThread(
   for (;;) {
     if ((await signalWorkflow(context, threadId, signal)) === 'accepted') return
     const { thread, hasRun } = await stateOf(context, threadId)
-    if (hasRun || Date.now() > deadline) throw lost(threadId)
+    if (hasRun || Date.now() > deadline) throw lostThread(threadId)
     // A child is started by its parent alone, or it would be no child in Temporal.
     if (thread.parent_thread_id !== null) await sleep(CHILD_PAUSE)
-    else if ((await startWorkflow(context, thread)) === 'closed') throw lost(threadId)
+    else if ((await startWorkflow(context, thread)) === 'closed') throw lostThread(threadId)
   }
 }
 
@@ -44,7 +44,8 @@ async function stateOf(
   })
 }
 
-function lost(threadId: string): MessageRejectedError {
+/** Of a thread that the store has open while Temporal has no workflow of it. */
+export function lostThread(threadId: string): MessageRejectedError {
   return new MessageRejectedError(
     threadId,
     `Expected an open workflow of thread "${threadId}" in Temporal, got none while the store has the thread open: it is ` +

@@ -5,16 +5,29 @@ import type { ClientContext } from './client-context.js'
 import { workflowOf } from './thread-workflow.js'
 import { translate } from './translate.js'
 
-/** Why a query was not answered: the server is there and no worker, or not even the server. */
-export async function silenceOf(context: ClientContext, threadId: string): Promise<string> {
+/** Who does not answer: a worker, the workflow that is not started yet, or the server itself. */
+export type Silence =
+  | { readonly of: 'worker'; readonly taskQueue: string }
+  | { readonly of: 'workflow' }
+  | { readonly of: 'server'; readonly error: unknown }
+
+/** Why a query or an update was not answered: the server is there and no worker, or not even the server. */
+export async function silenceOf(context: ClientContext, threadId: string): Promise<Silence> {
   try {
     const { taskQueue } = await context.call(LIMITS.snapshotQuery, () =>
       workflowOf(context, threadId).describe(),
     )
-    return `no worker answers on task queue "${taskQueue}"; start one, or check its task queue`
+    return { of: 'worker', taskQueue }
   } catch (error) {
-    if (error instanceof WorkflowNotFoundError) return 'its workflow is not started yet'
-    const problem = translate(error, { client: context.temporal(), threadId })
-    return problem instanceof Error ? problem.message.replace(/\.$/, '') : String(problem)
+    if (error instanceof WorkflowNotFoundError) return { of: 'workflow' }
+    return { of: 'server', error: translate(error, { client: context.temporal(), threadId }) }
   }
+}
+
+/** The end of a sentence. */
+export function describeSilence(silence: Silence): string {
+  if (silence.of === 'workflow') return 'its workflow is not started yet'
+  if (silence.of === 'server')
+    return silence.error instanceof Error ? silence.error.message.replace(/\.$/, '') : String(silence.error)
+  return `no worker answers on task queue "${silence.taskQueue}"; start one, or check its task queue`
 }

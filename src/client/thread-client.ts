@@ -11,8 +11,13 @@ import type { ClientContext } from './client-context.js'
 import { connectLazily } from './connect.js'
 import { createThread } from './create-thread.js'
 import type { CreateThread } from './create-thread.js'
+import { agentSummaries } from './list-agents.js'
+import type { AgentSummary } from './list-agents.js'
+import { pendingRequests } from './list-pending.js'
+import type { ListPending } from './list-pending.js'
 import { summarizeThreads } from './list-threads.js'
 import type { ListThreads, ThreadSummary } from './list-threads.js'
+import type { PendingRequest } from './pending-request.js'
 import { registeredSearchAttributes } from './search-attributes.js'
 import { createThreadHandle } from './thread-handle.js'
 import type { ThreadHandle } from './thread-handle.js'
@@ -60,18 +65,28 @@ export class ThreadClient<R extends Registry<string, string, unknown> = Registry
    * Makes a thread, or finds the one with that id, and sends its first message once.
    * @throws ConfigError for options that are not valid; ThreadConflictError; what `ThreadHandle.send` throws
    */
-  async create(options: CreateThread<AgentName<R>>): Promise<ThreadHandle> {
+  async create(options: CreateThread<AgentName<R>>): Promise<ThreadHandle<R>> {
     return this.get(await createThread(this.#context, options))
   }
 
   /** Makes no call. */
-  get(threadId: string): ThreadHandle {
-    return createThreadHandle(this.#context, threadId)
+  get(threadId: string): ThreadHandle<R> {
+    return createThreadHandle<R>(this.#context, threadId)
   }
 
   /** Newest activity first, from the store. */
   list(filter: ListThreads = {}): AsyncIterable<ThreadSummary> {
     return summarizeThreads(this.#context, filter)
+  }
+
+  /** Open requests of all threads, oldest first, from the store. */
+  pending(filter: ListPending = {}): AsyncIterable<PendingRequest & { readonly threadId: string }> {
+    return pendingRequests(this.#context, filter)
+  }
+
+  /** What workers run, by name, from the store: they write it when they start. */
+  agents(): AsyncIterable<AgentSummary> {
+    return agentSummaries(this.#context)
   }
 
   /** Closes the store, and the connection if it is our own. */

@@ -1,17 +1,23 @@
 import type { WorkflowHandle } from '@temporalio/client'
 
+import type { ToolInput, ToolName } from '../definitions/registered-names.js'
+import type { Registry } from '../definitions/registry.js'
 import type { ThreadEvent } from '../protocol/events.js'
 import type { Message } from '../protocol/message.js'
 import { SIGNALS } from '../protocol/messages.js'
 import { listMessages } from '../store/read-messages.js'
+import type { Answer } from './check-answer.js'
 import type { ClientContext } from './client-context.js'
 import { followEvents } from './follow-events.js'
 import type { FollowEvents } from './follow-events.js'
 import type { NewMessage } from './new-message.js'
 import { knownThread, openThread } from './open-thread.js'
+import { queueTool } from './queue-tool.js'
 import { readSnapshot } from './read-snapshot.js'
+import { respond } from './respond.js'
 import type { RunResult } from './run-result.js'
 import { sendMessage } from './send-message.js'
+import { setVariables } from './set-variables.js'
 import { signalThread } from './signal-thread.js'
 import { terminateThread } from './terminate-thread.js'
 import { threadFiles } from './thread-files.js'
@@ -35,8 +41,11 @@ export interface MessagesOptions {
   readonly maxDepth?: number
 }
 
-/** One thread. Making a handle makes no call; a thread that is not there is found out by the first one that needs it. */
-export interface ThreadHandle extends ThreadFiles {
+/**
+ * One thread. Making a handle makes no call; a thread that is not there is found out by the first one that needs it. `R`
+ * is the type of a registry: it names the tools and their arguments.
+ */
+export interface ThreadHandle<R extends Registry<string, string, unknown> = Registry> extends ThreadFiles {
   readonly threadId: string
   /** Temporal's own handle: describe(), fetchHistory() and whatever else it can. */
   readonly workflow: WorkflowHandle
@@ -45,6 +54,26 @@ export interface ThreadHandle extends ThreadFiles {
    * @throws MessageRejectedError, ThreadConflictError, ThreadTerminatedError, ThreadNotFoundError, TemporalUnavailableError
    */
   send(message: string | NewMessage): Promise<{ messageId: string }>
+  /**
+   * Runs a tool without a model's having asked, in its turn: the arguments are parsed, and the model sees call and result.
+   * The same id and arguments again is one call. @throws what `send` throws
+   */
+  queueTool<Name extends ToolName<R>>(
+    name: Name,
+    args: ToolInput<R, Name>,
+    options?: { readonly id?: string },
+  ): Promise<{ toolCallId: string }>
+  /**
+   * Answers a request of `snapshot().pending`, from any process: once. The same answer again is fine.
+   * @throws RequestNotFoundError for one that is unknown, ended or answered otherwise; MessageRejectedError for an answer
+   * of another kind; NoWorkerError when nobody takes it within 10 s: it is kept, give it again
+   */
+  respond(requestId: string, answer: Answer): Promise<void>
+  /**
+   * Values of variables for this thread, which can be put and not read back; a blocked run looks again. What no
+   * definition calls `text` is a secret, and needs EVERTHREAD_SECRET_KEY here.
+   */
+  setEnv(values: Readonly<Record<string, string>>): Promise<void>
   /** Ends the run, or only the named one, and parks the thread until a user message or `continue`. */
   stop(options?: { readonly runId?: string }): Promise<void>
   continue(): Promise<void>
@@ -60,7 +89,10 @@ export interface ThreadHandle extends ThreadFiles {
   waitUntilIdle(options?: WaitUntilIdle): Promise<RunResult>
 }
 
-export function createThreadHandle(context: ClientContext, threadId: string): ThreadHandle {
+export function createThreadHandle<R extends Registry<string, string, unknown>>(
+  context: ClientContext,
+  threadId: string,
+): ThreadHandle<R> {
   const signal = async (named: ThreadSignal): Promise<void> => {
     const store = await context.store()
     await store.read((db) => openThread(db, threadId))
@@ -72,6 +104,9 @@ export function createThreadHandle(context: ClientContext, threadId: string): Th
       return workflowOf(context, threadId)
     },
     send: (message) => sendMessage(context, { threadId, message }),
+    queueTool: (name, args, { id } = {}) => queueTool(context, { threadId, name, args, id }),
+    respond: (requestId, answer) => respond(context, { threadId, requestId, answer }),
+    setEnv: (values) => setVariables(context, threadId, values),
     stop: ({ runId } = {}) => signal({ name: SIGNALS.stop, input: runId === undefined ? {} : { runId } }),
     continue: () => signal({ name: SIGNALS.continue }),
     terminate: ({ reason } = {}) => terminateThread(context, { threadId, reason }),

@@ -12,7 +12,7 @@ import type { Look } from './read-snapshot.js'
 import { readRunResult } from './run-result.js'
 import type { RunResult } from './run-result.js'
 import { storeChange } from './store-change.js'
-import { silenceOf } from './silence.js'
+import { describeSilence, silenceOf } from './silence.js'
 import type { ThreadSnapshot } from './thread-snapshot.js'
 
 export interface WaitUntilIdle {
@@ -100,7 +100,7 @@ async function timeoutError(
   timeout: number,
 ): Promise<WaitTimeoutError> {
   const { threadId, status, stale } = snapshot
-  const reason = silent ? await silenceOf(context, threadId) : busyWith(snapshot)
+  const reason = silent ? describeSilence(await silenceOf(context, threadId)) : busyWith(snapshot)
   return new WaitTimeoutError(threadId, { timeout, status, stale, reason })
 }
 

@@ -42,6 +42,8 @@ export const LIMITS = {
   /** Files of one message: each is shown to the model on its own. */
   messageAttachments: 100,
   nameLength: 128,
+  /** Why or by whom a request was answered: shown to people and to the model. */
+  answerTextBytes: 4 * KB,
   /** A key, a certificate, a short text; more belongs into a file. */
   variableBytes: 64 * KB,
   /** A custom event is written while the call runs, for whoever watches. */
@@ -129,6 +131,10 @@ export const LIMITS = {
   snapshotQuery: 2 * SECOND,
   /** How long the client lets Temporal answer, retries in it: as long as Temporal's own connect timeout. */
   temporalCall: 10 * SECOND,
+  /** How long an answer waits for a worker that takes it: it is kept, and the caller gives it again. */
+  respond: 10 * SECOND,
+  /** Between two looks whether the workflow knows a request whose row is older than its activity's answer. */
+  respondPause: SECOND / 20,
   /** Deltas of a stream are written at once, then in batches of this age or size. */
   deltaInterval: 10,
   deltaBytes: KB,

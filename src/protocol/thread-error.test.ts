@@ -2,6 +2,8 @@ import { expect, test } from 'vitest'
 
 import {
   MessageRejectedError,
+  NoWorkerError,
+  RequestNotFoundError,
   ThreadError,
   ThreadNotFoundError,
   ThreadTerminatedError,
@@ -32,4 +34,16 @@ test('errors carry thread, code, cause and a sentence', () => {
   expect(new ThreadTerminatedError('t', 'completed').message).toBe(
     'Expected an open thread, got "t", which is completed and accepts nothing more: create another thread.',
   )
+})
+
+test('errors of an answer name the request and the queue', () => {
+  const unknown = new RequestNotFoundError('t', { id: 'approval_1', reason: 'no such request' })
+  expect(unknown).toMatchObject({ code: 'request_not_found', requestId: 'approval_1' })
+  expect(unknown.message).toBe(
+    'Expected a request "approval_1" of thread "t" that waits for this answer, got no such request.',
+  )
+  const nobody: unknown = new NoWorkerError('t', 'everthread')
+  expect(nobody).toMatchObject({ code: 'no_worker', taskQueue: 'everthread' })
+  expect(NoWorkerError.isInstance(nobody)).toBe(true)
+  expect(RequestNotFoundError.isInstance(nobody)).toBe(false)
 })

@@ -4,6 +4,8 @@ export type ThreadErrorCode =
   | 'thread_conflict'
   | 'thread_terminated'
   | 'message_rejected'
+  | 'request_not_found'
+  | 'no_worker'
   | 'timeout'
   | 'temporal_unavailable'
   | (string & {})
@@ -94,6 +96,44 @@ export class MessageRejectedError extends ThreadError {
   }
 }
 
+/** Nothing waits for this answer: the request is unknown, has another answer, or its call or thread has ended. */
+export class RequestNotFoundError extends ThreadError {
+  readonly requestId: string
+
+  constructor(threadId: string, request: { readonly id: string; readonly reason: string }, cause?: unknown) {
+    super(
+      'request_not_found',
+      threadId,
+      `Expected a request "${request.id}" of thread "${threadId}" that waits for this answer, got ${request.reason}.`,
+      cause,
+    )
+    this.requestId = request.id
+  }
+
+  static override isInstance(error: unknown): error is RequestNotFoundError {
+    return hasCode(error, 'request_not_found')
+  }
+}
+
+/** No worker took the answer in time. It is kept in the store: the same answer again is safe. */
+export class NoWorkerError extends ThreadError {
+  readonly taskQueue: string
+
+  constructor(threadId: string, taskQueue: string, cause?: unknown) {
+    super(
+      'no_worker',
+      threadId,
+      `Expected a worker on task queue "${taskQueue}" to take the answer, got none in time. The answer is kept: start a worker, then give the same answer again.`,
+      cause,
+    )
+    this.taskQueue = taskQueue
+  }
+
+  static override isInstance(error: unknown): error is NoWorkerError {
+    return hasCode(error, 'no_worker')
+  }
+}
+
 export interface WaitTimeout {
   /** Milliseconds. */
   readonly timeout: number
@@ -132,6 +172,8 @@ export interface Unavailability {
   readonly problem: string
   /** A message that is kept in the store. */
   readonly messageId?: string
+  /** A tool call that is kept in the store. */
+  readonly toolId?: string
 }
 
 /** The Temporal server did not answer, or refused. What the store took is kept: the same call again is safe. */
@@ -140,18 +182,23 @@ export class TemporalUnavailableError extends ThreadError {
   readonly problem: string
   /** Of a message that is in the store and not yet on its way: sent again under this id it is delivered once. */
   readonly messageId: string | null
+  /** Likewise of a queued tool: queued again under this id it runs once. */
+  readonly toolId: string | null
 
-  constructor(threadId: string, { address, problem, messageId }: Unavailability, cause?: unknown) {
-    const kept = messageId === undefined ? '' : ` The message is kept: send it again with id "${messageId}".`
+  constructor(threadId: string, unavailability: Unavailability, cause?: unknown) {
+    const { address, problem, messageId, toolId } = unavailability
+    const message = messageId === undefined ? '' : ` The message is kept: send it again with id "${messageId}".`
+    const tool = toolId === undefined ? '' : ` The tool call is kept: queue it again with id "${toolId}".`
     super(
       'temporal_unavailable',
       threadId,
-      `Expected a Temporal server at ${address}, got ${problem}.${kept}`,
+      `Expected a Temporal server at ${address}, got ${problem}.${message}${tool}`,
       cause,
     )
     this.address = address
     this.problem = problem
     this.messageId = messageId ?? null
+    this.toolId = toolId ?? null
   }
 
   static override isInstance(error: unknown): error is TemporalUnavailableError {

@@ -44,7 +44,7 @@ export async function findRequest(db: Reader, threadId: string, id: string): Pro
     .where('thread_id', '=', threadId)
     .where('id', '=', id)
     .executeTakeFirst()
-  return row === undefined ? null : fromRow(row)
+  return row === undefined ? null : requestFromRow(row)
 }
 
 /** All requests that one call has made, oldest first. */
@@ -61,7 +61,7 @@ export async function requestsOfCall(
     .orderBy('requested_at')
     .orderBy('id')
     .execute()
-  return rows.map(fromRow)
+  return rows.map(requestFromRow)
 }
 
 /** What somebody decided; a result or the names of variables are the `answer`. */
@@ -72,6 +72,8 @@ export interface Decision {
   readonly reason?: string
   readonly by?: string
   readonly answer?: JsonValue
+  /** Of what was given, where `answer` is made from it: files are kept under other paths each time. */
+  readonly digest?: string
   /** Microseconds. */
   readonly now: number
 }
@@ -84,10 +86,10 @@ export async function answerRequest(
   tx: Writer,
   decision: Decision,
 ): Promise<'answered' | 'again' | 'refused' | 'unknown'> {
-  const { threadId, id, approved, reason, by, answer, now } = decision
+  const { threadId, id, approved, reason, by, answer, digest, now } = decision
   const found = await findRequest(tx, threadId, id)
   if (found === null) return 'unknown'
-  const answerDigest = digestOf([approved ?? null, reason ?? null, answer ?? null])
+  const answerDigest = digest ?? digestOf([approved ?? null, reason ?? null, answer ?? null])
   if (found.status !== 'open')
     return found.status === 'answered' && found.answer_digest === answerDigest ? 'again' : 'refused'
   await tx
@@ -127,7 +129,7 @@ export async function closeRequests(
     .where('status', '=', 'open')
   if (callIds !== undefined) query = query.where('call_id', 'in', callIds)
   if (ids !== undefined) query = query.where('id', 'in', ids)
-  return (await query.returningAll().execute()).map(fromRow)
+  return (await query.returningAll().execute()).map(requestFromRow)
 }
 
 /** Open requests, oldest first, of one thread or of all. */
@@ -142,10 +144,10 @@ export async function openRequests(
     .where('status', '=', sql.lit('open'))
   if (threadId !== undefined) query = query.where('thread_id', '=', threadId)
   const rows = await query.orderBy('requested_at').orderBy('thread_id').orderBy('id').limit(limit).execute()
-  return rows.map(fromRow)
+  return rows.map(requestFromRow)
 }
 
-function fromRow(row: Selectable<PendingTable>): PendingRecord {
+export function requestFromRow(row: Selectable<PendingTable>): PendingRecord {
   const record = codec.fromRow(row)
   return { ...record, approved: row.approved === null ? null : row.approved !== 0 }
 }

@@ -1,0 +1,106 @@
+import type { JsonValue } from '../protocol/json.js'
+import { MessageRejectedError, RequestNotFoundError } from '../protocol/thread-error.js'
+import { digestOf } from '../store/digest.js'
+import { answerRequest, findRequest } from '../store/pending.js'
+import type { Decision, PendingRecord } from '../store/pending.js'
+import type { Reader, Store, Writer } from '../store/store.js'
+import type { CheckedAnswer, CheckedResult } from './check-answer.js'
+import { microseconds } from './clock.js'
+import { isOpen, knownThread } from './open-thread.js'
+import { attachmentDigest, placeAttachments, storeBytes } from './place-attachments.js'
+import type { StoredAttachment } from './place-attachments.js'
+
+interface Answering {
+  readonly threadId: string
+  readonly requestId: string
+  readonly answer: Exclude<CheckedAnswer, { readonly kind: 'variables' }>
+}
+
+/**
+ * Writes an answer into the row of its request, before anything learns of it (T2): the files of a result first, then
+ * the decision, which is refused if there is another one.
+ * @throws RequestNotFoundError, MessageRejectedError for an answer of another kind
+ */
+export async function writeAnswer(store: Store, answering: Answering): Promise<PendingRecord> {
+  const { threadId, requestId, answer } = answering
+  // Before its files are written: a request that nobody waits for takes no bytes either.
+  await store.read((db) => answerableRequest(db, { threadId, requestId, kind: answer.kind }))
+  const files = answer.kind === 'call' ? await storeBytes(store, answer.result.files) : []
+  return store.write(async (tx) => {
+    const request = await answerableRequest(tx, { threadId, requestId, kind: answer.kind })
+    await decide(tx, { ...(await decisionOf(tx, answer, { request, files })), now: microseconds() })
+    return request
+  })
+}
+
+/** The row of a request on which this kind of answer may be given. @throws RequestNotFoundError, MessageRejectedError */
+export async function answerableRequest(
+  db: Reader,
+  {
+    threadId,
+    requestId,
+    kind,
+  }: { readonly threadId: string; readonly requestId: string; readonly kind: CheckedAnswer['kind'] },
+): Promise<PendingRecord> {
+  const thread = await knownThread(db, threadId)
+  if (!isOpen(thread))
+    throw new RequestNotFoundError(threadId, { id: requestId, reason: 'a thread that has ended' })
+  const request = await findRequest(db, threadId, requestId)
+  if (request === null)
+    throw new RequestNotFoundError(threadId, { id: requestId, reason: 'no request of this id' })
+  if (request.kind === kind) return request
+  throw new MessageRejectedError(
+    threadId,
+    `Expected an answer { ${FORM[request.kind]} } to request "${requestId}", got { ${FORM[kind]} }.`,
+  )
+}
+
+const FORM: Readonly<Record<CheckedAnswer['kind'], string>> = {
+  approval: 'approved',
+  variables: 'env',
+  call: 'result',
+}
+
+/** @throws RequestNotFoundError for a request that is closed, or has another answer */
+export async function decide(tx: Writer, decision: Decision): Promise<'answered' | 'again'> {
+  const { threadId, id } = decision
+  const outcome = await answerRequest(tx, decision)
+  if (outcome === 'answered' || outcome === 'again') return outcome
+  const request = await findRequest(tx, threadId, id)
+  const reason = request?.status === 'answered' ? 'one with another answer' : 'one that was ended'
+  throw new RequestNotFoundError(threadId, { id, reason })
+}
+
+async function decisionOf(
+  tx: Writer,
+  answer: Answering['answer'],
+  { request, files }: { readonly request: PendingRecord; readonly files: readonly StoredAttachment[] },
+): Promise<Omit<Decision, 'now'>> {
+  const { thread_id: threadId, id } = request
+  if (answer.kind === 'approval') {
+    const { kind: _kind, ...decision } = answer
+    return { threadId, id, ...decision }
+  }
+  const { result } = answer
+  // Given again, a result brings its files only once.
+  const placed = request.status === 'open' ? await placeAttachments(tx, threadId, files) : []
+  return { threadId, id, digest: resultDigest(result), answer: resultOf(result, placed) }
+}
+
+/** A `ToolResult` that names files of the thread only. */
+function resultOf({ fields, parts, attached }: CheckedResult, files: readonly object[]): JsonValue {
+  const content = parts?.map((part) =>
+    'text' in part
+      ? { type: 'text', text: part.text }
+      : { type: 'file', file: (files[part.file] ?? null) as JsonValue },
+  )
+  return {
+    ...fields,
+    ...(content !== undefined && { content }),
+    ...(attached !== null && { attachments: files.slice(files.length - attached) as JsonValue[] }),
+  }
+}
+
+function resultDigest({ fields, parts, files, attached }: CheckedResult): string {
+  return digestOf([fields, parts as JsonValue, files.map(attachmentDigest), attached])
+}

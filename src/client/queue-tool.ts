@@ -1,0 +1,92 @@
+import { createHash, randomUUID } from 'node:crypto'
+
+import type { JsonObject } from '../protocol/json.js'
+import { LIMITS } from '../protocol/limits.js'
+import { SIGNALS, isObject, messageIdProblem, utf8Length } from '../protocol/messages.js'
+import { MessageRejectedError, TemporalUnavailableError } from '../protocol/thread-error.js'
+import { stageQueuedTool } from '../store/stage-queued-tool.js'
+import { findToolCall } from '../store/tool-calls.js'
+import type { ClientContext } from './client-context.js'
+import { microseconds } from './clock.js'
+import { openThread } from './open-thread.js'
+import { refuseStaged } from './refuse-staged.js'
+import { signalThread } from './signal-thread.js'
+import { withdrawQueuedTool } from './withdraw-queued-tool.js'
+
+export interface QueuingTool {
+  readonly threadId: string
+  readonly name: string
+  readonly args: unknown
+  /** @default a UUID */
+  readonly id?: string | undefined
+}
+
+/**
+ * Accepts a call of a tool: its row first (T2), then a signal with id and name (T5). It waits its turn in the queue; the
+ * same id and content again is one call.
+ */
+export async function queueTool(
+  context: ClientContext,
+  { threadId, name, args, id = randomUUID() }: QueuingTool,
+): Promise<{ toolCallId: string }> {
+  const problem = queuingProblem({ name, args, id })
+  if (problem !== undefined) throw new MessageRejectedError(threadId, problem)
+  const toolCallId = queuedCallId(id)
+  const store = await context.store()
+  // Went through JSON when it was checked.
+  const content = JSON.parse(JSON.stringify(args)) as JsonObject
+  const waiting = await store.write(async (tx) => {
+    await openThread(tx, threadId)
+    const now = microseconds()
+    const tool = { threadId, toolCallId, name, args: content, sentBy: 'client', now } as const
+    refuseStaged(await stageQueuedTool(tx, tool), { threadId, toolCallId })
+    return (await findToolCall(tx, threadId, toolCallId))?.status === 'open'
+  })
+  if (waiting) await announce(context, { threadId, toolCallId, name, id })
+  return { toolCallId }
+}
+
+/** Every provider takes 40 letters, digits, `-` and `_`; an id of another shape is told by its digest. */
+function queuedCallId(id: string): string {
+  const plain = /^[\w-]{1,32}$/.test(id) && !/^[\da-f]{32}$/.test(id)
+  return `queued_${plain ? id : createHash('sha256').update(id).digest('hex').slice(0, 32)}`
+}
+
+/** Tells the workflow. A call that is refused for good was not accepted: nothing of it stays behind. */
+async function announce(context: ClientContext, call: AnnouncedTool): Promise<void> {
+  const { threadId, toolCallId, name, id } = call
+  try {
+    await signalThread(context, threadId, { name: SIGNALS.queueTool, input: { toolCallId, name } })
+  } catch (error) {
+    const store = await context.store()
+    if (MessageRejectedError.isInstance(error))
+      await store.write((tx) => withdrawQueuedTool(tx, threadId, toolCallId))
+    if (!TemporalUnavailableError.isInstance(error)) throw error
+    const { address, problem, cause } = error
+    throw new TemporalUnavailableError(threadId, { address, problem, toolId: id }, cause)
+  }
+}
+
+interface AnnouncedTool {
+  readonly threadId: string
+  readonly toolCallId: string
+  readonly name: string
+  /** Under which the caller gives it again. */
+  readonly id: string
+}
+
+function queuingProblem({ name, args, id }: Omit<QueuingTool, 'threadId'>): string | undefined {
+  if (typeof name !== 'string' || name === '' || name.length > LIMITS.nameLength)
+    return `Expected the name of a tool, a text of 1 to ${LIMITS.nameLength} characters, got something else.`
+  const badId = messageIdProblem(id)
+  if (badId !== undefined) return badId.replace(/message id/i, 'tool call id')
+  if (!isObject(args)) return `Expected the arguments of a tool as an object, got ${typeof args}.`
+  let bytes: number
+  try {
+    bytes = utf8Length(JSON.stringify(args))
+  } catch {
+    return 'Expected arguments that JSON can carry, got a ring or a BigInt in them.'
+  }
+  if (bytes <= LIMITS.messageBytes) return undefined
+  return `Expected arguments of at most ${LIMITS.messageBytes} bytes as JSON, got ${bytes}: use a file.`
+}

@@ -1,0 +1,64 @@
+import { SIGNALS } from '../protocol/messages.js'
+import { MessageRejectedError } from '../protocol/thread-error.js'
+import type { SecretBox } from '../store/secret-box.js'
+import type { Reader, Writer } from '../store/store.js'
+import { findVariables, openVariable, putVariable } from '../store/variables.js'
+import { variablesProblem } from './check-variables.js'
+import type { ClientContext } from './client-context.js'
+import { microseconds } from './clock.js'
+import { openThread } from './open-thread.js'
+import { signalThread } from './signal-thread.js'
+
+export type VariableValues = Readonly<Record<string, string>>
+
+/**
+ * Stores values, secrets sealed, then signals their names (T5): a blocked run looks again.
+ * @throws MessageRejectedError, ThreadTerminatedError, ThreadNotFoundError, StoreError `no_key`
+ */
+export async function setVariables(
+  context: ClientContext,
+  threadId: string,
+  values: VariableValues,
+): Promise<void> {
+  const problem = variablesProblem(values)
+  if (problem !== undefined) throw new MessageRejectedError(threadId, problem)
+  const names = Object.keys(values)
+  if (names.length === 0)
+    throw new MessageRejectedError(threadId, 'Expected the value of a variable, got none.')
+  const store = await context.store()
+  await store.write(async (tx) => {
+    await openThread(tx, threadId)
+    await putVariables(tx, store.secrets, { threadId, values })
+  })
+  await signalThread(context, threadId, { name: SIGNALS.setEnv, input: { names } })
+}
+
+export interface ValuesOfThread {
+  readonly threadId: string
+  readonly values: VariableValues
+}
+
+/** Which are secrets is known to the workers' definitions alone: those that the thread has keep their type, others are. */
+export async function putVariables(
+  tx: Writer,
+  secrets: SecretBox,
+  { threadId, values }: ValuesOfThread,
+): Promise<void> {
+  const now = microseconds()
+  for (const [name, value] of Object.entries(values))
+    await putVariable(tx, secrets, { threadId, name, value, now })
+}
+
+/** Whether these are the thread's own values now. */
+export async function hasVariables(
+  db: Reader,
+  secrets: SecretBox,
+  { threadId, values }: ValuesOfThread,
+): Promise<boolean> {
+  const names = Object.keys(values)
+  const found = await findVariables(db, threadId, names)
+  return (
+    found.length === names.length &&
+    found.every((variable) => openVariable(secrets, variable) === values[variable.name])
+  )
+}

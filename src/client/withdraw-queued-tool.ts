@@ -1,0 +1,15 @@
+import type { Writer } from '../store/store.js'
+
+/** Takes back a staged call that no workflow will ever hear of, and the row that holds it. */
+export async function withdrawQueuedTool(tx: Writer, threadId: string, toolCallId: string): Promise<void> {
+  const call = await tx
+    .deleteFrom('tool_calls')
+    .where('thread_id', '=', threadId)
+    .where('id', '=', toolCallId)
+    .where('status', '=', 'open')
+    .where('run', '=', 0)
+    .returning('message_id')
+    .executeTakeFirst()
+  if (call === undefined) return
+  await tx.deleteFrom('messages').where('id', '=', call.message_id).where('position', 'is', null).execute()
+}

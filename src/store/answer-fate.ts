@@ -1,0 +1,29 @@
+import { findOperation } from './operations.js'
+import { requestsOfCall } from './pending.js'
+import type { PendingRecord } from './pending.js'
+import { lastRun } from './runs.js'
+import type { Reader } from './store.js'
+import { findToolCall } from './tool-calls.js'
+
+/** `waiting`: nobody goes on with it yet; `ended`: what asked for it was ended without it. */
+export type AnswerFate = 'waiting' | 'taken' | 'ended'
+
+/** What became of an answer that is in its request's row, by what its call or its thread has done since. */
+export async function answerFate(db: Reader, request: PendingRecord): Promise<AnswerFate> {
+  if (request.call_id !== null) return fateOfCall(db, request, request.call_id)
+  // A blocked run has ended: the next one has looked again.
+  const run = await lastRun(db, request.thread_id)
+  return run !== null && run.started_at > request.requested_at ? 'taken' : 'waiting'
+}
+
+async function fateOfCall(db: Reader, request: PendingRecord, callId: string): Promise<AnswerFate> {
+  const { thread_id: threadId } = request
+  const call = await findToolCall(db, threadId, callId)
+  if (call === null || call.status === 'interrupted' || call.status === 'cancelled') return 'ended'
+  if (call.status !== 'open') return 'taken'
+  // A call may wait again, under a new request.
+  const newest = (await requestsOfCall(db, threadId, callId)).at(-1)
+  if (newest !== undefined && newest.id !== request.id) return 'taken'
+  const operation = await findOperation(db, threadId, callId)
+  return operation?.state === 'waiting' ? 'waiting' : 'taken'
+}
