@@ -73,8 +73,7 @@ function formProblem(given: Readonly<Record<string, unknown>>): string | undefin
 }
 
 function approvalProblem({ approved, reason, by }: Readonly<Record<string, unknown>>): string | undefined {
-  if (typeof approved !== 'boolean')
-    return `Expected "approved" to be true or false, got ${typeof approved}.`
+  if (typeof approved !== 'boolean') return `Expected "approved" to be true or false, got ${typeof approved}.`
   for (const [name, text] of [
     ['reason', reason],
     ['by', by],
@@ -130,7 +129,9 @@ function checkResult(threadId: string, { content, attachments, ...fields }: Tool
   const files: GivenAttachment[] = []
   const add = (file: Parameters<typeof checkAttachment>[1]): number =>
     files.push(checkAttachment(threadId, file)) - 1
-  const parts = content?.map((part) => (part.type === 'text' ? { text: part.text } : { file: add(part.file) }))
+  const parts = content?.map((part) =>
+    part.type === 'text' ? { text: part.text } : { file: add(part.file) },
+  )
   for (const file of attachments ?? []) add(file)
   return {
     // Went through JSON when it was checked.

@@ -4,9 +4,12 @@ import { LIMITS } from '../protocol/limits.js'
 import type { Message } from '../protocol/message.js'
 import { utf8Length } from '../protocol/messages.js'
 import type { StoredEvent } from '../store/events.js'
+import { findRequest } from '../store/pending.js'
+import { queuedMessages } from '../store/queued-messages.js'
 import { findMessage } from '../store/read-messages.js'
 import type { Reader } from '../store/store.js'
 import { findToolCall } from '../store/tool-calls.js'
+import { queuedPreview } from './queue-preview.js'
 
 /** Of the envelope; grows when a field gets another meaning. */
 const SCHEMA_VERSION = 1
@@ -47,14 +50,52 @@ export function deltaEvent({ threadId, messageId, kind, attempt, offset, text }:
   }
 }
 
-async function textOf(db: Reader, threadId: string, { type, scope }: StoredEvent): Promise<object> {
-  if (type === 'message.created' && scope.messageId !== undefined)
-    return joinedMessage(await findMessage(db, threadId, scope.messageId))
-  if (scope.toolCallId === undefined || (type !== 'tool.started' && type !== 'tool.result')) return {}
-  const call = await findToolCall(db, threadId, scope.toolCallId)
-  if (type === 'tool.started') return previewOf(call?.arguments ?? null)
+type Joined = Promise<object>
+
+/** What belongs to a fact of a type; nothing to one that has it all, or that this version does not know. */
+function textOf(db: Reader, threadId: string, event: StoredEvent): Joined | object {
+  const { type, scope, payload } = event
+  if (type === 'message.created' || type === 'message.updated')
+    return scope.messageId === undefined ? {} : messageText(db, threadId, scope.messageId)
+  if (type === 'queue.changed') return queueText(db, threadId)
+  if (type === 'action.required' || type === 'action.resolved')
+    return typeof payload['requestId'] === 'string'
+      ? requestText(db, event, threadId, payload['requestId'])
+      : {}
+  if (scope.toolCallId === undefined) return {}
+  if (type === 'tool.started') return argumentsText(db, threadId, scope.toolCallId)
+  return type === 'tool.result' ? resultText(db, threadId, scope.toolCallId) : {}
+}
+
+async function messageText(db: Reader, threadId: string, messageId: string): Joined {
+  return joinedMessage(await findMessage(db, threadId, messageId))
+}
+
+async function queueText(db: Reader, threadId: string): Joined {
+  const queued = (await queuedMessages(db, threadId)).map(queuedPreview)
+  return { queue: queued.map(({ item, preview }) => ({ ...item, preview })) }
+}
+
+async function argumentsText(db: Reader, threadId: string, callId: string | null): Joined {
+  const call = callId === null ? null : await findToolCall(db, threadId, callId)
+  return previewOf(call?.arguments ?? null)
+}
+
+async function resultText(db: Reader, threadId: string, callId: string): Joined {
+  const call = await findToolCall(db, threadId, callId)
   const result = call?.result_message_id ? await findMessage(db, threadId, call.result_message_id) : null
   return { ...previewOf(result?.content ?? null), attachments: result?.attachments ?? [] }
+}
+
+async function requestText(db: Reader, { type }: StoredEvent, threadId: string, requestId: string): Joined {
+  const request = await findRequest(db, threadId, requestId)
+  if (type === 'action.resolved') return { reason: request?.reason ?? null }
+  const { agent, required, missing } = request?.detail ?? {}
+  return {
+    toolName: request?.tool_name ?? null,
+    ...(await argumentsText(db, threadId, request?.call_id ?? null)),
+    ...(request?.kind === 'variables' && { agent, required, missing }),
+  }
 }
 
 function previewOf(text: string | null): JsonObject {

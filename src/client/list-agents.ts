@@ -16,9 +16,7 @@ export interface AgentSummary {
 }
 
 /** By name; a page is read when the one before is used up. */
-export async function* agentSummaries(
-  context: ClientContext,
-): AsyncGenerator<AgentSummary, void, undefined> {
+export async function* agentSummaries(context: ClientContext): AsyncGenerator<AgentSummary, void, undefined> {
   const store = await context.store()
   let after: string | null = null
   for (;;) {

@@ -28,8 +28,7 @@ export type PendingRequest =
 /** A row as callers see it. */
 export function pendingRequest({ request, arguments: args }: ListedRequest): PendingRequest {
   const { id, kind, requested_at: requestedAt, detail, tool_name: toolName } = request
-  if (kind !== 'variables')
-    return { id, kind, toolName: toolName ?? '', ...parsed(args), requestedAt }
+  if (kind !== 'variables') return { id, kind, toolName: toolName ?? '', ...parsed(args), requestedAt }
   const { agent, required, missing } = detail ?? {}
   return {
     id,

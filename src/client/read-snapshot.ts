@@ -1,16 +1,21 @@
-import type { ControlSnapshot, QueuedItem } from '../protocol/snapshot.js'
+import type { ControlSnapshot } from '../protocol/snapshot.js'
 import { listChildren } from '../store/children.js'
+import { scheduledEffects } from '../store/effects.js'
+import { listRequests } from '../store/list-requests.js'
 import { lastRun } from '../store/runs.js'
 import type { Reader } from '../store/store.js'
 import { deliveredAmong, queuedMessages } from '../store/queued-messages.js'
 import type { ThreadRecord } from '../store/threads.js'
 import type { ClientContext } from './client-context.js'
-import { knownThread } from './open-thread.js'
+import { isOpen, knownThread } from './open-thread.js'
+import { pendingRequest } from './pending-request.js'
 import { querySnapshot } from './query-snapshot.js'
+import { previewOfCall, queuedPreview } from './queue-preview.js'
 import { liveSnapshot, recordedSnapshot } from './thread-snapshot.js'
 import type { SnapshotRows, ThreadSnapshot } from './thread-snapshot.js'
 
-const PREVIEW_LENGTH = 100
+/** More than a thread can have: one call waits at a time. */
+const REQUESTS = 100
 
 /** A snapshot, and whether the workflow itself was asked in vain. */
 export interface Look {
@@ -45,16 +50,18 @@ export async function readSnapshot(
 async function rowsOf(db: Reader, threadId: string, control?: ControlSnapshot): Promise<SnapshotRows> {
   const thread: ThreadRecord = await knownThread(db, threadId)
   const ids = control?.queue.map(({ id }) => id)
-  const queued = ids?.length === 0 ? [] : await queuedMessages(db, threadId)
+  const queued = ids?.length === 0 ? [] : (await queuedMessages(db, threadId)).map(queuedPreview)
+  const { requests } = await listRequests(db, { filter: { threadId }, limit: REQUESTS })
+  // Nobody performs them any more.
+  const effects = isOpen(thread) ? await scheduledEffects(db, threadId) : []
+  const due = effects.map(({ id, name, args }) => [id, previewOfCall(name, JSON.stringify(args))] as const)
   return {
     thread,
     delivered: await deliveredAmong(db, threadId, ids ?? []),
     children: await listChildren(db, threadId),
-    previews: new Map(queued.map(({ id, content }) => [id, (content ?? '').slice(0, PREVIEW_LENGTH)])),
-    waiting: queued.map((message): QueuedItem => ({
-      id: message.id,
-      kind: message.subagent_id === null ? 'message' : 'report',
-      queuedAt: message.created_at,
-    })),
+    previews: new Map([...queued.map(({ item, preview }) => [item.id, preview] as const), ...due]),
+    waiting: queued.map(({ item }) => item),
+    requests: requests.map(pendingRequest),
+    effects,
   }
 }

@@ -1,7 +1,9 @@
-import type { ControlSnapshot, LastRun, QueuedItem, RunSnapshot } from '../protocol/snapshot.js'
+import type { ControlSnapshot, LastRun, PendingItem, QueuedItem, RunSnapshot } from '../protocol/snapshot.js'
 import type { ThreadStatus } from '../protocol/status.js'
 import type { ChildRecord } from '../store/children.js'
+import type { EffectRecord } from '../store/effects.js'
 import type { ThreadRecord } from '../store/threads.js'
+import type { PendingRequest } from './pending-request.js'
 
 /** A thread at one moment. All times are microseconds since 1970. */
 export interface ThreadSnapshot {
@@ -15,8 +17,12 @@ export interface ThreadSnapshot {
   /** The time of this state. */
   readonly at: number
   readonly run: RunSnapshot | null
-  /** What waits, in order; `preview`: the first 100 characters. */
+  /** What waits, in order; `preview`: the first 100 characters of a message, or of a name with its arguments. */
   readonly queue: readonly (QueuedItem & { readonly preview?: string })[]
+  /** What waits for `respond`. */
+  readonly pending: readonly PendingRequest[]
+  /** What is put off, the next one first. */
+  readonly effects: readonly EffectSummary[]
   readonly children: readonly SubagentRegistryEntry[]
   readonly lastRun: LastRun | null
   /** Of its newest event: `events({ after })` goes on from here. */
@@ -42,16 +48,28 @@ export interface SubagentRegistryEntry {
   readonly parentCommunication: 'implicit' | 'explicit'
 }
 
+/** Work that a thread has put off. */
+export interface EffectSummary {
+  readonly id: string
+  readonly name: string
+  readonly scheduledAt: number
+  readonly createdAt: number
+}
+
 /** What the store has beside the control state. */
 export interface SnapshotRows {
   readonly thread: ThreadRecord
   readonly children: readonly ChildRecord[]
-  /** Of queued messages, by id. */
+  /** Of what is queued, by id. */
   readonly previews: ReadonlyMap<string, string>
   /** Of the workflow's queue: it keeps what a step has taken until that step's model has answered. */
   readonly delivered: ReadonlySet<string>
-  /** Messages that are accepted and not delivered. */
+  /** Messages and tools that are accepted and not delivered. */
   readonly waiting: readonly QueuedItem[]
+  /** Open ones. */
+  readonly requests: readonly PendingRequest[]
+  /** Scheduled ones, the next one first. */
+  readonly effects: readonly EffectRecord[]
 }
 
 /** What the workflow answered, with texts from the store. */
@@ -65,7 +83,26 @@ export function liveSnapshot(control: ControlSnapshot, rows: SnapshotRows): Thre
     queue: control.queue
       .filter(({ id }) => !rows.delivered.has(id))
       .map((item) => withPreview({ ...item, queuedAt: item.queuedAt * 1000 }, rows.previews)),
+    pending: control.pending.map((item) => waitingRequest(item, rows)),
+    // One that is due waits in the queue.
+    effects: rows.effects
+      .filter(({ id }) => control.effects.some((item) => item.id === id))
+      .map(effectSummary),
   }
+}
+
+/** The workflow lists what it waits for; a request whose answer it has not heard of yet is no open row any more. */
+function waitingRequest(
+  { id, kind, toolName, requestedAt }: PendingItem,
+  rows: SnapshotRows,
+): PendingRequest {
+  const open = rows.requests.find((request) => request.id === id)
+  if (open !== undefined) return open
+  const at = requestedAt * 1000
+  if (kind === 'variables')
+    return { id, kind, agent: rows.thread.agent, required: [], missing: [], requestedAt: at }
+  // The wire boundary: kinds of later versions are delivered as they are.
+  return { id, kind: kind as 'call', toolName: toolName ?? '', requestedAt: at }
 }
 
 /** What the store knows when nobody answers. */
@@ -80,6 +117,8 @@ export function recordedSnapshot(rows: SnapshotRows, status?: ThreadStatus): Thr
     at: thread.closed_at ?? thread.snapshot_at ?? thread.created_at,
     ...(control === null ? { run: null, lastRun: null } : controlPart(control)),
     queue: rows.waiting.map((item) => withPreview(item, rows.previews)),
+    pending: rows.requests,
+    effects: rows.effects.map(effectSummary),
   }
 }
 
@@ -113,6 +152,10 @@ function withPreview(
 ): ThreadSnapshot['queue'][number] {
   const preview = previews.get(item.id)
   return { ...item, ...(preview !== undefined && { preview }) }
+}
+
+function effectSummary({ id, name, due_at, created_at }: EffectRecord): EffectSummary {
+  return { id, name, scheduledAt: due_at, createdAt: created_at }
 }
 
 function registryEntry(child: ChildRecord): SubagentRegistryEntry {

@@ -67,7 +67,8 @@ function isIdle({ snapshot, silent }: Look): boolean {
   const { status, queue, stale } = snapshot
   // A workflow that says so is about to close; what it still writes belongs to the result.
   if (CLOSED.has(status)) return stale
-  if (status === 'stopped' || status === 'lost') return true
+  // Parked: what is queued waits for somebody.
+  if (status === 'stopped' || status === 'blocked' || status === 'lost') return true
   return queue.length === 0 && status !== 'running' && status !== 'waiting_resource'
 }
 

@@ -1,7 +1,9 @@
 import type { CallOutcome, Usage } from './activities.js'
 import type { EventScope, Phase } from './facts.js'
+import type { JsonValue } from './json.js'
 import type { AttachmentRef, Message } from './message.js'
 import type { Side } from './plan.js'
+import type { QueuedItem } from './snapshot.js'
 import type { StopReason, ThreadStatus } from './status.js'
 
 /** What every fact of the event log carries. */
@@ -71,10 +73,7 @@ export interface ToolEnded extends ToolStarted {
  */
 export type ThreadEvent =
   | FactOf<'thread.started', { readonly agent: string; readonly parent: string | null }>
-  | FactOf<
-      'thread.updated',
-      { readonly status: ThreadStatus; readonly agent?: string; readonly title?: string | null }
-    >
+  | FactOf<'thread.updated', ThreadUpdated>
   | FactOf<
       'thread.closed',
       { readonly outcome: string; readonly reason: StopReason; readonly rejected: number }
@@ -88,28 +87,89 @@ export type ThreadEvent =
   | FactOf<'step.started', { readonly step: number; readonly prompt?: string; readonly model?: string }>
   | FactOf<'step.completed', { readonly step: number; readonly reason: StopReason | null }>
   | FactOf<'step.phase', { readonly phase: Phase; readonly name: string }>
-  | FactOf<'queue.changed', { readonly waiting: number }>
+  | FactOf<'queue.changed', QueueChanged>
   | FactOf<'context.resolved', ContextResolved>
   | FactOf<'model.requested', { readonly model: string; readonly attempt: number }>
   | FactOf<'model.completed', ModelCompleted>
   | FactOf<'model.failed', ModelFailed>
   | DeltaOf<'model.delta'>
   | DeltaOf<'reasoning.delta'>
-  | FactOf<'message.created', JoinedMessage>
+  | FactOf<'message.created' | 'message.updated', JoinedMessage>
+  | FactOf<'message.deleted', Readonly<Record<string, never>>>
   | FactOf<'tool.started', ToolStarted>
   | FactOf<'tool.result', ToolEnded>
+  | FactOf<'action.required', ActionRequired>
+  | FactOf<'action.resolved', ActionResolved>
   | FactOf<
-      'subagent.spawned' | 'subagent.input' | 'subagent.completed' | 'subagent.failed' | 'subagent.closed',
+      | 'subagent.spawned'
+      | 'subagent.input'
+      | 'subagent.status'
+      | 'subagent.completed'
+      | 'subagent.failed'
+      | 'subagent.closed',
       SubagentEvent
     >
+  | FactOf<'effect.scheduled' | 'effect.completed' | 'effect.failed' | 'effect.removed', EffectEvent>
+  | FactOf<'hook.failed', HookFailedEvent>
+  | FactOf<'custom', { readonly name: string; readonly data: JsonValue }>
   | FactOf<
       'runtime.warning' | 'runtime.error',
       { readonly code: string; readonly message?: string; readonly count?: number }
     >
 
+interface ThreadUpdated {
+  readonly status?: ThreadStatus
+  /** The one that took over. */
+  readonly agent?: string
+  readonly title?: string | null
+}
+
+interface QueueChanged {
+  /** At the time of the event. */
+  readonly waiting: number
+  /** What the store has waiting as the event is delivered, in order. */
+  readonly queue: readonly (QueuedItem & { readonly preview?: string })[]
+}
+
+/** Somebody has to answer, by `respond(requestId, …)`; `preview` is the call's arguments, cut at 16 KiB. */
+interface ActionRequired {
+  readonly requestId: string
+  /** `approval`, `call` or `variables`; later versions add kinds. */
+  readonly kind: string
+  /** Null where no call waits for the answer. */
+  readonly toolName: string | null
+  readonly preview: string | null
+  readonly truncated: boolean
+  /** Of `variables`: whose they are, the required ones, and those that are missing. */
+  readonly agent?: string
+  readonly required?: readonly string[]
+  readonly missing?: readonly string[]
+}
+
+interface ActionResolved {
+  readonly requestId: string
+  readonly kind: string
+  /** `closed`: what asked has ended without an answer. */
+  readonly decision: 'approved' | 'denied' | 'answered' | 'closed' | (string & {})
+  /** Who, as the caller said. */
+  readonly by: string | null
+  /** Of a denial. */
+  readonly reason: string | null
+}
+
+interface EffectEvent {
+  readonly effectId: string
+  readonly name: string
+  /** When it is due, in microseconds since 1970. */
+  readonly time?: number
+  /** Of a failed one: the store keeps the words under this id. */
+  readonly errorId?: string
+}
+
 interface ContextResolved {
   readonly messages: number
   readonly tools: number
+  /** Of how many older messages the window has moved on. */
   readonly dropped?: number
   readonly estimatedTokens?: number
 }
@@ -126,13 +186,23 @@ interface ModelFailed {
   readonly model: string
   readonly attempt: number
   readonly error: string
-  /** What follows: `retry`, `fallback` or `none`. */
-  readonly next: string
+  /** What follows. */
+  readonly next: 'retry' | 'fallback' | 'wait' | 'none' | (string & {})
 }
 
 interface SubagentEvent {
   readonly reference: string
   readonly name: string
+}
+
+interface HookFailedEvent {
+  readonly hook: string
+  /** Null: no worker has the hook. */
+  readonly point: string | null
+  /** `threw`, `timeout`, `invalid_answer`, `missing`, or `blocked`: it ended the run on purpose. */
+  readonly code: string
+  /** The store keeps the words under this id. */
+  readonly errorId: string
 }
 
 /** One event of this type. */

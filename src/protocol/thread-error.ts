@@ -187,7 +187,8 @@ export class TemporalUnavailableError extends ThreadError {
 
   constructor(threadId: string, unavailability: Unavailability, cause?: unknown) {
     const { address, problem, messageId, toolId } = unavailability
-    const message = messageId === undefined ? '' : ` The message is kept: send it again with id "${messageId}".`
+    const message =
+      messageId === undefined ? '' : ` The message is kept: send it again with id "${messageId}".`
     const tool = toolId === undefined ? '' : ` The tool call is kept: queue it again with id "${toolId}".`
     super(
       'temporal_unavailable',

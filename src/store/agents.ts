@@ -29,10 +29,7 @@ export interface ListAgents {
 }
 
 /** By name. */
-export async function listAgents(
-  db: Reader,
-  { after, limit }: ListAgents,
-): Promise<readonly AgentRecord[]> {
+export async function listAgents(db: Reader, { after, limit }: ListAgents): Promise<readonly AgentRecord[]> {
   let query = db.selectFrom('agents').selectAll()
   if (after !== null) query = query.where('name', '>', after)
   return (await query.orderBy('name').limit(limit).execute()).map(codec.fromRow)
