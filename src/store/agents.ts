@@ -1,4 +1,4 @@
-import type { Selectable } from 'kysely'
+import type { Insertable, Selectable } from 'kysely'
 
 import { rowCodec } from './row-codec.js'
 import type { Decoded } from './row-codec.js'
@@ -10,14 +10,20 @@ export type AgentRecord = Decoded<Selectable<AgentsTable>, { expose_as_tool: boo
 
 const codec = rowCodec<Selectable<AgentsTable>, { expose_as_tool: boolean }>({ flags: ['expose_as_tool'] })
 
-/** Writes what workers run now; an agent of another worker stays as that one wrote it. */
-export async function putAgents(tx: Writer, agents: readonly AgentRecord[]): Promise<void> {
-  for (const agent of agents) {
-    const { name, ...rest } = codec.toRow(agent)
+export interface WorkersAgents {
+  readonly agents: readonly Omit<Insertable<AgentsTable>, 'updated_at'>[]
+  /** Microseconds. */
+  readonly now: number
+}
+
+/** Writes what a worker runs now; the agents of other workers stay as those wrote them. */
+export async function putAgents(tx: Writer, { agents, now }: WorkersAgents): Promise<void> {
+  for (const { name, ...rest } of agents) {
+    const columns = { ...rest, updated_at: now }
     await tx
       .insertInto('agents')
-      .values({ name, ...rest })
-      .onConflict((conflict) => conflict.column('name').doUpdateSet(rest))
+      .values({ name, ...columns })
+      .onConflict((conflict) => conflict.column('name').doUpdateSet(columns))
       .execute()
   }
 }

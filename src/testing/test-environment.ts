@@ -15,6 +15,7 @@ import type { Store } from '../store/store.js'
 import { instanceEnv } from '../worker/instance-env.js'
 import type { InstanceEnv } from '../worker/instance-env.js'
 import { runCaps } from '../worker/run-caps.js'
+import { endWithProcess } from './end-with-process.js'
 import { scriptedRegistry } from './scripted-registry.js'
 import type { Replacements } from './scripted-registry.js'
 import { startTestServer } from './test-server.js'
@@ -34,6 +35,8 @@ export interface TestEnvironmentOptions<R extends Registry> extends Replacements
   readonly limits?: Partial<RunCaps>
   /** Values of variables for every thread, as a worker's `env`. */
   readonly env?: InstanceEnv
+  /** For secrets. @default a new key */
+  readonly secretKey?: string
 }
 
 export interface TestEnvironment<R extends Registry = Registry> {
@@ -66,13 +69,13 @@ export async function createTestEnvironment<R extends Registry>(
   try {
     const folder = await mkdtemp(join(tmpdir(), 'everthread-test-'))
     opened.push(() => rm(folder, { recursive: true, force: true }))
-    const secretKey = randomBytes(32).toString('base64')
+    const { secretKey = randomBytes(32).toString('base64') } = options
     const place = { database: join(folder, 'threads.db'), blobs: join(folder, 'blobs'), secretKey }
     const store = await shareStore(place)
     opened.push(() => store.close())
     const { server: given = 'time-skipping' } = options
     const server = typeof given === 'string' ? await startTestServer(given) : given
-    if (server !== given) opened.push(() => server.teardown())
+    if (server !== given) opened.push(await endWithProcess(server), () => server.teardown())
     const taskQueue = options.worker?.taskQueue ?? `test-${randomUUID()}`
     const temporal = { ...serverOptions(server), ...options.worker, taskQueue }
     let worker = await startTestWorker({ registry, store, caps, env, temporal })

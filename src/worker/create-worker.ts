@@ -10,6 +10,7 @@ import type { TemporalTarget } from './connect-to-temporal.js'
 import { threadDataConverter } from './data-converter.js'
 import { instanceEnv } from './instance-env.js'
 import type { InstanceEnv } from './instance-env.js'
+import { listWorkerAgents } from './list-worker-agents.js'
 import { runCaps } from './run-caps.js'
 import { withoutUndefined } from './without-undefined.js'
 import { checkWorkflowBundle } from './workflow-bundle.js'
@@ -44,6 +45,7 @@ export async function createWorker(options: CreateWorkerOptions): Promise<Worker
   warnOfRegistry(registry)
   const store = await shareStore(location)
   try {
+    await listWorkerAgents(store, registry)
     const target = temporal.connection === undefined ? await connectToTemporal() : null
     if (target !== null) warnOfRemoteTemporal(target.address)
     return await createConnected({ registry, store, caps, env: values }, temporal, target)
