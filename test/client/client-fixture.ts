@@ -1,4 +1,4 @@
-import { randomUUID } from 'node:crypto'
+import { randomBytes, randomUUID } from 'node:crypto'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -20,7 +20,8 @@ export interface ClientFixture {
 /** A client with a store of its own and a task queue that no worker polls. Without an address nothing may connect. */
 export async function createClientFixture(address = '127.0.0.1:1'): Promise<ClientFixture> {
   const folder = await mkdtemp(join(tmpdir(), 'everthread-client-'))
-  const location = { database: join(folder, 'threads.db'), blobs: join(folder, 'blobs') }
+  const secretKey = randomBytes(32).toString('base64')
+  const location = { database: join(folder, 'threads.db'), blobs: join(folder, 'blobs'), secretKey }
   const store = await openStore(location)
   const connection = Connection.lazy({ address })
   const taskQueue = `client-${randomUUID()}`
