@@ -5,11 +5,10 @@ import type { Message } from '../protocol/message.js'
 import { utf8Length } from '../protocol/messages.js'
 import type { StoredEvent } from '../store/events.js'
 import { findRequest } from '../store/pending.js'
-import { queuedMessages } from '../store/queued-messages.js'
 import { findMessage } from '../store/read-messages.js'
 import type { Reader } from '../store/store.js'
 import { findToolCall } from '../store/tool-calls.js'
-import { queuedPreview } from './queue-preview.js'
+import { queuedPreviews } from './queue-preview.js'
 
 /** Of the envelope; grows when a field gets another meaning. */
 const SCHEMA_VERSION = 1
@@ -72,7 +71,7 @@ async function messageText(db: Reader, threadId: string, messageId: string): Joi
 }
 
 async function queueText(db: Reader, threadId: string): Joined {
-  const queued = (await queuedMessages(db, threadId)).map(queuedPreview)
+  const queued = await queuedPreviews(db, threadId, LIMITS.eventQueueItems)
   return { queue: queued.map(({ item, preview }) => ({ ...item, preview })) }
 }
 

@@ -1,5 +1,7 @@
-import type { Message, ToolCallEntry } from '../protocol/message.js'
 import type { QueuedItem } from '../protocol/snapshot.js'
+import { queuedMessages } from '../store/queued-messages.js'
+import type { QueuedMessage } from '../store/queued-messages.js'
+import type { Reader } from '../store/store.js'
 
 const PREVIEW_LENGTH = 100
 
@@ -9,16 +11,22 @@ export interface QueuedPreview {
   readonly preview: string
 }
 
+/** The first items that wait, in the order of acceptance. */
+export async function queuedPreviews(
+  db: Reader,
+  threadId: string,
+  limit: number,
+): Promise<readonly QueuedPreview[]> {
+  const queued = await queuedMessages(db, { threadId, length: PREVIEW_LENGTH, limit })
+  return queued.map(queuedPreview)
+}
+
 /** A queued tool is known by its call: its row only holds that. */
-export function queuedPreview(message: Message): QueuedPreview {
-  const { id, content, subagent_id: child, created_at: queuedAt, tool_calls: calls } = message
-  const [call] = calls === null ? [] : (JSON.parse(calls) as readonly ToolCallEntry[])
-  if (call !== undefined) {
-    const { name, arguments: args } = call.function
-    return { item: { id: call.id, kind: 'tool', queuedAt }, preview: previewOfCall(name, args) }
-  }
-  const kind = child === null ? 'message' : 'report'
-  return { item: { id, kind, queuedAt }, preview: (content ?? '').slice(0, PREVIEW_LENGTH) }
+function queuedPreview({ id, text, call, child, createdAt: queuedAt }: QueuedMessage): QueuedPreview {
+  if (call === null)
+    return { item: { id, kind: child === null ? 'message' : 'report', queuedAt }, preview: text }
+  const { name, arguments: args } = call.function
+  return { item: { id: call.id, kind: 'tool', queuedAt }, preview: previewOfCall(name, args) }
 }
 
 /** Of a tool or an effect with its arguments as JSON. */

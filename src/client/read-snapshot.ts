@@ -1,16 +1,17 @@
+import { LIMITS } from '../protocol/limits.js'
 import type { ControlSnapshot } from '../protocol/snapshot.js'
 import { listChildren } from '../store/children.js'
 import { scheduledEffects } from '../store/effects.js'
 import { listRequests } from '../store/list-requests.js'
 import { lastRun } from '../store/runs.js'
 import type { Reader } from '../store/store.js'
-import { deliveredAmong, queuedMessages } from '../store/queued-messages.js'
+import { deliveredAmong } from '../store/queued-messages.js'
 import type { ThreadRecord } from '../store/threads.js'
 import type { ClientContext } from './client-context.js'
 import { isOpen, knownThread } from './open-thread.js'
 import { pendingRequest } from './pending-request.js'
 import { querySnapshot } from './query-snapshot.js'
-import { previewOfCall, queuedPreview } from './queue-preview.js'
+import { previewOfCall, queuedPreviews } from './queue-preview.js'
 import { liveSnapshot, recordedSnapshot } from './thread-snapshot.js'
 import type { SnapshotRows, ThreadSnapshot } from './thread-snapshot.js'
 
@@ -50,7 +51,7 @@ export async function readSnapshot(
 async function rowsOf(db: Reader, threadId: string, control?: ControlSnapshot): Promise<SnapshotRows> {
   const thread: ThreadRecord = await knownThread(db, threadId)
   const ids = control?.queue.map(({ id }) => id)
-  const queued = ids?.length === 0 ? [] : (await queuedMessages(db, threadId)).map(queuedPreview)
+  const queued = ids?.length === 0 ? [] : await queuedPreviews(db, threadId, LIMITS.queuedItems)
   const { requests } = await listRequests(db, { filter: { threadId }, limit: REQUESTS })
   // Nobody performs them any more.
   const effects = isOpen(thread) ? await scheduledEffects(db, threadId) : []

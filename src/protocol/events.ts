@@ -127,7 +127,7 @@ interface ThreadUpdated {
 interface QueueChanged {
   /** At the time of the event. */
   readonly waiting: number
-  /** What the store has waiting as the event is delivered, in order. */
+  /** The first 50 that the store has waiting as the event is delivered, in order. */
   readonly queue: readonly (QueuedItem & { readonly preview?: string })[]
 }
 

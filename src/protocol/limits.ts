@@ -139,4 +139,6 @@ export const LIMITS = {
   deltaInterval: 10,
   deltaBytes: KB,
   eventJoinBytes: 16 * KB,
+  /** Previews that come with a change of the queue; the snapshot has all of them. */
+  eventQueueItems: 50,
 } as const

@@ -18,9 +18,11 @@ export interface ClientFixture {
 }
 
 /** A client with a store of its own and a task queue that no worker polls. Without an address nothing may connect. */
-export async function createClientFixture(address = '127.0.0.1:1'): Promise<ClientFixture> {
+export async function createClientFixture(
+  address = '127.0.0.1:1',
+  { secretKey = randomBytes(32).toString('base64') }: { readonly secretKey?: string } = {},
+): Promise<ClientFixture> {
   const folder = await mkdtemp(join(tmpdir(), 'everthread-client-'))
-  const secretKey = randomBytes(32).toString('base64')
   const location = { database: join(folder, 'threads.db'), blobs: join(folder, 'blobs'), secretKey }
   const store = await openStore(location)
   const connection = Connection.lazy({ address })

@@ -5,10 +5,14 @@ import { appendMessage } from '../../src/store/deliver-messages.js'
 import { appendDelta, deleteDeltas } from '../../src/store/deltas.js'
 import { appendEvents } from '../../src/store/events.js'
 import type { NewEvent } from '../../src/store/events.js'
+import { answerRequest } from '../../src/store/pending.js'
+import { stageMessage } from '../../src/store/stage-message.js'
+import { stageQueuedTool } from '../../src/store/stage-queued-tool.js'
 import { insertThread, updateThread } from '../../src/store/threads.js'
 import { finishToolCall, insertToolCalls } from '../../src/store/tool-calls.js'
 import { collect, createClientFixture } from './client-fixture.js'
 import type { ClientFixture } from './client-fixture.js'
+import { askRequest } from './request-rows.js'
 
 let fixture: ClientFixture
 let thread: ThreadHandle
@@ -36,7 +40,7 @@ describe('the event log', () => {
       timestamp: '1970-01-01T00:00:00.005Z',
       schemaVersion: 1,
       threadId: 't',
-      payload: { waiting: 20 },
+      payload: { waiting: 20, queue: [] },
     })
   })
 
@@ -95,6 +99,67 @@ describe('joined text', () => {
     const [started, ended] = await toolCallEvents({ args: '{"a":1}', result: 'done' })
     expect(started).toMatchObject({ payload: { name: 'look', preview: '{"a":1}', truncated: false } })
     expect(ended).toMatchObject({ payload: { outcome: 'succeeded', preview: 'done', attachments: [] } })
+  })
+
+  test('a change of the queue comes with what waits', async () => {
+    const message = { threadId: 't', role: 'user', createdAt: 5, sentBy: 'client', digest: '' } as const
+    const tool = {
+      threadId: 't',
+      toolCallId: 'queued_1',
+      name: 'look',
+      args: { a: 1 },
+      sentBy: 'client',
+    } as const
+    await fixture.store.write(async (tx) => {
+      await stageMessage(tx, { ...message, id: 'm', content: 'é'.repeat(150) })
+      await stageQueuedTool(tx, { ...tool, now: 6 })
+    })
+    await append({ type: 'queue.changed', payload: { waiting: 2 } })
+    const [event] = await collect(thread.events({ follow: false }))
+    expect(event?.payload).toEqual({
+      waiting: 2,
+      queue: [
+        { id: 'm', kind: 'message', queuedAt: 5, preview: 'é'.repeat(100) },
+        { id: 'queued_1', kind: 'tool', queuedAt: 6, preview: 'look {"a":1}' },
+      ],
+    })
+  })
+
+  test('a changed message comes as it is now, a deleted one not', async () => {
+    await addMessage('m', 'Hello')
+    await append({ type: 'message.updated', scope: { messageId: 'm' } })
+    await append({ type: 'message.deleted', scope: { messageId: 'm' } })
+    await append({ type: 'message.updated', scope: { messageId: 'gone' } })
+    const [, updated, deleted, gone] = await collect(thread.events({ follow: false }))
+    expect(updated).toMatchObject({ messageId: 'm', payload: { message: { content: 'Hello' } } })
+    expect(deleted).toMatchObject({ messageId: 'm', payload: {} })
+    expect(gone).toMatchObject({ payload: { message: null, bytes: 0 } })
+  })
+
+  test('a request comes with the arguments it is about', async () => {
+    const requestId = await askRequest(fixture.store, { thread: 't', args: `"${'é'.repeat(20_000)}"` })
+    const payload = { requestId, kind: 'approval' }
+    await append({ type: 'action.required', scope: { toolCallId: 'call_1_1_0' }, payload })
+    await fixture.store.write((tx) =>
+      answerRequest(tx, { threadId: 't', id: requestId, approved: false, reason: 'No', by: 'ben', now: 9 }),
+    )
+    await append({ type: 'action.resolved', payload: { ...payload, decision: 'denied', by: 'ben' } })
+    const [required, resolved] = await collect(thread.events({ follow: false }))
+    expect(required).toMatchObject({
+      toolCallId: 'call_1_1_0',
+      payload: { ...payload, toolName: 'refund_order', truncated: true, preview: `"${'é'.repeat(8191)}` },
+    })
+    expect(resolved?.payload).toEqual({ ...payload, decision: 'denied', by: 'ben', reason: 'No' })
+  })
+
+  test('a request for variables names them', async () => {
+    const detail = { agent: 'support', required: ['A', 'B'], missing: ['B'] }
+    const kind = 'variables'
+    const requestId = await askRequest(fixture.store, { thread: 't', id: 'v', kind, args: null, detail })
+    await append({ type: 'action.required', payload: { requestId, kind } })
+    const [required] = await collect(thread.events({ follow: false }))
+    const none = { toolName: null, preview: null, truncated: false }
+    expect(required?.payload).toEqual({ requestId, kind, ...none, ...detail })
   })
 
   test('long arguments and results are cut', async () => {

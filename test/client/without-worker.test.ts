@@ -8,6 +8,7 @@ import { startDevServer } from '../support/servers.js'
 import type { DevServer } from '../support/servers.js'
 import { collect, createClientFixture } from './client-fixture.js'
 import type { ClientFixture } from './client-fixture.js'
+import { signalsOf, textOf } from './signals.js'
 
 let server: DevServer
 let fixture: ClientFixture
@@ -71,7 +72,7 @@ describe('without any worker', () => {
     await thread.stop()
     await thread.stop({ runId: 'run_7' })
     await thread.continue()
-    expect(await signals(thread.workflow)).toEqual([
+    expect(await signalsOf(thread)).toEqual([
       ['stop', '{}'],
       ['stop', '{"runId":"run_7"}'],
       ['continue', undefined],
@@ -128,9 +129,7 @@ describe('creating', () => {
     await fixture.store.write((tx) => insertThread(tx, row))
     const thread = fixture.threads.get(row.id)
     const { messageId } = await thread.send('Hello')
-    expect(await signals(thread.workflow)).toEqual([
-      ['queueMessage', JSON.stringify({ messageId, role: 'user' })],
-    ])
+    expect(await signalsOf(thread)).toEqual([['queueMessage', JSON.stringify({ messageId, role: 'user' })]])
   })
 
   test('options that are not valid are named all at once', async () => {
@@ -146,7 +145,7 @@ describe('sending', () => {
     await thread.send(message)
     await thread.send({ ...message, metadata: { a: [2], b: 1 } })
     expect((await thread.messages()).messages).toHaveLength(1)
-    expect(await signals(thread.workflow)).toHaveLength(2)
+    expect(await signalsOf(thread)).toHaveLength(2)
   })
 
   test('the same id with other content is a conflict', async () => {
@@ -207,16 +206,3 @@ describe('sending', () => {
     await expect(thread.waitUntilIdle()).rejects.toMatchObject({ code })
   })
 })
-
-type Workflow = ReturnType<ClientFixture['threads']['get']>['workflow']
-
-async function signals(workflow: Workflow): Promise<readonly (readonly [string, string | undefined])[]> {
-  const { events } = await workflow.fetchHistory()
-  return (events ?? []).flatMap(({ workflowExecutionSignaledEventAttributes: signal }) =>
-    signal ? [[signal.signalName ?? '', textOf(signal.input?.payloads?.[0]?.data)] as const] : [],
-  )
-}
-
-function textOf(data: Uint8Array | null | undefined): string | undefined {
-  return data ? Buffer.from(data).toString() : undefined
-}

@@ -1,0 +1,56 @@
+import { expect, test } from 'vitest'
+
+import { defineAgent, defineModel, definePrompt, registry } from '../../src/index.js'
+import { createTestEnvironment, scriptedModel } from '../../src/testing/index.js'
+import { collect } from './client-fixture.js'
+
+const provider = {
+  languageModel(): never {
+    throw new Error('Expected the model to be scripted by the test.')
+  },
+}
+const sideA = { prompt: 'clerk' } as const
+const base = {
+  models: [defineModel({ name: 'chat', provider, model: 'scripted' })],
+  prompts: [definePrompt({ name: 'clerk', toolDescription: 'Answers', prompt: 'Hi', model: 'chat' })],
+}
+const desk = registry({
+  ...base,
+  agents: [
+    defineAgent({
+      name: 'support',
+      sideA,
+      title: 'Support desk',
+      description: 'Answers people about their orders.',
+      icon: 'lifebuoy',
+      exposeAsTool: true,
+      toolDescription: 'Asks the support desk',
+    }),
+    defineAgent({ name: 'plain', sideA }),
+  ],
+})
+
+test('SA-A-01.2d SA-A-01.2e SA-A-01.2f the listing shows title, description and icon', async () => {
+  const chat = scriptedModel(() => ({ text: 'Hello' }))
+  const env = await createTestEnvironment({ registry: desk, models: { chat } })
+  try {
+    expect(await collect(env.threads.agents())).toEqual([
+      { name: 'plain', type: 'ai_human', title: null, description: null, icon: null, exposeAsTool: false },
+      {
+        name: 'support',
+        type: 'ai_human',
+        title: 'Support desk',
+        description: 'Answers people about their orders.',
+        icon: 'lifebuoy',
+        exposeAsTool: true,
+      },
+    ])
+    // They are for people: the model's request is the same with and without.
+    for (const agent of ['plain', 'support'] as const)
+      await (await env.threads.create({ agent, message: 'Hi' })).waitUntilIdle()
+    const [plain, support] = chat.requests.map(({ system, messages, tools }) => ({ system, messages, tools }))
+    expect(support).toEqual(plain)
+  } finally {
+    await env.close()
+  }
+}, 60_000)
