@@ -1,4 +1,6 @@
+import type { Fact } from '../protocol/facts.js'
 import { RequestNotFoundError } from '../protocol/thread-error.js'
+import { appendEvents } from '../store/events.js'
 import type { PendingRecord } from '../store/pending.js'
 import type { Store } from '../store/store.js'
 import { answerableRequest, decide } from './answer-row.js'
@@ -26,7 +28,15 @@ export async function answerVariables(
     if (request.status === 'answered' && !(await hasVariables(tx, store.secrets, { threadId, values })))
       throw new RequestNotFoundError(threadId, { id: requestId, reason: 'one with another answer' })
     const answer = { names: Object.keys(values).toSorted() }
-    await decide(tx, { threadId, id: requestId, answer, now: microseconds() })
+    const now = microseconds()
+    // The run that looks again ends the requests that are open: this one is not any more.
+    if ((await decide(tx, { threadId, id: requestId, answer, now })) === 'answered')
+      await appendEvents(tx, { threadId, events: [supplied(requestId)], now })
     return request
   })
+}
+
+function supplied(requestId: string): Fact {
+  const payload = { requestId, kind: 'variables', decision: 'supplied', by: null }
+  return { type: 'action.resolved', payload }
 }

@@ -149,8 +149,8 @@ interface ActionRequired {
 interface ActionResolved {
   readonly requestId: string
   readonly kind: string
-  /** `closed`: what asked has ended without an answer. */
-  readonly decision: 'approved' | 'denied' | 'answered' | 'closed' | (string & {})
+  /** `supplied`: the variables are there now; `closed`: what asked has ended without an answer. */
+  readonly decision: 'approved' | 'denied' | 'answered' | 'supplied' | 'closed' | (string & {})
   /** Who, as the caller said. */
   readonly by: string | null
   /** Of a denial. */

@@ -26,6 +26,7 @@ const child = {
 const prepared = childPrepared(withCalls('ask'), 'c0', { type: 'child', ...child }, NOW)
 const waiting = childStarted(prepared, child, true)
 const lastRun = { runId: 'run_1', steps: 1, endedAt: NOW }
+const request = { id: 'variables_1', kind: 'variables', toolName: null, requestedAt: NOW }
 const closing = { reason: 'x', cascade: [], settled: true }
 
 describe('status', () => {
@@ -33,6 +34,9 @@ describe('status', () => {
     ['idle', idleControl()],
     ['idle', idleControl({}, { lastRun: { ...lastRun, reason: 'max_steps' } })],
     ['blocked', idleControl({}, { stopped: true, lastRun: { ...lastRun, reason: 'blocked' } })],
+    ['blocked', idleControl({}, { stopped: true, request })],
+    ['blocked', idleControl({}, { stopped: true, request, queue: [message('a')] })],
+    ['running', idleControl({}, { stopped: false, request, queue: [message('a')] })],
     ['running', idleControl({}, { run: run() })],
     ['running', idleControl({}, { queue: [message('a')] })],
     ['running', idleControl({}, { stopped: true, run: run() })],

@@ -32,7 +32,9 @@ export function statusOf(control: ThreadControl): ThreadStatus {
   if (control.closing !== null) return control.closing.outcome
   if (control.terminating) return 'terminated'
   if (control.run !== null) return runStatus(control, control.run)
-  if (control.request !== null) return 'blocked'
+  // What came since makes it look again.
+  const goesOn = !control.stopped && control.queue.length > 0
+  if (control.request !== null && !goesOn) return 'blocked'
   if (control.stopped) return control.lastRun?.reason === 'blocked' ? 'blocked' : 'stopped'
   return control.queue.length > 0 ? 'running' : 'idle'
 }

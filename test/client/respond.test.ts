@@ -13,7 +13,7 @@ import { MARKER } from '../support/marker.js'
 import { startDevServer } from '../support/servers.js'
 import type { DevServer } from '../support/servers.js'
 import { until } from '../support/until.js'
-import { createClientFixture } from './client-fixture.js'
+import { collect, createClientFixture } from './client-fixture.js'
 import type { ClientFixture } from './client-fixture.js'
 import { askRequest } from './request-rows.js'
 import type { AskedRequest } from './request-rows.js'
@@ -185,6 +185,11 @@ describe('variables', () => {
     const stored = await fixture.store.read((db) => findVariables(db, thread.threadId, names))
     expect(stored.map(({ type }) => type)).toEqual(['secret', 'secret'])
     expect(JSON.stringify(stored)).not.toContain(MARKER)
+    const resolved = (await collect(thread.events({ follow: false }))).filter(
+      ({ type }) => type === 'action.resolved',
+    )
+    expect(resolved).toMatchObject([{ payload: { requestId: id, kind: 'variables', decision: 'supplied' } }])
+    expect(JSON.stringify(resolved)).not.toContain(MARKER)
     await leaksNothing(thread)
   })
 
