@@ -142,11 +142,16 @@ export type CallModelAnswer =
       readonly usage: Usage
       readonly operations?: readonly ThreadOperation[]
     }
-  | { readonly type: 'begun'; readonly plan?: Plan }
+  | { readonly type: 'begun'; readonly plan?: Plan; readonly operations?: readonly ThreadOperation[] }
   /** Of a frame: the call that it answers has its result already, and no model was asked. */
   | { readonly type: 'refused'; readonly result: ResultAnswer }
-  | { readonly type: 'nothing_to_do'; readonly plan?: Plan }
-  | { readonly type: 'interrupted'; readonly plan?: Plan; readonly usage?: Usage }
+  | { readonly type: 'nothing_to_do'; readonly plan?: Plan; readonly operations?: readonly ThreadOperation[] }
+  | {
+      readonly type: 'interrupted'
+      readonly plan?: Plan
+      readonly usage?: Usage
+      readonly operations?: readonly ThreadOperation[]
+    }
   | EndAnswer
   | WaitAnswer
   | TerminatedAnswer
@@ -220,7 +225,13 @@ export interface PrepareChildInput extends CallInput {
 }
 
 export type PrepareChildAnswer =
-  | { readonly type: 'child'; readonly reference: string; readonly agent: string; readonly messageId: string }
+  | {
+      readonly type: 'child'
+      readonly reference: string
+      readonly agent: string
+      readonly messageId: string
+      readonly operations?: readonly ThreadOperation[]
+    }
   | ResultAnswer
   | EndAnswer
   | TerminatedAnswer

@@ -91,6 +91,8 @@ export const LIMITS = {
   toolRetryPause: SECOND,
   /** A status text of a subagent, as its parent's registry shows it. */
   statusText: 500,
+  /** A hook is small work between two others: one that never answers holds its thread up no longer than this. */
+  hookTimeout: 30 * SECOND,
   /** A tool result above this is stored whole and shown to the model as head, tail and a path to the rest. */
   toolResultBytes: 64 * KB,
   fileBytes: 100 * MB,

@@ -3,14 +3,18 @@ import type { Side } from '../protocol/plan.js'
 import { messageFromRow, messageToRow } from './message-row.js'
 import type { NewMessage } from './message-row.js'
 import { allocatePositions } from './positions.js'
-import type { Writer } from './store.js'
+import type { Reader, Writer } from './store.js'
 
 export interface Delivery {
   readonly threadId: string
   readonly ids: readonly string[]
   readonly run: number
   readonly step: number
+  /** What create hooks made of some of them, by id. */
+  readonly changed?: ReadonlyMap<string, ChangedMessage>
 }
+
+export type ChangedMessage = Pick<Message, 'content' | 'silent' | 'metadata' | 'attachments'>
 
 /**
  * T3: gives each of these queued messages the next place in the transcript, in the order of `ids`, and answers those
@@ -18,7 +22,7 @@ export interface Delivery {
  */
 export async function deliverMessages(
   tx: Writer,
-  { threadId, ids, run, step }: Delivery,
+  { threadId, ids, run, step, changed }: Delivery,
 ): Promise<readonly Message[]> {
   if (ids.length === 0) return []
   const queued = await tx
@@ -37,7 +41,13 @@ export async function deliverMessages(
     if (!open.delete(id)) continue
     const row = await tx
       .updateTable('messages')
-      .set({ position: first + delivered.length, status: 'completed', run, step })
+      .set({
+        position: first + delivered.length,
+        status: 'completed',
+        run,
+        step,
+        ...changedColumns(changed?.get(id)),
+      })
       .where('id', '=', id)
       .where('position', 'is', null)
       .returningAll()
@@ -45,6 +55,49 @@ export async function deliverMessages(
     delivered.push(messageFromRow(row))
   }
   return delivered
+}
+
+function changedColumns(message: ChangedMessage | undefined) {
+  if (message === undefined) return {}
+  const { content, silent, metadata, attachments } = message
+  return {
+    content,
+    silent: silent ? 1 : 0,
+    metadata: metadata === null ? null : JSON.stringify(metadata),
+    attachments: JSON.stringify(attachments),
+  }
+}
+
+/** Queued messages of these ids, in their order: what a drain would deliver. */
+export async function readUndelivered(
+  db: Reader,
+  threadId: string,
+  ids: readonly string[],
+): Promise<readonly Message[]> {
+  if (ids.length === 0) return []
+  const rows = await db
+    .selectFrom('messages')
+    .selectAll()
+    .where('id', 'in', [...new Set(ids)])
+    .where('thread_id', '=', threadId)
+    .where('position', 'is', null)
+    .where('status', '=', 'pending')
+    .execute()
+  const byId = new Map(rows.map((row) => [row.id, messageFromRow(row)]))
+  return [...new Set(ids)].flatMap((id) => byId.get(id) ?? [])
+}
+
+/** T3: a create hook keeps them out of the transcript for good, and their rows say so. */
+export async function refuseMessages(tx: Writer, threadId: string, ids: readonly string[]): Promise<void> {
+  if (ids.length === 0) return
+  await tx
+    .updateTable('messages')
+    .set({ status: 'refused' })
+    .where('id', 'in', [...ids])
+    .where('thread_id', '=', threadId)
+    .where('position', 'is', null)
+    .where('status', '=', 'pending')
+    .execute()
 }
 
 /** Puts a message that the thread made itself at the end of the transcript; answers its position. */

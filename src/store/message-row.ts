@@ -112,3 +112,8 @@ export function transcriptMessageFromRow(row: Selectable<MessagesTable>): Transc
   const { run, reasoning_details } = row
   return { ...messageFromRow(row), side: row.side as Side | null, run, reasoning_details }
 }
+
+/** The message as it will be stored, but for its position. */
+export function messageOfDraft(draft: NewMessage): Message {
+  return messageFromRow({ ...messageToRow(draft), position: null, digest: '' } as Selectable<MessagesTable>)
+}

@@ -3,10 +3,11 @@ import type { CallModelAnswer, CallModelInput, TerminatedAnswer } from '../../pr
 import { phaseFact } from '../../protocol/facts.js'
 import type { Fact } from '../../protocol/facts.js'
 import type { Message } from '../../protocol/message.js'
+import type { ThreadOperation } from '../../protocol/operations.js'
 import { actualSide } from '../../protocol/plan.js'
 import type { PlanContent } from '../../definitions/plan-content.js'
 import { appendEvents } from '../../store/events.js'
-import { deliverMessages } from '../../store/deliver-messages.js'
+import { deliverMessages, refuseMessages } from '../../store/deliver-messages.js'
 import { findOperation, insertOperation, takeOperation } from '../../store/operations.js'
 import type { NewOperation, OperationRecord } from '../../store/operations.js'
 import { putPlan } from '../../store/plans.js'
@@ -15,11 +16,14 @@ import type { ActivityDependencies } from '../dependencies.js'
 import { currentPlan, keptPlan, promptOf } from '../plan-content.js'
 import { openThread } from '../thread-row.js'
 import { asksForStep } from './asks-for-step.js'
-import { stageItems } from './stage-items.js'
+import { appendWordlessLine, stageItems } from './stage-items.js'
 import { handOver } from './hand-over.js'
+import { hookDrain } from './hook-drain.js'
+import type { HookedDrain } from './hook-drain.js'
 import { beginRunRow, startedFact } from './run-row.js'
 import { beginOperationOf, microseconds, operationOf, stepScope } from './model-step.js'
 import type { HeldOperation } from './model-step.js'
+import { withOperations } from './with-operations.js'
 
 export type Drained =
   | { readonly kind: 'answered'; readonly answer: CallModelAnswer }
@@ -41,12 +45,13 @@ export async function drainStep(dependencies: ActivityDependencies, asked: CallM
   const plan = await planOfStep(dependencies, asked)
   if (plan === null) return { kind: 'answered', answer: await drainWithoutPlan(store, asked) }
   const input = { ...asked, side: actualSide(plan.plan, asked.side) }
+  const hooked = await hookDrain(dependencies, input, plan)
   const result = await store.write(async (tx): Promise<CallModelAnswer | HeldOperation> => {
     const thread = await openThread(tx, input)
     if (thread === null) return TERMINATED
     const operation = await findOperation(tx, input.threadId, operationOf(input).id)
-    if (operation !== null) return takeAgain(tx, input, operation)
-    return drainNow(tx, input, { content: plan, handed: await handOver(tx, input, thread) })
+    if (operation !== null) return takeAgain(tx, input, { operation, hooked })
+    return drainNow(tx, input, { content: plan, handed: await handOver(tx, input, thread), hooked })
   })
   if ('type' in result) return { kind: 'answered', answer: result }
   return { kind: 'held', input, content: plan, held: result }
@@ -72,10 +77,10 @@ function planDigestOf(operation: OperationRecord | null): string | null {
 async function takeAgain(
   tx: Writer,
   input: CallModelInput,
-  operation: OperationRecord,
+  { operation, hooked }: { readonly operation: OperationRecord; readonly hooked: HookedDrain },
 ): Promise<CallModelAnswer | HeldOperation> {
-  if (operation.state === 'finished') await deliverLater(tx, input)
-  return heldAgain(tx, input, operation)
+  const answer = await heldAgain(tx, input, operation)
+  return 'type' in answer ? withOperations(answer, await deliverLater(tx, input, hooked)) : answer
 }
 
 /** T4: a finished call is answered from its row; any other is held by this attempt from now on. */
@@ -92,39 +97,58 @@ export async function heldAgain(
 }
 
 /** After a reset a recorded call may meet messages that came later: they get their places all the same (T3). */
-async function deliverLater(tx: Writer, input: CallModelInput): Promise<void> {
+async function deliverLater(
+  tx: Writer,
+  input: CallModelInput,
+  hooked: HookedDrain,
+): Promise<readonly ThreadOperation[]> {
+  const events = createdFacts(input, await deliverItems(tx, input, hooked))
+  await appendEvents(tx, { threadId: input.threadId, events, now: microseconds(input) })
+  return hooked.commit(tx)
+}
+
+async function deliverItems(
+  tx: Writer,
+  input: CallModelInput,
+  { refused, changed }: HookedDrain,
+): Promise<readonly Message[]> {
   const { threadId, run, step } = input
-  const delivered = await deliverMessages(tx, { threadId, ids: await stageItems(tx, input), run, step })
-  await appendEvents(tx, { threadId, events: createdFacts(input, delivered), now: microseconds(input) })
+  const ids = await stageItems(tx, input)
+  await refuseMessages(tx, threadId, refused)
+  return deliverMessages(tx, { threadId, ids, run, step, changed })
+}
+
+interface Draining {
+  readonly content: PlanContent
+  readonly handed: readonly Fact[]
+  readonly hooked: HookedDrain
 }
 
 async function drainNow(
   tx: Writer,
   input: CallModelInput,
-  { content, handed }: { readonly content: PlanContent; readonly handed: readonly Fact[] },
+  { content, handed, hooked }: Draining,
 ): Promise<CallModelAnswer | HeldOperation> {
-  const { threadId, run, step } = input
+  const { threadId } = input
   const now = microseconds(input)
-  const ids = await stageItems(tx, input)
-  const delivered = await deliverMessages(tx, { threadId, ids, run, step })
+  if (input.wordless) await appendWordlessLine(tx, input)
+  const delivered = await deliverItems(tx, input, hooked)
   // Later steps of a run took their plan from there.
   if (input.plan === null) await putPlan(tx, { digest: content.plan.digest, content, now })
-  if (await isIdle(tx, input, { content, delivered })) {
-    const answer: CallModelAnswer = { type: 'nothing_to_do', ...newPlan(input, content) }
-    await insertOperation(tx, {
-      ...newOperation(input, content),
-      state: 'finished',
-      answer,
-      finished_at: now,
-    })
-    await appendEvents(tx, { threadId, events: [...input.facts, ...handed], now })
+  const idle = await isIdle(tx, input, { content, delivered })
+  const begins = !idle && input.trigger !== null && (await beginRunRow(tx, input, input.trigger))
+  const step = idle ? [] : stepEvents(input, content, { delivered, begins })
+  await appendEvents(tx, { threadId, events: [...input.facts, ...handed, ...step], now })
+  const operations = await hooked.commit(tx)
+  if (idle) {
+    const nothing: CallModelAnswer = { type: 'nothing_to_do', ...newPlan(input, content) }
+    const answer = withOperations(nothing, operations)
+    const finished = { state: 'finished', answer, finished_at: now } as const
+    await insertOperation(tx, { ...newOperation(input, content), ...finished })
     return answer
   }
-  const operation = { ...newOperation(input, content), message_id: randomUUID() }
+  const operation = { ...newOperation(input, content, operations), message_id: randomUUID() }
   await insertOperation(tx, operation)
-  const begins = input.trigger !== null && (await beginRunRow(tx, input, input.trigger))
-  const events = [...input.facts, ...handed, ...stepEvents(input, content, { delivered, begins })]
-  await appendEvents(tx, { threadId, events, now })
   return operation
 }
 
@@ -139,13 +163,14 @@ async function isIdle(
   return (await findOperation(tx, input.threadId, beginOperationOf(input).id)) === null
 }
 
-/** The row of a model call that nothing was asked for yet. */
+/** The row of a model call that nothing was asked for yet. `operations`: of hooks, kept for the answer. */
 export function newOperation(
   input: CallModelInput,
   { plan }: PlanContent,
+  operations: readonly ThreadOperation[] = [],
 ): NewOperation & { readonly detail: unknown; readonly message_id: null } {
   const { threadId, id } = operationOf(input)
-  const detail = { plan: plan.digest }
+  const detail = { plan: plan.digest, ...(operations.length === 0 ? {} : { operations }) }
   const common = { thread_id: threadId, id, kind: 'model', state: 'drained', attempt: 1 } as const
   return { ...common, message_id: null, detail, started_at: microseconds(input) }
 }
@@ -161,7 +186,9 @@ async function drainWithoutPlan(store: Store, input: CallModelInput): Promise<Ca
     // Found by a retry whose first attempt got this far.
     if (!(await insertOperation(tx, { ...operation, state: 'finished', answer: MISSING, finished_at: now })))
       return MISSING
-    const delivered = await deliverMessages(tx, { threadId, ids: await stageItems(tx, input), run, step })
+    if (input.wordless) await appendWordlessLine(tx, input)
+    const ids = await stageItems(tx, input)
+    const delivered = await deliverMessages(tx, { threadId, ids, run, step })
     const started = input.trigger === null ? [] : [startedFact(input, input.trigger)]
     if (input.trigger !== null) await beginRunRow(tx, input, input.trigger)
     const events = [...input.facts, ...started, ...createdFacts(input, delivered)]

@@ -11,10 +11,9 @@ import { microseconds } from './model-step.js'
 
 /**
  * The ids of the rows of this step's items, in their order. Items that came without a row get one: inline messages of raw
- * signals, children that closed without a report.
+ * signals, children that closed without a report. Done twice, it makes nothing new.
  */
 export async function stageItems(tx: Writer, input: CallModelInput): Promise<readonly string[]> {
-  if (input.wordless) await appendWordlessLine(tx, input)
   const ids: string[] = []
   for (const item of input.drain) {
     ids.push(await rowOf(tx, input, item))
@@ -69,7 +68,7 @@ function draftOf(input: CallModelInput, item: DrainItem): MessageDraft | null {
 }
 
 /** The other side's turn had no text, and a request must end with words of the counterpart. */
-async function appendWordlessLine(tx: Writer, input: CallModelInput): Promise<void> {
+export async function appendWordlessLine(tx: Writer, input: CallModelInput): Promise<void> {
   const side = input.side === 'a' ? 'b' : 'a'
   await appendMessage(tx, {
     id: randomUUID(),

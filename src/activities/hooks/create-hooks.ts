@@ -1,0 +1,62 @@
+import { messageOfDraft } from '../../store/message-row.js'
+import type { NewMessage } from '../../store/message-row.js'
+import type { Message } from '../../protocol/message.js'
+import { acceptMessage } from './accept-message.js'
+import { isWithinMessageHook } from './hook-batch.js'
+import type { Chained, HookBatch } from './hook-batch.js'
+
+const CREATE_POINTS = ['before_create_message', 'after_create_message'] as const
+
+export function hasCreateHooks(batch: HookBatch): boolean {
+  return batch.has(...CREATE_POINTS)
+}
+
+/** What the hooks make of a message that is about to be stored. `strict`: a hook that fails keeps it from that. */
+export async function beforeCreate(
+  batch: HookBatch,
+  message: Message,
+  strict: boolean,
+): Promise<Chained<Message>> {
+  return batch.run('before_create_message', message, {
+    ask: (execute, state, value) => execute(state, structuredClone(value)),
+    accept: acceptMessage,
+    messageId: message.id,
+    endsWith: () => strict,
+  })
+}
+
+/** Tells the hooks of a message that the transaction at hand stores. */
+export async function afterCreate(batch: HookBatch, message: Message): Promise<void> {
+  await batch.run('after_create_message', message, {
+    ask: (execute, state, value) => execute(state, structuredClone(value)),
+    messageId: message.id,
+  })
+}
+
+/** A row of the runtime's own making, as its hooks leave it; one that fails leaves it as it was. */
+export async function hookDraft(batch: HookBatch, draft: NewMessage): Promise<NewMessage> {
+  if (!hasCreateHooks(batch)) return draft
+  const { value } = await beforeCreate(batch, messageOfDraft(draft), false)
+  await afterCreate(batch, value)
+  return withChange(draft, value)
+}
+
+/**
+ * For a message that is put in through a state. Within a hook about a message nothing is asked: it would ask itself.
+ * @throws what the hook threw, and nothing is put in
+ */
+export async function hookInjected(batch: HookBatch, draft: NewMessage): Promise<NewMessage> {
+  if (isWithinMessageHook()) return draft
+  const { value, failure } = await beforeCreate(batch, messageOfDraft(draft), true)
+  if (failure !== null) throw failure.error
+  return withChange(draft, value)
+}
+
+/** Once it is put in. */
+export async function tellInjected(batch: HookBatch, message: Message): Promise<void> {
+  if (!isWithinMessageHook()) await afterCreate(batch, message)
+}
+
+function withChange(draft: NewMessage, { content, silent, metadata, attachments }: Message): NewMessage {
+  return { ...draft, content, silent, metadata, attachments }
+}
