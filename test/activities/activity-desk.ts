@@ -14,6 +14,8 @@ import type { ThreadState, ToolCall, ToolResult } from '../../src/index.js'
 import type { LanguageModel } from '../../src/model/language-model.js'
 import { LEVEL } from '../../src/protocol/activities.js'
 import type { CallModelAnswer, CallModelInput, ExecuteToolInput } from '../../src/protocol/activities.js'
+import type { AnyHook } from '../../src/definitions/hook.js'
+import type { Registry } from '../../src/definitions/registry.js'
 import type { Message } from '../../src/protocol/message.js'
 import { readEvents } from '../../src/store/events.js'
 import { listMessages } from '../../src/store/read-messages.js'
@@ -39,6 +41,20 @@ export interface DeskParts {
   readonly work?: Work
   /** Of the prompt. */
   readonly memory?: { readonly includeChat: boolean; readonly includePastTools: boolean }
+  /** Listed by the prompt, in this order. */
+  readonly hooks?: readonly AnyHook[]
+}
+
+/** The same definitions with hooks that each prompt lists. */
+function withHooks(made: Registry, hooks: readonly AnyHook[]): Registry {
+  return {
+    ...made,
+    hook: (id) => hooks.find((hook) => hook.id === id),
+    prompt(name) {
+      const prompt = made.prompt(name)
+      return prompt && { ...prompt, hooks: hooks.map(({ id }) => id) }
+    },
+  }
 }
 
 const SUBAGENT = { initUserMessageProperty: 'task', initAttachmentsProperty: 'files' } as const
@@ -134,8 +150,8 @@ export async function withDesk(parts: DeskParts, work: (desk: ActivityDesk) => P
     await store.write((tx) => insertThread(tx, { id: 't', agent: 'clerk', created_at: NOW * 1000 }))
     await work({
       store,
-      dependencies: { store, caps, registry: deskRegistry(parts) },
-      with: (other) => ({ store, caps, registry: deskRegistry(other) }),
+      dependencies: { store, caps, registry: withHooks(deskRegistry(parts), parts.hooks ?? []) },
+      with: (other) => ({ store, caps, registry: withHooks(deskRegistry(other), other.hooks ?? []) }),
       async send(...texts) {
         const ids = texts.map(() => `m${(sent += 1)}`)
         await store.write(async (tx) => {

@@ -33,6 +33,7 @@ export async function askHook<Point extends HookPoint, Value>(
   const outcome = await runHook({
     timeout,
     signal: Context.current().cancellationSignal,
+    cut: chain.cut === true,
     execute: (abortSignal) => {
       const guarded = guardState(asked.state, {
         label: `of hook ${hook.id}`,
@@ -49,6 +50,7 @@ export async function askHook<Point extends HookPoint, Value>(
     const about = messageId === undefined ? {} : { messageId }
     return { kind: 'failed', failure: { hook: hook.id, point: hook.hook, code, error, ...about } }
   }
+  if (outcome.kind === 'stopped') return { kind: 'taken', value }
   if (outcome.kind === 'timed_out')
     return failed(
       'timeout',

@@ -33,8 +33,9 @@ export function guardState(
         const result: unknown = Reflect.apply(value, target, given)
         if (!(result instanceof Promise)) return result
         const guarded = result.then((answer: unknown) => {
-          gate.assertOpen()
+          // It is kept, whatever has become of the hook.
           if (name === 'injectMessage') onInject?.(answer as Message)
+          gate.assertOpen()
           return answer
         })
         // A hook that does not await it would otherwise take down the worker, with an unhandled rejection.

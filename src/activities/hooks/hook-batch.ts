@@ -43,6 +43,8 @@ export interface Chain<Point extends HookPoint, Value> {
   readonly messageId?: string
   /** Such a failure ends the chain, and is answered. Otherwise the value before it is kept. */
   readonly endsWith?: (failure: HookFailure) => boolean
+  /** Not waited for once the activity is to end: nobody needs its answer then. */
+  readonly cut?: boolean
   readonly codeOf?: (error: unknown) => HookFailure['code']
 }
 

@@ -25,30 +25,38 @@ export interface RequestHooks {
 
 export function requestHooks(
   batch: HookBatch,
-  step: { readonly side: Side; readonly run: number },
+  { side, run }: { readonly side: Side; readonly run: number },
 ): RequestHooks {
+  const texts = new Map<string, string>()
   return {
     async afterSystemMessage(text) {
+      // A request is built again for another model, or when it was too long: the step is still the same.
+      const known = texts.get(text)
+      if (known !== undefined) return known
       const { value } = await batch.run('after_system_message', text, {
+        cut: true,
         ask: (execute, state, value) => execute(state, value),
         accept: acceptText,
       })
+      texts.set(text, value)
       return value
     },
     async filterMessages(rows) {
       const known = new Set(rows.map(({ id }) => id))
       const added = batch.injected
         .filter(({ id }) => !known.has(id))
-        .map((message) => ({ ...message, ...step }))
+        .map((message) => ({ ...message, side, run }))
       const all = added.length === 0 ? rows : [...rows, ...added]
       const { value } = await batch.run('filter_messages', all, {
+        cut: true,
         ask: (execute, state, value) => execute(state, structuredClone(value)),
-        accept: (answer) => acceptRows(answer, all, step.run),
+        accept: (answer) => acceptRows(answer, all, run),
       })
       return value
     },
     async prefilter(messages) {
       const { value, failure } = await batch.run('prefilter_llm_history', messages, {
+        cut: true,
         ask: (execute, state, value) => execute(state, copyOf(value)),
         accept: acceptRequest,
         codeOf: (error) => (isBlocking(error) ? 'blocked' : 'threw'),

@@ -4,6 +4,7 @@ export type HookOutcome =
   | { readonly kind: 'answered'; readonly answer: unknown }
   | { readonly kind: 'threw'; readonly error: unknown }
   | { readonly kind: 'timed_out' }
+  | { readonly kind: 'stopped' }
 
 interface HookRun {
   readonly execute: (abortSignal: AbortSignal) => unknown
@@ -11,10 +12,12 @@ interface HookRun {
   readonly timeout: number
   /** Of the activity: the hook hears of it, and may end early. */
   readonly signal: AbortSignal
+  /** It is not waited for once the activity is to end: what it is asked for is not needed any more. */
+  readonly cut: boolean
 }
 
 /** Runs one hook's own code; one that ignores its abort signal is not waited for beyond its time. */
-export async function runHook({ execute, timeout, signal }: HookRun): Promise<HookOutcome> {
+export async function runHook({ execute, timeout, signal, cut }: HookRun): Promise<HookOutcome> {
   const abort = new AbortController()
   const both = AbortSignal.any([signal, abort.signal])
   // Every call that a hook makes may listen.
@@ -22,12 +25,16 @@ export async function runHook({ execute, timeout, signal }: HookRun): Promise<Ho
   return new Promise((resolve) => {
     const timer = setTimeout(() => {
       abort.abort(new Error('timed_out'))
-      resolve({ kind: 'timed_out' })
+      end({ kind: 'timed_out' })
     }, timeout)
+    const stop = (): void => end({ kind: 'stopped' })
     const end = (outcome: HookOutcome): void => {
       clearTimeout(timer)
+      signal.removeEventListener('abort', stop)
       resolve(outcome)
     }
+    if (cut) signal.addEventListener('abort', stop)
+    if (cut && signal.aborted) return stop()
     Promise.resolve()
       .then(() => execute(both))
       .then(
