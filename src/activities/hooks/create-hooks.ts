@@ -2,7 +2,6 @@ import { messageOfDraft } from '../../store/message-row.js'
 import type { NewMessage } from '../../store/message-row.js'
 import type { Message } from '../../protocol/message.js'
 import { acceptMessage } from './accept-message.js'
-import { isWithinMessageHook } from './hook-batch.js'
 import type { Chained, HookBatch } from './hook-batch.js'
 
 const CREATE_POINTS = ['before_create_message', 'after_create_message'] as const
@@ -39,22 +38,6 @@ export async function hookDraft(batch: HookBatch, draft: NewMessage): Promise<Ne
   const { value } = await beforeCreate(batch, messageOfDraft(draft), false)
   await afterCreate(batch, value)
   return withChange(draft, value)
-}
-
-/**
- * For a message that is put in through a state. Within a hook about a message nothing is asked: it would ask itself.
- * @throws what the hook threw, and nothing is put in
- */
-export async function hookInjected(batch: HookBatch, draft: NewMessage): Promise<NewMessage> {
-  if (isWithinMessageHook()) return draft
-  const { value, failure } = await beforeCreate(batch, messageOfDraft(draft), true)
-  if (failure !== null) throw failure.error
-  return withChange(draft, value)
-}
-
-/** Once it is put in. */
-export async function tellInjected(batch: HookBatch, message: Message): Promise<void> {
-  if (!isWithinMessageHook()) await afterCreate(batch, message)
 }
 
 function withChange(draft: NewMessage, { content, silent, metadata, attachments }: Message): NewMessage {

@@ -3,7 +3,6 @@ import type { Message } from '../../protocol/message.js'
 import { kindOf } from '../thread-state/strict-json.js'
 import { asFields } from './accept-message.js'
 import type { HookBatch } from './hook-batch.js'
-import { isWithinMessageHook } from './hook-batch.js'
 import { InvalidAnswer } from './hook-failure.js'
 
 const UPDATES: readonly string[] = ['content', 'silent', 'metadata']
@@ -14,7 +13,6 @@ export async function beforeUpdate(
   messageId: string,
   updates: MessageUpdates,
 ): Promise<MessageUpdates> {
-  if (isWithinMessageHook()) return updates
   const { value } = await batch.run('before_update_message', updates, {
     ask: (execute, state, current) => execute(state, messageId, structuredClone(current)),
     accept: acceptUpdates,
@@ -24,7 +22,6 @@ export async function beforeUpdate(
 }
 
 export async function afterUpdate(batch: HookBatch, message: Message): Promise<void> {
-  if (isWithinMessageHook()) return
   await batch.run('after_update_message', message, {
     ask: (execute, state, current) => execute(state, structuredClone(current)),
     messageId: message.id,
