@@ -2,6 +2,7 @@ import type { AnyHook } from '../../src/definitions/hook.js'
 import { stepBatch } from '../../src/activities/hooks/step-batch.js'
 import type { HookBatch } from '../../src/activities/hooks/hook-batch.js'
 import type { Message } from '../../src/protocol/message.js'
+import { buildPlan } from '../../src/definitions/build-plan.js'
 import { findError } from '../../src/store/errors.js'
 import { AFTER_A_MINUTE, attempt, modelInput, withDesk } from './activity-desk.js'
 import type { ActivityDesk } from './activity-desk.js'
@@ -48,8 +49,11 @@ export async function withBatch(
   await withDesk({ hooks }, async (desk) => {
     const { ids = hooks.map(({ id }) => id), environment = attempt(AFTER_A_MINUTE) } = options
     await environment.run(async () => {
+      const content = buildPlan(desk.dependencies.registry, 'clerk')
+      if ('missing' in content) throw new Error('Expected a plan.')
       const batch = stepBatch(desk.dependencies, {
         input: modelInput(),
+        content,
         ids,
         promptPath: ['clerk'],
         name: 'test',

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 
-import { beforeCreate, hookDraft } from '../../src/activities/hooks/create-hooks.js'
+import { beforeCreate, storeDraft } from '../../src/activities/hooks/create-hooks.js'
 import { defineHook } from '../../src/definitions/hook.js'
 import type { ThreadState } from '../../src/index.js'
 import { getValue } from '../../src/store/values.js'
@@ -103,8 +103,11 @@ describe('a chain of hooks', () => {
       metadata: { kind: 'greeting' },
       attachments: MESSAGE.attachments,
     } as const
-    return withBatch([same], async (batch) => {
-      expect(await hookDraft(batch, draft)).toMatchObject(draft)
+    return withBatch([same], async (batch, desk) => {
+      let stored: unknown
+      await storeDraft(batch, draft, async (_tx, row) => void (stored = row))
+      await desk.store.write((tx) => batch.commit(tx))
+      expect(stored).toMatchObject(draft)
     })
   })
 })
@@ -168,7 +171,7 @@ describe('the state of hooks', () => {
     return withBatch([slow], async (batch) => {
       await beforeCreate(batch, MESSAGE, false)
       expect(aborted?.aborted).toBe(true)
-      expect(() => kept?.getValue('x')).toThrow('The call of hook slow has ended')
+      expect(() => kept?.getValue('x')).toThrow('The hook slow has ended')
     })
   })
 
@@ -179,14 +182,18 @@ describe('the state of hooks', () => {
       execute: (state) => state.queueMessage({ role: 'user', content: 'more' }),
     })
     return withBatch([queues], async (batch, desk) => {
-      await hookDraft(batch, {
-        id: 'x',
-        threadId: 't',
-        role: 'user',
-        content: 'a',
-        createdAt: 1,
-        sentBy: 'tool',
-      })
+      await storeDraft(
+        batch,
+        {
+          id: 'x',
+          threadId: 't',
+          role: 'user',
+          content: 'a',
+          createdAt: 1,
+          sentBy: 'tool',
+        },
+        async () => undefined,
+      )
       const operations = await desk.store.write((tx) => batch.commit(tx))
       expect(operations).toEqual([{ kind: 'queue_message', id: expect.any(String), role: 'user' }])
     })

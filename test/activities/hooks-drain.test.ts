@@ -2,6 +2,7 @@ import { ActivityCancellationDetails } from '@temporalio/common'
 import { describe, expect, test } from 'vitest'
 
 import { defineHook } from '../../src/definitions/hook.js'
+import type { AnyHook } from '../../src/definitions/hook.js'
 import type { Message } from '../../src/protocol/message.js'
 import { findOperation } from '../../src/store/operations.js'
 import { getValue } from '../../src/store/values.js'
@@ -171,12 +172,11 @@ describe('the hook of a new thread', () => {
     }))
 })
 
-test('a prompt without hooks costs no transaction more', () =>
-  withDesk({ chat: answers('x') }, async (desk) => {
-    let writes = 0
-    let reads = 0
-    const { dependencies } = desk
-    const { store } = dependencies
+/** Transactions and reads of one step. */
+async function costOf(hooks: readonly AnyHook[]): Promise<readonly number[]> {
+  let writes = 0
+  let reads = 0
+  await withDesk({ chat: answers('x'), hooks }, async ({ dependencies, store, send }) => {
     const counting: typeof store = {
       ...store,
       read: (work) => ((reads += 1), store.read(work)),
@@ -184,11 +184,17 @@ test('a prompt without hooks costs no transaction more', () =>
       changed: () => store.changed(),
       close: () => store.close(),
     }
-    const drain = drainOf(await desk.send('one'))
-    await runModel({ ...dependencies, store: counting }, modelInput({ drain }))
-    // Drain, start, the delta of one word, commit; the plan of the step, and the transcript.
-    expect([writes, reads]).toEqual([4, 2])
-  }))
+    await runModel({ ...dependencies, store: counting }, modelInput({ drain: drainOf(await send('one')) }))
+  })
+  return [writes, reads]
+}
+
+test('T6 a step costs more only where hooks of its points run', async () => {
+  const none = await costOf([])
+  const other = defineHook({ hook: 'before_store_tool_result', id: 'other', execute: () => undefined })
+  expect(await costOf([other])).toEqual(none)
+  expect((await costOf([mask]))[0]).toBe((none[0] ?? 0) + 1)
+})
 
 /** A model whose worker shuts down before it answers. */
 function held(environment: ReturnType<typeof attempt>) {

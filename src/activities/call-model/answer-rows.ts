@@ -7,6 +7,7 @@ import { toolPlanOf } from '../../protocol/plan.js'
 import type { ReasoningDetails, ReasoningPart } from '../../model/context/reasoning-parts.js'
 import type { ModelAnswer, ModelToolCall } from '../../model/model-answer.js'
 import { appendMessage } from '../../store/deliver-messages.js'
+import type { NewMessage } from '../../store/message-row.js'
 import type { Writer } from '../../store/store.js'
 import { insertToolCalls } from '../../store/tool-calls.js'
 import type { ModelStep } from './model-step.js'
@@ -38,15 +39,14 @@ export interface AnswerMessage {
   readonly status: MessageStatus
 }
 
-/** The row of an answer and those of its calls; of a nested step below the call that it answers. */
-export async function appendAnswer(
-  tx: Writer,
+/** The row of an answer; of a nested step below the call that it answers. */
+export function answerRow(
   step: ModelStep,
   message: AnswerMessage,
   calls: readonly CallOfAnswer[],
-): Promise<void> {
+): NewMessage {
   const { threadId, run, side, frame } = step.input
-  await appendMessage(tx, {
+  return {
     id: step.messageId,
     threadId,
     role: roleOf(step),
@@ -63,7 +63,18 @@ export async function appendAnswer(
     side,
     run,
     step: step.input.step,
-  })
+  }
+}
+
+/** The row of an answer and those of its calls. */
+export async function appendAnswer(
+  tx: Writer,
+  step: ModelStep,
+  row: NewMessage,
+  calls: readonly CallOfAnswer[],
+): Promise<void> {
+  const { threadId, run, side, frame } = step.input
+  await appendMessage(tx, row)
   await insertToolCalls(
     tx,
     calls.map((call, index) => ({

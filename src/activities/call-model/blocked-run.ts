@@ -17,12 +17,14 @@ import {
 } from '../variables/variables-request.js'
 import { lastFacts } from './answer-facts.js'
 import { newPlan } from './drain-step.js'
-import { microseconds, operationOf, stepScope } from './model-step.js'
+import { microseconds, operationOf, operationsOf, stepScope } from './model-step.js'
+import type { HeldOperation } from './model-step.js'
+import { withOperations } from './with-operations.js'
 
 interface DrainedStep {
   readonly input: CallModelInput
   readonly content: PlanContent
-  readonly attempt: number
+  readonly held: HeldOperation
 }
 
 /**
@@ -54,19 +56,21 @@ export async function blockedRun(
 
 async function endBlocked(
   tx: Writer,
-  { input, content, attempt }: DrainedStep,
+  { input, content, held }: DrainedStep,
   variables: RequiredVariables,
 ): Promise<EndAnswer> {
   const { threadId, agent, run } = input
   const now = microseconds(input)
   const id = await openVariablesRequest(tx, { threadId, run }, { ...variables, agent, now })
-  const answer: EndAnswer = {
+  const blocked: EndAnswer = {
     type: 'end',
     reason: 'blocked',
     outcome: 'blocked',
     request: { id, kind: 'variables' },
     ...newPlan(input, content),
   }
+  const answer = withOperations(blocked, operationsOf(held))
+  const { attempt } = held
   if (!(await finishOperation(tx, { ...operationOf(input), attempt, answer, now }))) throw new OperationLost()
   await appendEvents(tx, { threadId, events: restOfStep(input), now })
   return answer

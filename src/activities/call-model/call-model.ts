@@ -11,20 +11,24 @@ import type { ActivityDependencies } from '../dependencies.js'
 import { withVariables } from '../variables/render-system.js'
 import { blockedRun } from './blocked-run.js'
 import { promptNamed, promptOf } from '../plan-content.js'
+import type { HookBatch } from '../hooks/hook-batch.js'
+import { RequestBlocked, requestHooks } from '../hooks/request-hooks.js'
+import { stepBatch } from '../hooks/step-batch.js'
 import { askModels } from './ask-models.js'
 import type { Reply } from './ask-models.js'
 import { beginRun } from './begin-run.js'
 import { buildRequest } from './build-request.js'
 import { candidatesOf } from './candidates.js'
-import { commitAnswer, commitFailure, commitInterruption } from './commit-answer.js'
+import { commitAnswer, commitBlocked, commitFailure, commitInterruption } from './commit-answer.js'
 import { commitWait, waitBeforeNext } from './commit-wait.js'
 import { writeDeltas } from './delta-writer.js'
 import { MISSING, drainStep } from './drain-step.js'
-import { openStep } from './model-step.js'
+import { openStep, operationOf } from './model-step.js'
 import type { ModelStep } from './model-step.js'
 import { openFrame } from './open-frame.js'
 import type { FrameMessage } from './request-context.js'
 import { systemText } from './system-text.js'
+import { withOperations } from './with-operations.js'
 
 export async function callModel(
   dependencies: ActivityDependencies,
@@ -37,14 +41,15 @@ export async function callModel(
     const drained = await drainStep(dependencies, asked)
     if (drained.kind === 'answered') return drained.answer
     const { content, input } = drained
-    const blocked = await blockedRun(dependencies, { input, content, attempt: drained.held.attempt })
+    const blocked = await blockedRun(dependencies, { input, content, held: drained.held })
     if (blocked !== null) return blocked
     const prompt = await withVariables(
       dependencies,
       { threadId: input.threadId, agent: input.agent, content },
       promptOf(content, input.side),
     )
-    const step = openStep({ ...drained, prompt, parentId: null })
+    const hooks = hooksOf(dependencies, { input, content, prompt, path: [] })
+    const step = openStep({ ...drained, prompt, parentId: null, hooks })
     return callProviders(dependencies, step, { frameMessage: null, signal })
   })
 }
@@ -62,7 +67,29 @@ async function callInFrame(
     { threadId: asked.threadId, agent: asked.agent, content: opened.content },
     promptNamed(opened.content, asked.frame.prompt),
   )
-  return callProviders(dependencies, openStep({ ...opened, prompt, parentId }), { frameMessage, signal })
+  const { input, content } = opened
+  const path = [promptOf(content, input.side).name]
+  const hooks = hooksOf(dependencies, { input, content, prompt, path })
+  const step = openStep({ ...opened, prompt, parentId, hooks })
+  return callProviders(dependencies, step, { frameMessage, signal })
+}
+
+interface Hooked extends Pick<ModelStep, 'input' | 'content' | 'prompt'> {
+  /** The prompts above it. */
+  readonly path: readonly string[]
+}
+
+function hooksOf(dependencies: ActivityDependencies, { input, content, prompt, path }: Hooked): HookBatch {
+  const promptPath = [...path, prompt.name]
+  const { id: name } = operationOf(input)
+  return stepBatch(dependencies, {
+    input,
+    content,
+    ids: prompt.hooks,
+    promptPath,
+    name,
+    recordsMissing: true,
+  })
 }
 
 interface Call {
@@ -78,10 +105,11 @@ async function callProviders(
   const { store, registry } = dependencies
   const { input, content, prompt } = step
   const candidates = candidatesOf(registry, step)
-  if (candidates.length === 0) return MISSING
-  const system = systemText(prompt.system)
+  if (candidates.length === 0) return withOperations(MISSING, step.operations)
+  const hooks = requestHooks(step.hooks, input)
+  const system = await hooks.afterSystemMessage(systemText(prompt.system))
   const build = (model: string, cuts: number) =>
-    buildRequest({ store, input, content, prompt, model, cuts, system, frameMessage })
+    buildRequest({ store, input, content, prompt, model, cuts, system, frameMessage, hooks })
   const deltas = writeDeltas(store, step)
   try {
     const reply = await askModels(dependencies, { step, candidates, build, deltas, signal })
@@ -89,6 +117,7 @@ async function callProviders(
     return await commitReply(store, step, reply)
   } catch (error) {
     await deltas.done()
+    if (error instanceof RequestBlocked) return commitBlocked(store, step, error)
     if (!ModelAbortedError.isInstance(error)) throw error
     assertStoppedByUser()
     return commitInterruption(store, step, error.partial)

@@ -1,15 +1,19 @@
 /** Transaction 3: the answer, its tool calls, usage and outcome, all or nothing, by the attempt that holds it (T2, T4). */
 import type { CallModelAnswer } from '../../protocol/activities.js'
 import type { Fact } from '../../protocol/facts.js'
+import type { StopReason } from '../../protocol/status.js'
 import type { PartialAnswer } from '../../model/model-aborted-error.js'
 import { deleteDeltas } from '../../store/deltas.js'
 import { appendEvents } from '../../store/events.js'
+import type { NewMessage } from '../../store/message-row.js'
 import { finishOperation } from '../../store/operations.js'
 import type { Store, Writer } from '../../store/store.js'
 import { OperationLost, commitHeld } from '../commit.js'
+import { storeDraft } from '../hooks/create-hooks.js'
+import type { RequestBlocked } from '../hooks/request-hooks.js'
 import { completedFact, failedFact, lastFacts, phasesToAnswer } from './answer-facts.js'
 import type { Answered } from './answer-facts.js'
-import { appendAnswer, callsOf, requestsOf, roleOf } from './answer-rows.js'
+import { answerRow, appendAnswer, callsOf, requestsOf, roleOf } from './answer-rows.js'
 import type { AnswerMessage, CallOfAnswer } from './answer-rows.js'
 import { newPlan } from './drain-step.js'
 import { failureMessage } from './model-failure.js'
@@ -18,6 +22,7 @@ import { operationOf } from './model-step.js'
 import type { ModelStep } from './model-step.js'
 import { recordFailures } from './record-failures.js'
 import { sumOf } from './usage.js'
+import { withOperations } from './with-operations.js'
 
 export async function commitAnswer(
   store: Store,
@@ -71,19 +76,32 @@ export async function commitFailure(
   step: ModelStep,
   failures: readonly FailedModel[],
 ): Promise<CallModelAnswer> {
-  const failed = { type: 'end', reason: 'model_failed', outcome: 'failed', ...unreported(step) } as const
-  const nested = {
-    type: 'answered',
-    text: false,
-    calls: [],
-    usage: step.log.unreported() ?? sumOf([]),
-  } as const
   return conclude(store, step, {
-    result: step.input.frame === null ? failed : nested,
+    result: endOf(step, 'model_failed'),
     message: { content: failureMessage(failures), reasoning: null, status: 'failed' },
     before: [...lastFailure(step), ...phasesToAnswer(step)],
     after: lastFacts(step, 'model_failed'),
   })
+}
+
+/** A hook ended the run on purpose, and no model is asked: what it says is what people read. */
+export async function commitBlocked(
+  store: Store,
+  step: ModelStep,
+  { message }: RequestBlocked,
+): Promise<CallModelAnswer> {
+  return conclude(store, step, {
+    result: endOf(step, 'hook_blocked'),
+    message: { content: message, reasoning: null, status: 'failed' },
+    before: [...lastFailure(step), ...phasesToAnswer(step)],
+    after: lastFacts(step, 'hook_blocked'),
+  })
+}
+
+/** A nested step does not end the run: its message is what the outer call's result says. */
+function endOf(step: ModelStep, reason: StopReason): CallModelAnswer {
+  if (step.input.frame === null) return { type: 'end', reason, outcome: 'failed', ...unreported(step) }
+  return { type: 'answered', text: false, calls: [], usage: step.log.unreported() ?? sumOf([]) }
 }
 
 /** A stop during a request is one record; one in a pause leaves the failure that the pause followed. */
@@ -114,15 +132,29 @@ async function conclude(store: Store, step: ModelStep, conclusion: Conclusion): 
   const { threadId } = step.input
   const { result, message, calls = [], before, after = [] } = conclusion
   const created = { type: 'message.created', scope: step.scope, payload: { role: roleOf(step) } }
+  if (message !== null) await placeAnswer(step, message, calls)
   return commitHeld(store, operationOf(step.input), async (tx): Promise<CallModelAnswer> => {
-    await finishOrLose(tx, step, result)
+    const operations = await step.hooks.commit(tx)
+    const answer = withOperations(result, [...step.operations, ...operations])
+    await finishOrLose(tx, step, answer)
     await deleteDeltas(tx, step.messageId)
-    if (message !== null) await appendAnswer(tx, step, message, calls)
     await recordFailures(tx, step)
     const events = [...before, ...(message === null ? [] : [created]), ...after]
     await appendEvents(tx, { threadId, events, now: step.now })
-    return result
+    return answer
   })
+}
+
+/** What the model said meets the create hooks, also where it was cut; the runtime's own words do not. */
+async function placeAnswer(
+  step: ModelStep,
+  message: AnswerMessage,
+  calls: readonly CallOfAnswer[],
+): Promise<void> {
+  const row = answerRow(step, message, calls)
+  const append = (tx: Writer, draft: NewMessage): Promise<void> => appendAnswer(tx, step, draft, calls)
+  if (message.status === 'failed') await step.hooks.write((tx) => append(tx, row))
+  else await storeDraft(step.hooks, row, append)
 }
 
 async function finishOrLose(tx: Writer, step: ModelStep, answer: CallModelAnswer): Promise<void> {

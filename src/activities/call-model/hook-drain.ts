@@ -29,7 +29,8 @@ export interface HookedDrain {
   readonly commit: (tx: Writer) => Promise<readonly ThreadOperation[]>
 }
 
-const UNHOOKED: HookedDrain = { changed: new Map(), refused: [], commit: async () => [] }
+/** Of a prompt without such hooks. */
+export const UNHOOKED: HookedDrain = { changed: new Map(), refused: [], commit: async () => [] }
 
 /** Costs nothing where the prompt has no such hooks. */
 export async function hookDrain(
@@ -40,7 +41,14 @@ export async function hookDrain(
   const { name: prompt, hooks: ids } = promptOf(content, input.side)
   if (ids.length === 0) return UNHOOKED
   const name = `drain_${input.run}_${input.step}`
-  const batch = stepBatch(dependencies, { input, content, ids, promptPath: [prompt], name, recordsMissing: false })
+  const batch = stepBatch(dependencies, {
+    input,
+    content,
+    ids,
+    promptPath: [prompt],
+    name,
+    recordsMissing: false,
+  })
   const create = hasCreateHooks(batch) && input.drain.length > 0
   const first = batch.has('after_thread_created') && input.trigger !== null
   if (!create && !first) return UNHOOKED

@@ -1,7 +1,9 @@
 import type { CallModelInput } from '../../protocol/activities.js'
 import type { EventScope } from '../../protocol/facts.js'
+import type { ThreadOperation } from '../../protocol/operations.js'
 import { beginOperationId, modelOperationId, runIdOf, stepIdOf } from '../../protocol/ids.js'
 import type { PlanContent, PromptContent } from '../../definitions/plan-content.js'
+import type { HookBatch } from '../hooks/hook-batch.js'
 import type { OperationRecord } from '../../store/operations.js'
 import { RequestLog } from './request-log.js'
 import type { OperationDetail } from './request-log.js'
@@ -23,6 +25,10 @@ export interface ModelStep {
   /** Of `performance`: when this attempt began. */
   readonly startedAt: number
   readonly log: RequestLog
+  /** Those around this call: what they do is committed with its answer. */
+  readonly hooks: HookBatch
+  /** Of hooks that ran with the drain, for the answer. */
+  readonly operations: readonly ThreadOperation[]
   /** An earlier attempt marked the phases up to the model call. */
   readonly resumed: boolean
 }
@@ -30,7 +36,7 @@ export interface ModelStep {
 /** What the first transaction knows of the operation. */
 export type HeldOperation = Pick<OperationRecord, 'attempt' | 'state' | 'message_id' | 'detail'>
 
-interface Opening extends Pick<ModelStep, 'input' | 'content' | 'prompt' | 'parentId'> {
+interface Opening extends Pick<ModelStep, 'input' | 'content' | 'prompt' | 'parentId' | 'hooks'> {
   readonly held: HeldOperation
 }
 
@@ -51,7 +57,15 @@ export function openStep({ held, ...opening }: Opening): ModelStep {
     startedAt: performance.now(),
     log: new RequestLog({ plan: content.plan.digest, ...known }),
     resumed: state !== 'drained',
+    operations: operationsOf(held),
   }
+}
+
+/** What the drain noted for the answer. */
+export function operationsOf({ detail }: Pick<HeldOperation, 'detail'>): readonly ThreadOperation[] {
+  if (typeof detail !== 'object' || detail === null || !('operations' in detail)) return []
+  // Written by `newOperation`: the store's boundary.
+  return detail.operations as readonly ThreadOperation[]
 }
 
 export function stepScope({ run, step }: { readonly run: number; readonly step: number }): EventScope {

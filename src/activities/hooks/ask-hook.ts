@@ -36,7 +36,7 @@ export async function askHook<Point extends HookPoint, Value>(
     cut: chain.cut === true,
     execute: (abortSignal) => {
       const guarded = guardState(asked.state, {
-        label: `of hook ${hook.id}`,
+        label: `hook ${hook.id}`,
         abortSignal,
         onInject: (message) => asked.injected.push(message),
       })

@@ -1,5 +1,6 @@
 import { messageOfDraft } from '../../store/message-row.js'
 import type { NewMessage } from '../../store/message-row.js'
+import type { Writer } from '../../store/store.js'
 import type { Message } from '../../protocol/message.js'
 import { acceptMessage } from './accept-message.js'
 import type { Chained, HookBatch } from './hook-batch.js'
@@ -32,12 +33,19 @@ export async function afterCreate(batch: HookBatch, message: Message): Promise<v
   })
 }
 
-/** A row of the runtime's own making, as its hooks leave it; one that fails leaves it as it was. */
-export async function hookDraft(batch: HookBatch, draft: NewMessage): Promise<NewMessage> {
-  if (!hasCreateHooks(batch)) return draft
+/**
+ * A row of the runtime's own making, as its hooks leave it; one that fails leaves it as it was. It is stored in its place
+ * among what they write.
+ */
+export async function storeDraft(
+  batch: HookBatch,
+  draft: NewMessage,
+  store: (tx: Writer, draft: NewMessage) => Promise<void>,
+): Promise<void> {
+  if (!hasCreateHooks(batch)) return batch.write((tx) => store(tx, draft))
   const { value } = await beforeCreate(batch, messageOfDraft(draft), false)
+  await batch.write((tx) => store(tx, withChange(draft, value)))
   await afterCreate(batch, value)
-  return withChange(draft, value)
 }
 
 function withChange(draft: NewMessage, { content, silent, metadata, attachments }: Message): NewMessage {

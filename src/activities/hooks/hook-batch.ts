@@ -65,8 +65,8 @@ export interface HookBatch {
   readonly injected: readonly Message[]
   /** What they share. */
   readonly state: () => Promise<BufferedState>
-  /** Whether `commit` would write anything. */
-  readonly dirty: () => boolean
+  /** In the transaction of `commit`, behind what the hooks so far did and before what later ones do. */
+  write(work: (tx: Writer) => Promise<void>): Promise<void>
   /** Writes what went wrong. */
   record(tx: Writer): Promise<void>
   /** Writes what the hooks did to the thread, and what went wrong; answers what the workflow has to know. */
@@ -94,6 +94,7 @@ export function createHookBatch(options: HookBatchOptions): HookBatch {
   const found = findHooks(options.registry, options.ids)
   const failures: HookFailure[] = options.recordsMissing ? found.missing.map(missingHook) : []
   const injected: Message[] = []
+  const first: ((tx: Writer) => Promise<void>)[] = []
   let opened: Promise<BufferedState> | undefined
   const open = (): Promise<BufferedState> => (opened ??= options.open())
 
@@ -123,9 +124,17 @@ export function createHookBatch(options: HookBatchOptions): HookBatch {
     },
     injected,
     state: open,
-    dirty: () => opened !== undefined || failures.length > 0,
+    async write(work) {
+      if (opened === undefined) first.push(work)
+      else
+        (await opened).write(async (tx) => {
+          await work(tx)
+          return {}
+        })
+    },
     record,
     async commit(tx) {
+      for (const work of first) await work(tx)
       const operations = opened === undefined ? [] : (await (await opened).commit(tx)).operations
       await record(tx)
       return operations

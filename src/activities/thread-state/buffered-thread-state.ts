@@ -17,6 +17,7 @@ import type { ExecutionFacts } from './execution-state.js'
 import { createFileMembers } from './file-members.js'
 import { createFilesOverlay } from './files-overlay.js'
 import { createJournal } from './journal.js'
+import type { BufferedWrite } from './journal.js'
 import type { MessageHooks } from './message-hooks.js'
 import { createMessagesOverlay } from './messages-overlay.js'
 import { createQueuedTools } from './queued-tools-overlay.js'
@@ -72,6 +73,8 @@ export interface BufferedState {
    * @throws a sentence on what is wrong with one of them
    */
   readonly attach: (files: readonly GivenAttachment[]) => Promise<readonly AttachmentRef[]>
+  /** Has its place among what else is written through `state`, in the order of the calls. Before `close`. */
+  readonly write: (write: BufferedWrite) => void
   /** From now on every member throws, and what the tool left running changes nothing. */
   readonly close: () => void
   /** What the call emitted is stored, or given up. To be awaited before the transaction of the outcome. */
@@ -106,6 +109,7 @@ export async function openBufferedState(options: BufferedStateOptions): Promise<
   return {
     state: parts.state,
     attach: (given) => resolveAttachments({ files, blobs: store.blobs }, given),
+    write: journal.add,
     close,
     settled: emitter.settled,
     contextProblem() {
