@@ -81,6 +81,19 @@ export interface FinishedOperation {
   readonly now: number
 }
 
+/** What else its transaction found out, after it was finished in the same one. */
+export async function amendAnswer(
+  tx: Writer,
+  { threadId, id, answer }: Pick<FinishedOperation, 'threadId' | 'id' | 'answer'>,
+): Promise<void> {
+  await tx
+    .updateTable('operations')
+    .set(codec.toRow({ answer }))
+    .where('thread_id', '=', threadId)
+    .where('id', '=', id)
+    .execute()
+}
+
 /** T4: false if another attempt holds it or it is finished; then nothing that goes with it may be committed. */
 export async function finishOperation(tx: Writer, operation: FinishedOperation): Promise<boolean> {
   const patch = {

@@ -6,7 +6,7 @@ import type { PartialAnswer } from '../../model/model-aborted-error.js'
 import { deleteDeltas } from '../../store/deltas.js'
 import { appendEvents } from '../../store/events.js'
 import type { NewMessage } from '../../store/message-row.js'
-import { finishOperation } from '../../store/operations.js'
+import { amendAnswer, finishOperation } from '../../store/operations.js'
 import type { Store, Writer } from '../../store/store.js'
 import { OperationLost, commitHeld } from '../commit.js'
 import { storeDraft } from '../hooks/create-hooks.js'
@@ -134,9 +134,11 @@ async function conclude(store: Store, step: ModelStep, conclusion: Conclusion): 
   const created = { type: 'message.created', scope: step.scope, payload: { role: roleOf(step) } }
   if (message !== null) await placeAnswer(step, message, calls)
   return commitHeld(store, operationOf(step.input), async (tx): Promise<CallModelAnswer> => {
+    const finished = withOperations(result, step.operations)
+    await finishOrLose(tx, step, finished)
     const operations = await step.hooks.commit(tx)
-    const answer = withOperations(result, [...step.operations, ...operations])
-    await finishOrLose(tx, step, answer)
+    const answer = withOperations(finished, operations)
+    if (operations.length > 0) await amendAnswer(tx, { ...operationOf(step.input), answer })
     await deleteDeltas(tx, step.messageId)
     await recordFailures(tx, step)
     const events = [...before, ...(message === null ? [] : [created]), ...after]
