@@ -34,13 +34,26 @@ export function modelAnswered(
   const planned: ThreadControl = { ...next, plan: answer.plan ?? next.plan }
   // A stop of a run that did nothing parks only what waits behind it.
   if (answer.type === 'nothing_to_do')
-    return { ...planned, run: null, stopped: planned.stopped && planned.queue.length > 0 }
-  if (answer.type === 'begun') return { ...planned, run: { ...run, planned: true, begun: true } }
+    return applyOperations(
+      { ...planned, run: null, stopped: planned.stopped && planned.queue.length > 0 },
+      answer.operations,
+      now,
+    )
+  if (answer.type === 'begun')
+    return applyOperations(
+      { ...planned, run: { ...run, planned: true, begun: true } },
+      answer.operations,
+      now,
+    )
   if (answer.type === 'interrupted')
-    return {
-      ...planned,
-      run: { ...used(run, answer.usage), planned: true, stopRequested: true, sideStarts: true },
-    }
+    return applyOperations(
+      {
+        ...planned,
+        run: { ...used(run, answer.usage), planned: true, stopRequested: true, sideStarts: true },
+      },
+      answer.operations,
+      now,
+    )
   const step = stepOf(run, planned.plan === null ? side : actualSide(planned.plan, side), answer)
   const stepping = { ...planned, run: { ...counted(used(run, answer.usage), step), planned: true, step } }
   return withinBudget(applyOperations(stepping, answer.operations, now))

@@ -88,7 +88,11 @@ export function frameAnswered(
   if (answer.type === 'end') return runEnded(control, answer, now)
   if (answer.type === 'refused') return callAnswered(control, frame.callId, answer.result, now)
   if (answer.type === 'interrupted')
-    return { ...control, progressed: true, run: { ...used(run, answer.usage), stopRequested: true } }
+    return applyOperations(
+      { ...control, progressed: true, run: { ...used(run, answer.usage), stopRequested: true } },
+      answer.operations,
+      now,
+    )
   const made = answer.type === 'answered' ? answer : { calls: [], usage: undefined, operations: [] }
   const calls: readonly Call[] = made.calls.map(({ id, name }) => ({ id, name, state: 'open' }))
   const framed = changeCall(
@@ -122,13 +126,14 @@ export function childPrepared(
     checks: 0,
     nextCheckAt: now + LIMITS.childCheckFirst,
   }
-  return {
+  const owing: ThreadControl = {
     // Its activity has marked the phase.
     ...changeStep(prepared, begunPhase),
     children: [...control.children, owed],
     childrenInAll: control.childrenInAll + 1,
     progressed: true,
   }
+  return applyOperations(owing, answer.operations, now)
 }
 
 /** What an activity said about the name is of no use any more. */

@@ -6,7 +6,8 @@ export function withOperations<Answer extends CallModelAnswer>(
   answer: Answer,
   operations: readonly ThreadOperation[],
 ): Answer {
-  if (operations.length === 0 || answer.type === 'terminated' || answer.type === 'wait') return answer
+  if (operations.length === 0) return answer
+  if (answer.type === 'terminated' || answer.type === 'wait' || answer.type === 'refused') return answer
   const { operations: before = [] } = answer
   return { ...answer, operations: [...before, ...operations] }
 }

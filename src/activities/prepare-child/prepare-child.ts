@@ -9,7 +9,9 @@ import { activePrompt } from '../execute-tool/active-prompt.js'
 import { beginCall } from '../execute-tool/begin-call.js'
 import { commitResult } from '../execute-tool/commit-result.js'
 import { keptPlan } from '../plan-content.js'
+import { randomUUID } from 'node:crypto'
 import { childPlan } from './child-plan.js'
+import { hookChild } from './hook-child.js'
 import { writeChild } from './write-child.js'
 
 /**
@@ -32,8 +34,11 @@ export async function prepareChild(
     const binding = bindingOf(dependencies, { content, input, name: call.row.name })
     const plan = await childPlan(dependencies, call, { binding, input })
     if (plan.kind === 'refused') return commitResult(store, call, plan.result)
+    const ids = { reference: randomUUID(), messageId: randomUUID() }
+    const { reference } = ids
+    const hooked = await hookChild(dependencies, { input, content, reference, agent: plan.binding.agent })
     return commitHeld(store, { threadId: input.threadId, id: input.callId }, (tx) =>
-      writeChild(tx, call, plan),
+      writeChild(tx, call, { ...plan, ids, hooked }),
     )
   })
 }

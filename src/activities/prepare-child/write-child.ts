@@ -1,8 +1,7 @@
-import { randomUUID } from 'node:crypto'
 import type { PrepareChildAnswer } from '../../protocol/activities.js'
 import { insertChild } from '../../store/children.js'
 import { appendEvents } from '../../store/events.js'
-import { finishOperation } from '../../store/operations.js'
+import { amendAnswer, finishOperation } from '../../store/operations.js'
 import { stageMessage } from '../../store/stage-message.js'
 import type { Writer } from '../../store/store.js'
 import { findThread, insertThread } from '../../store/threads.js'
@@ -11,8 +10,12 @@ import { copyAttachments } from '../attachments.js'
 import { OperationLost } from '../commit.js'
 import type { HeldCall } from '../execute-tool/begin-call.js'
 import type { ChildPlan } from './child-plan.js'
+import type { HookedChild } from './hook-child.js'
 
-type Child = Extract<ChildPlan, { readonly kind: 'child' }>
+type Child = Extract<ChildPlan, { readonly kind: 'child' }> & {
+  readonly ids: ChildIds
+  readonly hooked: HookedChild
+}
 
 interface ChildIds {
   readonly reference: string
@@ -25,12 +28,15 @@ export async function writeChild(tx: Writer, call: HeldCall, plan: Child): Promi
   const { now, attempt, operationId: id } = call
   const parent = await findThread(tx, threadId)
   if (parent === null || parent.terminate_requested_at !== null) return { type: 'terminated' }
-  const ids = { reference: randomUUID(), messageId: randomUUID() }
-  const agent = plan.binding.agent
-  const answer: PrepareChildAnswer = { type: 'child', agent, ...ids }
-  if (!(await finishOperation(tx, { threadId, id, attempt, answer, now }))) throw new OperationLost()
+  const { ids, hooked } = plan
+  const child: PrepareChildAnswer = { type: 'child', agent: plan.binding.agent, ...ids }
+  if (!(await finishOperation(tx, { threadId, id, attempt, answer: child, now }))) throw new OperationLost()
   await writeThread(tx, parent, { call, plan, ids })
   await registerChild(tx, call, { plan, ids })
+  const operations = await hooked.commitParent(tx)
+  if (operations.length === 0) return child
+  const answer: PrepareChildAnswer = { ...child, operations }
+  await amendAnswer(tx, { threadId, id, answer })
   return answer
 }
 
@@ -60,6 +66,7 @@ async function writeThread(
     events: [{ type: 'thread.started', payload: { agent } }],
     now,
   })
+  await plan.hooked.commitChild(tx)
   const attachments = await copyAttachments(tx, { from: parent.id, to: reference, paths: plan.paths, now })
   await stageMessage(tx, {
     id: messageId,

@@ -33,6 +33,8 @@ import { createVariablesOverlay } from './variables-overlay.js'
 export interface BufferedStateOptions {
   readonly dependencies: ActivityDependencies
   readonly threadId: string
+  /** Of a thread whose row comes with this state's commit; otherwise it is read. */
+  readonly thread?: StateThread
   /** Name of the active agent. */
   readonly agent: string
   /** The workflow's time in milliseconds. */
@@ -47,6 +49,12 @@ export interface BufferedStateOptions {
   /** Without them messages are written as they are given. */
   readonly messageHooks?: MessageHooks
 }
+
+/** What a state says of its thread. */
+export type StateThread = Pick<
+  ThreadRecord,
+  'user_id' | 'created_at' | 'terminated_at' | 'terminate_requested_at'
+>
 
 export type InvokeTool = (
   name: string,
@@ -92,7 +100,7 @@ export interface BufferedState {
 export async function openBufferedState(options: BufferedStateOptions): Promise<BufferedState> {
   const { threadId, origin } = options
   const { store } = options.dependencies
-  const thread = await store.read((db) => findThread(db, threadId))
+  const thread = options.thread ?? (await store.read((db) => findThread(db, threadId)))
   if (thread === null) throw new Error(`Expected a row of thread ${threadId}, got none`)
   const key = origin.run === null ? null : { threadId, number: origin.run }
   const context = await openRunContext(store, key)
@@ -129,7 +137,7 @@ export async function openBufferedState(options: BufferedStateOptions): Promise<
 }
 
 interface Opened {
-  readonly thread: ThreadRecord
+  readonly thread: StateThread
   readonly context: RunContext
   readonly gate: CallGate
 }

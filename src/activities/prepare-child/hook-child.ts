@@ -1,0 +1,90 @@
+/**
+ * Hooks of the parent's prompt see a child before its first message and before its parent's registry knows it. They run
+ * before its rows are written, outside of any transaction; what they did to both threads is committed with them (T9).
+ */
+import type { PlanContent } from '../../definitions/plan-content.js'
+import type { ThreadOperation } from '../../protocol/operations.js'
+import type { PrepareChildInput } from '../../protocol/activities.js'
+import type { Writer } from '../../store/store.js'
+import { findThread } from '../../store/threads.js'
+import type { ActivityDependencies } from '../dependencies.js'
+import { activePrompt } from '../execute-tool/active-prompt.js'
+import { guardState } from '../hooks/guarded-state.js'
+import { stepBatch } from '../hooks/step-batch.js'
+import { openBufferedState } from '../thread-state/buffered-thread-state.js'
+import type { BufferedState } from '../thread-state/buffered-thread-state.js'
+
+interface NewChild {
+  readonly input: PrepareChildInput
+  readonly content: PlanContent
+  readonly reference: string
+  /** The child's. */
+  readonly agent: string
+}
+
+export interface HookedChild {
+  /** Behind the child's row, before its first message. */
+  readonly commitChild: (tx: Writer) => Promise<void>
+  readonly commitParent: (tx: Writer) => Promise<readonly ThreadOperation[]>
+}
+
+const UNHOOKED: HookedChild = { commitChild: async () => undefined, commitParent: async () => [] }
+
+const INSTEAD =
+  'The subagent has not started yet: use injectMessage, setValue, setEnv or files, which it finds.'
+
+/** What the child's workflow, which is not there yet, would have to be told. */
+const REFUSED = Object.fromEntries(
+  ['queueMessage', 'queueTool', 'invokeTool', 'scheduleEffect', 'removeScheduledEffect', 'terminate'].map(
+    (name) => [name, INSTEAD],
+  ),
+)
+
+/** Costs nothing where the prompt has no such hook. */
+export async function hookChild(dependencies: ActivityDependencies, child: NewChild): Promise<HookedChild> {
+  const { input, content } = child
+  const { name: prompt, hooks: ids } = activePrompt(content, input)
+  if (ids.length === 0) return UNHOOKED
+  const name = `child_${input.callId}`
+  const promptPath = input.promptPath.length === 0 ? [prompt] : input.promptPath
+  const batch = stepBatch(dependencies, { input, content, ids, promptPath, name, recordsMissing: true })
+  if (!batch.has('after_subagent_created')) return { ...UNHOOKED, commitParent: batch.commit }
+  const opened = await openChild(dependencies, child)
+  await batch.run('after_subagent_created', null, {
+    ask: (execute, state) => {
+      const label = `state of the subagent ${child.reference}`
+      const abortSignal = new AbortController().signal
+      return execute(state, guardState(opened.state, { label, abortSignal, refused: REFUSED }).state)
+    },
+  })
+  return {
+    async commitChild(tx) {
+      await opened.commit(tx)
+    },
+    commitParent: batch.commit,
+  }
+}
+
+/** Outside of any run: the child has had none. */
+async function openChild(
+  dependencies: ActivityDependencies,
+  { input, reference, agent }: NewChild,
+): Promise<BufferedState> {
+  const parent = await dependencies.store.read((db) => findThread(db, input.threadId))
+  const thread = {
+    user_id: parent?.user_id ?? null,
+    created_at: input.now * 1000,
+    terminated_at: null,
+    terminate_requested_at: null,
+  }
+  return openBufferedState({
+    dependencies,
+    threadId: reference,
+    thread,
+    agent,
+    now: input.now,
+    origin: { kind: 'hook', id: 'hooks_created', run: null, step: null, side: null },
+    content: null,
+    execution: null,
+  })
+}
