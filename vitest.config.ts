@@ -1,3 +1,5 @@
+import { fileURLToPath } from 'node:url'
+
 import { defineConfig } from 'vitest/config'
 
 import { RunReporter } from './test/support/run-reporter.js'
@@ -5,7 +7,16 @@ import { RunReporter } from './test/support/run-reporter.js'
 const needsServers = ['./test/support/servers-setup.ts']
 const quietRuntime = ['./test/support/quiet-runtime.ts']
 
+/** Examples import the package by its name: here that is the source. */
+const source = (path: string): string => fileURLToPath(new URL(path, import.meta.url))
+
 export default defineConfig({
+  resolve: {
+    alias: [
+      { find: /^everthread$/, replacement: source('src/index.ts') },
+      { find: /^everthread\/(\w+)$/, replacement: `${source('src')}/$1/index.ts` },
+    ],
+  },
   test: {
     reporters: ['default', new RunReporter()],
     // A process a file: the SDK's runtime is installed once a process, and a crash test may take it down.

@@ -21,7 +21,8 @@ interface Row {
   readonly text: string
 }
 
-const idPattern = /^SA-[RA]-\d+\.\d+[a-z]?$/
+/** Requirements of the specification, and the failures that other runtimes met. */
+const idPattern = /^(SA-[RA]-\d+\.\d+[a-z]?|K-\d+)$/
 
 /** The requirement ids that a test title starts with, and the rest of it. */
 export function readTitle(title: string): { readonly ids: readonly string[]; readonly fact: string } {
@@ -84,6 +85,8 @@ export function conformancePage(list: Requirements, rows: readonly Row[]): strin
     ...rows.map(({ id, status, text }) => `| ${id} | ${status} | ${text.replaceAll('|', '\\|')} |`),
     '',
     '## What the ids stand for',
+    '',
+    'SA-R and SA-A: the runtime and the agents page of the specification. K: failures that other runtimes met.',
     '',
     ...Object.entries(list.requirements).map(([id, words]) => `- ${id}: ${words}`),
     '',

@@ -17,10 +17,23 @@ export async function registeredSearchAttributes(
   const { namespace } = client.options
   const registered = await listSearchAttributes(client, threadId)
   if (registered === null) return []
-  const missing = ours.filter(({ name, type }) => registered[name] !== TYPES[type])
+  const missing = missingOf(registered)
   if (missing.length > 0)
     process.emitWarning(warningOf(missing, namespace), { code: 'EVERTHREAD_SEARCH_ATTRIBUTES' })
   return ours.filter((attribute) => !missing.includes(attribute)).map(({ name }) => name)
+}
+
+/** Those that the namespace lacks, with the number of their type. */
+export async function missingSearchAttributes(
+  client: Client,
+): Promise<readonly { readonly name: string; readonly type: number }[]> {
+  const { namespace } = client.options
+  const { customAttributes } = await client.connection.operatorService.listSearchAttributes({ namespace })
+  return missingOf(customAttributes).map(({ name, type }) => ({ name, type: TYPES[type] }))
+}
+
+function missingOf(registered: Readonly<Record<string, unknown>>): readonly SearchAttribute[] {
+  return ours.filter(({ name, type }) => registered[name] !== TYPES[type])
 }
 
 interface SearchAttribute {

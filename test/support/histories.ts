@@ -86,6 +86,15 @@ export interface Search {
 /** Looks for the marker in all that a history holds: inputs, results, failures, memos, details. */
 /** @param passOver `thread/signal` or `thread/start` where a sender chose to put content inline */
 export function searchForContent(runs: readonly RecordedRun[], passOver: readonly string[] = []): Search {
+  return searchFor(MARKER, runs, passOver)
+}
+
+/** Looks for these words in all that a history holds. */
+export function searchFor(
+  words: string,
+  runs: readonly RecordedRun[],
+  passOver: readonly string[] = [],
+): Search {
   let bytes = 0
   const leaks: string[] = []
   for (const { workflowId, history } of runs) {
@@ -95,8 +104,7 @@ export function searchForContent(runs: readonly RecordedRun[], passOver: readonl
       const started = event.workflowExecutionStartedEventAttributes
       const name = started == null ? event.workflowExecutionSignaledEventAttributes?.signalName : 'start'
       const inline = name != null && passOver.includes(`${workflowId}/${name}`)
-      if (text.includes(MARKER) && !inline)
-        leaks.push(`${workflowId} event ${String(event.eventId)}: ${text}`)
+      if (text.includes(words) && !inline) leaks.push(`${workflowId} event ${String(event.eventId)}: ${text}`)
     }
   }
   return { bytes, leaks }

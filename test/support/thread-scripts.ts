@@ -1,4 +1,4 @@
-import type { ThreadState, ToolCall, ToolResult } from '../../src/index.js'
+import type { PendingToolResult, ThreadState, ToolCall, ToolResult } from '../../src/index.js'
 import type { LanguageModel } from '../../src/model/language-model.js'
 import { toScriptedRequest } from '../../src/model/scripted-request.js'
 import { scriptedModel } from '../../src/testing/index.js'
@@ -6,12 +6,14 @@ import type { ModelScript, ScriptedModel } from '../../src/testing/index.js'
 import { marked } from './marker.js'
 import { workflowDesk } from './workflow-desk.js'
 
+type Answer = ToolResult | PendingToolResult
+
 /** What a tool does in one thread; without one it succeeds. */
 export type Behaviour = (
   state: ThreadState,
   args: Record<string, unknown>,
   call: ToolCall,
-) => ToolResult | Promise<ToolResult>
+) => Answer | Promise<Answer>
 
 export interface ThreadScript {
   readonly chat?: ModelScript
@@ -30,7 +32,7 @@ type ModelNames = keyof ScriptedThread
 export interface ThreadScripts {
   readonly models: Readonly<Record<ModelNames, LanguageModel>>
   readonly tools: Readonly<
-    Record<string, (args: never, state: ThreadState, call: ToolCall) => Promise<ToolResult>>
+    Record<string, (args: never, state: ThreadState, call: ToolCall) => Promise<Answer>>
   >
   script(threadId: string, script: ThreadScript): ScriptedThread
 }
@@ -53,7 +55,7 @@ export function createThreadScripts(): ThreadScripts {
   }
   const toolOf =
     (name: string) =>
-    async (args: never, state: ThreadState, call: ToolCall): Promise<ToolResult> => {
+    async (args: never, state: ThreadState, call: ToolCall): Promise<Answer> => {
       const behaviour = threads.get(state.threadId)?.tools[name]
       return behaviour === undefined
         ? { status: 'success', result: marked(`${name} done`) }

@@ -1,6 +1,14 @@
 import { z } from 'zod'
 
-import { defineAgent, defineModel, definePrompt, defineTool, registry } from '../../src/index.js'
+import {
+  defineAgent,
+  defineEffect,
+  defineHook,
+  defineModel,
+  definePrompt,
+  defineTool,
+  registry,
+} from '../../src/index.js'
 
 const provider = {
   languageModel(): never {
@@ -29,6 +37,61 @@ export const workflowDesk = registry({
       tools: ['work', 'other', 'third', 'strict', 'slow', 'finish', 'close_case', 'give_up'],
     }),
     definePrompt({
+      name: 'manager',
+      toolDescription: 'Leads',
+      prompt: [
+        { type: 'text', content: 'You are the manager of ' },
+        { type: 'env', property: 'HOUSE' },
+        { type: 'text', content: '.' },
+      ],
+      model: 'chat',
+      includeChat: true,
+      includePastTools: true,
+      variables: [{ name: 'HOUSE', type: 'text', required: false, description: 'The name of the house' }],
+      tools: [
+        'work',
+        'other',
+        'guarded',
+        'doubtful',
+        'flaky',
+        { name: 'summarize', initUserMessageProperty: 'text' },
+        { name: 'colleague', initUserMessageProperty: 'task' },
+      ],
+      hooks: ['mask_numbers'],
+    }),
+    definePrompt({
+      name: 'summarize',
+      toolDescription: 'Summarizes a text',
+      prompt: 'You summarize.',
+      model: 'review',
+      requiredSchema: z.object({ text: z.string() }),
+      tools: ['other', 'guarded', 'summarize'],
+    }),
+    definePrompt({
+      name: 'colleague',
+      toolDescription: 'Helps out',
+      prompt: 'You are the colleague.',
+      model: 'review',
+      requiredSchema: task,
+      includeChat: true,
+      includePastTools: true,
+      tools: ['work'],
+    }),
+    definePrompt({
+      name: 'keeper',
+      toolDescription: 'Keeps secrets',
+      prompt: [
+        { type: 'text', content: 'You keep ' },
+        { type: 'env', property: 'OWNER' },
+        { type: 'text', content: "'s secrets." },
+      ],
+      model: 'chat',
+      includeChat: true,
+      includePastTools: true,
+      variables: [{ name: 'OWNER', type: 'text', required: true, description: 'Whose they are' }],
+      tools: ['unlock'],
+    }),
+    definePrompt({
       name: 'auditor',
       toolDescription: 'Checks what others did',
       prompt: 'You are the auditor.',
@@ -38,6 +101,14 @@ export const workflowDesk = registry({
   ],
   agents: [
     defineAgent({ name: 'clerk', sideA: { prompt: 'clerk' } }),
+    defineAgent({ name: 'manager', sideA: { prompt: 'manager' }, env: { HOUSE: 'Rest Inn' } }),
+    defineAgent({ name: 'keeper', sideA: { prompt: 'keeper' }, hooks: ['mask_numbers'] }),
+    defineAgent({
+      name: 'colleague',
+      sideA: { prompt: 'colleague' },
+      exposeAsTool: true,
+      toolDescription: 'Hands over to the colleague',
+    }),
     defineAgent({ name: 'auditor', sideA: { prompt: 'auditor' } }),
     defineAgent({ name: 'capped', sideA: { prompt: 'clerk', maxSteps: 3 } }),
     defineAgent({
@@ -60,6 +131,31 @@ export const workflowDesk = registry({
       execute,
     }),
     slow: defineTool({ description: 'Takes too long', args: task, timeout: 200, execute }),
+    guarded: defineTool({
+      description: 'Does what a person has to allow, unless it is small',
+      args: task,
+      needsApproval: (_state, { task: wanted }) => !wanted.startsWith('small'),
+      execute,
+    }),
+    doubtful: defineTool({
+      description: 'Cannot tell whether a person has to allow it',
+      args: task,
+      needsApproval: () => {
+        throw new Error('Expected to know it.')
+      },
+      execute,
+    }),
+    flaky: defineTool({
+      description: 'Fails now and then',
+      args: task,
+      retry: { maximumAttempts: 3, initialInterval: 10 },
+      execute,
+    }),
+    unlock: defineTool({
+      description: 'Opens the safe',
+      variables: [{ name: 'SAFE_CODE', type: 'secret', required: true, description: 'Opens the safe' }],
+      execute,
+    }),
     finish: defineTool({ description: 'Ends the turn', execute }),
     close_case: defineTool({
       description: 'Closes the case',
@@ -67,6 +163,21 @@ export const workflowDesk = registry({
       execute,
     }),
     give_up: defineTool({ description: 'Gives up', args: z.object({ reason: z.string() }), execute }),
+  },
+  hooks: [
+    defineHook({
+      hook: 'before_create_message',
+      id: 'mask_numbers',
+      execute: (_state, message) => ({
+        ...message,
+        content: message.content?.replaceAll(/\d{13,}/g, '[number]') ?? null,
+      }),
+    }),
+  ],
+  effects: {
+    remind: defineEffect('Reminds', z.object({ note: z.string() }), async (state, { note }) => {
+      await state.queueMessage({ role: 'user', silent: true, content: note })
+    }),
   },
 })
 

@@ -1,0 +1,4 @@
+import { openai } from '@ai-sdk/openai'
+import { defineModel } from 'everthread'
+
+export default defineModel({ name: 'chat', provider: openai, model: 'gpt-5-mini' })

@@ -1,0 +1,21 @@
+import type { Registry } from 'everthread'
+import { createWorker } from 'everthread/worker'
+
+const EXAMPLES: Readonly<Record<string, () => Promise<Registry>>> = {
+  'support-desk': async () => (await import('./support-desk/registry.ts')).desk,
+  'worker-and-reviewer': async () => (await import('./worker-and-reviewer/registry.ts')).studio,
+  handoff: async () => (await import('./handoff/registry.ts')).hotel,
+  'effects-and-variables': async () => (await import('./effects-and-variables/registry.ts')).office,
+  'standard-agents-folder': async () => (await import('./standard-agents-folder/registry.ts')).library,
+}
+
+const name = process.argv[2] ?? ''
+const load = EXAMPLES[name]
+if (load === undefined) {
+  console.error(`Expected an example: ${Object.keys(EXAMPLES).join(', ')}; got "${name}".`)
+  process.exit(2)
+}
+const registry = await load()
+const worker = await createWorker({ registry })
+console.log(`worker: ready, agents ${registry.names().agents.join(', ')}`)
+await worker.run()

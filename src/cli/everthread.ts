@@ -1,0 +1,8 @@
+#!/usr/bin/env node
+import { runCommand } from './run-command.js'
+import { openTerminal } from './terminal.js'
+
+const { stdin: input, stdout: output, stderr: problems } = process
+const terminal = openTerminal({ input, output, problems })
+process.exitCode = await runCommand(process.argv.slice(2), terminal)
+terminal.close()

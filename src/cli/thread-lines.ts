@@ -1,0 +1,76 @@
+import type { Message } from '../index.js'
+import type { ThreadSnapshot } from '../client/index.js'
+
+/** One line shows at most this of a text; the whole is in the store. */
+const SHOWN = 2000
+
+/** What a thread is and what it waits for. */
+export function snapshotLines(snapshot: ThreadSnapshot): readonly string[] {
+  const { threadId, agent, status, run, lastRun } = snapshot
+  return [
+    `Thread ${threadId}: agent ${agent}, ${status}${snapshot.stale ? ' (as recorded: no worker answered)' : ''}`,
+    `  created ${timeOf(snapshot.createdAt)}${snapshot.parent === null ? '' : `, child of ${snapshot.parent}`}`,
+    ...(run === null
+      ? []
+      : [`  ${run.runId}: side ${run.side}, ${run.steps} steps, ${run.doing ?? 'between two steps'}`]),
+    ...(lastRun === null
+      ? []
+      : [`  last: ${lastRun.runId}, ${lastRun.reason}, ${lastRun.steps} steps, ${timeOf(lastRun.endedAt)}`]),
+    ...section('Waiting for an answer', snapshot.pending.map(pendingLine)),
+    ...section(
+      'Queue',
+      snapshot.queue.map(
+        ({ kind, id, preview }) => `${kind} ${id}${preview === undefined ? '' : `: ${preview}`}`,
+      ),
+    ),
+    ...section(
+      'Scheduled',
+      snapshot.effects.map(({ name, id, scheduledAt }) => `${timeOf(scheduledAt)} ${name} (${id})`),
+    ),
+    ...section(
+      'Children',
+      snapshot.children.map(({ reference, name, status: state }) => `${reference} ${name}: ${state}`),
+    ),
+  ]
+}
+
+function section(title: string, lines: readonly string[]): readonly string[] {
+  return lines.length === 0 ? [] : ['', title, ...lines.map((line) => `  ${cut(line)}`)]
+}
+
+function pendingLine(request: ThreadSnapshot['pending'][number]): string {
+  const since = `since ${timeOf(request.requestedAt)}`
+  if (request.kind === 'variables') return `${request.id}: variables ${request.missing.join(', ')}, ${since}`
+  return `${request.id}: ${request.kind} of ${request.toolName} ${JSON.stringify(request.args ?? {})}, ${since}`
+}
+
+/** A row of the transcript, its calls, its files. */
+export function messageLines(message: Message): readonly string[] {
+  const indent = '  '.repeat(message.depth)
+  const place = String(message.position ?? '·').padStart(4)
+  const marks = [message.silent ? 'silent' : '', message.status === 'completed' ? '' : message.status]
+  const marked = marks.filter((mark) => mark !== '').join(', ')
+  const who = `${message.role}${message.name === null ? '' : ` ${message.name}`}${marked === '' ? '' : ` (${marked})`}`
+  const rest = [
+    ...callsOf(message).map(({ name, args }) => `→ ${name}(${args})`),
+    ...message.attachments.map(({ path, mimeType, size }) => `[file ${path}, ${mimeType}, ${size} bytes]`),
+  ]
+  return [
+    `${place} ${indent}${who}: ${cut(message.content ?? '')}`,
+    ...rest.map((line) => `     ${indent}  ${cut(line)}`),
+  ]
+}
+
+function callsOf({ tool_calls }: Message): readonly { readonly name: string; readonly args: string }[] {
+  // Rows hold what the runtime wrote: a list of calls as JSON.
+  const calls = JSON.parse(tool_calls ?? '[]') as { function: { name: string; arguments: string } }[]
+  return calls.map(({ function: made }) => ({ name: made.name, args: made.arguments }))
+}
+
+export function cut(text: string): string {
+  return text.length <= SHOWN ? text : `${text.slice(0, SHOWN)} … (${text.length} characters in all)`
+}
+
+function timeOf(microseconds: number): string {
+  return new Date(microseconds / 1000).toISOString().replace('T', ' ').slice(0, 19)
+}

@@ -1,0 +1,52 @@
+/** A worker and a client of a service that handles a secret carelessly; what it prints is searched too. */
+import { writeFileSync } from 'node:fs'
+
+import { Client } from '@temporalio/client'
+import { NativeConnection } from '@temporalio/worker'
+
+import { ThreadClient } from '../../../src/client/index.js'
+import { scriptedModel } from '../../../src/testing/index.js'
+import { createWorker } from '../../../src/worker/index.js'
+import { canaryDesk } from './canary-desk.js'
+
+interface Place {
+  readonly address: string
+  readonly taskQueue: string
+  readonly threadId: string
+  readonly store: { readonly database: string; readonly blobs: string; readonly secretKey: string }
+  readonly codePath: string
+  readonly canary: string
+  readonly requests: string
+}
+
+const place = JSON.parse(process.argv[2] ?? '') as Place
+const tools = ['tell', 'throws', 'emits', 'queues', 'schedules', 'hands_over']
+const chat = scriptedModel((_request, number) =>
+  number <= tools.length ? { toolCalls: [{ name: tools[number - 1] ?? '', args: {} }] } : { text: 'Done.' },
+)
+const connection = await NativeConnection.connect({ address: place.address })
+const { store, taskQueue } = place
+const worker = await createWorker({
+  registry: canaryDesk(chat),
+  store,
+  connection,
+  taskQueue,
+  workflowBundle: { codePath: place.codePath },
+})
+const threads = new ThreadClient({ client: new Client({ connection }), taskQueue, store })
+await worker.runUntil(async () => {
+  const thread = await threads.create({ agent: 'careless', id: place.threadId, message: 'Be careless.' })
+  // Blocked first: the canary comes as the answer to the request.
+  await thread.waitUntilIdle()
+  const [missing] = (await thread.snapshot()).pending
+  await thread.respond(missing?.id ?? '', { env: { CANARY: place.canary } })
+  await thread.waitUntilIdle()
+  const [approval] = (await thread.snapshot()).pending
+  await thread.respond(approval?.id ?? '', { approved: true })
+  await thread.waitUntilIdle()
+  await thread.setEnv({ CANARY: place.canary })
+  await thread.waitUntilIdle()
+})
+writeFileSync(place.requests, JSON.stringify(chat.requests))
+await threads.close()
+await connection.close()

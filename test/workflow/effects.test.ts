@@ -1,0 +1,121 @@
+import { expect, test } from 'vitest'
+
+import { marked } from '../support/marker.js'
+import { factTypes, transcript } from '../support/thread-facts.js'
+import { threeRuns } from '../support/three-runs.js'
+
+const work = { name: 'work', args: { task: marked('schedule') } }
+const HOUR = 3_600_000
+
+threeRuns((desk) => {
+  test('SA-R-02.4 a due effect runs and wakes its thread', async () => {
+    const { thread } = await desk.start({
+      chat: [{ toolCalls: [work] }, { text: marked('Set') }, { text: marked('It is time') }],
+      tools: {
+        work: async (state) => {
+          await state.scheduleEffect('remind', { note: marked('Water the plants') }, HOUR)
+          return { status: 'success' }
+        },
+      },
+    })
+    expect((await thread.waitUntilIdle()).reply?.content).toBe(marked('Set'))
+    expect((await thread.snapshot()).effects).toMatchObject([{ name: 'remind' }])
+    await desk.env.sleep('30 minutes')
+    expect((await thread.snapshot()).effects).toHaveLength(1)
+    await desk.env.sleep('31 minutes')
+    expect((await thread.waitUntilIdle()).reply?.content).toBe(marked('It is time'))
+    expect((await thread.snapshot()).effects).toEqual([])
+    const types = await factTypes(thread)
+    expect(types).toContain('effect.scheduled')
+    expect(types).toContain('effect.completed')
+  })
+
+  test('an effect is due after months of idleness', async () => {
+    const { thread } = await desk.start({
+      chat: [{ toolCalls: [work] }, { text: marked('Set') }, { text: marked('Half a year') }],
+      tools: {
+        work: async (state) => {
+          await state.scheduleEffect('remind', { note: marked('Renew') }, 180 * 24 * HOUR)
+          return { status: 'success' }
+        },
+      },
+    })
+    await thread.waitUntilIdle()
+    await desk.env.sleep('181 days')
+    expect((await thread.waitUntilIdle()).reply?.content).toBe(marked('Half a year'))
+  })
+
+  test('a removed effect never runs', async () => {
+    const listed: number[] = []
+    const { thread } = await desk.start({
+      chat: [
+        { toolCalls: [work] },
+        { text: marked('Set') },
+        { toolCalls: [{ ...work, name: 'other' }] },
+        { text: marked('Gone') },
+      ],
+      tools: {
+        work: async (state) => {
+          await state.scheduleEffect('remind', { note: marked('Never') }, HOUR)
+          return { status: 'success' }
+        },
+        other: async (state) => {
+          const effects = await state.getScheduledEffects('remind')
+          listed.push(effects.length)
+          for (const { id } of effects) await state.removeScheduledEffect(id)
+          listed.push((await state.getScheduledEffects()).length)
+          return { status: 'success' }
+        },
+      },
+    })
+    await thread.waitUntilIdle()
+    await thread.send(marked('Forget it'))
+    await thread.waitUntilIdle()
+    expect(listed).toEqual([1, 0])
+    await desk.env.sleep('2 hours')
+    await thread.waitUntilIdle()
+    expect((await transcript(thread)).at(-1)?.content).toBe(marked('Gone'))
+    expect(await factTypes(thread)).toContain('effect.removed')
+  })
+
+  test('effects of a tool that failed its call are kept', async () => {
+    const { thread } = await desk.start({
+      chat: [{ toolCalls: [work] }, { text: marked('Sorry') }, { text: marked('Reminded') }],
+      tools: {
+        work: async (state) => {
+          await state.scheduleEffect('remind', { note: marked('Before the throw') }, HOUR)
+          throw new Error(marked('thrown'))
+        },
+      },
+    })
+    await thread.waitUntilIdle()
+    await desk.env.sleep('61 minutes')
+    expect((await thread.waitUntilIdle()).reply?.content).toBe(marked('Reminded'))
+  })
+
+  test('an effect due while stopped waits for the user', async () => {
+    const { thread } = await desk.start({
+      chat: [
+        { toolCalls: [work] },
+        { text: marked('Set') },
+        { text: marked('After the stop'), delay: 60_000 },
+        { text: marked('All at once') },
+      ],
+      tools: {
+        work: async (state) => {
+          await state.scheduleEffect('remind', { note: marked('Parked') }, HOUR)
+          return { status: 'success' }
+        },
+      },
+    })
+    await thread.waitUntilIdle()
+    await thread.send(marked('Something long'))
+    await thread.stop()
+    expect((await thread.waitUntilIdle()).status).toMatch(/stopped|idle/)
+    await desk.env.sleep('2 hours')
+    await thread.send(marked('Go on'))
+    await thread.waitUntilIdle()
+    const contents = (await transcript(thread)).map(({ content }) => content)
+    expect(contents.filter((content) => content === marked('Go on'))).toHaveLength(1)
+  })
+})

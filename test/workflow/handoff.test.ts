@@ -1,0 +1,69 @@
+import { expect, test } from 'vitest'
+
+import { marked } from '../support/marker.js'
+import { factsOf, toolResults, transcript } from '../support/thread-facts.js'
+import { threeRuns } from '../support/three-runs.js'
+
+const colleague = { name: 'colleague', args: { task: marked('Take over') } }
+
+threeRuns((desk) => {
+  test('SA-A-06.1 a handoff changes the agent on the same thread', async () => {
+    const { thread, review } = await desk.start({
+      agent: 'manager',
+      chat: [{ toolCalls: [colleague] }],
+      review: [{ text: marked('Colleague here') }, { text: marked('Still here') }],
+    })
+    const run = await thread.waitUntilIdle()
+    expect(run.reply?.content).toBe(marked('Colleague here'))
+    expect((await thread.snapshot()).agent).toBe('colleague')
+    const [request] = review.requests
+    expect(request?.system).toBe('You are the colleague.')
+    const texts = request?.messages.map(({ text }) => text)
+    expect(texts?.[0]).toBe(marked('Hello'))
+    expect(texts?.at(-1)).toBe(marked('Take over'))
+    await thread.send(marked('Are you there?'))
+    expect((await thread.waitUntilIdle()).reply?.content).toBe(marked('Still here'))
+  })
+
+  test('SA-R-05.3c an ai_human agent called as a tool is a handoff', async () => {
+    const { thread } = await desk.start({
+      agent: 'manager',
+      chat: [{ toolCalls: [colleague] }],
+      review: [{ text: marked('Here') }],
+    })
+    const run = await thread.waitUntilIdle()
+    expect(run.steps).toBe(2)
+    expect((await factsOf(thread)).find(({ type }) => type === 'thread.updated')?.payload).toMatchObject({
+      agent: 'colleague',
+    })
+    const [found] = await Promise.all(
+      (await Array.fromAsync(desk.env.threads.list({ agent: 'colleague' }))).filter(
+        ({ threadId }) => threadId === thread.threadId,
+      ),
+    )
+    expect(found?.agent).toBe('colleague')
+  })
+
+  test('the first handoff of a step wins', async () => {
+    const { thread } = await desk.start({
+      agent: 'manager',
+      chat: [{ toolCalls: [colleague, colleague] }],
+      review: [{ text: marked('Here') }],
+    })
+    await thread.waitUntilIdle()
+    const results = await toolResults(thread)
+    expect(results.map(({ tool_status }) => tool_status)).toEqual(['success', 'error'])
+    const taken = (await transcript(thread)).filter(({ content }) => content === marked('Take over'))
+    expect(taken).toHaveLength(1)
+  })
+
+  test('the other calls of the step still run', async () => {
+    const { thread } = await desk.start({
+      agent: 'manager',
+      chat: [{ toolCalls: [colleague, { name: 'work', args: { task: marked('rest') } }] }],
+      review: [{ text: marked('Here') }],
+    })
+    await thread.waitUntilIdle()
+    expect((await toolResults(thread)).map(({ name }) => name)).toEqual(['colleague', 'work'])
+  })
+})
