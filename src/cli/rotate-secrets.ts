@@ -1,5 +1,5 @@
 import { openStore } from '../store/store.js'
-import { rotateSecrets as seal } from '../store/rotate-secrets.js'
+import { rotateSecrets as seal } from '../store/variables.js'
 import type { Command } from './command.js'
 
 /** After a new key was put first into EVERTHREAD_SECRET_KEY: from then on the others are needed no more. */
@@ -11,8 +11,7 @@ export const rotateSecrets: Command = {
   async run({ terminal }) {
     const store = await openStore()
     try {
-      const { sealed, kept } = await seal(store)
-      terminal.line(`secrets: ${sealed} sealed anew, ${kept} had the first key already`)
+      terminal.line(`secrets: ${await seal(store)} sealed anew with the first key`)
     } finally {
       await store.close()
     }

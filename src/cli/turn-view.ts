@@ -1,4 +1,4 @@
-import type { ThreadEvent } from '../client/index.js'
+import type { ThreadEvent, ThreadEventOf } from '../client/index.js'
 import type { Terminal } from './terminal.js'
 import { cut } from './thread-lines.js'
 
@@ -26,7 +26,7 @@ export function createTurnView(terminal: Terminal): TurnView {
     shown = { ...shown, length: Math.max(shown.length, offset + text.length) }
   }
 
-  function whole({ messageId = '', payload }: Extract<ThreadEvent, { readonly type: 'message.created' }>) {
+  function whole({ messageId = '', payload }: ThreadEventOf<'message.created'>) {
     const { message } = payload
     if (message?.role !== 'assistant' || message.silent || message.depth > 0) return
     const text = message.content ?? ''

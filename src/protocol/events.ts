@@ -94,7 +94,8 @@ export type ThreadEvent =
   | FactOf<'model.failed', ModelFailed>
   | DeltaOf<'model.delta'>
   | DeltaOf<'reasoning.delta'>
-  | FactOf<'message.created' | 'message.updated', JoinedMessage>
+  | FactOf<'message.created', JoinedMessage>
+  | FactOf<'message.updated', JoinedMessage>
   | FactOf<'message.deleted', Readonly<Record<string, never>>>
   | FactOf<'tool.started', ToolStarted>
   | FactOf<'tool.result', ToolEnded>

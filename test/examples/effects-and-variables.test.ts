@@ -1,23 +1,22 @@
 import { expect, test } from 'vitest'
 
 import { office } from '../../examples/effects-and-variables/registry.js'
-import { scriptedModel } from '../../src/testing/index.js'
-import type { ScriptedReply } from '../../src/testing/index.js'
 import { threeModes } from '../support/three-modes.js'
+import { createVoice } from '../support/voice.js'
 
-let replies: ScriptedReply[] = []
-const chat = scriptedModel(() => replies.shift() ?? { text: 'That is all.' })
+const voice = createVoice()
+const chat = voice.model
 const env = { OWNER: 'Ann', MAIL_KEY: 'key-of-the-mail-service' }
 
 threeModes({ registry: office, models: { chat } }, (modes) => {
   test('a reminder comes days later, once, although it was replaced', async () => {
     const remind = (minutes: number) => ({ name: 'remind_me', args: { about: 'the plants', minutes } })
-    replies = [
+    voice.says(
       { toolCalls: [remind(60)] },
       { toolCalls: [remind(2 * 24 * 60)] },
       { text: 'It is set.' },
       { text: 'Water the plants, Ann.' },
-    ]
+    )
     const thread = await modes.env.threads.create({ agent: 'assistant', env, message: 'Remind me.' })
     await thread.waitUntilIdle()
     expect((await thread.snapshot()).effects).toHaveLength(1)
@@ -28,7 +27,7 @@ threeModes({ registry: office, models: { chat } }, (modes) => {
   })
 
   test('a reminder can be listed and forgotten', async () => {
-    replies = [
+    voice.says(
       { toolCalls: [{ name: 'remind_me', args: { about: 'the cat', minutes: 10 } }] },
       { toolCalls: [{ name: 'list_reminders', args: {} }] },
       (request) => {
@@ -36,7 +35,7 @@ threeModes({ registry: office, models: { chat } }, (modes) => {
         return { toolCalls: [{ name: 'forget_reminder', args: { id: entry?.id } }] }
       },
       { text: 'Forgotten.' },
-    ]
+    )
     const thread = await modes.env.threads.create({ agent: 'assistant', env, message: 'The cat.' })
     await thread.waitUntilIdle()
     expect((await thread.snapshot()).effects).toEqual([])
@@ -45,10 +44,9 @@ threeModes({ registry: office, models: { chat } }, (modes) => {
   })
 
   test('a thread without its variables waits for them', async () => {
-    replies = [
-      { toolCalls: [{ name: 'send_mail', args: { text: 'Hello' } }] },
-      (request) => ({ text: `${request.messages.at(-1)?.text}` }),
-    ]
+    voice.says({ toolCalls: [{ name: 'send_mail', args: { text: 'Hello' } }] }, (request) => ({
+      text: `${request.messages.at(-1)?.text}`,
+    }))
     const thread = await modes.env.threads.create({ agent: 'assistant', message: 'Send a mail.' })
     expect((await thread.waitUntilIdle()).status).toBe('blocked')
     const [request] = (await thread.snapshot()).pending

@@ -1,21 +1,26 @@
 import { expect, test } from 'vitest'
 
 import { library } from '../../examples/standard-agents-folder/registry.js'
-import { scriptedModel } from '../../src/testing/index.js'
-import type { ScriptedReply } from '../../src/testing/index.js'
 import { threeModes } from '../support/three-modes.js'
+import { createVoice } from '../support/voice.js'
 
-let replies: ScriptedReply[] = []
-const chat = scriptedModel(() => replies.shift() ?? { text: 'That is all.' })
+async function listed<T>(items: AsyncIterable<T>): Promise<readonly T[]> {
+  const all: T[] = []
+  for await (const item of items) all.push(item)
+  return all
+}
+
+const voice = createVoice()
+const chat = voice.model
 
 threeModes({ registry: library, models: { chat } }, (modes) => {
   test('an agent of a folder answers with its tools and prompts', async () => {
-    replies = [
+    voice.says(
       { toolCalls: [{ name: 'find_book', args: { word: 'earthsea' } }] },
       { toolCalls: [{ name: 'summarize', args: { text: 'A boy learns magic.' } }] },
       { text: 'Magic is learned.' },
       (request) => ({ text: `In short: ${request.messages.at(-1)?.text}` }),
-    ]
+    )
     const thread = await modes.env.threads.create({ agent: 'librarian', message: '  Earthsea?  ' })
     expect((await thread.waitUntilIdle()).reply?.content).toContain('Magic is learned.')
     const { messages } = await thread.messages()
@@ -25,7 +30,7 @@ threeModes({ registry: library, models: { chat } }, (modes) => {
   })
 
   test('workers list the agents that they run', async () => {
-    const agents = await Array.fromAsync(modes.env.threads.agents())
+    const agents = await listed(modes.env.threads.agents())
     expect(agents).toMatchObject([{ name: 'librarian', type: 'ai_human', title: 'Librarian' }])
   })
 })

@@ -1,19 +1,19 @@
 import { expect, test } from 'vitest'
 
 import { desk } from '../../examples/support-desk/registry.js'
-import { assertEvents, scriptedModel } from '../../src/testing/index.js'
-import type { ScriptedReply } from '../../src/testing/index.js'
+import { assertEvents } from '../../src/testing/index.js'
 import { threeModes } from '../support/three-modes.js'
+import { createVoice } from '../support/voice.js'
 
-let replies: ScriptedReply[] = []
-const chat = scriptedModel(() => replies.shift() ?? { text: 'That is all.' })
+const voice = createVoice()
+const chat = voice.model
 
 threeModes({ registry: desk, models: { chat } }, (modes) => {
   test('an order is looked up, with its invoice as a file', async () => {
-    replies = [
+    voice.says(
       { toolCalls: [{ name: 'lookup_order', args: { orderId: 'A-17', withInvoice: true } }] },
       { text: 'It is a tent for 180 euros.' },
-    ]
+    )
     const thread = await modes.env.threads.create({ agent: 'support', message: 'What is A-17?' })
     expect((await thread.waitUntilIdle()).reply?.content).toBe('It is a tent for 180 euros.')
     const { messages } = await thread.messages()
@@ -26,10 +26,10 @@ threeModes({ registry: desk, models: { chat } }, (modes) => {
   })
 
   test('a refund above 50 euros waits for a person', async () => {
-    replies = [
+    voice.says(
       { toolCalls: [{ name: 'refund_order', args: { orderId: 'A-17', euros: 180 } }] },
       (request) => ({ text: `Done: ${request.messages.at(-1)?.text}` }),
-    ]
+    )
     const thread = await modes.env.threads.create({ agent: 'support', message: 'Refund A-17, please.' })
     expect((await thread.waitUntilIdle()).status).toBe('waiting_permission')
     await modes.env.sleep('3 days')
@@ -46,10 +46,10 @@ threeModes({ registry: desk, models: { chat } }, (modes) => {
   })
 
   test('the warehouse answers when it has looked', async () => {
-    replies = [
+    voice.says(
       { toolCalls: [{ name: 'ask_warehouse', args: { question: 'Is there a tent left?' } }] },
       (request) => ({ text: `They say: ${request.messages.at(-1)?.text}` }),
-    ]
+    )
     const thread = await modes.env.threads.create({ agent: 'support', message: 'Any tents left?' })
     expect((await thread.waitUntilIdle()).status).toBe('waiting_input')
     const [request] = (await thread.snapshot()).pending
@@ -58,7 +58,7 @@ threeModes({ registry: desk, models: { chat } }, (modes) => {
   })
 
   test('card numbers never reach the store or the model', async () => {
-    replies = [{ text: 'Thank you.' }]
+    voice.says({ text: 'Thank you.' })
     const thread = await modes.env.threads.create({ agent: 'support', message: 'It is 4111111111111111.' })
     await thread.waitUntilIdle()
     const { messages } = await thread.messages()

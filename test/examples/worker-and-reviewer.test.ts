@@ -1,12 +1,11 @@
 import { expect, test } from 'vitest'
 
 import { studio } from '../../examples/worker-and-reviewer/registry.js'
-import { scriptedModel } from '../../src/testing/index.js'
-import type { ScriptedReply } from '../../src/testing/index.js'
 import { threeModes } from '../support/three-modes.js'
+import { createVoice } from '../support/voice.js'
 
-let replies: ScriptedReply[] = []
-const chat = scriptedModel(() => replies.shift() ?? { text: 'Nothing more.' })
+const voice = createVoice()
+const chat = voice.model
 const write = { name: 'write_asset', args: { svg: '<svg/>' } }
 const approve = {
   name: 'approve_asset',
@@ -17,14 +16,14 @@ threeModes({ registry: studio, models: { chat } }, (modes) => {
   const start = () => modes.env.threads.create({ agent: 'asset_subagent', message: 'A logo, please.' })
 
   test('SA-A-08.1 a draft is objected to, mended and approved', async () => {
-    replies = [
+    voice.says(
       { toolCalls: [write] },
       { text: 'Here is the draft.' },
       { text: 'The colours are wrong.' },
       { toolCalls: [write] },
       { text: 'They are mended.' },
       { toolCalls: [approve] },
-    ]
+    )
     const thread = await start()
     const run = await thread.waitUntilIdle()
     expect(run.session).toMatchObject({
@@ -37,7 +36,7 @@ threeModes({ registry: studio, models: { chat } }, (modes) => {
   })
 
   test('SA-A-08.1 the worker gives up, and the session fails', async () => {
-    replies = [{ toolCalls: [{ name: 'fail_asset', args: { reason: 'No licence for the font.' } }] }]
+    voice.says({ toolCalls: [{ name: 'fail_asset', args: { reason: 'No licence for the font.' } }] })
     const thread = await start()
     const run = await thread.waitUntilIdle()
     expect(run.session).toMatchObject({ outcome: 'failure', message: 'No licence for the font.' })
@@ -45,12 +44,12 @@ threeModes({ registry: studio, models: { chat } }, (modes) => {
   })
 
   test('SA-A-08.1 a status changes nothing but the status', async () => {
-    replies = [
+    voice.says(
       { toolCalls: [write] },
       { text: 'Here is the draft.' },
       { toolCalls: [{ name: 'update_asset_status', args: { status: 'Under review' } }] },
       { toolCalls: [approve] },
-    ]
+    )
     const thread = await start()
     const run = await thread.waitUntilIdle()
     expect(run.reason).toBe('session_stop')
@@ -59,17 +58,17 @@ threeModes({ registry: studio, models: { chat } }, (modes) => {
   })
 
   test('SA-A-00.2 the same definition runs as a root thread', async () => {
-    replies = [{ toolCalls: [write] }, { text: 'Here it is.' }, { toolCalls: [approve] }]
+    voice.says({ toolCalls: [write] }, { text: 'Here it is.' }, { toolCalls: [approve] })
     const thread = await start()
     await thread.waitUntilIdle()
     expect((await thread.snapshot()).parent).toBeNull()
-    replies = [{ text: 'Another one.' }, { toolCalls: [approve] }]
+    voice.says({ text: 'Another one.' }, { toolCalls: [approve] })
     await thread.send('Once more.')
     expect((await thread.waitUntilIdle()).reason).toBe('session_stop')
   })
 
   test('K-30 a session never ends on a file that is missing', async () => {
-    replies = [
+    voice.says(
       { text: 'Here is the draft.' },
       {
         toolCalls: [
@@ -77,7 +76,7 @@ threeModes({ registry: studio, models: { chat } }, (modes) => {
         ],
       },
       { toolCalls: [write] },
-    ]
+    )
     const thread = await start()
     const patience = await thread.waitUntilIdle()
     expect(patience.session).toBeNull()

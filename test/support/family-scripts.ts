@@ -58,7 +58,9 @@ export function createFamilyScripts(): FamilyScripts {
     async (args, state, ...rest: readonly unknown[]) => {
       const behaviour = (await familyOf(state.threadId)).tools[name]
       if (behaviour === undefined) return { status: 'success', result: marked(`${name} done`) }
-      return behaviour(state, args, rest[0] as Parameters<Behaviour>[2])
+      const answer = await behaviour(state, args, rest[0] as Parameters<Behaviour>[2])
+      if (answer.status === 'pending') throw new Error('Expected a result.')
+      return answer
     }
   return {
     models: { voice },

@@ -68,7 +68,7 @@ export const workflowDesk = registry({
       tools: ['other', 'guarded', 'summarize'],
     }),
     definePrompt({
-      name: 'colleague',
+      name: 'colleague_desk',
       toolDescription: 'Helps out',
       prompt: 'You are the colleague.',
       model: 'review',
@@ -105,7 +105,7 @@ export const workflowDesk = registry({
     defineAgent({ name: 'keeper', sideA: { prompt: 'keeper' }, hooks: ['mask_numbers'] }),
     defineAgent({
       name: 'colleague',
-      sideA: { prompt: 'colleague' },
+      sideA: { prompt: 'colleague_desk' },
       exposeAsTool: true,
       toolDescription: 'Hands over to the colleague',
     }),

@@ -6,6 +6,7 @@ import { NativeConnection } from '@temporalio/worker'
 
 import { ThreadClient } from '../../../src/client/index.js'
 import { scriptedModel } from '../../../src/testing/index.js'
+import type { ScriptedAnswer } from '../../../src/testing/index.js'
 import { createWorker } from '../../../src/worker/index.js'
 import { canaryDesk } from './canary-desk.js'
 
@@ -21,9 +22,12 @@ interface Place {
 
 const place = JSON.parse(process.argv[2] ?? '') as Place
 const tools = ['tell', 'throws', 'emits', 'queues', 'schedules', 'hands_over']
-const chat = scriptedModel((_request, number) =>
-  number <= tools.length ? { toolCalls: [{ name: tools[number - 1] ?? '', args: {} }] } : { text: 'Done.' },
-)
+/** One careless tool after the other, then nothing but words. */
+function* careless(): Generator<ScriptedAnswer, never> {
+  for (const name of tools) yield { toolCalls: [{ name, args: {} }] }
+  for (;;) yield { text: 'Done.' }
+}
+const chat = scriptedModel(careless())
 const connection = await NativeConnection.connect({ address: place.address })
 const { store, taskQueue } = place
 const worker = await createWorker({
