@@ -10,6 +10,7 @@ const ROOM = 16
  * queues itself would have a longer one each time. The same in each attempt.
  */
 export function boundedId(id: string): string {
-  if (Buffer.byteLength(id) <= LIMITS.messageIdLength - ROOM) return id
+  // As it is carried: quotes and control characters take more than one byte.
+  if (Buffer.byteLength(JSON.stringify(id)) <= LIMITS.messageIdLength - ROOM) return id
   return createHash('sha256').update(id).digest('hex').slice(0, 40)
 }
