@@ -45,7 +45,7 @@ describe('a tool that invokes another', () => {
     ['a tool that needs approval', 'pay', { amount: 1 }, 'approval_required', 'use queueTool'],
     ['an agent that takes over', 'expert', {}, 'not_in_place', 'use queueTool'],
     ['two who talk to each other', 'pair', {}, 'not_in_place', 'use queueTool'],
-  ])('%s is an error result', (_what, name, args, code, words) => {
+  ])('%s is an error result', (...[, name, args, code, words]) => {
     const { work, seen } = invoking(name, args)
     return withOffice({ work }, async (office) => {
       expect(await office.run(await office.call('work'))).toMatchObject({ outcome: 'succeeded' })

@@ -13,7 +13,7 @@ import { insertRequest } from '../../store/pending.js'
 import type { Store, Writer } from '../../store/store.js'
 import { microseconds } from '../call-model/model-step.js'
 import { approvalAnswer, approvalId, argumentsDigest } from './approval.js'
-import { callScope } from './begin-call.js'
+import { callScope } from './held-input.js'
 import { enterCall } from './enter-call.js'
 import { resolveRequest } from './resolve-request.js'
 

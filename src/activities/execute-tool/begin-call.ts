@@ -1,5 +1,4 @@
-import type { CallInput, EndAnswer, ResultAnswer, TerminatedAnswer } from '../../protocol/activities.js'
-import { phaseFact } from '../../protocol/facts.js'
+import type { EndAnswer, ResultAnswer, TerminatedAnswer } from '../../protocol/activities.js'
 import type { EventScope, Fact } from '../../protocol/facts.js'
 import type { CallHolder } from '../../store/call-holder.js'
 import { appendEvents } from '../../store/events.js'
@@ -8,17 +7,13 @@ import type { OperationRecord } from '../../store/operations.js'
 import type { Store, Writer } from '../../store/store.js'
 import { startToolCall } from '../../store/tool-calls.js'
 import type { ToolCallRecord } from '../../store/tool-calls.js'
-import { microseconds, stepScope } from '../call-model/model-step.js'
+import { microseconds } from '../call-model/model-step.js'
 import { enterCall } from './enter-call.js'
 import type { Entered } from './enter-call.js'
+import { callScope, phaseFive } from './held-input.js'
+import type { HeldInput } from './held-input.js'
 import { resolveRequest } from './resolve-request.js'
 import type { CallResponse } from './resolve-request.js'
-
-/** What the transactions of a call need to know of it. */
-export type HeldInput = Pick<
-  CallInput,
-  'threadId' | 'callId' | 'run' | 'step' | 'side' | 'now' | 'facts' | 'queued' | 'first' | 'last'
->
 
 /** A call that this attempt holds. */
 export interface HeldCall {
@@ -117,16 +112,4 @@ async function takeAgain(
     resultId: operation.message_id,
     scope: callScope(input),
   }
-}
-
-export function callScope(input: Pick<HeldInput, 'run' | 'step' | 'callId'>): EventScope {
-  return { ...stepScope(input), toolCallId: input.callId }
-}
-
-/** Phase 5 comes with the first call of a step; nested steps have no phases of their own. */
-export function phaseFive(
-  input: HeldInput,
-  { parent_call_id: parent }: Pick<ToolCallRecord, 'parent_call_id'>,
-): readonly Fact[] {
-  return input.first && parent === null ? [phaseFact(5, stepScope(input))] : []
 }

@@ -10,7 +10,7 @@ import { adoptToolCall, findToolCall } from '../../store/tool-calls.js'
 import type { ToolCallRecord } from '../../store/tool-calls.js'
 import { stepScope } from '../call-model/model-step.js'
 import { openThread } from '../thread-row.js'
-import type { HeldInput } from './begin-call.js'
+import type { HeldInput } from './held-input.js'
 
 export type Entered =
   | { readonly kind: 'answered'; readonly answer: ResultAnswer | EndAnswer | TerminatedAnswer }

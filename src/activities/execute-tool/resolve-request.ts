@@ -4,8 +4,8 @@ import { answerRequest, findRequest } from '../../store/pending.js'
 import type { PendingRecord } from '../../store/pending.js'
 import type { Writer } from '../../store/store.js'
 import { microseconds } from '../call-model/model-step.js'
-import { callScope } from './begin-call.js'
-import type { HeldInput } from './begin-call.js'
+import { callScope } from './held-input.js'
+import type { HeldInput } from './held-input.js'
 
 /** What a call waited for has come: the row of the request holds it, `approved` only what a bare update said. */
 export type CallResponse = NonNullable<ExecuteToolInput['response']>

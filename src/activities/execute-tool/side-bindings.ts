@@ -1,5 +1,6 @@
 import type { LifecycleContent } from '../../definitions/plan-content.js'
 import type { ToolResult } from '../../definitions/tool.js'
+import type { JsonObject, JsonValue } from '../../protocol/json.js'
 import { LIMITS } from '../../protocol/limits.js'
 import type { FollowingMessage } from './call-result.js'
 import { mappedText } from './mapped-arguments.js'
@@ -40,6 +41,10 @@ function bindingsOf({ call, content }: Succeeded): LifecycleContent | null {
   return call.row.parent_call_id === null ? content.lifecycle[call.input.side] : null
 }
 
-function fieldsOf(value: ToolResult['result']): Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value) ? { ...value } : {}
+function fieldsOf(value: ToolResult['result'] = null): JsonObject {
+  return isJsonObject(value) ? value : {}
+}
+
+function isJsonObject(value: JsonValue): value is JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

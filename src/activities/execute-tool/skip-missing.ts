@@ -4,7 +4,7 @@ import { insertOperation } from '../../store/operations.js'
 import type { Store } from '../../store/store.js'
 import { microseconds } from '../call-model/model-step.js'
 import { openThread } from '../thread-row.js'
-import { callScope } from './begin-call.js'
+import { callScope } from './held-input.js'
 
 const SKIPPED: ResultAnswer = { type: 'result', outcome: 'failed' }
 
