@@ -97,7 +97,7 @@ describe('a prompt in place', () => {
       expect(seen[0]?.result).toContain('gold')
       expect(answer).toMatchObject({ usage: { inputTokens: expect.any(Number) as unknown } })
       const [request] = chat.requests
-      expect(request).toMatchObject({ prompt: 'hidden', system: 'You are hidden.', threadId: 't' })
+      expect(request).toMatchObject({ prompt: 'hidden', system: 'You are hidden at Acme.', threadId: 't' })
       expect(request?.messages.at(-1)).toMatchObject({ role: 'user', text: '{"topic":"mines"}' })
       expect((await office.transcript()).map(({ role }) => role)).toEqual(['user', 'assistant', 'tool'])
     })

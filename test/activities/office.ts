@@ -85,8 +85,14 @@ function officeRegistry({
       definePrompt({
         name: 'hidden',
         toolDescription: 'Hidden',
-        prompt: 'You are hidden.',
+        prompt: [
+          { type: 'text', content: 'You are hidden at ' },
+          { type: 'env', property: 'COMPANY' },
+          { type: 'text', content: '.' },
+        ],
         model: 'chat',
+        variables: [{ name: 'COMPANY', type: 'text', required: true, description: 'Ours' }],
+        env: { COMPANY: 'Acme' },
         requiredSchema: z.object({ topic: z.string() }),
         tools: ['work', 'pay'],
       }),

@@ -109,7 +109,7 @@ describe('a queued tool', () => {
         usage: { cost: expect.any(Number) as unknown },
       })
       expect((await lastResult(office))?.content).toContain('Found.')
-      expect(chat.requests[0]).toMatchObject({ prompt: 'hidden', system: 'You are hidden.' })
+      expect(chat.requests[0]).toMatchObject({ prompt: 'hidden', system: 'You are hidden at Acme.' })
     })
   })
 

@@ -1,4 +1,4 @@
-import type { PromptContent, SystemPart } from '../../definitions/plan-content.js'
+import type { PlanContent, PromptContent } from '../../definitions/plan-content.js'
 import type { ThreadState } from '../../definitions/thread-state.js'
 import { classifyModelError } from '../../model/classify-model-error.js'
 import { callWithRetries } from '../../model/call-model.js'
@@ -16,6 +16,7 @@ import { failureMessage } from '../call-model/model-failure.js'
 import type { FailedModel } from '../call-model/model-failure.js'
 import { pricesOf, usageOf } from '../call-model/usage.js'
 import type { ActivityDependencies } from '../dependencies.js'
+import { withVariables } from '../variables/render-system.js'
 import type { InvokingCall } from './invoke-tool.js'
 
 interface AskedInPlace {
@@ -30,10 +31,11 @@ type Reply =
   | { readonly kind: 'failed'; readonly problem: string }
 
 /** One model step whose words nobody streams and no row holds: the prompt's model, then its fallbacks. */
-export async function askInPlace({ registry }: ActivityDependencies, asked: AskedInPlace): Promise<Reply> {
+export async function askInPlace(dependencies: ActivityDependencies, asked: AskedInPlace): Promise<Reply> {
+  const { registry } = dependencies
   const first = registry.model(asked.prompt.model)
   const candidates = [first, ...(first?.fallbacks ?? []).map((name) => registry.model(name))]
-  const options = await requestOf(asked, first)
+  const options = await requestOf(dependencies, asked, first)
   const failures: FailedModel[] = []
   for (const model of candidates) {
     if (model === undefined) continue
@@ -65,12 +67,20 @@ function languageModelOf({ provider, model }: ModelDefinition): ReturnType<typeo
   }
 }
 
-async function requestOf(asked: AskedInPlace, model: ModelDefinition | undefined): Promise<ModelRequest> {
-  const { caller, prompt, state } = asked
+async function requestOf(
+  dependencies: ActivityDependencies,
+  asked: AskedInPlace,
+  model: ModelDefinition | undefined,
+): Promise<ModelRequest> {
+  const { caller, state } = asked
+  const content = withPrompt(caller.content, asked.prompt)
+  // T5: never a secret.
+  const scope = { threadId: caller.threadId, agent: state.agentId, content }
+  const prompt = await withVariables(dependencies, scope, asked.prompt)
   const tools = model?.capabilities?.supportsToolCalls === false ? [] : prompt.tools
-  const { side, threadId, content } = caller
+  const { side, threadId } = caller
   const messages = [...(await historyOf(asked)), ...ownRow(asked)]
-  const system = await Promise.all(prompt.system.map((part) => textOf(part, state)))
+  const system = prompt.system.map((part) => (part.type === 'text' ? part.content : ''))
   return {
     prompt: assemblePrompt({
       system: system.join(''),
@@ -80,7 +90,7 @@ async function requestOf(asked: AskedInPlace, model: ModelDefinition | undefined
     providerOptions: {
       ...model?.providerOptions,
       ...prompt.providerOptions,
-      everthread: { prompt: prompt.name, side, threadId: state.threadId || threadId },
+      everthread: { prompt: prompt.name, side, threadId },
     },
     ...(tools.length === 0
       ? {}
@@ -88,11 +98,9 @@ async function requestOf(asked: AskedInPlace, model: ModelDefinition | undefined
   }
 }
 
-/** T5: a secret never gets into a prompt; neither does a name that has no value. */
-async function textOf(part: SystemPart, state: ThreadState): Promise<string> {
-  if (part.type === 'text') return part.content
-  const type = await state.envType(part.property)
-  return type === 'text' ? state.env(part.property).catch(() => '') : ''
+/** The plan may not have it; what it declares and gives counts all the same. */
+function withPrompt(content: PlanContent | null, prompt: AskedInPlace['prompt']): PlanContent | null {
+  return content === null ? null : { ...content, prompts: { ...content.prompts, [prompt.name]: prompt } }
 }
 
 /** Rows that no step of a run has made. */

@@ -17,13 +17,7 @@ import type { CallResult } from './call-result.js'
 
 /** What a called name stands for, and so what is done about it. */
 export type CallSubject =
-  | {
-      readonly kind: 'function'
-      readonly tool: ToolDefinition
-      readonly timeout: number
-      /** A prompt that takes the place of its code: only code can have asked for one that the plan does not reach. */
-      readonly inPlace?: string
-    }
+  | { readonly kind: 'function'; readonly tool: ToolDefinition; readonly timeout: number }
   | { readonly kind: 'hand_off'; readonly binding: HandoffContent }
   /** Not done here: the workflow makes a nested step of it, or a child. */
   | { readonly kind: 'elsewhere'; readonly tool: ToolPlan }
@@ -72,15 +66,18 @@ export function callSubject(
   }
 }
 
-/** @throws for a prompt that the registry does not have: it was found there */
+/** A prompt that no prompt of the plan reaches: only code can have asked for it, so it runs as code does. */
 function inPlace(registry: ActivityDependencies['registry'], name: string): CallSubject {
-  const { toolDescription: description, requiredSchema: args } = registered(registry.prompt(name), name)
+  const { toolDescription: description, requiredSchema } = registered(
+    registry.prompt(name),
+    `prompt '${name}'`,
+  )
   const tool: ToolDefinition = {
     description,
-    ...(args === undefined ? {} : { args }),
-    execute: () => ({ status: 'success' }),
+    ...(requiredSchema === undefined ? {} : { args: requiredSchema }),
+    execute: (state, args) => state.invokeTool(name, args),
   }
-  return { kind: 'function', tool, timeout: LIMITS.toolTimeout, inPlace: name }
+  return { kind: 'function', tool, timeout: LIMITS.toolTimeout }
 }
 
 function refused(result: CallResult): CallSubject {

@@ -26,8 +26,6 @@ export interface FunctionCall {
   /** Milliseconds, over all of its tries. */
   readonly timeout: number
   readonly signal: AbortSignal
-  /** A prompt that takes the place of the tool's code. */
-  readonly inPlace?: string
 }
 
 /** A tool's own code, after whoever has to has allowed it. */

@@ -34,8 +34,6 @@ interface ToolRun {
   /** Milliseconds, over all tries. */
   readonly timeout: number
   readonly signal: AbortSignal
-  /** A prompt that takes the place of the tool's code. */
-  readonly inPlace?: string
 }
 
 /** One try of a tool, with a state of its own: what a failed one did to its thread goes with it (T9). */
@@ -70,23 +68,21 @@ async function tryOnce(
   run: ToolRun,
   { number, timeout }: { readonly number: number; readonly timeout: number },
 ): Promise<Omit<Tried, 'usage'> & { readonly spent: Usage | null }> {
-  const { call, tool, args, signal, content, inPlace = null } = run
+  const { call, tool, args, signal, content } = run
   const { threadId, callId, side } = call.input
   const abort = new AbortController()
   const caller = { threadId, id: callId, side, content, signal: abort.signal }
   const invoker = createInvoker(dependencies, caller)
   const calling = { ...run, invokeTool: invoker.invoke }
   const opened = await openCallState(dependencies, calling, abort.signal)
-  const { state } = opened
   const made = {
     id: callId,
     attempt: call.attempt + number - 1,
     idempotencyKey: idempotencyKeyOf(threadId, callId),
   }
   // `args` were parsed by the tool's own schema.
-  const work = (): unknown =>
-    inPlace === null ? tool.execute(state, args as never, made) : invoker.invoke(inPlace, args, state)
-  const ended = await bounded(work, { timeout, signal, abort })
+  const work = () => tool.execute(opened.state, args as never, made)
+  const ended = await bounded<unknown>(work, { timeout, signal, abort })
   if (ended.kind !== 'answered') opened.close()
   await opened.settled()
   return { ended, state: opened, spent: invoker.usage() }
