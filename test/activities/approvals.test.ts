@@ -292,6 +292,35 @@ describe('T4 a second attempt', () => {
     })
   })
 
+  test('that began meanwhile is not asked about', () => {
+    const [check, tool] = [createGate(), createGate()]
+    let checks = 0
+    let runs = 0
+    const needsApproval = async () => {
+      checks += 1
+      if (checks > 1) return false
+      await check.passed
+      return true
+    }
+    const work = async () => {
+      runs += 1
+      await tool.passed
+      return { status: 'success' }
+    }
+    return withOffice({ needsApproval, work }, async (office) => {
+      const input = await office.call('pay', { amount: 70 })
+      const first = office.run(input)
+      await until('the first check', () => checks === 1)
+      const second = office.run(input)
+      await until('the tool', () => runs === 1)
+      check.open()
+      expect(await first).toEqual({ type: 'result', outcome: 'unknown' })
+      tool.open()
+      expect(await second).toEqual({ type: 'result', outcome: 'unknown' })
+      expect(await office.request(ASKED.requestId)).toBeNull()
+    })
+  })
+
   test('after a denial gives the denial', () =>
     withOffice(counting(), async (office) => {
       const input = await office.call('pay', { amount: 70 })

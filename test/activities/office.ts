@@ -61,6 +61,7 @@ function officeRegistry({
           'pay',
           'work',
           'finish',
+          'close',
           'set_status',
           { name: 'digest', initUserMessageProperty: 'text', initAttachmentsProperty: 'files' },
           { name: 'expert', initUserMessageProperty: 'question', initAttachmentsProperty: 'files' },
@@ -73,7 +74,13 @@ function officeRegistry({
         prompt: 'You digest.',
         model: 'chat',
         requiredSchema: z.object({ text: z.string(), files, tone: z.string().default('plain') }),
-        tools: ['work', 'pay', 'finish', { name: 'quiet', includeToolCalls: false, includeErrors: false }],
+        tools: [
+          'work',
+          'pay',
+          'finish',
+          'close',
+          { name: 'quiet', includeToolCalls: false, includeErrors: false },
+        ],
       }),
       definePrompt({
         name: 'quiet',
@@ -111,6 +118,7 @@ function officeRegistry({
           prompt: 'front',
           stopTool: 'finish',
           stopToolResponseProperty: 'words',
+          sessionStop: 'close',
           sessionStatus: { name: 'set_status', messageProperty: 'text' },
         },
       }),
@@ -160,6 +168,7 @@ function officeRegistry({
         args: z.object({ text: z.string() }),
         execute,
       }),
+      close: defineTool({ description: 'Ends the session', execute }),
       loose: defineTool({ description: 'Listed by nobody', args: z.object({ n: z.number() }), execute }),
     },
   })

@@ -171,6 +171,7 @@ describe('a prompt tool answers', () => {
       await answer(office, input, { text: 'Short.' })
       const first = await completed(office, input)
       expect(await completed(office, input)).toEqual(first)
+      await office.store.write((tx) => closeOpenCalls(tx, { threadId: 't', now: 1, outcome: 'interrupted' }))
       expect(await begin(office, input)).toEqual({
         kind: 'answered',
         answer: { type: 'refused', result: first },
@@ -196,12 +197,23 @@ describe('a prompt tool answers', () => {
       expect((await rows(office)).some(({ content }) => content === 'Bye.')).toBe(false)
     }))
 
+  test('a session tool inside it ends no session', () =>
+    withOffice({}, async (office) => {
+      const input = await office.call('digest', { text: 'x' })
+      const [call] = await answer(office, input, { calls: [{ name: 'close' }] })
+      expect(await office.run(call as ExecuteToolInput)).toMatchObject({ outcome: 'succeeded' })
+      const row = await office.store.read((db) => findToolCall(db, 't', call?.callId ?? ''))
+      expect(row).toMatchObject({ status: 'succeeded', session: null })
+    }))
+
   test('what it lists is what it may call', () =>
     withOffice({}, async (office) => {
       const input = await office.call('digest', { text: 'x' })
       const [call] = await answer(office, input, { calls: [{ name: 'set_status', args: { text: 'x' } }] })
       expect(await office.run(call as ExecuteToolInput)).toMatchObject({ outcome: 'failed' })
-      expect((await rows(office)).at(-1)?.content).toContain('The tools are: work, pay, finish, quiet.')
+      expect((await rows(office)).at(-1)?.content).toContain(
+        'The tools are: work, pay, finish, close, quiet.',
+      )
     }))
 })
 

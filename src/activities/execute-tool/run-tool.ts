@@ -57,7 +57,6 @@ export async function runTool(dependencies: ActivityDependencies, run: ToolRun):
     const pause = pauseBefore(run.tool, number + 1)
     if (pause === null || performance.now() + pause >= deadline)
       return conclude(dependencies.store, run, tried)
-    tried.state.close()
     if (!(await slept(pause, run.signal)))
       return conclude(dependencies.store, run, { ...tried, ended: { kind: 'stopped' } })
   }
