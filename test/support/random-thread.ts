@@ -22,6 +22,7 @@ import { ThreadLog } from './thread-log.js'
 type Kind<K extends Action['kind']> = Extract<Action, { readonly kind: K }>
 type Change = (control: ThreadControl) => ThreadControl
 
+const WAITS: readonly Action['kind'][] = ['wait', 'awaitChild', 'awaitAnswer']
 const LIFECYCLE = { stopTool: 'finish', sessionStop: 'close', sessionFail: 'give_up', maxSteps: 9 }
 
 /**
@@ -67,8 +68,8 @@ export class RandomThread {
       const action = nextAction(this.control)
       if (action.kind === 'close') return 'closed'
       this.log.acts(action, this.control)
-      const waits = action.kind === 'wait'
-      if (waits && left === 0 && this.#rests()) return 'waits'
+      if (action.kind === 'wait' && left === 0 && this.#rests()) return 'waits'
+      const waits = WAITS.includes(action.kind)
       while (left > 0 && (waits || this.#random.chance(0.3))) {
         left -= 1
         this.#signal()
@@ -80,7 +81,8 @@ export class RandomThread {
   }
 
   #rests(): boolean {
-    return this.#running.size === 0 && this.control.effects.length === 0
+    const { children: owed, effects } = this.control
+    return this.#running.size === 0 && owed.length === 0 && effects.length === 0
   }
 
   #change(change: Change): void {
@@ -161,7 +163,7 @@ export class RandomThread {
     switch (action.kind) {
       case 'wait':
       case 'awaitChild':
-        return this.#wait()
+        return this.#wait(calm)
       case 'awaitAnswer':
         if (calm) return this.#answer(action)
         return this.#random.chance(0.5) ? this.#respond() : this.#signal()
@@ -194,8 +196,8 @@ export class RandomThread {
   }
 
   /** Time passes until something is due; a child that nobody sees is looked for. */
-  #wait(): void {
-    if (this.#random.chance(0.5)) this.#endChild()
+  #wait(calm: boolean): void {
+    if (calm || this.#random.chance(0.5)) this.#endChild()
     const at = children.nextCheckAt(this.control)
     const effectAt = nextEffectAt(this.control, this.#now)
     if (effectAt !== null && effectAt < (at ?? Infinity)) {

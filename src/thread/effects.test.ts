@@ -1,0 +1,129 @@
+import { describe, expect, test } from 'vitest'
+
+import { NOW, idleControl, message, run, withCalls } from '../../test/support/control-states.js'
+import { LIMITS } from '../protocol/limits.js'
+import { advance } from './advance.js'
+import { effectGivenUp, effectRan } from './apply.js'
+import type { ThreadControl } from './control.js'
+import { effectRemoved, effectScheduled, effectsDue, nextEffectAt } from './effects.js'
+import { acceptMessage } from './inbox.js'
+import { nextAction } from './next-action.js'
+import { snapshotOf } from './snapshot.js'
+
+const ids = (control: ThreadControl): readonly string[] => control.queue.map(({ id }) => id)
+const scheduled = (control: ThreadControl, ...due: readonly (readonly [string, number])[]): ThreadControl =>
+  due.reduce((next, [id, after]) => effectScheduled(next, { id, dueAt: NOW + after }), control)
+const codes = (control: ThreadControl): readonly unknown[] =>
+  control.facts.map(({ payload }) => payload?.['code'])
+
+describe('a scheduled effect', () => {
+  const two = scheduled(idleControl(), ['late', 20], ['early', 10])
+
+  test('the timer is for the earliest that is not due', () => {
+    expect(nextEffectAt(two, NOW)).toBe(NOW + 10)
+    expect(nextEffectAt(two, NOW + 10)).toBe(NOW + 20)
+    expect(nextEffectAt(idleControl(), NOW)).toBeNull()
+    expect(nextEffectAt({ ...two, terminating: true }, NOW)).toBeNull()
+  })
+
+  test('it is shown until it is due', () => {
+    expect(snapshotOf(two, { now: NOW, since: NOW }).effects).toEqual([
+      { id: 'late', dueAt: NOW + 20 },
+      { id: 'early', dueAt: NOW + 10 },
+    ])
+  })
+
+  test('T3 what is due moves into the inbox, the earliest first', () => {
+    const due = effectsDue(two, NOW + 20)
+    expect(ids(due)).toEqual(['early', 'late'])
+    expect(due.effects).toEqual([])
+    expect(effectsDue(two, NOW)).toBe(two)
+  })
+
+  test('it may be scheduled anew and removed, due or not', () => {
+    expect(scheduled(two, ['early', 30]).effects).toHaveLength(2)
+    expect(effectRemoved(two, 'early').effects).toMatchObject([{ id: 'late' }])
+    const due = effectsDue(two, NOW + 10)
+    expect(ids(effectRemoved(due, 'early'))).toEqual([])
+    expect(scheduled(due, ['early', 40])).toMatchObject({
+      queue: [],
+      effects: [{ id: 'late' }, { id: 'early' }],
+    })
+    expect(effectRemoved(two, 'nothing')).toBe(two)
+  })
+
+  test('an id of a message is no id of an effect', () => {
+    const queued = acceptMessage(idleControl(), { messageId: 'early' }, NOW)
+    expect(ids(effectsDue(scheduled(queued, ['early', 1]), NOW + 1))).toEqual(['early', 'early'])
+    expect(effectRemoved(queued, 'early').queue).toHaveLength(1)
+  })
+
+  test('the five hundred and first is refused with a warning', () => {
+    const many = Array.from({ length: LIMITS.effects + 1 }, (_, index) => [`e${index}`, index] as const)
+    const full = scheduled(idleControl(), ...many)
+    expect(full.effects).toHaveLength(LIMITS.effects)
+    expect(codes(full)).toEqual(['effects_full'])
+    expect(scheduled(full, ['e0', 9]).effects).toHaveLength(LIMITS.effects)
+  })
+
+  test('ids that are long are bounded by their bytes', () => {
+    const many = Array.from({ length: 200 }, (_, index) => [`${index}${'\u0001'.repeat(60)}`, index] as const)
+    const full = scheduled(idleControl(), ...many)
+    const bytes = JSON.stringify(full.effects.map(({ id, dueAt }) => [id, dueAt])).length
+    expect(bytes).toBeLessThan(LIMITS.effectBytes + 2)
+    expect(full.effects.length).toBeLessThan(200)
+  })
+
+  test('what finds no room in the inbox stays due', () => {
+    const queue = Array.from({ length: LIMITS.queuedItems }, (_, index) => message(`m${index}`))
+    const full = scheduled(idleControl({}, { queue }), ['early', 1])
+    expect(effectsDue(full, NOW + 1)).toBe(full)
+    expect(nextEffectAt(full, NOW + 1)).toBeNull()
+  })
+})
+
+describe('a due effect', () => {
+  const due = effectsDue(scheduled(idleControl(), ['e', 1]), NOW + 1)
+
+  test('it runs without a run, and what waits behind it follows', () => {
+    const queued = advance(acceptMessage(due, { messageId: 'm' }, NOW))
+    expect(queued.run).toBeNull()
+    expect(nextAction(queued)).toEqual({ kind: 'runEffect', effectId: 'e' })
+    const operations = [{ kind: 'queue_message', id: 'n', role: 'user' }] as const
+    const ran = advance(effectRan(queued, 'e', operations, NOW))
+    expect(ids(ran)).toEqual(['m', 'n'])
+    expect(nextAction(ran).kind).toBe('callModel')
+  })
+
+  test('it runs between two steps, never within one', () => {
+    const running = { ...due, run: run(), runs: 1, plan: withCalls('work').plan }
+    expect(nextAction(running).kind).toBe('runEffect')
+    const within = { ...withCalls('work'), queue: due.queue }
+    expect(nextAction(within).kind).toBe('executeTool')
+  })
+
+  test('T3 a model call drains what waits before it only', () => {
+    const before = effectsDue(
+      scheduled(acceptMessage(idleControl(), { messageId: 'm' }, NOW), ['e', 1]),
+      NOW + 1,
+    )
+    const queued = acceptMessage(before, { messageId: 'n' }, NOW)
+    expect(nextAction(advance(queued))).toMatchObject({ kind: 'callModel', drain: [{ id: 'm' }] })
+  })
+
+  test('behind the stop flag it waits', () => {
+    const stopped = { ...due, stopped: true }
+    expect(nextAction(advance(stopped)).kind).toBe('wait')
+  })
+
+  test('one that cannot be carried out is given up, and told', () => {
+    const given = effectGivenUp(due, 'e')
+    expect(given.queue).toEqual([])
+    expect(codes(given)).toContain('effect_failed')
+  })
+
+  test('T8 nothing becomes due in a thread that ends', () => {
+    const ending = { ...scheduled(idleControl(), ['e', 1]), terminating: true }
+    expect(effectsDue(ending, NOW + 1)).toBe(ending)
+  })
+})
