@@ -1,0 +1,113 @@
+import { describe, expect, test } from 'vitest'
+
+import { NOW, idleControl, plan, started } from '../../test/support/control-states.js'
+import { LIMITS } from '../protocol/limits.js'
+import type { Plan } from '../protocol/plan.js'
+import { modelAnswered } from './apply.js'
+import { carry, restore } from './continue-as-new.js'
+import type { CarriedControl } from './continue-as-new.js'
+import type { OwedChild, ThreadControl } from './control.js'
+import { effectScheduled } from './effects.js'
+import { withFacts } from './facts.js'
+import { acceptMessage, enqueue } from './inbox.js'
+import { packEntry, unpackEntry } from './packed-queue.js'
+
+const repeated = <T>(count: number, make: (index: number) => T): readonly T[] =>
+  Array.from({ length: count }, (_, index) => make(index))
+const padded = (index: number, length: number): string => `${index}`.padEnd(length, 'x')
+
+/** As full as each bound allows, at once. */
+function fullThread(): ThreadControl {
+  const name = padded(0, LIMITS.nameLength)
+  const usage = { inputTokens: 9e9, outputTokens: 9e9, cachedInputTokens: 9e9, cost: 9e9 }
+  const calls = repeated(LIMITS.toolCallsPerAnswer, (index) => ({ id: `call_250_250_${index}`, name }))
+  const answer = { type: 'answered', text: true, calls, usage, plan: largestPlan() } as const
+  const called = { side: 'a', asked: false, toolFirst: false, drain: [] } as const
+  const control = modelAnswered({ ...started(), queue: [], queueBytes: 0 }, called, answer, NOW)
+  const messages = repeated(LIMITS.queuedItems, (index) => ({
+    messageId: padded(index, LIMITS.messageIdLength),
+    role: 'assistant',
+  }))
+  const queued = messages.reduce<ThreadControl>((next, input) => acceptMessage(next, input, NOW), control)
+  const reported = repeated(
+    LIMITS.openChildren,
+    (index) => `${padded(index, 36)}:report:1`,
+  ).reduce<ThreadControl>((next, id) => enqueue(next, { kind: 'report', id, queuedAt: NOW }, false), queued)
+  const scheduled = repeated(LIMITS.effects, (index) => padded(index, 36)).reduce<ThreadControl>(
+    (next, id) => effectScheduled(next, { id, dueAt: NOW }),
+    reported,
+  )
+  const facts = repeated(LIMITS.waitingFacts, (index) => ({
+    type: 'runtime.warning',
+    scope: { messageId: padded(index, LIMITS.messageIdLength) },
+    payload: { code: 'queue_full', message: 'The queue holds 1000 items; this one was refused.' },
+  }))
+  return { ...withFacts(scheduled, ...facts), children: repeated(LIMITS.openChildren, owed) }
+}
+
+function owed(index: number): OwedChild {
+  return {
+    reference: padded(index, 36),
+    callId: 'call_250_250_127',
+    observed: false,
+    checks: 99,
+    nextCheckAt: NOW,
+  }
+}
+
+function largestPlan(): Plan {
+  const filler = LIMITS.planBytes - JSON.stringify(plan()).length
+  return plan({}, { digest: padded(0, filler) })
+}
+
+const full = fullThread()
+const json = JSON.stringify(carry(full))
+
+describe('a thread with everything at its bound', () => {
+  test('the bounds are really reached', () => {
+    expect(full.queue).toHaveLength(LIMITS.queuedItems + LIMITS.openChildren)
+    expect(full.effects).toHaveLength(LIMITS.effects)
+    expect(full.run?.step?.calls).toHaveLength(LIMITS.toolCallsPerAnswer)
+    expect(full.run?.ending).toBeNull()
+    expect(full.factsDropped).toBeGreaterThan(0)
+  })
+
+  test('it is carried within its budget', () => {
+    const bounds =
+      LIMITS.queueBytes + LIMITS.planBytes + LIMITS.effectBytes + LIMITS.stepBytes + LIMITS.waitingFactBytes
+    // Children and counters, the only parts without a share of their own, take the rest.
+    expect(LIMITS.carriedStateBytes - bounds).toBeGreaterThan(20 * 1024)
+    expect(Buffer.byteLength(json)).toBeLessThan(LIMITS.carriedStateBytes)
+  })
+
+  test('nothing of it is lost', () => {
+    const carried = restore(JSON.parse(json) as CarriedControl, full.start)
+    expect(carried).toEqual({ ...full, progressed: false })
+  })
+})
+
+test.each([
+  [{ kind: 'message', id: 'a', role: 'user', queuedAt: 1 }],
+  [{ kind: 'message', id: 'a', role: 'assistant', queuedAt: 1 }],
+  [
+    {
+      kind: 'message',
+      id: 'a',
+      role: 'user',
+      queuedAt: 1,
+      inline: { content: 'x', role: 'user', silent: true },
+    },
+  ],
+  [{ kind: 'report', id: 'a', queuedAt: 1 }],
+  [{ kind: 'child_closed', id: 'a', reference: 'r', status: 'failed', queuedAt: 1 }],
+  [{ kind: 'tool', id: 'a', name: 'work', queuedAt: 1 }],
+  [{ kind: 'effect', id: 'a', queuedAt: 1 }],
+  [{ kind: 'variables', id: 'a', queuedAt: 1 }],
+  [{ kind: 'continue', id: 'a', queuedAt: 1 }],
+] as const)('T3 %j is carried as it is', (entry) => {
+  expect(unpackEntry(packEntry(entry))).toEqual(entry)
+})
+
+test('an idle thread is carried in less than a kilobyte', () => {
+  expect(JSON.stringify(carry(idleControl())).length).toBeLessThan(1024)
+})
