@@ -6,6 +6,9 @@ import {
   isObject,
   messageIdProblem,
   queueMessageProblem,
+  queueToolProblem,
+  respondProblem,
+  setEnvProblem,
   stopProblem,
   threadIdProblem,
   threadStartProblem,
@@ -127,6 +130,59 @@ test.each([[UNDECODABLE], ['run_1'], [[]], [{ runId: 1 }]])('T10 the stop %j is 
   expect(stopProblem(input)).toContain('Expected no input or { runId }')
 })
 
+describe('a queued tool', () => {
+  test('it has an id and a name', () => {
+    expect(queueToolProblem({ toolCallId: 't', name: 'work', later: 1 })).toBeUndefined()
+  })
+
+  test.each([
+    [undefined, 'Expected { toolCallId, name }, got undefined.'],
+    [UNDECODABLE, 'Expected "toolCallId" to be an id of 1 to 96 bytes, got undefined.'],
+    [{ toolCallId: 'everthread:x', name: 'work' }, 'Expected "toolCallId"'],
+    [{ toolCallId: 't', name: '' }, 'Expected "name" to be the name of a tool, got an empty text.'],
+    [{ toolCallId: 't', name: 'n'.repeat(129) }, 'got a text of 129 characters'],
+  ])('T10 %j is refused with a sentence', (input, problem) => {
+    expect(queueToolProblem(input)).toContain(problem)
+  })
+})
+
+describe('variables that were set', () => {
+  test('they are named', () => {
+    expect(setEnvProblem({ names: ['A', 'B'] })).toBeUndefined()
+  })
+
+  test.each([[undefined], [UNDECODABLE], [{ names: [] }], [{ names: [''] }], [{ names: 'A' }]])(
+    'T10 %j is refused',
+    (input) => {
+      expect(setEnvProblem(input)).toContain('Expected { names }')
+    },
+  )
+})
+
+describe('an answer to a request', () => {
+  test.each([
+    [{ id: 'r', approved: true }],
+    [{ id: 'r', approved: false, later: 1 }],
+    [{ id: 'r', names: ['A'] }],
+    [{ id: 'r', result: true }],
+  ])('%j is taken', (input) => {
+    expect(respondProblem(input)).toBeUndefined()
+  })
+
+  test.each([
+    [undefined, 'got undefined'],
+    [UNDECODABLE, 'Expected "id" to be the id of a request, got undefined.'],
+    [{ approved: true }, 'Expected "id"'],
+    [{ id: 'r' }, 'Expected one of'],
+    [{ id: 'r', approved: 'yes' }, 'Expected one of'],
+    [{ id: 'r', names: [1] }, 'Expected one of'],
+    [{ id: 'r', result: false }, 'Expected one of'],
+    [{ id: 'r', approved: true, result: true }, 'Expected one of'],
+  ])('T10 %j is refused with a sentence', (input, problem) => {
+    expect(respondProblem(input)).toContain(problem)
+  })
+})
+
 test('a report needs all of its fields', () => {
   const report = { reference: 'k', report: 1, invocations: ['c'], kind: 'result', messageId: 'r' }
   expect(childReportProblem(report)).toBeUndefined()
@@ -152,6 +208,9 @@ test('T5 no sentence repeats what came', () => {
     stopProblem,
     childReportProblem,
     messageIdProblem,
+    queueToolProblem,
+    setEnvProblem,
+    respondProblem,
   ]
   for (const problem of problems)
     for (const input of inputs) expect(String(problem(input))).not.toContain(secret)

@@ -30,6 +30,13 @@ test('beyond a hundred facts are counted only', () => {
   })
 })
 
+test('facts that are long are bounded by their bytes', () => {
+  const long = { type: 'runtime.warning', payload: { code: 'x'.repeat(LIMITS.waitingFactBytes / 4) } }
+  const control = withFacts(idleControl(), long, long, long, long)
+  expect(control.facts).toHaveLength(3)
+  expect(control.factsDropped).toBe(1)
+})
+
 test('without a loss only the facts are sent', () => {
   const control = filled(3)
   expect(factsToSend(control)).toBe(control.facts)

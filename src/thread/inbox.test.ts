@@ -4,7 +4,18 @@ import { NOW, idleControl, message, run } from '../../test/support/control-state
 import { LIMITS } from '../protocol/limits.js'
 import { utf8Length } from '../protocol/messages.js'
 import type { ThreadControl } from './control.js'
-import { acceptContinue, acceptMessage, acceptStop, acceptUnknownSignal, drained, enqueue } from './inbox.js'
+import {
+  acceptContinue,
+  acceptMessage,
+  acceptSetEnv,
+  acceptStop,
+  acceptTool,
+  acceptUnknownSignal,
+  drainable,
+  drained,
+  enqueue,
+  removed,
+} from './inbox.js'
 
 const ids = (control: ThreadControl): readonly string[] => control.queue.map(({ id }) => id)
 const codes = (control: ThreadControl): readonly unknown[] =>
@@ -127,7 +138,62 @@ describe('bounds', () => {
   })
 })
 
+describe('tools and variables', () => {
+  test('a queued tool waits with its name, and behind the stop flag', () => {
+    const stopped = idleControl({}, { stopped: true })
+    expect(acceptTool(stopped, { toolCallId: 't', name: 'work' }, NOW)).toMatchObject({
+      stopped: true,
+      queue: [{ kind: 'tool', id: 't', name: 'work' }],
+    })
+  })
+
+  test('a message and a tool of one id are two items', () => {
+    const both = acceptTool(accept(idleControl(), { messageId: 'x' }), { toolCallId: 'x', name: 'work' }, NOW)
+    expect(both.queue).toHaveLength(2)
+    expect(removed(both, 'message', 'x').queue).toMatchObject([{ kind: 'tool' }])
+    expect(acceptTool(both, { toolCallId: 'x', name: 'work' }, NOW).queue).toHaveLength(2)
+  })
+
+  test('a refused tool names its call', () => {
+    const full = accept(
+      idleControl(),
+      ...Array.from({ length: 1000 }, (_, index) => ({ messageId: `m${index}` })),
+    )
+    expect(acceptTool({ ...full, facts: [] }, { toolCallId: 't', name: 'work' }, NOW).facts).toMatchObject([
+      { scope: { toolCallId: 't' }, payload: { code: 'queue_full' } },
+    ])
+  })
+
+  test.each([[undefined], [{ undecodable: true }], [{ toolCallId: '' }], [{ names: 'A' }]])(
+    'T10 %j is recorded and skipped as tool and as variables',
+    (input) => {
+      expect(codes(acceptTool(idleControl(), input, NOW))).toEqual(['tool_skipped'])
+      expect(codes(acceptSetEnv(idleControl(), input, NOW))).toEqual(['set_env_skipped'])
+    },
+  )
+
+  test('many names ask once', () => {
+    const blocked = idleControl(
+      {},
+      { request: { id: 'v', kind: 'variables', toolName: null, requestedAt: NOW } },
+    )
+    const twice = acceptSetEnv(acceptSetEnv(blocked, { names: ['A'] }, NOW), { names: ['B'] }, NOW)
+    expect(twice.queue).toHaveLength(1)
+  })
+})
+
 describe('draining', () => {
+  test('T3 a model call takes what waits before a tool only', () => {
+    const control = acceptTool(
+      accept(idleControl(), { messageId: 'a' }),
+      { toolCallId: 't', name: 'work' },
+      NOW,
+    )
+    const queued = accept(control, { messageId: 'b' })
+    expect(drainable(queued)).toMatchObject([{ id: 'a' }])
+    expect(drainable(idleControl())).toEqual([])
+  })
+
   test('T3 what came during the step stays in order', () => {
     const control = accept(idleControl(), { messageId: 'a' }, { messageId: 'b' })
     const later = accept(control, { messageId: 'c' })

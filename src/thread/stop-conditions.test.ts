@@ -294,6 +294,100 @@ describe('limits', () => {
   ])
 })
 
+describe('a forced turn', () => {
+  const work = doneCall('work')
+  const both = dualPlan({}, { maxSteps: 3 })
+  table([
+    {
+      fact: 'the other side is forced to act, which ends the turn',
+      plan: both,
+      step: { calls: [work], forcedTurn: 'b' },
+      verdict: 'switch forced_turn to b',
+    },
+    {
+      fact: 'the side itself goes on instead of ending its turn',
+      plan: both,
+      step: { text: true, forcedTurn: 'a' },
+      verdict: 'go_on',
+    },
+    {
+      fact: 'a turn with a person goes on when it is forced to',
+      plan: plan(),
+      step: { text: true, forcedTurn: 'a' },
+      verdict: 'go_on',
+    },
+    {
+      fact: 'a side that the agent does not have is not forced',
+      plan: plan(),
+      step: { text: true, forcedTurn: 'b' },
+      verdict: 'stop_on_response',
+    },
+    {
+      fact: 'a session end wins over a forced turn',
+      plan: dualPlan(LIFECYCLE, {}),
+      step: { calls: [doneCall('close')], forcedTurn: 'b' },
+      verdict: 'session_stop',
+    },
+    {
+      fact: 'a cap of the forced side wins over a forced turn',
+      plan: both,
+      step: { calls: [work], forcedTurn: 'b' },
+      run: { sideSteps: { a: 1, b: 3 } },
+      verdict: 'max_steps',
+    },
+    {
+      fact: 'a forced turn that ends the turn counts as one',
+      plan: { ...both, maxSessionTurns: 1 },
+      step: { calls: [work], forcedTurn: 'b' },
+      verdict: 'max_session_turns',
+    },
+    {
+      fact: 'a failed session tool does not undo a forced turn',
+      plan: dualPlan(LIFECYCLE, {}),
+      step: { calls: [doneCall('close', 'failed')], forcedTurn: 'b' },
+      verdict: 'switch forced_turn to b',
+    },
+  ])
+})
+
+describe('a handoff', () => {
+  const transfer = doneCall('transfer')
+  const step = { calls: [transfer], handOff: 'boss' }
+  table([
+    {
+      fact: 'it is no turn end',
+      plan: dualPlan({}, {}),
+      step: { ...step, text: true },
+      verdict: 'hand off to boss a',
+    },
+    {
+      fact: 'a stop tool does not keep it',
+      plan: plan(LIFECYCLE),
+      step: { ...step, calls: [transfer, doneCall('finish')] },
+      verdict: 'hand off to boss a',
+    },
+    {
+      fact: 'the step cap of the old side does not',
+      plan: plan({ maxSteps: 1 }),
+      step,
+      verdict: 'hand off to boss a',
+    },
+    { fact: 'the cap of the runtime does', plan: plan(), step, run: { steps: 250 }, verdict: 'hard_cap' },
+    {
+      fact: 'a session end does',
+      plan: plan(LIFECYCLE),
+      step: { ...step, calls: [transfer, doneCall('close')] },
+      verdict: 'session_stop',
+    },
+    {
+      fact: 'a forced turn is one of the new agent',
+      plan: plan(),
+      step: { ...step, forcedTurn: 'b' },
+      verdict: 'hand off to boss b',
+    },
+  ])
+})
+
 test('a side that the plan lacks is a bug', () => {
   expect(() => evaluateStop(plan(), run(), step({ side: 'b' }))).toThrow('has no side b')
 })
