@@ -53,7 +53,8 @@ export class RandomAnswers {
     if (random.chance(0.04)) return this.#end()
     if (random.chance(0.05)) return this.#wait(now)
     if (random.chance(0.03)) return { type: 'interrupted' }
-    const names = random.pick([this.#names(2), this.#names(1), this.#names(1), []])
+    const deeper = random.chance(0.7) ? ['draft'] : this.#names(1)
+    const names = random.pick([this.#names(2), deeper, deeper, []])
     const calls: readonly CallRequest[] = names.map((name, index) => ({ id: `${call.id}_${index}`, name }))
     return { type: 'answered', text: true, calls, usage: USAGE }
   }

@@ -17,7 +17,7 @@ import { NOW, dualPlan, plan } from './control-states.js'
 import { RandomAnswers } from './random-answers.js'
 import { randomSignal } from './random-signals.js'
 import type { SeededRandom } from './seeded-random.js'
-import { ThreadLog } from './thread-log.js'
+import { ThreadLog, keyOf } from './thread-log.js'
 
 type Kind<K extends Action['kind']> = Extract<Action, { readonly kind: K }>
 type Change = (control: ThreadControl) => ThreadControl
@@ -191,6 +191,7 @@ export class RandomThread {
       case 'settle':
         return this.#settle(action)
       case 'cancelChild':
+        this.log.told.push(action.reference)
         return this.#change((control) => settling.childTold(control, action.reference))
     }
   }
@@ -240,6 +241,7 @@ export class RandomThread {
     const called = { side, asked, toolFirst }
     const answer = this.#answers.model(run, called, this.#now)
     if (this.#random.chance(0.2)) this.#signal()
+    this.log.drained.push(...drain.map(keyOf))
     this.log.takes(drain, () =>
       this.#change((control) => apply.modelAnswered(control, { ...called, drain }, answer, this.#now)),
     )

@@ -12,6 +12,8 @@ export class ThreadLog {
   readonly left: string[] = []
   /** Items that were taken while another one waited in front of them. */
   readonly overtaken: string[] = []
+  /** Items that model calls were given. */
+  readonly drained: string[] = []
   readonly actions: { readonly kind: Action['kind']; readonly ends: boolean }[] = []
   /** Times at which more than one call was in flight, or one before its turn. */
   readonly outOfTurn: string[] = []
@@ -26,6 +28,8 @@ export class ThreadLog {
   readonly answers = new Map<string, number>()
   /** Children whose answer became the result of their call. */
   readonly completed: string[] = []
+  /** Children that were told that the thread is gone. */
+  readonly told: string[] = []
   readonly carriedBytes: number[] = []
   /** How many of the accepted the closing transactions have met. */
   rejected = 0

@@ -24,6 +24,10 @@ export const THREAD_RULES: readonly Rule[] = [
     fact: 'T3 no item is taken while another waits in front',
     holds: ({ log }) => log.overtaken.length === 0,
   },
+  {
+    fact: 'T3 a model call is given each item once, and no tool and no effect',
+    holds: ({ log }) => once(log.drained) && !log.drained.some((key) => /^(tool|effect) /.test(key)),
+  },
   { fact: 'T3 no item is taken twice', holds: ({ log }) => once([...log.taken, ...log.left]) },
   {
     fact: 'T3 items are taken in the order of acceptance',
@@ -51,6 +55,7 @@ export const THREAD_RULES: readonly Rule[] = [
       end === 'closed' || log.left.every((key) => REMOVABLE.some((kind) => key.startsWith(`${kind} `))),
   },
   { fact: 'T4 no call gets two results', holds: ({ log }) => once(log.results) },
+  { fact: 'T9 no effect runs twice', holds: ({ log }) => once(log.effects) },
   { fact: 'T9 no request takes two answers', holds: ({ log }) => once(log.answeredRequests) },
   {
     fact: 'T7 every child whose rows exist is started',
@@ -80,7 +85,8 @@ export const THREAD_RULES: readonly Rule[] = [
   },
   {
     fact: 'T8 a closed thread has told every child it owes',
-    holds: ({ control }, end) => end === 'waits' || control.closing?.cascade.length === 0,
+    holds: ({ control, log }, end) =>
+      end === 'waits' || control.children.every(({ reference }) => log.told.includes(reference)),
   },
   {
     fact: 'a thread at rest has no run, and nothing waits unless it was stopped',
