@@ -2,10 +2,11 @@ import { describe, expect, test } from 'vitest'
 
 import { findError } from '../../src/store/errors.js'
 import { scriptedModel } from '../../src/testing/index.js'
-import { FINISH, fakeStreamModel } from '../support/fake-stream-model.js'
+import { fakeStreamModel } from '../support/fake-stream-model.js'
 import { until } from '../support/until.js'
-import { AFTER_A_MINUTE, attempt, failureOf } from './activity-desk.js'
+import { AFTER_A_MINUTE, attempt, failureOf, modelInput, runModel } from './activity-desk.js'
 import { refusing, withModels } from './model-desk.js'
+import type { ModelDesk } from './model-desk.js'
 
 const says = (text: string) => scriptedModel(() => ({ text }))
 
@@ -111,7 +112,7 @@ describe('the prompt’s model and its fallbacks', () => {
     }
     const chat = fakeStreamModel(() => [
       { type: 'text-delta', id: '1', delta: 'I was about' },
-      { ...FINISH, type: 'finish', finishReason, usage },
+      { type: 'finish', finishReason, usage },
     ])
     const models = {
       chat: { asked: chat, inputPrice: 1, outputPrice: 1, fallbacks: ['backup'] },
@@ -126,30 +127,33 @@ describe('the prompt’s model and its fallbacks', () => {
     })
   })
 
+  /** The second step of a run, on a worker that lacks this model. */
+  const lacking = async (desk: ModelDesk, name: string, environment?: ReturnType<typeof attempt>) => {
+    const first = await desk.step()
+    const plan = first.type === 'answered' ? (first.plan?.digest ?? '') : ''
+    const { registry } = desk.dependencies
+    const model = (asked: string) => (asked === name ? undefined : registry.model(asked))
+    const poorer = { ...desk.dependencies, registry: { ...registry, model } }
+    return runModel(poorer, modelInput({ step: 2, plan, knownPlan: plan, trigger: null }), environment)
+  }
+
   test('a fallback that this worker lacks is passed over', () => {
-    const parts = {
-      models: {
-        chat: { asked: refusing(401), fallbacks: ['gone', 'backup'] },
-        gone: { asked: says('Never.') },
-        backup: { asked: says('Here.') },
-      },
+    const models = {
+      chat: { asked: refusing(401), fallbacks: ['gone', 'backup'] },
+      gone: { asked: says('Gone.') },
+      backup: { asked: says('Here.') },
     }
-    return withModels(parts, async (desk) => {
-      const { registry } = desk.dependencies
-      const model = (name: string) => (name === 'gone' ? undefined : registry.model(name))
-      Object.assign(desk.dependencies, { registry: { ...registry, model } })
-      expect(await desk.step()).toMatchObject({ type: 'answered' })
+    return withModels({ models }, async (desk) => {
+      expect(await lacking(desk, 'gone')).toMatchObject({ type: 'answered' })
+      expect((await desk.transcript()).map(({ content }) => content)).toEqual(['Hello?', 'Gone.', 'Here.'])
     })
   })
 
   test('the prompt’s model is waited for before its fallback serves', () => {
     const models = { chat: { asked: says('a'), fallbacks: ['backup'] }, backup: { asked: says('b') } }
     return withModels({ models }, async (desk) => {
-      const { registry } = desk.dependencies
-      const model = (name: string) => (name === 'chat' ? undefined : registry.model(name))
-      Object.assign(desk.dependencies, { registry: { ...registry, model } })
-      expect(await failureOf(desk.step())).toMatchObject({ type: 'Definition.Missing' })
-      await desk.step({}, attempt(AFTER_A_MINUTE))
+      expect(await failureOf(lacking(desk, 'chat'))).toMatchObject({ type: 'Definition.Missing' })
+      await lacking(desk, 'chat', attempt(AFTER_A_MINUTE))
       expect((await desk.transcript()).at(-1)).toMatchObject({ content: 'b' })
     })
   })

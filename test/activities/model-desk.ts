@@ -1,4 +1,4 @@
-import { defineAgent, defineModel, definePrompt, registry } from '../../src/index.js'
+import { registry } from '../../src/index.js'
 import type { ModelDefinition, PromptDefinition } from '../../src/index.js'
 import type { ActivityDependencies } from '../../src/activities/dependencies.js'
 import type { CallModelAnswer, CallModelInput } from '../../src/protocol/activities.js'
@@ -19,6 +19,8 @@ export interface ModelParts {
   /** By name; the prompt's own is `chat`. */
   readonly models: Readonly<Record<string, DeskModel>>
   readonly prompt?: Partial<PromptDefinition>
+  /** That the prompt reaches as tools. */
+  readonly prompts?: readonly PromptDefinition[]
   readonly limits?: Partial<ModelLimits>
 }
 
@@ -54,21 +56,27 @@ export async function withModels(parts: ModelParts, work: (desk: ModelDesk) => P
 /** A worker with these models. */
 function dependenciesOf(
   desk: ActivityDesk,
-  { models, prompt = {}, limits }: ModelParts,
+  { models, prompt = {}, prompts = [], limits }: ModelParts,
 ): ActivityDependencies {
   const modelLimits = { ...MODEL_LIMITS, ...limits }
-  return { ...desk.dependencies, modelLimits, registry: modelRegistry(models, prompt) }
+  return { ...desk.dependencies, modelLimits, registry: modelRegistry(models, [clerk(prompt), ...prompts]) }
 }
 
-function modelRegistry(models: ModelParts['models'], prompt: Partial<PromptDefinition>) {
-  const common = { prompt: 'You are the clerk.', model: 'chat', includeChat: true } as const
-  return registry({
-    models: Object.entries(models).map(([name, { asked, ...definition }]) =>
-      defineModel({ model: 'm', ...definition, name, provider: { languageModel: () => asked } } as never),
-    ),
-    prompts: [definePrompt({ name: 'clerk', toolDescription: 'Answers', ...common, ...prompt } as never)],
-    agents: [defineAgent({ name: 'clerk', sideA: { prompt: 'clerk' } } as never)],
-  } as never)
+function clerk(prompt: Partial<PromptDefinition>): PromptDefinition {
+  const own = { name: 'clerk', toolDescription: 'Answers', prompt: 'You are the clerk.', model: 'chat' }
+  return { ...own, includeChat: true, ...prompt }
+}
+
+function modelRegistry(models: ModelParts['models'], prompts: readonly PromptDefinition[]) {
+  const agents = ['clerk', 'successor'].map((name) => ({ name, sideA: { prompt: 'clerk' } }))
+  const definitions = Object.entries(models).map(([name, { asked, ...definition }]) => ({
+    model: 'm',
+    ...definition,
+    name,
+    provider: { languageModel: () => asked },
+  }))
+  // Names are made here, so that the compiler cannot check them.
+  return registry({ models: definitions, prompts, agents } as never)
 }
 
 /** A model that refuses with this status, as often as it is asked. */
