@@ -71,6 +71,7 @@ test('a nested answer stands below the call that it answers', () => {
     expect(call).toMatchObject({ parent_call_id: 'call_1_1_0', message_id: row?.id, call_index: 0 })
     // Phases and steps are those of the outer step.
     expect((await desk.events()).slice(before).map(({ type }) => type)).toEqual([
+      'tool.started',
       'context.resolved',
       'model.requested',
       'model.completed',
