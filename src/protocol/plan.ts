@@ -73,11 +73,6 @@ export function actualSide(plan: Plan, side: Side): Side {
   return plan.sides.b === null ? 'a' : side
 }
 
-/** What a side's own prompt lists. */
-export function sideToolOf(plan: Plan, side: Side, name: string): ToolPlan | undefined {
-  return toolPlanOf(plan, sidePlanOf(plan, side).prompt, name)
-}
-
 /** The model of a side's own prompt. */
 export function modelOf(plan: Plan, side: Side): string {
   return promptPlanOf(plan, sidePlanOf(plan, actualSide(plan, side)).prompt).model
