@@ -16,6 +16,8 @@ import { startTimeSkippingServer } from '../support/time-skipping-server.js'
 import type { TimeSkippingServer } from '../support/time-skipping-server.js'
 import { until } from '../support/until.js'
 
+const DAY = 24 * 3_600_000
+
 const desk = registry({
   models: [defineModel({ name: 'chat', provider: { languageModel: () => ({}) as never }, model: 'm' })],
   prompts: [
@@ -39,8 +41,9 @@ const desk = registry({
   tools: {
     refund: defineTool({
       description: 'Refunds',
-      execute: async (state) => {
-        await state.scheduleEffect('ask', { order: 'A-17' }, 3 * 24 * 3_600_000)
+      args: z.object({ delay: z.number().default(3 * DAY) }),
+      execute: async (state, { delay }) => {
+        await state.scheduleEffect('ask', { order: 'A-17' }, delay)
         return { status: 'success', result: `Paid with ${(await state.env('PAY_KEY')).length} letters.` }
       },
     }),
@@ -61,17 +64,22 @@ afterAll(() => server.stop())
 type Environment = TestEnvironment<typeof desk>
 
 async function withEnvironment(
-  options: { readonly env?: Record<string, string>; readonly script: Parameters<typeof scriptedModel>[0] },
+  options: {
+    readonly env?: Record<string, string>
+    readonly script: Parameters<typeof scriptedModel>[0]
+    /** After it the time-skipping server skips no time. */
+    readonly continueAsNewEveryStep?: boolean
+  },
   work: (environment: Environment, chat: ReturnType<typeof scriptedModel>) => Promise<void>,
 ): Promise<void> {
   const chat = scriptedModel(options.script)
-  const { env = {} } = options
+  const { env = {}, continueAsNewEveryStep = false } = options
   const environment = await createTestEnvironment({
     registry: desk,
     models: { chat },
     server: server.environment,
     env,
-    continueAsNewEveryStep: true,
+    continueAsNewEveryStep,
   })
   try {
     await work(environment, chat)
@@ -111,20 +119,46 @@ test(
 test(
   'a run without a required variable is blocked, and goes on when it is set',
   () =>
-    withEnvironment({ script: [{ text: 'Hello.' }] }, async (environment, chat) => {
-      const thread = await environment.threads.create({ agent: 'clerk', id: 'blocked', message: 'Hello?' })
-      await until('the thread to be blocked', async () => (await thread.snapshot()).status === 'blocked')
-      expect(chat.requests).toEqual([])
-      const { store } = environment
-      const secret = { threadId: 'blocked', name: 'PAY_KEY', value: 'canary-10', now: 1 }
-      await store.write((tx) => putVariable(tx, store.secrets, secret))
-      await environment.threads.temporal.workflow
-        .getHandle('blocked')
-        .signal('setEnv', { names: ['PAY_KEY'] })
-      await until('a model call', () => chat.requests.length === 1)
-      expect((await thread.waitUntilIdle()).reply?.content).toBe('Hello.')
-      expect(chat.requests[0]?.system).toBe('Clerk of Acme')
-      await assertEvents(thread, ['action.required', 'run.failed', 'action.resolved', 'run.completed'])
-    }),
+    withEnvironment(
+      { script: [{ text: 'Hello.' }], continueAsNewEveryStep: true },
+      async (environment, chat) => {
+        const thread = await environment.threads.create({ agent: 'clerk', id: 'blocked', message: 'Hello?' })
+        await until('the thread to be blocked', async () => (await thread.snapshot()).status === 'blocked')
+        expect(chat.requests).toEqual([])
+        const { store } = environment
+        const secret = { threadId: 'blocked', name: 'PAY_KEY', value: 'canary-10', now: 1 }
+        await store.write((tx) => putVariable(tx, store.secrets, secret))
+        await environment.threads.temporal.workflow
+          .getHandle('blocked')
+          .signal('setEnv', { names: ['PAY_KEY'] })
+        await until('a model call', () => chat.requests.length === 1)
+        expect((await thread.waitUntilIdle()).reply?.content).toBe('Hello.')
+        expect(chat.requests[0]?.system).toBe('Clerk of Acme')
+        await assertEvents(thread, ['action.required', 'run.failed', 'action.resolved', 'run.completed'])
+      },
+    ),
+  60_000,
+)
+
+test(
+  'an effect goes from one Temporal run of its thread to the next',
+  () =>
+    withEnvironment(
+      {
+        env: { PAY_KEY: 'canary-11' },
+        script: [
+          { toolCalls: [{ name: 'refund', args: { delay: 1500 } }] },
+          { text: 'Refunded.' },
+          { text: 'Did it arrive?' },
+        ],
+        continueAsNewEveryStep: true,
+      },
+      async (environment, chat) => {
+        const thread = await environment.threads.create({ agent: 'clerk', message: 'Refund A-17.' })
+        await until('the reply to the effect', () => chat.requests.length === 3, 20_000)
+        expect((await thread.waitUntilIdle()).reply?.content).toBe('Did it arrive?')
+        await assertEvents(thread, ['effect.scheduled', 'effect.completed', 'run.completed'])
+      },
+    ),
   60_000,
 )
