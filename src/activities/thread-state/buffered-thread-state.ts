@@ -117,7 +117,7 @@ export async function openBufferedState(options: BufferedStateOptions): Promise<
   return {
     state: parts.state,
     attach: (given) => resolveAttachments({ files, blobs: store.blobs }, given),
-    write: journal.add,
+    write: (write) => journal.add(write),
     close,
     settled: emitter.settled,
     contextProblem() {
