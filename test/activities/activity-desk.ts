@@ -130,7 +130,7 @@ function deskRegistry({ chat = scriptedModel([]), work = () => ({ status: 'succe
 export interface ActivityDesk {
   readonly store: Store
   readonly dependencies: ActivityDependencies
-  /** The same thread on a worker with other definitions. */
+  /** The same thread on a worker with other definitions; hooks stay unless others are given. */
   with(parts: DeskParts): ActivityDependencies
   /** Accepts messages of the thread `t`; their ids. */
   send(...texts: readonly string[]): Promise<readonly string[]>
@@ -151,7 +151,11 @@ export async function withDesk(parts: DeskParts, work: (desk: ActivityDesk) => P
     await work({
       store,
       dependencies: { store, caps, registry: withHooks(deskRegistry(parts), parts.hooks ?? []) },
-      with: (other) => ({ store, caps, registry: withHooks(deskRegistry(other), other.hooks ?? []) }),
+      with: (other) => ({
+        store,
+        caps,
+        registry: withHooks(deskRegistry(other), other.hooks ?? parts.hooks ?? []),
+      }),
       async send(...texts) {
         const ids = texts.map(() => `m${(sent += 1)}`)
         await store.write(async (tx) => {

@@ -171,7 +171,7 @@ describe('the state of hooks', () => {
     return withBatch([slow], async (batch) => {
       await beforeCreate(batch, MESSAGE, false)
       expect(aborted?.aborted).toBe(true)
-      expect(() => kept?.getValue('x')).toThrow('The hook slow has ended')
+      await expect(kept?.getValue('x')).rejects.toThrow('The hook slow has ended')
     })
   })
 
@@ -194,7 +194,7 @@ describe('the state of hooks', () => {
         },
         async () => undefined,
       )
-      const operations = await desk.store.write((tx) => batch.commit(tx))
+      const { operations } = await desk.store.write((tx) => batch.commit(tx))
       expect(operations).toEqual([{ kind: 'queue_message', id: expect.any(String), role: 'user' }])
     })
   })

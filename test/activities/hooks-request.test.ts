@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 
-import { defineHook } from '../../src/definitions/hook.js'
+import { defineAgent, defineHook, defineModel, definePrompt, registry } from '../../src/index.js'
 import type { Message } from '../../src/protocol/message.js'
 import { appendMessage } from '../../src/store/deliver-messages.js'
 import { getValue } from '../../src/store/values.js'
@@ -219,5 +219,37 @@ describe('the whole request', () => {
       environment.cancel()
       expect(await running).toMatchObject({ type: 'interrupted' })
     })
+  })
+})
+
+test.each([
+  ['none', 'agent'],
+  ['one', 'prompt'],
+])('SA-A-01.2j a prompt that lists %s runs the hook of the %s', async (listed, expected) => {
+  const names = ['agent', 'prompt'] as const
+  const ran: string[] = []
+  const [ofAgent, ofPrompt] = names.map((id) =>
+    defineHook({ hook: 'after_system_message', id, execute: () => void ran.push(id) }),
+  )
+  if (ofAgent === undefined || ofPrompt === undefined) throw new Error('Expected two hooks.')
+  const chat = answers('x')
+  const made = registry({
+    models: [defineModel({ name: 'chat', provider: { languageModel: () => chat }, model: 'm' })],
+    prompts: [
+      definePrompt({
+        name: 'clerk',
+        toolDescription: 'Answers',
+        prompt: 'You are the clerk.',
+        model: 'chat',
+        hooks: listed === 'one' ? [ofPrompt.id] : [],
+      }),
+    ],
+    agents: [defineAgent({ name: 'clerk', sideA: { prompt: 'clerk' }, hooks: [ofAgent.id] })],
+    hooks: [ofAgent, ofPrompt],
+  })
+  await withDesk({}, async (desk) => {
+    const input = modelInput({ drain: drainOf(await desk.send('one')) })
+    await runModel({ ...desk.dependencies, registry: made }, input)
+    expect(ran).toEqual([expected])
   })
 })

@@ -133,10 +133,11 @@ async function conclude(store: Store, step: ModelStep, conclusion: Conclusion): 
   const { result, message, calls = [], before, after = [] } = conclusion
   const created = { type: 'message.created', scope: step.scope, payload: { role: roleOf(step) } }
   if (message !== null) await placeAnswer(step, message, calls)
+  await step.hooks.settled()
   return commitHeld(store, operationOf(step.input), async (tx): Promise<CallModelAnswer> => {
     const finished = withOperations(result, step.operations)
     await finishOrLose(tx, step, finished)
-    const operations = await step.hooks.commit(tx)
+    const { operations } = await step.hooks.commit(tx)
     const answer = withOperations(finished, operations)
     if (operations.length > 0) await amendAnswer(tx, { ...operationOf(step.input), answer })
     await deleteDeltas(tx, step.messageId)

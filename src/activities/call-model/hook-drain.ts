@@ -56,11 +56,12 @@ export async function hookDrain(
   if (waiting === null) return UNHOOKED
   if (waiting.isNew) await runThreadCreated(batch)
   const made = await hookMessages(batch, create ? waiting.messages : [])
+  await batch.settled()
   return {
     ...made,
     async commit(tx) {
       if (waiting.isNew) await markThreadCreated(tx, input.threadId, microseconds(input))
-      return batch.commit(tx)
+      return (await batch.commit(tx)).operations
     },
   }
 }

@@ -8,8 +8,8 @@ import type { ToolCallRecord } from '../../store/tool-calls.js'
 import { EMPTY_ANSWER_TOOL } from '../call-model/answer-rows.js'
 import type { ActivityDependencies } from '../dependencies.js'
 import { beginCall } from '../execute-tool/begin-call.js'
+import { callHooks } from '../execute-tool/call-hooks.js'
 import { commitResult } from '../execute-tool/commit-result.js'
-import { shownText } from '../execute-tool/long-text.js'
 import { subpromptOf } from '../execute-tool/subprompt-of.js'
 import { keptPlan } from '../plan-content.js'
 import { frameReport } from './frame-report.js'
@@ -27,6 +27,7 @@ export async function completeByFrame(
   // Its rows name the row of the result as their parent since the frame began.
   const outer = await store.read((db) => findOperation(db, threadId, callId))
   const resultId = outer?.message_id ?? null
+  const hooks = callHooks(dependencies, { input, content })
   const begun = await beginCall(store, input, {
     ...{ operationId: `${callId}_result`, again: true, opens: false },
     ...(resultId === null ? {} : { resultId }),
@@ -35,9 +36,7 @@ export async function completeByFrame(
   const { call } = begun
   const step = await store.read((db) => nestedStep(db, input, frame))
   const report = frameReport(subpromptOf(content, call, frame.prompt), step)
-  const shown = await shownText(store, call, report.content)
-  const more = { ...report, content: shown.text }
-  return commitResult(store, call, async (tx) => (await shown.put(tx), more), { closes: callId })
+  return commitResult(store, call, report, { hooks, closes: callId })
 }
 
 /** The words of the step's answer, and what its calls came to. */

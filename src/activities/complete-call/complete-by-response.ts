@@ -7,7 +7,7 @@ import { beginCall } from '../execute-tool/begin-call.js'
 import { failed } from '../execute-tool/call-result.js'
 import { commitResult } from '../execute-tool/commit-result.js'
 import { commitWithEffects } from '../execute-tool/commit-with-effects.js'
-import { openCallState } from '../execute-tool/open-call-state.js'
+import { callHooks, openHookedCall } from '../execute-tool/call-hooks.js'
 import { toCallResult } from '../execute-tool/to-call-result.js'
 import { keptPlan, waitForDefinition } from '../plan-content.js'
 
@@ -19,6 +19,7 @@ export async function completeByResponse(
 ): Promise<CompleteCallAnswer> {
   const { store } = dependencies
   const content = await keptPlan(dependencies, input.plan)
+  const lost = callHooks(dependencies, { input, content })
   const begun = await beginCall(store, input, {
     ...{ operationId: `${input.callId}_result`, again: true, opens: false },
     response: { requestId },
@@ -28,11 +29,14 @@ export async function completeByResponse(
   const request = await store.read((db) => findRequest(db, input.threadId, requestId))
   // A bare update says that there is an answer, and anybody can send one (T10).
   if (request?.answer == null)
-    return commitResult(store, call, failed('The call was answered without a result.', 'invalid_result'))
+    return commitResult(store, call, failed('The call was answered without a result.', 'invalid_result'), {
+      hooks: lost,
+    })
   const args = argumentsOf(dependencies, call.row)
-  const state = await openCallState(dependencies, { input, content }, new AbortController().signal)
-  const result = await toCallResult(store, { call, state, args, content, result: request.answer })
-  return commitWithEffects(store, call, { result, state })
+  const signal = new AbortController().signal
+  const opened = await openHookedCall(dependencies, { input, content }, signal)
+  const result = await toCallResult(store, { call, ...opened, args, content, result: request.answer })
+  return commitWithEffects(store, call, { result, hooks: opened.hooks })
 }
 
 /** As the tool had them; a session's payload may be mapped from them. */

@@ -7,7 +7,9 @@ import type { Reader } from '../../store/store.js'
 import { callsOfStep } from '../../store/tool-calls.js'
 import { filesAt } from '../attachments.js'
 import type { ActivityDependencies } from '../dependencies.js'
-import { waitForDefinition } from '../plan-content.js'
+import type { HookBatch } from '../hooks/hook-batch.js'
+import { stepBatch } from '../hooks/step-batch.js'
+import { promptOf, waitForDefinition } from '../plan-content.js'
 import { beginCall } from './begin-call.js'
 import type { HeldCall } from './begin-call.js'
 import type { HeldInput } from './held-input.js'
@@ -55,7 +57,23 @@ export async function beginFrame(
   const { call } = begun
   const frame = await frameOf(dependencies, call, { content, prompt })
   if (frame.kind === 'begun') return { ...frame, parentId: call.resultId ?? beginning.resultId }
-  return { kind: 'answered', answer: refusal(await commitResult(store, call, frame.result)) }
+  const hooks = hooksOfMaker(dependencies, call, { input, content })
+  return { kind: 'answered', answer: refusal(await commitResult(store, call, frame.result, { hooks })) }
+}
+
+/** Those of the prompt whose answer made the call. */
+function hooksOfMaker(
+  dependencies: ActivityDependencies,
+  { holder, scope, input: { callId } }: HeldCall,
+  { input, content }: { readonly input: CallModelInput; readonly content: PlanContent },
+): HookBatch {
+  const maker = holder.prompt === null ? undefined : content.prompts[holder.prompt]
+  const { name, hooks: ids } =
+    holder.prompt === null || maker === undefined
+      ? promptOf(content, input.side)
+      : { name: holder.prompt, hooks: maker.hooks }
+  const about = { ids, promptPath: [name], name: `result_${callId}`, scope }
+  return stepBatch(dependencies, { input, content, ...about, recordsMissing: true })
 }
 
 function refusal(result: ResultAnswer): CallModelAnswer {

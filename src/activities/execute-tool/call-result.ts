@@ -41,13 +41,16 @@ export function succeeded(content: string, more: Partial<CallResult> = {}): Call
   return { ...NOTHING_MORE, ...more, outcome: 'succeeded', content }
 }
 
+/** Before the words of an error, as Standard Agents fixes it. */
+export const ERROR_PREFIX = 'Error: '
+
 /** An error result: the fixed prefix of Standard Agents, and the reason in words for the model. */
 export function failed(
   reason: string,
   errorCode: string | null = null,
   more: Partial<CallResult> = {},
 ): CallResult {
-  return { ...NOTHING_MORE, ...more, outcome: 'failed', errorCode, content: `Error: ${reason}` }
+  return { ...NOTHING_MORE, ...more, outcome: 'failed', errorCode, content: `${ERROR_PREFIX}${reason}` }
 }
 
 /** A person said no; the model reads why. */

@@ -5,6 +5,7 @@ import { finishOperation } from '../../store/operations.js'
 import { insertRequest } from '../../store/pending.js'
 import type { Store, Writer } from '../../store/store.js'
 import { OperationLost, commitHeld } from '../commit.js'
+import type { HookBatch } from '../hooks/hook-batch.js'
 import type { BufferedState } from '../thread-state/buffered-thread-state.js'
 import type { HeldCall } from './begin-call.js'
 import { failed } from './call-result.js'
@@ -17,14 +18,15 @@ import { commitResult } from './commit-result.js'
 export async function commitPending(
   store: Store,
   call: HeldCall,
-  state: BufferedState,
+  { state, hooks }: { readonly state: BufferedState; readonly hooks: HookBatch },
 ): Promise<PendingAnswer | ResultAnswer> {
   const { input, operationId } = call
-  const badContext = state.contextProblem()
-  if (badContext !== undefined) return commitResult(store, call, failed(badContext, 'invalid_context'))
+  const badContext = state.contextLooks()
+  if (badContext !== undefined)
+    return commitResult(store, call, failed(badContext, 'invalid_context'), { hooks })
   try {
     return await commitHeld(store, { threadId: input.threadId, id: operationId }, (tx) =>
-      ask(tx, call, state),
+      ask(tx, call, hooks),
     )
   } catch (error) {
     if (!FileError.isInstance(error)) throw error
@@ -32,10 +34,10 @@ export async function commitPending(
   }
 }
 
-async function ask(tx: Writer, call: HeldCall, state: BufferedState): Promise<PendingAnswer> {
+async function ask(tx: Writer, call: HeldCall, hooks: HookBatch): Promise<PendingAnswer> {
   const { input, row, operationId: id, attempt, now, scope } = call
   const { threadId, callId } = input
-  const { operations } = await state.commit(tx)
+  const { operations } = await hooks.commit(tx)
   const answer: PendingAnswer = {
     ...{ type: 'pending', requestId: callId, kind: 'call', status: 'waiting_input', next: 'complete' },
     ...(operations.length === 0 ? {} : { operations }),

@@ -9,18 +9,22 @@ import type { Store, Writer } from '../../store/store.js'
 import { finishToolCall } from '../../store/tool-calls.js'
 import { OperationLost, commitHeld } from '../commit.js'
 import { stepScope } from '../call-model/model-step.js'
+import { withoutHooks } from '../hooks/hook-batch.js'
+import type { HookBatch } from '../hooks/hook-batch.js'
 import type { StateEffects } from '../thread-state/buffered-thread-state.js'
 import type { HeldCall } from './begin-call.js'
 import { errorDigest } from './call-result.js'
 import type { CallResult } from './call-result.js'
 import { publishStatus } from './publish-status.js'
-import { storeFollowing, storeResult } from './result-rows.js'
-import type { PendingResult } from './to-call-result.js'
+import { placeResult } from './place-result.js'
+import { atNewPaths, preparedResult } from './prepared-result.js'
+import type { PreparedResult } from './prepared-result.js'
+import { storeFollowing } from './result-rows.js'
 
 export interface Alongside {
-  /** Commits what the call did to its thread. */
-  readonly effects?: (tx: Writer) => Promise<StateEffects>
-  /** What the workflow has to do about it, beside the effects. */
+  /** The hooks around the call, with its state: what both did to the thread is committed with the result. */
+  readonly hooks?: HookBatch
+  /** What the workflow has to do about it, beside what they did. */
   readonly operations?: readonly ThreadOperation[]
   /** A child's queued report that becomes the result's row. */
   readonly reportId?: string
@@ -35,17 +39,19 @@ export interface Alongside {
 export async function commitResult(
   store: Store,
   call: HeldCall,
-  made: CallResult | PendingResult,
+  made: CallResult | PreparedResult,
   alongside: Alongside = {},
 ): Promise<ResultAnswer> {
   const { threadId, callId } = call.input
+  const { hooks = withoutHooks(), reportId = null } = alongside
+  const prepared = 'put' in made ? made : await preparedResult(store, call, { made, hooks })
+  const place = await placeResult(call, prepared, { hooks, reportId })
   return commitHeld(store, { threadId, id: call.operationId }, async (tx): Promise<ResultAnswer> => {
     const opening = (await alongside.opening?.(tx)) ?? []
-    const effects = (await alongside.effects?.(tx)) ?? NO_EFFECTS
-    const result = typeof made === 'function' ? await made(tx, effects) : made
-    const messageId = await storeResult(tx, call, { result, reportId: alongside.reportId ?? null })
+    const placed = await place(tx)
+    const result = atNewPaths(prepared.result, placed.moved)
     const following = await storeFollowing(tx, call, result)
-    const answer = answerOf(result, effects, alongside)
+    const answer = answerOf(result, placed, alongside)
     const { attempt, now } = call
     if (!(await finishOperation(tx, { threadId, id: call.operationId, attempt, answer, now })))
       throw new OperationLost()
@@ -55,12 +61,17 @@ export async function commitResult(
       callId,
       status: result.outcome,
       errorCode: result.errorCode,
-      resultMessageId: messageId,
+      resultMessageId: placed.messageId,
       session: result.session,
       now,
     })
     await publishStatus(tx, call, result.statusText)
-    const events = [...opening, ...resultEvents(call, result, messageId), ...following]
+    const events = [
+      ...opening,
+      ...placed.events,
+      ...resultEvents(call, result, placed.messageId),
+      ...following,
+    ]
     await appendEvents(tx, { threadId, events, now })
     return answer
   })
@@ -75,8 +86,6 @@ async function close(
   const operation = await findOperation(tx, threadId, id)
   if (operation !== null) await finishOperation(tx, { threadId, id, attempt: operation.attempt, answer, now })
 }
-
-const NO_EFFECTS: StateEffects = { operations: [], moved: new Map() }
 
 function answerOf(result: CallResult, effects: StateEffects, alongside: Alongside): ResultAnswer {
   const { outcome, content, followedBy } = result
@@ -95,11 +104,13 @@ function answerOf(result: CallResult, effects: StateEffects, alongside: Alongsid
 function resultEvents(
   { input, row, scope }: HeldCall,
   result: CallResult,
-  messageId: string,
+  messageId: string | null,
 ): readonly Fact[] {
   const phase = input.last && row.parent_call_id === null ? [phaseFact(6, stepScope(input))] : []
   const { outcome, errorCode, subagentId } = result
   const child = subagentId === null ? {} : { childId: subagentId }
-  const payload = { name: row.name, outcome, errorCode }
-  return [...phase, { type: 'tool.result', scope: { ...scope, messageId, ...child }, payload }]
+  const about = messageId === null ? scope : { ...scope, messageId }
+  const erased = messageId === null ? { erased: true } : {}
+  const payload = { name: row.name, outcome, errorCode, ...erased }
+  return [...phase, { type: 'tool.result', scope: { ...about, ...child }, payload }]
 }

@@ -1,15 +1,17 @@
 import type { ResultAnswer, Usage } from '../../protocol/activities.js'
 import { FileError } from '../../store/file-error.js'
 import type { Store } from '../../store/store.js'
-import type { BufferedState } from '../thread-state/buffered-thread-state.js'
+import type { HookBatch } from '../hooks/hook-batch.js'
 import type { HeldCall } from './begin-call.js'
 import { failed } from './call-result.js'
+import type { CallResult } from './call-result.js'
 import { commitResult } from './commit-result.js'
-import type { PendingResult } from './to-call-result.js'
+import type { PreparedResult } from './prepared-result.js'
 
 interface Made {
-  readonly result: PendingResult
-  readonly state: BufferedState
+  readonly result: CallResult | PreparedResult
+  /** With the state of the call. */
+  readonly hooks: HookBatch
   readonly usage?: Usage | null
 }
 
@@ -20,10 +22,10 @@ interface Made {
 export async function commitWithEffects(
   store: Store,
   call: HeldCall,
-  { result, state, usage = null }: Made,
+  { result, hooks, usage = null }: Made,
 ): Promise<ResultAnswer> {
   try {
-    return await commitResult(store, call, result, { effects: (tx) => state.commit(tx), usage })
+    return await commitResult(store, call, result, { hooks, usage })
   } catch (error) {
     if (!FileError.isInstance(error)) throw error
     return commitResult(store, call, failed(error.message, 'invalid_file'), { usage })

@@ -7,6 +7,7 @@ import type { Store } from '../../store/store.js'
 import type { ToolCallRecord } from '../../store/tool-calls.js'
 import { microseconds } from '../call-model/model-step.js'
 import type { ActivityDependencies } from '../dependencies.js'
+import type { HookBatch } from '../hooks/hook-batch.js'
 import { permissionOf } from './approval.js'
 import type { Permission } from './approval.js'
 import { askApproval } from './ask-approval.js'
@@ -26,6 +27,7 @@ export interface FunctionCall {
   /** Milliseconds, over all of its tries. */
   readonly timeout: number
   readonly signal: AbortSignal
+  readonly hooks: HookBatch
 }
 
 /** A tool's own code, after whoever has to has allowed it. */
@@ -34,7 +36,7 @@ export async function executeFunction(
   calling: FunctionCall,
 ): Promise<ExecuteToolAnswer> {
   const { store } = dependencies
-  const { input, row, tool } = calling
+  const { input, row, tool, hooks } = calling
   const parsed = parseToolArguments(tool, row.arguments)
   const held = parsed.ok ? await heldUp(dependencies, calling, parsed.args) : null
   if (held !== null) return held
@@ -43,8 +45,8 @@ export async function executeFunction(
   const begun = await beginCall(store, input, { operationId: input.callId, again, opens: true, response })
   if (begun.kind === 'answered') return begun.answer
   const { call } = begun
-  if (begun.kind === 'cut_off') return commitResult(store, call, unknown())
-  if (!parsed.ok) return commitResult(store, call, failed(parsed.problem, 'invalid_arguments'))
+  if (begun.kind === 'cut_off') return commitResult(store, call, unknown(), { hooks })
+  if (!parsed.ok) return commitResult(store, call, failed(parsed.problem, 'invalid_arguments'), { hooks })
   return runTool(dependencies, { ...calling, call, args: parsed.args })
 }
 
@@ -77,7 +79,7 @@ async function heldUp(
 /** One transaction: a call that nobody allowed never begins. */
 async function commitDenial(
   store: Store,
-  { input, row }: FunctionCall,
+  { input, row, hooks }: FunctionCall,
   { attempt, reason }: Extract<Permission, { readonly kind: 'denied' }>,
 ): Promise<ExecuteToolAnswer> {
   const holder = await store.read((db) => callHolder(db, row.message_id))
@@ -88,6 +90,7 @@ async function commitDenial(
     now: microseconds(input),
   }
   return commitResult(store, call, denied(reason), {
+    hooks,
     opening: async (tx) => [
       ...input.facts,
       ...phaseFive(input, row),

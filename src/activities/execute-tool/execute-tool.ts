@@ -6,10 +6,12 @@
 import type { ExecuteToolAnswer, ExecuteToolInput } from '../../protocol/activities.js'
 import { whileBeating } from '../beat.js'
 import type { ActivityDependencies } from '../dependencies.js'
+import type { HookBatch } from '../hooks/hook-batch.js'
 import { keptPlan } from '../plan-content.js'
 import { answerKind } from './answer-kind.js'
 import { beginCall } from './begin-call.js'
 import { callSubject } from './call-subject.js'
+import { callHooks } from './call-hooks.js'
 import type { CallResult } from './call-result.js'
 import { commitResult } from './commit-result.js'
 import { executeFunction } from './execute-function.js'
@@ -29,16 +31,18 @@ export async function executeTool(
     const { row } = seen
     const content = await keptPlan(dependencies, input.plan)
     const subject = callSubject(dependencies, { content, input, row })
-    const calling = { input, row, content, signal }
+    // Before the call begins: a hook that is waited for must not leave it started.
+    const hooks = callHooks(dependencies, { input, content })
+    const calling = { input, row, content, signal, hooks }
     switch (subject.kind) {
       case 'function':
         return executeFunction(dependencies, { ...calling, ...subject })
       case 'hand_off':
-        return handOff(dependencies, input, subject.binding)
+        return handOff(dependencies, input, { binding: subject.binding, hooks })
       case 'elsewhere':
         return answerKind(store, input, subject.tool)
       case 'refused':
-        return refuse(dependencies, input, subject.result)
+        return refuse(dependencies, input, { result: subject.result, hooks })
     }
   })
 }
@@ -46,7 +50,7 @@ export async function executeTool(
 async function refuse(
   { store }: ActivityDependencies,
   input: ExecuteToolInput,
-  result: CallResult,
+  { result, hooks }: { readonly result: CallResult; readonly hooks: HookBatch },
 ): Promise<ExecuteToolAnswer> {
   const { response } = input
   // Nothing outside the store is done, so an attempt that was cut off is done again.
@@ -56,5 +60,5 @@ async function refuse(
     opens: true,
     response,
   })
-  return begun.kind === 'answered' ? begun.answer : commitResult(store, begun.call, result)
+  return begun.kind === 'answered' ? begun.answer : commitResult(store, begun.call, result, { hooks })
 }

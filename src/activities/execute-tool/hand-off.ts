@@ -5,6 +5,7 @@ import { findThread } from '../../store/threads.js'
 import type { ToolCallRecord } from '../../store/tool-calls.js'
 import { filesAt } from '../attachments.js'
 import type { ActivityDependencies } from '../dependencies.js'
+import type { HookBatch } from '../hooks/hook-batch.js'
 import { waitForDefinition } from '../plan-content.js'
 import { beginCall } from './begin-call.js'
 import { failed, succeeded } from './call-result.js'
@@ -19,7 +20,7 @@ import { mappedPaths, mappedText } from './mapped-arguments.js'
 export async function handOff(
   dependencies: ActivityDependencies,
   input: ExecuteToolInput,
-  binding: HandoffContent,
+  { binding, hooks }: { readonly binding: HandoffContent; readonly hooks: HookBatch },
 ): Promise<ExecuteToolAnswer> {
   const { store } = dependencies
   const { callId: operationId, response } = input
@@ -29,7 +30,10 @@ export async function handOff(
   const { call } = begun
   const result = await handedOff(dependencies, { input, binding, row: call.row })
   const operations = [{ kind: 'hand_off', agent: binding.agent }] as const
-  return commitResult(store, call, result, result.outcome === 'succeeded' ? { operations } : {})
+  return commitResult(store, call, result, {
+    hooks,
+    ...(result.outcome === 'succeeded' ? { operations } : {}),
+  })
 }
 
 interface Handoff {

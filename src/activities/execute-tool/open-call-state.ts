@@ -4,6 +4,7 @@ import { runIdOf } from '../../protocol/ids.js'
 import type { ActivityDependencies } from '../dependencies.js'
 import { openBufferedState } from '../thread-state/buffered-thread-state.js'
 import type { BufferedState, InvokeTool } from '../thread-state/buffered-thread-state.js'
+import type { MessageHooks } from '../thread-state/message-hooks.js'
 import { activePrompt } from './active-prompt.js'
 
 interface Calling {
@@ -11,12 +12,13 @@ interface Calling {
   readonly content: PlanContent
   /** Left out where nothing can be invoked: in a check before the call. */
   readonly invokeTool?: InvokeTool
+  readonly messageHooks?: MessageHooks
 }
 
 /** The thread as the code of a call sees it. */
 export function openCallState(
   dependencies: ActivityDependencies,
-  { input, content, invokeTool }: Calling,
+  { input, content, invokeTool, messageHooks }: Calling,
   abortSignal: AbortSignal,
 ): Promise<BufferedState> {
   const { threadId, agent, now, run, step, side, callId, sideSteps, promptPath } = input
@@ -25,6 +27,7 @@ export function openCallState(
     ...{ dependencies, threadId, agent, now, content },
     origin: { kind: 'call', id: callId, run, step, side },
     ...(invokeTool === undefined ? {} : { invokeTool }),
+    ...(messageHooks === undefined ? {} : { messageHooks }),
     execution: {
       flowId: runIdOf(run),
       currentSide: side,

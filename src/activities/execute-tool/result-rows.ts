@@ -1,40 +1,52 @@
 import { randomUUID } from 'node:crypto'
 import type { Fact } from '../../protocol/facts.js'
 import { appendMessage, turnIntoToolResult } from '../../store/deliver-messages.js'
+import type { NewMessage } from '../../store/message-row.js'
 import type { Writer } from '../../store/store.js'
 import { stepScope } from '../call-model/model-step.js'
 import type { HeldCall } from './begin-call.js'
+import { atNewPath } from '../thread-state/moved-attachment.js'
 import type { CallResult } from './call-result.js'
 
-interface Stored {
-  readonly result: CallResult
-  /** A child's queued report that becomes the row. */
-  readonly reportId: string | null
-}
-
-/**
- * The row of a result, beside the message that holds the call; answers its id. Ids of rows that the runtime makes are
- * random: one that could be guessed could be taken before by a message of a client, and no commit would ever go through
- * (T10).
- */
-export async function storeResult(
-  tx: Writer,
-  { input, row, holder, resultId, now }: HeldCall,
-  { result, reportId }: Stored,
-): Promise<string> {
+/** The row of a result, beside the message that holds the call. */
+export function resultRow({ input, row, holder, now }: HeldCall, result: CallResult, id: string): NewMessage {
   const { threadId, callId: toolCallId, run, step, side } = input
   const toolStatus = result.outcome === 'succeeded' ? 'success' : 'error'
   const { content, attachments, subagentId } = result
   const { parentId, depth } = holder
   const what = { toolCallId, name: row.name, content, toolStatus, attachments } as const
   const common = { threadId, ...what, parentId, depth, run, step, side }
+  return { ...common, id, role: 'tool', createdAt: now, sentBy: 'tool', subagentId }
+}
+
+interface Stored {
+  readonly draft: NewMessage
+  readonly toolStatus: 'success' | 'error'
+  /** A child's queued report that becomes the row. */
+  readonly reportId: string | null
+  /** Of a row of its own. */
+  readonly freshId: string
+  readonly moved: ReadonlyMap<string, string>
+}
+
+/**
+ * Stores it; answers its id. Ids of rows that the runtime makes are random: one that could be guessed could be taken before
+ * by a message of a client, and no commit would ever go through (T10).
+ */
+export async function storeRow(
+  tx: Writer,
+  { input, row }: HeldCall,
+  { draft, toolStatus, reportId, freshId, moved }: Stored,
+): Promise<string> {
+  const attachments = draft.attachments?.map((file) => atNewPath(file, moved)) ?? []
   if (reportId !== null) {
-    const position = await turnIntoToolResult(tx, { ...common, messageId: reportId })
-    if (position !== null) return reportId
+    const { threadId, callId: toolCallId, run, step, side } = input
+    const what = { toolCallId, name: row.name, content: draft.content, toolStatus, attachments }
+    const turned = { threadId, messageId: reportId, ...what, run, step, side }
+    if ((await turnIntoToolResult(tx, turned)) !== null) return reportId
   }
-  const id = resultId ?? randomUUID()
-  await appendMessage(tx, { ...common, id, role: 'tool', createdAt: now, sentBy: 'tool', subagentId })
-  return id
+  await appendMessage(tx, { ...draft, attachments, id: freshId })
+  return freshId
 }
 
 /** What comes behind the result: the words of a stop tool, the first message of a handoff; answers its event. */

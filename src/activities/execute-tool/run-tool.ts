@@ -9,20 +9,20 @@ import type { Store } from '../../store/store.js'
 import { assertStoppedByUser } from '../beat.js'
 import type { ActivityDependencies } from '../dependencies.js'
 import type { BufferedState } from '../thread-state/buffered-thread-state.js'
+import { guardState } from '../hooks/guarded-state.js'
+import type { HookBatch } from '../hooks/hook-batch.js'
 import { addUsage } from '../call-model/usage.js'
 import type { HeldCall } from './begin-call.js'
 import { bounded } from './bounded.js'
 import type { Bounded } from './bounded.js'
+import { openHookedCall } from './call-hooks.js'
 import { cancelled, failed, interrupted } from './call-result.js'
 import type { CallResult } from './call-result.js'
 import { commitPending } from './commit-pending.js'
 import { commitResult } from './commit-result.js'
 import { commitWithEffects } from './commit-with-effects.js'
 import { createInvoker } from './invoke-tool.js'
-import { shownText } from './long-text.js'
-import { openCallState } from './open-call-state.js'
 import { toCallResult } from './to-call-result.js'
-import type { PendingResult } from './to-call-result.js'
 import { isPending } from './tool-answer.js'
 
 interface ToolRun {
@@ -34,12 +34,16 @@ interface ToolRun {
   /** Milliseconds, over all tries. */
   readonly timeout: number
   readonly signal: AbortSignal
+  /** Of a call that has lost its state. */
+  readonly hooks: HookBatch
 }
 
 /** One try of a tool, with a state of its own: what a failed one did to its thread goes with it (T9). */
 interface Tried {
   readonly ended: Bounded<unknown>
   readonly state: BufferedState
+  /** They share it. */
+  readonly hooks: HookBatch
   /** Of the models that this try and those before it have asked. */
   readonly usage: Usage | null
 }
@@ -73,18 +77,21 @@ async function tryOnce(
   const caller = { threadId, id: callId, side, content, signal: abort.signal }
   const invoker = createInvoker(dependencies, caller)
   const calling = { ...run, invokeTool: invoker.invoke }
-  const opened = await openCallState(dependencies, calling, abort.signal)
+  const opened = await openHookedCall(dependencies, calling, abort.signal)
+  const label = `call ${callId}`
+  const { state, close } = guardState(opened.state.state, { label, abortSignal: abort.signal })
   const made = {
     id: callId,
     attempt: call.attempt + number - 1,
     idempotencyKey: idempotencyKeyOf(threadId, callId),
   }
   // `args` were parsed by the tool's own schema.
-  const work = () => tool.execute(opened.state, args as never, made)
+  const work = () => tool.execute(state, args as never, made)
   const ended = await bounded<unknown>(work, { timeout, signal, abort })
-  if (ended.kind !== 'answered') opened.close()
-  await opened.settled()
-  return { ended, state: opened, spent: invoker.usage() }
+  // What it left running changes nothing any more; its hooks still may.
+  close()
+  await opened.state.settled()
+  return { ended, ...opened, spent: invoker.usage() }
 }
 
 /** Milliseconds, or null if the tool asks for no further try. */
@@ -107,7 +114,7 @@ async function slept(milliseconds: number, signal: AbortSignal): Promise<boolean
 async function conclude(
   store: Store,
   run: ToolRun,
-  { ended, state, usage }: Tried,
+  { ended, state, hooks, usage }: Tried,
 ): Promise<ExecuteToolAnswer> {
   const { call } = run
   if (ended.kind === 'stopped') assertStoppedByUser()
@@ -115,15 +122,13 @@ async function conclude(
     case 'stopped':
       return commitResult(store, call, await cutResult(store, call.input.threadId), { usage })
     case 'timed_out':
-      return commitResult(store, call, timedOut(run), { usage })
-    case 'threw': {
-      const result = await thrownResult(store, call, ended.error)
-      return commitWithEffects(store, call, { result, state, usage })
-    }
+      return commitResult(store, call, timedOut(run), { usage, hooks: run.hooks })
+    case 'threw':
+      return commitWithEffects(store, call, { result: failed(messageOf(ended.error)), hooks, usage })
     case 'answered': {
-      if (isPending(ended.value)) return commitPending(store, call, state)
-      const result = await toCallResult(store, { ...run, state, result: ended.value })
-      return commitWithEffects(store, call, { result, state, usage })
+      if (isPending(ended.value)) return commitPending(store, call, { state, hooks })
+      const result = await toCallResult(store, { ...run, state, hooks, result: ended.value })
+      return commitWithEffects(store, call, { result, hooks, usage })
     }
   }
 }
@@ -131,15 +136,6 @@ async function conclude(
 async function cutResult(store: Store, threadId: string): Promise<CallResult> {
   const thread = await store.read((db) => findThread(db, threadId))
   return thread?.terminate_requested_at == null ? interrupted() : cancelled()
-}
-
-/** An error may hold a whole response: it is bounded as results are. */
-async function thrownResult(store: Store, call: HeldCall, error: unknown): Promise<PendingResult> {
-  const shown = await shownText(store, call, messageOf(error))
-  return async (tx) => {
-    await shown.put(tx)
-    return failed(shown.text)
-  }
 }
 
 function timedOut({ timeout, call }: ToolRun): CallResult {

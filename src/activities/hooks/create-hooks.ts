@@ -2,6 +2,7 @@ import { messageOfDraft } from '../../store/message-row.js'
 import type { NewMessage } from '../../store/message-row.js'
 import type { Writer } from '../../store/store.js'
 import type { Message } from '../../protocol/message.js'
+import type { StateEffects } from '../thread-state/buffered-thread-state.js'
 import { acceptMessage } from './accept-message.js'
 import type { Chained, HookBatch } from './hook-batch.js'
 
@@ -40,11 +41,11 @@ export async function afterCreate(batch: HookBatch, message: Message): Promise<v
 export async function storeDraft(
   batch: HookBatch,
   draft: NewMessage,
-  store: (tx: Writer, draft: NewMessage) => Promise<void>,
+  store: (tx: Writer, draft: NewMessage, moved: StateEffects['moved']) => Promise<void>,
 ): Promise<void> {
-  if (!hasCreateHooks(batch)) return batch.write((tx) => store(tx, draft))
+  if (!hasCreateHooks(batch)) return batch.write((tx, moved) => store(tx, draft, moved))
   const { value } = await beforeCreate(batch, messageOfDraft(draft), false)
-  await batch.write((tx) => store(tx, withChange(draft, value)))
+  await batch.write((tx, moved) => store(tx, withChange(draft, value), moved))
   await afterCreate(batch, value)
 }
 

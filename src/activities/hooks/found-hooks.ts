@@ -12,7 +12,7 @@ export interface FoundHooks {
  * Looks the ids up. One that this worker lacks is waited for, as long as a rolling deploy takes, then skipped.
  * @throws `Definition.Missing` within that minute
  */
-export function findHooks(registry: Registry, ids: readonly string[]): FoundHooks {
+export function findHooks(registry: Pick<Registry, 'hook'>, ids: readonly string[]): FoundHooks {
   const found: AnyHook[] = []
   const missing: string[] = []
   for (const id of ids) {

@@ -12,44 +12,69 @@ interface Guard {
   readonly onInject?: (message: Message) => void
 }
 
-/** A shared state in the hands of one hook: it ends with the hook, and has the hook's own abort signal. */
+/** Members that answer at once, and so throw at once. */
+const SYNCHRONOUS: ReadonlySet<string> = new Set([
+  'queueTool',
+  'emit',
+  'getAgentNames',
+  'getPromptNames',
+  'getModelNames',
+])
+
+/** A shared state in the hands of one hook, or of one tool: it ends with that, and has its own abort signal. */
 export function guardState(
   shared: ThreadState,
   { label, abortSignal, refused = {}, onInject }: Guard,
 ): { readonly state: ThreadState; readonly close: () => void } {
   const gate = createCallGate(label)
+
+  function call(target: ThreadState, name: string, given: readonly unknown[]): unknown {
+    const method: unknown = Reflect.get(target, name)
+    if (typeof method !== 'function') return undefined
+    gate.assertOpen()
+    const result: unknown = Reflect.apply(method, target, given)
+    if (!(result instanceof Promise)) return result
+    return handled(
+      result.then((answer: unknown) => {
+        // It is kept, whatever has become of the hook.
+        if (name === 'injectMessage') onInject?.(answer as Message)
+        gate.assertOpen()
+        return answer
+      }),
+    )
+  }
+
   const state = new Proxy(shared, {
     get(target, name) {
       // A hook may await or print the state itself, also when it has ended.
       if (typeof name === 'symbol' || name === 'then') return undefined
-      gate.assertOpen()
       const instead = Object.hasOwn(refused, name) ? refused[name] : undefined
       if (instead !== undefined) throw new Error(instead)
-      if (name === 'execution') return executionOf(target.execution, abortSignal)
-      const value: unknown = Reflect.get(target, name)
-      if (typeof value !== 'function') return value
-      return (...given: readonly unknown[]) => {
+      if (name === 'execution' || typeof Reflect.get(target, name) !== 'function') {
         gate.assertOpen()
-        const result: unknown = Reflect.apply(value, target, given)
-        if (!(result instanceof Promise)) return result
-        const guarded = result.then((answer: unknown) => {
-          // It is kept, whatever has become of the hook.
-          if (name === 'injectMessage') onInject?.(answer as Message)
-          gate.assertOpen()
-          return answer
-        })
-        // A hook that does not await it would otherwise take down the worker, with an unhandled rejection.
-        guarded.catch(() => undefined)
-        return guarded
+        return name === 'execution' ? executionOf(target.execution, abortSignal) : Reflect.get(target, name)
+      }
+      return (...given: readonly unknown[]) => {
+        if (SYNCHRONOUS.has(name)) return call(target, name, given)
+        try {
+          return call(target, name, given)
+        } catch (error) {
+          return handled(Promise.reject(error))
+        }
       }
     },
   })
   return { state, close: () => gate.close() }
 }
 
+/** One that is not awaited would otherwise take down the worker, with an unhandled rejection. */
+function handled(result: Promise<unknown>): Promise<unknown> {
+  result.catch(() => undefined)
+  return result
+}
+
 function executionOf(value: ExecutionState | null, abortSignal: AbortSignal): ExecutionState | null {
+  if (value === null || value.abortSignal === abortSignal) return value
   // Not a copy: what it says of the run may change.
-  return value === null
-    ? null
-    : Object.create(value, { abortSignal: { value: abortSignal, enumerable: true } })
+  return Object.create(value, { abortSignal: { value: abortSignal, enumerable: true } })
 }

@@ -10,16 +10,15 @@ import type { Registry } from '../../definitions/registry.js'
 import type { ThreadState } from '../../definitions/thread-state.js'
 import type { EventScope } from '../../protocol/facts.js'
 import type { Message } from '../../protocol/message.js'
-import type { ThreadOperation } from '../../protocol/operations.js'
 import type { Writer } from '../../store/store.js'
-import type { BufferedState } from '../thread-state/buffered-thread-state.js'
+import type { BufferedState, StateEffects } from '../thread-state/buffered-thread-state.js'
 import { askHook } from './ask-hook.js'
 import { findHooks } from './found-hooks.js'
 import { recordHookFailures } from './hook-failure.js'
 import type { HookFailure } from './hook-failure.js'
 
 export interface HookBatchOptions {
-  readonly registry: Registry
+  readonly registry: Pick<Registry, 'hook'>
   readonly threadId: string
   /** Of the prompt, else of the agent. */
   readonly ids: readonly string[]
@@ -54,6 +53,9 @@ export interface Chained<Value> {
   readonly failure: HookFailure | null
 }
 
+/** `moved`: attachments that are at another path now. */
+type PlacedWrite = (tx: Writer, moved: StateEffects['moved']) => Promise<void>
+
 export interface HookBatch {
   has(...points: readonly HookPoint[]): boolean
   run<Point extends HookPoint, Value>(
@@ -66,11 +68,13 @@ export interface HookBatch {
   /** What they share. */
   readonly state: () => Promise<BufferedState>
   /** In the transaction of `commit`, behind what the hooks so far did and before what later ones do. */
-  write(work: (tx: Writer) => Promise<void>): Promise<void>
+  write(work: PlacedWrite): Promise<void>
+  /** What its hooks emitted is stored, or given up. To be awaited before the transaction of `commit`. */
+  settled(): Promise<void>
   /** Writes what went wrong. */
   record(tx: Writer): Promise<void>
   /** Writes what the hooks did to the thread, and what went wrong; answers what the workflow has to know. */
-  commit(tx: Writer): Promise<readonly ThreadOperation[]>
+  commit(tx: Writer): Promise<StateEffects>
 }
 
 /** Hooks of these points are about a message: what they put into the transcript themselves meets no hook. */
@@ -80,6 +84,8 @@ const MESSAGE_POINTS: ReadonlySet<HookPoint> = new Set([
   'before_update_message',
   'after_update_message',
 ])
+
+const NO_EFFECTS: StateEffects = { operations: [], moved: new Map() }
 
 /** Told by the call itself and not by a flag: a tool may put in two messages at the same time. */
 const withinMessageHook = new AsyncLocalStorage<true>()
@@ -94,7 +100,7 @@ export function createHookBatch(options: HookBatchOptions): HookBatch {
   const found = findHooks(options.registry, options.ids)
   const failures: HookFailure[] = options.recordsMissing ? found.missing.map(missingHook) : []
   const injected: Message[] = []
-  const first: ((tx: Writer) => Promise<void>)[] = []
+  const first: PlacedWrite[] = []
   let opened: Promise<BufferedState> | undefined
   const open = (): Promise<BufferedState> => (opened ??= options.open())
 
@@ -127,19 +133,33 @@ export function createHookBatch(options: HookBatchOptions): HookBatch {
     async write(work) {
       if (opened === undefined) first.push(work)
       else
-        (await opened).write(async (tx) => {
-          await work(tx)
+        (await opened).write(async (tx, moved) => {
+          await work(tx, moved)
           return {}
         })
     },
+    settled: async () => (await opened)?.settled(),
     record,
     async commit(tx) {
-      for (const work of first) await work(tx)
-      const operations = opened === undefined ? [] : (await (await opened).commit(tx)).operations
+      for (const work of first) await work(tx, NO_EFFECTS.moved)
+      const effects = opened === undefined ? NO_EFFECTS : await (await opened).commit(tx)
       await record(tx)
-      return operations
+      return effects
     },
   }
+}
+
+/** Of a transaction that no hooks are around. */
+export function withoutHooks(): HookBatch {
+  return createHookBatch({
+    registry: { hook: () => undefined },
+    threadId: '',
+    ids: [],
+    scope: {},
+    now: 0,
+    open: () => Promise.reject(new Error('Expected no hook to be asked.')),
+    recordsMissing: false,
+  })
 }
 
 function missingHook(hook: string): HookFailure {

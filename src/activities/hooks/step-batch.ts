@@ -1,6 +1,8 @@
 import { Context } from '@temporalio/activity'
 
 import type { PlanContent } from '../../definitions/plan-content.js'
+import type { EventScope } from '../../protocol/facts.js'
+import type { Side } from '../../protocol/plan.js'
 import type { StepInput } from '../../protocol/activities.js'
 import { runIdOf, stepIdOf } from '../../protocol/ids.js'
 import { countModelSteps } from '../../store/count-model-steps.js'
@@ -24,6 +26,10 @@ interface StepHooks {
    */
   readonly name: string
   readonly recordsMissing: boolean
+  /** Steps of the run by side, this one included, where they are known. */
+  readonly sideSteps?: Readonly<Record<Side, number>>
+  /** Of events about these hooks; the step, unless something else is given. */
+  readonly scope?: EventScope
 }
 
 /** Hooks of a step that no tool call has a state for: theirs is opened when the first of them runs. */
@@ -34,7 +40,7 @@ export function stepBatch(dependencies: ActivityDependencies, hooks: StepHooks):
     registry: dependencies.registry,
     threadId,
     ids,
-    scope: { runId: runIdOf(run), stepId: stepIdOf(run, step) },
+    scope: hooks.scope ?? { runId: runIdOf(run), stepId: stepIdOf(run, step) },
     now: input.now * 1000,
     open: () => openState(dependencies, hooks, batch),
     recordsMissing,
@@ -44,12 +50,11 @@ export function stepBatch(dependencies: ActivityDependencies, hooks: StepHooks):
 
 async function openState(
   dependencies: ActivityDependencies,
-  { input, content, promptPath, name }: StepHooks,
+  { input, content, promptPath, name, sideSteps }: StepHooks,
   batch: HookBatch,
 ): Promise<BufferedState> {
   const { threadId, run, step, side } = input
-  const before = await dependencies.store.read((db) => countModelSteps(db, { threadId, run }))
-  const steps = { ...before, [side]: before[side] + 1 }
+  const steps = sideSteps ?? (await stepsSoFar(dependencies, input))
   const hooked = messageHooks(batch)
   return openBufferedState({
     dependencies,
@@ -69,4 +74,12 @@ async function openState(
     },
     ...(hooked === undefined ? {} : { messageHooks: hooked }),
   })
+}
+
+async function stepsSoFar(
+  { store }: ActivityDependencies,
+  { threadId, run, side }: StepInput,
+): Promise<Readonly<Record<Side, number>>> {
+  const before = await store.read((db) => countModelSteps(db, { threadId, run }))
+  return { ...before, [side]: before[side] + 1 }
 }

@@ -48,7 +48,8 @@ export async function hookChild(dependencies: ActivityDependencies, child: NewCh
   const name = `child_${input.callId}`
   const promptPath = input.promptPath.length === 0 ? [prompt] : input.promptPath
   const batch = stepBatch(dependencies, { input, content, ids, promptPath, name, recordsMissing: true })
-  if (!batch.has('after_subagent_created')) return { ...UNHOOKED, commitParent: batch.commit }
+  if (!batch.has('after_subagent_created'))
+    return { ...UNHOOKED, commitParent: async (tx) => (await batch.commit(tx)).operations }
   const opened = await openChild(dependencies, child)
   await batch.run('after_subagent_created', null, {
     ask: (execute, state) => {
@@ -57,11 +58,13 @@ export async function hookChild(dependencies: ActivityDependencies, child: NewCh
       return execute(state, guardState(opened.state, { label, abortSignal, refused: REFUSED }).state)
     },
   })
+  await batch.settled()
+  await opened.settled()
   return {
     async commitChild(tx) {
       await opened.commit(tx)
     },
-    commitParent: batch.commit,
+    commitParent: async (tx) => (await batch.commit(tx)).operations,
   }
 }
 

@@ -7,6 +7,7 @@ import { commitHeld } from '../commit.js'
 import type { ActivityDependencies } from '../dependencies.js'
 import { activePrompt } from '../execute-tool/active-prompt.js'
 import { beginCall } from '../execute-tool/begin-call.js'
+import { callHooks } from '../execute-tool/call-hooks.js'
 import { commitResult } from '../execute-tool/commit-result.js'
 import { keptPlan } from '../plan-content.js'
 import { randomUUID } from 'node:crypto'
@@ -28,12 +29,13 @@ export async function prepareChild(
     const content = await keptPlan(dependencies, input.plan)
     // Nothing outside the store is done here, so an attempt that was cut off is done again.
     const beginning = { operationId: input.callId, again: true, opens: true }
+    const hooks = callHooks(dependencies, { input, content })
     const begun = await beginCall(store, input, beginning)
     if (begun.kind === 'answered') return begun.answer
     const { call } = begun
     const binding = bindingOf(dependencies, { content, input, name: call.row.name })
     const plan = await childPlan(dependencies, call, { binding, input })
-    if (plan.kind === 'refused') return commitResult(store, call, plan.result)
+    if (plan.kind === 'refused') return commitResult(store, call, plan.result, { hooks })
     const ids = { reference: randomUUID(), messageId: randomUUID() }
     const { reference } = ids
     const hooked = await hookChild(dependencies, { input, content, reference, agent: plan.binding.agent })

@@ -87,6 +87,8 @@ export interface BufferedState {
   readonly close: () => void
   /** What the call emitted is stored, or given up. To be awaited before the transaction of the outcome. */
   readonly settled: () => Promise<void>
+  /** What is not JSON in the context as it is now. */
+  readonly contextLooks: () => string | undefined
   /** What is not JSON in the context: the call has failed with it, and `commit` leaves the context as it was. Closes. */
   readonly contextProblem: () => string | undefined
   /**
@@ -120,6 +122,7 @@ export async function openBufferedState(options: BufferedStateOptions): Promise<
     write: (write) => journal.add(write),
     close,
     settled: emitter.settled,
+    contextLooks: () => context.looks(),
     contextProblem() {
       close()
       return context.problem()

@@ -10,6 +10,8 @@ export interface RunContext {
   readonly value: Record<string, JsonValue | undefined>
   /** What it holds now is what is saved. */
   freeze(): void
+  /** What would keep it from being saved as it is now. */
+  looks(): string | undefined
   /** What keeps it from being saved, once it is frozen. */
   problem(): string | undefined
   /** Saves it if it changed and is JSON. */
@@ -28,6 +30,7 @@ export async function openRunContext(store: Store, key: RunKey | null): Promise<
       const problem = jsonProblem(value, 'context')
       frozen = problem === undefined ? { text: JSON.stringify(value) } : { problem }
     },
+    looks: () => jsonProblem(value, 'context'),
     problem: () => (frozen !== undefined && 'problem' in frozen ? frozen.problem : undefined),
     async commit(tx) {
       if (key === null || frozen === undefined || 'problem' in frozen || frozen.text === saved) return
