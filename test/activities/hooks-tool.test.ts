@@ -37,14 +37,14 @@ async function ran(
 
 describe('the result of a tool', () => {
   test('is what the hooks make of it, in their order', () => {
-    const shout = after('success', ({ result }) => success(String(result).toUpperCase()))
+    const shout = after('success', ({ result }) => success(JSON.stringify(result).toUpperCase()))
     const sign = defineHook({
       hook: 'before_store_tool_result',
       id: 'sign',
-      execute: (_state, { name }, result) => ({ ...result, result: `${String(result.result)} by ${name}` }),
+      execute: (_state, { name }, result) => ({ ...result, result: `${JSON.stringify(result.result)} by ${name}` }),
     })
     return ran({ work: () => success('done'), hooks: [sign, shout] }, async (desk) => {
-      expect((await lastResult(desk))?.content).toBe('DONE by work')
+      expect((await lastResult(desk))?.content).toBe('"\\"DONE\\"" by work')
     })
   })
 

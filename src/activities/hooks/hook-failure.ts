@@ -44,9 +44,3 @@ export async function recordHookFailures(tx: Writer, records: FailureRecords): P
   }
   await appendEvents(tx, { threadId, events, now })
 }
-
-/** The text of what a hook threw. */
-export function wordsOf(error: unknown): string {
-  const words = error instanceof Error ? error.message : String(error)
-  return words === '' ? 'A hook failed without a reason.' : words
-}
