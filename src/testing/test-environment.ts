@@ -82,7 +82,13 @@ export async function createTestEnvironment<R extends Registry>(
     opened.push(() => worker.stop())
     const { client } = server
     const continueAsNewEveryStep = options.continueAsNewEveryStep === true
-    const threads = testThreads<R>({ client, taskQueue, store: place, continueAsNewEveryStep })
+    const threads = testThreads<R>({
+      client,
+      taskQueue,
+      store: place,
+      continueAsNewEveryStep,
+      timeSkipping: server.supportsTimeSkipping,
+    })
     opened.push(() => threads.close())
     return {
       threads,

@@ -2,7 +2,6 @@ import { defineSearchAttributeKey, SearchAttributeType } from '@temporalio/commo
 import { TestWorkflowEnvironment } from '@temporalio/testing'
 
 import { SEARCH_ATTRIBUTES } from '../protocol/messages.js'
-import { shortWorkflowTasks } from './short-workflow-tasks.js'
 
 /** `time-skipping` skips timers of days but cannot list; `dev` is a real server, with real time. */
 export type TestServerKind = 'time-skipping' | 'dev'
@@ -33,10 +32,7 @@ export async function startTestServer(kind: TestServerKind): Promise<TestWorkflo
 function startServer(kind: TestServerKind, path: string | undefined): Promise<TestWorkflowEnvironment> {
   const executable = path ? { executable: { type: 'existing-path' as const, path } } : {}
   if (kind === 'dev') return TestWorkflowEnvironment.createLocal({ server: { ...executable, ...DEV_SERVER } })
-  return TestWorkflowEnvironment.createTimeSkipping({
-    server: executable,
-    client: { interceptors: shortWorkflowTasks },
-  })
+  return TestWorkflowEnvironment.createTimeSkipping({ server: executable })
 }
 
 const DEV_SERVER = {

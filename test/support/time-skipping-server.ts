@@ -5,7 +5,6 @@ import { connect } from 'node:net'
 
 import { TestWorkflowEnvironment } from '@temporalio/testing'
 
-import { shortWorkflowTasks } from '../../src/testing/short-workflow-tasks.js'
 import { freePort, locateServers } from './servers.js'
 import { until } from './until.js'
 
@@ -29,7 +28,6 @@ export async function startTimeSkippingServer(): Promise<TimeSkippingServer> {
     server: { type: 'existing' },
     address: `127.0.0.1:${port}`,
     supportsTimeSkipping: true,
-    client: { interceptors: shortWorkflowTasks },
   })
   return {
     environment,

@@ -7,7 +7,7 @@ import { messageHooks } from '../hooks/message-hooks.js'
 import { stepBatch } from '../hooks/step-batch.js'
 import type { BufferedState, InvokeTool } from '../thread-state/buffered-thread-state.js'
 import { activePrompt } from './active-prompt.js'
-import { callScope } from './begin-call.js'
+import { callScope } from './held-input.js'
 import { openCallState } from './open-call-state.js'
 
 interface Calling {
