@@ -41,7 +41,10 @@ describe('the result of a tool', () => {
     const sign = defineHook({
       hook: 'before_store_tool_result',
       id: 'sign',
-      execute: (_state, { name }, result) => ({ ...result, result: `${JSON.stringify(result.result)} by ${name}` }),
+      execute: (_state, { name }, result) => ({
+        ...result,
+        result: `${JSON.stringify(result.result)} by ${name}`,
+      }),
     })
     return ran({ work: () => success('done'), hooks: [sign, shout] }, async (desk) => {
       expect((await lastResult(desk))?.content).toBe('"\\"DONE\\"" by work')
