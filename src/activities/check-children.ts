@@ -1,6 +1,6 @@
 import { Context } from '@temporalio/activity'
 import { WorkflowNotFoundError } from '@temporalio/common'
-import type { CheckChildrenAnswer, CheckChildrenInput } from '../protocol/activities.js'
+import type { CheckChildrenAnswer, CheckChildrenInput } from '../protocol/end-activities.js'
 import { whileBeating } from './beat.js'
 
 /** Looks for children whose close event can no longer reach their parent (T7). */

@@ -1,4 +1,4 @@
-import type { SettleInput, ThreadClose } from '../protocol/activities.js'
+import type { SettleInput, ThreadClose } from '../protocol/end-activities.js'
 import { updateChild } from '../store/children.js'
 import { rejectUndelivered } from '../store/deliver-messages.js'
 import { closeOpenCalls } from '../store/close-open-calls.js'

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import type { DeliverReportAnswer, DeliverReportInput } from '../protocol/activities.js'
+import type { DeliverReportAnswer, DeliverReportInput } from '../protocol/end-activities.js'
 import { reportOperationId } from '../protocol/ids.js'
 import { saveReport } from '../store/children.js'
 import type { StoredReport } from '../store/children.js'

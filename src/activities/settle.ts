@@ -1,6 +1,6 @@
 /** The end of a run, of a thread, or of both, in one transaction (T8). */
 import { randomUUID } from 'node:crypto'
-import type { RunEnd, SettleAnswer, SettleInput } from '../protocol/activities.js'
+import type { RunEnd, SettleAnswer, SettleInput } from '../protocol/end-activities.js'
 import type { Fact } from '../protocol/facts.js'
 import { runIdOf, settleOperationId } from '../protocol/ids.js'
 import { appendMessage } from '../store/deliver-messages.js'

@@ -34,7 +34,8 @@ async function assertAgent({ threads }: CommandContext, agent: string): Promise<
 
 async function converse(context: CommandContext, thread: ThreadHandle): Promise<void> {
   const { terminal } = context
-  let { lastSequence: after, pending } = await thread.snapshot()
+  const { lastSequence, pending } = await thread.snapshot()
+  let after = lastSequence
   // What waited when the last conversation ended is answered first.
   if (pending.length > 0) after = await followRun(context, thread, after)
   for (;;) {

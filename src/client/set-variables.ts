@@ -1,4 +1,5 @@
 import { SIGNALS } from '../protocol/messages.js'
+import type { SetEnv } from '../protocol/messages.js'
 import { MessageRejectedError } from '../protocol/thread-error.js'
 import type { SecretBox } from '../store/secret-box.js'
 import type { Reader, Writer } from '../store/store.js'
@@ -30,7 +31,8 @@ export async function setVariables(
     await openThread(tx, threadId)
     await putVariables(tx, store.secrets, { threadId, values })
   })
-  await signalThread(context, threadId, { name: SIGNALS.setEnv, input: { names } })
+  const input: SetEnv = { names }
+  await signalThread(context, threadId, { name: SIGNALS.setEnv, input })
 }
 
 export interface ValuesOfThread {

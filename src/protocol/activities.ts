@@ -1,7 +1,14 @@
+import type {
+  CheckChildrenAnswer,
+  CheckChildrenInput,
+  DeliverReportAnswer,
+  DeliverReportInput,
+  SettleAnswer,
+  SettleInput,
+} from './end-activities.js'
 import type { Fact } from './facts.js'
 import type { ThreadOperation } from './operations.js'
 import type { Plan, Side, ToolPlan } from './plan.js'
-import type { ControlSnapshot } from './snapshot.js'
 import type { StopReason, ThreadStatus } from './status.js'
 import type { ThreadStart } from './messages.js'
 
@@ -265,59 +272,6 @@ export interface RunEffectInput extends ActivityInput {
 export type RunEffectAnswer =
   | { readonly type: 'ran'; readonly operations?: readonly ThreadOperation[] }
   | TerminatedAnswer
-
-export interface DeliverReportInput extends ActivityInput {
-  readonly parent: { readonly threadId: string; readonly callId: string }
-  readonly report: number
-  readonly kind: 'result' | 'failure'
-  readonly reason: StopReason
-  /** The session tool call whose mapped payload is the report; null: it ended otherwise, and says why. */
-  readonly sessionCall: string | null
-}
-
-export type DeliverReportAnswer =
-  | { readonly type: 'delivered'; readonly messageId: string }
-  | { readonly type: 'parent_gone' }
-
-export interface CheckChildrenInput extends ActivityInput {
-  readonly check: number
-  readonly references: readonly string[]
-}
-
-export interface CheckChildrenAnswer {
-  readonly type: 'checked'
-  /** Children that are closed or unknown, with Temporal's status. */
-  readonly closed: readonly { readonly reference: string; readonly status: string }[]
-}
-
-/** Ends a run, closes a thread, or both. */
-export interface SettleInput extends ActivityInput {
-  /** Counts the settles of the thread. */
-  readonly settle: number
-  readonly end: RunEnd | null
-  readonly close: ThreadClose | null
-  readonly snapshot: ControlSnapshot
-  readonly children: readonly string[]
-  readonly start: ThreadStart | null
-  readonly createdAt: number
-}
-
-export interface RunEnd {
-  readonly reason: StopReason
-  readonly outcome: 'completed' | 'failed' | 'cancelled' | 'blocked'
-  readonly steps: number
-  readonly usage: Usage
-  readonly sessionCall: string | null
-}
-
-export interface ThreadClose {
-  readonly outcome: 'completed' | 'failed' | 'terminated'
-  readonly reason: StopReason
-}
-
-export interface SettleAnswer {
-  readonly type: 'settled'
-}
 
 /** What `agentThread` returns: control facts, never text. */
 export interface ThreadResult {

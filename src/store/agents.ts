@@ -2,7 +2,7 @@ import type { Insertable, Selectable } from 'kysely'
 
 import { rowCodec } from './row-codec.js'
 import type { Decoded } from './row-codec.js'
-import type { AgentsTable } from './schema.js'
+import type { AgentsTable } from './session-schema.js'
 import type { Reader, Writer } from './store.js'
 
 /** An agent that a worker runs. */

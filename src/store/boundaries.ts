@@ -1,7 +1,7 @@
 import type { Selectable } from 'kysely'
 
 import type { Side } from '../protocol/plan.js'
-import type { BoundariesTable } from './schema.js'
+import type { BoundariesTable } from './session-schema.js'
 import type { Reader, Writer } from './store.js'
 
 /** `window`: it was full. `context_length`: the provider said that it is. */

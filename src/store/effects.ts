@@ -3,7 +3,7 @@ import type { Selectable } from 'kysely'
 import type { JsonObject } from '../protocol/json.js'
 import { rowCodec } from './row-codec.js'
 import type { Decoded } from './row-codec.js'
-import type { EffectsTable } from './schema.js'
+import type { EffectsTable } from './session-schema.js'
 import type { Reader, Writer } from './store.js'
 
 type Columns = { status: 'scheduled' | 'done' | 'failed' | 'removed'; args: JsonObject }

@@ -5,7 +5,7 @@ import type { JsonObject, JsonValue } from '../protocol/json.js'
 import { digestOf } from './digest.js'
 import { rowCodec } from './row-codec.js'
 import type { Decoded } from './row-codec.js'
-import type { PendingTable } from './schema.js'
+import type { PendingTable } from './session-schema.js'
 import type { Reader, Writer } from './store.js'
 
 /** `closed`: the call, run or thread that asked has ended; nobody can answer any more. */

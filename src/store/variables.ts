@@ -1,7 +1,7 @@
 import type { Selectable } from 'kysely'
 
 import { ConfigError } from '../protocol/config-error.js'
-import type { VariablesTable } from './schema.js'
+import type { VariablesTable } from './session-schema.js'
 import type { SecretBox } from './secret-box.js'
 import type { Reader, Store, Writer } from './store.js'
 

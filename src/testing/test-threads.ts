@@ -39,8 +39,8 @@ class TestThreadClient<R extends Registry> extends ThreadClient<R> {
   override get(threadId: string): ThreadHandle<R> {
     const thread = super.get(threadId)
     if (!this.#mode.timeSkipping) return thread
-    const { respond } = thread
-    // Of the same handle, whose getters must stay getters.
+    const respond = thread.respond.bind(thread)
+    // The same handle, for its getters must stay getters.
     return Object.assign(thread, {
       respond: (...given: Parameters<typeof respond>) => nudged(thread, () => respond(...given)),
     })

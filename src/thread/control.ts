@@ -7,7 +7,8 @@
  * It is plain JSON, carried over continue-as-new, so its size is bounded (LIMITS.carriedStateBytes) and its shape has a
  * version. All functions of this folder are pure: they take a control state and give the next one.
  */
-import type { CallOutcome, InlineMessage, PendingAnswer, ThreadClose, Usage } from '../protocol/activities.js'
+import type { CallOutcome, InlineMessage, PendingAnswer, Usage } from '../protocol/activities.js'
+import type { ThreadClose } from '../protocol/end-activities.js'
 import type { Fact } from '../protocol/facts.js'
 import type { ThreadStart } from '../protocol/messages.js'
 import type { Plan, Side, ToolPlan } from '../protocol/plan.js'

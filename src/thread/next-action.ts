@@ -3,7 +3,8 @@
  * this order: report into the parent's store, settle, announce the report, tell the children, close (T7, T8): by the time
  * the parent hears of it, this thread takes nothing any more.
  */
-import type { Completion, Frame, ThreadClose } from '../protocol/activities.js'
+import type { Completion, Frame } from '../protocol/activities.js'
+import type { ThreadClose } from '../protocol/end-activities.js'
 import { LIMITS } from '../protocol/limits.js'
 import { sidePlanOf, toolPlanOf } from '../protocol/plan.js'
 import type { Side, ToolPlan } from '../protocol/plan.js'

@@ -1,5 +1,5 @@
 /** The end of a run and of a thread. T8: what is left is told, marked and refused before the thread closes. */
-import type { DeliverReportAnswer, ThreadClose } from '../protocol/activities.js'
+import type { DeliverReportAnswer, ThreadClose } from '../protocol/end-activities.js'
 import type { Fact } from '../protocol/facts.js'
 import { runIdOf, stepIdOf } from '../protocol/ids.js'
 import type { Side } from '../protocol/plan.js'

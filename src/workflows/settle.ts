@@ -1,4 +1,4 @@
-import type { RunEnd } from '../protocol/activities.js'
+import type { RunEnd } from '../protocol/end-activities.js'
 import type { Ending } from '../thread/control.js'
 import type { Action } from '../thread/next-action.js'
 import { reportDelivered, reportKind, settled, withCutStep } from '../thread/settling.js'

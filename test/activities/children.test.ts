@@ -8,10 +8,9 @@ import type {
   ExecuteToolInput,
   CompleteCallInput,
   Completion,
-  DeliverReportAnswer,
-  DeliverReportInput,
   PrepareChildAnswer,
 } from '../../src/protocol/activities.js'
+import type { DeliverReportAnswer, DeliverReportInput } from '../../src/protocol/end-activities.js'
 import { findChild, listChildren } from '../../src/store/children.js'
 import { statFile } from '../../src/store/file-entry.js'
 import { putFile } from '../../src/store/files.js'

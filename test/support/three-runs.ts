@@ -37,6 +37,7 @@ export function threeRuns(
   threeModes({ registry: workflowDesk, models, tools, ...options }, (environment) => {
     const desk: Desk = {
       mode: environment.mode,
+      skipsTime: environment.skipsTime,
       get env() {
         return environment.env
       },

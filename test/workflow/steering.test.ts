@@ -68,7 +68,7 @@ threeRuns((desk) => {
         work: async (state) => {
           const inner = await state.invokeTool('other', { task: marked('inner') })
           const agent = await state.invokeTool('colleague', { task: marked('no') })
-          return { status: 'success', result: `${String(inner.result)} ${agent.error ?? ''}` }
+          return { status: 'success', result: `${JSON.stringify(inner.result)} ${agent.error ?? ''}` }
         },
         other: (_state, args) => ({ status: 'success', result: `did ${String(args['task'])}` }),
       },

@@ -1,0 +1,58 @@
+/** What the activities at the end of a run, a thread and a child are given, and answer. */
+import type { ActivityInput, Usage } from './activities.js'
+import type { ThreadStart } from './messages.js'
+import type { ControlSnapshot } from './snapshot.js'
+import type { StopReason } from './status.js'
+
+export interface DeliverReportInput extends ActivityInput {
+  readonly parent: { readonly threadId: string; readonly callId: string }
+  readonly report: number
+  readonly kind: 'result' | 'failure'
+  readonly reason: StopReason
+  /** The session tool call whose mapped payload is the report; null: it ended otherwise, and says why. */
+  readonly sessionCall: string | null
+}
+
+export type DeliverReportAnswer =
+  | { readonly type: 'delivered'; readonly messageId: string }
+  | { readonly type: 'parent_gone' }
+
+export interface CheckChildrenInput extends ActivityInput {
+  readonly check: number
+  readonly references: readonly string[]
+}
+
+export interface CheckChildrenAnswer {
+  readonly type: 'checked'
+  /** Children that are closed or unknown, with Temporal's status. */
+  readonly closed: readonly { readonly reference: string; readonly status: string }[]
+}
+
+/** Ends a run, closes a thread, or both. */
+export interface SettleInput extends ActivityInput {
+  /** Counts the settles of the thread. */
+  readonly settle: number
+  readonly end: RunEnd | null
+  readonly close: ThreadClose | null
+  readonly snapshot: ControlSnapshot
+  readonly children: readonly string[]
+  readonly start: ThreadStart | null
+  readonly createdAt: number
+}
+
+export interface RunEnd {
+  readonly reason: StopReason
+  readonly outcome: 'completed' | 'failed' | 'cancelled' | 'blocked'
+  readonly steps: number
+  readonly usage: Usage
+  readonly sessionCall: string | null
+}
+
+export interface ThreadClose {
+  readonly outcome: 'completed' | 'failed' | 'terminated'
+  readonly reason: StopReason
+}
+
+export interface SettleAnswer {
+  readonly type: 'settled'
+}
