@@ -9,7 +9,7 @@ const chat = voice.model
 const env = { OWNER: 'Ann', MAIL_KEY: 'key-of-the-mail-service' }
 
 threeModes({ registry: office, models: { chat } }, (modes) => {
-  test.runIf(modes.skipsTime)('a reminder comes days later, once, although it was replaced', async () => {
+  modes.skippingTime('a reminder comes days later, once, although it was replaced', async () => {
     const remind = (minutes: number) => ({ name: 'remind_me', args: { about: 'the plants', minutes } })
     voice.says(
       { toolCalls: [remind(60)] },
@@ -26,7 +26,7 @@ threeModes({ registry: office, models: { chat } }, (modes) => {
     expect((await thread.waitUntilIdle()).reply?.content).toBe('Water the plants, Ann.')
   })
 
-  test.runIf(modes.skipsTime)('a reminder can be listed and forgotten', async () => {
+  modes.skippingTime('a reminder can be listed and forgotten', async () => {
     voice.says(
       { toolCalls: [{ name: 'remind_me', args: { about: 'the cat', minutes: 10 } }] },
       { toolCalls: [{ name: 'list_reminders', args: {} }] },

@@ -25,7 +25,7 @@ threeModes({ registry: desk, models: { chat } }, (modes) => {
     )
   })
 
-  test.runIf(modes.skipsTime)('a refund above 50 euros waits for a person', async () => {
+  modes.skippingTime('a refund above 50 euros waits for a person', async () => {
     voice.says(
       { toolCalls: [{ name: 'refund_order', args: { orderId: 'A-17', euros: 180 } }] },
       (request) => ({ text: `Done: ${request.messages.at(-1)?.text}` }),

@@ -46,6 +46,7 @@ export function familyRuns(
   threeModes({ registry: familyDesk, models, tools, ...options }, (environment) => {
     suite({
       mode: environment.mode,
+      skippingTime: environment.skippingTime,
       get env() {
         return environment.env
       },

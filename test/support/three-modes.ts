@@ -25,8 +25,8 @@ export interface ModeOptions<R extends Registry> extends TestEnvironmentOptions<
 /** The environment of one mode. */
 export interface ModeEnvironment<R extends Registry> {
   readonly mode: string
-  /** Days pass at once. Not where threads continue as new: the server stops skipping when one did. */
-  readonly skipsTime: boolean
+  /** A test in which days pass at once: there is none where threads continue as new, which stops the server's skipping. */
+  skippingTime(title: string, work: () => Promise<void>): void
   readonly env: TestEnvironment<R>
   /** Inline signals are in history by their sender's choice. */
   allowInline(threadId: string, signal: string): void
@@ -55,7 +55,9 @@ export function threeModes<R extends Registry>(
     let environment: TestEnvironment<R> | undefined
     const inMode: ModeEnvironment<R> = {
       mode,
-      skipsTime: mode !== CONTINUED,
+      skippingTime: (title, work) => {
+        if (mode !== CONTINUED) test(title, work)
+      },
       get env() {
         if (environment === undefined) throw new Error('The environment is not there before the first test.')
         return environment

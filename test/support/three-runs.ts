@@ -37,7 +37,7 @@ export function threeRuns(
   threeModes({ registry: workflowDesk, models, tools, ...options }, (environment) => {
     const desk: Desk = {
       mode: environment.mode,
-      skipsTime: environment.skipsTime,
+      skippingTime: environment.skippingTime,
       get env() {
         return environment.env
       },

@@ -18,7 +18,7 @@ async function requestOf(thread: ThreadHandle) {
 }
 
 threeRuns((desk) => {
-  test.runIf(desk.skipsTime)('an approved call runs once, after days', async () => {
+  desk.skippingTime('an approved call runs once, after days', async () => {
     let runs = 0
     const { thread } = await desk.start({
       agent: 'manager',

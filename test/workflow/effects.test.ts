@@ -8,7 +8,7 @@ const work = { name: 'work', args: { task: marked('schedule') } }
 const HOUR = 3_600_000
 
 threeRuns((desk) => {
-  test.runIf(desk.skipsTime)('SA-R-02.4 a due effect runs and wakes its thread', async () => {
+  desk.skippingTime('SA-R-02.4 a due effect runs and wakes its thread', async () => {
     const { thread } = await desk.start({
       chat: [{ toolCalls: [work] }, { text: marked('Set') }, { text: marked('It is time') }],
       tools: {
@@ -30,7 +30,7 @@ threeRuns((desk) => {
     expect(types).toContain('effect.completed')
   })
 
-  test.runIf(desk.skipsTime)('an effect is due after months of idleness', async () => {
+  desk.skippingTime('an effect is due after months of idleness', async () => {
     const { thread } = await desk.start({
       chat: [{ toolCalls: [work] }, { text: marked('Set') }, { text: marked('Half a year') }],
       tools: {
@@ -45,7 +45,7 @@ threeRuns((desk) => {
     expect((await thread.waitUntilIdle()).reply?.content).toBe(marked('Half a year'))
   })
 
-  test.runIf(desk.skipsTime)('a removed effect never runs', async () => {
+  desk.skippingTime('a removed effect never runs', async () => {
     const listed: number[] = []
     const { thread } = await desk.start({
       chat: [
@@ -78,7 +78,7 @@ threeRuns((desk) => {
     expect(await factTypes(thread)).toContain('effect.removed')
   })
 
-  test.runIf(desk.skipsTime)('effects of a tool that failed its call are kept', async () => {
+  desk.skippingTime('effects of a tool that failed its call are kept', async () => {
     const { thread } = await desk.start({
       chat: [{ toolCalls: [work] }, { text: marked('Sorry') }, { text: marked('Reminded') }],
       tools: {
@@ -93,7 +93,7 @@ threeRuns((desk) => {
     expect((await thread.waitUntilIdle()).reply?.content).toBe(marked('Reminded'))
   })
 
-  test.runIf(desk.skipsTime)('an effect due while stopped waits for the user', async () => {
+  desk.skippingTime('an effect due while stopped waits for the user', async () => {
     const { thread } = await desk.start({
       chat: [
         { toolCalls: [work] },
