@@ -3,11 +3,30 @@ import { expect, test } from 'vitest'
 import { marked } from '../support/marker.js'
 import { factTypes, transcript } from '../support/thread-facts.js'
 import { threeRuns } from '../support/three-runs.js'
+import { until } from '../support/until.js'
 
 const work = { name: 'work', args: { task: marked('schedule') } }
 const HOUR = 3_600_000
 
 threeRuns((desk) => {
+  test('SA-R-02.4 an effect wakes its idle thread in its time', async () => {
+    const { thread } = await desk.start({
+      chat: [{ toolCalls: [work] }, { text: marked('Set') }, { text: marked('It is time') }],
+      tools: {
+        work: async (state) => {
+          await state.scheduleEffect('remind', { note: marked('Soon') }, 500)
+          return { status: 'success' }
+        },
+      },
+    })
+    await until(
+      'the second run',
+      async () => (await factTypes(thread)).filter((type) => type === 'run.completed').length === 2,
+    )
+    expect((await transcript(thread)).at(-1)?.content).toBe(marked('It is time'))
+    expect(await factTypes(thread)).toContain('effect.completed')
+  })
+
   desk.skippingTime('SA-R-02.4 a due effect runs and wakes its thread', async () => {
     const { thread } = await desk.start({
       chat: [{ toolCalls: [work] }, { text: marked('Set') }, { text: marked('It is time') }],
