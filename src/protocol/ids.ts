@@ -34,6 +34,11 @@ export function nestedCallIdOf(frameCallId: string, index: number): string {
   return `${frameCallId}_${index}`
 }
 
+/** Of the second half of a call that waited for its result. */
+export function resultOperationId(callId: string): string {
+  return `${callId}_result`
+}
+
 export function settleOperationId(settle: number): string {
   return `settle_${settle}`
 }

@@ -1,3 +1,4 @@
+import { resultOperationId } from '../protocol/ids.js'
 import { findOperation } from './operations.js'
 import { requestsOfCall } from './pending.js'
 import type { PendingRecord } from './pending.js'
@@ -24,6 +25,9 @@ async function fateOfCall(db: Reader, request: PendingRecord, callId: string): P
   // A call may wait again, under a new request.
   const newest = (await requestsOfCall(db, threadId, callId)).at(-1)
   if (newest !== undefined && newest.id !== request.id) return 'taken'
+  // The first half of a call whose result comes from outside has finished with the question.
+  if (request.kind === 'call')
+    return (await findOperation(db, threadId, resultOperationId(callId))) === null ? 'waiting' : 'taken'
   const operation = await findOperation(db, threadId, callId)
   return operation?.state === 'waiting' ? 'waiting' : 'taken'
 }

@@ -1,3 +1,4 @@
+import { resultOperationId } from '../../protocol/ids.js'
 import type { CompleteCallAnswer, CompleteCallInput, Completion } from '../../protocol/activities.js'
 import { findChild } from '../../store/children.js'
 import type { Store } from '../../store/store.js'
@@ -21,7 +22,7 @@ export async function completeByChild(
   const { store } = dependencies
   const content = await keptPlan(dependencies, input.plan)
   const hooks = callHooks(dependencies, { input, content })
-  const operationId = `${input.callId}_result`
+  const operationId = resultOperationId(input.callId)
   const begun = await beginCall(store, input, { operationId, again: true, opens: false })
   if (begun.kind === 'answered') return begun.answer
   const { call } = begun

@@ -1,3 +1,4 @@
+import { resultOperationId } from '../../protocol/ids.js'
 import type { CompleteCallAnswer, CompleteCallInput, Frame } from '../../protocol/activities.js'
 import { modelOperationId } from '../../protocol/ids.js'
 import { findOperation } from '../../store/operations.js'
@@ -29,7 +30,7 @@ export async function completeByFrame(
   const resultId = outer?.message_id ?? null
   const hooks = callHooks(dependencies, { input, content })
   const begun = await beginCall(store, input, {
-    ...{ operationId: `${callId}_result`, again: true, opens: false },
+    ...{ operationId: resultOperationId(callId), again: true, opens: false },
     ...(resultId === null ? {} : { resultId }),
   })
   if (begun.kind === 'answered') return begun.answer

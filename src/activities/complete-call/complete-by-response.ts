@@ -1,3 +1,4 @@
+import { resultOperationId } from '../../protocol/ids.js'
 import { parseArguments } from '../../definitions/tool-arguments.js'
 import type { CompleteCallAnswer, CompleteCallInput } from '../../protocol/activities.js'
 import { findRequest } from '../../store/pending.js'
@@ -21,7 +22,7 @@ export async function completeByResponse(
   const content = await keptPlan(dependencies, input.plan)
   const lost = callHooks(dependencies, { input, content })
   const begun = await beginCall(store, input, {
-    ...{ operationId: `${input.callId}_result`, again: true, opens: false },
+    ...{ operationId: resultOperationId(input.callId), again: true, opens: false },
     response: { requestId },
   })
   if (begun.kind === 'answered') return begun.answer
