@@ -1,6 +1,5 @@
-import { resultOperationId } from '../../protocol/ids.js'
 import type { CompleteCallAnswer, CompleteCallInput, Frame } from '../../protocol/activities.js'
-import { modelOperationId } from '../../protocol/ids.js'
+import { modelOperationId, resultOperationId } from '../../protocol/ids.js'
 import { findOperation } from '../../store/operations.js'
 import { findMessage } from '../../store/read-messages.js'
 import type { Reader } from '../../store/store.js'
