@@ -1,6 +1,13 @@
 import { z } from 'zod'
 
-import { defineAgent, defineModel, definePrompt, defineTool, registry } from '../../src/index.js'
+import {
+  defineAgent,
+  defineEffect,
+  defineModel,
+  definePrompt,
+  defineTool,
+  registry,
+} from '../../src/index.js'
 import { scriptedModel } from '../../src/testing/index.js'
 import { marked } from '../support/marker.js'
 
@@ -16,6 +23,7 @@ export const recordedDesk = registry({
     defineModel({ name: 'chat', provider, model: 'scripted' }),
     defineModel({ name: 'slow', provider, model: 'scripted' }),
     defineModel({ name: 'broken', provider, model: 'scripted' }),
+    defineModel({ name: 'nested', provider, model: 'scripted' }),
     defineModel({ name: 'research', provider, model: 'scripted' }),
   ],
   prompts: [
@@ -29,8 +37,36 @@ export const recordedDesk = registry({
       tools: [
         'look_up',
         'hang',
+        'pay',
+        'ask_outside',
+        'schedule',
+        { name: 'summarize', initUserMessageProperty: 'text' },
+        { name: 'colleague', initUserMessageProperty: 'task' },
         { name: 'research', initUserMessageProperty: 'question', initAttachmentsProperty: 'files' },
       ],
+    }),
+    definePrompt({
+      name: 'summarize',
+      toolDescription: 'Summarizes',
+      prompt: marked('You summarize.'),
+      model: 'nested',
+      requiredSchema: z.object({ text: z.string() }),
+      tools: ['look_up'],
+    }),
+    definePrompt({
+      name: 'colleague_desk',
+      toolDescription: 'Helps out',
+      prompt: marked('You help out.'),
+      model: 'chat',
+      requiredSchema: z.object({ task: z.string() }),
+      includeChat: true,
+    }),
+    definePrompt({
+      name: 'keeper',
+      toolDescription: 'Keeps things',
+      prompt: [{ type: 'env', property: 'OWNER' }],
+      model: 'chat',
+      variables: [{ name: 'OWNER', type: 'text', required: true, description: 'Whose they are' }],
     }),
     definePrompt({ name: 'slow', toolDescription: 'Never answers', prompt: marked('Slow.'), model: 'slow' }),
     definePrompt({ name: 'broken', toolDescription: 'Fails', prompt: marked('Broken.'), model: 'broken' }),
@@ -53,6 +89,13 @@ export const recordedDesk = registry({
   ],
   agents: [
     defineAgent({ name: 'desk', sideA: { prompt: 'desk' } }),
+    defineAgent({ name: 'keeper', sideA: { prompt: 'keeper' } }),
+    defineAgent({
+      name: 'colleague',
+      sideA: { prompt: 'colleague_desk' },
+      exposeAsTool: true,
+      toolDescription: 'Hands over',
+    }),
     defineAgent({ name: 'slow', sideA: { prompt: 'slow' } }),
     defineAgent({ name: 'broken', sideA: { prompt: 'broken' } }),
     defineAgent({
@@ -71,6 +114,20 @@ export const recordedDesk = registry({
       args: z.object({ what: z.string() }),
       execute: async () => ({ status: 'success', result: marked('found') }),
     }),
+    pay: defineTool({
+      description: 'Pays',
+      needsApproval: true,
+      execute: async () => ({ status: 'success', result: marked('paid') }),
+    }),
+    ask_outside: defineTool({ description: 'Asks outside', execute: () => ({ status: 'pending' }) }),
+    schedule: defineTool({
+      description: 'Schedules an effect, and queues a tool',
+      execute: async (state) => {
+        state.queueTool('look_up', { what: marked('it') })
+        await state.scheduleEffect('remind', {}, 300)
+        return { status: 'success', result: marked('scheduled') }
+      },
+    }),
     hang: defineTool({
       description: 'Never answers',
       execute: () => new Promise<never>(() => undefined),
@@ -81,6 +138,11 @@ export const recordedDesk = registry({
       execute: async () => ({ status: 'success' }),
     }),
   },
+  effects: {
+    remind: defineEffect('Reminds', async (state) => {
+      await state.queueMessage({ role: 'user', content: marked('look it up') })
+    }),
+  },
 })
 
 /** Each model answers every request by what it was asked, so that threads need no scripts of their own. */
@@ -89,11 +151,22 @@ export const scriptedModels = {
     const asked = request.messages.at(-1)?.text ?? ''
     if (request.messages.at(-1)?.role === 'tool') return { text: marked('Done.') }
     if (asked.includes('look')) return { toolCalls: [{ name: 'look_up', args: { what: marked('it') } }] }
+    for (const name of ['pay', 'schedule'])
+      if (asked.includes(name)) return { toolCalls: [{ name, args: {} }] }
+    if (asked.includes('ask outside')) return { toolCalls: [{ name: 'ask_outside', args: {} }] }
+    if (asked.includes('summarize'))
+      return { toolCalls: [{ name: 'summarize', args: { text: marked('A story.') } }] }
+    if (asked.includes('hand over'))
+      return { toolCalls: [{ name: 'colleague', args: { task: marked('Take over.') } }] }
     if (asked.includes('hang')) return { toolCalls: [{ name: 'hang', args: {} }] }
     if (asked.includes('research'))
       return { toolCalls: [{ name: 'research', args: { question: marked('Why?') } }] }
     return { text: marked('Hello.') }
   }),
+  nested: scriptedModel(() => ({
+    text: marked('Short.'),
+    toolCalls: [{ name: 'look_up', args: { what: marked('it') } }],
+  })),
   slow: scriptedModel(() => ({ text: marked('late'), delay: 3_600_000 })),
   broken: scriptedModel(() => ({ error: { status: 400, message: marked('refused') } })),
   research: scriptedModel(({ side }) =>

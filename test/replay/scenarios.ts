@@ -66,13 +66,49 @@ export const scenarios: Readonly<Record<string, (env: Environment) => Promise<re
     return [thread.threadId, ...children.map(({ reference }) => reference)]
   },
 
+  async 'approved-after-a-wait'({ threads }) {
+    const thread = await threads.create({ agent: 'desk', message: marked('pay') })
+    await respondTo(thread, { approved: true })
+    await thread.send(marked('ask outside'))
+    await respondTo(thread, { result: { status: 'success', result: marked('from outside') } })
+    await thread.waitUntilIdle(DEADLINE)
+    return [thread.threadId]
+  },
+
+  async 'prompt-as-a-tool'({ threads }) {
+    const thread = await threads.create({ agent: 'desk', message: marked('summarize') })
+    await thread.waitUntilIdle(DEADLINE)
+    return [thread.threadId]
+  },
+
+  async 'handed-over'({ threads }) {
+    const thread = await threads.create({ agent: 'desk', message: marked('hand over') })
+    await thread.waitUntilIdle(DEADLINE)
+    return [thread.threadId]
+  },
+
+  async 'queued-tools-and-an-effect'({ threads }) {
+    const thread = await threads.create({ agent: 'desk', message: marked('schedule') })
+    await until('the effect', async () => (await answers(thread)) >= 3)
+    await thread.queueTool('look_up', { what: marked('it') })
+    await thread.waitUntilIdle(DEADLINE)
+    return [thread.threadId]
+  },
+
+  async 'blocked-until-variables-came'({ threads }) {
+    const thread = await threads.create({ agent: 'keeper', message: marked('Hello') })
+    await respondTo(thread, { env: { OWNER: marked('Ann') } })
+    await thread.waitUntilIdle(DEADLINE)
+    return [thread.threadId]
+  },
+
   async 'unknown-signal-field-and-start-option'({ threads, taskQueue }) {
     const threadId = `level-${randomUUID()}`
     const client = threads.temporal
     const json = (value: unknown) => payload('json/plain', JSON.stringify(value))
     const start = { agent: 'desk', message: { content: 'Hello', priority: 3 }, budget: { tokens: 5 } }
     await startRaw(client, { threadId, taskQueue, input: json(start) })
-    for (const signal of ['queueTool', 'setEnv', 'somethingNewer'])
+    for (const signal of ['reorder', 'attachBudget', 'somethingNewer'])
       await signalRaw(client, { threadId, signal, input: json({ name: 'look_up', names: ['A'] }) })
     await signalRaw(client, { threadId, signal: 'queueMessage', input: payload('json/plain', '{broken') })
     await signalRaw(client, { threadId, signal: 'queueMessage', input: payload(null, 'no encoding') })
@@ -87,6 +123,13 @@ export const scenarios: Readonly<Record<string, (env: Environment) => Promise<re
     await thread.waitUntilIdle(DEADLINE)
     return [threadId]
   },
+}
+
+/** Answers the one request that a thread waits for. */
+async function respondTo(thread: Thread, answer: Parameters<Thread['respond']>[1]): Promise<void> {
+  await until('a request', async () => (await thread.snapshot()).pending.length === 1)
+  const [request] = (await thread.snapshot()).pending
+  await thread.respond(request?.id ?? '', answer)
 }
 
 type Thread = Awaited<ReturnType<Environment['threads']['create']>>
