@@ -20,6 +20,7 @@ import { sendMessage } from './send-message.js'
 import { putVariables } from './set-variables.js'
 import { startWorkflow } from './thread-workflow.js'
 
+/** A thread to make, or to find by its id. */
 export interface CreateThread<Agent extends string = string> {
   readonly agent: Agent
   /** Also Temporal's workflow id; a known one gives that thread. @default a UUID */

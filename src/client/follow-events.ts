@@ -13,6 +13,7 @@ import { storeChange } from './store-change.js'
 
 const PAGE = 100
 
+/** Where the events begin, and how long they come. */
 export interface FollowEvents {
   /** A sequence: events come from the next one on. @default 0 */
   readonly after?: number

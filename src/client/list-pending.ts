@@ -8,6 +8,7 @@ const PAGE = 100
 
 type RequestPage = Awaited<ReturnType<typeof listRequests>>
 
+/** Of which threads; nothing said is all. */
 export interface ListPending {
   readonly agent?: string
   readonly userId?: string

@@ -7,6 +7,7 @@ const PAGE = 100
 
 type ThreadPage = Awaited<ReturnType<typeof listThreads>>
 
+/** Which threads; nothing said is all. */
 export interface ListThreads {
   readonly agent?: string
   readonly status?: ThreadStatus

@@ -22,6 +22,7 @@ import { registeredSearchAttributes } from './search-attributes.js'
 import { createThreadHandle } from './thread-handle.js'
 import type { ThreadHandle } from './thread-handle.js'
 
+/** Which Temporal, task queue and store; nothing said is the environment. */
 export interface ThreadClientOptions {
   /** @default one by Temporal's environment configuration: TEMPORAL_ADDRESS, TEMPORAL_NAMESPACE, TEMPORAL_PROFILE, … */
   readonly client?: Client

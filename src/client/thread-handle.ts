@@ -28,6 +28,7 @@ import type { ThreadSignal } from './thread-workflow.js'
 import { waitUntilIdle } from './wait-until-idle.js'
 import type { WaitUntilIdle } from './wait-until-idle.js'
 
+/** Which rows of a transcript `messages()` returns. */
 export interface MessagesOptions {
   /** @default 100 */
   readonly limit?: number

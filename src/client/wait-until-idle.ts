@@ -15,6 +15,7 @@ import { storeChange } from './store-change.js'
 import { describeSilence, silenceOf } from './silence.js'
 import type { ThreadSnapshot } from './thread-snapshot.js'
 
+/** How long `waitUntilIdle()` waits. */
 export interface WaitUntilIdle {
   /** @default '1 minute' */
   readonly timeout?: Duration

@@ -67,7 +67,7 @@ export interface AgentDefinition<
   readonly exposeAsTool?: boolean
   /** What the calling model reads about it; required with `exposeAsTool`. */
   readonly toolDescription?: string
-  /** Values of variables that neither thread, account nor instance gives. */
+  /** Values of variables that neither thread nor worker gives. */
   readonly env?: Readonly<Record<string, string>>
   /** Ids of hooks, for prompts that list none. */
   readonly hooks?: readonly Hook[]

@@ -48,6 +48,7 @@ export interface HookPoints {
   ) => Given<ToolResult | null | undefined | void>
 }
 
+/** The name of a hook point. */
 export type HookPoint = keyof HookPoints
 
 /** Code of the user's at one point of a thread's work; it runs where its id is listed, by a prompt or else by an agent. */

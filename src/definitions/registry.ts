@@ -28,6 +28,7 @@ export interface Registry<Agents extends string = string, Models extends string 
   readonly warnings: readonly string[]
 }
 
+/** What a registry holds, by name; hooks by id. */
 export interface RegistryNames<Agents extends string = string, Models extends string = string> {
   readonly agents: readonly Agents[]
   readonly prompts: readonly string[]

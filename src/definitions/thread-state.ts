@@ -45,12 +45,14 @@ export interface MessageUpdates {
   readonly metadata?: Record<string, unknown>
 }
 
+/** What a file may say of itself beside its bytes; width and height are pixels of an image. */
 export interface WriteFileOptions {
   readonly width?: number
   readonly height?: number
   readonly metadata?: Record<string, unknown>
 }
 
+/** A piece of a file, in order; `index` counts from 0. */
 export interface FileChunk {
   readonly data: Uint8Array
   readonly index: number

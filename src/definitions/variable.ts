@@ -1,4 +1,4 @@
-/** A value that an agent needs from outside; it resolves thread, account, instance, agent, prompt. */
+/** A value that an agent needs from outside; the first that has it gives it: thread, its parents, worker, agent, prompt. */
 export interface VariableDefinition {
   readonly name: string
   /** `secret`: encrypted at rest, for tools only, never in a prompt. */

@@ -24,6 +24,7 @@ export interface ScriptedRequest {
   readonly raw: LanguageModelV4CallOptions
 }
 
+/** One message of a request as a scripted model shows it. */
 export interface ScriptedMessage {
   readonly role: 'user' | 'assistant' | 'tool'
   /** All text parts, joined by line breaks; for tool messages the results' texts. */

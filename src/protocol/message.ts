@@ -36,6 +36,7 @@ export interface FileRecord {
   readonly updatedAt: number
 }
 
+/** Who a row of the transcript is from; `tool` rows are results. */
 export type MessageRole = 'system' | 'user' | 'assistant' | 'tool'
 
 /**

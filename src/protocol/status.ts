@@ -1,7 +1,8 @@
 /**
- * `running`: a step, tool or blocking child is in flight. `waiting_resource`: the provider asked to wait.
- * `blocked`: the store failed for 24 h. `completed`, `failed`: closed after a session stop, or after a session fail or a cap.
- * `lost`: closed in Temporal while its row says open. Open: later versions add members.
+ * `running`: a step, tool or blocking child is in flight. `waiting_permission`: an approval is open. `waiting_input`: a call
+ * waits for its result from outside. `waiting_resource`: the provider asked to wait, or its limit is reached. `blocked`: a
+ * required variable is missing, or the store failed for 24 h. `completed`, `failed`: closed after a session stop, or after a
+ * session fail or a cap. `lost`: closed in Temporal while its row says open. Open: later versions add members.
  */
 export type ThreadStatus =
   | 'idle'
@@ -35,6 +36,7 @@ export type StopReason =
   | 'terminated'
   | (string & {})
 
+/** What became of a run, as its last event says; `runOutcome` tells it from the reason. */
 export type RunOutcome = 'completed' | 'failed' | 'cancelled'
 
 /** A run ends `completed` for these reasons, `cancelled` for a stop or terminate, `failed` for all others. */

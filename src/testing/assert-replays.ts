@@ -10,6 +10,7 @@ export interface RecordedHistory {
   readonly history: unknown
 }
 
+/** With which workflow code histories are replayed. */
 export interface ReplayOptions {
   /** Workflow code that was bundled ahead of time. @default bundled once a process */
   readonly workflowBundle?: WorkflowBundleOption

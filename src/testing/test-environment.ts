@@ -23,6 +23,7 @@ import type { TestServerKind } from './test-server.js'
 import { testThreads } from './test-threads.js'
 import { startTestWorker } from './test-worker.js'
 
+/** What a test runs, and what of it is replaced. */
 export interface TestEnvironmentOptions<R extends Registry> extends Replacements<R> {
   /** The user's own agents, prompts and tools as they are. */
   readonly registry: R
@@ -39,6 +40,7 @@ export interface TestEnvironmentOptions<R extends Registry> extends Replacements
   readonly secretKey?: string
 }
 
+/** A server, a worker and a store of a test, with the client that talks to them. */
 export interface TestEnvironment<R extends Registry = Registry> {
   readonly threads: ThreadClient<R>
   readonly taskQueue: string
