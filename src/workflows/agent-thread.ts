@@ -58,7 +58,12 @@ async function run(host: ThreadHost): Promise<Close> {
   for (;;) {
     const now = Date.now()
     host.update((control) => advance(effectsDue(control, now)))
-    await goOnAsNewIfDue(host)
+    if (isContinuationDue(host)) {
+      await goOnAsNew(host)
+      // What came meanwhile comes first.
+      continue
+    }
+    // No await from `advance` to here: a signal in between would be waited for in vain.
     const action = nextAction(host.control)
     if (action.kind === 'close') {
       // Lists in Temporal show how a thread ended for as long as Temporal keeps it.
@@ -72,12 +77,15 @@ async function run(host: ThreadHost): Promise<Close> {
 }
 
 /** Nothing is in flight and every handler is synchronous: an accepted answer only has to be told to its sender. */
-async function goOnAsNewIfDue(host: ThreadHost): Promise<void> {
-  if (!shouldContinueAsNew(host.control, historyFacts(host))) return
+async function goOnAsNew(host: ThreadHost): Promise<void> {
   await condition(allHandlersFinished)
   // A cancellation that came meanwhile would be lost.
-  if (shouldContinueAsNew(host.control, historyFacts(host)))
+  if (isContinuationDue(host))
     await continueAsNew<typeof agentThread>(host.control.start, carry(host.control))
+}
+
+function isContinuationDue(host: ThreadHost): boolean {
+  return shouldContinueAsNew(host.control, historyFacts(host))
 }
 
 /** Only a run that continues another one has a carried state: whatever else a start brings is passed over (T10). */
