@@ -56,6 +56,8 @@ type Close = Extract<Action, { readonly kind: 'close' }>
 async function run(host: ThreadHost): Promise<Close> {
   const alarm = createAlarm(host)
   for (;;) {
+    // An update may come in the task that starts this run: on a replay it comes after it, and its answer goes first.
+    await condition(allHandlersFinished)
     const now = Date.now()
     host.update((control) => advance(effectsDue(control, now)))
     if (isContinuationDue(host)) {
