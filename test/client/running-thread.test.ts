@@ -1,0 +1,141 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { z } from 'zod'
+
+import { defineAgent, defineModel, definePrompt, defineTool, registry } from '../../src/index.js'
+import { assertEvents, createTestEnvironment, scriptedModel } from '../../src/testing/index.js'
+import type { ScriptedRequest, TestEnvironment } from '../../src/testing/index.js'
+import { recordedRuns, searchForContent } from '../support/histories.js'
+import { MARKER, marked } from '../support/marker.js'
+import { collect } from './client-fixture.js'
+
+const provider = {
+  languageModel(): never {
+    throw new Error('Expected the model to be scripted by the test.')
+  },
+}
+const variables = [{ name: 'KEY', type: 'secret', required: true, description: 'Key of the shop' }] as const
+const desk = registry({
+  models: [defineModel({ name: 'chat', provider, model: 'x' })],
+  prompts: [
+    definePrompt({
+      name: 'clerk',
+      toolDescription: 'Answers',
+      prompt: 'You are the clerk.',
+      model: 'chat',
+      includeChat: true,
+      includePastTools: true,
+      tools: ['scan'],
+    }),
+    definePrompt({
+      name: 'keeper',
+      toolDescription: 'Answers',
+      prompt: 'You are the keeper.',
+      model: 'chat',
+      includeChat: true,
+      tools: ['unlock'],
+    }),
+  ],
+  agents: [
+    defineAgent({ name: 'clerk', sideA: { prompt: 'clerk' } }),
+    defineAgent({ name: 'keeper', sideA: { prompt: 'keeper' } }),
+  ],
+  tools: {
+    scan: defineTool({ description: 'Scans in a browser', execute: () => ({ status: 'pending' }) }),
+    unlock: defineTool({ description: 'Unlocks', variables, execute: () => ({ status: 'success' }) }),
+    count: defineTool({
+      description: 'Counts',
+      args: z.object({ from: z.number(), note: z.string() }),
+      execute: (_state, { from, note }) => ({ status: 'success', result: `${from + 1} ${note}` }),
+    }),
+  },
+})
+
+const script: { reply: (request: ScriptedRequest) => { text?: string; toolCalls?: { name: string }[] } } = {
+  reply: () => ({ text: marked('Hello') }),
+}
+let env: TestEnvironment<typeof desk>
+
+beforeAll(async () => {
+  const chat = scriptedModel((request) => script.reply(request))
+  env = await createTestEnvironment({ registry: desk, models: { chat } })
+}, 60_000)
+afterAll(() => env.close())
+
+test('a queued tool runs in its turn, whatever the prompt lists', async () => {
+  script.reply = (request) => ({ text: `Got ${request.messages.at(-1)?.text}` })
+  const thread = await env.threads.create({ agent: 'clerk' })
+  const args = { from: 4, note: MARKER }
+  const { toolCallId } = await thread.queueTool('count', args, { id: 'count-1' })
+  await thread.queueTool('count', args, { id: 'count-1' })
+  expect((await thread.waitUntilIdle()).reply?.content).toBe(`Got 5 ${MARKER}`)
+  await thread.queueTool('count', args, { id: 'count-1' })
+  const { messages } = await thread.messages()
+  expect(messages.map(({ role, tool_call_id: id }) => [role, id])).toEqual([
+    ['assistant', null],
+    ['tool', toolCallId],
+    ['assistant', null],
+  ])
+  await leaksNothing(thread.threadId)
+})
+
+test('a call that waits takes its result, with a file', async () => {
+  script.reply = ({ messages }) => {
+    const last = messages.at(-1)
+    return last?.role === 'tool' ? { text: `Scanned ${last.text}` } : { toolCalls: [{ name: 'scan' }] }
+  }
+  const thread = await env.threads.create({ agent: 'clerk', message: marked('Scan it') })
+  expect((await thread.waitUntilIdle()).status).toBe('waiting_input')
+  const [request] = await collect(env.threads.pending({ agent: 'clerk' }))
+  expect(request).toMatchObject({ threadId: thread.threadId, kind: 'call', toolName: 'scan' })
+  const data = Buffer.from(MARKER)
+  await thread.respond(request?.id ?? '', {
+    result: {
+      status: 'success',
+      result: MARKER,
+      attachments: [{ name: 'scan.txt', mimeType: 'text/plain', data }],
+    },
+  })
+  expect((await thread.waitUntilIdle()).reply?.content).toContain(`Scanned ${MARKER}`)
+  const { messages } = await thread.messages()
+  expect(messages.find(({ role }) => role === 'tool')?.attachments).toMatchObject([
+    { path: '/attachments/scan.txt', size: data.length },
+  ])
+  expect(await collect(env.threads.pending())).toEqual([])
+  await assertEvents(thread, ['action.required', 'action.resolved', 'tool.result', 'run.completed'])
+  await leaksNothing(thread.threadId)
+})
+
+test.each(['respond', 'setEnv'] as const)('a blocked run goes on after %s', async (way) => {
+  script.reply = () => ({ text: marked('Open') })
+  const thread = await env.threads.create({ agent: 'keeper', message: marked('Open it') })
+  expect(await thread.waitUntilIdle()).toMatchObject({ status: 'blocked', reason: 'blocked' })
+  const [request] = (await thread.snapshot()).pending
+  expect(request).toMatchObject({ kind: 'variables', agent: 'keeper', required: ['KEY'], missing: ['KEY'] })
+  if (way === 'setEnv') await thread.setEnv({ KEY: MARKER })
+  else await thread.respond(request?.id ?? '', { env: { KEY: MARKER } })
+  expect(await thread.waitUntilIdle()).toMatchObject({ status: 'idle', reply: { content: marked('Open') } })
+  const events = await collect(thread.events({ follow: false }))
+  const actions = events.filter(({ type }) => type.startsWith('action.'))
+  expect(actions).toMatchObject([
+    { type: 'action.required', payload: { requestId: request?.id, missing: ['KEY'] } },
+    { type: 'action.resolved', payload: { requestId: request?.id, decision: 'supplied' } },
+  ])
+  expect((await thread.snapshot()).pending).toEqual([])
+  await leaksNothing(thread.threadId)
+})
+
+test('a stop ends what was asked, a late answer finds nothing', async () => {
+  script.reply = () => ({ toolCalls: [{ name: 'scan' }] })
+  const thread = await env.threads.create({ agent: 'clerk', message: marked('Scan it') })
+  await thread.waitUntilIdle()
+  const [request] = (await thread.snapshot()).pending
+  await thread.stop()
+  expect((await thread.waitUntilIdle()).status).toBe('stopped')
+  const late = thread.respond(request?.id ?? '', { result: { status: 'success' } })
+  await expect(late).rejects.toMatchObject({ code: 'request_not_found' })
+  expect((await thread.snapshot()).pending).toEqual([])
+})
+
+async function leaksNothing(threadId: string): Promise<void> {
+  expect(searchForContent(await recordedRuns(env.threads.temporal, threadId)).leaks).toEqual([])
+}
