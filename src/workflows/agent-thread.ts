@@ -60,12 +60,9 @@ async function run(host: ThreadHost): Promise<Close> {
     await condition(allHandlersFinished)
     const now = Date.now()
     host.update((control) => advance(effectsDue(control, now)))
-    if (isContinuationDue(host)) {
-      await goOnAsNew(host)
-      // What came meanwhile comes first.
-      continue
-    }
-    // No await from `advance` to here: a signal in between would be waited for in vain.
+    // Nothing is in flight, every answer is told, and nothing is awaited from here to the next action: whatever came
+    // in between would be lost, or waited for in vain.
+    if (shouldContinueAsNew(host.control, historyFacts(host))) await goOnAsNew(host)
     const action = nextAction(host.control)
     if (action.kind === 'close') {
       // Lists in Temporal show how a thread ended for as long as Temporal keeps it.
@@ -78,16 +75,8 @@ async function run(host: ThreadHost): Promise<Close> {
   }
 }
 
-/** Nothing is in flight and every handler is synchronous: an accepted answer only has to be told to its sender. */
-async function goOnAsNew(host: ThreadHost): Promise<void> {
-  await condition(allHandlersFinished)
-  // A cancellation that came meanwhile would be lost.
-  if (isContinuationDue(host))
-    await continueAsNew<typeof agentThread>(host.control.start, carry(host.control))
-}
-
-function isContinuationDue(host: ThreadHost): boolean {
-  return shouldContinueAsNew(host.control, historyFacts(host))
+function goOnAsNew({ control }: ThreadHost): Promise<never> {
+  return continueAsNew<typeof agentThread>(control.start, carry(control))
 }
 
 /** Only a run that continues another one has a carried state: whatever else a start brings is passed over (T10). */
