@@ -46,6 +46,8 @@ export const LIMITS = {
   answerTextBytes: 4 * KB,
   /** A key, a certificate, a short text; more belongs into a file. */
   variableBytes: 64 * KB,
+  /** Characters of a secret below which it is not looked for in texts: shorter ones are parts of ordinary words. */
+  shortestRedacted: 6,
   /** A custom event is written while the call runs, for whoever watches. */
   customEventBytes: 16 * KB,
   /** A tool that emits more floods its thread's log. */

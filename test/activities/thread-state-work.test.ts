@@ -147,7 +147,7 @@ describe('definitions and tools in place', () => {
   test('T9 what an invoked tool writes joins the call', () =>
     withThread(async ({ open, commit }) => {
       const call = await open('call_1_2_0', {
-        invokeTool: async (name, args, state) => {
+        invokeTool: async (name, args, { state }) => {
           await state.queueMessage({ role: 'user', content: `${name} ${JSON.stringify(args)}` })
           return { status: 'success', result: 'done' }
         },

@@ -12,6 +12,7 @@ import { idempotencyKeyOf } from '../../protocol/ids.js'
 import { LIMITS } from '../../protocol/limits.js'
 import type { Side } from '../../protocol/plan.js'
 import type { ActivityDependencies } from '../dependencies.js'
+import type { InvokedIn, InvokeTool } from '../thread-state/buffered-thread-state.js'
 import { addUsage } from '../call-model/usage.js'
 import { bounded } from './bounded.js'
 import { invokePrompt } from './invoke-prompt.js'
@@ -31,7 +32,7 @@ export interface InvokingCall {
 
 export interface Invoker {
   /** What is wrong with the call is an error result, never a throw. */
-  readonly invoke: (name: string, args: Record<string, unknown>, state: ThreadState) => Promise<ToolResult>
+  readonly invoke: InvokeTool
   /** Of the models that were asked; null: none was. */
   readonly usage: () => Usage | null
 }
@@ -40,10 +41,12 @@ export function createInvoker(dependencies: ActivityDependencies, caller: Invoki
   let usage: Usage | null = null
   let made = 0
 
-  async function invoke(name: string, args: unknown, state: ThreadState, depth = 0): Promise<ToolResult> {
+  async function invoke(name: string, args: unknown, place: InvokedIn, depth = 0): Promise<ToolResult> {
+    const { state, redactor } = place
     const named = namedTool(dependencies.registry, name)
     if (named === undefined) return error(`There is no tool "${name}".`, 'unknown_tool')
-    const text = textOf(args)
+    // T5: those of a prompt are in a request to its model.
+    const text = textOf(named.kind === 'prompt' ? redactor.redactJson(args) : args)
     if (text === null) return error('Expected the arguments as an object that is JSON.', 'invalid_arguments')
     switch (named.kind) {
       case 'function': {
@@ -55,7 +58,7 @@ export function createInvoker(dependencies: ActivityDependencies, caller: Invoki
         if (depth >= LIMITS.frameDepth) return error(`Prompts are called ${depth} deep here.`, 'too_deep')
         const answer = await invokePrompt(dependencies, {
           ...{ caller, state, prompt: named.prompt, text },
-          callTool: (tool, toolArgs) => invoke(tool, toolArgs, state, depth + 1),
+          callTool: (tool, toolArgs) => invoke(tool, toolArgs, place, depth + 1),
         })
         if (answer.usage !== null) usage = addUsage(usage, answer.usage)
         return answer.result
@@ -66,7 +69,7 @@ export function createInvoker(dependencies: ActivityDependencies, caller: Invoki
     }
   }
 
-  return { invoke: (name, args, state) => invoke(name, args, state), usage: () => usage }
+  return { invoke: (name, args, place) => invoke(name, args, place), usage: () => usage }
 }
 
 function textOf(args: unknown): string | null {

@@ -28,7 +28,7 @@ export async function needsApproval(
   if (typeof check !== 'function') return YES
   const abort = new AbortController()
   const { signal } = calling
-  const { state, close } = await openCallState(dependencies, calling, abort.signal)
+  const { state, redactor, close } = await openCallState(dependencies, calling, abort.signal)
   // `args` were parsed by the tool's own schema.
   const bounds = { timeout: LIMITS.approvalCheck, signal, abort }
   const checked = await bounded(() => check(state, args as never), bounds)
@@ -37,7 +37,7 @@ export async function needsApproval(
     case 'answered':
       return checked.value === false ? NO : YES
     case 'threw':
-      return { asks: true, problem: errorOf(checked.error) }
+      return { asks: true, problem: errorOf(redactor.redactThrown(checked.error)) }
     case 'timed_out':
       return { asks: true, problem: new Error(`It did not answer within ${LIMITS.approvalCheck / 1000} s.`) }
     case 'stopped':

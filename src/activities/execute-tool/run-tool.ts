@@ -85,13 +85,15 @@ async function tryOnce(
     attempt: call.attempt + number - 1,
     idempotencyKey: idempotencyKeyOf(threadId, callId),
   }
+  const { redactor } = opened.state
   // `args` were parsed by the tool's own schema.
-  const work = () => tool.execute(state, args as never, made)
+  const work = async () => redactor.redactJson<unknown>(await tool.execute(state, args as never, made))
   const ended = await bounded<unknown>(work, { timeout, signal, abort })
   // What it left running changes nothing any more; its hooks still may.
   close()
   await opened.state.settled()
-  return { ended, ...opened, spent: invoker.usage() }
+  const said = ended.kind === 'threw' ? { ...ended, error: redactor.redactThrown(ended.error) } : ended
+  return { ended: said, ...opened, spent: invoker.usage() }
 }
 
 /** Milliseconds, or null if the tool asks for no further try. */

@@ -113,18 +113,19 @@ export function createHookBatch(options: HookBatchOptions): HookBatch {
     async run(point, value, chain) {
       let current = value
       for (const hook of found.of(point)) {
-        const { state } = await open()
+        const { state, redactor } = await open()
         const asked = { hook, state, value: current, chain, injected }
         const outcome = MESSAGE_POINTS.has(point)
           ? await withinMessageHook.run(true, () => askHook(asked))
           : await askHook(asked)
+        // T5: what a hook makes of a text is stored, or sent to a model.
+        current = redactor.redactJson(outcome.kind === 'failed' ? current : outcome.value)
         if (outcome.kind === 'failed') {
-          failures.push(outcome.failure)
-          if (chain.endsWith?.(outcome.failure) === true) return { value: current, failure: outcome.failure }
-        } else {
-          current = outcome.value
-          if (chain.ends?.(current) === true) break
-        }
+          const error = redactor.redactThrown(outcome.failure.error)
+          const failure = { ...outcome.failure, error }
+          failures.push(failure)
+          if (chain.endsWith?.(failure) === true) return { value: current, failure }
+        } else if (chain.ends?.(current) === true) break
       }
       return { value: current, failure: null }
     },

@@ -13,6 +13,7 @@ import { guardState } from '../hooks/guarded-state.js'
 import { stepBatch } from '../hooks/step-batch.js'
 import { openBufferedState } from '../thread-state/buffered-thread-state.js'
 import type { BufferedState } from '../thread-state/buffered-thread-state.js'
+import type { Redactor } from '../variables/redactor.js'
 
 interface NewChild {
   readonly input: PrepareChildInput
@@ -50,7 +51,8 @@ export async function hookChild(dependencies: ActivityDependencies, child: NewCh
   const batch = stepBatch(dependencies, { input, content, ids, promptPath, name, recordsMissing: true })
   if (!batch.has('after_subagent_created'))
     return { ...UNHOOKED, commitParent: async (tx) => (await batch.commit(tx)).operations }
-  const opened = await openChild(dependencies, child)
+  const { redactor } = await batch.state()
+  const opened = await openChild(dependencies, child, redactor)
   await batch.run('after_subagent_created', null, {
     ask: (execute, state) => {
       const label = `state of the subagent ${child.reference}`
@@ -72,6 +74,7 @@ export async function hookChild(dependencies: ActivityDependencies, child: NewCh
 async function openChild(
   dependencies: ActivityDependencies,
   { input, reference, agent }: NewChild,
+  redactor: Redactor,
 ): Promise<BufferedState> {
   const parent = await dependencies.store.read((db) => findThread(db, input.threadId))
   const thread = {
@@ -89,5 +92,7 @@ async function openChild(
     origin: { kind: 'hook', id: 'hooks_created', run: null, step: null, side: null },
     content: null,
     execution: null,
+    // One hook has both states, and its failures are recorded by the batch.
+    redactor,
   })
 }

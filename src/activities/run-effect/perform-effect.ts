@@ -39,7 +39,7 @@ export async function performEffect(
     case 'done':
       return { state }
     case 'threw':
-      return { state, failure: { code: 'threw', error: ended.error } }
+      return { state, failure: { code: 'threw', error: state.redactor.redactThrown(ended.error) } }
     case 'timed_out':
       return failedWith('timeout', `The effect did not end within ${LIMITS.toolTimeout / 1000} seconds.`)
     case 'stopped':

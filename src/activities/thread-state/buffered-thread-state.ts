@@ -7,6 +7,8 @@ import type { Writer } from '../../store/store.js'
 import { findThread } from '../../store/threads.js'
 import type { ThreadRecord } from '../../store/threads.js'
 import type { ActivityDependencies } from '../dependencies.js'
+import { createRedactor } from '../variables/redactor.js'
+import type { Redactor } from '../variables/redactor.js'
 import { createCallGate } from './call-gate.js'
 import type { CallGate } from './call-gate.js'
 import { createDefinitionMembers } from './definition-members.js'
@@ -48,6 +50,14 @@ export interface BufferedStateOptions {
   readonly invokeTool?: InvokeTool
   /** Without them messages are written as they are given. */
   readonly messageHooks?: MessageHooks
+  /** Of another state that the same code has. */
+  readonly redactor?: Redactor
+}
+
+/** Who invokes a tool in place. */
+export interface InvokedIn {
+  readonly state: ThreadState
+  readonly redactor: Redactor
 }
 
 /** What a state says of its thread. */
@@ -59,7 +69,7 @@ export type StateThread = Pick<
 export type InvokeTool = (
   name: string,
   args: Record<string, unknown>,
-  state: ThreadState,
+  invokedIn: InvokedIn,
 ) => ReturnType<ThreadState['invokeTool']>
 
 /** What the workflow has to do about a call, besides its outcome. */
@@ -76,6 +86,8 @@ export interface StateEffects {
  */
 export interface BufferedState {
   readonly state: ThreadState
+  /** For what the code says besides, in results and errors: knows the secrets that `state` gave it (T5). */
+  readonly redactor: Redactor
   /**
    * Files of the call's result: new ones are written as those of a queued message, others must be there. Before `close`.
    * @throws a sentence on what is wrong with one of them
@@ -105,9 +117,10 @@ export async function openBufferedState(options: BufferedStateOptions): Promise<
   const thread = options.thread ?? (await store.read((db) => findThread(db, threadId)))
   if (thread === null) throw new Error(`Expected a row of thread ${threadId}, got none`)
   const key = origin.run === null ? null : { threadId, number: origin.run }
-  const context = await openRunContext(store, key)
+  const redactor = options.redactor ?? createRedactor()
+  const context = await openRunContext(store, { key, redactor })
   const gate = createCallGate(`${origin.kind} ${origin.id}`)
-  const parts = openParts(options, { thread, context, gate })
+  const parts = openParts(options, { thread, context, gate, redactor })
   const { files, journal, values, emitter } = parts
   const now = options.now * 1000
 
@@ -118,6 +131,7 @@ export async function openBufferedState(options: BufferedStateOptions): Promise<
 
   return {
     state: parts.state,
+    redactor,
     attach: (given) => resolveAttachments({ files, blobs: store.blobs }, given),
     write: (write) => journal.add(write),
     close,
@@ -143,9 +157,10 @@ interface Opened {
   readonly thread: StateThread
   readonly context: RunContext
   readonly gate: CallGate
+  readonly redactor: Redactor
 }
 
-function openParts(options: BufferedStateOptions, { thread, context, gate }: Opened) {
+function openParts(options: BufferedStateOptions, { thread, context, gate, redactor }: Opened) {
   const { dependencies, threadId, agent, origin, content, messageHooks } = options
   const { store, registry } = dependencies
   const now = options.now * 1000
@@ -153,12 +168,13 @@ function openParts(options: BufferedStateOptions, { thread, context, gate }: Ope
   const journal = createJournal(gate)
   const files = createFilesOverlay({ store, threadId, now, gate })
   const values = createValuesOverlay(store, threadId)
-  const common = { dependencies, store, threadId, journal, origin, now }
+  const common = { dependencies, store, threadId, journal, origin, redactor, now }
   const emitter = createEmitter(common)
   const hooks = messageHooks === undefined ? null : { hooks: messageHooks, state: () => state }
   const facts = options.execution
   const state: ThreadState = createThreadState({
     gate,
+    redactor,
     known: {
       threadId,
       agentId: agent,
@@ -177,7 +193,7 @@ function openParts(options: BufferedStateOptions, { thread, context, gate }: Ope
     definitions: createDefinitionMembers(registry),
     queueTool: createQueuedTools(common).queueTool,
     emit: emitter.emit,
-    invokeTool: async (name, args) => invoke(options.invokeTool)(name, args, state),
+    invokeTool: async (name, args) => invoke(options.invokeTool)(name, args, { state, redactor }),
     terminate: () => journal.add(async () => ({ operations: [{ kind: 'terminate' }] })),
   })
   return { state, files, journal, values, emitter }

@@ -2,6 +2,7 @@ import type { JsonObject, JsonValue } from '../../protocol/json.js'
 import { readRunContext, writeRunContext } from '../../store/runs.js'
 import type { RunKey } from '../../store/runs.js'
 import type { Store, Writer } from '../../store/store.js'
+import type { Redactor } from '../variables/redactor.js'
 import { jsonProblem } from './strict-json.js'
 
 /** What the calls of a run share, as one call changes it. */
@@ -18,8 +19,14 @@ export interface RunContext {
   commit(tx: Writer): Promise<void>
 }
 
-/** Outside of a run it is empty and nobody's. */
-export async function openRunContext(store: Store, key: RunKey | null): Promise<RunContext> {
+interface OpenedContext {
+  /** Outside of a run it is empty and nobody's. */
+  readonly key: RunKey | null
+  /** It is kept without the secrets that the call was given. */
+  readonly redactor: Redactor
+}
+
+export async function openRunContext(store: Store, { key, redactor }: OpenedContext): Promise<RunContext> {
   const saved = JSON.stringify(key === null ? {} : await store.read((db) => readRunContext(db, key)))
   const value = JSON.parse(saved) as Record<string, JsonValue | undefined>
   let frozen: { readonly text: string } | { readonly problem: string } | undefined
@@ -28,7 +35,7 @@ export async function openRunContext(store: Store, key: RunKey | null): Promise<
     freeze() {
       if (frozen !== undefined) return
       const problem = jsonProblem(value, 'context')
-      frozen = problem === undefined ? { text: JSON.stringify(value) } : { problem }
+      frozen = problem === undefined ? { text: JSON.stringify(redactor.redactJson(value)) } : { problem }
     },
     looks: () => jsonProblem(value, 'context'),
     problem: () => (frozen !== undefined && 'problem' in frozen ? frozen.problem : undefined),

@@ -1,5 +1,6 @@
 import type { ThreadState } from '../../definitions/thread-state.js'
 import type { JsonValue } from '../../protocol/json.js'
+import type { Redactor } from '../variables/redactor.js'
 import { ifOpen, whileOpen } from './call-gate.js'
 import type { CallGate } from './call-gate.js'
 import type { createDefinitionMembers } from './definition-members.js'
@@ -15,6 +16,7 @@ type KnownMembers = Pick<
 
 export interface ThreadStateParts {
   readonly gate: CallGate
+  readonly redactor: Redactor
   readonly known: KnownMembers
   readonly values: ValuesOverlay
   readonly messages: MessagesOverlay
@@ -65,25 +67,39 @@ export function createThreadState(parts: ThreadStateParts): ThreadState {
   }
 }
 
-function messageMembers({ gate, messages }: ThreadStateParts) {
+/** What is handed over here becomes rows, events and requests: without the secrets that the code was given (T5). */
+function withoutSecrets({ redactor }: ThreadStateParts) {
+  return <Arguments extends readonly unknown[], Result>(
+    work: (...given: Arguments) => Result,
+  ): ((...given: Arguments) => Result) => {
+    return (...given) => work(...redactor.redactJson(given))
+  }
+}
+
+function messageMembers(parts: ThreadStateParts) {
+  const { gate, messages } = parts
+  const clean = withoutSecrets(parts)
   return {
     getMessages: whileOpen(gate, messages.list),
     getMessage: whileOpen(gate, messages.find),
-    injectMessage: whileOpen(gate, messages.inject),
-    queueMessage: whileOpen(gate, messages.queue),
-    updateMessage: whileOpen(gate, messages.update),
+    injectMessage: whileOpen(gate, clean(messages.inject)),
+    queueMessage: whileOpen(gate, clean(messages.queue)),
+    updateMessage: whileOpen(gate, clean(messages.update)),
     deleteMessage: whileOpen(gate, messages.remove),
   }
 }
 
-function workMembers({ gate, effects, queueTool, invokeTool, emit }: ThreadStateParts) {
+function workMembers(parts: ThreadStateParts) {
+  const { gate, effects, queueTool, invokeTool, emit } = parts
+  const clean = withoutSecrets(parts)
   return {
-    queueTool: ifOpen(gate, queueTool),
+    queueTool: ifOpen(gate, clean(queueTool)),
+    // A tool in place may need the secret: it gets it as it is, and nothing of the call is stored.
     invokeTool: whileOpen(gate, invokeTool),
-    scheduleEffect: whileOpen(gate, effects.scheduleEffect),
+    scheduleEffect: whileOpen(gate, clean(effects.scheduleEffect)),
     getScheduledEffects: whileOpen(gate, effects.getScheduledEffects),
     removeScheduledEffect: whileOpen(gate, effects.removeScheduledEffect),
-    emit: ifOpen(gate, emit),
+    emit: ifOpen(gate, clean(emit)),
   }
 }
 
@@ -101,19 +117,25 @@ function definitionMembers({ gate, definitions, variables }: ThreadStateParts) {
   }
 }
 
-function contentMembers({ gate, values, files }: ThreadStateParts) {
+function contentMembers(parts: ThreadStateParts) {
+  const { gate, values, files, redactor } = parts
+  const clean = withoutSecrets(parts)
+  const set = clean(async (key: string, value: JsonValue | undefined) => values.set(key, value))
   return {
-    getValue: whileOpen(gate, values.get),
-    setValue: whileOpen(gate, async (key: string, value: JsonValue | undefined) => values.set(key, value)),
-    writeFile: whileOpen(gate, files.writeFile),
-    readFile: whileOpen(gate, files.readFile),
-    readFileStream: whileOpen(gate, files.readFileStream),
-    statFile: whileOpen(gate, files.statFile),
+    getValue: whileOpen(gate, clean(values.get)),
+    setValue: whileOpen(gate, set),
+    // What is in a file is the tool's own; how it is called is read by others.
+    writeFile: whileOpen(gate, async (...[path, data, ...labels]: Parameters<FileMembers['writeFile']>) =>
+      files.writeFile(redactor.redactJson(path), data, ...redactor.redactJson(labels)),
+    ),
+    readFile: whileOpen(gate, clean(files.readFile)),
+    readFileStream: whileOpen(gate, clean(files.readFileStream)),
+    statFile: whileOpen(gate, clean(files.statFile)),
     getFileThumbnail: whileOpen(gate, async (_path: string) => null),
-    readdirFile: whileOpen(gate, files.readdirFile),
-    unlinkFile: whileOpen(gate, files.unlinkFile),
-    mkdirFile: whileOpen(gate, files.mkdirFile),
-    rmdirFile: whileOpen(gate, files.rmdirFile),
+    readdirFile: whileOpen(gate, clean(files.readdirFile)),
+    unlinkFile: whileOpen(gate, clean(files.unlinkFile)),
+    mkdirFile: whileOpen(gate, clean(files.mkdirFile)),
+    rmdirFile: whileOpen(gate, clean(files.rmdirFile)),
     grepFiles: whileOpen(gate, files.grepFiles),
     findFiles: whileOpen(gate, files.findFiles),
     getFileStats: whileOpen(gate, files.getFileStats),

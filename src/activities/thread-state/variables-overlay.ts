@@ -4,12 +4,15 @@ import { findVariables, putVariable } from '../../store/variables.js'
 import type { ActivityDependencies } from '../dependencies.js'
 import { declaredType, resolveVariables } from '../variables/resolve-variables.js'
 import type { ResolvedVariable, VariableScope } from '../variables/resolve-variables.js'
+import type { Redactor } from '../variables/redactor.js'
 import type { Journal } from './journal.js'
 
 interface VariablesOverlayOptions {
   readonly dependencies: ActivityDependencies
   readonly scope: VariableScope
   readonly journal: Journal
+  /** Learns each secret that is given out, or set. */
+  readonly redactor: Redactor
   /** Microseconds. */
   readonly now: number
 }
@@ -18,7 +21,7 @@ interface VariablesOverlayOptions {
 export function createVariablesOverlay(
   options: VariablesOverlayOptions,
 ): Pick<ThreadState, 'env' | 'envType' | 'setEnv'> {
-  const { dependencies, scope, journal, now } = options
+  const { dependencies, scope, journal, redactor, now } = options
   const { store } = dependencies
   const { threadId } = scope
   const written = new Map<string, ResolvedVariable>()
@@ -40,27 +43,34 @@ export function createVariablesOverlay(
     return known?.type ?? declared ?? 'secret'
   }
 
+  function given(name: string, type: ResolvedVariable['type'], value: string): string {
+    if (type === 'secret') redactor.note(name, value)
+    return value
+  }
+
   return {
     async env(name) {
       const found = await find(name)
-      if (found !== undefined) return found.open()
+      if (found !== undefined) return given(name, found.type, found.open())
       throw new Error(
         `Expected the variable "${name}" to have a value, got none: set it on the thread, in the worker's env, ` +
           'or in the env of the agent or the prompt.',
       )
     },
     envType: async (name) => (await find(name))?.type ?? declaredType(scope, name) ?? 'secret',
-    async setEnv(name, value, { type: given } = {}) {
+    async setEnv(name, value, { type: wanted } = {}) {
       const problem = variableNameProblem(name) ?? variableValueProblem(name, value)
       if (problem !== undefined) throw new Error(problem)
-      const type = await typeFor(name, given)
+      const type = await typeFor(name, wanted)
       // Where there is no key the tool is told so, and not its thread at the commit.
       if (type === 'secret') store.secrets.seal('', { threadId, name })
+      // A text is kept in plain sight, and may get into prompts.
+      const kept = type === 'secret' ? given(name, type, value) : redactor.redact(value)
       journal.add(async (tx) => {
-        await putVariable(tx, store.secrets, { threadId, name, value, type, now })
+        await putVariable(tx, store.secrets, { threadId, name, value: kept, type, now })
         return { operations: [{ kind: 'set_env' }] }
       })
-      written.set(name, { type: declaredType(scope, name) ?? type, open: () => value })
+      written.set(name, { type: declaredType(scope, name) ?? type, open: () => kept })
     },
   }
 }

@@ -1,0 +1,120 @@
+/**
+ * T5: what a state gives to code as a secret does not come back in its texts: `[secret NAME]` stands where the value was.
+ * Found are the value as it is, without the blanks around it, and as JSON and URLs write it; not what code has made of it
+ * (base64, a digest, a part), nor values so short that they would be found in ordinary words.
+ */
+import { LIMITS } from '../../protocol/limits.js'
+
+/** The secrets that one state has given out. */
+export interface Redactor {
+  note(name: string, value: string): void
+  redact(text: string): string
+  /** Its texts, with the names of its fields. What holds no secret is the same object; bytes are not looked into. */
+  redactJson<Value>(value: Value): Value
+  /** What code has thrown, with its stack. */
+  redactThrown(thrown: unknown): unknown
+}
+
+/** No JSON that is stored is as deep; without a bound a value could overflow the stack. */
+const DEPTH = 500
+const TOO_DEEP = '[nested too deep]'
+
+export function createRedactor(): Redactor {
+  /** What is searched, and what comes instead. */
+  const forms = new Map<string, string>()
+  let pattern: RegExp | undefined
+
+  function redact(text: string): string {
+    if (forms.size === 0) return text
+    pattern ??= patternOf(forms)
+    return text.replace(pattern, (found) => forms.get(found) ?? found)
+  }
+
+  return {
+    note(name, value) {
+      for (const form of formsOf(value)) if (!forms.has(form)) forms.set(form, `[secret ${name}]`)
+      pattern = undefined
+    },
+    redact,
+    // Of the same shape: only texts in it differ, and fields that hold bytes stay.
+    redactJson: <Value>(value: Value): Value =>
+      forms.size === 0 ? value : (walk(value, redact, new Set()) as Value),
+    redactThrown: (thrown) => (forms.size === 0 ? thrown : redactThrown(thrown, redact)),
+  }
+}
+
+function formsOf(value: string): readonly string[] {
+  return [value, value.trim()].flatMap((text) => {
+    if (text.length < LIMITS.shortestRedacted) return []
+    // `encodeURIComponent` throws for half a character.
+    const inUrl = encodeURIComponent(text.replace(/\p{Surrogate}/gu, '\uFFFD'))
+    return [text, JSON.stringify(text).slice(1, -1), inUrl]
+  })
+}
+
+/** What was put in before is passed over, so that a text may be redacted twice; of two secrets the longer one is found. */
+function patternOf(forms: ReadonlyMap<string, string>): RegExp {
+  const values = [...forms.keys()].toSorted((one, other) => other.length - one.length)
+  const texts = [...new Set(forms.values()), ...values]
+  return new RegExp(texts.map((text) => text.replace(/[\\^$.*+?()[\]{}|/-]/g, '\\$&')).join('|'), 'g')
+}
+
+type Redact = (text: string) => string
+
+function walk(value: unknown, redact: Redact, above: Set<object>): unknown {
+  if (typeof value === 'string') return redact(value)
+  if (typeof value === 'number') return redactNumber(value, redact)
+  if (typeof value !== 'object' || value === null || ArrayBuffer.isView(value)) return value
+  // Whoever takes it refuses a ring, which JSON cannot carry.
+  if (above.has(value)) return value
+  if (above.size >= DEPTH) return TOO_DEEP
+  above.add(value)
+  const redacted = Array.isArray(value) ? walkList(value, redact, above) : walkObject(value, redact, above)
+  above.delete(value)
+  return redacted
+}
+
+/** One that holds a secret among other digits is something else. */
+function redactNumber(value: number, redact: Redact): unknown {
+  const text = redact(String(value))
+  return /^\[secret .*\]$/.test(text) ? text : value
+}
+
+function walkList(list: readonly unknown[], redact: Redact, above: Set<object>): readonly unknown[] {
+  const redacted = list.map((part) => walk(part, redact, above))
+  return redacted.some((part, index) => !Object.is(part, list[index])) ? redacted : list
+}
+
+function walkObject(value: object, redact: Redact, above: Set<object>): unknown {
+  if ('toJSON' in value && typeof value.toJSON === 'function') {
+    const json: unknown = value.toJSON()
+    const redacted = walk(json, redact, above)
+    return Object.is(redacted, json) ? value : redacted
+  }
+  let same = true
+  const entries = Object.entries(value).map(([name, part]: [string, unknown]) => {
+    const entry = [redact(name), walk(part, redact, above)] as const
+    same &&= entry[0] === name && Object.is(entry[1], part)
+    return entry
+  })
+  return same ? value : Object.fromEntries(entries)
+}
+
+function redactThrown(thrown: unknown, redact: Redact): unknown {
+  const given =
+    thrown instanceof Error ? thrown : { message: wordsOf(thrown), name: 'Error', stack: undefined }
+  const words = String(given.message)
+  const message = redact(words)
+  const stack = given.stack === undefined ? undefined : redact(given.stack)
+  if (message === words && stack === given.stack) return thrown
+  const error = new Error(message)
+  error.name = given.name
+  if (stack !== undefined) error.stack = stack
+  return error
+}
+
+function wordsOf(thrown: unknown): string {
+  return typeof thrown === 'object' && thrown !== null && 'message' in thrown
+    ? String(thrown.message)
+    : String(thrown)
+}
