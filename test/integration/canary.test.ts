@@ -8,34 +8,35 @@ import { promisify } from 'node:util'
 import { Client, Connection } from '@temporalio/client'
 import { afterAll, beforeAll, expect, inject, test } from 'vitest'
 
+import { openStore } from '../../src/store/store.js'
 import { recordedRuns, searchFor } from '../support/histories.js'
 
 const HOOKS = new URL('../store/processes/resolve-typescript.ts', import.meta.url).href
 const PROCESS = new URL('./canary/canary-process.ts', import.meta.url).pathname
 const CANARY = 'canary-7f3a9c-sings'
 
+const SECRET_KEY = Buffer.alloc(32, 9).toString('base64')
+
 let folder: string
+let place: { readonly database: string; readonly blobs: string; readonly secretKey: string }
 let printed: string
 const threadId = `canary-${randomUUID()}`
 
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'everthread-canary-'))
-  const place = {
+  place = { database: join(folder, 'threads.db'), blobs: join(folder, 'blobs'), secretKey: SECRET_KEY }
+  const given = {
     address: inject('devServerAddress'),
     taskQueue: threadId,
     threadId,
-    store: {
-      database: join(folder, 'threads.db'),
-      blobs: join(folder, 'blobs'),
-      secretKey: Buffer.alloc(32, 9).toString('base64'),
-    },
+    store: place,
     codePath: inject('workflowBundlePath'),
     canary: CANARY,
     requests: join(folder, 'requests.json'),
   }
   const { stdout, stderr } = await promisify(execFile)(
     process.execPath,
-    ['--import', HOOKS, PROCESS, JSON.stringify(place)],
+    ['--import', HOOKS, PROCESS, JSON.stringify(given)],
     { timeout: 50_000 },
   )
   printed = stdout + stderr
@@ -61,16 +62,36 @@ test('T5 a secret is in no row, log line or file of the store', async () => {
     const content = await readFile(join(file.parentPath, file.name))
     bytes += content.length
     expect(content.includes(CANARY), `${file.name} holds the secret`).toBe(false)
+    expect(content.includes(SECRET_KEY), `${file.name} holds the key`).toBe(false)
   }
   expect(bytes).toBeGreaterThan(50_000)
   expect(printed).not.toContain(CANARY)
+  expect(printed).not.toContain(SECRET_KEY)
+})
+
+test('every careless thing was done, and shows the name only', async () => {
+  const store = await openStore(place)
+  const [errors, events] = await store.read((db) =>
+    Promise.all([
+      db.selectFrom('errors').select(['type', 'message', 'stack']).execute(),
+      db.selectFrom('events').select('type').where('payload', 'like', '%[secret CANARY]%').execute(),
+    ]),
+  )
+  await store.close()
+  const shown = errors.filter(({ message }) => message.includes('[secret CANARY]'))
+  expect(new Set(shown.map(({ type }) => type))).toEqual(
+    new Set(['hook.threw', 'Effect.threw', 'approval_check']),
+  )
+  expect(shown.every(({ stack }) => stack?.includes('[secret CANARY]'))).toBe(true)
+  expect(events.map(({ type }) => type)).toContain('custom')
 })
 
 test('T5 a secret is in no request to a model', async () => {
   const requests = await readFile(join(folder, 'requests.json'), 'utf8')
   const asked = JSON.parse(requests) as readonly unknown[]
-  // Blocked until the secret came, then one step for each careless tool, and the last words.
-  expect(asked.length).toBeGreaterThanOrEqual(7)
+  // Blocked until the secret came, then one step for each careless tool, a prompt in place, and the last words.
+  expect(asked.length).toBeGreaterThanOrEqual(9)
   expect(requests).not.toContain(CANARY)
-  expect(requests).toContain('[secret CANARY]')
+  expect(requests).toContain('You are careless. Use [secret CANARY].')
+  expect(requests).toContain('You listen.')
 })

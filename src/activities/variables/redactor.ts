@@ -44,8 +44,9 @@ export function createRedactor(): Redactor {
 }
 
 function formsOf(value: string): readonly string[] {
-  return [value, value.trim()].flatMap((text) => {
-    if (text.length < LIMITS.shortestRedacted) return []
+  const bare = value.trim()
+  if (bare.length < LIMITS.shortestRedacted) return []
+  return [value, bare].flatMap((text) => {
     // `encodeURIComponent` throws for half a character.
     const inUrl = encodeURIComponent(text.replace(/\p{Surrogate}/gu, '\uFFFD'))
     return [text, JSON.stringify(text).slice(1, -1), inUrl]

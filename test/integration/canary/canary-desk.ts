@@ -23,8 +23,15 @@ export function canaryDesk(chat: LanguageModel) {
         model: 'chat',
         includeChat: true,
         includePastTools: true,
-        tools: ['tell', 'throws', 'emits', 'queues', 'schedules', 'hands_over'],
-        hooks: ['throws_in_hook'],
+        tools: ['tell', 'throws', 'emits', 'queues', 'schedules', 'keeps', 'hands_over'],
+        hooks: ['throws_in_hook', 'tells_the_model'],
+      }),
+      definePrompt({
+        name: 'asked_in_place',
+        toolDescription: 'Is told the secret',
+        prompt: 'You listen.',
+        model: 'chat',
+        requiredSchema: z.object({ secret: z.string() }),
       }),
     ],
     agents: [defineAgent({ name: 'careless', sideA: { prompt: 'careless' } })],
@@ -58,8 +65,21 @@ export function canaryDesk(chat: LanguageModel) {
       schedules: defineTool({
         description: 'Schedules an effect that throws the secret',
         execute: async (state) => {
-          await state.scheduleEffect('sing', {}, 0)
+          await state.scheduleEffect('sing', { of: await state.env('CANARY') }, 0)
           return { status: 'success' }
+        },
+      }),
+      keeps: defineTool({
+        description: 'Keeps the secret wherever it can',
+        execute: async (state) => {
+          const secret = await state.env('CANARY')
+          await state.setValue(`of ${secret}`, { nested: [secret] })
+          await state.setEnv('COPY', secret, { type: 'text' })
+          await state.writeFile(`/${secret}.txt`, 'nothing', 'text/plain', { metadata: { of: secret } })
+          state.context['secret'] = secret
+          state.queueTool('tell', { secret })
+          await state.invokeTool('asked_in_place', { secret })
+          return { status: 'success', content: [{ type: 'text', text: `${'x'.repeat(70_000)}${secret}` }] }
         },
       }),
       hands_over: defineTool({
@@ -78,9 +98,14 @@ export function canaryDesk(chat: LanguageModel) {
           throw new Error(`The hook saw ${await state.env('CANARY')}.`)
         },
       }),
+      defineHook({
+        hook: 'after_system_message',
+        id: 'tells_the_model',
+        execute: async (state, text) => `${text} Use ${await state.env('CANARY')}.`,
+      }),
     ],
     effects: {
-      sing: defineEffect('Sings', z.object({}), async (state) => {
+      sing: defineEffect('Sings', z.object({ of: z.string() }), async (state) => {
         throw new Error(`The effect saw ${await state.env('CANARY')}.`)
       }),
     },

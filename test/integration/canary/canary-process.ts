@@ -21,10 +21,13 @@ interface Place {
 }
 
 const place = JSON.parse(process.argv[2] ?? '') as Place
-const tools = ['tell', 'throws', 'emits', 'queues', 'schedules', 'hands_over']
+const tools = ['tell', 'throws', 'emits', 'queues', 'schedules', 'keeps', 'hands_over']
 /** One careless tool after the other, then nothing but words. */
 function* careless(): Generator<ScriptedAnswer, never> {
-  for (const name of tools) yield { toolCalls: [{ name, args: {} }] }
+  for (const name of tools) {
+    yield { toolCalls: [{ name, args: {} }] }
+    if (name === 'keeps') yield { text: 'In place.' }
+  }
   for (;;) yield { text: 'Done.' }
 }
 const chat = scriptedModel(careless())
@@ -39,7 +42,8 @@ const worker = await createWorker({
 })
 const threads = new ThreadClient({ client: new Client({ connection }), taskQueue, store })
 await worker.runUntil(async () => {
-  const thread = await threads.create({ agent: 'careless', id: place.threadId, message: 'Be careless.' })
+  const first = { agent: 'careless', id: place.threadId, message: 'Be careless.' }
+  const thread = await threads.create({ ...first, env: { SPARE: place.canary } })
   // Blocked first: the canary comes as the answer to the request.
   await thread.waitUntilIdle()
   const [missing] = (await thread.snapshot()).pending
