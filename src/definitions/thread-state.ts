@@ -133,6 +133,7 @@ export interface ThreadState {
 
   /**
    * The value of a variable: of this thread, its parents, the worker, the agent, the prompt, the first that has one.
+   * A secret of 6 characters and more comes back from this call as `[secret NAME]`, in all but the bytes of files.
    * @throws if none has
    */
   env(name: string): Promise<string>
