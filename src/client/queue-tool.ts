@@ -40,7 +40,9 @@ export async function queueTool(
     const now = microseconds()
     const tool = { threadId, toolCallId, name, args: content, sentBy: 'client', now } as const
     refuseStaged(await stageQueuedTool(tx, tool), { threadId, toolCallId })
-    return (await findToolCall(tx, threadId, toolCallId))?.status === 'open'
+    const call = await findToolCall(tx, threadId, toolCallId)
+    // One that has begun is in no queue any more.
+    return call?.status === 'open' && call.started_at === null
   })
   if (waiting) await announce(context, { threadId, toolCallId, name, id })
   return { toolCallId }

@@ -67,7 +67,7 @@ function startRun(control: ThreadControl): ThreadControl {
     stopRequested: control.stopped,
     ending: null,
   }
-  return { ...control, runs: number, run, request: null }
+  return { ...control, runs: number, run }
 }
 
 function triggerOf(entry: QueueEntry): string {

@@ -28,6 +28,18 @@ function modelAnswer(answer: Answer, control: ThreadControl = started()): Thread
 }
 
 describe('the answer of a model', () => {
+  test('T7 a child whose message was refused ends, and reports', () => {
+    const child = started(idleControl({ resumable: false, parent: { threadId: 'p', callId: 'c' } }))
+    const ended = modelAnswer({ type: 'nothing_to_do' }, child)
+    expect(ended.run?.ending).toMatchObject({ reason: 'hook_blocked', outcome: 'failed' })
+  })
+
+  test('a tool that is queued as the run ends runs no more', () => {
+    const operations = [{ kind: 'queue_tool', id: 'q', name: 'work' }] as const
+    const ended = modelAnswer({ type: 'end', reason: 'hook_blocked', outcome: 'failed', operations })
+    expect(ended.queue).toEqual([])
+  })
+
   test('an answer makes a step with its calls open', () => {
     const control = answered(started(), { text: true, calls: [{ id: 'c0', name: 'work' }] })
     expect(control).toMatchObject({

@@ -27,12 +27,15 @@ export function modelAnswered(
   const { side, asked, toolFirst } = called
   if (answer.type === 'wait') return waitAsked(taken, answer, { side, asked, toolFirst })
   const run: Run = { ...taken.run, again: null }
-  const next: ThreadControl = { ...taken, run }
+  const next: ThreadControl = { ...taken, run, request: hasLooked(answer) ? null : taken.request }
   if (answer.type === 'end') return runEnded(toolFirst ? toolSkipped(next, answer) : next, answer, now)
   // Only the call of a frame can be refused.
   if (answer.type === 'refused') return next
   const planned: ThreadControl = { ...next, plan: answer.plan ?? next.plan }
   // A stop of a run that did nothing parks only what waits behind it.
+  // T7: a child that was asked for nothing would never report.
+  if (answer.type === 'nothing_to_do' && control.start.resumable === false && planned.queue.length === 0)
+    return runEnded(planned, { ...answer, type: 'end', reason: 'hook_blocked', outcome: 'failed' }, now)
   if (answer.type === 'nothing_to_do')
     return applyOperations(
       { ...planned, run: null, stopped: planned.stopped && planned.queue.length > 0 },
@@ -57,6 +60,12 @@ export function modelAnswered(
   const step = stepOf(run, planned.plan === null ? side : actualSide(planned.plan, side), answer)
   const stepping = { ...planned, run: { ...counted(used(run, answer.usage), step), planned: true, step } }
   return withinBudget(applyOperations(stepping, answer.operations, now))
+}
+
+/** Whether the step has looked for what the last run was blocked for: it comes behind the drain. */
+function hasLooked(answer: Answer): boolean {
+  if (answer.type === 'end') return answer.reason !== 'definition_missing'
+  return answer.type === 'answered' || answer.type === 'interrupted'
 }
 
 /** A run that cannot begin would begin with the same tool again: it ends with it, visibly (T3); a blocked one waits. */
@@ -88,11 +97,11 @@ export function waitOver(control: ThreadControl): ThreadControl {
 /** An activity ended the run. */
 export function runEnded(control: ThreadControl, answer: EndAnswer, now: number): ThreadControl {
   if (control.run === null) return control
-  const applied = applyOperations(control, answer.operations, now)
-  const run = applied.run ?? control.run
   const { reason, outcome, request } = answer
   const ending = { reason, outcome, sessionCall: null, ...(request === undefined ? {} : { request }) }
-  return { ...applied, progressed: true, run: { ...used(run, answer.usage), ending } }
+  const run = { ...used(control.run, answer.usage), ending }
+  // They meet a run that ends: a tool that they queue runs no more.
+  return applyOperations({ ...control, progressed: true, run }, answer.operations, now)
 }
 
 /** An activity failed for good: the run ends blocked, the thread stays usable. */

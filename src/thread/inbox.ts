@@ -13,6 +13,7 @@ import {
 } from '../protocol/messages.js'
 import type { QueueMessage, QueueTool, Stop } from '../protocol/messages.js'
 import { runIdOf } from '../protocol/ids.js'
+import { allCalls } from './calls.js'
 import type { QueueEntry, ThreadControl } from './control.js'
 import { withFacts, withWarning } from './facts.js'
 import { packEntry } from './packed-queue.js'
@@ -45,6 +46,8 @@ export function acceptTool(control: ThreadControl, input: unknown, now: number):
   const problem = queueToolProblem(input)
   if (problem !== undefined) return withWarning(control, 'tool_skipped', problem)
   const { toolCallId: id, name } = input as QueueTool
+  // Its sender repeats it, and it is at work.
+  if (allCalls(control.run?.step?.calls ?? []).some((call) => call.id === id)) return control
   return enqueue(control, { kind: 'tool', id, name, queuedAt: now }, false)
 }
 

@@ -119,7 +119,8 @@ function stopForwarding(run: Run): Action | null {
 
 function modelAction(control: ThreadControl, run: Run): Action {
   if (run.again !== null) return { kind: 'callModel', run, ...run.again, drain: [] }
-  const toolFirst = control.queue[0]?.kind === 'tool' && !run.planned && run.steps === 0
+  // A run begins once: after a handoff the new agent's step finds the plan.
+  const toolFirst = control.queue[0]?.kind === 'tool' && !run.planned && run.steps === 0 && !run.begun
   const drain = drainable(control)
   const asks = drain.some(({ kind }) => kind === 'continue' || kind === 'variables')
   const asked = asks || (run.begun && run.steps === 0)

@@ -120,6 +120,14 @@ describe('a tool of the inbox', () => {
     expect(nextAction(done)).toMatchObject({ kind: 'callModel', asked: true, toolFirst: false })
   })
 
+  test('one that hands over is followed by a step of the new agent', () => {
+    const two = acceptTool(begun, { toolCallId: 't2', name: 'work' }, NOW)
+    const result = resultOf('succeeded', { operations: [{ kind: 'hand_off', agent: 'boss' }] })
+    const handed = advance(callAnswered(two, 't1', result, NOW))
+    expect(handed).toMatchObject({ agent: 'boss', plan: null, queue: [{ id: 't2' }] })
+    expect(nextAction(handed)).toMatchObject({ kind: 'callModel', toolFirst: false, asked: true })
+  })
+
   test('between two steps it is run before the next one', () => {
     const during = acceptTool(withCalls('work'), { toolCallId: 't1', name: 'work' }, NOW)
     const next = advance(callAnswered(during, 'c0', resultOf(), NOW))

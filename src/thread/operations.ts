@@ -51,7 +51,7 @@ function toolQueued(
 ): ThreadControl {
   const { run } = control
   if (run?.step == null) {
-    const ends = run !== null && run.ending !== null
+    const ends = run !== null && (run.ending !== null || run.stopRequested)
     return ends ? control : enqueue(control, { kind: 'tool', id, name, queuedAt: now }, false)
   }
   const queued = run.step.calls.filter((call) => call.queued).length

@@ -1,8 +1,17 @@
 import { describe, expect, test } from 'vitest'
 
-import { NOW, idleControl, message, resultOf, run, withCalls } from '../../test/support/control-states.js'
+import {
+  NOW,
+  USAGE,
+  idleControl,
+  message,
+  plan,
+  resultOf,
+  run,
+  withCalls,
+} from '../../test/support/control-states.js'
 import { advance } from './advance.js'
-import { runEnded } from './apply.js'
+import { modelAnswered, runEnded } from './apply.js'
 import { callAnswered, callPending } from './call-answers.js'
 import { carry, restore } from './continue-as-new.js'
 import type { CarriedControl } from './continue-as-new.js'
@@ -134,7 +143,17 @@ describe('a blocked run', () => {
     ['a message', (control: ThreadControl) => acceptMessage(control, { messageId: 'c' }, NOW)],
   ])('%s starts a run that looks again', (_what, change) => {
     const going = advance(change(blocked))
-    expect(going).toMatchObject({ stopped: false, request: null, run: { number: 2 } })
+    expect(going).toMatchObject({ stopped: false, run: { number: 2 } })
+  })
+
+  test('the request stays until a step has looked', () => {
+    const going = advance(acceptMessage(blocked, { messageId: 'c' }, NOW))
+    const call = { side: 'a', asked: false, toolFirst: false, drain: going.queue } as const
+    const answer = (given: Parameters<typeof modelAnswered>[2]) =>
+      modelAnswered(going, call, given, NOW).request
+    expect(answer({ type: 'nothing_to_do' })).toMatchObject({ id: 'variables_1' })
+    expect(answer({ type: 'end', reason: 'definition_missing', outcome: 'failed' })).not.toBeNull()
+    expect(answer({ type: 'answered', text: true, calls: [], usage: USAGE, plan: plan() })).toBeNull()
   })
 
   test('supplied variables ask for a step', () => {

@@ -64,7 +64,7 @@ export function settled(control: ThreadControl, settle: Settle, now: number): Th
     run === null || settle.ending === null
       ? control.lastRun
       : { runId: runIdOf(run.number), reason: settle.ending.reason, steps: run.steps, endedAt: now }
-  const request = requestOf(settle, now)
+  const request = settle.close === null ? (requestOf(settle, now) ?? control.request) : null
   const going = request === null && settle.close === null ? withoutVariables(control) : control
   // What could not be done for a day, or lacks a variable, is not tried again at once: it is parked as by a stop.
   const looksAgain = request !== null && going.queue.some(({ kind }) => kind === 'variables')

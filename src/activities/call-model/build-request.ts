@@ -132,13 +132,17 @@ function cutsDone({ input }: RequestParts, { boundary }: ContextWindow): number 
   return isOurs ? boundary.detail.cuts : 0
 }
 
-/** A fallback with a smaller window, or a nested step, must not take from the side what its own model can see. */
+/**
+ * A fallback with a smaller window, a nested step, or a prompt that sees its own run only must not take from the side what
+ * its own prompt and model can see.
+ */
 function boundaryOf(
   { input, prompt, model, cuts }: RequestParts,
   { cut }: CutContext,
   tokens: Pick<NewBoundary, 'tokensBefore' | 'tokensAfter'>,
 ): NewBoundary | null {
-  if (cut === null || model !== prompt.model || input.frame !== null) return null
+  const isOfSide = model === prompt.model && input.frame === null && prompt.includeChat
+  if (cut === null || !isOfSide) return null
   return {
     threadId: input.threadId,
     side: input.side,

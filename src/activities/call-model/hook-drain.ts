@@ -17,7 +17,7 @@ import { stepBatch } from '../hooks/step-batch.js'
 import { isNewThread, markThreadCreated, runThreadCreated } from '../hooks/thread-hooks.js'
 import { promptOf } from '../plan-content.js'
 import { openThread } from '../thread-row.js'
-import { microseconds } from './model-step.js'
+import { beginOperationOf, microseconds } from './model-step.js'
 import { stageItems } from './stage-items.js'
 
 export interface HookedDrain {
@@ -40,7 +40,7 @@ export async function hookDrain(
 ): Promise<HookedDrain> {
   const { name: prompt, hooks: ids } = promptOf(content, input.side)
   if (ids.length === 0) return UNHOOKED
-  const name = `drain_${input.run}_${input.step}`
+  const name = input.toolFirst ? beginOperationOf(input).id : `drain_${input.run}_${input.step}`
   const batch = stepBatch(dependencies, {
     input,
     content,

@@ -8,6 +8,7 @@ import type { ToolCallRecord } from '../../store/tool-calls.js'
 import { EMPTY_ANSWER_TOOL } from '../call-model/answer-rows.js'
 import type { ActivityDependencies } from '../dependencies.js'
 import { beginCall } from '../execute-tool/begin-call.js'
+import { failed } from '../execute-tool/call-result.js'
 import { callHooks } from '../execute-tool/call-hooks.js'
 import { commitResult } from '../execute-tool/commit-result.js'
 import { subpromptOf } from '../execute-tool/subprompt-of.js'
@@ -35,7 +36,9 @@ export async function completeByFrame(
   if (begun.kind === 'answered') return begun.answer
   const { call } = begun
   const step = await store.read((db) => nestedStep(db, input, frame))
-  const report = frameReport(subpromptOf(content, call, frame.prompt), step)
+  const report = step.hasFailed
+    ? failed(step.text, 'model_failed')
+    : frameReport(subpromptOf(content, call, frame.prompt), step)
   return commitResult(store, call, report, { hooks, closes: callId })
 }
 
@@ -44,14 +47,16 @@ async function nestedStep(
   db: Reader,
   { threadId, run, step }: CompleteCallInput,
   frame: Frame,
-): Promise<NestedStep> {
+): Promise<NestedStep & { readonly hasFailed: boolean }> {
   const operation = await findOperation(db, threadId, modelOperationId(run, step, frame.callId))
   const answer = operation?.message_id == null ? null : await findMessage(db, threadId, operation.message_id)
   const made = await nestedToolCalls(db, threadId, frame.callId)
   const calls: NestedCall[] = []
   // An answer of nothing has nothing to report; there is no further step that could mend it.
   for (const call of made) if (call.name !== EMPTY_ANSWER_TOOL) calls.push(await nestedCall(db, call))
-  return { text: answer?.content ?? '', attachments: answer?.attachments ?? [], calls }
+  // Its words say why no model answered, or which hook kept it from being asked.
+  const hasFailed = answer?.status === 'failed'
+  return { text: answer?.content ?? '', attachments: answer?.attachments ?? [], calls, hasFailed }
 }
 
 async function nestedCall(db: Reader, call: ToolCallRecord): Promise<NestedCall> {

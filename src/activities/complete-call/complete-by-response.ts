@@ -1,7 +1,7 @@
 import { resultOperationId } from '../../protocol/ids.js'
 import { parseArguments } from '../../definitions/tool-arguments.js'
 import type { CompleteCallAnswer, CompleteCallInput } from '../../protocol/activities.js'
-import { findRequest } from '../../store/pending.js'
+import { closeRequests, findRequest } from '../../store/pending.js'
 import type { ToolCallRecord } from '../../store/tool-calls.js'
 import type { ActivityDependencies } from '../dependencies.js'
 import { beginCall } from '../execute-tool/begin-call.js'
@@ -29,13 +29,16 @@ export async function completeByResponse(
   const { call } = begun
   const request = await store.read((db) => findRequest(db, input.threadId, requestId))
   // A bare update says that there is an answer, and anybody can send one (T10).
-  if (request?.answer == null)
-    return commitResult(store, call, failed('The call was answered without a result.', 'invalid_result'), {
-      hooks: lost,
-    })
+  if (request?.answer == null) {
+    await store.write((tx) => closeRequests(tx, { threadId: input.threadId, callIds: [input.callId] }))
+    const problem = failed('The call was answered without a result.', 'invalid_result')
+    return commitResult(store, call, problem, { hooks: lost })
+  }
   const args = argumentsOf(dependencies, call.row)
   const signal = new AbortController().signal
-  const opened = await openHookedCall(dependencies, { input, content }, signal)
+  // The first half of the call has made ids from the call's own.
+  const calling = { input, content, originId: resultOperationId(input.callId) }
+  const opened = await openHookedCall(dependencies, calling, signal)
   const result = await toCallResult(store, { call, ...opened, args, content, result: request.answer })
   return commitWithEffects(store, call, { result, hooks: opened.hooks })
 }

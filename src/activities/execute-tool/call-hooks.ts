@@ -39,7 +39,12 @@ interface HookedCall {
 /** The state of a call's own code, with the hooks that share it. */
 export async function openHookedCall(
   dependencies: ActivityDependencies,
-  { input, content, invokeTool }: Calling & { readonly invokeTool?: InvokeTool },
+  {
+    input,
+    content,
+    invokeTool,
+    originId,
+  }: Calling & { readonly invokeTool?: InvokeTool; readonly originId?: string },
   abortSignal: AbortSignal,
 ): Promise<HookedCall> {
   const hooks = createHookBatch({
@@ -53,6 +58,7 @@ export async function openHookedCall(
   const calling = {
     ...{ input, content },
     ...(invokeTool === undefined ? {} : { invokeTool }),
+    ...(originId === undefined ? {} : { originId }),
     ...(hooked === undefined ? {} : { messageHooks: hooked }),
   }
   return { state: await hooks.state(), hooks }

@@ -1,11 +1,11 @@
-import type { ExecuteToolInput, ResultAnswer } from '../../protocol/activities.js'
+import type { ExecuteToolAnswer, ExecuteToolInput } from '../../protocol/activities.js'
 import { findOperation } from '../../store/operations.js'
 import type { Store } from '../../store/store.js'
 import { findToolCall } from '../../store/tool-calls.js'
 import type { ToolCallRecord } from '../../store/tool-calls.js'
 
 type Seen =
-  | { readonly kind: 'answered'; readonly answer: ResultAnswer }
+  | { readonly kind: 'answered'; readonly answer: ExecuteToolAnswer }
   /** Anybody can send a signal that names a call (T10). */
   | { readonly kind: 'missing' }
   | { readonly kind: 'open'; readonly row: ToolCallRecord }
@@ -17,10 +17,13 @@ export async function lookAtCall(
 ): Promise<Seen> {
   return store.read(async (db) => {
     const operation = await findOperation(db, threadId, callId)
-    // Written by `finishOperation` of the same activity: the store's boundary.
-    if (operation?.state === 'finished')
-      return { kind: 'answered', answer: operation.answer as ResultAnswer } as const
     const row = await findToolCall(db, threadId, callId)
+    // Written by `finishOperation` of the same activity: the store's boundary.
+    const answer = operation?.state === 'finished' ? (operation.answer as ExecuteToolAnswer) : null
+    // A queued call that is named again when it is over asked or waited before: it does neither again.
+    if (queued && row !== null && row.status !== 'open' && answer?.type !== 'result')
+      return { kind: 'answered', answer: { type: 'result', outcome: row.status } } as const
+    if (answer !== null) return { kind: 'answered', answer } as const
     if (row === null && queued) return { kind: 'missing' } as const
     if (row === null) throw new Error(`Expected a row of the call ${callId}, found none.`)
     return { kind: 'open', row } as const

@@ -13,19 +13,21 @@ interface Calling {
   /** Left out where nothing can be invoked: in a check before the call. */
   readonly invokeTool?: InvokeTool
   readonly messageHooks?: MessageHooks
+  /** Ids of what is written are made from it. @default the call's id */
+  readonly originId?: string
 }
 
 /** The thread as the code of a call sees it. */
 export function openCallState(
   dependencies: ActivityDependencies,
-  { input, content, invokeTool, messageHooks }: Calling,
+  { input, content, invokeTool, messageHooks, originId = input.callId }: Calling,
   abortSignal: AbortSignal,
 ): Promise<BufferedState> {
-  const { threadId, agent, now, run, step, side, callId, sideSteps, promptPath } = input
+  const { threadId, agent, now, run, step, side, sideSteps, promptPath } = input
   const path = promptPath.length === 0 ? [activePrompt(content, input).name] : promptPath
   return openBufferedState({
     ...{ dependencies, threadId, agent, now, content },
-    origin: { kind: 'call', id: callId, run, step, side },
+    origin: { kind: 'call', id: originId, run, step, side },
     ...(invokeTool === undefined ? {} : { invokeTool }),
     ...(messageHooks === undefined ? {} : { messageHooks }),
     execution: {
