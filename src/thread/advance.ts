@@ -63,6 +63,7 @@ function startRun(control: ThreadControl): ThreadControl {
     repeatedError: null,
     step: null,
     waitUntil: null,
+    resumed: false,
     again: null,
     stopRequested: control.stopped,
     ending: null,

@@ -91,7 +91,14 @@ export function waitAsked(
 
 /** The time has come, or nobody waits for it any more. */
 export function waitOver(control: ThreadControl): ThreadControl {
-  return control.run === null ? control : { ...control, run: { ...control.run, waitUntil: null } }
+  return control.run === null
+    ? control
+    : { ...control, run: { ...control.run, waitUntil: null, resumed: true } }
+}
+
+/** The activity that was called again has answered. */
+export function resumedAnswered(control: ThreadControl): ThreadControl {
+  return control.run?.resumed === true ? { ...control, run: { ...control.run, resumed: false } } : control
 }
 
 /** An activity ended the run. */

@@ -92,6 +92,8 @@ export interface Run {
   readonly step: Step | null
   /** An activity asked to be called again then. */
   readonly waitUntil: number | null
+  /** The wait is over, and the same operation goes on: its activity takes it as a retry and stores no facts. */
+  readonly resumed: boolean
   /** The model call that asked for it: it is made again as it was, and nothing goes before it. */
   readonly again: ModelCall | null
   readonly stopRequested: boolean

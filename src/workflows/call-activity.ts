@@ -1,7 +1,8 @@
 import { ActivityFailure, CancelledFailure, proxyActivities } from '@temporalio/workflow'
 import { ACTIVITIES } from '../protocol/activities.js'
 import type { ActivityInput, ThreadActivities } from '../protocol/activities.js'
-import { activityFailed } from '../thread/apply.js'
+import { activityFailed, resumedAnswered } from '../thread/apply.js'
+import type { ThreadControl } from '../thread/control.js'
 import { factsSent, factsToSend } from '../thread/facts.js'
 import { activityOptions } from './activity-options.js'
 import type { CutBy, ThreadHost } from './thread-host.js'
@@ -30,8 +31,7 @@ export type Called<N extends Name> =
 /** Runs one activity, with the waiting facts. No failure of an activity leaves here; anything else is a bug. */
 export async function callActivity<N extends Name>(host: ThreadHost, call: Call<N>): Promise<Called<N>> {
   const { control } = host
-  // Looking for children stores nothing.
-  const facts = call.name === 'checkChildren' ? [] : factsToSend(control)
+  const facts = storesFacts(control, call.name) ? factsToSend(control) : []
   const base: ActivityInput = {
     level: host.level,
     threadId: control.threadId,
@@ -48,12 +48,19 @@ export async function callActivity<N extends Name>(host: ThreadHost, call: Call<
     // A terminated thread's activity did nothing: the settle that follows stores them.
     if (facts.length > 0 && answer.type !== 'terminated')
       host.update((current) => factsSent(current, control.facts, control.factsDropped))
+    host.update(resumedAnswered)
     return { kind: 'answered', answer }
   } catch (error) {
     if (error instanceof CancelledFailure) return { kind: 'cut' }
     if (!(error instanceof ActivityFailure)) throw error
     return { kind: wasCut(host, call) ? 'cut' : 'failed' }
   }
+}
+
+/** Looking for children stores nothing, and neither does a step's activity that goes on after a wait. */
+function storesFacts({ run }: ThreadControl, name: Name): boolean {
+  if (name === 'checkChildren') return false
+  return run?.resumed !== true || (name !== 'callModel' && name !== 'executeTool')
 }
 
 function scheduled<N extends Name>(host: ThreadHost, call: Call<N>, input: Input<N>): Promise<Answer<N>> {

@@ -116,6 +116,7 @@ export function run(patch: Partial<Run> = {}): Run {
     repeatedError: null,
     step: null,
     waitUntil: null,
+    resumed: false,
     again: null,
     stopRequested: false,
     ending: null,
