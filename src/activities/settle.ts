@@ -9,6 +9,7 @@ import { appendEvents } from '../store/events.js'
 import { findOperation, insertOperation } from '../store/operations.js'
 import { insertRun, updateRun } from '../store/runs.js'
 import type { SessionEnd } from '../store/runs.js'
+import { statusMetadata } from '../store/status-line.js'
 import type { Writer } from '../store/store.js'
 import { updateThread } from '../store/threads.js'
 import { findToolCall } from '../store/tool-calls.js'
@@ -41,9 +42,14 @@ async function isSettled(tx: Writer, { threadId, settle: number }: SettleInput):
   return (await findOperation(tx, threadId, settleOperationId(number))) !== null
 }
 
-async function closeCalls(tx: Writer, input: SettleInput, { reason }: RunEnd): Promise<void> {
+async function closeCalls(
+  tx: Writer,
+  input: SettleInput,
+  { reason, steps, tools = [] }: RunEnd,
+): Promise<void> {
   const outcome = reason === 'terminated' ? 'cancelled' : 'interrupted'
-  await closeOpenCalls(tx, { threadId: input.threadId, now: microseconds(input), outcome })
+  const { threadId, run } = input
+  await closeOpenCalls(tx, { threadId, now: microseconds(input), outcome, cut: { tools, run, step: steps } })
 }
 
 async function endRun(tx: Writer, input: SettleInput, end: RunEnd): Promise<void> {
@@ -98,6 +104,7 @@ async function appendVisibleReason(tx: Writer, input: SettleInput, { reason, ste
     role: 'assistant',
     content,
     status: 'failed',
+    metadata: statusMetadata('run_ended', { reason }),
     createdAt: now,
     sentBy: 'runtime',
     run,

@@ -48,9 +48,13 @@ export async function queueTool(
   return { toolCallId }
 }
 
-/** Every provider takes 40 letters, digits, `-` and `_`; an id of another shape is told by its digest. */
+/**
+ * Every provider takes 40 letters, digits, `-` and `_`; an id of another shape is told by its digest. So is one with `_`:
+ * behind it stands what is made from a call's id (`queued_a_kind`, `queued_a_0`, `approval_queued_a_2`), and an id of a
+ * client that looked like such an operation would be taken for it (T4).
+ */
 function queuedCallId(id: string): string {
-  const plain = /^[\w-]{1,32}$/.test(id) && !/^[\da-f]{32}$/.test(id)
+  const plain = /^[A-Za-z\d-]{1,32}$/.test(id) && !/^[\da-f]{32}$/.test(id)
   return `queued_${plain ? id : createHash('sha256').update(id).digest('hex').slice(0, 32)}`
 }
 

@@ -46,6 +46,8 @@ export interface RunEnd {
   readonly steps: number
   readonly usage: Usage
   readonly sessionCall: string | null
+  /** Queued tools that are in no queue any more and did not run. */
+  readonly tools?: readonly string[]
 }
 
 export interface ThreadClose {

@@ -20,3 +20,8 @@ export type ThreadOperation =
   /** The run ends after this call. */
   | { readonly kind: 'stop_run' }
   | { readonly kind: 'terminate' }
+
+/** Another call follows in the step: the one that says this is not its last. */
+export function queuesTool(operations: readonly ThreadOperation[] | undefined): boolean {
+  return operations?.some(({ kind }) => kind === 'queue_tool') === true
+}

@@ -12,6 +12,7 @@ import { appendEvents } from './events.js'
 import type { NewEvent } from './events.js'
 import { findOperation } from './operations.js'
 import { closeRequests } from './pending.js'
+import { placeQueuedTool } from './place-queued-tool.js'
 import type { Writer } from './store.js'
 import { finishToolCall, openToolCalls } from './tool-calls.js'
 import type { ToolCallRecord } from './tool-calls.js'
@@ -22,21 +23,28 @@ interface Closing {
   readonly outcome: keyof typeof CUT_CALL
   /** Microseconds. */
   readonly now: number
+  /** Tools that are in no queue any more, and the end of the run that they get their place in. */
+  readonly cut?: { readonly tools: readonly string[]; readonly run: number; readonly step: number }
 }
 
 /**
  * Gives every open or unstarted call a result, nested ones included, closes what they asked for, and ends every operation
  * in flight, so that an attempt that comes late cannot commit any more (T4, T8). A tool that waits in the queue is an item
- * of its own: it outlives a run, not its thread.
+ * of its own: it outlives a run, not its thread; only one that has left the queue is closed with its run.
  */
 export async function closeOpenCalls(tx: Writer, closing: Closing): Promise<void> {
-  const { threadId, outcome } = closing
+  const { threadId, outcome, now, cut } = closing
   const closed: string[] = []
   // Nested calls first: the result of the call that they were made for follows theirs.
   for (const call of innermostFirst(await openToolCalls(tx, threadId))) {
-    const holder = await callHolder(tx, call.message_id)
-    if (!holder.placed && outcome === 'interrupted') continue
-    await closeCall(tx, call, { ...closing, holder })
+    let [held, holder] = [call, await callHolder(tx, call.message_id)]
+    if (!holder.placed && outcome === 'interrupted') {
+      if (cut?.tools.includes(call.id) !== true) continue
+      held = { ...call, run: cut.run, step: cut.step }
+      holder = { ...holder, placed: true }
+      await appendEvents(tx, { threadId, events: await placeQueuedTool(tx, call, { ...held, now }), now })
+    }
+    await closeCall(tx, held, { ...closing, holder })
     closed.push(call.id)
   }
   await closeAsked(tx, closing, closed)

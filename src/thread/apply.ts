@@ -28,7 +28,7 @@ export function modelAnswered(
   if (answer.type === 'wait') return waitAsked(taken, answer, { side, asked, toolFirst })
   const run: Run = { ...taken.run, again: null }
   const next: ThreadControl = { ...taken, run, request: hasLooked(answer) ? null : taken.request }
-  if (answer.type === 'end') return runEnded(toolFirst ? toolSkipped(next, answer) : next, answer, now)
+  if (answer.type === 'end') return toolFirst ? toolSkipped(next, answer, now) : runEnded(next, answer, now)
   // Only the call of a frame can be refused.
   if (answer.type === 'refused') return next
   const planned: ThreadControl = { ...next, plan: answer.plan ?? next.plan }
@@ -69,12 +69,16 @@ function hasLooked(answer: Answer): boolean {
 }
 
 /** A run that cannot begin would begin with the same tool again: it ends with it, visibly (T3); a blocked one waits. */
-function toolSkipped(control: ThreadControl, { outcome }: EndAnswer): ThreadControl {
+function toolSkipped(control: ThreadControl, answer: EndAnswer, now: number): ThreadControl {
   const [first] = control.queue
-  if (first?.kind !== 'tool' || outcome === 'blocked') return control
+  const ended = runEnded(control, answer, now)
+  const { run } = ended
+  if (first?.kind !== 'tool' || answer.outcome === 'blocked' || run === null || run.ending === null)
+    return ended
   const message = 'A queued tool was skipped, for its run could not begin.'
   const warning = { type: 'runtime.warning', scope: { toolCallId: first.id } }
-  return withFacts(drained(control, [first]), { ...warning, payload: { code: 'tool_skipped', message } })
+  const skipped = { ...ended, run: { ...run, ending: { ...run.ending, tool: first.id } } }
+  return withFacts(drained(skipped, [first]), { ...warning, payload: { code: 'tool_skipped', message } })
 }
 
 /** An activity asked to be called again later; a side's model call is made again as it was. */

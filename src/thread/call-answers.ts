@@ -8,6 +8,7 @@ import type {
 import { phaseFact } from '../protocol/facts.js'
 import { runIdOf, stepIdOf } from '../protocol/ids.js'
 import { LIMITS } from '../protocol/limits.js'
+import { queuesTool } from '../protocol/operations.js'
 import type { ToolPlan } from '../protocol/plan.js'
 import { activityFailed, runEnded, used, waitAsked, withinBudget } from './apply.js'
 import { callInFlight, calledTool, changeCall, changeStep } from './calls.js'
@@ -36,7 +37,7 @@ export function callAnswered(
     outcome: answer.outcome,
   }))
   return withinBudget(
-    changeStep(applyOperations(done, answer.operations, now), (step) => marked(step, answer.text === true)),
+    changeStep(applyOperations(done, answer.operations, now), (step) => marked(step, answer)),
   )
 }
 
@@ -141,10 +142,13 @@ function doneTool({ id, name, queued }: Call): Pick<Call, 'id' | 'name' | 'queue
   return { id, name, ...(queued === undefined ? {} : { queued }) }
 }
 
-/** After a result phase 5 is marked, and after the last one phase 6; a stop tool's words are words of its side. */
-function marked(step: Step, leftWords: boolean): Step {
-  const last = step.calls.every(({ state }) => state === 'done')
-  return { ...step, phase: last ? 6 : 5, text: step.text || leftWords }
+/**
+ * After a result phase 5 is marked, and by the last one phase 6; a call that queued a tool did not mark it, also when the
+ * tool was refused. A stop tool's words are words of its side.
+ */
+function marked(step: Step, { operations, text }: ResultAnswer): Step {
+  const last = step.calls.every(({ state }) => state === 'done') && !queuesTool(operations)
+  return { ...step, phase: last ? 6 : 5, text: step.text || text === true }
 }
 
 function begunPhase(step: Step): Step {

@@ -178,6 +178,8 @@ export interface Ending {
   readonly sessionCall: string | null
   /** What a blocked run waits for. */
   readonly request?: { readonly id: string; readonly kind: string }
+  /** The queued tool that was to begin the run and could not; it is in no queue any more. */
+  readonly tool?: string
 }
 
 export interface Closing extends ThreadClose {

@@ -9,6 +9,7 @@ import {
   plan,
   resultOf,
   run,
+  runOf,
   started,
   withCalls,
 } from '../../test/support/control-states.js'
@@ -21,7 +22,7 @@ import type { ThreadControl } from './control.js'
 import { acceptStop, acceptTool } from './inbox.js'
 import { nextAction } from './next-action.js'
 import { applyOperations } from './operations.js'
-import { settled, withCutStep } from './settling.js'
+import { cutTools, settled, withCutStep } from './settling.js'
 
 const did = (control: ThreadControl, ...operations: readonly ThreadOperation[]): ThreadControl =>
   callAnswered(control, 'c0', resultOf('succeeded', { operations }), NOW)
@@ -58,6 +59,21 @@ describe('a tool that was queued during a step', () => {
       scope: { toolCallId: 't50' },
       payload: { code: 'queue_full' },
     })
+  })
+
+  test('the call that queues it is not the last, and leaves phase 6', () => {
+    const queued = did(withCalls('work'), tool('t1'))
+    expect(queued.run?.step).toMatchObject({ phase: 5, calls: [{ state: 'done' }, { id: 't1' }] })
+    expect(callAnswered(queued, 't1', resultOf(), NOW).run?.step?.phase).toBe(6)
+  })
+
+  test('phase 6 is marked for a call whose tool is refused', () => {
+    const many = Array.from({ length: LIMITS.queuedToolsPerStep }, (_, index) => tool(`t${index}`))
+    const full = did(withCalls('work', 'work'), ...many)
+    const done = many.reduce((next, { id }) => callAnswered(next, id, resultOf(), NOW), full)
+    const last = callAnswered(done, 'c1', resultOf('succeeded', { operations: [tool('t50')] }), NOW)
+    const phases = advance(last).facts.flatMap(({ payload }) => payload?.['phase'] ?? [])
+    expect(phases).toEqual([6, 7])
   })
 
   test('a hook of the model call queues it too', () => {
@@ -142,7 +158,19 @@ describe('a tool of the inbox', () => {
       scope: { toolCallId: 't1' },
       payload: { code: 'tool_skipped' },
     })
-    expect(modelAnswered(begin, first, { ...end, outcome: 'blocked' }, NOW).queue).toHaveLength(1)
+    // Only the end of its run can give it a result.
+    expect(cutTools(ended, runOf(ended).ending)).toEqual(['t1'])
+    const blocked = modelAnswered(begin, first, { ...end, outcome: 'blocked' }, NOW)
+    expect(blocked.queue).toHaveLength(1)
+    expect(cutTools(blocked, runOf(blocked).ending)).toEqual([])
+  })
+
+  test('what was cut before it ran ends with its run', () => {
+    const stopped = acceptStop(begun, undefined)
+    expect(cutTools(stopped, { reason: 'stopped', outcome: 'cancelled', sessionCall: null })).toEqual(['t1'])
+    expect(cutTools(callAnswered(begun, 't1', resultOf(), NOW), null)).toEqual([])
+    // A call of a step has its place in the transcript already.
+    expect(cutTools(did(withCalls('work'), tool('t2')), null)).toEqual([])
   })
 
   test('a stop cuts it without phases of a step', () => {

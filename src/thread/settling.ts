@@ -46,6 +46,13 @@ function withoutCalls(control: ThreadControl, now: number): ThreadControl {
   return step.handOff === null ? cut : handedOff(cut, step.handOff, 'a')
 }
 
+/** Tools of the queue that were taken from it and will not run: only the end of their run can give them a result. */
+export function cutTools({ run }: ThreadControl, ending: Ending | null): readonly string[] {
+  const skipped = ending?.tool === undefined ? [] : [ending.tool]
+  const calls = run?.step?.outside === true ? run.step.calls : []
+  return [...skipped, ...calls.flatMap(({ id, state }) => (state === 'done' ? [] : [id]))]
+}
+
 function sideCompleted(run: Run, side: Side, reason: string): Fact {
   return { type: 'side.completed', scope: { runId: runIdOf(run.number) }, payload: { side, reason } }
 }

@@ -1,7 +1,7 @@
 import type { RunEnd } from '../protocol/end-activities.js'
 import type { Ending } from '../thread/control.js'
 import type { Action } from '../thread/next-action.js'
-import { reportDelivered, reportKind, settled, withCutStep } from '../thread/settling.js'
+import { cutTools, reportDelivered, reportKind, settled, withCutStep } from '../thread/settling.js'
 import { snapshotOf } from '../thread/snapshot.js'
 import { callActivity } from './call-activity.js'
 import type { ThreadHost } from './thread-host.js'
@@ -12,6 +12,7 @@ export async function settle(
   action: Extract<Action, { readonly kind: 'settle' }>,
 ): Promise<void> {
   const { ending, close } = action
+  const tools = cutTools(host.control, ending)
   host.update((control) => withCutStep(control, ending, Date.now()))
   const { control } = host
   const number = control.settles + 1
@@ -23,7 +24,7 @@ export async function settle(
     cutBy: null,
     input: {
       settle: number,
-      end: ending === null ? null : runEnd(host, ending),
+      end: ending === null ? null : runEnd(host, ending, tools),
       close: close === null ? null : { outcome: close.outcome, reason: close.reason },
       snapshot: snapshotOf(after, { now: Date.now(), since: Date.now() }),
       children: control.children.map((child) => child.reference),
@@ -55,9 +56,9 @@ export async function deliverReport(host: ThreadHost, ending: Ending): Promise<v
   host.update((control) => reportDelivered(control, ending, answer))
 }
 
-function runEnd({ control }: ThreadHost, ending: Ending): RunEnd | null {
+function runEnd({ control }: ThreadHost, ending: Ending, tools: readonly string[]): RunEnd | null {
   const { run } = control
   if (run === null) return null
   const { reason, outcome, sessionCall } = ending
-  return { reason, outcome, steps: run.steps, usage: run.usage, sessionCall }
+  return { reason, outcome, steps: run.steps, usage: run.usage, sessionCall, tools }
 }

@@ -99,7 +99,8 @@ describe('a prompt in place', () => {
       const [request] = chat.requests
       expect(request).toMatchObject({ prompt: 'hidden', system: 'You are hidden at Acme.', threadId: 't' })
       expect(request?.messages.at(-1)).toMatchObject({ role: 'user', text: '{"topic":"mines"}' })
-      expect((await office.transcript()).map(({ role }) => role)).toEqual(['user', 'assistant', 'tool'])
+      const rows = (await office.transcript()).filter(({ metadata }) => metadata === null)
+      expect(rows.map(({ role }) => role)).toEqual(['user', 'assistant', 'tool'])
     })
   })
 

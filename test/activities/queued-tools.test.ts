@@ -140,6 +140,22 @@ describe('a queued tool', () => {
       })
     }))
 
+  test('that left the queue and did not run ends with its run', () =>
+    withOffice({}, async (office) => {
+      await staged(office, 'work')
+      const cut = { tools: ['q1'], run: 2, step: 0 }
+      const closing = { threadId: 't', now: 1, outcome: 'interrupted', cut } as const
+      await office.store.write((tx) => closeOpenCalls(tx, closing))
+      expect(await office.store.read((db) => findToolCall(db, 't', 'q1'))).toMatchObject({
+        ...{ status: 'interrupted', run: 2, step: 0 },
+      })
+      // The last one is the result of the call that the office had made before.
+      const [line, holder, result] = (await office.transcript()).slice(-4)
+      expect(line?.metadata).toMatchObject({ status_kind: 'runtime_tool_invocation' })
+      expect(holder).toMatchObject({ id: 'holder', status: 'completed' })
+      expect(result).toMatchObject({ role: 'tool', tool_call_id: 'q1', tool_status: 'error' })
+    }))
+
   test('outlives the run in front of it, and not its thread', () =>
     withOffice({}, async (office) => {
       await staged(office, 'work')

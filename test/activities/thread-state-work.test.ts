@@ -32,7 +32,13 @@ describe('a queued tool', () => {
       const row = await store.read((db) => findToolCall(db, 't', 'call_1_2_0_q0'))
       expect(row).toMatchObject({ run: 1, step: 2, side: 'a', arguments: '{"to":"ann"}', status: 'open' })
       const holder = await store.read((db) => findMessage(db, 't', row?.message_id ?? ''))
-      expect(holder).toMatchObject({ role: 'assistant', position: 1, metadata: { queued: true } })
+      expect(holder).toMatchObject({ role: 'assistant', position: 2, metadata: { queued: true } })
+      const all = { threadId: 't', includeSilent: true }
+      const { messages } = await store.read((db) => listMessages(db, all))
+      expect(messages[0]).toMatchObject({
+        ...{ role: 'system', silent: true, position: 1 },
+        metadata: { status_kind: 'runtime_tool_invocation', tool: 'notify', tool_call_id: 'call_1_2_0_q0' },
+      })
       expect(JSON.parse(holder?.tool_calls ?? '')).toEqual([
         { id: 'call_1_2_0_q0', type: 'function', function: { name: 'notify', arguments: '{"to":"ann"}' } },
       ])

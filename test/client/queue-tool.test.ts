@@ -56,6 +56,16 @@ describe('a queued tool', () => {
     expect(messages).toMatchObject([{ status: 'pending', metadata: { queued: true } }])
   })
 
+  test.each(['a_kind', 'a_0', 'a_2', 'settle_1', 'model_1_1', 'call_1_1_0', 'approval_a', 'report_1'])(
+    'T4 under %s is never taken for what the runtime calls so',
+    async (id) => {
+      const thread = await fixture.threads.create({ agent: 'support' })
+      const { toolCallId } = await thread.queueTool('look', {}, { id })
+      expect(toolCallId).toMatch(/^queued_[\da-f]{32}$/)
+      expect(await thread.queueTool('look', {}, { id })).toEqual({ toolCallId })
+    },
+  )
+
   test('without an id is another call each time', async () => {
     const thread = await fixture.threads.create({ agent: 'support' })
     const first = await thread.queueTool('look', {})

@@ -48,7 +48,8 @@ familyRuns(
               toolDescription: 'Leads',
               prompt: 'You lead.',
               model: 'voice',
-              tools: [{ name: 'helper' }],
+              // Without what only a subagent has, it would be a handoff.
+              tools: [{ name: 'helper', blocking: true }],
             }),
           ],
           agents: [

@@ -4,10 +4,12 @@ import { callIdOf, nestedCallIdOf } from '../../protocol/ids.js'
 import { LIMITS } from '../../protocol/limits.js'
 import type { MessageStatus, ToolCallEntry } from '../../protocol/message.js'
 import { toolPlanOf } from '../../protocol/plan.js'
+import type { StopReason } from '../../protocol/status.js'
 import type { ReasoningDetails, ReasoningPart } from '../../model/context/reasoning-parts.js'
 import type { ModelAnswer, ModelToolCall } from '../../model/model-answer.js'
 import { appendMessage } from '../../store/deliver-messages.js'
 import type { NewMessage } from '../../store/message-row.js'
+import { statusMetadata } from '../../store/status-line.js'
 import type { Writer } from '../../store/store.js'
 import { insertToolCalls } from '../../store/tool-calls.js'
 import type { ModelStep } from './model-step.js'
@@ -37,6 +39,8 @@ export interface AnswerMessage {
   readonly reasoning: string | null
   readonly reasoningParts?: readonly ReasoningPart[]
   readonly status: MessageStatus
+  /** No words of a model: why it ended the run. */
+  readonly ended?: StopReason
 }
 
 /** The row of an answer; of a nested step below the call that it answers. */
@@ -54,6 +58,10 @@ export function answerRow(
     reasoningContent: message.reasoning,
     reasoningDetails: detailsOf(step, message),
     status: message.status,
+    metadata:
+      message.ended === undefined || frame !== null
+        ? null
+        : statusMetadata('run_ended', { reason: message.ended }),
     createdAt: step.now,
     parentId: step.parentId,
     depth: frame?.depth ?? 0,

@@ -78,7 +78,12 @@ export async function commitFailure(
 ): Promise<CallModelAnswer> {
   return conclude(store, step, {
     result: endOf(step, 'model_failed'),
-    message: { content: failureMessage(failures), reasoning: null, status: 'failed' },
+    message: {
+      content: failureMessage(failures),
+      reasoning: null,
+      status: 'failed',
+      ended: 'model_failed',
+    },
     before: [...lastFailure(step), ...phasesToAnswer(step)],
     after: lastFacts(step, 'model_failed'),
   })
@@ -92,7 +97,7 @@ export async function commitBlocked(
 ): Promise<CallModelAnswer> {
   return conclude(store, step, {
     result: endOf(step, 'hook_blocked'),
-    message: { content: message, reasoning: null, status: 'failed' },
+    message: { content: message, reasoning: null, status: 'failed', ended: 'hook_blocked' },
     before: [...lastFailure(step), ...phasesToAnswer(step)],
     after: lastFacts(step, 'hook_blocked'),
   })

@@ -12,10 +12,12 @@ export function visibleRows(
   prompt: Pick<PromptContent, 'includeChat' | 'includePastTools'>,
   run: number | null,
 ): readonly TranscriptMessage[] {
+  // What the runtime says of itself is for people: neither hooks nor models meet it.
+  const rows = transcript.filter(({ metadata }) => metadata?.['status_kind'] === undefined)
   const visible =
     prompt.includeChat && prompt.includePastTools
-      ? transcript
-      : transcript.flatMap((row) => {
+      ? rows
+      : rows.flatMap((row) => {
           if (run !== null && row.run === run) return [row]
           if (!prompt.includeChat || (row.role === 'tool' && !prompt.includePastTools)) return []
           return [prompt.includePastTools ? row : { ...row, tool_calls: null }]

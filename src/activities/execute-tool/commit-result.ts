@@ -2,6 +2,7 @@
 import type { ResultAnswer, Usage } from '../../protocol/activities.js'
 import { phaseFact } from '../../protocol/facts.js'
 import type { Fact } from '../../protocol/facts.js'
+import { queuesTool } from '../../protocol/operations.js'
 import type { ThreadOperation } from '../../protocol/operations.js'
 import { appendEvents } from '../../store/events.js'
 import { findOperation, finishOperation } from '../../store/operations.js'
@@ -69,7 +70,7 @@ export async function commitResult(
     const events = [
       ...opening,
       ...placed.events,
-      ...resultEvents(call, result, placed.messageId),
+      ...resultEvents(call, result, { messageId: placed.messageId, answer }),
       ...following,
     ]
     await appendEvents(tx, { threadId, events, now })
@@ -104,9 +105,10 @@ function answerOf(result: CallResult, effects: StateEffects, alongside: Alongsid
 function resultEvents(
   { input, row, scope }: HeldCall,
   result: CallResult,
-  messageId: string | null,
+  { messageId, answer }: { readonly messageId: string | null; readonly answer: ResultAnswer },
 ): readonly Fact[] {
-  const phase = input.last && row.parent_call_id === null ? [phaseFact(6, stepScope(input))] : []
+  const ends = input.last && row.parent_call_id === null && !queuesTool(answer.operations)
+  const phase = ends ? [phaseFact(6, stepScope(input))] : []
   const { outcome, errorCode, subagentId } = result
   const child = subagentId === null ? {} : { childId: subagentId }
   const about = messageId === null ? scope : { ...scope, messageId }

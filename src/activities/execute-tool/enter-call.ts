@@ -2,13 +2,13 @@ import type { EndAnswer, ResultAnswer, TerminatedAnswer } from '../../protocol/a
 import type { Fact } from '../../protocol/facts.js'
 import { callHolder } from '../../store/call-holder.js'
 import type { CallHolder } from '../../store/call-holder.js'
-import { deliverMessages } from '../../store/deliver-messages.js'
 import { findOperation } from '../../store/operations.js'
 import type { OperationRecord } from '../../store/operations.js'
+import { placeQueuedTool } from '../../store/place-queued-tool.js'
 import type { Writer } from '../../store/store.js'
-import { adoptToolCall, findToolCall } from '../../store/tool-calls.js'
+import { findToolCall } from '../../store/tool-calls.js'
 import type { ToolCallRecord } from '../../store/tool-calls.js'
-import { stepScope } from '../call-model/model-step.js'
+import { microseconds } from '../call-model/model-step.js'
 import { openThread } from '../thread-row.js'
 import type { HeldInput } from './held-input.js'
 
@@ -40,18 +40,8 @@ export async function enterCall(tx: Writer, input: HeldInput, operationId: strin
   if (row === null) throw new Error(`Expected a row of the call ${callId}, found none.`)
   if (row.status !== 'open') return { kind: 'answered', answer: { type: 'result', outcome: row.status } }
   const holder = await callHolder(tx, row.message_id)
-  const opening = input.queued && !holder.placed ? await place(tx, input, row) : []
+  const { run, step, side } = input
+  const place = { run, step, side, now: microseconds(input) }
+  const opening = input.queued && !holder.placed ? await placeQueuedTool(tx, row, place) : []
   return { kind: 'entered', row, holder, operation, opening }
-}
-
-/** T3: the tool's turn has come, so the message that holds it goes to the end of the transcript. */
-async function place(tx: Writer, input: HeldInput, row: ToolCallRecord): Promise<readonly Fact[]> {
-  const { threadId, callId, run, step, side } = input
-  await adoptToolCall(tx, { threadId, callId, run, step, side })
-  const delivered = await deliverMessages(tx, { threadId, ids: [row.message_id], run, step })
-  return delivered.map(({ id, role }) => ({
-    type: 'message.created',
-    scope: { ...stepScope(input), messageId: id },
-    payload: { role },
-  }))
 }

@@ -4,6 +4,7 @@ import { UNKNOWN_TOOL } from '../../protocol/activities.js'
 import type { JsonObject } from '../../protocol/json.js'
 import { LIMITS } from '../../protocol/limits.js'
 import { appendQueuedTool, stageQueuedTool } from '../../store/stage-queued-tool.js'
+import { appendToolInvocation } from '../../store/status-line.js'
 import type { Writer } from '../../store/store.js'
 import type { ActivityDependencies } from '../dependencies.js'
 import { boundedId } from './bounded-id.js'
@@ -64,10 +65,13 @@ async function commitTool(
     if (staged === 'staged') return { operations: [operation] }
     return staged === 'queue_full' ? { events: [queueFull(origin)] } : {}
   }
+  const scope = scopeOf(origin)
+  const { toolCallId, name } = given
+  const status = await appendToolInvocation(tx, { threadId, run, step, scope, now, tool: name, toolCallId })
   const messageId = await appendQueuedTool(tx, tool, { run, step, side })
   const role = side === 'a' ? 'assistant' : 'user'
-  const scope = { ...scopeOf(origin), messageId }
-  return { operations: [operation], events: [{ type: 'message.created', scope, payload: { role } }] }
+  const created = { type: 'message.created', scope: { ...scope, messageId }, payload: { role } }
+  return { operations: [operation], events: [status, created] }
 }
 
 /** What it is, `executeTool` says: a name that nothing has becomes an error result. */
