@@ -131,7 +131,7 @@ describe('the end of a run', () => {
     })
   })
 
-  test('a model call in flight loses its operation and its deltas', () => {
+  test('K-2 a model call in flight loses its operation and its deltas', () => {
     const gate = createGate()
     const chat = scriptedModel([
       async () => {

@@ -25,12 +25,16 @@ const desk = registry({
       icon: 'lifebuoy',
       exposeAsTool: true,
       toolDescription: 'Asks the support desk',
+      packageName: 'support-agents',
+      version: '1.0.0',
+      author: 'Support',
+      license: 'MIT',
     }),
     defineAgent({ name: 'plain', sideA }),
   ],
 })
 
-test('SA-A-01.2d SA-A-01.2e SA-A-01.2f the listing shows title, description and icon', async () => {
+test('SA-A-01.2a SA-A-01.2d SA-A-01.2e SA-A-01.2f SA-A-01.2k the listing shows title, description and icon', async () => {
   const chat = scriptedModel(() => ({ text: 'Hello' }))
   const env = await createTestEnvironment({ registry: desk, models: { chat } })
   try {

@@ -32,14 +32,14 @@ const completed = { of: 'thread', operation: 'call_1_1_0_result', state: 'finish
 const CRASHES: readonly (readonly [title: string, at: At])[] = [
   ['a child is prepared anew when its rows are not committed', { ...prepared, ...before }],
   ['a child whose rows are committed is started once', { ...prepared, ...after }],
-  ['a child goes on when killed after its start', { ...drained, ...before }],
+  ['K-8 a child goes on when killed after its start', { ...drained, ...before }],
   ['a child goes on after its committed answer', { ...answered, ...after }],
   ['a report that was not committed is delivered once', { ...delivered, ...before }],
-  ['a delivered report is announced by the next worker', { ...delivered, ...after }],
+  ['K-8 a delivered report is announced by the next worker', { ...delivered, ...after }],
   ['a child that delivered its report settles once', { ...settled, ...before }],
   ['a settled child announces its one report', { ...settled, ...after }],
   ['a result that was not committed is written once', { ...completed, ...before }],
-  ['SA-R-01.2 a committed result of a child is kept', { ...completed, ...after }],
+  ['SA-R-13.3 SA-R-01.2 a committed result of a child is kept', { ...completed, ...after }],
 ]
 
 test.for(CRASHES)('%s', async ([, at], { task }) => {
@@ -51,7 +51,7 @@ test.for(CRASHES)('%s', async ([, at], { task }) => {
   expect(fixture.model.requests(id)).toHaveLength(3)
 })
 
-test('a model call of a child cut in its middle is repeated', async ({ task }) => {
+test('K-8 a model call of a child cut in its middle is repeated', async ({ task }) => {
   const id = `child-${task.id.replaceAll(/\W/g, '')}`
   const held = fixture.model.hold(id, 'middle', 2)
   await research(id)

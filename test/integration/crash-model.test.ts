@@ -33,7 +33,7 @@ const COMMITS: readonly (readonly [title: string, requests: number, at: At])[] =
   ['a worker killed before the drain commits delivers once', 2, { ...drained, ...before }],
   ['a worker killed after the drain commits delivers once', 2, { ...drained, ...after }],
   ['a worker killed before the call is recorded asks once', 2, { ...started, ...before }],
-  ['a worker killed before the provider hears asks once', 2, { ...started, ...after }],
+  ['K-9 a worker killed before the provider hears asks once', 2, { ...started, ...after }],
   ['a worker killed with an uncommitted answer asks again', 3, { ...finished, ...before }],
   ['SA-R-01.2 a committed answer is never asked for again', 2, { ...finished, ...after }],
   [
@@ -58,7 +58,7 @@ test.for(COMMITS)('%s', async ([, requests, at], { task }) => {
 
 const HELD = [
   ['a call killed before its answer begins is repeated', 'before'],
-  ['a call killed while its answer streams is repeated', 'middle'],
+  ['K-9 a call killed while its answer streams is repeated', 'middle'],
 ] as const
 
 test.for(HELD)('%s', async ([, where], { task }) => {

@@ -53,7 +53,7 @@ const CRASHES: readonly Crash[] = [
     acted: [1],
   },
   {
-    title: 'SA-R-01.2 a committed tool result is kept',
+    title: 'K-9 SA-R-13.3 SA-R-01.2 a committed tool result is kept',
     tool: 'book',
     at: committed,
     result: 'done',

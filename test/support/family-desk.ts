@@ -1,6 +1,13 @@
 import { z } from 'zod'
 
-import { defineAgent, defineModel, definePrompt, defineTool, registry } from '../../src/index.js'
+import {
+  defineAgent,
+  defineEffect,
+  defineModel,
+  definePrompt,
+  defineTool,
+  registry,
+} from '../../src/index.js'
 
 const provider = {
   languageModel(): never {
@@ -30,7 +37,12 @@ const approve = { name: 'approve', messageProperty: 'summary', attachmentsProper
 const pair = {
   type: 'dual_ai',
   sideA: { label: 'Writer', prompt: 'writer', sessionFail: giveUp },
-  sideB: { label: 'Editor', prompt: 'editor', sessionStop: approve },
+  sideB: {
+    label: 'Editor',
+    prompt: 'editor',
+    sessionStop: approve,
+    sessionStatus: { name: 'note', messageProperty: 'text' },
+  },
   exposeAsTool: true,
   toolDescription: 'Writes and edits',
 } as const
@@ -167,6 +179,11 @@ export const familyDesk = registry({
       description: 'Gives up on the asset',
       args: z.object({ reason: z.string(), attachments: z.array(z.string()).optional() }),
       execute,
+    }),
+  },
+  effects: {
+    remind: defineEffect('Reminds', z.object({ note: z.string() }), async (state, { note }) => {
+      await state.queueMessage({ role: 'user', silent: true, content: note })
     }),
   },
 })

@@ -11,7 +11,7 @@ import type { WorkflowDesk } from './workflow-desk.js'
 
 export interface NewScenario extends ThreadScript {
   /** @default 'clerk' */
-  readonly agent?: 'auditor' | 'capped' | 'clerk' | 'closer' | 'colleague' | 'keeper' | 'manager'
+  readonly agent?: 'auditor' | 'capped' | 'clerk' | 'closer' | 'colleague' | 'keeper' | 'manager' | 'teller'
   /** @default a greeting; null sends none */
   readonly message?: string | null
 }

@@ -118,7 +118,12 @@ export const workflowDesk = registry({
         stopTool: 'finish',
         sessionStop: { name: 'close_case', messageProperty: 'summary' },
         sessionFail: { name: 'give_up', messageProperty: 'reason' },
+        sessionStatus: { name: 'third', messageProperty: 'task' },
       },
+    }),
+    defineAgent({
+      name: 'teller',
+      sideA: { prompt: 'clerk', stopTool: 'close_case', stopToolResponseProperty: 'summary' },
     }),
   ],
   tools: {

@@ -40,7 +40,7 @@ async function textOf(thread: ThreadHandle, path: string): Promise<string | null
 familyRuns((families) => {
   const brief = { name: 'brief.txt', mimeType: 'text/plain', data: Buffer.from(BRIEF) }
 
-  test('SA-R-08.1a SA-R-07.4b a file reaches the child and outlives its source', async () => {
+  test('SA-R-13.6 SA-R-08.1a SA-R-07.4b a file reaches the child and outlives its source', async () => {
     const family = await families.start({
       message: { content: marked('Hello'), attachments: [brief] },
       voices: {
@@ -91,7 +91,7 @@ familyRuns((families) => {
     expect(await textOf(family.thread, '/own/report.txt')).toBeNull()
   })
 
-  test('SA-R-08.2b a file comes back and outlives its source', async () => {
+  test('SA-R-13.6 SA-R-08.2b a file comes back and outlives its source', async () => {
     const family = await families.start({
       voices: {
         planner: [order(), done],

@@ -10,7 +10,7 @@ const call = (name: string) => ({ name, args: { task: marked(name) } })
 
 threeRuns(
   (desk) => {
-    test('SA-R-01.2 a finished tool is not run again after a restart', async () => {
+    test('K-9 SA-R-13.3 SA-R-01.2 a finished tool is not run again after a restart', async () => {
       const gate = createGate()
       let worked = 0
       const { thread, chat } = await desk.start({
@@ -30,7 +30,7 @@ threeRuns(
       expect(chat.requests.at(-1)?.messages.at(-1)?.toolResults).toMatchObject([{ text: marked('run 1') }])
     })
 
-    test('a tool cut by a restart is reported as unknown', async () => {
+    test('K-9 a tool cut by a restart is reported as unknown', async () => {
       const gate = createGate()
       let worked = 0
       const { thread, chat } = await desk.start({
@@ -55,7 +55,24 @@ threeRuns(
       expect(chat.requests).toHaveLength(2)
     })
 
-    test('SA-R-01.2 messages and results are in the store while no worker runs', async () => {
+    test('K-28 a call that waits for its client outlives its worker', async () => {
+      const { thread, chat } = await desk.start({
+        chat: [{ toolCalls: [call('work')] }, { text: marked('Thank you') }],
+        tools: { work: () => ({ status: 'pending' }) },
+      })
+      expect((await thread.waitUntilIdle()).status).toBe('waiting_input')
+      await desk.env.restartWorker()
+      const { status, pending } = await thread.snapshot()
+      expect(status).toBe('waiting_input')
+      expect(pending).toMatchObject([{ kind: 'call' }])
+      const answer = { result: { status: 'success', result: marked('Here') } } as const
+      await thread.respond(pending[0]?.id ?? '', answer)
+      expect((await thread.waitUntilIdle()).reply?.content).toBe(marked('Thank you'))
+      expect(await toolResults(thread)).toMatchObject([{ name: 'work', content: marked('Here') }])
+      expect(chat.requests).toHaveLength(2)
+    })
+
+    test('SA-R-13.3 SA-R-01.2 messages and results are in the store while no worker runs', async () => {
       const { thread } = await desk.start({ chat: [{ toolCalls: [call('work')] }, { text: marked('Done') }] })
       await thread.waitUntilIdle()
       await desk.env.restartWorker()

@@ -138,6 +138,19 @@ familyRuns(
       expect((await transcript(family.thread)).at(-1)).toMatchObject({ status: 'failed' })
     })
 
+    test('SA-A-03.2 events of a turn carry the label of its side', async () => {
+      const family = await families.start({
+        agent: 'pair',
+        voices: { writer: [{ text: marked('Draft') }], editor: [{ toolCalls: [approve] }] },
+      })
+      await family.thread.waitUntilIdle()
+      const started = (await factsOf(family.thread)).filter(({ type }) => type === 'side.started')
+      expect(started.map(({ payload }) => payload)).toMatchObject([
+        { side: 'a', label: 'Writer' },
+        { side: 'b', label: 'Editor' },
+      ])
+    })
+
     test('a failing session tool does not end the session', async () => {
       const family = await families.start({
         agent: 'pair',

@@ -41,6 +41,21 @@ threeRuns((desk) => {
     expect(listed).toContain(thread.threadId)
   })
 
+  test('SA-R-12.5 a handoff leaves a status line that no model reads', async () => {
+    const { thread, review } = await desk.start({
+      agent: 'manager',
+      chat: [{ toolCalls: [colleague] }],
+      review: [{ text: marked('Here') }],
+    })
+    await thread.waitUntilIdle()
+    const { messages } = await thread.messages({ includeSilent: true })
+    const lines = messages.filter(({ metadata }) => metadata?.['status_kind'] !== undefined)
+    const content = 'The agent "colleague" took over from "manager".'
+    const metadata = { status_kind: 'handoff', agent: 'colleague', from_agent: 'manager' }
+    expect(lines).toMatchObject([{ role: 'system', silent: true, content, metadata }])
+    expect(JSON.stringify(review.requests.map(({ raw }) => raw.prompt))).not.toContain('took over from')
+  })
+
   test('the first handoff of a step wins', async () => {
     const { thread } = await desk.start({
       agent: 'manager',

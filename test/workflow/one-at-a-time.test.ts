@@ -7,7 +7,7 @@ import { threeRuns } from '../support/three-runs.js'
 import { until } from '../support/until.js'
 
 threeRuns((desk) => {
-  test('SA-R-01.1 five messages at once never run two activities', async () => {
+  test('SA-R-13.1 SA-R-13.4 SA-R-01.1 five messages at once never run two activities', async () => {
     const gate = createGate()
     const { thread, chat } = await desk.start({
       chat: (request) =>
@@ -24,7 +24,7 @@ threeRuns((desk) => {
     expect(activitiesAtOnce(runs)).toBe(1)
   })
 
-  test('SA-R-05.1 SA-R-03.5 the tools of one answer run one after another', async () => {
+  test('SA-R-13.1 SA-R-05.1 SA-R-03.5 the tools of one answer run one after another', async () => {
     const running: string[] = []
     const step = (name: string, wait?: Promise<void>) => async () => {
       running.push(`${name} starts`)

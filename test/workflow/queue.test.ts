@@ -95,7 +95,7 @@ threeRuns(
       expect(activitiesAtOnce(await desk.runs(thread.threadId))).toBe(1)
     })
 
-    test('SA-R-09.1 SA-R-09.5 twenty messages survive a restart, once and in order', async () => {
+    test('K-9 SA-R-13.5 SA-R-09.1 SA-R-09.5 twenty messages survive a restart, once and in order', async () => {
       const gate = createGate()
       const { thread, chat } = await desk.start({
         chat: (request) =>
@@ -117,7 +117,7 @@ threeRuns(
       expect(last?.map(({ text }) => text)).toEqual([marked('Hello'), ...numbered(20)])
     })
 
-    test('SA-R-09.3 a message to an idle thread makes exactly one turn', async () => {
+    test('SA-R-13.5 SA-R-09.3 a message to an idle thread makes exactly one turn', async () => {
       const { thread, chat } = await desk.start({ chat: () => ({ text: marked('Yes') }) })
       const first = await thread.waitUntilIdle()
       await thread.send(marked('And now?'))
@@ -126,7 +126,7 @@ threeRuns(
       expect(chat.requests).toHaveLength(2)
     })
 
-    test('SA-R-09.4 queued messages are delivered first in, first out', async () => {
+    test('SA-R-13.5 SA-R-09.4 queued messages are delivered first in, first out', async () => {
       const gate = createGate()
       const { thread, chat } = await desk.start({
         chat: [{ toolCalls: [work] }, { text: marked('All') }],
@@ -151,7 +151,7 @@ threeRuns(
       expect(chat.requests.length).toBe(1)
     })
 
-    test('SA-R-09.5 a full queue survives each restart of the worker', async () => {
+    test('SA-R-13.5 SA-R-09.5 a full queue survives each restart of the worker', async () => {
       const gate = createGate()
       const { thread, chat } = await desk.start({
         chat: (request) =>

@@ -22,6 +22,36 @@ threeRuns((desk) => {
     expect(chat.requests[0]?.messages.at(-1)?.text).toContain(marked('from outside'))
   })
 
+  test('SA-R-12.5 a call by code leaves a status line that no model reads', async () => {
+    const { thread, chat } = await desk.start({
+      message: null,
+      chat: [{ toolCalls: [work] }, { text: marked('I see') }],
+      tools: {
+        work: (state) => {
+          state.queueTool('third', { task: marked('from a tool') })
+          return { status: 'success', result: marked('ok') }
+        },
+      },
+    })
+    const { toolCallId } = await thread.queueTool('other', { task: marked('from outside') })
+    await thread.waitUntilIdle()
+    const { messages } = await thread.messages({ includeSilent: true })
+    const lines = messages.filter(({ metadata }) => metadata?.['status_kind'] !== undefined)
+    expect(lines).toMatchObject([
+      { role: 'system', metadata: { tool: 'other', tool_call_id: toolCallId } },
+      { role: 'system', metadata: { status_kind: 'runtime_tool_invocation', tool: 'third' } },
+    ])
+    // Each stands before the row that holds its call.
+    for (const line of lines) {
+      const holder = messages[messages.indexOf(line) + 1]
+      expect(holder?.metadata).toEqual({ queued: true })
+    }
+    expect(chat.requests).toHaveLength(2)
+    const asked = JSON.stringify(chat.requests.map(({ raw }) => raw.prompt))
+    expect(asked).toContain(marked('from a tool'))
+    expect(asked).not.toContain('called by code')
+  })
+
   test('the same id queues a tool once', async () => {
     let runs = 0
     const { thread } = await desk.start({

@@ -49,6 +49,25 @@ threeRuns(
       ])
     })
 
+    test('SA-R-03.0 a tool that the last call queues ends phase 6', async () => {
+      const { thread } = await desk.start({
+        chat: [{ toolCalls: [work] }, { text: marked('Done') }],
+        tools: {
+          work: (state) => {
+            state.queueTool('other', { task: marked('queued') })
+            return { status: 'success', result: marked('ok') }
+          },
+        },
+      })
+      await thread.waitUntilIdle()
+      const first = (await factsOf(thread)).filter(({ stepId }) => stepId === 'step_1_1')
+      const order = first.flatMap((fact): readonly unknown[] => {
+        if (fact.type === 'step.phase') return [fact.payload.phase]
+        return fact.type === 'tool.result' ? [fact.payload.name] : []
+      })
+      expect(order).toEqual([1, 2, 3, 4, 5, 'work', 6, 'other', 7])
+    })
+
     test('SA-R-03.1 a drained message is in the request and off the queue', async () => {
       const gate = createGate()
       const { thread, chat } = await desk.start({

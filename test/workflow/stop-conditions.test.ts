@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 
 import { marked } from '../support/marker.js'
-import { factsOf, toolResults } from '../support/thread-facts.js'
+import { factsOf, toolResults, transcript } from '../support/thread-facts.js'
 import { threeRuns } from '../support/three-runs.js'
 
 const work = { name: 'work', args: { task: marked('count') } }
@@ -11,21 +11,21 @@ const giveUp = { name: 'give_up', args: { reason: marked('No way') } }
 
 threeRuns(
   (desk) => {
-    test('SA-R-06.1 a session stop wins over a stop tool', async () => {
+    test('SA-R-13.2 SA-R-06.1 a session stop wins over a stop tool', async () => {
       const { thread, chat } = await desk.start({ agent: 'closer', chat: [{ toolCalls: [finish, close] }] })
       expect(await thread.waitUntilIdle()).toMatchObject({ reason: 'session_stop', steps: 1 })
       expect(await toolResults(thread)).toHaveLength(2)
       expect(chat.requests).toHaveLength(1)
     })
 
-    test('SA-R-06.1 a session failure wins over a session stop', async () => {
+    test('SA-R-13.2 SA-R-06.1 a session failure wins over a session stop', async () => {
       const { thread } = await desk.start({ agent: 'closer', chat: [{ toolCalls: [close, giveUp, finish] }] })
       const run = await thread.waitUntilIdle()
       expect(run).toMatchObject({ reason: 'session_fail' })
       expect(run.session).toMatchObject({ outcome: 'failure', message: marked('No way') })
     })
 
-    test('SA-R-06.1 a failed lifecycle tool does not end the session', async () => {
+    test('SA-R-13.2 SA-R-06.1 a failed lifecycle tool does not end the session', async () => {
       const { thread, chat } = await desk.start({
         agent: 'closer',
         chat: [{ toolCalls: [{ name: 'close_case', args: {} }, finish] }, { text: marked('Then so') }],
@@ -34,7 +34,7 @@ threeRuns(
       expect(chat.requests).toHaveLength(2)
     })
 
-    test('SA-R-06.2 a stop tool wins over a response', async () => {
+    test('SA-R-13.2 SA-R-06.2 a stop tool wins over a response', async () => {
       const { thread } = await desk.start({
         agent: 'closer',
         chat: [{ text: marked('That is all'), toolCalls: [finish] }],
@@ -42,7 +42,7 @@ threeRuns(
       expect(await thread.waitUntilIdle()).toMatchObject({ reason: 'stop_tool', steps: 1 })
     })
 
-    test('SA-R-06.3 a response on the last allowed step is a response', async () => {
+    test('SA-R-13.2 SA-R-06.3 a response on the last allowed step is a response', async () => {
       const { thread } = await desk.start({
         agent: 'capped',
         chat: [{ toolCalls: [work] }, { toolCalls: [work] }, { text: marked('Just in time') }],
@@ -50,7 +50,7 @@ threeRuns(
       expect(await thread.waitUntilIdle()).toMatchObject({ reason: 'stop_on_response', steps: 3 })
     })
 
-    test('SA-R-01.3 SA-R-06.4 an endless script ends at maxSteps', async () => {
+    test('SA-R-13.2 SA-R-01.3 SA-R-06.4 an endless script ends at maxSteps', async () => {
       const { thread, chat } = await desk.start({ agent: 'capped', chat: () => ({ toolCalls: [work] }) })
       expect(await thread.waitUntilIdle()).toMatchObject({ reason: 'max_steps', steps: 3, status: 'idle' })
       expect(chat.requests).toHaveLength(3)
@@ -60,13 +60,13 @@ threeRuns(
       })
     })
 
-    test('SA-R-01.3 SA-R-06.4 an endless script ends at the hard cap', async () => {
+    test('SA-R-13.2 SA-R-01.3 SA-R-06.4 an endless script ends at the hard cap', async () => {
       const { thread, chat } = await desk.start({ chat: () => ({ toolCalls: [work] }) })
       expect(await thread.waitUntilIdle()).toMatchObject({ reason: 'hard_cap', steps: 5 })
       expect(chat.requests).toHaveLength(5)
     })
 
-    test('SA-R-06.4 the same tool error again and again ends the run', async () => {
+    test('SA-R-13.2 SA-R-06.4 the same tool error again and again ends the run', async () => {
       const { thread, chat } = await desk.start({
         chat: () => ({ toolCalls: [work] }),
         tools: { work: () => ({ status: 'error', error: marked('No') }) },
@@ -76,11 +76,55 @@ threeRuns(
       expect(chat.requests).toHaveLength(3)
     })
 
+    test('SA-R-12.5 why a run ended is said to people, not to models', async () => {
+      const { thread, chat } = await desk.start({ chat: () => ({ toolCalls: [work] }) })
+      expect(await thread.waitUntilIdle()).toMatchObject({ reason: 'hard_cap' })
+      const last = (await transcript(thread)).at(-1)
+      const metadata = { status_kind: 'run_ended', reason: 'hard_cap' }
+      expect(last).toMatchObject({ role: 'assistant', silent: false, status: 'failed', metadata })
+      await thread.send(marked('Go on'))
+      await thread.waitUntilIdle()
+      const asked = JSON.stringify(chat.requests.map(({ raw }) => raw.prompt))
+      expect(asked).toContain(marked('Go on'))
+      expect(asked).not.toContain('The run was ended')
+    })
+
     test('counters start anew with each run', async () => {
       const { thread } = await desk.start({ agent: 'capped', chat: () => ({ toolCalls: [work] }) })
       await thread.waitUntilIdle()
       await thread.send(marked('Go on'))
       expect(await thread.waitUntilIdle()).toMatchObject({ runId: 'run_2', reason: 'max_steps', steps: 3 })
+    })
+
+    test('SA-A-03.5 the property of a stop tool is the outcome of its turn', async () => {
+      const { thread, chat } = await desk.start({
+        agent: 'teller',
+        chat: [{ text: marked('Let me see'), toolCalls: [close] }, { text: marked('Anything else?') }],
+      })
+      const run = await thread.waitUntilIdle()
+      expect(run).toMatchObject({ reason: 'stop_tool', steps: 1, session: null })
+      expect(run.reply).toMatchObject({ role: 'assistant', content: marked('Solved') })
+      await thread.send(marked('Thanks'))
+      await thread.waitUntilIdle()
+      expect(chat.requests[1]?.messages.at(-2)).toMatchObject({ role: 'assistant', text: marked('Solved') })
+    })
+
+    test('SA-A-03.9 a status tool of a root thread changes nothing', async () => {
+      const status = { name: 'third', args: { task: marked('Half done') } }
+      const { thread, chat } = await desk.start({
+        agent: 'closer',
+        chat: [{ toolCalls: [status] }, { toolCalls: [status, close] }],
+      })
+      const run = await thread.waitUntilIdle()
+      expect(run).toMatchObject({ reason: 'session_stop', steps: 2 })
+      expect(run.session).toMatchObject({ message: marked('Solved') })
+      expect(await toolResults(thread)).toMatchObject([
+        { name: 'third', tool_status: 'success' },
+        { name: 'third', tool_status: 'success' },
+        { name: 'close_case', tool_status: 'success' },
+      ])
+      expect(chat.requests).toHaveLength(2)
+      expect((await factsOf(thread)).filter(({ type }) => type === 'subagent.status')).toEqual([])
     })
 
     test('the payload of a session stop is with its run', async () => {

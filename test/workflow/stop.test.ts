@@ -2,6 +2,7 @@ import { expect, test } from 'vitest'
 
 import { assertEvents } from '../../src/testing/index.js'
 import { createGate } from '../support/gate.js'
+import { activityNames } from '../support/histories.js'
 import { marked } from '../support/marker.js'
 import type { Behaviour } from '../support/thread-scripts.js'
 import { factTypes, toolResults, transcript } from '../support/thread-facts.js'
@@ -52,6 +53,49 @@ threeRuns((desk) => {
     expect(partial?.content).not.toContain(marked(''))
     await thread.send(marked('Again'))
     expect((await thread.waitUntilIdle()).reply?.content).toBe(marked('Next'))
+  })
+
+  test('K-2 a run never ends with its model call open', async () => {
+    const { thread, chat } = await desk.start({ chat: [() => new Promise(() => undefined)] })
+    await until('a request', () => chat.requests.length === 1)
+    await thread.stop()
+    expect(await thread.waitUntilIdle()).toMatchObject({ status: 'stopped', reason: 'stopped' })
+    const types = await factTypes(thread)
+    const calls = types.filter((type) => type.startsWith('model.') || type.startsWith('run.'))
+    expect(calls).toEqual(['run.started', 'model.requested', 'model.failed', 'run.cancelled'])
+    expect(types.indexOf('step.completed')).toBeGreaterThan(types.indexOf('model.failed'))
+    expect((await thread.snapshot()).run).toBeNull()
+  })
+
+  test('K-10 what comes after a stop waits, and nothing is scheduled', async () => {
+    const { thread, chat } = await desk.start({
+      chat: [{ toolCalls: [call('work')] }, { text: marked('Went on') }],
+      tools: { work: untilAborted },
+    })
+    await until('a running tool', async () => (await factTypes(thread)).includes('tool.started'))
+    await thread.stop()
+    await thread.waitUntilIdle()
+    const before = activityNames(await desk.runs(thread.threadId))
+    const [queued, statuses] = [[1, 2, 3], new Set<string>()]
+    for (const number of queued) {
+      await thread.queueTool('other', { task: marked(`${number}`) })
+      await until('the item', async () => (await thread.snapshot()).queue.length === number)
+      statuses.add((await thread.snapshot()).status)
+    }
+    expect([...statuses]).toEqual(['stopped'])
+    const runs = await desk.runs(thread.threadId)
+    expect(activityNames(runs)).toEqual(before)
+    const timers = runs.flatMap(({ history }) =>
+      (history.events ?? []).filter(({ timerStartedEventAttributes: timer }) => timer != null),
+    )
+    expect(timers).toEqual([])
+    await thread.continue()
+    await thread.waitUntilIdle()
+    expect((await toolResults(thread)).map(({ name }) => name)).toEqual([
+      'work',
+      ...queued.map(() => 'other'),
+    ])
+    expect(chat.requests.length).toBeGreaterThan(1)
   })
 
   test('items wait behind the stop flag until continue', async () => {

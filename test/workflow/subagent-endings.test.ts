@@ -30,6 +30,27 @@ familyRuns((families) => {
     return { family, child }
   }
 
+  test('SA-R-08.3 SA-A-07.10g a status tool changes the entry, and the child goes on', async () => {
+    const gate = createGate()
+    const note = { name: 'note', args: { text: marked('Half way') } }
+    const approve = { name: 'approve', args: { summary: marked('Good') } }
+    const family = await families.start({
+      voices: {
+        planner: [order, done],
+        writer: [draft],
+        editor: [{ toolCalls: [note] }, async () => (await gate.passed, { toolCalls: [approve] })],
+      },
+    })
+    await until('the next request of the child', () => family.requests('editor').length === 2)
+    const { children } = await family.thread.snapshot()
+    expect(children).toMatchObject([{ name: 'pair', status: marked('Half way') }])
+    expect(await toolResults(family.thread)).toEqual([])
+    gate.open()
+    await family.thread.waitUntilIdle()
+    expect((await family.thread.snapshot()).children).toMatchObject([{ status: 'completed' }])
+    expect(await toolResults(family.thread)).toMatchObject([{ content: marked('Good') }])
+  })
+
   test('SA-R-10.4 a terminated child is terminated in the registry of its parent', async () => {
     const { family, child } = await waiting()
     await child.terminate({ reason: marked('Enough') })
@@ -66,7 +87,7 @@ familyRuns((families) => {
     expect(result).toMatchObject({ name: 'pair', tool_status: 'error' })
   })
 
-  test('a stop of the parent stops the child, whose report follows', async () => {
+  test('K-10 a stop of the parent stops the child, whose report follows', async () => {
     const { family, child } = await waiting()
     await family.thread.stop()
     expect(await family.thread.waitUntilIdle()).toMatchObject({ status: 'stopped', reason: 'stopped' })
