@@ -59,7 +59,8 @@ familyRuns((families) => {
       },
       tools: {
         plan: async (state) => {
-          await state.scheduleEffect('remind', { note: marked('It is time') }, 50)
+          // Due while the child works: the time-skipping server refuses a task that cancels a timer which just fired.
+          await state.scheduleEffect('remind', { note: marked('It is time') }, 3_000)
           return { status: 'success' }
         },
       },
