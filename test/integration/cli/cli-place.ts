@@ -1,0 +1,62 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { PassThrough } from 'node:stream'
+
+import { inject } from 'vitest'
+
+import { runCommand } from '../../../src/cli/run-command.js'
+import { openTerminal } from '../../../src/cli/terminal.js'
+
+/** What commands find in the environment of a person: a server, a store, a key. */
+export interface CliPlace {
+  readonly folder: string
+  close(): Promise<void>
+}
+
+export async function openCliPlace(more: Readonly<Record<string, string>> = {}): Promise<CliPlace> {
+  const folder = await mkdtemp(join(tmpdir(), 'everthread-cli-'))
+  const before = { ...process.env }
+  Object.assign(process.env, {
+    TEMPORAL_ADDRESS: inject('devServerAddress'),
+    EVERTHREAD_DATABASE_URL: join(folder, 'threads.db'),
+    EVERTHREAD_BLOBS_URL: join(folder, 'blobs'),
+    EVERTHREAD_SECRET_KEY: Buffer.alloc(32, 7).toString('base64'),
+    EVERTHREAD_TASK_QUEUE: folder,
+    ...more,
+  })
+  return {
+    folder,
+    async close() {
+      process.env = before
+      await rm(folder, { recursive: true, force: true })
+    },
+  }
+}
+
+/** A person at a terminal: what is on the screen, and what is typed. */
+export interface Screen {
+  readonly shown: string
+  type(line: string): void
+  /** Ctrl-D. */
+  end(): void
+  /** Runs a command to its end; answers its exit code. */
+  run(...line: readonly string[]): Promise<number>
+  close(): void
+}
+
+export function openScreen(): Screen {
+  const [input, output] = [new PassThrough(), new PassThrough()]
+  let shown = ''
+  output.on('data', (chunk: Buffer) => (shown += chunk.toString()))
+  const terminal = openTerminal({ input, output, problems: output })
+  return {
+    get shown() {
+      return shown
+    },
+    type: (line) => void input.write(`${line}\n`),
+    end: () => void input.end(),
+    run: (...line) => runCommand(line, terminal),
+    close: () => terminal.close(),
+  }
+}

@@ -1,0 +1,93 @@
+import { Client, Connection } from '@temporalio/client'
+import { NativeConnection } from '@temporalio/worker'
+import { afterAll, beforeAll, expect, inject, test } from 'vitest'
+
+import { ThreadClient } from '../../../src/client/index.js'
+import { scriptedModel } from '../../../src/testing/index.js'
+import { createWorker } from '../../../src/worker/index.js'
+import { desk } from '../../../examples/support-desk/registry.js'
+import { scriptedRegistry } from '../../../src/testing/scripted-registry.js'
+import { openCliPlace, openScreen } from './cli-place.js'
+import type { CliPlace } from './cli-place.js'
+
+let place: CliPlace
+
+beforeAll(async () => {
+  place = await openCliPlace()
+})
+afterAll(() => place.close())
+
+test('setup makes everything ready, and again', async () => {
+  const screen = openScreen()
+  expect(await screen.run('setup')).toBe(0)
+  expect(await screen.run('setup')).toBe(0)
+  expect(screen.shown.match(/search attributes: ready/g)).toHaveLength(2)
+  screen.close()
+})
+
+test('inspect shows what a thread said and waits for', async () => {
+  const chat = scriptedModel([
+    { text: 'One moment.', toolCalls: [{ name: 'refund_order', args: { orderId: 'A-17', euros: 180 } }] },
+  ])
+  const connection = await NativeConnection.connect({ address: inject('devServerAddress') })
+  const workflowBundle = { codePath: inject('workflowBundlePath') }
+  const registry = scriptedRegistry(desk, { models: { chat } })
+  const worker = await createWorker({ registry, connection, workflowBundle })
+  const client = new Client({ connection: Connection.lazy({ address: inject('devServerAddress') }) })
+  const threads = new ThreadClient({ client })
+  const screen = openScreen()
+  try {
+    await worker.runUntil(async () => {
+      const thread = await threads.create({
+        agent: 'support',
+        id: `inspected-${Date.now()}`,
+        message: 'Refund A-17.\u001b[31m',
+      })
+      await thread.waitUntilIdle()
+      expect(await screen.run('inspect', thread.threadId)).toBe(0)
+    })
+    for (const words of ['waiting_permission', 'approval of refund_order', 'Refund A-17.', 'One moment.'])
+      expect(screen.shown).toContain(words)
+    expect(screen.shown).toContain('→ refund_order({"orderId":"A-17","euros":180})')
+    // What a person or a model wrote must not steer the terminal.
+    expect(screen.shown).not.toContain('\u001b')
+  } finally {
+    screen.close()
+    await threads.close()
+    await connection.close()
+  }
+})
+
+test('a thread that is not there is one sentence', async () => {
+  const screen = openScreen()
+  expect(await screen.run('inspect', 'nothing')).toBe(1)
+  expect(screen.shown).toContain('Expected a thread "nothing"')
+  screen.close()
+})
+
+test('secrets are sealed anew with the first key', async () => {
+  const old = process.env['EVERTHREAD_SECRET_KEY'] ?? ''
+  const client = new Client({ connection: Connection.lazy({ address: inject('devServerAddress') }) })
+  const threads = new ThreadClient({ client })
+  await threads.create({ agent: 'support', env: { API_KEY: 'sealed-value' } })
+  await threads.close()
+  process.env['EVERTHREAD_SECRET_KEY'] = `${Buffer.alloc(32, 8).toString('base64')},${old}`
+  const screen = openScreen()
+  expect(await screen.run('rotate-secrets')).toBe(0)
+  expect(screen.shown).toContain('secrets: 1 sealed anew')
+  screen.close()
+  process.env['EVERTHREAD_SECRET_KEY'] = Buffer.alloc(32, 8).toString('base64')
+  const again = openScreen()
+  expect(await again.run('rotate-secrets')).toBe(0)
+  expect(again.shown).toContain('secrets: 0 sealed anew')
+  again.close()
+})
+
+test('what cannot be understood shows the usage', async () => {
+  const screen = openScreen()
+  expect(await screen.run('inspekt')).toBe(2)
+  expect(await screen.run('inspect')).toBe(2)
+  expect(await screen.run('help')).toBe(0)
+  expect(screen.shown).toContain('everthread inspect <thread> [--follow]')
+  screen.close()
+})
