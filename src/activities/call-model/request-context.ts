@@ -1,3 +1,4 @@
+import { BLANK_ROW } from '../../model/context/transcript-row.js'
 import type { CallModelInput } from '../../protocol/activities.js'
 import type { AttachmentRef } from '../../protocol/message.js'
 import { LIMITS } from '../../protocol/limits.js'
@@ -64,26 +65,12 @@ function sensesOf({ supportsImages, supportsDocuments, supportsAudio }: ModelCon
 /** As if the other side had said it. */
 function frameRow(input: CallModelInput, { text, attachments }: FrameMessage): TranscriptMessage {
   return {
+    ...BLANK_ROW,
     id: `${input.threadId}:frame`,
     role: 'user',
     content: text,
-    name: null,
-    tool_calls: null,
-    tool_call_id: null,
     created_at: microseconds(input),
-    parent_id: null,
-    depth: 0,
-    silent: false,
-    metadata: null,
-    status: 'completed',
-    tool_status: null,
     attachments,
-    reasoning_content: null,
-    reasoning_details: null,
-    prompt: null,
-    subagent_id: null,
-    position: null,
     side: input.side === 'a' ? 'b' : 'a',
-    run: null,
   }
 }

@@ -4,6 +4,7 @@ import { classifyModelError } from '../../model/classify-model-error.js'
 import { callWithRetries } from '../../model/call-model.js'
 import { assemblePrompt } from '../../model/context/assemble-prompt.js'
 import { toolConfiguration } from '../../model/context/tool-configuration.js'
+import { BLANK_ROW } from '../../model/context/transcript-row.js'
 import type { TranscriptRow } from '../../model/context/transcript-row.js'
 import { ModelAbortedError } from '../../model/model-aborted-error.js'
 import type { ModelAnswer } from '../../model/model-answer.js'
@@ -119,28 +120,7 @@ async function historyOf({ prompt, state }: AskedInPlace): Promise<readonly Tran
 /** The arguments, as the counterpart's words. */
 function ownRow({ args, caller }: AskedInPlace): readonly TranscriptRow[] {
   if (Object.keys(args).length === 0) return []
-  return [
-    {
-      id: `${caller.id}:arguments`,
-      role: 'user',
-      content: JSON.stringify(args),
-      name: null,
-      tool_calls: null,
-      tool_call_id: null,
-      created_at: 0,
-      parent_id: null,
-      depth: 0,
-      silent: false,
-      metadata: null,
-      status: 'completed',
-      tool_status: null,
-      attachments: [],
-      reasoning_content: null,
-      prompt: null,
-      subagent_id: null,
-      position: null,
-      ...UNPLACED,
-      side: caller.side === 'a' ? 'b' : 'a',
-    },
-  ]
+  const id = `${caller.id}:arguments`
+  const side = caller.side === 'a' ? 'b' : 'a'
+  return [{ ...BLANK_ROW, id, role: 'user', content: JSON.stringify(args), side }]
 }

@@ -1,3 +1,4 @@
+import { BLANK_ROW } from '../../model/context/transcript-row.js'
 import type { MessageRole } from '../../protocol/message.js'
 import type { TranscriptMessage } from '../../store/message-row.js'
 import { kindOf } from '../thread-state/strict-json.js'
@@ -5,28 +6,6 @@ import { asFields, changeOf } from './accept-message.js'
 import { InvalidAnswer } from './hook-failure.js'
 
 const ROLES: readonly MessageRole[] = ['system', 'user', 'assistant', 'tool']
-
-const BLANK: Omit<TranscriptMessage, 'id' | 'role'> = {
-  content: null,
-  name: null,
-  tool_calls: null,
-  tool_call_id: null,
-  created_at: 0,
-  parent_id: null,
-  depth: 0,
-  silent: false,
-  metadata: null,
-  status: 'completed',
-  tool_status: null,
-  attachments: [],
-  reasoning_content: null,
-  reasoning_details: null,
-  prompt: null,
-  subagent_id: null,
-  position: null,
-  side: null,
-  run: null,
-}
 
 /**
  * The rows of one request: some left out, changed or made up. What a row leaves out is as in the row of its id; one
@@ -55,7 +34,7 @@ function acceptRow(
   const role = ROLES.find((one) => one === (given['role'] ?? base?.role))
   if (role === undefined)
     throw new InvalidAnswer(`Expected messages[${index}] to have a role of ${ROLES.join(', ')}.`)
-  const row: TranscriptMessage = { ...BLANK, run, ...base, id, role }
+  const row: TranscriptMessage = { ...BLANK_ROW, run, ...base, id, role }
   return {
     ...row,
     ...changeOf(given, row),

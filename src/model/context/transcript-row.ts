@@ -10,3 +10,26 @@ export interface TranscriptRow extends Message {
   /** JSON of `ReasoningDetails`. */
   readonly reasoning_details: string | null
 }
+
+/** A row that nobody stored, with nothing in it yet. */
+export const BLANK_ROW: Omit<TranscriptRow, 'id' | 'role'> = {
+  content: null,
+  name: null,
+  tool_calls: null,
+  tool_call_id: null,
+  created_at: 0,
+  parent_id: null,
+  depth: 0,
+  silent: false,
+  metadata: null,
+  status: 'completed',
+  tool_status: null,
+  attachments: [],
+  reasoning_content: null,
+  reasoning_details: null,
+  prompt: null,
+  subagent_id: null,
+  position: null,
+  side: null,
+  run: null,
+}
