@@ -19,6 +19,9 @@ import type { BuiltRequest } from './build-request.js'
 import type { ModelStep } from './model-step.js'
 import { startRequest } from './start-request.js'
 
+/** Milliseconds: a timer may ring a little before its time, and nobody answers in so few. */
+const TIMER_SLACK = 5
+
 export interface Question {
   readonly step: ModelStep
   /** At least one. */
@@ -42,7 +45,7 @@ export async function askModels(dependencies: ActivityDependencies, question: Qu
     const reply = await asked(candidate)
     if (!ModelError.isInstance(reply)) return reply
     failures.push({ model: candidate.name, error: reply })
-    if (left() <= 0) break
+    if (left() <= TIMER_SLACK) break
   }
   return { failures }
 
