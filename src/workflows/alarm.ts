@@ -8,24 +8,32 @@ export interface Alarm {
   set(at: number | null): void
 }
 
+interface Timer {
+  /** The due time that it is for. */
+  readonly at: number
+  /** Earlier than that when the server takes no timer so long. */
+  readonly ringsAt: number
+  readonly scope: CancellationScope
+}
+
 /** What becomes due only moves into the inbox, whatever the thread is doing. */
 export function createAlarm(host: ThreadHost): Alarm {
-  let time: number | null = null
-  let timer: CancellationScope | null = null
+  let timer: Timer | null = null
   const set = (at: number | null): void => {
-    if (at === time) return
-    timer?.cancel()
-    time = at
-    timer = at === null ? null : started(at - Date.now())
+    if (at === (timer?.at ?? null)) return
+    const now = Date.now()
+    // It rings by itself, and sets the alarm then: a server may have fired it already, and refuses a task that cancels it.
+    if (timer !== null && timer.ringsAt <= now) return
+    timer?.scope.cancel()
+    timer = at === null ? null : started(at, now)
   }
-  const started = (delay: number): CancellationScope => {
+  const started = (at: number, now: number): Timer => {
+    const delay = Math.min(at - now, LIMITS.longestTimer)
     const scope = new CancellationScope({ cancellable: true })
-    const options = { summary: 'next effect' }
-    void scope.run(() => sleep(Math.min(delay, LIMITS.longestTimer), options)).then(ring, ignoreCancellation)
-    return scope
+    void scope.run(() => sleep(delay, { summary: 'next effect' })).then(ring, ignoreCancellation)
+    return { at, ringsAt: now + delay, scope }
   }
   const ring = (): void => {
-    time = null
     timer = null
     const now = Date.now()
     host.update((control) => effectsDue(control, now))

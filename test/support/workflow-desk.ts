@@ -180,6 +180,7 @@ export const workflowDesk = registry({
     }),
   ],
   effects: {
+    note: defineEffect('Does nothing', async () => undefined),
     remind: defineEffect('Reminds', z.object({ note: z.string() }), async (state, { note }) => {
       await state.queueMessage({ role: 'user', silent: true, content: note })
     }),

@@ -1,0 +1,27 @@
+import { expect, test } from 'vitest'
+
+import { marked } from '../support/marker.js'
+import { factTypes } from '../support/thread-facts.js'
+import { threeRuns } from '../support/three-runs.js'
+import { until } from '../support/until.js'
+
+const EFFECTS = 40
+
+threeRuns((desk) => {
+  // Many tasks begin just when a timer fires: the time-skipping server refuses for ever one that cancels it then.
+  test('effects due while others run hold up nothing', async () => {
+    const { thread } = await desk.start({
+      chat: [{ toolCalls: [{ name: 'work', args: { task: marked('schedule') } }] }, { text: marked('Set') }],
+      tools: {
+        work: async (state) => {
+          for (let index = 0; index < EFFECTS; index += 1)
+            await state.scheduleEffect('note', {}, 300 + index * 15)
+          return { status: 'success' }
+        },
+      },
+    })
+    const completed = async () =>
+      (await factTypes(thread)).filter((type) => type === 'effect.completed').length === EFFECTS
+    expect(await until('all effects', completed, 40_000)).toBe(true)
+  })
+})
