@@ -17,6 +17,7 @@ import { whileBeating } from './beat.js'
 import { microseconds } from './call-model/model-step.js'
 import { closeThread } from './close-thread.js'
 import type { ActivityDependencies } from './dependencies.js'
+import { giveUpEffect } from './run-effect/give-up-effect.js'
 import { missingOfRun } from './variables/variables-request.js'
 import { anyThread } from './thread-row.js'
 
@@ -30,6 +31,7 @@ export async function settle({ store }: ActivityDependencies, input: SettleInput
       // The results of cut calls come before the end of their step, which is among the facts.
       if (input.end !== null) await closeCalls(tx, input, input.end)
       await appendEvents(tx, { threadId: input.threadId, events: input.facts, now: microseconds(input) })
+      for (const id of input.givenUp ?? []) await giveUpEffect(tx, input, id)
       if (input.end !== null) await endRun(tx, input, input.end)
       if (input.close !== null) await closeThread(tx, { thread, input, close: input.close })
       await record(tx, input)

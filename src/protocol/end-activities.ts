@@ -28,12 +28,14 @@ export interface CheckChildrenAnswer {
   readonly closed: readonly { readonly reference: string; readonly status: string }[]
 }
 
-/** Ends a run, closes a thread, or both. */
+/** Ends a run, closes a thread, or both; with neither it tells of an effect that was given up. */
 export interface SettleInput extends ActivityInput {
   /** Counts the settles of the thread. */
   readonly settle: number
   readonly end: RunEnd | null
   readonly close: ThreadClose | null
+  /** Effects whose activity failed for good: they are closed as failed. */
+  readonly givenUp?: readonly string[]
   readonly snapshot: ControlSnapshot
   readonly children: readonly string[]
   readonly start: ThreadStart | null

@@ -28,6 +28,8 @@ export const LIMITS = {
   /** Effects that are not due yet, and their share of the carried state: ids and times. */
   effects: 500,
   effectBytes: 28 * KB,
+  /** Effects that were given up and are not told: each took two days of failure, one of its own and one of a settle. */
+  givenUpEffects: 20,
   openChildren: 100,
   childrenInAll: 10_000,
   childDepth: 8,

@@ -58,19 +58,20 @@ export interface EndedEffect {
   readonly now: number
 }
 
-/** False if it is not scheduled any more: it is done once, or removed, or failed. */
+/** Its name; null if it is not scheduled any more: it is done once, or removed, or failed. */
 export async function endEffect(
   tx: Writer,
   { threadId, id, status, error = null, now }: EndedEffect,
-): Promise<boolean> {
-  const result = await tx
+): Promise<string | null> {
+  const ended = await tx
     .updateTable('effects')
     .set({ status, error, finished_at: now })
     .where('thread_id', '=', threadId)
     .where('id', '=', id)
     .where('status', '=', 'scheduled')
+    .returning('name')
     .executeTakeFirst()
-  return result.numUpdatedRows === 1n
+  return ended?.name ?? null
 }
 
 /** T8: nothing of a thread that ends is performed any more; answers what was scheduled. */

@@ -5,7 +5,7 @@ import type { ThreadOperation } from '../protocol/operations.js'
 import { actualSide } from '../protocol/plan.js'
 import { callBytes } from './calls.js'
 import type { ModelCall, QueueEntry, Run, Step, ThreadControl } from './control.js'
-import { withFacts, withWarning } from './facts.js'
+import { withFacts } from './facts.js'
 import { drained, removed } from './inbox.js'
 import { applyOperations } from './operations.js'
 
@@ -131,10 +131,10 @@ export function effectRan(
   return applyOperations(next, operations, now)
 }
 
-/** A due effect could not be carried out for good: it is given up, visibly (T3). */
+/** A due effect could not be carried out for good: it is given up, and the next settle tells so (T3). */
 export function effectGivenUp(control: ThreadControl, effectId: string): ThreadControl {
-  const next = { ...removed(control, 'effect', effectId), progressed: true }
-  return withWarning(next, 'effect_failed', 'An effect could not be carried out and was given up.')
+  const givenUp = [...control.givenUp, effectId].slice(-LIMITS.givenUpEffects)
+  return { ...removed(control, 'effect', effectId), givenUp, progressed: true }
 }
 
 /** An activity found the thread's row terminated. */

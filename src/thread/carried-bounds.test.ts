@@ -42,7 +42,8 @@ function fullThread(): ThreadControl {
     scope: { messageId: padded(index, LIMITS.messageIdLength) },
     payload: { code: 'queue_full', message: 'The queue holds 1000 items; this one was refused.' },
   }))
-  return { ...withFacts(scheduled, ...facts), children: repeated(LIMITS.openChildren, owed) }
+  const givenUp = repeated(LIMITS.givenUpEffects, (index) => padded(index, 36))
+  return { ...withFacts(scheduled, ...facts), givenUp, children: repeated(LIMITS.openChildren, owed) }
 }
 
 function owed(index: number): OwedChild {

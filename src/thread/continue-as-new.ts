@@ -27,16 +27,19 @@ export function shouldContinueAsNew(control: ThreadControl, history: HistoryFact
 }
 
 /** The state that the next Temporal run starts with, beside the start input. */
-export interface CarriedControl extends Omit<ThreadControl, 'start' | 'queue' | 'effects'> {
+export interface CarriedControl extends Omit<ThreadControl, 'start' | 'queue' | 'effects' | 'givenUp'> {
   readonly queue: readonly PackedEntry[]
   /** Ids and due times. */
   readonly effects: readonly (readonly [string, number])[]
+  /** Left out when there are none, as nearly always. */
+  readonly givenUp?: readonly string[]
 }
 
 /** The state as the next Temporal run starts with it. */
-export function carry({ start: _given, ...control }: ThreadControl): CarriedControl {
+export function carry({ start: _given, givenUp, ...control }: ThreadControl): CarriedControl {
   return {
     ...control,
+    ...(givenUp.length > 0 && { givenUp }),
     queue: control.queue.map(packEntry),
     effects: control.effects.map(({ id, dueAt }) => [id, dueAt] as const),
     children: control.children.map((child) => ({ ...child, observed: false })),
@@ -56,6 +59,7 @@ export function restore(carried: CarriedControl, start: ThreadStart): ThreadCont
   return {
     ...carried,
     start,
+    givenUp: carried.givenUp ?? [],
     queue: carried.queue.map(unpackEntry),
     effects: carried.effects.map(([id, dueAt]) => ({ id, dueAt })),
   }

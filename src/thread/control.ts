@@ -42,6 +42,8 @@ export interface ThreadControl {
   readonly childChecks: number
   /** Effects that are not due yet; a due one is an item of the queue. */
   readonly effects: readonly ScheduledItem[]
+  /** Effects whose activity failed for good, until a settle has told so. */
+  readonly givenUp: readonly string[]
   /** What the last run was blocked for, until it is answered or a run looks again. */
   readonly request: PendingItem | null
   readonly settles: number
@@ -231,6 +233,7 @@ export function initialControl(threadId: string, start: ThreadStart, now: number
     childrenInAll: 0,
     childChecks: 0,
     effects: [],
+    givenUp: [],
     request: null,
     settles: 0,
     facts: [],

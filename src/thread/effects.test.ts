@@ -4,10 +4,12 @@ import { NOW, idleControl, message, run, withCalls } from '../../test/support/co
 import { LIMITS } from '../protocol/limits.js'
 import { advance } from './advance.js'
 import { effectGivenUp, effectRan } from './apply.js'
+import { carry, restore } from './continue-as-new.js'
 import type { ThreadControl } from './control.js'
-import { effectRemoved, effectScheduled, effectsDue, nextEffectAt } from './effects.js'
+import { effectRemoved, effectScheduled, effectsDue, givenUpTold, nextEffectAt } from './effects.js'
 import { acceptMessage } from './inbox.js'
 import { nextAction } from './next-action.js'
+import { settled } from './settling.js'
 import { snapshotOf } from './snapshot.js'
 
 const ids = (control: ThreadControl): readonly string[] => control.queue.map(({ id }) => id)
@@ -116,10 +118,25 @@ describe('a due effect', () => {
     expect(nextAction(advance(stopped)).kind).toBe('wait')
   })
 
-  test('one that cannot be carried out is given up, and told', () => {
+  test('T3 one that cannot be carried out waits to be told of', () => {
     const given = effectGivenUp(due, 'e')
-    expect(given.queue).toEqual([])
-    expect(codes(given)).toContain('effect_failed')
+    expect(given).toMatchObject({ queue: [], givenUp: ['e'] })
+    const carried = restore(carry(effectGivenUp(given, 'f')), given.start)
+    expect(carried.givenUp).toEqual(['e', 'f'])
+    expect(givenUpTold(carried, ['e']).givenUp).toEqual(['f'])
+  })
+
+  test('those that wait to be told of are bounded', () => {
+    const ids = Array.from({ length: LIMITS.givenUpEffects + 1 }, (_, index) => `e${index}`)
+    const given = ids.reduce(effectGivenUp, due)
+    expect(given.givenUp).toEqual(ids.slice(1))
+  })
+
+  test('telling of one ends no run, and takes nothing from the queue', () => {
+    const queue = [message('m'), { kind: 'variables', id: 'v', queuedAt: NOW }] as const
+    const control = { ...idleControl({}, { queue, stopped: true }), run: run() }
+    const told = settled(control, { ending: null, close: null, queued: 2 }, NOW)
+    expect(told).toEqual({ ...control, settles: 1, registered: true, progressed: true })
   })
 
   test('T8 nothing becomes due in a thread that ends', () => {

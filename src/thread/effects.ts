@@ -23,6 +23,12 @@ export function effectRemoved(control: ThreadControl, id: string): ThreadControl
   return { ...unqueued, effects: unqueued.effects.filter((effect) => effect.id !== id) }
 }
 
+/** A settle has told of these that they were given up. */
+export function givenUpTold(control: ThreadControl, ids: readonly string[]): ThreadControl {
+  if (ids.length === 0) return control
+  return { ...control, givenUp: control.givenUp.filter((id) => !ids.includes(id)) }
+}
+
 /** Moves what is due into the inbox, the earliest first; what finds no room there stays. */
 export function effectsDue(control: ThreadControl, now: number): ThreadControl {
   if (control.terminating || control.closing !== null) return control

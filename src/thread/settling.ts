@@ -64,8 +64,13 @@ interface Settle {
   readonly queued: number
 }
 
-/** The run is over in the store, and with `close` the thread takes nothing any more. */
+/**
+ * The run is over in the store, and with `close` the thread takes nothing any more. One that ends neither has told of an
+ * effect only.
+ */
 export function settled(control: ThreadControl, settle: Settle, now: number): ThreadControl {
+  if (settle.ending === null && settle.close === null)
+    return { ...control, settles: control.settles + 1, progressed: true, registered: true }
   const { run } = control
   const lastRun =
     run === null || settle.ending === null

@@ -1,6 +1,7 @@
 import { LIMITS } from '../protocol/limits.js'
 import { effectGivenUp, effectRan, terminationFound } from '../thread/apply.js'
 import { callActivity } from './call-activity.js'
+import { settle } from './settle.js'
 import type { ThreadHost } from './thread-host.js'
 
 /** A due effect, between two steps or without a run: a stop does not cut it, for it belongs to no run. */
@@ -13,9 +14,13 @@ export async function runEffect(host: ThreadHost, effectId: string): Promise<voi
     input: { effectId, agent: host.control.agent },
   })
   if (called.kind === 'cut') return
+  if (called.kind === 'failed') {
+    host.update((control) => effectGivenUp(control, effectId))
+    // Nothing else may follow for months. If this fails too, the next settle tells.
+    return settle(host, { ending: null, close: null })
+  }
+  const { answer } = called
   host.update((control) => {
-    if (called.kind === 'failed') return effectGivenUp(control, effectId)
-    const { answer } = called
     if (answer.type === 'terminated') return terminationFound(control)
     return effectRan(control, effectId, answer.operations, Date.now())
   })

@@ -1,38 +1,46 @@
-import type { RunEnd } from '../protocol/end-activities.js'
+import type { RunEnd, ThreadClose } from '../protocol/end-activities.js'
 import type { Ending } from '../thread/control.js'
 import type { Action } from '../thread/next-action.js'
+import { givenUpTold } from '../thread/effects.js'
 import { cutTools, reportDelivered, reportKind, settled, withCutStep } from '../thread/settling.js'
 import { snapshotOf } from '../thread/snapshot.js'
 import { callActivity } from './call-activity.js'
 import type { ThreadHost } from './thread-host.js'
 
-/** Ends the run, or the thread, in the store. When the store fails for a day, the thread goes on all the same. */
+/** Ends the run, or the thread, in the store, and tells of effects that were given up. When the store fails for a day, the thread goes on all the same. */
 export async function settle(
   host: ThreadHost,
-  action: Extract<Action, { readonly kind: 'settle' }>,
+  { ending, close }: Pick<Extract<Action, { readonly kind: 'settle' }>, 'ending' | 'close'>,
 ): Promise<void> {
-  const { ending, close } = action
   const tools = cutTools(host.control, ending)
   host.update((control) => withCutStep(control, ending, Date.now()))
   const { control } = host
   const number = control.settles + 1
   const after = settled(control, { ending, close, queued: control.queue.length }, Date.now())
-  await callActivity(host, {
+  const { givenUp } = control
+  const called = await callActivity(host, {
     name: 'settle',
     limit: 0,
-    summary: close === null ? 'end of run' : `close: ${close.outcome}`,
+    summary: summaryOf(ending, close),
     cutBy: null,
     input: {
       settle: number,
       end: ending === null ? null : runEnd(host, ending, tools),
       close: close === null ? null : { outcome: close.outcome, reason: close.reason },
       snapshot: snapshotOf(after, { now: Date.now(), since: Date.now() }),
+      ...(givenUp.length > 0 && { givenUp }),
       children: control.children.map((child) => child.reference),
       start: control.registered ? null : control.start,
       createdAt: control.createdAt,
     },
   })
+  if (called.kind === 'answered') host.update((current) => givenUpTold(current, givenUp))
   host.update((current) => settled(current, { ending, close, queued: control.queue.length }, Date.now()))
+}
+
+function summaryOf(ending: Ending | null, close: ThreadClose | null): string {
+  if (close !== null) return `close: ${close.outcome}`
+  return ending === null ? 'effect given up' : 'end of run'
 }
 
 /** Copies what the parent gets into its store (T2); the announcement follows. */

@@ -2,6 +2,7 @@ import { describe, expect, test, vi } from 'vitest'
 import { z } from 'zod'
 
 import { closeThread } from '../../src/activities/close-thread.js'
+import { giveUpEffect } from '../../src/activities/run-effect/give-up-effect.js'
 import { runEffect } from '../../src/activities/run-effect/run-effect.js'
 import type { ActivityDependencies } from '../../src/activities/dependencies.js'
 import { defineEffect, registry } from '../../src/index.js'
@@ -112,6 +113,51 @@ describe('a thread that closes', () => {
       await desk.store.write((tx) => closeThread(tx, { thread, input, close }))
       expect(await effectOf(desk)).toMatchObject({ status: 'removed' })
       expect(await typesOf(desk)).toEqual(['effect.removed', 'thread.closed'])
+    }))
+})
+
+describe('an effect that is given up', () => {
+  const giveUp = ({ store }: ActivityDesk) => store.write((tx) => giveUpEffect(tx, INPUT, 'effect_1'))
+  const payloads = async (desk: ActivityDesk) => (await desk.events()).map(({ payload }) => payload)
+
+  test('T3 is closed as failed, and told once', () =>
+    withDesk({}, async (desk) => {
+      await schedule(desk)
+      await giveUp(desk)
+      await giveUp(desk)
+      expect(await effectOf(desk)).toMatchObject({ status: 'failed', error: 't:effect_1' })
+      expect(await errorOf(desk)).toMatchObject({ type: 'Effect.given_up' })
+      expect(await typesOf(desk)).toEqual(['effect.failed'])
+      expect(await payloads(desk)).toEqual([{ effectId: 'effect_1', name: 'remind', code: 'given_up' }])
+    }))
+
+  test('T4 a worker that still has it commits nothing', () =>
+    withDesk({}, async (desk) => {
+      await schedule(desk)
+      const gate = createGate()
+      const started = createGate()
+      const late = run(
+        worker(desk, async (state) => {
+          await state.setValue('late', true)
+          started.open()
+          await gate.passed
+        }),
+      )
+      await started.passed
+      await giveUp(desk)
+      gate.open()
+      expect(await late).toEqual({ type: 'ran' })
+      expect(await valuesOf(desk)).toEqual({})
+      expect(await typesOf(desk)).toEqual(['queue.changed', 'effect.failed'])
+    }))
+
+  test('T4 one whose commit was first stays done', () =>
+    withDesk({}, async (desk) => {
+      await schedule(desk)
+      await run(worker(desk, () => undefined))
+      await giveUp(desk)
+      expect(await effectOf(desk)).toMatchObject({ status: 'done' })
+      expect(await typesOf(desk)).toEqual(['queue.changed', 'effect.completed'])
     }))
 })
 

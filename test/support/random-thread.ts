@@ -6,7 +6,7 @@ import { carry, restore, shouldContinueAsNew } from '../../src/thread/continue-a
 import type { CarriedControl } from '../../src/thread/continue-as-new.js'
 import { initialControl } from '../../src/thread/control.js'
 import type { ThreadControl } from '../../src/thread/control.js'
-import { effectsDue, nextEffectAt } from '../../src/thread/effects.js'
+import { effectsDue, givenUpTold, nextEffectAt } from '../../src/thread/effects.js'
 import { factsSent } from '../../src/thread/facts.js'
 import { endingOf, nextAction } from '../../src/thread/next-action.js'
 import type { Action } from '../../src/thread/next-action.js'
@@ -311,6 +311,9 @@ export class RandomThread {
         failed ? apply.effectGivenUp(control, id) : apply.effectRan(control, id, operations, this.#now),
       ),
     )
+    if (!failed) return
+    this.log.givenUp.push(id)
+    this.#settle({ kind: 'settle', ending: null, close: null })
   }
 
   #deliver({ ending }: Kind<'deliverReport'>): void {
@@ -325,8 +328,12 @@ export class RandomThread {
     this.#change((control) => settling.withCutStep(control, ending, this.#now))
     const queued = this.control.queue.length
     if (close !== null) this.log.rejected = this.log.accepted.length
+    const { givenUp } = this.control
     if (this.#random.chance(0.3)) this.#signal()
     this.#change((control) => settling.settled(control, { ending, close, queued }, this.#now))
+    if (ending === null && close === null && this.#random.chance(0.3)) return
+    this.log.givenUpTold.push(...givenUp)
+    this.#change((control) => givenUpTold(control, givenUp))
     this.#stored()
   }
 }

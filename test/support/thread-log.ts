@@ -22,6 +22,9 @@ export class ThreadLog {
   readonly requests: string[] = []
   readonly answeredRequests: string[] = []
   readonly effects: string[] = []
+  readonly givenUp: string[] = []
+  /** Effects that a settle has told of. */
+  readonly givenUpTold: string[] = []
   /** Children whose rows exist. */
   readonly prepared: string[] = []
   /** How often each started child was answered for. */

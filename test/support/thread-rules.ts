@@ -55,6 +55,11 @@ export const THREAD_RULES: readonly Rule[] = [
       end === 'closed' || log.left.every((key) => REMOVABLE.some((kind) => key.startsWith(`${kind} `))),
   },
   { fact: 'T4 no call gets two results', holds: ({ log }) => once(log.results) },
+  {
+    fact: 'T3 every effect that is given up is told of once, or waits for that',
+    holds: ({ log, control }) =>
+      [...log.givenUpTold, ...control.givenUp].toSorted().join() === log.givenUp.toSorted().join(),
+  },
   { fact: 'T9 no effect runs twice', holds: ({ log }) => once(log.effects) },
   { fact: 'T9 no request takes two answers', holds: ({ log }) => once(log.answeredRequests) },
   {

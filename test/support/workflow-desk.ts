@@ -20,6 +20,9 @@ const execute = (): never => {
 }
 const task = z.object({ task: z.string() })
 
+/** What the effect "note" does, by thread: nothing without one. */
+export const noted = new Map<string, () => Promise<void>>()
+
 /** The agents of the workflow tests: models and tools are scripted by each test for its own thread. */
 export const workflowDesk = registry({
   models: [
@@ -180,7 +183,7 @@ export const workflowDesk = registry({
     }),
   ],
   effects: {
-    note: defineEffect('Does nothing', async () => undefined),
+    note: defineEffect('Does what its test says', async ({ threadId }) => noted.get(threadId)?.()),
     remind: defineEffect('Reminds', z.object({ note: z.string() }), async (state, { note }) => {
       await state.queueMessage({ role: 'user', silent: true, content: note })
     }),

@@ -1,9 +1,11 @@
 import { expect, test } from 'vitest'
 
+import { takeOperation } from '../../src/store/operations.js'
 import { marked } from '../support/marker.js'
 import { factTypes, transcript } from '../support/thread-facts.js'
 import { threeRuns } from '../support/three-runs.js'
 import { until } from '../support/until.js'
+import { noted } from '../support/workflow-desk.js'
 
 const work = { name: 'work', args: { task: marked('schedule') } }
 const HOUR = 3_600_000
@@ -25,6 +27,29 @@ threeRuns((desk) => {
     )
     expect((await transcript(thread)).at(-1)?.content).toBe(marked('It is time'))
     expect(await factTypes(thread)).toContain('effect.completed')
+  })
+
+  test('T3 an effect that fails for good is told as failed', async () => {
+    const { thread } = await desk.start({
+      chat: [{ toolCalls: [work] }, { text: marked('Set') }, { text: marked('Still here') }],
+      tools: {
+        work: async (state) => {
+          const id = await state.scheduleEffect('note', {}, 300)
+          // Another attempt holds it, and never ends.
+          const taken = { threadId: state.threadId, id, attempt: 99, state: 'started' } as const
+          noted.set(state.threadId, async () => {
+            await desk.env.store.write((tx) => takeOperation(tx, taken))
+          })
+          return { status: 'success' }
+        },
+      },
+    })
+    await until('the failure', async () => (await factTypes(thread)).includes('effect.failed'))
+    expect(await thread.snapshot()).toMatchObject({ status: 'idle', effects: [] })
+    await thread.send(marked('Are you there?'))
+    expect((await thread.waitUntilIdle()).reply?.content).toBe(marked('Still here'))
+    const types = await factTypes(thread)
+    expect(types.filter((type) => type.startsWith('effect.'))).toEqual(['effect.scheduled', 'effect.failed'])
   })
 
   desk.skippingTime('SA-R-02.4 a due effect runs and wakes its thread', async () => {

@@ -56,7 +56,7 @@ export function createBufferedEffects(options: BufferedEffectsOptions): Buffered
     remove({ id, name }) {
       if (added.delete(id)) return
       journal.add(async (tx) => {
-        if (!(await endEffect(tx, { threadId, id, status: 'removed', now }))) return {}
+        if ((await endEffect(tx, { threadId, id, status: 'removed', now })) === null) return {}
         return {
           operations: [{ kind: 'remove_effect', id }],
           events: [effectFact('effect.removed', origin, { effectId: id, name })],

@@ -32,7 +32,7 @@ export function sessionConformance(withStore: WithStore): void {
       const ended = { threadId: 't', id: 'soon', now: NOW } as const
       const end = (status: 'done' | 'removed' | 'failed') =>
         store.write((tx) => endEffect(tx, { ...ended, status, error: 'e1' }))
-      expect([await end('failed'), await end('done'), await end('removed')]).toEqual([true, false, false])
+      expect([await end('failed'), await end('done'), await end('removed')]).toEqual(['remind', null, null])
       const failed = await store.read((db) => findEffect(db, 't', 'soon'))
       expect(failed).toMatchObject({ status: 'failed', error: 'e1', finished_at: NOW })
       expect(await store.read((db) => scheduledEffects(db, 't'))).toHaveLength(1)
