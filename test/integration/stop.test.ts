@@ -1,3 +1,5 @@
+import { setTimeout } from 'node:timers/promises'
+
 import { afterAll, beforeAll, expect, test } from 'vitest'
 
 import type { ThreadHandle } from '../../src/client/index.js'
@@ -40,6 +42,25 @@ test('a stop closes the connection to the provider', async () => {
   await expectWholeLog(thread)
   await thread.send(marked(`And now? #${id}`))
   expect((await thread.waitUntilIdle()).reply?.content).toBe(marked(`Gladly, #${id}, and many words more.`))
+})
+
+// On a real server: the time-skipping one refuses the task that cancels what has just ended, and never gives it again.
+test('a stop that meets the end of a call holds up nothing', async () => {
+  for (let pause = 0; pause < 40; pause += 4) {
+    const id = `stop-meets-${pause}`
+    const held = fixture.model.hold(id, 'middle')
+    const thread = await fixture.create({ id, message: marked(`Tell me a lot. #${id}`) })
+    await held.arrived
+    held.release()
+    // Nothing is awaited: the stop comes before, at or after the end of the activity.
+    await setTimeout(pause)
+    await thread.stop()
+    const { reason } = await thread.waitUntilIdle({ timeout: '20 seconds' })
+    expect(['stopped', 'stop_on_response']).toContain(reason)
+    await thread.send(marked(`And now? #${id}`))
+    expect((await thread.waitUntilIdle()).reply?.content).toBe(marked(`Gladly, #${id}, and many words more.`))
+    await expectWholeLog(thread)
+  }
 })
 
 test('a stop aborts a running tool and keeps the thread', async () => {

@@ -8,7 +8,7 @@ import { until } from '../support/until.js'
 const EFFECTS = 40
 
 threeRuns((desk) => {
-  // Many tasks begin just when a timer fires: the time-skipping server refuses for ever one that cancels it then.
+  // Many tasks begin just when a timer fires; one that cancels it then blocks the thread (temporalio/sdk-java#3088).
   test('effects due while others run hold up nothing', async () => {
     const { thread } = await desk.start({
       chat: [{ toolCalls: [{ name: 'work', args: { task: marked('schedule') } }] }, { text: marked('Set') }],

@@ -37,7 +37,7 @@ threeRuns((desk) => {
 
   test('a stop ends the wait for a provider', async () => {
     const { thread, chat } = await desk.start({ chat: [later(3600)] })
-    // Not before: a cut that meets the end of the activity wedges the time-skipping server now and then.
+    // Not before: a stop that meets the end of the activity blocks a thread on this server (temporalio/sdk-java#2391).
     await until('the wait', async () => (await thread.snapshot()).status === 'waiting_resource')
     await thread.stop()
     expect(await thread.waitUntilIdle()).toMatchObject({ status: 'stopped', reason: 'stopped' })
