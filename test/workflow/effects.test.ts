@@ -16,7 +16,8 @@ threeRuns((desk) => {
       chat: [{ toolCalls: [work] }, { text: marked('Set') }, { text: marked('It is time') }],
       tools: {
         work: async (state) => {
-          await state.scheduleEffect('remind', { note: marked('Soon') }, 500)
+          // On a busy machine the turn is over by then too: one that is due before is drained by the same run.
+          await state.scheduleEffect('remind', { note: marked('Soon') }, 2_000)
           return { status: 'success' }
         },
       },
