@@ -47,7 +47,8 @@ export async function waitUntilIdle(
   for (;;) {
     const since = store.changed()
     const sequence = await store.read((db) => lastSequence(db, threadId))
-    const left = Math.max(1, until - Date.now())
+    // The last look has no time left, and would take a worker that answers for a silent one.
+    const left = Math.max(FIRST_PATIENCE, until - Date.now())
     const look = await readSnapshot(context, threadId, Math.min(patience, left))
     patience = look.silent ? Math.min(patience * 2, LIMITS.snapshotQuery) : FIRST_PATIENCE
     if (isIdle(look)) return store.read((db) => readRunResult(db, threadId, look.snapshot.status))

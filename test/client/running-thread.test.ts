@@ -2,6 +2,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { z } from 'zod'
 
 import { defineAgent, defineModel, definePrompt, defineTool, registry } from '../../src/index.js'
+import { WaitTimeoutError } from '../../src/protocol/thread-error.js'
 import { assertEvents, createTestEnvironment, scriptedModel } from '../../src/testing/index.js'
 import type { ScriptedRequest, TestEnvironment } from '../../src/testing/index.js'
 import { recordedRuns, searchForContent } from '../support/histories.js'
@@ -50,7 +51,12 @@ const desk = registry({
   },
 })
 
-const script: { reply: (request: ScriptedRequest) => { text?: string; toolCalls?: { name: string }[] } } = {
+interface Reply {
+  readonly text?: string
+  readonly toolCalls?: readonly { readonly name: string }[]
+  readonly delay?: number
+}
+const script: { reply: (request: ScriptedRequest) => Reply } = {
   reply: () => ({ text: marked('Hello') }),
 }
 let env: TestEnvironment<typeof desk>
@@ -103,6 +109,17 @@ test('a call that waits takes its result, with a file', async () => {
   expect(await collect(env.threads.pending())).toEqual([])
   await assertEvents(thread, ['action.required', 'action.resolved', 'tool.result', 'run.completed'])
   await leaksNothing(thread.threadId)
+})
+
+test('a wait that is too short names what still runs', async () => {
+  script.reply = () => ({ text: marked('Late'), delay: 4_000 })
+  const thread = await env.threads.create({ agent: 'clerk', message: marked('Take your time') })
+  const error: unknown = await thread
+    .waitUntilIdle({ timeout: '3 seconds' })
+    .catch((caught: unknown) => caught)
+  expect(WaitTimeoutError.isInstance(error) && error).toMatchObject({ status: 'running', stale: false })
+  expect(String(error)).toContain('got status "running": model in step')
+  expect((await thread.waitUntilIdle()).reply?.content).toBe(marked('Late'))
 })
 
 test.each(['respond', 'setEnv'] as const)('a blocked run goes on after %s', async (way) => {
