@@ -73,7 +73,7 @@ function noKey(name: string): StoreError {
   return new StoreError(
     'no_key',
     `Expected a key to seal the secret "${name}", got none: set EVERTHREAD_SECRET_KEY or store.secretKey ` +
-      '("openssl rand -base64 32" makes one), or set the variable with type "text" if it is no secret',
+      '("openssl rand -base64 32" makes one); values that clients set are kept as secrets, whatever they are',
   )
 }
 
