@@ -8,10 +8,11 @@ export function attachmentBytes(data: unknown): Uint8Array | string {
   return `Expected a file of at most ${LIMITS.fileBytes} bytes, got ${bytes.length}.`
 }
 
-/** Node passes over what is not base64 and would store something else than was meant. */
+/** Node passes over what is not base64 and would store something else than was meant, such as of a plain text. */
 function fromBase64(data: string): Uint8Array | undefined {
-  const text = data.replaceAll(/\s/g, '')
-  return /^[\w+/-]*={0,2}$/.test(text) ? Buffer.from(text, 'base64') : undefined
+  const text = data.replaceAll(/[\r\n]/g, '')
+  const isWhole = text.length % 4 === 0 || (!text.includes('=') && text.length % 4 !== 1)
+  return isWhole && /^[\w+/-]*={0,2}$/.test(text) ? Buffer.from(text, 'base64') : undefined
 }
 
 function nameOf(data: unknown): string {

@@ -45,6 +45,11 @@ const refused: readonly (readonly [string, unknown, string])[] = [
     'Expected "data" to be bytes or base64, got a text that is no base64.',
   ],
   [
+    'a plain text that base64 could spell',
+    { attachments: [{ ...file, data: 'green leaves' }] },
+    'Expected "data" to be bytes or base64, got a text that is no base64.',
+  ],
+  [
     'half a pixel',
     { attachments: [{ ...file, width: 0.5 }] },
     'Expected "width" of attachment "a.txt" to be a whole number',
@@ -86,5 +91,6 @@ test('base64 and bytes are the same attachment', () => {
       given.kind === 'new' ? Buffer.from(given.bytes).toString() : given.path,
     )
   expect(bytesOf('YQ==\n')).toEqual(['a'])
+  expect(bytesOf('YQ')).toEqual(['a'])
   expect(bytesOf(Buffer.from('a'))).toEqual(['a'])
 })
