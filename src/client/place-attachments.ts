@@ -76,6 +76,7 @@ async function existingFile(tx: Writer, threadId: string, path: string): Promise
   const came = file === null ? 'no such file' : 'a folder'
   throw new MessageRejectedError(
     threadId,
-    `Expected the attachment ${path} to be a file of the thread, got ${came}.`,
+    `Expected the attachment ${path} to be a file of the thread, got ${came}: ` +
+      'a new file is given as { name, mimeType, data }.',
   )
 }

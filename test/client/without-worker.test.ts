@@ -184,7 +184,9 @@ describe('sending', () => {
     const missing = thread.send({ content: 'And this.', attachments: ['/notes/none.md', '/notes'] })
     await expect(missing).rejects.toMatchObject({
       code: 'message_rejected',
-      problem: 'Expected the attachment /notes/none.md to be a file of the thread, got no such file.',
+      problem:
+        'Expected the attachment /notes/none.md to be a file of the thread, got no such file: ' +
+        'a new file is given as { name, mimeType, data }.',
     })
     expect((await thread.messages()).messages).toHaveLength(1)
   })
