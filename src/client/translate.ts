@@ -7,6 +7,7 @@ import { addressOf } from './connect.js'
 /** gRPC's own numbers. */
 const STATUS = {
   deadlineExceeded: 4,
+  notFound: 5,
   permissionDenied: 7,
   unimplemented: 12,
   unavailable: 14,
@@ -26,16 +27,22 @@ export function translate(
 }
 
 function problemOf(error: unknown, client: Client): string | undefined {
-  if (error instanceof NamespaceNotFoundError)
-    return `one without the namespace "${error.namespace}": create it, or set TEMPORAL_NAMESPACE`
+  if (error instanceof NamespaceNotFoundError) return withoutNamespace(error.namespace)
   const status = grpcStatusOf(error)
   if (status === undefined) return undefined
   const { namespace } = client.options
+  // The SDK makes a class of it for some calls only.
+  if (status.code === STATUS.notFound && /^namespace\b/i.test(status.details))
+    return withoutNamespace(namespace)
   if (status.code === STATUS.unavailable) return `no connection (${status.details}): ${START}`
   if (status.code === STATUS.deadlineExceeded) return `no answer in time: ${START}`
   if (status.code === STATUS.permissionDenied || status.code === STATUS.unauthenticated)
     return `a refusal for the namespace "${namespace}" (${status.details}): check TEMPORAL_API_KEY and TLS`
   return `an error (${status.details})`
+}
+
+function withoutNamespace(namespace: string): string {
+  return `one without the namespace "${namespace}": create it, or set TEMPORAL_NAMESPACE`
 }
 
 interface GrpcStatus {

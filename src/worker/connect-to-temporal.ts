@@ -27,6 +27,16 @@ export async function connectToTemporal(): Promise<TemporalTarget> {
   }
 }
 
+/** What a worker meets that is connected and cannot start: a namespace that is not there as one sentence. */
+export function explained(error: unknown, { address, namespace }: TemporalTarget): unknown {
+  if (!(error instanceof Error) || !/^Namespace .* was not found/.test(error.message)) return error
+  return new Error(
+    `Expected a Temporal server with the namespace "${namespace}", got ${address} without it: ` +
+      'create it, or set TEMPORAL_NAMESPACE.',
+    { cause: error },
+  )
+}
+
 function readConfiguration(): ConnectConfig {
   try {
     return loadClientConnectConfig()

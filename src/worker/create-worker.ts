@@ -5,7 +5,7 @@ import type { Registry } from '../definitions/registry.js'
 import type { RunCaps } from '../protocol/plan.js'
 import { shareStore } from '../store/share-store.js'
 import type { StoreOptions } from '../store/store-location.js'
-import { connectToTemporal } from './connect-to-temporal.js'
+import { connectToTemporal, explained } from './connect-to-temporal.js'
 import type { TemporalTarget } from './connect-to-temporal.js'
 import { threadDataConverter } from './data-converter.js'
 import { instanceEnv } from './instance-env.js'
@@ -75,7 +75,7 @@ async function createConnected(
     })
   } catch (error) {
     await target?.connection.close()
-    throw error
+    throw target === null ? error : explained(error, target)
   }
 }
 

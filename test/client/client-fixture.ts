@@ -20,14 +20,21 @@ export interface ClientFixture {
 /** A client with a store of its own and a task queue that no worker polls. Without an address nothing may connect. */
 export async function createClientFixture(
   address = '127.0.0.1:1',
-  { secretKey = randomBytes(32).toString('base64') }: { readonly secretKey?: string } = {},
+  {
+    secretKey = randomBytes(32).toString('base64'),
+    namespace = 'default',
+  }: { readonly secretKey?: string; readonly namespace?: string } = {},
 ): Promise<ClientFixture> {
   const folder = await mkdtemp(join(tmpdir(), 'everthread-client-'))
   const location = { database: join(folder, 'threads.db'), blobs: join(folder, 'blobs'), secretKey }
   const store = await openStore(location)
   const connection = Connection.lazy({ address })
   const taskQueue = `client-${randomUUID()}`
-  const threads = new ThreadClient({ client: new Client({ connection }), taskQueue, store: location })
+  const threads = new ThreadClient({
+    client: new Client({ connection, namespace }),
+    taskQueue,
+    store: location,
+  })
   return {
     threads,
     taskQueue,

@@ -91,6 +91,16 @@ describe('creating', () => {
     expect(summaries).toMatchObject([{ threadId: 'ticket-1', agent: 'support', userId: 'ann', tags: ['a'] }])
   })
 
+  test('a namespace that is not there is named', async () => {
+    const elsewhere = await createClientFixture(server.address, { namespace: 'nowhere' })
+    const problem = 'one without the namespace "nowhere": create it, or set TEMPORAL_NAMESPACE'
+    await expect(elsewhere.threads.create({ agent: 'support', message: 'Hello' })).rejects.toMatchObject({
+      code: 'temporal_unavailable',
+      problem,
+    })
+    await elsewhere.close()
+  })
+
   test('a known id with another agent or user is refused', async () => {
     await fixture.threads.create({ agent: 'support', id: 'ticket-2', userId: 'ann' })
     const code = 'thread_conflict'

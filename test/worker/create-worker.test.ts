@@ -9,7 +9,7 @@ import { openStore } from '../../src/store/store.js'
 import { putVariable } from '../../src/store/variables.js'
 import { createWorker } from '../../src/worker/index.js'
 import { emptyRegistry } from '../support/empty-registry.js'
-import { freePort } from '../support/servers.js'
+import { freePort, startDevServer } from '../support/servers.js'
 
 let folder: string
 const address = process.env['TEMPORAL_ADDRESS']
@@ -39,6 +39,21 @@ test('an address that is none is one sentence too', async () => {
   process.env['TEMPORAL_ADDRESS'] = reachable
   expect(error.message).toMatch(
     /^Expected a Temporal server at not an address, got [^\n]+ TEMPORAL_ADDRESS\.$/,
+  )
+})
+
+test('a namespace that is not there is one sentence', async () => {
+  const server = await startDevServer()
+  const unreachable = process.env['TEMPORAL_ADDRESS']
+  process.env['TEMPORAL_ADDRESS'] = server.address
+  process.env['TEMPORAL_NAMESPACE'] = 'nowhere'
+  const error = await failureOf({})
+  delete process.env['TEMPORAL_NAMESPACE']
+  process.env['TEMPORAL_ADDRESS'] = unreachable
+  await server.stop()
+  expect(error.message).toBe(
+    `Expected a Temporal server with the namespace "nowhere", got ${server.address} without it: ` +
+      'create it, or set TEMPORAL_NAMESPACE.',
   )
 })
 
