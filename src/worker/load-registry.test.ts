@@ -73,6 +73,15 @@ test('what is no definition is passed over', async () => {
   expect(registry.warnings).toEqual(['api/ is passed over: thread endpoints come with the HTTP server'])
 })
 
+test('the folder around the layout is refused, not empty', async () => {
+  const outer = await folderOf(
+    Object.fromEntries(Object.entries(SOUND).map(([path, text]) => [`agents/${path}`, text])),
+  )
+  await expect(loadRegistry(outer)).rejects.toThrowError(`got none: did you mean ${join(outer, 'agents')}?`)
+  await mkdir(join(outer, 'empty', 'agents'), { recursive: true })
+  await expect(loadRegistry(join(outer, 'empty'))).rejects.toThrowError(/Expected definitions, .+ got none$/)
+})
+
 test('a name that is not that of its file gives a warning', async () => {
   const { 'agents/support.js': support, ...others } = SOUND
   const registry = await loadRegistry(await folderOf({ ...others, 'agents/help.js': support }))

@@ -1,4 +1,4 @@
-import { resolve } from 'node:path'
+import { join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
 import { checkDefinitions } from '../definitions/check-definitions.js'
@@ -25,6 +25,7 @@ export async function loadRegistry(folder: URL | string): Promise<Registry> {
     throw new ConfigError([`Expected folders of definitions (${expected}) in ${root}, got none`])
   }
   const read = await Promise.all(DEFINITION_KINDS.map((kind) => readKind(root, kind)))
+  if (read.every(({ files }) => files === 0)) throw await nothingIn(root)
   const problems = read.flatMap((kind) => kind.problems)
   const definitions = Object.fromEntries(read.map(({ kind, definitions: of }) => [kind, of]))
   if (problems.length > 0) {
@@ -41,7 +42,16 @@ export async function loadRegistry(folder: URL | string): Promise<Registry> {
   return { ...checked, warnings }
 }
 
+/** The layout's own outermost folder is called `agents` too: to name the folder around it is an easy slip. */
+async function nothingIn(root: string): Promise<ConfigError> {
+  const inner = join(root, 'agents')
+  const entries = (await folderEntries(inner)) ?? []
+  const hint = DEFINITION_KINDS.some((kind) => entries.includes(`${kind}/`)) ? `: did you mean ${inner}?` : ''
+  return new ConfigError([`Expected definitions, a file each, in the folders of ${root}, got none${hint}`])
+}
+
 interface ReadKind {
+  readonly files: number
   readonly kind: DefinitionKind
   /** As `registry()` takes them. */
   readonly definitions: readonly object[] | Readonly<Record<string, object>>
@@ -60,6 +70,7 @@ async function readKind(root: string, kind: DefinitionKind): Promise<ReadKind> {
   const failed = imported.filter((one) => !one.ok)
   const isKeyed = kind === 'tools' || kind === 'effects'
   return {
+    files: files.length,
     kind,
     definitions: isKeyed
       ? Object.fromEntries(sound.map(({ name, definition }) => [name, definition]))
