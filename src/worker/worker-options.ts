@@ -25,10 +25,13 @@ export function threadWorkerOptions(thread: ThreadWorker, options: WorkerOptions
     activities: { ...options.activities, ...createActivities(thread) },
     interceptors: {
       ...options.interceptors,
-      workflowModules: [
-        ...workflowBundleOptions.workflowInterceptorModules,
-        ...(options.interceptors?.workflowModules ?? []),
-      ],
+      // A bundle has them in it, and the SDK would warn that they are passed over.
+      ...(options.workflowBundle === undefined && {
+        workflowModules: [
+          ...workflowBundleOptions.workflowInterceptorModules,
+          ...(options.interceptors?.workflowModules ?? []),
+        ],
+      }),
       // First is outermost: what an interceptor of the user throws must not reach history as it is (T5).
       activity: [activityInterceptor(thread.store), ...(options.interceptors?.activity ?? [])],
     },
