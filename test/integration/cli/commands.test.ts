@@ -88,6 +88,7 @@ test('what cannot be understood shows the usage', async () => {
   expect(await screen.run('inspekt')).toBe(2)
   expect(await screen.run('inspect')).toBe(2)
   expect(await screen.run('help')).toBe(0)
+  expect(await screen.run('inspect', '--help')).toBe(0)
   expect(screen.shown).toContain('everthread inspect <thread> [--follow]')
   screen.close()
 })
