@@ -20,6 +20,7 @@ help() {
   up                        server, demo worker and Temporal UI until Ctrl-C; keeps its data
   server                    only the server and the Temporal UI until Ctrl-C
   install                   installs what is missing, and ends
+  locate                    prints the paths of the Temporal CLI and of the time-skipping test server
   doctor                    what was found where, what is missing, what to do
   help                      this text
 
@@ -97,6 +98,8 @@ command_demo() {
   if [ -n "$keep" ] && [ -n "$dev_server_pid" ] && [ "$code" -eq 0 ]; then
     say 'server and Temporal UI go on until Ctrl-C'
     wait_for_processes
+  elif [ -n "$dev_server_pid" ] && [ "$code" -eq 0 ]; then
+    say 'server and Temporal UI end here; demo --keep leaves them running'
   fi
   return "$code"
 }
