@@ -50,31 +50,38 @@ async function converse(context: CommandContext, thread: ThreadHandle): Promise<
   }
 }
 
-/** Shows a run until it has ended; answers the sequence that was shown last. */
+const NOBODY =
+  '(No worker has answered yet: what you say is kept until one runs. A second Ctrl-C ends the wait.)'
+
+/** Shows a run until it has ended, or a second Ctrl-C; answers the sequence that was shown last. */
 async function followRun({ terminal }: CommandContext, thread: ThreadHandle, after: number): Promise<number> {
   const view = createTurnView(terminal)
-  const undo = terminal.onInterrupt(() => void stop(thread, terminal))
+  const left = new AbortController()
+  let stops = 0
+  const undo = terminal.onInterrupt(() => {
+    stops += 1
+    // Without a worker nobody takes the stop, and no event would ever end the wait.
+    if (stops > 1) left.abort()
+    else void stop(thread, terminal)
+  })
   let sequence = after
   try {
+    if ((await thread.snapshot()).stale) terminal.line(NOBODY)
     if (!(await answerWaiting(terminal, thread))) return sequence
-    for await (const event of thread.events({ after })) {
+    for await (const event of thread.events({ after, signal: left.signal })) {
       sequence = event.sequence ?? sequence
       view.show(event)
       if (event.type === 'thread.closed') return sequence
       if (event.type === 'action.required') await answerWaiting(terminal, thread)
       if (event.type === 'run.completed' || event.type === 'run.cancelled') return sequence
-      if (event.type === 'run.failed' && !(await goesOn(terminal, thread))) return sequence
+      if (event.type !== 'run.failed') continue
+      // One that lacks variables goes on when they are given: here or, by the time its end is read, already.
+      if (event.payload.reason !== 'blocked' || !(await answerWaiting(terminal, thread))) return sequence
     }
     return sequence
   } finally {
     undo()
   }
-}
-
-/** A run that lacks variables goes on when they are given. */
-async function goesOn(terminal: CommandContext['terminal'], thread: ThreadHandle): Promise<boolean> {
-  const { pending } = await thread.snapshot()
-  return pending.some(({ kind }) => kind === 'variables') && answerWaiting(terminal, thread)
 }
 
 /** Asks the person for each answer that the thread waits for; false when nobody answers. */

@@ -40,6 +40,8 @@ export interface Screen {
   type(line: string): void
   /** Ctrl-D. */
   end(): void
+  /** Ctrl-C. */
+  interrupt(): void
   /** Runs a command to its end; answers its exit code. */
   run(...line: readonly string[]): Promise<number>
   close(): void
@@ -49,13 +51,21 @@ export function openScreen(): Screen {
   const [input, output] = [new PassThrough(), new PassThrough()]
   let shown = ''
   output.on('data', (chunk: Buffer) => (shown += chunk.toString()))
-  const terminal = openTerminal({ input, output, problems: output })
+  let interrupted: () => void = () => undefined
+  const terminal: ReturnType<typeof openTerminal> = {
+    ...openTerminal({ input, output, problems: output }),
+    onInterrupt(listener) {
+      interrupted = listener
+      return () => undefined
+    },
+  }
   return {
     get shown() {
       return shown
     },
     type: (line) => void input.write(`${line}\n`),
     end: () => void input.end(),
+    interrupt: () => interrupted(),
     run: (...line) => runCommand(line, terminal),
     close: () => terminal.close(),
   }

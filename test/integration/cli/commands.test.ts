@@ -7,6 +7,7 @@ import { scriptedModel } from '../../../src/testing/index.js'
 import { createWorker } from '../../../src/worker/index.js'
 import { desk } from '../../../examples/support-desk/registry.js'
 import { scriptedRegistry } from '../../../src/testing/scripted-registry.js'
+import { until } from '../../support/until.js'
 import { openCliPlace, openScreen } from './cli-place.js'
 import type { CliPlace } from './cli-place.js'
 
@@ -81,6 +82,21 @@ test('secrets are sealed anew with the first key', async () => {
   expect(await again.run('rotate-secrets')).toBe(0)
   expect(again.shown).toContain('secrets: 0 sealed anew')
   again.close()
+})
+
+test('a chat without a worker says so, and can be left', async () => {
+  const screen = openScreen()
+  const ended = screen.run('chat', 'support')
+  await until('the question', async () => screen.shown.includes('you: '))
+  screen.type('Is anybody there?')
+  await until('the sentence', async () => screen.shown.includes('No worker has answered yet'))
+  screen.interrupt()
+  screen.interrupt()
+  const again = () => screen.shown.split('you: ').length > 2
+  await until('the next question', async () => again())
+  screen.end()
+  expect(await ended).toBe(0)
+  screen.close()
 })
 
 test('what cannot be understood shows the usage', async () => {
