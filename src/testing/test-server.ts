@@ -22,9 +22,11 @@ export async function startTestServer(kind: TestServerKind): Promise<TestWorkflo
     } catch (error) {
       if (attempt < ATTEMPTS) continue
       const place = path ?? 'the download of the SDK'
-      throw new Error(`Expected a test server from ${place}, got none: set ${variable} to the path of one.`, {
-        cause: error,
-      })
+      throw new Error(
+        `Expected a test server from ${place}, got none: set ${variable} to the path of one; ` +
+          '"./temporal-dev.sh install" in the repository of Everthread brings it, and "locate" says where it is.',
+        { cause: error },
+      )
     }
   }
 }
