@@ -8,5 +8,7 @@ test('a Node without SQLite is named, with the version needed', () => {
     process.getBuiltinModule = getBuiltinModule
   })
   process.getBuiltinModule = () => undefined as never
-  expect(loadSqlite).toThrow(`Expected Node 22.13 or later, which has SQLite built in, got ${process.version}`)
+  expect(loadSqlite).toThrow(
+    `Expected Node 22.13 or later, which has SQLite built in, got ${process.version}`,
+  )
 })
