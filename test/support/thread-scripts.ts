@@ -26,11 +26,11 @@ export interface ScriptedThread {
   readonly review: ScriptedModel
 }
 
-type ModelNames = keyof ScriptedThread
+type VoiceName = keyof ScriptedThread
 
 /** Models and tools of one environment, which act as the script of the calling thread says. */
 export interface ThreadScripts {
-  readonly models: Readonly<Record<ModelNames, LanguageModel>>
+  readonly models: Readonly<Record<VoiceName | 'backed' | 'narrow', LanguageModel>>
   readonly tools: Readonly<
     Record<string, (args: never, state: ThreadState, call: ToolCall) => Promise<Answer>>
   >
@@ -39,7 +39,7 @@ export interface ThreadScripts {
 
 export function createThreadScripts(): ThreadScripts {
   const threads = new Map<string, ScriptedThread & { readonly tools: Readonly<Record<string, Behaviour>> }>()
-  const modelOf = (name: ModelNames): LanguageModel => ({
+  const modelOf = (name: VoiceName): LanguageModel => ({
     specificationVersion: 'v4',
     provider: 'scripted',
     modelId: name,
@@ -47,7 +47,7 @@ export function createThreadScripts(): ThreadScripts {
     doGenerate: (options) => scripted(name, options).doGenerate(options),
     doStream: (options) => scripted(name, options).doStream(options),
   })
-  const scripted = (name: ModelNames, options: Parameters<typeof toScriptedRequest>[0]): ScriptedModel => {
+  const scripted = (name: VoiceName, options: Parameters<typeof toScriptedRequest>[0]): ScriptedModel => {
     const { threadId } = toScriptedRequest(options)
     const model = threads.get(threadId ?? '')?.[name]
     if (model === undefined) throw new Error(`Expected a script for thread ${threadId}, got none.`)
@@ -62,7 +62,12 @@ export function createThreadScripts(): ThreadScripts {
         : behaviour(state, args, call)
     }
   return {
-    models: { chat: modelOf('chat'), review: modelOf('review') },
+    models: {
+      chat: modelOf('chat'),
+      narrow: modelOf('chat'),
+      backed: modelOf('chat'),
+      review: modelOf('review'),
+    },
     tools: Object.fromEntries(workflowDesk.names().tools.map((name) => [name, toolOf(name)])),
     script(threadId, { chat = [], review = [], tools = {} }) {
       const thread = { chat: scriptedModel(chat), review: scriptedModel(review), tools }

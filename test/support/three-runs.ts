@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 
 import type { ThreadHandle } from '../../src/client/index.js'
+import type { AgentName } from '../../src/definitions/registered-names.js'
 import { marked } from './marker.js'
 import { threeModes } from './three-modes.js'
 import type { ModeEnvironment, ModeOptions } from './three-modes.js'
@@ -11,7 +12,7 @@ import type { WorkflowDesk } from './workflow-desk.js'
 
 export interface NewScenario extends ThreadScript {
   /** @default 'clerk' */
-  readonly agent?: 'auditor' | 'capped' | 'clerk' | 'closer' | 'colleague' | 'keeper' | 'manager' | 'teller'
+  readonly agent?: AgentName<WorkflowDesk>
   /** @default a greeting; null sends none */
   readonly message?: string | null
 }

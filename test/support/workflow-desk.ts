@@ -28,6 +28,13 @@ export const workflowDesk = registry({
   models: [
     defineModel({ name: 'chat', provider, model: 'scripted' }),
     defineModel({ name: 'review', provider, model: 'scripted' }),
+    defineModel({
+      name: 'narrow',
+      provider,
+      model: 'scripted',
+      capabilities: { maxContextTokens: 2000 },
+    }),
+    defineModel({ name: 'backed', provider, model: 'scripted', fallbacks: ['review'] }),
   ],
   prompts: [
     definePrompt({
@@ -101,6 +108,31 @@ export const workflowDesk = registry({
       model: 'review',
       includeChat: true,
     }),
+    definePrompt({
+      name: 'reader',
+      toolDescription: 'Remembers little',
+      prompt: 'You are the reader.',
+      model: 'narrow',
+      includeChat: true,
+      includePastTools: true,
+      tools: ['work', 'other', 'flaky'],
+    }),
+    definePrompt({
+      name: 'courier',
+      toolDescription: 'Has somebody to stand in',
+      prompt: 'You are the courier.',
+      model: 'backed',
+      includeChat: true,
+      includePastTools: true,
+      tools: ['work', { name: 'outline', initUserMessageProperty: 'text' }],
+    }),
+    definePrompt({
+      name: 'outline',
+      toolDescription: 'Outlines a text',
+      prompt: 'You outline.',
+      model: 'backed',
+      requiredSchema: z.object({ text: z.string() }),
+    }),
   ],
   agents: [
     defineAgent({ name: 'clerk', sideA: { prompt: 'clerk' } }),
@@ -113,6 +145,8 @@ export const workflowDesk = registry({
       toolDescription: 'Hands over to the colleague',
     }),
     defineAgent({ name: 'auditor', sideA: { prompt: 'auditor' } }),
+    defineAgent({ name: 'reader', sideA: { prompt: 'reader' } }),
+    defineAgent({ name: 'courier', sideA: { prompt: 'courier' } }),
     defineAgent({ name: 'capped', sideA: { prompt: 'clerk', maxSteps: 3 } }),
     defineAgent({
       name: 'closer',

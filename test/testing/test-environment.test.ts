@@ -5,7 +5,9 @@ import type { TestServerKind } from '../../src/testing/index.js'
 import { marked } from '../support/marker.js'
 import { workflowDesk } from '../support/workflow-desk.js'
 
-const review = scriptedModel([])
+const silent = scriptedModel([])
+/** Of those that these tests never ask. */
+const unasked = { review: silent, narrow: silent, backed: silent }
 const call = { name: 'work', args: { task: marked('count') } }
 
 test.each<TestServerKind>(['time-skipping', 'dev'])(
@@ -14,7 +16,7 @@ test.each<TestServerKind>(['time-skipping', 'dev'])(
     const chat = scriptedModel([{ toolCalls: [call] }, { text: marked('Done') }, { text: marked('Again') }])
     const env = await createTestEnvironment({
       registry: workflowDesk,
-      models: { chat, review },
+      models: { chat, ...unasked },
       tools: { work: ({ task }) => ({ status: 'success', result: task }) },
       server,
     })
@@ -36,7 +38,7 @@ test.each<TestServerKind>(['time-skipping', 'dev'])(
 
 test('days are skipped and not slept', async () => {
   const chat = scriptedModel(() => ({ text: marked('Here') }))
-  const env = await createTestEnvironment({ registry: workflowDesk, models: { chat, review } })
+  const env = await createTestEnvironment({ registry: workflowDesk, models: { chat, ...unasked } })
   try {
     const thread = await env.threads.create({ agent: 'clerk', message: marked('Hello') })
     await thread.waitUntilIdle()
