@@ -44,16 +44,12 @@ export function familyRuns(
   const scripts = createFamilyScripts()
   const { models, tools } = scripts
   threeModes({ registry: familyDesk, models, tools, ...options }, (environment) => {
-    suite({
-      mode: environment.mode,
-      skippingTime: environment.skippingTime,
-      get env() {
-        return environment.env
-      },
-      allowInline: environment.allowInline,
-      runs: environment.runs,
-      start: (family) => startFamily(environment.env, scripts, family),
-    })
+    // Not a spread: the environment is made before the first test, and read when it is asked for.
+    suite(
+      Object.assign(environment, {
+        start: (family: NewFamily) => startFamily(environment.env, scripts, family),
+      }),
+    )
   })
 }
 

@@ -36,22 +36,14 @@ export function threeRuns(
 ): void {
   const { models, tools, script } = createThreadScripts()
   threeModes({ registry: workflowDesk, models, tools, ...options }, (environment) => {
-    const desk: Desk = {
-      mode: environment.mode,
-      skippingTime: environment.skippingTime,
-      get env() {
-        return environment.env
-      },
-      allowInline: environment.allowInline,
-      runs: environment.runs,
-      script,
-      async start({ agent = 'clerk', message = marked('Hello'), ...scripted }) {
-        const id = `${agent}-${randomUUID()}`
-        const voices = script(id, scripted)
-        const thread = await desk.env.threads.create({ agent, id, ...(message !== null && { message }) })
-        return { ...voices, thread }
-      },
+    const start: Desk['start'] = async ({ agent = 'clerk', message = marked('Hello'), ...scripted }) => {
+      const id = `${agent}-${randomUUID()}`
+      const voices = script(id, scripted)
+      const { threads } = environment.env
+      const thread = await threads.create({ agent, id, ...(message !== null && { message }) })
+      return { ...voices, thread }
     }
-    suite(desk)
+    // Not a spread: the environment is made before the first test, and read when it is asked for.
+    suite(Object.assign(environment, { script, start }))
   })
 }

@@ -3,10 +3,21 @@ import { expect, test } from 'vitest'
 import type { ScriptedRequest } from '../../src/testing/index.js'
 import { familyRuns } from '../support/family-runs.js'
 import { marked } from '../support/marker.js'
+import { freshBeginnings } from '../support/request-rules.js'
 import { transcript } from '../support/thread-facts.js'
 
 const approve = { toolCalls: [{ name: 'approve', args: { summary: marked('Good') } }] }
 const search = { name: 'search', args: { query: marked('sources') } }
+const note = { name: 'note', args: { text: marked('missing source') } }
+/** Both sides call a tool and speak. */
+const busy = {
+  writer: [
+    { text: marked('I look it up'), toolCalls: [search] },
+    { text: marked('Found it') },
+    { text: marked('Here it is') },
+  ],
+  editor: [{ text: marked('I note that'), toolCalls: [note] }, { text: marked('Mind the gap') }, approve],
+}
 
 familyRuns((families) => {
   test('SA-R-04.4 SA-R-04.5 SA-A-02.2a each side is assistant and the other user', async () => {
@@ -45,21 +56,7 @@ familyRuns((families) => {
   test("SA-R-04.6 a side never sees the other's tool calls", async () => {
     const family = await families.start({
       agent: 'pair',
-      voices: {
-        writer: [
-          { text: marked('I look it up'), toolCalls: [search] },
-          { text: marked('Found it') },
-          { text: marked('Here it is') },
-        ],
-        editor: [
-          {
-            text: marked('I note that'),
-            toolCalls: [{ name: 'note', args: { text: marked('missing source') } }],
-          },
-          { text: marked('Mind the gap') },
-          approve,
-        ],
-      },
+      voices: busy,
     })
     await family.thread.waitUntilIdle()
     const [, , writer] = family.requests('writer')
@@ -70,6 +67,15 @@ familyRuns((families) => {
     expect(said(editor)).toContainEqual(['user', marked('I look it up')])
     expect(JSON.stringify(editor?.raw.prompt)).not.toContain('search')
     expect(JSON.stringify(writer?.raw.prompt)).not.toContain(marked('missing source'))
+  })
+
+  test('K-22 T12 the requests of each side begin alike', async () => {
+    const family = await families.start({ agent: 'pair', voices: busy })
+    await family.thread.waitUntilIdle()
+    for (const side of ['writer', 'editor']) {
+      expect(family.requests(side)).toHaveLength(3)
+      expect(freshBeginnings(family.requests(side))).toEqual([])
+    }
   })
 
   test('each side speaks with its own prompt and tools', async () => {
