@@ -5,19 +5,25 @@ import { join } from 'node:path'
 import { MockActivityEnvironment } from '@temporalio/testing'
 import { DefaultLogger } from '@temporalio/worker'
 import type { ActivityInterceptorsFactory } from '@temporalio/worker'
-import { z } from 'zod'
 
 import { callModel } from '../../src/activities/call-model/call-model.js'
+import { completeCall } from '../../src/activities/complete-call/complete-call.js'
 import type { ActivityDependencies } from '../../src/activities/dependencies.js'
-import { defineAgent, defineModel, definePrompt, defineTool, registry } from '../../src/index.js'
-import type { ThreadState, ToolCall, ToolResult } from '../../src/index.js'
-import type { LanguageModel } from '../../src/model/language-model.js'
+import { executeTool } from '../../src/activities/execute-tool/execute-tool.js'
 import { LEVEL } from '../../src/protocol/activities.js'
-import type { CallModelAnswer, CallModelInput, ExecuteToolInput } from '../../src/protocol/activities.js'
-import type { AnyHook } from '../../src/definitions/hook.js'
-import type { Registry } from '../../src/definitions/registry.js'
+import type {
+  CallModelAnswer,
+  CallModelInput,
+  CompleteCallAnswer,
+  CompleteCallInput,
+  Completion,
+  ExecuteToolAnswer,
+  ExecuteToolInput,
+} from '../../src/protocol/activities.js'
 import type { Message } from '../../src/protocol/message.js'
 import { readEvents } from '../../src/store/events.js'
+import { answerRequest, findRequest } from '../../src/store/pending.js'
+import type { Decision, PendingRecord } from '../../src/store/pending.js'
 import { listMessages } from '../../src/store/read-messages.js'
 import { stageMessage } from '../../src/store/stage-message.js'
 import { StoreError } from '../../src/store/store-error.js'
@@ -26,106 +32,11 @@ import type { Store } from '../../src/store/store.js'
 import { insertThread } from '../../src/store/threads.js'
 import { scriptedModel } from '../../src/testing/index.js'
 import { runCaps } from '../../src/worker/run-caps.js'
+import { deskRegistry } from './desk-registry.js'
+import type { DeskParts } from './desk-registry.js'
 
 /** Milliseconds of the workflow in these tests; the store has microseconds. */
 export const NOW = 1_763_767_000_000
-
-type Work = (
-  state: ThreadState,
-  args: Record<string, unknown>,
-  call: ToolCall,
-) => ToolResult | Promise<ToolResult>
-
-export interface DeskParts {
-  readonly chat?: LanguageModel
-  readonly work?: Work
-  /** Of the prompt. */
-  readonly memory?: { readonly includeChat: boolean; readonly includePastTools: boolean }
-  /** Listed by the prompt, in this order. */
-  readonly hooks?: readonly AnyHook[]
-}
-
-/** The same definitions with hooks that each prompt lists. */
-function withHooks(made: Registry, hooks: readonly AnyHook[]): Registry {
-  return {
-    ...made,
-    hook: (id) => hooks.find((hook) => hook.id === id),
-    prompt(name) {
-      const prompt = made.prompt(name)
-      return prompt && { ...prompt, hooks: hooks.map(({ id }) => id) }
-    },
-  }
-}
-
-const SUBAGENT = { initUserMessageProperty: 'task', initAttachmentsProperty: 'files' } as const
-const paths = z.union([z.string(), z.array(z.string())]).optional()
-
-/** One agent with a tool of each kind, and a subagent. */
-function deskRegistry({ chat = scriptedModel([]), work = () => ({ status: 'success' }), memory }: DeskParts) {
-  const execute = work as never
-  const see = memory ?? { includeChat: true, includePastTools: true }
-  const session = { messageProperty: 'summary', attachmentsProperty: 'files' } as const
-  return registry({
-    models: [
-      defineModel({
-        name: 'chat',
-        provider: { languageModel: () => chat },
-        model: 'm',
-        inputPrice: 1,
-        outputPrice: 2,
-      }),
-    ],
-    prompts: [
-      definePrompt({
-        name: 'clerk',
-        toolDescription: 'Answers',
-        prompt: 'You are the clerk.',
-        model: 'chat',
-        ...see,
-        requiredSchema: z.object({ task: z.string(), files: paths }),
-        tools: ['work', 'again', 'slow', 'close_case', 'give_up', { name: 'pair', ...SUBAGENT }],
-      }),
-    ],
-    agents: [
-      defineAgent({
-        name: 'clerk',
-        sideA: {
-          prompt: 'clerk',
-          sessionStop: { name: 'close_case', ...session },
-          sessionFail: { name: 'give_up', ...session },
-        },
-      }),
-      defineAgent({
-        name: 'pair',
-        type: 'dual_ai',
-        exposeAsTool: true,
-        toolDescription: 'Two who talk',
-        maxSessionTurns: 4,
-        sideA: { prompt: 'clerk', sessionStop: 'close_case' },
-        sideB: { prompt: 'clerk' },
-      }),
-    ],
-    tools: {
-      work: defineTool({
-        description: 'Works',
-        args: z.object({ task: z.string().default('none') }),
-        execute,
-      }),
-      again: defineTool({ description: 'Works again', idempotent: true, execute }),
-      slow: defineTool({ description: 'Takes too long', timeout: 50, execute }),
-      close_case: defineTool({
-        description: 'Closes',
-        args: z.object({ summary: z.string().optional(), files: paths }),
-        execute,
-      }),
-      give_up: defineTool({
-        description: 'Gives up',
-        args: z.object({ summary: z.string().optional(), files: paths }),
-        execute,
-      }),
-    },
-  })
-}
 
 export interface ActivityDesk {
   readonly store: Store
@@ -135,50 +46,92 @@ export interface ActivityDesk {
   /** Accepts messages of the thread `t`; their ids. */
   send(...texts: readonly string[]): Promise<readonly string[]>
   transcript(threadId?: string): Promise<readonly Message[]>
-  events(
-    threadId?: string,
-  ): Promise<readonly { readonly type: string; readonly payload: Readonly<Record<string, unknown>> }[]>
+  events(threadId?: string): Promise<readonly { readonly type: string; readonly payload: Payload }[]>
+  /** The events of these types, each by its payload. */
+  told(...types: readonly string[]): Promise<readonly Payload[]>
+  /** Calls that the model has made in step 1, as the workflow gives them to the next activities. */
+  calls(made: readonly MadeCall[], text?: string): Promise<readonly ExecuteToolInput[]>
+  /** The one call that the model has made in step 1. */
+  call(name: string, args?: unknown): Promise<ExecuteToolInput>
+  /** One attempt at a call. */
+  run(input: ExecuteToolInput, dependencies?: ActivityDependencies): Promise<ExecuteToolAnswer>
+  complete(input: ExecuteToolInput, by: Completion): Promise<CompleteCallAnswer>
+  /** What a client writes before it tells the workflow; what came of it. */
+  decide(id: string, decision: Partial<Decision>): Promise<string>
+  request(id: string): Promise<PendingRecord | null>
 }
 
-/** Runs `work` with an open thread `t` in a store of its own. */
+type Payload = Readonly<Record<string, unknown>>
+
+interface MadeCall {
+  readonly name: string
+  /** @default none */
+  readonly args?: unknown
+}
+
+/** Runs `work` with an open thread `t` of the agent `clerk` in a store of its own. */
 export async function withDesk(parts: DeskParts, work: (desk: ActivityDesk) => Promise<void>): Promise<void> {
   const folder = await mkdtemp(join(tmpdir(), 'everthread-activities-'))
   const store = await openStore({ database: join(folder, 'threads.db'), blobs: join(folder, 'blobs') })
-  const caps = runCaps()
-  let sent = 0
   try {
     await store.write((tx) => insertThread(tx, { id: 't', agent: 'clerk', created_at: NOW * 1000 }))
-    await work({
-      store,
-      dependencies: { store, caps, registry: withHooks(deskRegistry(parts), parts.hooks ?? []) },
-      with: (other) => ({
-        store,
-        caps,
-        registry: withHooks(deskRegistry(other), other.hooks ?? parts.hooks ?? []),
-      }),
-      async send(...texts) {
-        const ids = texts.map(() => `m${(sent += 1)}`)
-        await store.write(async (tx) => {
-          for (const [index, content] of texts.entries())
-            await stageMessage(tx, {
-              id: ids[index] ?? '',
-              threadId: 't',
-              role: 'user',
-              content,
-              createdAt: NOW * 1000,
-              sentBy: 'client',
-              digest: content,
-            })
-        })
-        return ids
-      },
-      transcript: async (threadId = 't') =>
-        (await store.read((db) => listMessages(db, { threadId, limit: 1000, includeSilent: true }))).messages,
-      events: (threadId = 't') => store.read((db) => readEvents(db, { threadId, after: 0, limit: 1000 })),
-    })
+    await work(deskOf(store, parts))
   } finally {
     await store.close()
     await rm(folder, { recursive: true, force: true })
+  }
+}
+
+function deskOf(store: Store, parts: DeskParts): ActivityDesk {
+  const caps = runCaps()
+  const { hooks = [] } = parts
+  const worker = (other: DeskParts): ActivityDependencies => {
+    return { store, caps, registry: deskRegistry({ hooks, ...other }) }
+  }
+  const dependencies = worker(parts)
+  const send = sender(store)
+  const events: ActivityDesk['events'] = (threadId = 't') =>
+    store.read((db) => readEvents(db, { threadId, after: 0, limit: 1000 }))
+  const calls: ActivityDesk['calls'] = async (toolCalls, text) => {
+    const chat = scriptedModel([{ toolCalls, ...(text !== undefined && { text }) }])
+    const drain = drainOf(await send('Please.'))
+    return callsOf(await runModel(worker({ ...parts, chat }), modelInput({ drain })))
+  }
+  return {
+    store,
+    dependencies,
+    with: worker,
+    send,
+    events,
+    transcript: async (threadId = 't') =>
+      (await store.read((db) => listMessages(db, { threadId, limit: 1000, includeSilent: true }))).messages,
+    told: async (...types) =>
+      (await events()).filter(({ type }) => types.includes(type)).map(({ payload }) => payload),
+    calls,
+    async call(name, args = {}) {
+      const [input] = await calls([{ name, args }])
+      if (input === undefined) throw new Error('Expected a call.')
+      return input
+    },
+    run: (input, on = dependencies) => runTool(on, input),
+    complete: (input, by) =>
+      attempt().run((given: CompleteCallInput) => completeCall(dependencies, given), { ...input, by }),
+    decide: (id, decision) =>
+      store.write((tx) => answerRequest(tx, { threadId: 't', id, now: NOW * 1000, ...decision })),
+    request: (id) => store.read((db) => findRequest(db, 't', id)),
+  }
+}
+
+function sender(store: Store): ActivityDesk['send'] {
+  let sent = 0
+  return async (...texts) => {
+    const ids = texts.map(() => `m${(sent += 1)}`)
+    const base = { threadId: 't', role: 'user', createdAt: NOW * 1000, sentBy: 'client' } as const
+    await store.write(async (tx) => {
+      for (const [index, content] of texts.entries())
+        await stageMessage(tx, { ...base, id: ids[index] ?? '', content, digest: content })
+    })
+    return ids
   }
 }
 
@@ -235,6 +188,15 @@ export function runModel(
   return environment.run((given: CallModelInput) => callModel(dependencies, given), input)
 }
 
+/** One attempt at a tool call. */
+export function runTool(
+  dependencies: ActivityDependencies,
+  input: ExecuteToolInput,
+  environment = attempt(),
+): Promise<ExecuteToolAnswer> {
+  return environment.run((given: ExecuteToolInput) => executeTool(dependencies, given), input)
+}
+
 /** A call that a model chose in a step of its side. */
 export const PLAIN_CALL = {
   promptPath: ['clerk'],
@@ -244,20 +206,11 @@ export const PLAIN_CALL = {
   response: null,
 } as const
 
-/** Calls that a model has made in step 1, as the workflow gives them to the next activities. */
-export async function madeCalls(
-  desk: ActivityDesk,
-  calls: readonly { readonly name: string; readonly args?: unknown }[],
-  text?: string,
-): Promise<readonly ExecuteToolInput[]> {
-  const chat = scriptedModel([{ toolCalls: calls, ...(text === undefined ? {} : { text }) }])
-  const drain = drainOf(await desk.send('Please.'))
-  const answer = await runModel(desk.with({ chat }), modelInput({ drain }))
+function callsOf(answer: CallModelAnswer): readonly ExecuteToolInput[] {
   if (answer.type !== 'answered') throw new Error(`Expected an answer, got ${answer.type}.`)
-  const plan = answer.plan?.digest ?? ''
   return answer.calls.map(({ id, name }, index) => ({
     ...modelInput(),
-    plan,
+    plan: answer.plan?.digest ?? '',
     callId: id,
     name,
     ...PLAIN_CALL,

@@ -5,11 +5,11 @@ import { findError } from '../../src/store/errors.js'
 import { findOperation } from '../../src/store/operations.js'
 import { createGate } from '../support/gate.js'
 import { until } from '../support/until.js'
-import { NOW, attempt } from './activity-desk.js'
 import { executeTool } from '../../src/activities/execute-tool/execute-tool.js'
-import { payloads, withOffice } from './office.js'
-import type { Office, OfficeParts } from './office.js'
-import { lastResult, storedValue } from './tool-desk.js'
+import { NOW, attempt, withDesk } from './activity-desk.js'
+import type { ActivityDesk } from './activity-desk.js'
+import type { DeskParts } from './desk-registry.js'
+import { lastResult, storedValue } from './tool-outcomes.js'
 
 const ASKED = {
   type: 'pending',
@@ -19,7 +19,7 @@ const ASKED = {
   next: 'execute',
 }
 
-function counting(more: OfficeParts = {}): OfficeParts & { runs: number } {
+function counting(more: DeskParts = {}): DeskParts & { runs: number } {
   const parts = {
     ...more,
     runs: 0,
@@ -32,48 +32,43 @@ function answered(input: ExecuteToolInput, requestId = ASKED.requestId): Execute
   return { ...input, response: { requestId } }
 }
 
-const operation = (office: Office, { callId }: ExecuteToolInput) =>
-  office.store.read((db) => findOperation(db, 't', callId))
-const types = async (office: Office) =>
-  (await office.events()).map(({ type }) => type).filter((type) => /^(tool|action)\./.test(type))
+const operation = (desk: ActivityDesk, { callId }: ExecuteToolInput) =>
+  desk.store.read((db) => findOperation(db, 't', callId))
+const types = async (desk: ActivityDesk) =>
+  (await desk.events()).map(({ type }) => type).filter((type) => /^(tool|action)\./.test(type))
 
 describe('a call that needs approval', () => {
   test('waits before anything of it has begun', () => {
     const parts = counting()
-    return withOffice(parts, async (office) => {
-      const input = await office.call('pay', { amount: 70 })
-      expect(await office.run(input)).toEqual(ASKED)
+    return withDesk(parts, async (desk) => {
+      const input = await desk.call('pay', { amount: 70 })
+      expect(await desk.run(input)).toEqual(ASKED)
       expect(parts.runs).toBe(0)
-      expect(await operation(office, input)).toMatchObject({ state: 'waiting' })
-      expect(await office.request(ASKED.requestId)).toMatchObject({
+      expect(await operation(desk, input)).toMatchObject({ state: 'waiting' })
+      expect(await desk.request(ASKED.requestId)).toMatchObject({
         kind: 'approval',
         status: 'open',
         call_id: input.callId,
         tool_name: 'pay',
         requested_at: NOW * 1000,
       })
-      expect(await payloads(office, 'action.required')).toEqual([
+      expect(await desk.told('action.required')).toEqual([
         { requestId: ASKED.requestId, kind: 'approval', toolName: 'pay' },
       ])
-      expect(await payloads(office, 'tool.started')).toEqual([])
+      expect(await desk.told('tool.started')).toEqual([])
     })
   })
 
   test('runs once it is approved', () => {
     const parts = counting()
-    return withOffice(parts, async (office) => {
-      const input = await office.call('pay', { amount: 70 })
-      await office.run(input)
-      await office.decide(ASKED.requestId, { approved: true, by: 'ben' })
-      expect(await office.run(answered(input))).toEqual({ type: 'result', outcome: 'succeeded' })
+    return withDesk(parts, async (desk) => {
+      const input = await desk.call('pay', { amount: 70 })
+      await desk.run(input)
+      await desk.decide(ASKED.requestId, { approved: true, by: 'ben' })
+      expect(await desk.run(answered(input))).toEqual({ type: 'result', outcome: 'succeeded' })
       expect(parts.runs).toBe(1)
-      expect(await types(office)).toEqual([
-        'action.required',
-        'action.resolved',
-        'tool.started',
-        'tool.result',
-      ])
-      expect(await payloads(office, 'action.resolved')).toEqual([
+      expect(await types(desk)).toEqual(['action.required', 'action.resolved', 'tool.started', 'tool.result'])
+      expect(await desk.told('action.resolved')).toEqual([
         { requestId: ASKED.requestId, kind: 'approval', decision: 'approved', by: 'ben' },
       ])
     })
@@ -81,19 +76,19 @@ describe('a call that needs approval', () => {
 
   test('reads the reason when it is denied', () => {
     const parts = counting()
-    return withOffice(parts, async (office) => {
-      const input = await office.call('pay', { amount: 70 })
-      await office.run(input)
-      await office.decide(ASKED.requestId, { approved: false, reason: 'Too much.', by: 'ben' })
-      expect(await office.run(answered(input))).toEqual({ type: 'result', outcome: 'denied' })
+    return withDesk(parts, async (desk) => {
+      const input = await desk.call('pay', { amount: 70 })
+      await desk.run(input)
+      await desk.decide(ASKED.requestId, { approved: false, reason: 'Too much.', by: 'ben' })
+      expect(await desk.run(answered(input))).toEqual({ type: 'result', outcome: 'denied' })
       expect(parts.runs).toBe(0)
-      const row = await lastResult(office)
+      const row = await lastResult(desk)
       expect(row).toMatchObject({ tool_status: 'error' })
       expect(row?.content).toContain('Too much.')
-      expect(await payloads(office, 'tool.result')).toEqual([
+      expect(await desk.told('tool.result')).toEqual([
         { name: 'pay', outcome: 'denied', errorCode: 'denied' },
       ])
-      expect(await types(office)).toEqual(['action.required', 'action.resolved', 'tool.result'])
+      expect(await types(desk)).toEqual(['action.required', 'action.resolved', 'tool.result'])
     })
   })
 
@@ -101,82 +96,82 @@ describe('a call that needs approval', () => {
     [true, 'succeeded', 'approved'],
     [false, 'denied', 'denied'],
   ])('a bare update that says %s decides by cli', (approved, outcome, decision) =>
-    withOffice(counting(), async (office) => {
-      const input = await office.call('pay', { amount: 70 })
-      await office.run(input)
+    withDesk(counting(), async (desk) => {
+      const input = await desk.call('pay', { amount: 70 })
+      await desk.run(input)
       const response = { requestId: ASKED.requestId, approved }
-      expect(await office.run({ ...input, response })).toMatchObject({ outcome })
-      expect(await office.request(ASKED.requestId)).toMatchObject({ approved, answered_by: 'cli' })
-      expect(await payloads(office, 'action.resolved')).toMatchObject([{ decision, by: 'cli' }])
+      expect(await desk.run({ ...input, response })).toMatchObject({ outcome })
+      expect(await desk.request(ASKED.requestId)).toMatchObject({ approved, answered_by: 'cli' })
+      expect(await desk.told('action.resolved')).toMatchObject([{ decision, by: 'cli' }])
     }),
   )
 
   test('the row decides, whatever the update says', () =>
-    withOffice(counting(), async (office) => {
-      const input = await office.call('pay', { amount: 70 })
-      await office.run(input)
-      await office.decide(ASKED.requestId, { approved: false })
+    withDesk(counting(), async (desk) => {
+      const input = await desk.call('pay', { amount: 70 })
+      await desk.run(input)
+      await desk.decide(ASKED.requestId, { approved: false })
       const response = { requestId: ASKED.requestId, approved: true }
-      expect(await office.run({ ...input, response })).toMatchObject({ outcome: 'denied' })
+      expect(await desk.run({ ...input, response })).toMatchObject({ outcome: 'denied' })
     }))
 
   test('AR-VA.4 words in the conversation approve nothing', () => {
     const parts = counting()
-    return withOffice(parts, async (office) => {
-      const input = await office.call('pay', { amount: 70 })
-      await office.run(input)
-      await office.send('approved', 'yes, do it')
-      expect(await office.run(input)).toEqual(ASKED)
-      expect(await office.run(answered(input))).toEqual(ASKED)
+    return withDesk(parts, async (desk) => {
+      const input = await desk.call('pay', { amount: 70 })
+      await desk.run(input)
+      await desk.send('approved', 'yes, do it')
+      expect(await desk.run(input)).toEqual(ASKED)
+      expect(await desk.run(answered(input))).toEqual(ASKED)
       expect(parts.runs).toBe(0)
     })
   })
 
   test('asks again when the arguments are others', () => {
     const parts = counting()
-    return withOffice(parts, async (office) => {
-      const input = await office.call('pay', { amount: 70 })
-      await office.run(input)
-      await office.decide(ASKED.requestId, { approved: true, by: 'ben' })
-      await office.store.write((tx) =>
+    return withDesk(parts, async (desk) => {
+      const input = await desk.call('pay', { amount: 70 })
+      await desk.run(input)
+      await desk.decide(ASKED.requestId, { approved: true, by: 'ben' })
+      await desk.store.write((tx) =>
         tx.updateTable('tool_calls').set({ arguments: '{"amount":900}' }).execute(),
       )
       const again = `${ASKED.requestId}_2`
-      const first = await office.run(answered(input))
+      const first = await desk.run(answered(input))
       expect(first).toEqual({ ...ASKED, requestId: again })
       expect(parts.runs).toBe(0)
-      expect(await types(office)).toEqual(['action.required', 'action.resolved', 'action.required'])
-      expect(await office.run(answered(input))).toEqual(first)
-      expect(await types(office)).toHaveLength(3)
-      await office.decide(again, { approved: true })
-      expect(await office.run(answered(input, again))).toMatchObject({ outcome: 'succeeded' })
+      expect(await types(desk)).toEqual(['action.required', 'action.resolved', 'action.required'])
+      expect(await desk.run(answered(input))).toEqual(first)
+      expect(await types(desk)).toHaveLength(3)
+      await desk.decide(again, { approved: true })
+      expect(await desk.run(answered(input, again))).toMatchObject({ outcome: 'succeeded' })
     })
   })
 
   test('the same arguments in another order are the same', () =>
-    withOffice(counting(), async (office) => {
-      const input = await office.call('pay', { amount: 70, note: 'x' })
-      await office.run(input)
-      await office.decide(ASKED.requestId, { approved: true })
+    withDesk(counting(), async (desk) => {
+      const input = await desk.call('pay', { amount: 70, note: 'x' })
+      await desk.run(input)
+      await desk.decide(ASKED.requestId, { approved: true })
       const text = '{ "note": "x", "amount": 70 }'
-      await office.store.write((tx) => tx.updateTable('tool_calls').set({ arguments: text }).execute())
-      expect(await office.run(answered(input))).toMatchObject({ outcome: 'succeeded' })
+      await desk.store.write((tx) => tx.updateTable('tool_calls').set({ arguments: text }).execute())
+      expect(await desk.run(answered(input))).toMatchObject({ outcome: 'succeeded' })
     }))
 
   test('a check that says no runs it at once', () => {
     const parts = counting({ needsApproval: (_state, args) => (args as { amount: number }).amount > 50 })
-    return withOffice(parts, async (office) => {
-      const [small, large] = await office.calls([
+    return withDesk(parts, async (desk) => {
+      const [small, large] = await desk.calls([
         { name: 'pay', args: { amount: 20 } },
         { name: 'pay', args: { amount: 70 } },
       ])
-      expect(await office.run(small as ExecuteToolInput)).toMatchObject({ outcome: 'succeeded' })
-      expect(await office.run(large as ExecuteToolInput)).toMatchObject({ type: 'pending' })
+      expect(await desk.run(small as ExecuteToolInput)).toMatchObject({ outcome: 'succeeded' })
+      expect(await desk.run(large as ExecuteToolInput)).toMatchObject({ type: 'pending' })
       expect(parts.runs).toBe(1)
     })
   })
 
-  test.each<readonly [string, OfficeParts['needsApproval']]>([
+  test.each<readonly [string, DeskParts['needsApproval']]>([
     [
       'throws',
       () => {
@@ -187,39 +182,39 @@ describe('a call that needs approval', () => {
     ['answers nonsense', () => undefined as never],
   ])('a check that %s asks', (what, needsApproval) => {
     const parts = counting({ needsApproval })
-    return withOffice(parts, async (office) => {
-      const input = await office.call('pay', { amount: 1 })
-      expect(await office.run(input)).toEqual(ASKED)
+    return withDesk(parts, async (desk) => {
+      const input = await desk.call('pay', { amount: 1 })
+      expect(await desk.run(input)).toEqual(ASKED)
       expect(parts.runs).toBe(0)
-      const warned = await payloads(office, 'runtime.warning')
+      const warned = await desk.told('runtime.warning')
       expect(warned).toHaveLength(what === 'answers nonsense' ? 0 : 1)
       // T5: its words are where operators look, and nowhere else.
-      expect(JSON.stringify(await office.events())).not.toContain('The rules are gone')
-      const error = await office.store.read((db) => findError(db, `t:${input.callId}:approval`))
+      expect(JSON.stringify(await desk.events())).not.toContain('The rules are gone')
+      const error = await desk.store.read((db) => findError(db, `t:${input.callId}:approval`))
       expect(error?.message ?? null).toBe(what === 'answers nonsense' ? null : 'The rules are gone.')
     })
   })
 
   test('what a check writes is not kept', () =>
-    withOffice(
+    withDesk(
       {
         needsApproval: async (state) => {
           await state.setValue('checked', true)
           return false
         },
       },
-      async (office) => {
-        await office.run(await office.call('pay', { amount: 1 }))
-        expect(await storedValue(office, 'checked')).toBeUndefined()
+      async (desk) => {
+        await desk.run(await desk.call('pay', { amount: 1 }))
+        expect(await storedValue(desk, 'checked')).toBeUndefined()
       },
     ))
 
   test('arguments that do not fit ask nobody', () =>
-    withOffice(counting(), async (office) => {
-      expect(await office.run(await office.call('pay', { amount: 'much' }))).toMatchObject({
+    withDesk(counting(), async (desk) => {
+      expect(await desk.run(await desk.call('pay', { amount: 'much' }))).toMatchObject({
         outcome: 'failed',
       })
-      expect(await payloads(office, 'action.required')).toEqual([])
+      expect(await desk.told('action.required')).toEqual([])
     }))
 
   test('a stop during the check interrupts the call', () => {
@@ -231,11 +226,11 @@ describe('a call that needs approval', () => {
       return false
     }
     const parts = counting({ needsApproval })
-    return withOffice(parts, async (office) => {
+    return withDesk(parts, async (desk) => {
       const environment = attempt()
-      const input = await office.call('pay', { amount: 1 })
+      const input = await desk.call('pay', { amount: 1 })
       const running = environment.run(
-        (given: ExecuteToolInput) => executeTool(office.dependencies, given),
+        (given: ExecuteToolInput) => executeTool(desk.dependencies, given),
         input,
       )
       await until('the check', () => checking)
@@ -249,22 +244,22 @@ describe('a call that needs approval', () => {
 
 describe('T4 a second attempt', () => {
   test('after the question gives the same question', () =>
-    withOffice(counting(), async (office) => {
-      const input = await office.call('pay', { amount: 70 })
-      const first = await office.run(input)
-      const events = await office.events()
-      expect(await office.run(input)).toEqual(first)
-      expect(await office.events()).toEqual(events)
+    withDesk(counting(), async (desk) => {
+      const input = await desk.call('pay', { amount: 70 })
+      const first = await desk.run(input)
+      const events = await desk.events()
+      expect(await desk.run(input)).toEqual(first)
+      expect(await desk.events()).toEqual(events)
     }))
 
   test('after the decision waits until the workflow has heard', () => {
     const parts = counting()
-    return withOffice(parts, async (office) => {
-      const input = await office.call('pay', { amount: 70 })
-      await office.run(input)
-      await office.decide(ASKED.requestId, { approved: true })
-      expect(await office.run(input)).toEqual(ASKED)
-      expect(await office.run(answered(input))).toMatchObject({ outcome: 'succeeded' })
+    return withDesk(parts, async (desk) => {
+      const input = await desk.call('pay', { amount: 70 })
+      await desk.run(input)
+      await desk.decide(ASKED.requestId, { approved: true })
+      expect(await desk.run(input)).toEqual(ASKED)
+      expect(await desk.run(answered(input))).toMatchObject({ outcome: 'succeeded' })
       expect(parts.runs).toBe(1)
     })
   })
@@ -277,18 +272,18 @@ describe('T4 a second attempt', () => {
       await gate.passed
       return { status: 'success', result: 'late' }
     }
-    return withOffice({ work }, async (office) => {
-      const input = await office.call('pay', { amount: 70 })
-      await office.run(input)
-      await office.decide(ASKED.requestId, { approved: true })
-      const late = office.run(answered(input))
+    return withDesk({ work }, async (desk) => {
+      const input = await desk.call('pay', { amount: 70 })
+      await desk.run(input)
+      await desk.decide(ASKED.requestId, { approved: true })
+      const late = desk.run(answered(input))
       await until('the tool', () => runs === 1)
-      const second = await office.run(answered(input))
+      const second = await desk.run(answered(input))
       expect(second).toEqual({ type: 'result', outcome: 'unknown' })
       gate.open()
       expect(await late).toEqual(second)
       expect(runs).toBe(1)
-      expect(await payloads(office, 'action.resolved')).toHaveLength(1)
+      expect(await desk.told('action.resolved')).toHaveLength(1)
     })
   })
 
@@ -307,49 +302,49 @@ describe('T4 a second attempt', () => {
       await tool.passed
       return { status: 'success' }
     }
-    return withOffice({ needsApproval, work }, async (office) => {
-      const input = await office.call('pay', { amount: 70 })
-      const first = office.run(input)
+    return withDesk({ needsApproval, work }, async (desk) => {
+      const input = await desk.call('pay', { amount: 70 })
+      const first = desk.run(input)
       await until('the first check', () => checks === 1)
-      const second = office.run(input)
+      const second = desk.run(input)
       await until('the tool', () => runs === 1)
       check.open()
       expect(await first).toEqual({ type: 'result', outcome: 'unknown' })
       tool.open()
       expect(await second).toEqual({ type: 'result', outcome: 'unknown' })
-      expect(await office.request(ASKED.requestId)).toBeNull()
+      expect(await desk.request(ASKED.requestId)).toBeNull()
     })
   })
 
   test('after a denial gives the denial', () =>
-    withOffice(counting(), async (office) => {
-      const input = await office.call('pay', { amount: 70 })
-      await office.run(input)
-      await office.decide(ASKED.requestId, { approved: false })
-      const first = await office.run(answered(input))
-      const events = await office.events()
-      expect(await office.run(answered(input))).toEqual(first)
-      expect(await office.events()).toEqual(events)
+    withDesk(counting(), async (desk) => {
+      const input = await desk.call('pay', { amount: 70 })
+      await desk.run(input)
+      await desk.decide(ASKED.requestId, { approved: false })
+      const first = await desk.run(answered(input))
+      const events = await desk.events()
+      expect(await desk.run(answered(input))).toEqual(first)
+      expect(await desk.events()).toEqual(events)
     }))
 
   test('weeks later, on a worker without the check, obeys the denial', () => {
     const parts = counting()
-    return withOffice(parts, async (office) => {
-      const input = await office.call('pay', { amount: 70 })
-      await office.run(input)
-      await office.decide(ASKED.requestId, { approved: false })
+    return withDesk(parts, async (desk) => {
+      const input = await desk.call('pay', { amount: 70 })
+      await desk.run(input)
+      await desk.decide(ASKED.requestId, { approved: false })
       const later = { ...answered(input), now: NOW + 30 * 86_400_000 }
-      const relaxed = office.worker({ ...parts, needsApproval: false })
-      expect(await office.run(later, relaxed)).toMatchObject({ outcome: 'denied' })
+      const relaxed = desk.with({ ...parts, needsApproval: false })
+      expect(await desk.run(later, relaxed)).toMatchObject({ outcome: 'denied' })
       expect(parts.runs).toBe(0)
     })
   })
 })
 
 test('T8 a terminated thread asks nobody', () =>
-  withOffice(counting(), async (office) => {
-    const input = await office.call('pay', { amount: 70 })
-    await office.store.write((tx) => tx.updateTable('threads').set({ terminate_requested_at: 1 }).execute())
-    expect(await office.run(input)).toEqual({ type: 'terminated' })
-    expect(await office.request(ASKED.requestId)).toBeNull()
+  withDesk(counting(), async (desk) => {
+    const input = await desk.call('pay', { amount: 70 })
+    await desk.store.write((tx) => tx.updateTable('threads').set({ terminate_requested_at: 1 }).execute())
+    expect(await desk.run(input)).toEqual({ type: 'terminated' })
+    expect(await desk.request(ASKED.requestId)).toBeNull()
   }))

@@ -17,20 +17,19 @@ import { putFile } from '../../src/store/files.js'
 import { findThread } from '../../src/store/threads.js'
 import { findMessage } from '../../src/store/read-messages.js'
 import { findToolCall } from '../../src/store/tool-calls.js'
+import { scriptedModel } from '../../src/testing/index.js'
 import {
   AFTER_A_MINUTE,
   NOW,
+  PLAIN_CALL,
   attempt,
+  drainOf,
   failureOf,
-  madeCalls,
   modelInput,
   runModel,
-  drainOf,
   withDesk,
-  PLAIN_CALL,
 } from './activity-desk.js'
 import type { ActivityDesk } from './activity-desk.js'
-import { scriptedModel } from '../../src/testing/index.js'
 
 async function writeFile(desk: ActivityDesk, path: string, threadId = 't'): Promise<void> {
   const { digest: blob, size } = await desk.store.blobs.write(Buffer.from('bytes'))
@@ -40,7 +39,7 @@ async function writeFile(desk: ActivityDesk, path: string, threadId = 't'): Prom
 }
 
 async function childCall(desk: ActivityDesk, args: unknown): Promise<ExecuteToolInput> {
-  const [input] = await madeCalls(desk, [{ name: 'pair', args }])
+  const [input] = await desk.calls([{ name: 'pair', args }])
   if (input === undefined) throw new Error('Expected a call.')
   return input
 }

@@ -7,9 +7,9 @@ import type { ToolCall, ToolResult } from '../../src/index.js'
 import { findToolCall } from '../../src/store/tool-calls.js'
 import { createGate } from '../support/gate.js'
 import { until } from '../support/until.js'
-import { AFTER_A_MINUTE, attempt, failingStore, failureOf, withDesk } from './activity-desk.js'
-import type { DeskParts } from './activity-desk.js'
-import { lastResult, madeCall, runTool, storedValue, success } from './tool-desk.js'
+import { AFTER_A_MINUTE, attempt, failingStore, failureOf, runTool, withDesk } from './activity-desk.js'
+import type { DeskParts } from './desk-registry.js'
+import { lastResult, storedValue, success } from './tool-outcomes.js'
 
 describe('a call', () => {
   test('SA-R-01.2 the result is stored with what the call did', () =>
@@ -22,8 +22,8 @@ describe('a call', () => {
         },
       },
       async (desk) => {
-        const input = await madeCall(desk, 'work')
-        const answer = await runTool(desk.dependencies, input)
+        const input = await desk.call('work')
+        const answer = await desk.run(input)
         expect(answer).toMatchObject({
           type: 'result',
           outcome: 'succeeded',
@@ -47,14 +47,14 @@ describe('a call', () => {
 
   test('T5 the answer to the workflow holds no words', () =>
     withDesk({ work: () => success('secret words') }, async (desk) => {
-      const answer = await runTool(desk.dependencies, await madeCall(desk, 'work', { task: 'secret' }))
+      const answer = await desk.run(await desk.call('work', { task: 'secret' }))
       expect(answer).toEqual({ type: 'result', outcome: 'succeeded' })
       expect(JSON.stringify(await desk.events())).not.toContain('secret')
     }))
 
   test('a tool may ask for the end of its thread', () =>
     withDesk({ work: async (state) => (await state.terminate(), success('bye')) }, async (desk) => {
-      expect(await runTool(desk.dependencies, await madeCall(desk, 'work'))).toMatchObject({
+      expect(await desk.run(await desk.call('work'))).toMatchObject({
         operations: [{ kind: 'terminate' }],
       })
     }))
@@ -68,7 +68,7 @@ describe('a call', () => {
     ['an empty answer', 'invalid_assistant_response', {}, 'Your last answer was empty'],
   ])('SA-R-05.2b %s is an error result', (_what, name, args, words) =>
     withDesk({}, async (desk) => {
-      const answer = await runTool(desk.dependencies, await madeCall(desk, name, args))
+      const answer = await desk.run(await desk.call(name, args))
       expect(answer).toMatchObject({ type: 'result', outcome: 'failed' })
       const row = await lastResult(desk)
       expect(row?.tool_status).toBe('error')
@@ -78,19 +78,19 @@ describe('a call', () => {
 
   test('a terminated thread runs no tool', () =>
     withDesk({ work: () => success('done') }, async (desk) => {
-      const input = await madeCall(desk, 'work')
+      const input = await desk.call('work')
       await desk.store.write((tx) => tx.updateTable('threads').set({ terminate_requested_at: 1 }).execute())
-      expect(await runTool(desk.dependencies, input)).toEqual({ type: 'terminated' })
+      expect(await desk.run(input)).toEqual({ type: 'terminated' })
     }))
 
   test('a tool that this worker lacks is waited for', () =>
     withDesk({}, async (desk) => {
-      const input = await madeCall(desk, 'work')
+      const input = await desk.call('work')
       const lacking = {
         ...desk.dependencies,
         registry: { ...desk.dependencies.registry, tool: () => undefined },
       }
-      expect(await failureOf(runTool(lacking, input))).toMatchObject({
+      expect(await failureOf(desk.run(input, lacking))).toMatchObject({
         type: 'Definition.Missing',
         nonRetryable: false,
       })
@@ -104,9 +104,9 @@ describe('T4 another attempt', () => {
   test('finds the outcome of the first', () => {
     let runs = 0
     return withDesk({ work: () => success(`run ${(runs += 1)}`) }, async (desk) => {
-      const input = await madeCall(desk, 'work')
-      const first = await runTool(desk.dependencies, input)
-      expect(await runTool(desk.dependencies, input)).toEqual(first)
+      const input = await desk.call('work')
+      const first = await desk.run(input)
+      expect(await desk.run(input)).toEqual(first)
       expect(runs).toBe(1)
     })
   })
@@ -130,10 +130,10 @@ describe('T4 another attempt', () => {
   test('finds it started and calls the outcome unknown', () => {
     const tool = hanging()
     return withDesk(tool, async (desk) => {
-      const input = await madeCall(desk, 'work')
-      const late = runTool(desk.dependencies, input)
+      const input = await desk.call('work')
+      const late = desk.run(input)
       await until('the first run', () => tool.calls.length === 1)
-      const second = await runTool(desk.dependencies, input)
+      const second = await desk.run(input)
       expect(second).toEqual({ type: 'result', outcome: 'unknown' })
       expect((await lastResult(desk))?.content).toContain('outcome of this call is unknown')
       tool.open()
@@ -148,10 +148,10 @@ describe('T4 another attempt', () => {
   test('runs an idempotent tool again under the same key', () => {
     const tool = hanging()
     return withDesk(tool, async (desk) => {
-      const input = await madeCall(desk, 'again')
-      const late = runTool(desk.dependencies, input)
+      const input = await desk.call('again')
+      const late = desk.run(input)
       await until('the first run', () => tool.calls.length === 1)
-      expect(await runTool(desk.dependencies, input)).toMatchObject({ outcome: 'succeeded' })
+      expect(await desk.run(input)).toMatchObject({ outcome: 'succeeded' })
       tool.open()
       expect(await late).toMatchObject({ outcome: 'succeeded' })
       expect(tool.calls.map(({ attempt: number }) => number)).toEqual([1, 2])
@@ -166,9 +166,9 @@ describe('T4 another attempt', () => {
   test('a store that fails at the commit runs no tool twice', () => {
     let runs = 0
     return withDesk({ work: () => success(`run ${(runs += 1)}`) }, async (desk) => {
-      const input = await madeCall(desk, 'work')
+      const input = await desk.call('work')
       const store = failingStore(desk.store, (write) => write > 1 && write < 4)
-      expect(await runTool({ ...desk.dependencies, store }, input)).toMatchObject({ outcome: 'succeeded' })
+      expect(await desk.run(input, { ...desk.dependencies, store })).toMatchObject({ outcome: 'succeeded' })
       expect([runs, store.writes]).toEqual([1, 4])
     })
   })
@@ -176,13 +176,13 @@ describe('T4 another attempt', () => {
   test('a store that fails at the start runs no tool', () => {
     let runs = 0
     return withDesk({ work: () => success(`run ${(runs += 1)}`) }, async (desk) => {
-      const input = await madeCall(desk, 'work')
+      const input = await desk.call('work')
       const store = failingStore(desk.store, () => true)
-      expect((await failureOf(runTool({ ...desk.dependencies, store }, input))).message).toBe(
+      expect((await failureOf(desk.run(input, { ...desk.dependencies, store }))).message).toBe(
         'The disk is full.',
       )
       expect(runs).toBe(0)
-      expect(await runTool(desk.dependencies, input)).toMatchObject({ outcome: 'succeeded' })
+      expect(await desk.run(input)).toMatchObject({ outcome: 'succeeded' })
     })
   })
 })
@@ -197,7 +197,7 @@ describe('T9 what a call did', () => {
         },
       },
       async (desk) => {
-        const answer = await runTool(desk.dependencies, await madeCall(desk, 'work'))
+        const answer = await desk.run(await desk.call('work'))
         expect(answer).toMatchObject({ outcome: 'failed', errorDigest: expect.any(String) as unknown })
         expect(await lastResult(desk)).toMatchObject({
           content: 'Error: It went wrong.',
@@ -218,7 +218,7 @@ describe('T9 what a call did', () => {
         },
       },
       async (desk) => {
-        const answer = await runTool(desk.dependencies, await madeCall(desk, 'slow'))
+        const answer = await desk.run(await desk.call('slow'))
         expect(answer).toMatchObject({ outcome: 'failed' })
         expect((await lastResult(desk))?.content).toContain('did not answer within 0.05 seconds')
         expect(await storedValue(desk, 'kept')).toBeUndefined()
@@ -250,7 +250,7 @@ describe('T9 what a call did', () => {
     const tool = endless()
     return withDesk(tool, async (desk) => {
       const environment = attempt()
-      const running = runTool(desk.dependencies, await madeCall(desk, 'work'), environment)
+      const running = runTool(desk.dependencies, await desk.call('work'), environment)
       await until('the tool', () => tool.begun)
       environment.cancel()
       expect(await running).toEqual({ type: 'result', outcome: 'interrupted' })
@@ -263,7 +263,7 @@ describe('T9 what a call did', () => {
     const tool = endless()
     return withDesk(tool, async (desk) => {
       const environment = attempt()
-      const running = runTool(desk.dependencies, await madeCall(desk, 'work'), environment)
+      const running = runTool(desk.dependencies, await desk.call('work'), environment)
       await until('the tool', () => tool.begun)
       await desk.store.write((tx) => tx.updateTable('threads').set({ terminate_requested_at: 1 }).execute())
       environment.cancel()
@@ -275,7 +275,7 @@ describe('T9 what a call did', () => {
     const tool = endless()
     return withDesk(tool, async (desk) => {
       const environment = attempt()
-      const input = await madeCall(desk, 'work')
+      const input = await desk.call('work')
       const failed = failureOf(runTool(desk.dependencies, input, environment))
       await until('the tool', () => tool.begun)
       environment.cancel('WORKER_SHUTDOWN', new ActivityCancellationDetails({ workerShutdown: true }))
@@ -284,7 +284,7 @@ describe('T9 what a call did', () => {
       expect(await desk.store.read((db) => findToolCall(db, 't', input.callId))).toMatchObject({
         status: 'open',
       })
-      expect(await runTool(desk.dependencies, input)).toMatchObject({ outcome: 'unknown' })
+      expect(await desk.run(input)).toMatchObject({ outcome: 'unknown' })
     })
   })
 })

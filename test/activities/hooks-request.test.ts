@@ -5,7 +5,7 @@ import type { Message } from '../../src/protocol/message.js'
 import { appendMessage } from '../../src/store/deliver-messages.js'
 import { getValue } from '../../src/store/values.js'
 import { scriptedModel } from '../../src/testing/index.js'
-import { attempt, drainOf, madeCalls, modelInput, runModel, withDesk } from './activity-desk.js'
+import { attempt, drainOf, modelInput, runModel, withDesk } from './activity-desk.js'
 import type { ActivityDesk } from './activity-desk.js'
 import { hookFailures } from './hook-batch.js'
 import { until } from '../support/until.js'
@@ -88,7 +88,7 @@ describe('the rows of a request', () => {
 
   test.each([['tool'], ['assistant']])('K-17 a filter that drops the %s row splits no pair', (role) =>
     withDesk({}, async (desk) => {
-      await madeCalls(desk, [{ name: 'work', args: { task: 'a' } }], 'Working.')
+      await desk.calls([{ name: 'work', args: { task: 'a' } }], 'Working.')
       await desk.store.write(async (tx) => {
         await appendMessage(tx, {
           id: 'result',
@@ -188,7 +188,7 @@ describe('the whole request', () => {
       execute: (_state, messages) => messages.filter(({ role }) => role !== 'tool'),
     })
     return withDesk({}, async (desk) => {
-      await madeCalls(desk, [{ name: 'work', args: { task: 'a' } }])
+      await desk.calls([{ name: 'work', args: { task: 'a' } }])
       const chat = answers('x')
       const input = modelInput({ run: 2, drain: drainOf(await desk.send('and?')) })
       await runModel(desk.with({ chat, hooks: [split] }), input)

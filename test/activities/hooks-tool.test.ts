@@ -9,10 +9,11 @@ import { listMessages } from '../../src/store/read-messages.js'
 import { findToolCall } from '../../src/store/tool-calls.js'
 import { getValue } from '../../src/store/values.js'
 import { scriptedModel } from '../../src/testing/index.js'
-import { PLAIN_CALL, attempt, drainOf, madeCalls, modelInput, runModel, withDesk } from './activity-desk.js'
-import type { ActivityDesk, DeskParts } from './activity-desk.js'
+import { PLAIN_CALL, attempt, drainOf, modelInput, runModel, withDesk } from './activity-desk.js'
+import type { ActivityDesk } from './activity-desk.js'
+import type { DeskParts } from './desk-registry.js'
+import { lastResult, storedValue, success } from './tool-outcomes.js'
 import { hookFailures } from './hook-batch.js'
-import { lastResult, madeCall, runTool, storedValue, success } from './tool-desk.js'
 
 const after = (status: 'success' | 'failure', execute: (result: ToolResult) => unknown) =>
   defineHook({
@@ -30,8 +31,8 @@ async function ran(
   work: (desk: ActivityDesk, answer: unknown) => Promise<void>,
 ): Promise<void> {
   await withDesk(parts, async (desk) => {
-    const input = await madeCall(desk, 'work')
-    await work(desk, await runTool(desk.dependencies, input))
+    const input = await desk.call('work')
+    await work(desk, await desk.run(input))
   })
 }
 
@@ -66,8 +67,8 @@ describe('the result of a tool', () => {
     withDesk(
       { hooks: [after('failure', (result) => ({ ...result, error: 'Try it otherwise.' }))] },
       async (desk) => {
-        const input = await madeCall(desk, 'work', { task: 7 })
-        await runTool(desk.dependencies, input)
+        const input = await desk.call('work', { task: 7 })
+        await desk.run(input)
         expect((await lastResult(desk))?.content).toBe('Error: Try it otherwise.')
       },
     ))
@@ -127,10 +128,10 @@ describe('a call that a hook erases', () => {
 
   test('words and other calls of its row stay', () =>
     withDesk({ work: () => success('done'), hooks: [after('success', () => null)] }, async (desk) => {
-      const calls = await madeCalls(desk, [{ name: 'work' }, { name: 'again' }], 'Looking.')
+      const calls = await desk.calls([{ name: 'work' }, { name: 'again' }], 'Looking.')
       const [first] = calls
       if (first === undefined) throw new Error('Expected a call.')
-      await runTool(desk.dependencies, first)
+      await desk.run(first)
       const row = (await desk.transcript()).at(-1)
       expect(row).toMatchObject({ role: 'assistant', content: 'Looking.' })
       expect(row?.tool_calls).toContain('call_1_1_1')
@@ -194,8 +195,8 @@ describe('messages that a tool puts in or changes', () => {
           .where('id', '=', id ?? '')
           .execute(),
       )
-      const input = await madeCall(desk, 'work')
-      await runTool(desk.dependencies, input)
+      const input = await desk.call('work')
+      await desk.run(input)
       expect((await desk.transcript())[0]?.content).toBe('new (edited)')
       expect(seen).toEqual(['new (edited)'])
     })
@@ -214,7 +215,7 @@ describe('a new subagent', () => {
       },
     })
     return withDesk({ hooks: [created] }, async (desk) => {
-      const input = await madeCall(desk, 'pair', { task: 'Look.' })
+      const input = await desk.call('pair', { task: 'Look.' })
       const answer: PrepareChildAnswer = await attempt().run(
         (given: typeof input) => prepareChild(desk.dependencies, { ...given, children: 0, owed: 0 }),
         input,
@@ -238,7 +239,7 @@ describe('a new subagent', () => {
       execute: async (_state, child) => child.queueMessage({ role: 'user', content: 'more' }),
     })
     return withDesk({ hooks: [created] }, async (desk) => {
-      const input = await madeCall(desk, 'pair', { task: 'Look.' })
+      const input = await desk.call('pair', { task: 'Look.' })
       await attempt().run(
         (given: typeof input) => prepareChild(desk.dependencies, { ...given, children: 0, owed: 0 }),
         input,
@@ -271,7 +272,7 @@ test('hooks of a step and a tool call run in the documented order', () => {
   return withDesk({ chat, hooks, work: () => success('done') }, async (desk) => {
     const answer = await runModel(desk.dependencies, modelInput({ drain: drainOf(await desk.send('one')) }))
     if (answer.type !== 'answered') throw new Error(`Expected an answer, got ${answer.type}.`)
-    await runTool(desk.dependencies, {
+    await desk.run({
       ...modelInput(),
       ...PLAIN_CALL,
       plan: answer.plan?.digest ?? '',

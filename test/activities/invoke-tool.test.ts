@@ -2,11 +2,11 @@ import { describe, expect, test } from 'vitest'
 
 import type { ToolResult } from '../../src/index.js'
 import { scriptedModel } from '../../src/testing/index.js'
-import { withOffice } from './office.js'
-import type { OfficeParts } from './office.js'
-import { lastResult, storedValue } from './tool-desk.js'
+import { withDesk } from './activity-desk.js'
+import type { DeskParts } from './desk-registry.js'
+import { lastResult, storedValue } from './tool-outcomes.js'
 
-type Work = NonNullable<OfficeParts['work']>
+type Work = NonNullable<DeskParts['work']>
 
 /** The tool `work` invokes another one; that one is `inner`. */
 function invoking(name: string, args: Record<string, unknown>, inner: Work = () => ({ status: 'success' })) {
@@ -29,11 +29,11 @@ describe('a tool that invokes another', () => {
       await state.setValue('inner', args['n'] as number)
       return { status: 'success', result: 'inner' }
     })
-    return withOffice({ work }, async (office) => {
-      expect(await office.run(await office.call('work'))).toMatchObject({ outcome: 'succeeded' })
+    return withDesk({ work }, async (desk) => {
+      expect(await desk.run(await desk.call('work'))).toMatchObject({ outcome: 'succeeded' })
       expect(seen).toEqual([{ status: 'success', result: 'inner' }])
-      expect(await storedValue(office, 'inner')).toBe(2)
-      expect((await office.transcript()).filter(({ role }) => role === 'tool')).toHaveLength(1)
+      expect(await storedValue(desk, 'inner')).toBe(2)
+      expect((await desk.transcript()).filter(({ role }) => role === 'tool')).toHaveLength(1)
       expect(keys).toEqual(['t:call_1_1_0_i1'])
     })
   })
@@ -44,11 +44,11 @@ describe('a tool that invokes another', () => {
     ['arguments that are no JSON', 'loose', { n: 7n }, 'invalid_arguments', 'JSON'],
     ['a tool that needs approval', 'pay', { amount: 1 }, 'approval_required', 'use queueTool'],
     ['an agent that takes over', 'expert', {}, 'not_in_place', 'use queueTool'],
-    ['two who talk to each other', 'pair', {}, 'not_in_place', 'use queueTool'],
+    ['two who talk to each other', 'panel', {}, 'not_in_place', 'use queueTool'],
   ])('%s is an error result', (...[, name, args, code, words]) => {
     const { work, seen } = invoking(name, args)
-    return withOffice({ work }, async (office) => {
-      expect(await office.run(await office.call('work'))).toMatchObject({ outcome: 'succeeded' })
+    return withDesk({ work }, async (desk) => {
+      expect(await desk.run(await desk.call('work'))).toMatchObject({ outcome: 'succeeded' })
       expect(seen).toMatchObject([{ status: 'error', error_code: code }])
       expect(seen[0]?.error).toContain(words)
     })
@@ -66,8 +66,8 @@ describe('a tool that invokes another', () => {
     ['is answered later', () => ({ status: 'pending' }), 'use queueTool'],
   ])('one that %s is an error result', (_what, inner, words) => {
     const { work, seen } = invoking('loose', { n: 1 }, inner)
-    return withOffice({ work }, async (office) => {
-      await office.run(await office.call('work'))
+    return withDesk({ work }, async (desk) => {
+      await desk.run(await desk.call('work'))
       expect(seen).toMatchObject([{ status: 'error' }])
       expect(seen[0]?.error).toContain(words)
     })
@@ -75,8 +75,8 @@ describe('a tool that invokes another', () => {
 
   test('a check that lets it pass needs nobody', () => {
     const { work, seen } = invoking('pay', { amount: 1 }, () => ({ status: 'success', result: 'paid' }))
-    return withOffice({ work, needsApproval: () => false }, async (office) => {
-      await office.run(await office.call('work'))
+    return withDesk({ work, needsApproval: () => false }, async (desk) => {
+      await desk.run(await desk.call('work'))
       expect(seen).toEqual([{ status: 'success', result: 'paid' }])
     })
   })
@@ -89,9 +89,9 @@ describe('a prompt in place', () => {
       status: 'success',
       result: 'gold',
     }))
-    return withOffice({ work }, async (office) => {
-      const input = await office.call('work')
-      const answer = await office.run(input, office.worker({ work, chat }))
+    return withDesk({ work }, async (desk) => {
+      const input = await desk.call('work')
+      const answer = await desk.run(input, desk.with({ work, chat }))
       expect(seen[0]).toMatchObject({ status: 'success' })
       expect(seen[0]?.result).toContain('Found.')
       expect(seen[0]?.result).toContain('gold')
@@ -99,7 +99,7 @@ describe('a prompt in place', () => {
       const [request] = chat.requests
       expect(request).toMatchObject({ prompt: 'hidden', system: 'You are hidden at Acme.', threadId: 't' })
       expect(request?.messages.at(-1)).toMatchObject({ role: 'user', text: '{"topic":"mines"}' })
-      const rows = (await office.transcript()).filter(({ metadata }) => metadata === null)
+      const rows = (await desk.transcript()).filter(({ metadata }) => metadata === null)
       expect(rows.map(({ role }) => role)).toEqual(['user', 'assistant', 'tool'])
     })
   })
@@ -107,9 +107,9 @@ describe('a prompt in place', () => {
   test('may not call what a person has to allow', () => {
     const chat = scriptedModel([{ toolCalls: [{ name: 'pay', args: { amount: 1 } }] }])
     const { work, seen } = invoking('hidden', { topic: 'mines' })
-    return withOffice({ work }, async (office) => {
-      const input = await office.call('work')
-      await office.run(input, office.worker({ work, chat }))
+    return withDesk({ work }, async (desk) => {
+      const input = await desk.call('work')
+      await desk.run(input, desk.with({ work, chat }))
       expect(seen[0]).toMatchObject({ status: 'error' })
       expect(seen[0]?.error).toContain('needs the approval of a person')
     })
@@ -117,11 +117,11 @@ describe('a prompt in place', () => {
 
   test('whose model fails is an error result', () => {
     const { work, seen } = invoking('hidden', { topic: 'mines' })
-    return withOffice({ work }, async (office) => {
-      const input = await office.call('work')
-      await office.run(input, office.worker({ work, chat: scriptedModel([]) }))
+    return withDesk({ work }, async (desk) => {
+      const input = await desk.call('work')
+      await desk.run(input, desk.with({ work, chat: scriptedModel([]) }))
       expect(seen[0]).toMatchObject({ status: 'error', error_code: 'model_failed' })
-      expect((await lastResult(office))?.content).toBe('outer')
+      expect((await lastResult(desk))?.content).toBe('outer')
     })
   })
 })

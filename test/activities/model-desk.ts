@@ -29,8 +29,6 @@ export interface ModelDesk extends ActivityDesk {
   step(patch?: Partial<CallModelInput>, environment?: ReturnType<typeof attempt>): Promise<CallModelAnswer>
   /** Of the model operation of step 1. */
   detail(id?: string): Promise<OperationDetail>
-  /** The events of these types, each by its payload. */
-  told(...types: readonly string[]): Promise<readonly Readonly<Record<string, unknown>>[]>
 }
 
 /** Runs `work` with a thread whose one prompt asks these models. */
@@ -47,8 +45,6 @@ export async function withModels(parts: ModelParts, work: (desk: ModelDesk) => P
         const operation = await desk.store.read((db) => findOperation(db, 't', id))
         return operation?.detail as OperationDetail
       },
-      told: async (...types) =>
-        (await desk.events()).filter(({ type }) => types.includes(type)).map(({ payload }) => payload),
     })
   })
 }

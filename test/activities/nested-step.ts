@@ -9,7 +9,7 @@ import { appendMessage } from '../../src/store/deliver-messages.js'
 import { insertOperation } from '../../src/store/operations.js'
 import { insertToolCalls } from '../../src/store/tool-calls.js'
 import { NOW, attempt, modelInput } from './activity-desk.js'
-import type { Office } from './office.js'
+import type { ActivityDesk } from './activity-desk.js'
 
 export function frameOf({ callId, depth }: ExecuteToolInput, prompt = 'digest'): Frame {
   return { callId, prompt, depth: depth + 1 }
@@ -17,12 +17,12 @@ export function frameOf({ callId, depth }: ExecuteToolInput, prompt = 'digest'):
 
 /** The first thing that the model call of a frame does. */
 export async function begin(
-  office: Office,
+  desk: ActivityDesk,
   input: ExecuteToolInput,
-  dependencies = office.dependencies,
+  dependencies = desk.dependencies,
 ): Promise<BegunFrame> {
   const content = await keptPlan(dependencies, input.plan)
-  const asked = { ...modelInput({ plan: input.plan, trigger: null }), agent: 'front', frame: frameOf(input) }
+  const asked = modelInput({ plan: input.plan, trigger: null, frame: frameOf(input) })
   return attempt().run(() => beginFrame(dependencies, asked, content))
 }
 
@@ -33,16 +33,16 @@ interface NestedAnswer {
 
 /** The rows that a frame's model call leaves behind; answers its calls. */
 export async function answer(
-  office: Office,
+  desk: ActivityDesk,
   input: ExecuteToolInput,
   { text, calls = [] }: NestedAnswer,
 ): Promise<readonly ExecuteToolInput[]> {
-  const begun = await begin(office, input)
+  const begun = await begin(desk, input)
   if (begun.kind !== 'begun') throw new Error(`Expected the frame to begin, got ${begun.answer.type}.`)
   const messageId = randomUUID()
   const depth = input.depth + 1
   const ids = calls.map((_call, index) => nestedCallIdOf(input.callId, index))
-  await office.store.write(async (tx) => {
+  await desk.store.write(async (tx) => {
     await insertOperation(tx, {
       thread_id: 't',
       id: modelOperationId(1, 1, input.callId),
@@ -74,7 +74,7 @@ export async function answer(
   })
   return calls.map(({ name }, index) => ({
     ...input,
-    ...{ callId: ids[index] ?? '', name, depth, promptPath: ['front', 'digest'] },
+    ...{ callId: ids[index] ?? '', name, depth, promptPath: ['clerk', 'digest'] },
     ...{ first: index === 0, last: index === calls.length - 1 },
   }))
 }

@@ -4,9 +4,10 @@ import type { JsonValue } from '../../src/protocol/json.js'
 import { closeOpenCalls } from '../../src/store/close-open-calls.js'
 import { statFile } from '../../src/store/file-entry.js'
 import { findToolCall } from '../../src/store/tool-calls.js'
-import { payloads, withOffice } from './office.js'
-import type { Office, OfficeParts } from './office.js'
-import { lastResult, storedValue } from './tool-desk.js'
+import { withDesk } from './activity-desk.js'
+import type { ActivityDesk } from './activity-desk.js'
+import type { DeskParts } from './desk-registry.js'
+import { lastResult, storedValue } from './tool-outcomes.js'
 
 const PENDING = {
   type: 'pending',
@@ -18,7 +19,7 @@ const PENDING = {
 const BY = { kind: 'response', requestId: PENDING.requestId } as const
 
 /** A tool that leaves its answer to somebody else. */
-const later: OfficeParts = {
+const later: DeskParts = {
   work: async (state) => {
     await state.setValue('sent', true)
     await state.queueMessage({ role: 'user', content: 'It was sent.' })
@@ -26,57 +27,57 @@ const later: OfficeParts = {
   },
 }
 
-async function answeredWith(office: Office, answer: JsonValue) {
-  const input = await office.call('work')
-  await office.run(input)
-  await office.decide(PENDING.requestId, { answer, by: 'browser' })
-  return { input, answer: await office.complete(input, BY) }
+async function answeredWith(desk: ActivityDesk, answer: JsonValue) {
+  const input = await desk.call('work')
+  await desk.run(input)
+  await desk.decide(PENDING.requestId, { answer, by: 'browser' })
+  return { input, answer: await desk.complete(input, BY) }
 }
 
 describe('a tool that is answered later', () => {
   test('T9 keeps what it did, and waits', () =>
-    withOffice(later, async (office) => {
-      const input = await office.call('work')
+    withDesk(later, async (desk) => {
+      const input = await desk.call('work')
       const operations = [{ kind: 'queue_message', id: 't:call_1_1_0:0', role: 'user' }]
-      expect(await office.run(input)).toEqual({ ...PENDING, operations })
-      expect(await storedValue(office, 'sent')).toBe(true)
-      expect(await office.request(PENDING.requestId)).toMatchObject({ kind: 'call', tool_name: 'work' })
-      expect(await payloads(office, 'action.required')).toEqual([
+      expect(await desk.run(input)).toEqual({ ...PENDING, operations })
+      expect(await storedValue(desk, 'sent')).toBe(true)
+      expect(await desk.request(PENDING.requestId)).toMatchObject({ kind: 'call', tool_name: 'work' })
+      expect(await desk.told('action.required')).toEqual([
         { requestId: PENDING.requestId, kind: 'call', toolName: 'work' },
       ])
-      expect(await lastResult(office)).toBeUndefined()
+      expect(await lastResult(desk)).toBeUndefined()
     }))
 
   test('T4 a second attempt does nothing again', () =>
-    withOffice(later, async (office) => {
-      const input = await office.call('work')
-      const first = await office.run(input)
-      const events = await office.events()
-      expect(await office.run(input)).toEqual(first)
-      expect(await office.events()).toEqual(events)
+    withDesk(later, async (desk) => {
+      const input = await desk.call('work')
+      const first = await desk.run(input)
+      const events = await desk.events()
+      expect(await desk.run(input)).toEqual(first)
+      expect(await desk.events()).toEqual(events)
     }))
 
   test('its answer is the result', () =>
-    withOffice(later, async (office) => {
-      const { input, answer } = await answeredWith(office, { status: 'success', result: { signed: true } })
+    withDesk(later, async (desk) => {
+      const { input, answer } = await answeredWith(desk, { status: 'success', result: { signed: true } })
       expect(answer).toEqual({ type: 'result', outcome: 'succeeded' })
-      expect(await lastResult(office)).toMatchObject({
+      expect(await lastResult(desk)).toMatchObject({
         content: '{"signed":true}',
         tool_call_id: input.callId,
       })
-      expect(await payloads(office, 'action.resolved')).toEqual([
+      expect(await desk.told('action.resolved')).toEqual([
         { requestId: PENDING.requestId, kind: 'call', decision: 'answered', by: 'browser' },
       ])
-      const events = (await office.events()).map(({ type }) => type)
+      const events = (await desk.events()).map(({ type }) => type)
       expect(events.filter((type) => type === 'tool.started')).toHaveLength(1)
     }))
 
   test('T4 a second completion finds the first', () =>
-    withOffice(later, async (office) => {
-      const { input, answer } = await answeredWith(office, { status: 'success', result: 'signed' })
-      const events = await office.events()
-      expect(await office.complete(input, BY)).toEqual(answer)
-      expect(await office.events()).toEqual(events)
+    withDesk(later, async (desk) => {
+      const { input, answer } = await answeredWith(desk, { status: 'success', result: 'signed' })
+      const events = await desk.events()
+      expect(await desk.complete(input, BY)).toEqual(answer)
+      expect(await desk.events()).toEqual(events)
     }))
 
   test.each<readonly [string, JsonValue, string]>([
@@ -90,52 +91,52 @@ describe('a tool that is answered later', () => {
       'not base64',
     ],
   ])('%s as the answer is an error result', (_what, given, words) =>
-    withOffice(later, async (office) => {
-      const { answer } = await answeredWith(office, given)
+    withDesk(later, async (desk) => {
+      const { answer } = await answeredWith(desk, given)
       expect(answer).toMatchObject({ type: 'result', outcome: 'failed' })
-      expect((await lastResult(office))?.content).toContain(words)
+      expect((await lastResult(desk))?.content).toContain(words)
     }),
   )
 
   test('files of the answer become files of the thread', () =>
-    withOffice(later, async (office) => {
+    withDesk(later, async (desk) => {
       const attachments = [{ name: 'signed.txt', mimeType: 'text/plain', data: 'aGk=' }]
-      await answeredWith(office, { status: 'success', attachments })
+      await answeredWith(desk, { status: 'success', attachments })
       const path = '/attachments/signed.txt'
-      expect((await lastResult(office))?.attachments).toMatchObject([{ path, size: 2 }])
-      expect(await office.store.read((db) => statFile(db, 't', path))).toMatchObject({ size: 2 })
+      expect((await lastResult(desk))?.attachments).toMatchObject([{ path, size: 2 }])
+      expect(await desk.store.read((db) => statFile(db, 't', path))).toMatchObject({ size: 2 })
     }))
 
   test('T10 an update without an answer is an error result', () =>
-    withOffice(later, async (office) => {
-      const input = await office.call('work')
-      await office.run(input)
-      expect(await office.complete(input, BY)).toMatchObject({ outcome: 'failed' })
-      expect((await lastResult(office))?.content).toContain('without a result')
+    withDesk(later, async (desk) => {
+      const input = await desk.call('work')
+      await desk.run(input)
+      expect(await desk.complete(input, BY)).toMatchObject({ outcome: 'failed' })
+      expect((await lastResult(desk))?.content).toContain('without a result')
     }))
 
   test('a stop tool that is answered later still has its words', () =>
-    withOffice({ work: () => ({ status: 'pending' }) }, async (office) => {
-      const input = await office.call('finish', { words: 'Goodbye.' })
-      await office.run(input)
-      await office.decide(PENDING.requestId, { answer: { status: 'success' } })
-      expect(await office.complete(input, BY)).toMatchObject({ outcome: 'succeeded', text: true })
-      expect((await office.transcript()).at(-1)).toMatchObject({ role: 'assistant', content: 'Goodbye.' })
+    withDesk({ work: () => ({ status: 'pending' }) }, async (desk) => {
+      const input = await desk.call('finish', { words: 'Goodbye.' })
+      await desk.run(input)
+      await desk.decide(PENDING.requestId, { answer: { status: 'success' } })
+      expect(await desk.complete(input, BY)).toMatchObject({ outcome: 'succeeded', text: true })
+      expect((await desk.transcript()).at(-1)).toMatchObject({ role: 'assistant', content: 'Goodbye.' })
     }))
 
   test('T8 a call that was closed meanwhile takes no answer', () =>
-    withOffice(later, async (office) => {
-      const input = await office.call('work')
-      await office.run(input)
-      await office.store.write(async (tx) => {
+    withDesk(later, async (desk) => {
+      const input = await desk.call('work')
+      await desk.run(input)
+      await desk.store.write(async (tx) => {
         await closeOpenCalls(tx, { threadId: 't', now: 1, outcome: 'interrupted' })
       })
-      expect(await office.decide(PENDING.requestId, { answer: 'late' })).toBe('refused')
-      expect(await office.complete(input, BY)).toEqual({ type: 'result', outcome: 'interrupted' })
-      expect((await office.transcript()).filter(({ role }) => role === 'tool')).toHaveLength(1)
-      expect(await office.store.read((db) => findToolCall(db, 't', input.callId))).toMatchObject({
+      expect(await desk.decide(PENDING.requestId, { answer: 'late' })).toBe('refused')
+      expect(await desk.complete(input, BY)).toEqual({ type: 'result', outcome: 'interrupted' })
+      expect((await desk.transcript()).filter(({ role }) => role === 'tool')).toHaveLength(1)
+      expect(await desk.store.read((db) => findToolCall(db, 't', input.callId))).toMatchObject({
         status: 'interrupted',
       })
-      expect(await payloads(office, 'action.resolved')).toMatchObject([{ decision: 'closed' }])
+      expect(await desk.told('action.resolved')).toMatchObject([{ decision: 'closed' }])
     }))
 })

@@ -7,15 +7,14 @@ import { findMessage } from '../../src/store/read-messages.js'
 import { stageMessage } from '../../src/store/stage-message.js'
 import { findToolCall, insertToolCalls } from '../../src/store/tool-calls.js'
 import { scriptedModel } from '../../src/testing/index.js'
-import { NOW, attempt, failureOf } from './activity-desk.js'
-import { payloads, withOffice } from './office.js'
-import type { Office } from './office.js'
-import { lastResult } from './tool-desk.js'
+import { NOW, attempt, failureOf, withDesk } from './activity-desk.js'
+import type { ActivityDesk } from './activity-desk.js'
+import { lastResult } from './tool-outcomes.js'
 
 /** What a client stages before it tells the workflow; answers the input of the call's turn. */
-async function staged(office: Office, name: string, args: unknown = {}): Promise<ExecuteToolInput> {
-  const made = await office.call('work')
-  await office.store.write(async (tx) => {
+async function staged(desk: ActivityDesk, name: string, args: unknown = {}): Promise<ExecuteToolInput> {
+  const made = await desk.call('work')
+  await desk.store.write(async (tx) => {
     const entry = { id: 'q1', type: 'function', function: { name, arguments: JSON.stringify(args) } } as const
     await stageMessage(tx, {
       ...{ id: 'holder', threadId: 't', role: 'assistant', content: null, createdAt: NOW * 1000 },
@@ -52,123 +51,121 @@ async function staged(office: Office, name: string, args: unknown = {}): Promise
 
 describe('a queued tool', () => {
   test('T3 gets its place when its turn comes', () =>
-    withOffice({ work: () => ({ status: 'success', result: 'done' }) }, async (office) => {
-      const input = await staged(office, 'work')
-      expect(await office.run(input)).toMatchObject({ outcome: 'succeeded' })
-      const [holder, result] = (await office.transcript()).slice(-2)
+    withDesk({ work: () => ({ status: 'success', result: 'done' }) }, async (desk) => {
+      const input = await staged(desk, 'work')
+      expect(await desk.run(input)).toMatchObject({ outcome: 'succeeded' })
+      const [holder, result] = (await desk.transcript()).slice(-2)
       expect(holder).toMatchObject({ id: 'holder', role: 'assistant', status: 'completed' })
       expect(result).toMatchObject({ role: 'tool', tool_call_id: 'q1', content: 'done' })
-      expect(await office.store.read((db) => findToolCall(db, 't', 'q1'))).toMatchObject({ run: 2, step: 1 })
+      expect(await desk.store.read((db) => findToolCall(db, 't', 'q1'))).toMatchObject({ run: 2, step: 1 })
     }))
 
   test('runs whatever the prompt lists', () =>
-    withOffice({ work: (_state, args) => ({ status: 'success', result: args['n'] }) }, async (office) => {
-      expect(await office.run(await staged(office, 'loose', { n: 3 }))).toMatchObject({
+    withDesk({ work: (_state, args) => ({ status: 'success', result: args['n'] }) }, async (desk) => {
+      expect(await desk.run(await staged(desk, 'loose', { n: 3 }))).toMatchObject({
         outcome: 'succeeded',
       })
-      expect((await lastResult(office))?.content).toBe('3')
+      expect((await lastResult(desk))?.content).toBe('3')
     }))
 
   test('the same name is refused to a model', () =>
-    withOffice({}, async (office) => {
-      expect(await office.run(await office.call('loose', { n: 3 }))).toMatchObject({ outcome: 'failed' })
-      expect((await lastResult(office))?.content).toContain(
-        'There is no tool "loose". The tools are: pay, work',
-      )
+    withDesk({}, async (desk) => {
+      expect(await desk.run(await desk.call('loose', { n: 3 }))).toMatchObject({ outcome: 'failed' })
+      expect((await lastResult(desk))?.content).toContain('There is no tool "loose". The tools are: work')
     }))
 
   test('may need approval like any other', () =>
-    withOffice({}, async (office) => {
-      const input = await staged(office, 'pay', { amount: 70 })
-      expect(await office.run(input)).toMatchObject({ type: 'pending', requestId: 'approval_q1' })
-      expect((await office.transcript()).at(-1)).toMatchObject({ id: 'holder' })
-      await office.decide('approval_q1', { approved: true })
+    withDesk({}, async (desk) => {
+      const input = await staged(desk, 'pay', { amount: 70 })
+      expect(await desk.run(input)).toMatchObject({ type: 'pending', requestId: 'approval_q1' })
+      expect((await desk.transcript()).at(-1)).toMatchObject({ id: 'holder' })
+      await desk.decide('approval_q1', { approved: true })
       const response = { requestId: 'approval_q1' }
-      expect(await office.run({ ...input, response })).toMatchObject({ outcome: 'succeeded' })
-      expect((await payloads(office, 'step.phase')).filter(({ phase }) => phase === 5)).toHaveLength(1)
+      expect(await desk.run({ ...input, response })).toMatchObject({ outcome: 'succeeded' })
+      expect((await desk.told('step.phase')).filter(({ phase }) => phase === 5)).toHaveLength(1)
     }))
 
   test('a prompt of the plan is left to the workflow', () =>
-    withOffice({}, async (office) => {
-      const input = await staged(office, 'digest', { text: 'x' })
+    withDesk({}, async (desk) => {
+      const input = await staged(desk, 'digest', { text: 'x' })
       const kind = { type: 'kind', tool: { kind: 'prompt', prompt: 'digest' } }
-      expect(await office.run(input)).toEqual(kind)
-      const events = await office.events()
-      expect(await office.run(input)).toEqual(kind)
-      expect(await office.events()).toEqual(events)
-      expect((await office.transcript()).at(-1)).toMatchObject({ id: 'holder' })
+      expect(await desk.run(input)).toEqual(kind)
+      const events = await desk.events()
+      expect(await desk.run(input)).toEqual(kind)
+      expect(await desk.events()).toEqual(events)
+      expect((await desk.transcript()).at(-1)).toMatchObject({ id: 'holder' })
     }))
 
   test('a prompt that no prompt reaches runs in place', () => {
     const chat = scriptedModel([{ text: 'Found.', toolCalls: [{ name: 'work', args: { task: 'dig' } }] }])
-    return withOffice({ work: () => ({ status: 'success', result: 'gold' }) }, async (office) => {
-      const input = await staged(office, 'hidden', { topic: 'mines' })
-      const on = office.worker({ chat, work: () => ({ status: 'success', result: 'gold' }) })
-      expect(await office.run(input, on)).toMatchObject({
+    return withDesk({ work: () => ({ status: 'success', result: 'gold' }) }, async (desk) => {
+      const input = await staged(desk, 'hidden', { topic: 'mines' })
+      const on = desk.with({ chat, work: () => ({ status: 'success', result: 'gold' }) })
+      expect(await desk.run(input, on)).toMatchObject({
         outcome: 'succeeded',
         usage: { cost: expect.any(Number) as unknown },
       })
-      expect((await lastResult(office))?.content).toContain('Found.')
+      expect((await lastResult(desk))?.content).toContain('Found.')
       expect(chat.requests[0]).toMatchObject({ prompt: 'hidden', system: 'You are hidden at Acme.' })
     })
   })
 
   test('an agent that talks to a person takes over', () =>
-    withOffice({}, async (office) => {
-      expect(await office.run(await staged(office, 'broker'))).toMatchObject({
+    withDesk({}, async (desk) => {
+      expect(await desk.run(await staged(desk, 'broker'))).toMatchObject({
         outcome: 'succeeded',
         operations: [{ kind: 'hand_off', agent: 'broker' }],
       })
     }))
 
   test('two who talk to each other become a child', () =>
-    withOffice({}, async (office) => {
-      const input = await staged(office, 'pair', { question: 'Why?' })
-      expect(await office.run(input)).toEqual({
+    withDesk({}, async (desk) => {
+      const input = await staged(desk, 'panel', { question: 'Why?' })
+      expect(await desk.run(input)).toEqual({
         type: 'kind',
-        tool: { kind: 'subagent', agent: 'pair', blocking: true },
+        tool: { kind: 'subagent', agent: 'panel', blocking: true },
       })
       const asked: PrepareChildInput = { ...input, children: 0, owed: 0 }
-      const child = await attempt().run(() => prepareChild(office.dependencies, asked))
-      expect(child).toMatchObject({ type: 'child', agent: 'pair' })
+      const child = await attempt().run(() => prepareChild(desk.dependencies, asked))
+      expect(child).toMatchObject({ type: 'child', agent: 'panel' })
     }))
 
   test('a name that nobody has is waited for, as in a deploy', () =>
-    withOffice({}, async (office) => {
-      expect(await failureOf(office.run(await staged(office, 'nothing')))).toMatchObject({
+    withDesk({}, async (desk) => {
+      expect(await failureOf(desk.run(await staged(desk, 'nothing')))).toMatchObject({
         type: 'Definition.Missing',
       })
     }))
 
   test('that left the queue and did not run ends with its run', () =>
-    withOffice({}, async (office) => {
-      await staged(office, 'work')
+    withDesk({}, async (desk) => {
+      await staged(desk, 'work')
       const cut = { tools: ['q1'], run: 2, step: 0 }
       const closing = { threadId: 't', now: 1, outcome: 'interrupted', cut } as const
-      await office.store.write((tx) => closeOpenCalls(tx, closing))
-      expect(await office.store.read((db) => findToolCall(db, 't', 'q1'))).toMatchObject({
+      await desk.store.write((tx) => closeOpenCalls(tx, closing))
+      expect(await desk.store.read((db) => findToolCall(db, 't', 'q1'))).toMatchObject({
         ...{ status: 'interrupted', run: 2, step: 0 },
       })
-      // The last one is the result of the call that the office had made before.
-      const [line, holder, result] = (await office.transcript()).slice(-4)
+      // The last one is the result of the call that the desk had made before.
+      const [line, holder, result] = (await desk.transcript()).slice(-4)
       expect(line?.metadata).toMatchObject({ status_kind: 'runtime_tool_invocation' })
       expect(holder).toMatchObject({ id: 'holder', status: 'completed' })
       expect(result).toMatchObject({ role: 'tool', tool_call_id: 'q1', tool_status: 'error' })
     }))
 
   test('outlives the run in front of it, and not its thread', () =>
-    withOffice({}, async (office) => {
-      await staged(office, 'work')
+    withDesk({}, async (desk) => {
+      await staged(desk, 'work')
       const close = (outcome: 'interrupted' | 'cancelled') =>
-        office.store.write((tx) => closeOpenCalls(tx, { threadId: 't', now: 1, outcome }))
+        desk.store.write((tx) => closeOpenCalls(tx, { threadId: 't', now: 1, outcome }))
       await close('interrupted')
-      expect(await office.store.read((db) => findToolCall(db, 't', 'q1'))).toMatchObject({ status: 'open' })
+      expect(await desk.store.read((db) => findToolCall(db, 't', 'q1'))).toMatchObject({ status: 'open' })
       await close('cancelled')
-      expect(await office.store.read((db) => findToolCall(db, 't', 'q1'))).toMatchObject({
+      expect(await desk.store.read((db) => findToolCall(db, 't', 'q1'))).toMatchObject({
         status: 'cancelled',
         result_message_id: null,
       })
-      expect(await office.store.read((db) => findMessage(db, 't', 'holder'))).toMatchObject({
+      expect(await desk.store.read((db) => findMessage(db, 't', 'holder'))).toMatchObject({
         position: null,
       })
     }))

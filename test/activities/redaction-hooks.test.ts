@@ -12,11 +12,11 @@ import { insertEffect } from '../../src/store/effects.js'
 import { findError } from '../../src/store/errors.js'
 import { scriptedModel } from '../../src/testing/index.js'
 import { NOW, attempt, drainOf, modelInput, runModel, withDesk } from './activity-desk.js'
-import type { ActivityDesk, DeskParts } from './activity-desk.js'
+import type { ActivityDesk } from './activity-desk.js'
+import type { DeskParts } from './desk-registry.js'
+import { lastResult } from './tool-outcomes.js'
 import { hookFailures } from './hook-batch.js'
-import { withOffice } from './office.js'
 import { rows } from './stored-rows.js'
-import { lastResult, madeCall, runTool } from './tool-desk.js'
 
 const SHOWN = '[secret API_KEY]'
 const env = { API_KEY: 'nightingale-1' }
@@ -102,7 +102,7 @@ describe('what a hook makes of a row', () => {
     })
     const work = () => ({ status: 'success', result: {} }) as const
     return withHook(hook, { work }, async (desk) => {
-      await runTool({ ...desk.dependencies, env }, await madeCall(desk, 'work'))
+      await desk.run(await desk.call('work'), { ...desk.dependencies, env })
       expect((await lastResult(desk))?.content).toBe(JSON.stringify({ key: SHOWN }))
     })
   })
@@ -146,7 +146,7 @@ describe('what code throws', () => {
       },
     })
     return withHook(hook, {}, async (desk) => {
-      const input = await madeCall(desk, 'pair', { task: 'Look.' })
+      const input = await desk.call('pair', { task: 'Look.' })
       const dependencies = { ...desk.dependencies, env }
       await attempt().run(
         (given: typeof input) => prepareChild(dependencies, { ...given, children: 0, owed: 0 }),
@@ -157,19 +157,19 @@ describe('what code throws', () => {
   })
 
   test('T5 is recorded without secrets: a check for approval', () =>
-    withOffice(
+    withDesk(
       {
         needsApproval: async (state) => {
           throw new TypeError(`cannot decide about ${await state.env('API_KEY')}`)
         },
       },
-      async (office) => {
-        const input = await office.call('pay', { amount: 1 })
-        expect(await office.run(input, { ...office.dependencies, env })).toMatchObject({ type: 'pending' })
-        const error = await office.store.read((db) => findError(db, `t:${input.callId}:approval`))
+      async (desk) => {
+        const input = await desk.call('pay', { amount: 1 })
+        expect(await desk.run(input, { ...desk.dependencies, env })).toMatchObject({ type: 'pending' })
+        const error = await desk.store.read((db) => findError(db, `t:${input.callId}:approval`))
         expect(error?.message).toBe(`cannot decide about ${SHOWN}`)
         expect(error?.stack).toContain(`TypeError: cannot decide about ${SHOWN}`)
-        expect(await rows(office)).not.toContain('nightingale')
+        expect(await rows(desk)).not.toContain('nightingale')
       },
     ))
 

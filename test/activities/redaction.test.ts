@@ -8,13 +8,12 @@ import { appendMessage } from '../../src/store/deliver-messages.js'
 import { findToolCall } from '../../src/store/tool-calls.js'
 import { scriptedModel } from '../../src/testing/index.js'
 import { withDesk } from './activity-desk.js'
-import type { ActivityDesk, DeskParts } from './activity-desk.js'
+import type { ActivityDesk } from './activity-desk.js'
+import type { DeskParts } from './desk-registry.js'
+import { lastResult } from './tool-outcomes.js'
 import { withThread } from './buffered-call.js'
 import type { TestThread } from './buffered-call.js'
-import { withOffice } from './office.js'
-import type { OfficeParts } from './office.js'
 import { rows } from './stored-rows.js'
-import { lastResult, madeCall, runTool } from './tool-desk.js'
 
 const SECRET = 'nightingale-"1"'
 const SHOWN = '[secret API_KEY]'
@@ -23,7 +22,7 @@ const env = { API_KEY: SECRET, SHORT: 'short' }
 /** What became of the tool `work`. */
 async function worked(work: NonNullable<DeskParts['work']>, look: (desk: ActivityDesk) => Promise<void>) {
   await withDesk({ work }, async (desk) => {
-    await runTool({ ...desk.dependencies, env }, await madeCall(desk, 'work'))
+    await desk.run(await desk.call('work'), { ...desk.dependencies, env })
     expect(await rows(desk)).not.toContain('nightingale')
     await look(desk)
   })
@@ -167,17 +166,17 @@ describe('what a tool does to its thread', () => {
 test('T5 a tool in place gets the secret, and a prompt in place does not', () => {
   const tasks: unknown[] = []
   const chat = scriptedModel([{ text: 'ok' }])
-  const work: OfficeParts['work'] = async (state, { task }) => {
+  const work: DeskParts['work'] = async (state, { task }) => {
     tasks.push(task)
-    if (task !== undefined) return { status: 'success' }
+    if (task !== 'none') return { status: 'success' }
     const key = await state.env('API_KEY')
     await state.invokeTool('work', { task: key })
     return state.invokeTool('hidden', { topic: `about ${key}` })
   }
-  return withOffice({}, async (office) => {
-    await office.run(await office.call('work'), { ...office.worker({ chat, work }), env })
-    expect(tasks).toEqual([undefined, SECRET])
+  return withDesk({}, async (desk) => {
+    await desk.run(await desk.call('work'), { ...desk.with({ chat, work }), env })
+    expect(tasks).toEqual(['none', SECRET])
     expect(chat.requests[0]?.messages.at(-1)?.text).toBe(JSON.stringify({ topic: `about ${SHOWN}` }))
-    expect(await rows(office)).not.toContain('nightingale')
+    expect(await rows(desk)).not.toContain('nightingale')
   })
 })

@@ -13,19 +13,18 @@ import { findThread, insertThread } from '../../src/store/threads.js'
 import { openToolCalls } from '../../src/store/tool-calls.js'
 import { createGate } from '../support/gate.js'
 import { until } from '../support/until.js'
+import { scriptedModel } from '../../src/testing/index.js'
 import {
   NOW,
   attempt,
   drainOf,
   failingStore,
   failureOf,
-  madeCalls,
   modelInput,
   runModel,
   withDesk,
 } from './activity-desk.js'
 import type { ActivityDesk } from './activity-desk.js'
-import { scriptedModel } from '../../src/testing/index.js'
 
 const USAGE = { inputTokens: 10, outputTokens: 5, cachedInputTokens: 0, cost: 20 }
 const END: RunEnd = { reason: 'stopped', outcome: 'cancelled', steps: 1, usage: USAGE, sessionCall: null }
@@ -92,7 +91,7 @@ describe('the end of a run', () => {
 
   test('T4 a settle that comes twice happens once', () =>
     withDesk({}, async (desk) => {
-      await madeCalls(desk, [{ name: 'work' }])
+      await desk.calls([{ name: 'work' }])
       await run(desk, settleInput())
       const [events, transcript] = [await desk.events(), await desk.transcript()]
       expect(await run(desk, settleInput())).toEqual({ type: 'settled' })
@@ -101,7 +100,7 @@ describe('the end of a run', () => {
 
   test('T8 every open call gets a result', () =>
     withDesk({}, async (desk) => {
-      await madeCalls(desk, [{ name: 'work' }, { name: 'again' }])
+      await desk.calls([{ name: 'work' }, { name: 'again' }])
       await run(desk, settleInput())
       expect(await results(desk)).toEqual([
         expect.stringContaining('interrupted'),
@@ -119,7 +118,7 @@ describe('the end of a run', () => {
       return { status: 'success', result: 'late' } as const
     }
     return withDesk({ work }, async (desk) => {
-      const [input] = await madeCalls(desk, [{ name: 'work' }])
+      const [input] = await desk.calls([{ name: 'work' }])
       if (input === undefined) throw new Error('Expected a call.')
       const late = attempt().run((given: ExecuteToolInput) => executeTool(desk.dependencies, given), input)
       await until('the tool', () => begun)
@@ -234,7 +233,7 @@ describe('T8 the end of a thread', () => {
 
   test('open calls are cancelled', () =>
     withDesk({}, async (desk) => {
-      await madeCalls(desk, [{ name: 'work' }])
+      await desk.calls([{ name: 'work' }])
       await run(desk, settleInput({ end: { ...END, reason: 'terminated' }, close: CLOSE }))
       expect(await results(desk)).toEqual([expect.stringContaining('cancelled')])
     }))

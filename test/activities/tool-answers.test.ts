@@ -6,12 +6,11 @@ import { findError } from '../../src/store/errors.js'
 import { statFile } from '../../src/store/file-entry.js'
 import { findMessage } from '../../src/store/read-messages.js'
 import { scriptedModel } from '../../src/testing/index.js'
-import { PLAIN_CALL, attempt, failureOf, modelInput, runModel } from './activity-desk.js'
 import { activityInterceptor } from '../../src/worker/activity-interceptor.js'
 import { executeTool } from '../../src/activities/execute-tool/execute-tool.js'
-import { withOffice } from './office.js'
-import type { Office } from './office.js'
-import { lastResult } from './tool-desk.js'
+import { PLAIN_CALL, attempt, failureOf, modelInput, runModel, withDesk } from './activity-desk.js'
+import type { ActivityDesk } from './activity-desk.js'
+import { lastResult } from './tool-outcomes.js'
 
 const FILE = { name: 'chart.png', mimeType: 'image/png', data: 'aGk=' }
 
@@ -23,9 +22,9 @@ describe('a result of parts', () => {
       { type: 'text', text: 'Second.' },
     ]
     const work = () => ({ status: 'success', result: 'not this', content })
-    return withOffice({ work }, async (office) => {
-      expect(await office.run(await office.call('work'))).toMatchObject({ outcome: 'succeeded' })
-      expect(await lastResult(office)).toMatchObject({
+    return withDesk({ work }, async (desk) => {
+      expect(await desk.run(await desk.call('work'))).toMatchObject({ outcome: 'succeeded' })
+      expect(await lastResult(desk)).toMatchObject({
         content: 'First.\nSecond.',
         attachments: [{ path: '/attachments/chart.png', mimeType: 'image/png' }],
       })
@@ -35,9 +34,9 @@ describe('a result of parts', () => {
   test('files alone leave its result', () => {
     const content = [{ type: 'file', file: FILE }]
     const work = () => ({ status: 'success', result: 'A chart.', content })
-    return withOffice({ work }, async (office) => {
-      await office.run(await office.call('work'))
-      expect((await lastResult(office))?.content).toBe('A chart.')
+    return withDesk({ work }, async (desk) => {
+      await desk.run(await desk.call('work'))
+      expect((await lastResult(desk))?.content).toBe('A chart.')
     })
   })
 
@@ -48,9 +47,9 @@ describe('a result of parts', () => {
     [[{ type: 'video' }]],
     [[null]],
   ])('SA-R-05.2b %j is an error result', (content) =>
-    withOffice({ work: () => ({ status: 'success', content }) }, async (office) => {
-      expect(await office.run(await office.call('work'))).toMatchObject({ outcome: 'failed' })
-      expect((await lastResult(office))?.content).toContain('"content" that is not a list')
+    withDesk({ work: () => ({ status: 'success', content }) }, async (desk) => {
+      expect(await desk.run(await desk.call('work'))).toMatchObject({ outcome: 'failed' })
+      expect((await lastResult(desk))?.content).toContain('"content" that is not a list')
     }),
   )
 })
@@ -60,10 +59,10 @@ describe('attachments of a result', () => {
     ['of no base64', ''],
     ['of no bytes', new Uint8Array(0)],
   ])('K-13 a file %s is refused', (_what, data) =>
-    withOffice({ work: () => ({ status: 'success', attachments: [{ ...FILE, data }] }) }, async (office) => {
-      expect(await office.run(await office.call('work'))).toMatchObject({ outcome: 'failed' })
-      expect((await lastResult(office))?.content).toContain('a file of 0 bytes')
-      expect(await office.store.read((db) => statFile(db, 't', '/attachments/chart.png'))).toBeNull()
+    withDesk({ work: () => ({ status: 'success', attachments: [{ ...FILE, data }] }) }, async (desk) => {
+      expect(await desk.run(await desk.call('work'))).toMatchObject({ outcome: 'failed' })
+      expect((await lastResult(desk))?.content).toContain('a file of 0 bytes')
+      expect(await desk.store.read((db) => statFile(db, 't', '/attachments/chart.png'))).toBeNull()
     }),
   )
 
@@ -72,9 +71,9 @@ describe('attachments of a result', () => {
       await state.writeFile('/empty.txt', '', 'text/plain')
       return { status: 'success', attachments: [{ path: '/empty.txt' }] }
     }
-    return withOffice({ work }, async (office) => {
-      expect(await office.run(await office.call('work'))).toMatchObject({ outcome: 'failed' })
-      expect((await lastResult(office))?.content).toContain('/empty.txt')
+    return withDesk({ work }, async (desk) => {
+      expect(await desk.run(await desk.call('work'))).toMatchObject({ outcome: 'failed' })
+      expect((await lastResult(desk))?.content).toContain('/empty.txt')
     })
   })
 
@@ -85,11 +84,11 @@ describe('attachments of a result', () => {
       seen.push(...messages.flatMap(({ attachments }) => attachments))
       return { status: 'success', attachments: [FILE] }
     }
-    return withOffice({ work }, async (office) => {
-      const [first, second] = await office.calls([{ name: 'work' }, { name: 'work' }])
-      for (const call of [first, second]) if (call !== undefined) await office.run(call)
-      const listed = (await office.transcript()).filter(({ role }) => role === 'tool')[0]
-      const found = await office.store.read((db) => findMessage(db, 't', listed?.id ?? ''))
+    return withDesk({ work }, async (desk) => {
+      const [first, second] = await desk.calls([{ name: 'work' }, { name: 'work' }])
+      for (const call of [first, second]) if (call !== undefined) await desk.run(call)
+      const listed = (await desk.transcript()).filter(({ role }) => role === 'tool')[0]
+      const found = await desk.store.read((db) => findMessage(db, 't', listed?.id ?? ''))
       expect(listed?.attachments).toMatchObject([{ path: '/attachments/chart.png', size: 2 }])
       expect(found?.attachments).toEqual(listed?.attachments)
       expect(seen).toEqual(listed?.attachments)
@@ -99,30 +98,30 @@ describe('attachments of a result', () => {
 
 describe('errors', () => {
   test('K-18 answers of nothing are errors that count as one', () =>
-    withOffice({}, async (office) => {
+    withDesk({}, async (desk) => {
       const digests: unknown[] = []
-      await office.send('Please.')
+      await desk.send('Please.')
       for (const step of [1, 2]) {
-        const on = office.worker({ chat: scriptedModel([{ text: '' }]) })
-        const input = { ...modelInput({ step, asked: true, drain: [] }), agent: 'front' }
+        const on = desk.with({ chat: scriptedModel([{ text: '' }]) })
+        const input = modelInput({ step, asked: true, drain: [] })
         const drain = step === 1 ? [{ kind: 'message', id: 'm1' } as const] : []
         const answer = await runModel(on, { ...input, drain, trigger: step === 1 ? 'message' : null })
         if (answer.type !== 'answered') throw new Error(`Expected an answer, got ${answer.type}.`)
         const [made] = answer.calls
         const plan = answer.plan?.digest ?? ''
         const call = { ...input, ...PLAIN_CALL, plan, callId: made?.id ?? '', name: made?.name ?? '' }
-        const result = await office.run({ ...call, sideSteps: { a: step, b: 0 }, first: true, last: true })
+        const result = await desk.run({ ...call, sideSteps: { a: step, b: 0 }, first: true, last: true })
         digests.push((result as ResultAnswer).errorDigest)
       }
-      expect((await lastResult(office))?.content).toContain('Your last answer was empty')
+      expect((await lastResult(desk))?.content).toContain('Your last answer was empty')
       expect(digests[0]).toEqual(expect.any(String))
       expect(digests[1]).toBe(digests[0])
     }))
 
-  const digestsOf = async (office: Office, texts: number): Promise<readonly unknown[]> => {
-    const made = await office.calls(Array.from({ length: texts }, () => ({ name: 'work' })))
+  const digestsOf = async (desk: ActivityDesk, texts: number): Promise<readonly unknown[]> => {
+    const made = await desk.calls(Array.from({ length: texts }, () => ({ name: 'work' })))
     const digests: unknown[] = []
-    for (const call of made) digests.push(((await office.run(call)) as ResultAnswer).errorDigest)
+    for (const call of made) digests.push(((await desk.run(call)) as ResultAnswer).errorDigest)
     return digests
   }
 
@@ -132,8 +131,8 @@ describe('errors', () => {
       number += 1
       throw new Error(`Cannot read "/tmp/${number}/a.txt" at line ${number * 7}: no file /tmp/${number}.`)
     }
-    return withOffice({ work }, async (office) => {
-      const digests = await digestsOf(office, 8)
+    return withDesk({ work }, async (desk) => {
+      const digests = await digestsOf(desk, 8)
       expect(new Set(digests).size).toBe(1)
     })
   })
@@ -141,21 +140,21 @@ describe('errors', () => {
   test('errors of other words are others', () => {
     const words = ['No file.', 'No network.']
     const work = () => ({ status: 'error', error: words.shift() })
-    return withOffice({ work }, async (office) => {
-      const digests = await digestsOf(office, 2)
+    return withDesk({ work }, async (desk) => {
+      const digests = await digestsOf(desk, 2)
       expect(new Set(digests).size).toBe(2)
     })
   })
 
   test('K-24 an error before any message is kept, under the id that leaves', () =>
-    withOffice({}, async (office) => {
+    withDesk({}, async (desk) => {
       const early = { ...modelInput(), ...PLAIN_CALL, callId: 'call_1_1_0', name: 'work', plan: 'none' }
       const input = { ...early, sideSteps: { a: 0, b: 0 }, first: true, last: true }
-      const worker = attempt({ activityType: 'thread.executeTool' }, [activityInterceptor(office.store)])
-      const running = worker.run((given: ExecuteToolInput) => executeTool(office.dependencies, given), input)
+      const worker = attempt({ activityType: 'thread.executeTool' }, [activityInterceptor(desk.store)])
+      const running = worker.run((given: ExecuteToolInput) => executeTool(desk.dependencies, given), input)
       const id = /\(error (.+)\)/.exec((await failureOf(running)).message)?.[1] ?? ''
-      expect(await office.transcript()).toEqual([])
-      expect(await office.store.read((db) => findError(db, id))).toMatchObject({
+      expect(await desk.transcript()).toEqual([])
+      expect(await desk.store.read((db) => findError(db, id))).toMatchObject({
         threadId: 't',
         message: 'Expected a row of the call call_1_1_0, found none.',
       })
@@ -163,10 +162,10 @@ describe('errors', () => {
 })
 
 test('T10 a queued tool that nobody stored is skipped', () =>
-  withOffice({}, async (office) => {
-    const input = { ...(await office.call('work')), callId: 'settle_1x', queued: true }
-    expect(await office.run(input)).toEqual({ type: 'result', outcome: 'failed' })
-    expect(await office.run(input)).toEqual({ type: 'result', outcome: 'failed' })
-    const warned = (await office.events()).filter(({ type }) => type === 'runtime.warning')
+  withDesk({}, async (desk) => {
+    const input = { ...(await desk.call('work')), callId: 'settle_1x', queued: true }
+    expect(await desk.run(input)).toEqual({ type: 'result', outcome: 'failed' })
+    expect(await desk.run(input)).toEqual({ type: 'result', outcome: 'failed' })
+    const warned = (await desk.events()).filter(({ type }) => type === 'runtime.warning')
     expect(warned).toHaveLength(1)
   }))

@@ -5,8 +5,9 @@ import type { ExecuteToolInput } from '../../src/protocol/activities.js'
 import { statFile } from '../../src/store/file-entry.js'
 import { findToolCall } from '../../src/store/tool-calls.js'
 import { withDesk } from './activity-desk.js'
-import type { ActivityDesk, DeskParts } from './activity-desk.js'
-import { lastResult, madeCall, runTool, success } from './tool-desk.js'
+import type { ActivityDesk } from './activity-desk.js'
+import type { DeskParts } from './desk-registry.js'
+import { lastResult, success } from './tool-outcomes.js'
 
 describe('what a tool answers', () => {
   const LONG = `head ${'x'.repeat(90_000)} tail`
@@ -22,8 +23,8 @@ describe('what a tool answers', () => {
     ],
   ])('%s above 64 KB is shown by head, tail and path', (_what, work) =>
     withDesk({ work }, async (desk) => {
-      const input = await madeCall(desk, 'work')
-      await runTool(desk.dependencies, input)
+      const input = await desk.call('work')
+      await desk.run(input)
       const content = (await lastResult(desk))?.content ?? ''
       const path = `/results/${input.callId}.txt`
       expect(content.length).toBeLessThan(9000)
@@ -36,7 +37,7 @@ describe('what a tool answers', () => {
 
   test.each([[undefined], [null], ['done'], [{}], [{ status: 'ok' }], [[]]])('%j is no result', (answered) =>
     withDesk({ work: () => answered as unknown as ToolResult }, async (desk) => {
-      expect(await runTool(desk.dependencies, await madeCall(desk, 'work'))).toMatchObject({
+      expect(await desk.run(await desk.call('work'))).toMatchObject({
         outcome: 'failed',
       })
       expect((await lastResult(desk))?.content).toContain('something that is not a result')
@@ -50,7 +51,7 @@ describe('what a tool answers', () => {
     ['a "result" that is not JSON', { status: 'success', result: 7n }],
   ])('T4 %s is an error result, not a failed activity', (words, answered) =>
     withDesk({ work: () => answered as ToolResult }, async (desk) => {
-      const answer = await runTool(desk.dependencies, await madeCall(desk, 'work'))
+      const answer = await desk.run(await desk.call('work'))
       expect(answer).toMatchObject({ outcome: 'failed' })
       expect((await lastResult(desk))?.content).toContain(words)
     }),
@@ -66,7 +67,7 @@ describe('what a tool answers', () => {
         },
       },
       async (desk) => {
-        const answer = await runTool(desk.dependencies, await madeCall(desk, 'work'))
+        const answer = await desk.run(await desk.call('work'))
         expect(answer).toMatchObject({ outcome: 'failed' })
         expect((await lastResult(desk))?.content).toContain('at most 50 messages of one call')
       },
@@ -80,7 +81,7 @@ describe('what a tool answers', () => {
     [{ status: 'error', result: 'as a result' }, 'Error: as a result'],
   ])('%j reads %s', (answered, words) =>
     withDesk({ work: () => answered }, async (desk) => {
-      await runTool(desk.dependencies, await madeCall(desk, 'work'))
+      await desk.run(await desk.call('work'))
       expect((await lastResult(desk))?.content).toBe(words)
     }),
   )
@@ -94,7 +95,7 @@ describe('what a tool answers', () => {
         }),
       },
       async (desk) => {
-        await runTool(desk.dependencies, await madeCall(desk, 'work'))
+        await desk.run(await desk.call('work'))
         expect((await lastResult(desk))?.attachments).toMatchObject([{ path: '/attachments/a.txt', size: 2 }])
         expect(await desk.store.read((db) => statFile(db, 't', '/attachments/a.txt'))).toMatchObject({
           size: 2,
@@ -106,7 +107,7 @@ describe('what a tool answers', () => {
     withDesk(
       { work: () => ({ status: 'success', attachments: [{ path: '/nothing' } as never] }) },
       async (desk) => {
-        await runTool(desk.dependencies, await madeCall(desk, 'work'))
+        await desk.run(await desk.call('work'))
         expect((await lastResult(desk))?.content).toContain('no such file')
       },
     ))
@@ -123,8 +124,8 @@ describe('a tool that ends the session', () => {
     withDesk(
       { work: async (state) => (await state.writeFile('/a.txt', 'hi', 'text/plain'), success('own words')) },
       async (desk) => {
-        const input = await madeCall(desk, name, { summary: 'All done.', files: '/a.txt' })
-        expect(await runTool(desk.dependencies, input)).toEqual({ type: 'result', outcome: 'succeeded' })
+        const input = await desk.call(name, { summary: 'All done.', files: '/a.txt' })
+        expect(await desk.run(input)).toEqual({ type: 'result', outcome: 'succeeded' })
         expect(await session(desk, input)).toMatchObject({
           kind,
           message: 'All done.',
@@ -136,22 +137,22 @@ describe('a tool that ends the session', () => {
 
   test('without a mapped text the result is the payload', () =>
     withDesk({ work: () => success('own words') }, async (desk) => {
-      const input = await madeCall(desk, 'close_case')
-      await runTool(desk.dependencies, input)
+      const input = await desk.call('close_case')
+      await desk.run(input)
       expect(await session(desk, input)).toMatchObject({ message: 'own words' })
     }))
 
   test('K-30 a path that does not exist fails the call', () =>
     withDesk({ work: () => success('done') }, async (desk) => {
-      const input = await madeCall(desk, 'close_case', { summary: 'x', files: ['/missing.txt'] })
-      expect(await runTool(desk.dependencies, input)).toMatchObject({ outcome: 'failed' })
+      const input = await desk.call('close_case', { summary: 'x', files: ['/missing.txt'] })
+      expect(await desk.run(input)).toMatchObject({ outcome: 'failed' })
       expect(await session(desk, input)).toBeNull()
     }))
 
   test('an error result ends no session', () =>
     withDesk({ work: () => ({ status: 'error', error: 'No.' }) }, async (desk) => {
-      const input = await madeCall(desk, 'close_case', { summary: 'x' })
-      await runTool(desk.dependencies, input)
+      const input = await desk.call('close_case', { summary: 'x' })
+      await desk.run(input)
       expect(await session(desk, input)).toBeNull()
     }))
 })

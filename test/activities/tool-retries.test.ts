@@ -4,19 +4,18 @@ import type { ToolCall } from '../../src/index.js'
 import { executeTool } from '../../src/activities/execute-tool/execute-tool.js'
 import type { ExecuteToolInput } from '../../src/protocol/activities.js'
 import { until } from '../support/until.js'
-import { attempt } from './activity-desk.js'
-import { withOffice } from './office.js'
-import type { OfficeParts } from './office.js'
-import { lastResult, storedValue } from './tool-desk.js'
+import { attempt, withDesk } from './activity-desk.js'
+import type { DeskParts } from './desk-registry.js'
+import { lastResult, storedValue } from './tool-outcomes.js'
 
 const QUICK = { maximumAttempts: 3, initialInterval: 1 }
 
 /** A tool that throws as often as it is told to. */
-function flaky(failures: number, retry: OfficeParts['retry'] = QUICK): OfficeParts & { calls: ToolCall[] } {
+function flaky(failures: number, retry: DeskParts['retry'] = QUICK): DeskParts & { calls: ToolCall[] } {
   const parts = {
     retry,
     calls: [] as ToolCall[],
-    work: async (...[state, , call]: Parameters<NonNullable<OfficeParts['work']>>) => {
+    work: async (...[state, , call]: Parameters<NonNullable<DeskParts['work']>>) => {
       parts.calls.push(call)
       await state.setValue(`try ${parts.calls.length}`, true)
       await state.queueMessage({ role: 'user', content: `try ${parts.calls.length}` })
@@ -30,12 +29,12 @@ function flaky(failures: number, retry: OfficeParts['retry'] = QUICK): OfficePar
 describe('a tool that asks for retries', () => {
   test('T9 keeps only what its last try did', () => {
     const parts = flaky(2)
-    return withOffice(parts, async (office) => {
-      const answer = await office.run(await office.call('work'))
+    return withDesk(parts, async (desk) => {
+      const answer = await desk.run(await desk.call('work'))
       expect(answer).toMatchObject({ outcome: 'succeeded' })
       expect(answer).toHaveProperty('operations.length', 1)
-      expect(await storedValue(office, 'try 1')).toBeUndefined()
-      expect(await storedValue(office, 'try 3')).toBe(true)
+      expect(await storedValue(desk, 'try 1')).toBeUndefined()
+      expect(await storedValue(desk, 'try 3')).toBe(true)
       expect(parts.calls.map((call) => call.attempt)).toEqual([1, 2, 3])
       expect(new Set(parts.calls.map((call) => call.idempotencyKey)).size).toBe(1)
     })
@@ -43,30 +42,30 @@ describe('a tool that asks for retries', () => {
 
   test('gives up with the words of the last throw', () => {
     const parts = flaky(9)
-    return withOffice(parts, async (office) => {
-      expect(await office.run(await office.call('work'))).toMatchObject({ outcome: 'failed' })
-      expect((await lastResult(office))?.content).toBe('Error: Failure 3.')
-      expect(await storedValue(office, 'try 3')).toBe(true)
-      expect(await storedValue(office, 'try 2')).toBeUndefined()
+    return withDesk(parts, async (desk) => {
+      expect(await desk.run(await desk.call('work'))).toMatchObject({ outcome: 'failed' })
+      expect((await lastResult(desk))?.content).toBe('Error: Failure 3.')
+      expect(await storedValue(desk, 'try 3')).toBe(true)
+      expect(await storedValue(desk, 'try 2')).toBeUndefined()
     })
   })
 
   test('is not asked again for an error that it returned', () => {
     let runs = 0
     const work = () => ({ status: 'error', error: `No ${(runs += 1)}.` })
-    return withOffice({ work, retry: QUICK }, async (office) => {
-      await office.run(await office.call('work'))
-      expect((await lastResult(office))?.content).toBe('Error: No 1.')
+    return withDesk({ work, retry: QUICK }, async (desk) => {
+      await desk.run(await desk.call('work'))
+      expect((await lastResult(desk))?.content).toBe('Error: No 1.')
     })
   })
 
   test('is stopped between two tries', () => {
     const parts = flaky(9, { maximumAttempts: 3, initialInterval: 60_000 })
-    return withOffice(parts, async (office) => {
+    return withDesk(parts, async (desk) => {
       const environment = attempt()
-      const input = await office.call('work')
+      const input = await desk.call('work')
       const running = environment.run(
-        (given: ExecuteToolInput) => executeTool(office.dependencies, given),
+        (given: ExecuteToolInput) => executeTool(desk.dependencies, given),
         input,
       )
       await until('the first try', () => parts.calls.length === 1)

@@ -9,7 +9,6 @@ import { openToolCalls } from '../../src/store/tool-calls.js'
 import { findVariables } from '../../src/store/variables.js'
 import { withDesk } from './activity-desk.js'
 import type { ActivityDesk } from './activity-desk.js'
-import { madeCall, runTool } from './tool-desk.js'
 
 /** One of each kind of write; `m1` is a message of an earlier run. */
 async function writeAll(state: ThreadState): Promise<void> {
@@ -43,7 +42,7 @@ async function stored({ store }: ActivityDesk) {
 
 /** A call of step 1 of run 1, whose thread has the message `m1` of an earlier run. */
 async function callOf(desk: ActivityDesk, name: string) {
-  const call = await madeCall(desk, name)
+  const call = await desk.call(name)
   await desk.store.write((tx) => tx.updateTable('messages').set({ run: 0 }).where('id', '=', 'm1').execute())
   return call
 }
@@ -58,12 +57,12 @@ test('T9 a tool that throws keeps all that it wrote', () =>
     },
     async (desk) => {
       const call = await callOf(desk, 'work')
-      const answer = await runTool(withEffects(desk), call)
+      const answer = await desk.run(call, withEffects(desk))
       expect(answer).toMatchObject({ type: 'result', outcome: 'failed' })
       const kinds = 'operations' in answer ? answer.operations?.map(({ kind }) => kind) : []
       expect(kinds).toEqual(['set_env', 'schedule_effect', 'queue_message', 'queue_tool', 'stop_run'])
       expect(await stored(desk)).toEqual([1, 1, 'changed', [`${call.callId}_q0`]])
-      expect(await runTool(withEffects(desk), call)).toEqual(answer)
+      expect(await desk.run(call, withEffects(desk))).toEqual(answer)
       expect(await stored(desk)).toEqual([1, 1, 'changed', [`${call.callId}_q0`]])
     },
   ))
@@ -78,7 +77,7 @@ test('T9 a tool that times out keeps nothing but its events', () =>
     },
     async (desk) => {
       const call = await callOf(desk, 'slow')
-      const answer = await runTool(withEffects(desk), call)
+      const answer = await desk.run(call, withEffects(desk))
       expect(answer).toMatchObject({ type: 'result', outcome: 'failed' })
       expect(answer).not.toHaveProperty('operations')
       expect(await stored(desk)).toEqual([0, 0, 'Please.', []])
