@@ -1,7 +1,3 @@
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-
 import { MockActivityEnvironment } from '@temporalio/testing'
 import { DefaultLogger } from '@temporalio/worker'
 import type { ActivityInterceptorsFactory } from '@temporalio/worker'
@@ -27,11 +23,11 @@ import type { Decision, PendingRecord } from '../../src/store/pending.js'
 import { listMessages } from '../../src/store/read-messages.js'
 import { stageMessage } from '../../src/store/stage-message.js'
 import { StoreError } from '../../src/store/store-error.js'
-import { openStore } from '../../src/store/store.js'
 import type { Store } from '../../src/store/store.js'
 import { insertThread } from '../../src/store/threads.js'
 import { scriptedModel } from '../../src/testing/index.js'
 import { runCaps } from '../../src/worker/run-caps.js'
+import { withStore } from '../support/temporary-store.js'
 import { deskRegistry } from './desk-registry.js'
 import type { DeskParts } from './desk-registry.js'
 
@@ -71,15 +67,10 @@ interface MadeCall {
 
 /** Runs `work` with an open thread `t` of the agent `clerk` in a store of its own. */
 export async function withDesk(parts: DeskParts, work: (desk: ActivityDesk) => Promise<void>): Promise<void> {
-  const folder = await mkdtemp(join(tmpdir(), 'everthread-activities-'))
-  const store = await openStore({ database: join(folder, 'threads.db'), blobs: join(folder, 'blobs') })
-  try {
+  await withStore(async (store) => {
     await store.write((tx) => insertThread(tx, { id: 't', agent: 'clerk', created_at: NOW * 1000 }))
     await work(deskOf(store, parts))
-  } finally {
-    await store.close()
-    await rm(folder, { recursive: true, force: true })
-  }
+  })
 }
 
 function deskOf(store: Store, parts: DeskParts): ActivityDesk {

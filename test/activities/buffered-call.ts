@@ -1,7 +1,3 @@
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-
 import { openBufferedState } from '../../src/activities/thread-state/buffered-thread-state.js'
 import type {
   BufferedState,
@@ -11,11 +7,11 @@ import type {
 import type { ActivityDependencies } from '../../src/activities/dependencies.js'
 import type { Registry } from '../../src/definitions/registry.js'
 import { insertRun } from '../../src/store/runs.js'
-import { openStore } from '../../src/store/store.js'
 import type { Store } from '../../src/store/store.js'
 import { insertThread } from '../../src/store/threads.js'
 import { runCaps } from '../../src/worker/run-caps.js'
 import { emptyRegistry } from '../support/empty-registry.js'
+import { withStore } from '../support/temporary-store.js'
 
 /** Milliseconds of the workflow in these tests; the store has microseconds. */
 export const NOW = 1_700_000_000_000
@@ -43,26 +39,23 @@ export async function withThread(
   work: (thread: TestThread) => Promise<void>,
   { registry = emptyRegistry, env = {}, secretKey = SECRET_KEY }: TestWorker = {},
 ): Promise<void> {
-  const folder = await mkdtemp(join(tmpdir(), 'everthread-state-'))
-  const place = { database: join(folder, 'threads.db'), blobs: join(folder, 'blobs') }
-  const store = await openStore({ ...place, secretKey })
-  const dependencies = { store, registry, env, caps: runCaps() }
-  try {
-    await store.write(async (tx) => {
-      await insertThread(tx, { id: 't', agent: 'support', user_id: 'anna', created_at: 7_000_000 })
-      await insertRun(tx, { thread_id: 't', number: 1, trigger_kind: 'message', started_at: 8_000_000 })
-    })
-    await work({
-      store,
-      dependencies,
-      open: (callId = 'call_1_2_0', patch = {}) =>
-        openBufferedState({ ...callOptions(dependencies, callId), ...patch }),
-      commit: (call) => store.write((tx) => call.commit(tx)),
-    })
-  } finally {
-    await store.close()
-    await rm(folder, { recursive: true, force: true })
-  }
+  await withStore(
+    async (store) => {
+      const dependencies = { store, registry, env, caps: runCaps() }
+      await store.write(async (tx) => {
+        await insertThread(tx, { id: 't', agent: 'support', user_id: 'anna', created_at: 7_000_000 })
+        await insertRun(tx, { thread_id: 't', number: 1, trigger_kind: 'message', started_at: 8_000_000 })
+      })
+      await work({
+        store,
+        dependencies,
+        open: (callId = 'call_1_2_0', patch = {}) =>
+          openBufferedState({ ...callOptions(dependencies, callId), ...patch }),
+        commit: (call) => store.write((tx) => call.commit(tx)),
+      })
+    },
+    { secretKey },
+  )
 }
 
 /** An effect, which runs outside of any run. */

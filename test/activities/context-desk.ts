@@ -1,7 +1,3 @@
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-
 import type { LanguageModelV4Prompt } from '@ai-sdk/provider'
 import { buildRequest } from '../../src/activities/call-model/build-request.js'
 import type { BuiltRequest, RequestParts } from '../../src/activities/call-model/build-request.js'
@@ -14,10 +10,10 @@ import { insertBoundary } from '../../src/store/boundaries.js'
 import { appendMessage } from '../../src/store/deliver-messages.js'
 import { putFile } from '../../src/store/files.js'
 import type { NewMessage } from '../../src/store/message-row.js'
-import { openStore } from '../../src/store/store.js'
 import type { Store } from '../../src/store/store.js'
 import { insertThread } from '../../src/store/threads.js'
 import { scriptedModel } from '../../src/testing/index.js'
+import { withStore } from '../support/temporary-store.js'
 import { NOW, modelInput } from './activity-desk.js'
 
 export interface RequestChanges {
@@ -55,17 +51,12 @@ const agents = [defineAgent({ name: 'clerk', sideA: { prompt: 'clerk' } })]
 
 /** Runs `work` with an empty thread `t` whose rows the test writes itself. */
 export async function withContext(work: (desk: ContextDesk) => Promise<void>): Promise<void> {
-  const folder = await mkdtemp(join(tmpdir(), 'everthread-context-'))
-  const store = await openStore({ database: join(folder, 'threads.db'), blobs: join(folder, 'blobs') })
   const content = buildPlan(registry({ models, prompts: [clerk], agents, tools: { look } }), 'clerk')
   if ('missing' in content) throw new Error('Expected the plan of the clerk.')
-  try {
+  await withStore(async (store) => {
     await store.write((tx) => insertThread(tx, { id: 't', agent: 'clerk', created_at: NOW * 1000 }))
     await work(deskOf(store, content))
-  } finally {
-    await store.close()
-    await rm(folder, { recursive: true, force: true })
-  }
+  })
 }
 
 function deskOf(store: Store, content: PlanContent): ContextDesk {

@@ -6,21 +6,17 @@ import { createTestEnvironment } from '../../src/testing/index.js'
 import type { TestEnvironment } from '../../src/testing/index.js'
 import { factsOf, transcript } from '../support/thread-facts.js'
 import { createVoice } from '../support/voice.js'
+import { unscripted } from '../support/unscripted.js'
 
 /** Fields of definitions, by what a request to the model shows of them. */
 const PNG = Buffer.from('\x89PNG\r\n\x1a\n and so on', 'latin1')
-const provider = {
-  languageModel(): never {
-    throw new Error('Expected the model to be scripted by the test.')
-  },
-}
 const clerk = { toolDescription: 'Answers', prompt: 'You are the clerk.', includeChat: true } as const
 const summary = z.object({ summary: z.string() })
 
 const desk = registry({
   models: [
-    defineModel({ name: 'seeing', provider, model: 'm', capabilities: { maxOutputTokens: 77 } }),
-    defineModel({ name: 'blind', provider, model: 'm', capabilities: { supportsImages: false } }),
+    defineModel({ name: 'seeing', provider: unscripted, model: 'm', capabilities: { maxOutputTokens: 77 } }),
+    defineModel({ name: 'blind', provider: unscripted, model: 'm', capabilities: { supportsImages: false } }),
   ],
   prompts: [
     definePrompt({ ...clerk, name: 'clerk', model: 'seeing', tools: ['look', 'expert'] }),

@@ -3,15 +3,11 @@ import { expect, test } from 'vitest'
 import { defineAgent, defineModel, definePrompt, registry } from '../../src/index.js'
 import { createTestEnvironment, scriptedModel } from '../../src/testing/index.js'
 import { collect } from './client-fixture.js'
+import { unscripted } from '../support/unscripted.js'
 
-const provider = {
-  languageModel(): never {
-    throw new Error('Expected the model to be scripted by the test.')
-  },
-}
 const sideA = { prompt: 'clerk' } as const
 const base = {
-  models: [defineModel({ name: 'chat', provider, model: 'scripted' })],
+  models: [defineModel({ name: 'chat', provider: unscripted, model: 'scripted' })],
   prompts: [definePrompt({ name: 'clerk', toolDescription: 'Answers', prompt: 'Hi', model: 'chat' })],
 }
 const desk = registry({

@@ -4,10 +4,13 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
 import { Client, Connection } from '@temporalio/client'
+import { afterAll, afterEach, beforeAll, beforeEach } from 'vitest'
 
 import { ThreadClient } from '../../src/client/index.js'
 import { openStore } from '../../src/store/store.js'
 import type { Store } from '../../src/store/store.js'
+import { startDevServer } from '../support/servers.js'
+import type { DevServer } from '../support/servers.js'
 
 export interface ClientFixture {
   readonly threads: ThreadClient
@@ -44,6 +47,38 @@ export async function createClientFixture(
       await store.close()
       await connection.close()
       await rm(folder, { recursive: true, force: true })
+    },
+  }
+}
+
+interface ServedFixture extends Omit<ClientFixture, 'close'> {
+  readonly address: string
+}
+
+/** A fixture of its own for each test of a file, on a server that no worker knows. */
+export function servedFixture(): ServedFixture {
+  let server: DevServer
+  let fixture: ClientFixture
+  beforeAll(async () => {
+    server = await startDevServer()
+  })
+  afterAll(() => server.stop())
+  beforeEach(async () => {
+    fixture = await createClientFixture(server.address)
+  })
+  afterEach(() => fixture.close())
+  return {
+    get address() {
+      return server.address
+    },
+    get threads() {
+      return fixture.threads
+    },
+    get taskQueue() {
+      return fixture.taskQueue
+    },
+    get store() {
+      return fixture.store
     },
   }
 }

@@ -1,4 +1,4 @@
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 
 import { insertRun } from '../../src/store/runs.js'
 import { findToolCall } from '../../src/store/tool-calls.js'
@@ -6,23 +6,11 @@ import { findVariables, openVariable } from '../../src/store/variables.js'
 import { updateThread } from '../../src/store/threads.js'
 import { recordedRuns, searchForContent } from '../support/histories.js'
 import { MARKER } from '../support/marker.js'
-import { startDevServer } from '../support/servers.js'
-import type { DevServer } from '../support/servers.js'
-import { createClientFixture } from './client-fixture.js'
+import { createClientFixture, servedFixture } from './client-fixture.js'
 import type { ClientFixture } from './client-fixture.js'
 import { signalsOf } from './signals.js'
 
-let server: DevServer
-let fixture: ClientFixture
-
-beforeAll(async () => {
-  server = await startDevServer()
-})
-afterAll(() => server.stop())
-beforeEach(async () => {
-  fixture = await createClientFixture(server.address)
-})
-afterEach(() => fixture.close())
+const fixture = servedFixture()
 
 describe('a queued tool', () => {
   test('waits with its arguments in the store alone', async () => {
@@ -147,7 +135,7 @@ describe('variables', () => {
   })
 
   test('need the key of the store', async () => {
-    const keyless = await createClientFixture(server.address, { secretKey: '' })
+    const keyless = await createClientFixture(fixture.address, { secretKey: '' })
     try {
       const thread = await keyless.threads.create({ agent: 'support' })
       await expect(thread.setEnv({ KEY: 'x' })).rejects.toMatchObject({ name: 'StoreError', code: 'no_key' })

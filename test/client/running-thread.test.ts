@@ -7,16 +7,12 @@ import { assertEvents, createTestEnvironment, scriptedModel } from '../../src/te
 import type { ScriptedRequest, TestEnvironment } from '../../src/testing/index.js'
 import { recordedRuns, searchForContent } from '../support/histories.js'
 import { MARKER, marked } from '../support/marker.js'
+import { unscripted } from '../support/unscripted.js'
 import { collect } from './client-fixture.js'
 
-const provider = {
-  languageModel(): never {
-    throw new Error('Expected the model to be scripted by the test.')
-  },
-}
 const variables = [{ name: 'KEY', type: 'secret', required: true, description: 'Key of the shop' }] as const
 const desk = registry({
-  models: [defineModel({ name: 'chat', provider, model: 'x' })],
+  models: [defineModel({ name: 'chat', provider: unscripted, model: 'x' })],
   prompts: [
     definePrompt({
       name: 'clerk',

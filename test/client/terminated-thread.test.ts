@@ -1,26 +1,13 @@
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 
 import type { ThreadHandle } from '../../src/client/index.js'
 import { insertChild } from '../../src/store/children.js'
 import { insertRun } from '../../src/store/runs.js'
 import { findThread, insertThread, updateThread } from '../../src/store/threads.js'
 import { insertToolCalls, openToolCalls } from '../../src/store/tool-calls.js'
-import { startDevServer } from '../support/servers.js'
-import type { DevServer } from '../support/servers.js'
-import { collect, createClientFixture } from './client-fixture.js'
-import type { ClientFixture } from './client-fixture.js'
+import { collect, servedFixture } from './client-fixture.js'
 
-let server: DevServer
-let fixture: ClientFixture
-
-beforeAll(async () => {
-  server = await startDevServer()
-})
-afterAll(() => server.stop())
-beforeEach(async () => {
-  fixture = await createClientFixture(server.address)
-})
-afterEach(() => fixture.close())
+const fixture = servedFixture()
 
 const TERMINATED = { code: 'thread_terminated', status: 'terminated' }
 

@@ -1,26 +1,13 @@
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 
 import { WaitTimeoutError } from '../../src/protocol/thread-error.js'
 import { insertThread } from '../../src/store/threads.js'
 import { recordedRuns, searchForContent } from '../support/histories.js'
 import { MARKER } from '../support/marker.js'
-import { startDevServer } from '../support/servers.js'
-import type { DevServer } from '../support/servers.js'
-import { collect, createClientFixture } from './client-fixture.js'
-import type { ClientFixture } from './client-fixture.js'
+import { collect, servedFixture } from './client-fixture.js'
 import { signalsOf, textOf } from './signals.js'
 
-let server: DevServer
-let fixture: ClientFixture
-
-beforeAll(async () => {
-  server = await startDevServer()
-})
-afterAll(() => server.stop())
-beforeEach(async () => {
-  fixture = await createClientFixture(server.address)
-})
-afterEach(() => fixture.close())
+const fixture = servedFixture()
 
 describe('without any worker', () => {
   test('messages are kept and wait in order', async () => {

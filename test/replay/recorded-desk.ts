@@ -10,21 +10,16 @@ import {
 } from '../../src/index.js'
 import { scriptedModel } from '../../src/testing/index.js'
 import { marked } from '../support/marker.js'
-
-const provider = {
-  languageModel(): never {
-    throw new Error('Expected the model to be scripted.')
-  },
-}
+import { unscripted } from '../support/unscripted.js'
 
 /** The agents whose threads are kept: one that works, one that never answers, a pair that researches. */
 export const recordedDesk = registry({
   models: [
-    defineModel({ name: 'chat', provider, model: 'scripted' }),
-    defineModel({ name: 'slow', provider, model: 'scripted' }),
-    defineModel({ name: 'broken', provider, model: 'scripted' }),
-    defineModel({ name: 'nested', provider, model: 'scripted' }),
-    defineModel({ name: 'research', provider, model: 'scripted' }),
+    defineModel({ name: 'chat', provider: unscripted, model: 'scripted' }),
+    defineModel({ name: 'slow', provider: unscripted, model: 'scripted' }),
+    defineModel({ name: 'broken', provider: unscripted, model: 'scripted' }),
+    defineModel({ name: 'nested', provider: unscripted, model: 'scripted' }),
+    defineModel({ name: 'research', provider: unscripted, model: 'scripted' }),
   ],
   prompts: [
     definePrompt({

@@ -8,12 +8,9 @@ import {
   defineTool,
   registry,
 } from '../../src/index.js'
+import { asset } from '../types/asset-subagent.js'
+import { unscripted } from './unscripted.js'
 
-const provider = {
-  languageModel(): never {
-    throw new Error('Expected the model to be scripted by the test.')
-  },
-}
 const execute = (): never => {
   throw new Error('Expected the tool to be faked by the test.')
 }
@@ -49,7 +46,7 @@ const pair = {
 
 /** The agents of the tests of conversations between agents; each test scripts the prompts of its own family of threads. */
 export const familyDesk = registry({
-  models: [defineModel({ name: 'voice', provider, model: 'scripted' })],
+  models: [defineModel({ name: 'voice', provider: unscripted, model: 'scripted' })],
   prompts: [
     definePrompt({
       ...voice,
@@ -97,7 +94,7 @@ export const familyDesk = registry({
       ...voice,
       name: 'asset_reviewer',
       prompt: 'You review assets.',
-      tools: ['approve_asset'],
+      tools: ['approve_asset', 'update_asset_status'],
     }),
   ],
   agents: [
@@ -129,30 +126,7 @@ export const familyDesk = registry({
       sideA: { prompt: 'climber', sessionStop: approve },
       sideB: { prompt: 'watcher' },
     }),
-    // The reference example of Standard Agents, without its status tool.
-    defineAgent({
-      name: 'asset_subagent',
-      type: 'dual_ai',
-      maxSessionTurns: 40,
-      exposeAsTool: true,
-      toolDescription: 'Generate and QA top-down game assets.',
-      sideA: {
-        label: 'Worker',
-        prompt: 'asset_worker',
-        stopOnResponse: true,
-        sessionFail: { name: 'fail_asset', messageProperty: 'reason', attachmentsProperty: 'attachments' },
-      },
-      sideB: {
-        label: 'Reviewer',
-        prompt: 'asset_reviewer',
-        stopOnResponse: false,
-        sessionStop: {
-          name: 'approve_asset',
-          messageProperty: 'summary',
-          attachmentsProperty: 'attachments',
-        },
-      },
-    }),
+    asset,
   ],
   tools: {
     plan: defineTool({ description: 'Plans', execute }),
@@ -173,6 +147,11 @@ export const familyDesk = registry({
     approve_asset: defineTool({
       description: 'Accepts the asset',
       args: z.object({ summary: z.string(), attachments: z.array(z.string()).optional() }),
+      execute,
+    }),
+    update_asset_status: defineTool({
+      description: 'Tells how far the asset is',
+      args: z.object({ status: z.string() }),
       execute,
     }),
     fail_asset: defineTool({

@@ -1,12 +1,12 @@
 import type { ThreadState, ToolResult } from '../../src/index.js'
 import type { LanguageModel } from '../../src/model/language-model.js'
-import { toScriptedRequest } from '../../src/model/scripted-request.js'
 import { findThread } from '../../src/store/threads.js'
 import type { Store } from '../../src/store/store.js'
 import { scriptedModel } from '../../src/testing/index.js'
 import type { ModelScript, ScriptedModel } from '../../src/testing/index.js'
 import { familyDesk } from './family-desk.js'
 import { marked } from './marker.js'
+import { relayingModel } from './relaying-model.js'
 import type { Behaviour } from './thread-scripts.js'
 
 /** What the prompts and tools of a root thread and its descendants do. A tool without a behaviour succeeds. */
@@ -39,20 +39,11 @@ export function createFamilyScripts(): FamilyScripts {
     }
     throw new Error(`Expected a script for the family of thread ${threadId}, got none.`)
   }
-  const voiceOf = async (options: Parameters<typeof toScriptedRequest>[0]): Promise<ScriptedModel> => {
-    const { threadId, prompt } = toScriptedRequest(options)
+  const voice = relayingModel('voice', async ({ threadId, prompt }) => {
     const model = (await familyOf(threadId ?? '')).voices[prompt ?? '']
     if (model === undefined) throw new Error(`Expected a script for the prompt ${prompt}, got none.`)
     return model
-  }
-  const voice: LanguageModel = {
-    specificationVersion: 'v4',
-    provider: 'scripted',
-    modelId: 'voice',
-    supportedUrls: {},
-    doGenerate: async (options) => (await voiceOf(options)).doGenerate(options),
-    doStream: async (options) => (await voiceOf(options)).doStream(options),
-  }
+  })
   const toolOf =
     (name: string): FamilyScripts['tools'][string] =>
     async (args, state, ...rest: readonly unknown[]) => {

@@ -9,15 +9,8 @@ export interface SeededRandom {
   bytes(length: number): Uint8Array
 }
 
-/** Mulberry32: small, and even enough for tests. */
-export function seededRandom(seed: number): SeededRandom {
-  let state = seed >>> 0
-  const next = (): number => {
-    state = (state + 0x6d2b79f5) >>> 0
-    let mixed = Math.imul(state ^ (state >>> 15), state | 1)
-    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61)
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32
-  }
+/** All kinds of choices, made by numbers from 0 to below 1. */
+export function choosingBy(next: () => number): SeededRandom {
   const below = (limit: number): number => Math.floor(next() * limit)
   return {
     next,
@@ -30,4 +23,15 @@ export function seededRandom(seed: number): SeededRandom {
     },
     bytes: (length) => Uint8Array.from({ length }, () => below(256)),
   }
+}
+
+/** Mulberry32: small, and even enough for tests. */
+export function seededRandom(seed: number): SeededRandom {
+  let state = seed >>> 0
+  return choosingBy(() => {
+    state = (state + 0x6d2b79f5) >>> 0
+    let mixed = Math.imul(state ^ (state >>> 15), state | 1)
+    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61)
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32
+  })
 }

@@ -1,9 +1,9 @@
 import type { PendingToolResult, ThreadState, ToolCall, ToolResult } from '../../src/index.js'
 import type { LanguageModel } from '../../src/model/language-model.js'
-import { toScriptedRequest } from '../../src/model/scripted-request.js'
 import { scriptedModel } from '../../src/testing/index.js'
 import type { ModelScript, ScriptedModel } from '../../src/testing/index.js'
 import { marked } from './marker.js'
+import { relayingModel } from './relaying-model.js'
 import { workflowDesk } from './workflow-desk.js'
 
 type Answer = ToolResult | PendingToolResult
@@ -39,20 +39,12 @@ export interface ThreadScripts {
 
 export function createThreadScripts(): ThreadScripts {
   const threads = new Map<string, ScriptedThread & { readonly tools: Readonly<Record<string, Behaviour>> }>()
-  const modelOf = (name: VoiceName): LanguageModel => ({
-    specificationVersion: 'v4',
-    provider: 'scripted',
-    modelId: name,
-    supportedUrls: {},
-    doGenerate: (options) => scripted(name, options).doGenerate(options),
-    doStream: (options) => scripted(name, options).doStream(options),
-  })
-  const scripted = (name: VoiceName, options: Parameters<typeof toScriptedRequest>[0]): ScriptedModel => {
-    const { threadId } = toScriptedRequest(options)
-    const model = threads.get(threadId ?? '')?.[name]
-    if (model === undefined) throw new Error(`Expected a script for thread ${threadId}, got none.`)
-    return model
-  }
+  const modelOf = (name: VoiceName): LanguageModel =>
+    relayingModel(name, ({ threadId }) => {
+      const model = threads.get(threadId ?? '')?.[name]
+      if (model === undefined) throw new Error(`Expected a script for thread ${threadId}, got none.`)
+      return model
+    })
   const toolOf =
     (name: string) =>
     async (args: never, state: ThreadState, call: ToolCall): Promise<Answer> => {

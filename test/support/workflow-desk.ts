@@ -9,12 +9,8 @@ import {
   defineTool,
   registry,
 } from '../../src/index.js'
+import { unscripted } from './unscripted.js'
 
-const provider = {
-  languageModel(): never {
-    throw new Error('Expected the model to be scripted by the test.')
-  },
-}
 const execute = (): never => {
   throw new Error('Expected the tool to be faked by the test.')
 }
@@ -26,15 +22,15 @@ export const noted = new Map<string, () => Promise<void>>()
 /** The agents of the workflow tests: models and tools are scripted by each test for its own thread. */
 export const workflowDesk = registry({
   models: [
-    defineModel({ name: 'chat', provider, model: 'scripted' }),
-    defineModel({ name: 'review', provider, model: 'scripted' }),
+    defineModel({ name: 'chat', provider: unscripted, model: 'scripted' }),
+    defineModel({ name: 'review', provider: unscripted, model: 'scripted' }),
     defineModel({
       name: 'narrow',
-      provider,
+      provider: unscripted,
       model: 'scripted',
       capabilities: { maxContextTokens: 2000 },
     }),
-    defineModel({ name: 'backed', provider, model: 'scripted', fallbacks: ['review'] }),
+    defineModel({ name: 'backed', provider: unscripted, model: 'scripted', fallbacks: ['review'] }),
   ],
   prompts: [
     definePrompt({
