@@ -184,7 +184,7 @@ threeRuns((desk) => {
 
     test('a message that came meanwhile is answered next', async () => {
       const gate = createGate()
-      const { thread, chat } = await desk.start({
+      const { thread, chat, review } = await desk.start({
         agent: 'courier',
         chat: [async () => (await gate.passed, refused(401)), { text: marked('Here') }],
         review: [refused(403)],
@@ -199,11 +199,12 @@ threeRuns((desk) => {
       expect((await transcript(thread)).map(({ status }) => status)).toEqual([
         ...['completed', 'failed', 'completed', 'completed'],
       ])
+      expect(review.requests).toHaveLength(1)
     })
 
     test('T4 what the run had done is not done again', async () => {
       let runs = 0
-      const { thread, chat } = await desk.start({
+      const { thread, chat, review } = await desk.start({
         agent: 'courier',
         chat: [{ toolCalls: [work] }, refused(401), { text: marked('Done') }],
         review: [refused(403)],
@@ -212,7 +213,7 @@ threeRuns((desk) => {
       expect(await thread.waitUntilIdle()).toMatchObject({ reason: 'model_failed', steps: 1 })
       await thread.continue()
       expect(await thread.waitUntilIdle()).toMatchObject({ steps: 1, reply: { content: marked('Done') } })
-      expect(runs).toBe(1)
+      expect([runs, review.requests.length]).toEqual([1, 1])
       expect(freshBeginnings(chat.requests)).toEqual([])
       expect(chat.requests[2]?.messages.at(-1)?.text).toBe(marked('work 1'))
     })
