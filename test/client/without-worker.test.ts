@@ -4,7 +4,7 @@ import { WaitTimeoutError } from '../../src/protocol/thread-error.js'
 import { insertThread } from '../../src/store/threads.js'
 import { recordedRuns, searchForContent } from '../support/histories.js'
 import { MARKER } from '../support/marker.js'
-import { collect, servedFixture } from './client-fixture.js'
+import { collect, createClientFixture, servedFixture } from './client-fixture.js'
 import { signalsOf, textOf } from './signals.js'
 
 const fixture = servedFixture()
@@ -79,7 +79,7 @@ describe('creating', () => {
   })
 
   test('a namespace that is not there is named', async () => {
-    const elsewhere = await createClientFixture(server.address, { namespace: 'nowhere' })
+    const elsewhere = await createClientFixture(fixture.address, { namespace: 'nowhere' })
     const problem = 'one without the namespace "nowhere": create it, or set TEMPORAL_NAMESPACE'
     await expect(elsewhere.threads.create({ agent: 'support', message: 'Hello' })).rejects.toMatchObject({
       code: 'temporal_unavailable',
