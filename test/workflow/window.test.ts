@@ -111,7 +111,8 @@ threeRuns((desk) => {
   const talk = async (thread: ThreadHandle, count: number) => {
     for (let asked = 1; asked <= count; asked += 1) {
       await thread.send(long(`ask ${asked}`))
-      await thread.waitUntilIdle()
+      const run = await thread.waitUntilIdle()
+      expect(run).toMatchObject({ status: 'idle', steps: 2, reply: { content: long('say') } })
     }
   }
 
@@ -121,6 +122,7 @@ threeRuns((desk) => {
       chat: [...turn, ...turn, ...turn, ...turn, tooLong, tooLong, ...turn, ...turn],
     })
     await talk(thread, 6)
+    expect(chat.requests).toHaveLength(14)
     const [refused = 0, half = 0, quarter = 0] = chat.requests.slice(8).map(bytesOf)
     expect(half).toBeLessThan(refused * 0.6)
     expect(quarter).toBeLessThan(refused * 0.35)
