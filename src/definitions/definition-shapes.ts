@@ -31,7 +31,7 @@ export const REGISTRY_SHAPE = z.strictObject({
 
 function byKey(what: string): z.ZodType {
   return z.custom(
-    (value) => typeof value === 'object' && value !== null,
-    `expected an object of ${what}, by name`,
+    (value) => typeof value === 'object' && value !== null && !Array.isArray(value),
+    `expected an object of ${what}, by name: { my_name: … }`,
   )
 }

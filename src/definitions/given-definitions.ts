@@ -16,11 +16,13 @@ export function givenDefinitions(input: unknown, kind: DefinitionKind): readonly
   const given = isRecord(input) ? input[kind] : undefined
   const word = KIND_WORDS[kind]
   if (kind === 'tools' || kind === 'effects') {
-    return Object.entries(isRecord(given) ? given : {}).map(([name, definition]) => ({
-      name,
-      owner: `${word} '${name}'`,
-      definition,
-    }))
+    return Object.entries(isRecord(given) && !Array.isArray(given) ? given : {}).map(
+      ([name, definition]) => ({
+        name,
+        owner: `${word} '${name}'`,
+        definition,
+      }),
+    )
   }
   const list: readonly unknown[] = Array.isArray(given) ? given : []
   return list.map((definition, index) => {

@@ -57,7 +57,7 @@ test('an effect has a description, arguments and code', () => {
   ])
   expect(problems({ effects: 7, hooks: {} })).toEqual([
     'registry: hooks: expected array, received object',
-    'registry: effects: expected an object of effects, by name',
+    'registry: effects: expected an object of effects, by name: { my_name: … }',
   ])
 })
 
