@@ -1,13 +1,19 @@
 import { z } from 'zod'
 
 import { count, name, providerOptions, text } from './field-shapes.js'
+import { providerVersionProblem } from './provider-version.js'
 
 const price = z.number().nonnegative()
 
-const provider = z.custom((value) => {
-  const isHolder = typeof value === 'function' || (typeof value === 'object' && value !== null)
-  return isHolder && 'languageModel' in value && typeof value.languageModel === 'function'
-}, 'expected a provider of the AI SDK: an object with languageModel(id)')
+const provider = z
+  .custom((value) => {
+    const isHolder = typeof value === 'function' || (typeof value === 'object' && value !== null)
+    return isHolder && 'languageModel' in value && typeof value.languageModel === 'function'
+  }, 'expected a provider of the AI SDK: an object with languageModel(id)')
+  .superRefine((value, { addIssue }) => {
+    const problem = providerVersionProblem(value)
+    if (problem !== undefined) addIssue(problem)
+  })
 
 const capabilities = z.strictObject({
   supportsImages: z.boolean().optional(),

@@ -186,6 +186,24 @@ test('shapes of Standard Agents 0.2.0 are refused with advice', () => {
   ])
 })
 
+test('a list of tools is refused, for names are keys', () => {
+  expect(problems({ prompts: [{ ...desk, tools: [] }], tools: [done], effects: [] })).toEqual([
+    'registry: tools: expected an object of tools, by name: { my_name: … }',
+    'registry: effects: expected an object of effects, by name: { my_name: … }',
+  ])
+})
+
+test('a provider of another version of the AI SDK is refused', () => {
+  const provider = { specificationVersion: 'v3', languageModel: () => undefined }
+  expect(problems({ models: [{ ...model, provider }] })).toEqual([
+    "model 'chat': provider: expected models of the AI SDK's specification v4, got v3: install the release of its " +
+      'package that depends on @ai-sdk/provider 4, such as @ai-sdk/openai@4',
+  ])
+  expect(problems({ models: [{ ...model, provider: { ...provider, specificationVersion: 'v4' } }] })).toEqual(
+    [],
+  )
+})
+
 test('fields of wrong kinds are refused one by one', () => {
   expect(toolProblems({ execute: 1, timeout: 0, idempotent: 'yes', args: {} })).toEqual([
     "tool 'done': args: expected a z.object of zod 4",

@@ -8,7 +8,8 @@ const MESSAGE_LENGTH = 1000
 /**
  * `stalled`: silent or too slow. `incomplete`: the answer was cut or could not be read. `too_large`: the answer
  * passed the limit of bytes. `context_too_long`: the request was too long for the model. `throttled`: our own limit
- * for its provider let no request through.
+ * for its provider let no request through. `unsupported_version`: its provider is of another version of the AI SDK;
+ * the message is ours.
  */
 export type ModelErrorKind =
   | 'rate_limited'
@@ -21,6 +22,7 @@ export type ModelErrorKind =
   | 'stalled'
   | 'incomplete'
   | 'too_large'
+  | 'unsupported_version'
   | 'unknown'
 
 /**

@@ -4,7 +4,7 @@ import { findError } from '../../src/store/errors.js'
 import { scriptedModel } from '../../src/testing/index.js'
 import { fakeStreamModel } from '../support/fake-stream-model.js'
 import { until } from '../support/until.js'
-import { AFTER_A_MINUTE, attempt, failureOf, modelInput, runModel } from './activity-desk.js'
+import { AFTER_A_MINUTE, attempt, failureOf, loggingAttempt, modelInput, runModel } from './activity-desk.js'
 import { refusing, withModels } from './model-desk.js'
 import type { ModelDesk } from './model-desk.js'
 
@@ -33,6 +33,23 @@ describe('the prompt’s model and its fallbacks', () => {
       ])
       const error = await desk.store.read((db) => findError(db, 't:model_1_1:3'))
       expect(error).toMatchObject({ type: 'authentication', message: 'No, 401.' })
+    })
+  })
+
+  test('a model of another version of the AI SDK is named', () => {
+    const old = { ...says('Never.'), specificationVersion: 'v3' } as never
+    return withModels({ models: { chat: { asked: old } } }, async (desk) => {
+      const { environment, logged } = loggingAttempt()
+      expect(await desk.step({}, environment)).toMatchObject({ type: 'end', reason: 'model_failed' })
+      expect(logged).toEqual([
+        expect.stringMatching(/^The model "chat" cannot be used: expected .* got v3: install/),
+      ])
+      expect(await desk.told('model.failed')).toMatchObject([{ error: 'unsupported_version', next: 'none' }])
+      expect((await desk.transcript()).at(-1)?.content).toBe(
+        'The model "chat" gave no answer because its provider is of another version of the AI SDK (expected models of ' +
+          "the AI SDK's specification v4, got v3: install the release of its package that depends on " +
+          '@ai-sdk/provider 4, such as @ai-sdk/openai@4). Send a message to try again.',
+      )
     })
   })
 

@@ -115,6 +115,18 @@ describe('a prompt in place', () => {
     })
   })
 
+  test('whose model is of another version of the AI SDK names it', () => {
+    const { work, seen } = invoking('hidden', { topic: 'mines' })
+    const chat = { ...scriptedModel([]), specificationVersion: 'v3' } as never
+    return withOffice({ work }, async (office) => {
+      const input = await office.call('work')
+      await office.run(input, office.worker({ work, chat }))
+      expect(seen[0]?.error).toContain(
+        'The model "chat" gave no answer because its provider is of another version',
+      )
+    })
+  })
+
   test('whose model fails is an error result', () => {
     const { work, seen } = invoking('hidden', { topic: 'mines' })
     return withDesk({ work }, async (desk) => {

@@ -3,7 +3,6 @@
  * too long is cut and asked again, which is no attempt.
  */
 import { callWithRetries } from '../../model/call-model.js'
-import { classifyModelError } from '../../model/classify-model-error.js'
 import { ModelError } from '../../model/model-error.js'
 import type { LanguageModel } from '../../model/language-model.js'
 import { MODEL_LIMITS } from '../../model/model-limits.js'
@@ -17,6 +16,7 @@ import type { DeltaWriter } from './delta-writer.js'
 import type { FailedModel } from './model-failure.js'
 import type { BuiltRequest } from './build-request.js'
 import type { ModelStep } from './model-step.js'
+import { providedModel } from './provided-model.js'
 import { startRequest } from './start-request.js'
 
 /** Milliseconds: a timer may ring a little before its time, and nobody answers in so few. */
@@ -98,15 +98,15 @@ async function askModel(
   }
 }
 
-/** A provider that does not have the model, or lacks its key, is a model that failed, not a worker. */
+/** A model that its provider cannot give is a model that failed, not a worker. */
 async function languageModelOf(
-  { provider, model }: ModelDefinition,
+  candidate: ModelDefinition,
   begin: () => Promise<void>,
 ): Promise<LanguageModel> {
   try {
-    return provider.languageModel(model)
+    return providedModel(candidate)
   } catch (error) {
     await begin()
-    throw classifyModelError(error)
+    throw error
   }
 }

@@ -18,16 +18,21 @@ const SENTENCES: Readonly<Record<ModelErrorKind, string>> = {
   stalled: 'it stopped answering',
   incomplete: 'its answer was cut before the end',
   too_large: 'its answer was too large',
+  unsupported_version: 'its provider is of another version of the AI SDK',
   unknown: 'of an unknown error',
 }
 
 /** What the user reads when no model gave an answer: the kinds of the failures, never the providers' words. */
 export function failureMessage(failures: readonly FailedModel[]): string {
-  const reasons = failures.map(({ model, error: { kind } }, index) => {
-    const because = `because ${SENTENCES[kind]}.`
+  const reasons = failures.map(({ model, error }, index) => {
+    const because = `because ${reasonOf(error)}.`
     return index === 0
       ? `The model "${model}" gave no answer ${because}`
       : `Its fallback "${model}" gave none ${because}`
   })
   return [...reasons, 'Send a message to try again.'].join(' ')
+}
+
+function reasonOf({ kind, message }: ModelError): string {
+  return kind === 'unsupported_version' ? `${SENTENCES[kind]} (${message})` : SENTENCES[kind]
 }

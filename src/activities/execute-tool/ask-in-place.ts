@@ -8,13 +8,13 @@ import { BLANK_ROW } from '../../model/context/transcript-row.js'
 import type { TranscriptRow } from '../../model/context/transcript-row.js'
 import { ModelAbortedError } from '../../model/model-aborted-error.js'
 import type { ModelAnswer } from '../../model/model-answer.js'
-import type { ModelError } from '../../model/model-error.js'
 import type { ModelRequest } from '../../model/stream-answer.js'
 import type { ModelDefinition } from '../../definitions/model.js'
 import type { Usage } from '../../protocol/activities.js'
 import { LIMITS } from '../../protocol/limits.js'
 import { failureMessage } from '../call-model/model-failure.js'
 import type { FailedModel } from '../call-model/model-failure.js'
+import { providedModel } from '../call-model/provided-model.js'
 import { pricesOf, usageOf } from '../call-model/usage.js'
 import type { ActivityDependencies } from '../dependencies.js'
 import { withVariables } from '../variables/render-system.js'
@@ -42,7 +42,7 @@ export async function askInPlace(dependencies: ActivityDependencies, asked: Aske
     if (model === undefined) continue
     try {
       const { answer } = await callWithRetries({
-        model: languageModelOf(model),
+        model: providedModel(model),
         options,
         signal: asked.caller.signal,
         onDelta: () => undefined,
@@ -56,16 +56,6 @@ export async function askInPlace(dependencies: ActivityDependencies, asked: Aske
   }
   const missing = `The model "${asked.prompt.model}" is not available at the moment.`
   return { kind: 'failed', problem: failures.length === 0 ? missing : failureMessage(failures) }
-}
-
-/** @throws ModelError if the provider does not have the model, or lacks its key */
-function languageModelOf({ provider, model }: ModelDefinition): ReturnType<typeof provider.languageModel> {
-  try {
-    return provider.languageModel(model)
-  } catch (error) {
-    const failed: ModelError = classifyModelError(error)
-    throw failed
-  }
 }
 
 async function requestOf(
