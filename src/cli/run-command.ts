@@ -1,3 +1,4 @@
+import { readFile } from 'node:fs/promises'
 import { parseArgs } from 'node:util'
 
 import { ThreadClient } from '../client/index.js'
@@ -17,6 +18,10 @@ export async function runCommand(line: readonly string[], terminal: Terminal): P
   const [name, ...rest] = line
   if (name === undefined || name === 'help' || line.includes('--help')) {
     terminal.line(help())
+    return 0
+  }
+  if (name === '--version') {
+    terminal.line(await packageVersion())
     return 0
   }
   const command = COMMANDS.get(name)
@@ -40,6 +45,13 @@ export async function runCommand(line: readonly string[], terminal: Terminal): P
   }
 }
 
+/** The package's own file is two folders up, from the sources as from what is built of them. */
+async function packageVersion(): Promise<string> {
+  const text = await readFile(new URL('../../package.json', import.meta.url), 'utf8')
+  // Written by us.
+  return (JSON.parse(text) as { readonly version: string }).version
+}
+
 function parse(command: Command, line: readonly string[]): GivenArguments | null {
   const options = Object.fromEntries(Object.entries(command.flags).map(([flag, type]) => [flag, { type }]))
   try {
@@ -53,6 +65,7 @@ function parse(command: Command, line: readonly string[]): GivenArguments | null
 
 function help(): string {
   const lines = [...COMMANDS].map(([name, command]) => [shown(name, command), command.summary] as const)
+  lines.push(['everthread --version', 'the version of this package'])
   const width = Math.max(...lines.map(([usage]) => usage.length))
   return ['Usage:', ...lines.map(([usage, summary]) => `  ${usage.padEnd(width)}  ${summary}`)].join('\n')
 }

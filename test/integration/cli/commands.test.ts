@@ -99,6 +99,15 @@ test('a chat without a worker says so, and can be left', async () => {
   screen.close()
 })
 
+test('the version is that of the package', async () => {
+  const screen = openScreen()
+  expect(await screen.run('--version')).toBe(0)
+  expect(screen.shown).toMatch(/^\d+\.\d+\.\d+\S*\n/)
+  expect(await screen.run('help')).toBe(0)
+  expect(screen.shown).toContain('everthread --version')
+  screen.close()
+})
+
 test('what cannot be understood shows the usage', async () => {
   const screen = openScreen()
   expect(await screen.run('inspekt')).toBe(2)
