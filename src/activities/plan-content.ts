@@ -1,4 +1,4 @@
-import { Context } from '@temporalio/activity'
+import { Context, log } from '@temporalio/activity'
 import { buildPlan } from '../definitions/build-plan.js'
 import type { PlanContent, PromptContent } from '../definitions/plan-content.js'
 import { failure } from '../protocol/failures.js'
@@ -16,7 +16,7 @@ const contents = new WeakMap<Store, Map<string, PlanContent>>()
 export function currentPlan(dependencies: ActivityDependencies, agent: string): PlanContent | null {
   const content = buildPlan(dependencies.registry, agent, dependencies.caps)
   if (!('missing' in content)) return content
-  waitForDefinition()
+  waitForDefinition(`agent "${agent}"`)
   return null
 }
 
@@ -46,11 +46,15 @@ export function promptNamed(content: PlanContent, name: string): PromptContent &
 }
 
 /**
- * In a rolling deploy another worker may have what this one lacks: the first minute is retried.
+ * In a rolling deploy another worker may have what this one lacks: the first minute is retried. `what` is told to the
+ * operators of this worker.
  * @throws `Definition.Missing` within that minute
  */
-export function waitForDefinition(): void {
+export function waitForDefinition(what = 'definition'): void {
   const { currentAttemptScheduledTimestampMs, scheduledTimestampMs } = Context.current().info
+  log.warn(
+    `This worker does not have the ${what}: is it registered, and does every worker run the same version?`,
+  )
   if (currentAttemptScheduledTimestampMs - scheduledTimestampMs < LIMITS.missingDefinition)
     throw failure('Definition.Missing')
 }

@@ -2,6 +2,7 @@
 import { randomUUID } from 'node:crypto'
 import type { RunEnd, SettleAnswer, SettleInput } from '../protocol/end-activities.js'
 import type { Fact } from '../protocol/facts.js'
+import type { StopReason } from '../protocol/status.js'
 import { runIdOf, settleOperationId } from '../protocol/ids.js'
 import { appendMessage } from '../store/deliver-messages.js'
 import { closeOpenCalls } from '../store/close-open-calls.js'
@@ -68,7 +69,12 @@ async function endRun(tx: Writer, input: SettleInput, end: RunEnd): Promise<void
   const ended: Fact = {
     type,
     scope: { runId: runIdOf(run) },
-    payload: { reason, steps, usage: { ...usage } },
+    payload: {
+      reason,
+      steps,
+      usage: { ...usage },
+      ...(reason === 'definition_missing' && { error: noAgent(input) }),
+    },
   }
   await appendEvents(tx, { threadId, events: [ended], now })
 }
@@ -83,7 +89,6 @@ async function sessionEnd(tx: Writer, { threadId }: SettleInput, end: RunEnd): P
 const VISIBLE_REASONS: Readonly<Record<string, string>> = {
   repeated_tool_error: 'The run was ended because the same tool error came back again and again.',
   hard_cap: 'The run was ended because it reached the limit of steps or turns of this runtime.',
-  definition_missing: 'The run was ended because no worker has the definition of its agent.',
   blocked:
     'The run was ended because its work could not be carried out for a day. Send a message to try again.',
 }
@@ -92,10 +97,25 @@ function waitsFor(missing: readonly string[]): string {
   return `The run waits for variables that have no value: ${missing.join(', ')}. It goes on when they are supplied.`
 }
 
+async function visibleReason(
+  tx: Writer,
+  input: SettleInput,
+  reason: StopReason,
+): Promise<string | undefined> {
+  if (reason === 'definition_missing')
+    return `The run was ended because ${noAgent(input)}. Start a worker that has it, then send a message to try again.`
+  const missing = reason === 'blocked' ? await missingOfRun(tx, input) : []
+  return missing.length === 0 ? VISIBLE_REASONS[reason] : waitsFor(missing)
+}
+
+/** The agent is the workflow's: after a handoff the row may still have the one before. */
+function noAgent({ snapshot }: SettleInput): string {
+  return `no worker has the agent "${snapshot.agent}"`
+}
+
 /** What a person would otherwise wonder about is said in the transcript. */
 async function appendVisibleReason(tx: Writer, input: SettleInput, { reason, steps }: RunEnd): Promise<void> {
-  const missing = reason === 'blocked' ? await missingOfRun(tx, input) : []
-  const content = missing.length === 0 ? VISIBLE_REASONS[reason] : waitsFor(missing)
+  const content = await visibleReason(tx, input, reason)
   if (content === undefined) return
   const { threadId, run } = input
   const id = randomUUID()

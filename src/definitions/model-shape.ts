@@ -10,9 +10,9 @@ const provider = z
     const isHolder = typeof value === 'function' || (typeof value === 'object' && value !== null)
     return isHolder && 'languageModel' in value && typeof value.languageModel === 'function'
   }, 'expected a provider of the AI SDK: an object with languageModel(id)')
-  .superRefine((value, { addIssue }) => {
+  .superRefine((value, context) => {
     const problem = providerVersionProblem(value)
-    if (problem !== undefined) addIssue(problem)
+    if (problem !== undefined) context.addIssue(problem)
   })
 
 const capabilities = z.strictObject({

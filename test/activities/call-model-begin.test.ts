@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { findRun } from '../../src/store/runs.js'
 import { findThread } from '../../src/store/threads.js'
 import { scriptedModel } from '../../src/testing/index.js'
-import { AFTER_A_MINUTE, attempt } from './activity-desk.js'
+import { AFTER_A_MINUTE, attempt, failureOf, loggingAttempt } from './activity-desk.js'
 import { withModels } from './model-desk.js'
 import type { ModelDesk } from './model-desk.js'
 
@@ -50,6 +50,14 @@ describe('a run that a queued tool begins', () => {
       await desk.store.write((tx) => tx.updateTable('threads').set({ terminate_requested_at: 1 }).execute())
       expect(await desk.step(BEGINS)).toEqual({ type: 'terminated' })
       expect(await desk.events()).toEqual([])
+    }))
+
+  test('waits a minute for an agent that its worker lacks', () =>
+    withModels({ models: { chat: { asked: scriptedModel([]) } } }, async (desk) => {
+      const { environment, logged } = loggingAttempt()
+      const failed = await failureOf(desk.step({ ...BEGINS, agent: 'nobody' }, environment))
+      expect(failed).toMatchObject({ type: 'Definition.Missing', nonRetryable: false })
+      expect(logged[0]).toContain('does not have the agent "nobody"')
     }))
 
   test('ends when no worker has had its agent for a minute', () =>

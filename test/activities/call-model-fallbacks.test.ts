@@ -166,6 +166,14 @@ describe('the prompt’s model and its fallbacks', () => {
     })
   })
 
+  test('a model that no worker has is named in the transcript', () =>
+    withModels({ models: { chat: { asked: says('a') } } }, async (desk) => {
+      expect(await lacking(desk, 'chat', attempt(AFTER_A_MINUTE))).toMatchObject({ reason: 'model_failed' })
+      expect((await desk.transcript()).at(-1)?.content).toBe(
+        'The model "chat" gave no answer because no worker has its definition. Send a message to try again.',
+      )
+    }))
+
   test('the prompt’s model is waited for before its fallback serves', () => {
     const models = { chat: { asked: says('a'), fallbacks: ['backup'] }, backup: { asked: says('b') } }
     return withModels({ models }, async (desk) => {

@@ -349,15 +349,6 @@ describe('what goes wrong', () => {
       expect(answer).toMatchObject({ type: 'end', reason: 'model_failed' })
     }))
 
-  test('an unknown agent is waited for a minute', () =>
-    withDesk({}, async (desk) => {
-      const input = modelInput({ agent: 'nobody', drain: drainOf(await desk.send('one')) })
-      expect(await failureOf(runModel(desk.dependencies, input))).toMatchObject({
-        type: 'Definition.Missing',
-        nonRetryable: false,
-      })
-    }))
-
   test('T3 after that minute the run ends with its messages delivered', () =>
     withDesk({}, async (desk) => {
       const facts = [{ type: 'queue.changed', payload: { waiting: 1 } }]

@@ -157,7 +157,7 @@ describe('the end of a run', () => {
   test.each([
     ['repeated_tool_error', 'same tool error'],
     ['hard_cap', 'limit of steps or turns'],
-    ['definition_missing', 'no worker has the definition'],
+    ['definition_missing', 'no worker has the agent "clerk"'],
     ['blocked', 'could not be carried out'],
   ])('SA-R-01.3 %s is said in the transcript', (reason, words) =>
     withDesk({}, async (desk) => {
@@ -167,6 +167,13 @@ describe('the end of a run', () => {
       expect(last?.content).toContain(words)
     }),
   )
+
+  test('the event of a missing agent names it', () =>
+    withDesk({}, async (desk) => {
+      await run(desk, settleInput({ end: { ...END, reason: 'definition_missing', outcome: 'failed' } }))
+      const ended = (await desk.events()).find(({ type }) => type === 'run.failed')
+      expect(ended?.payload).toMatchObject({ error: 'no worker has the agent "clerk"' })
+    }))
 
   test('a store that fails is tried again by another attempt', () =>
     withDesk({}, async (desk) => {

@@ -22,13 +22,13 @@ import { candidatesOf } from './candidates.js'
 import { commitAnswer, commitBlocked, commitFailure, commitInterruption } from './commit-answer.js'
 import { commitWait, waitBeforeNext } from './commit-wait.js'
 import { writeDeltas } from './delta-writer.js'
-import { MISSING, drainStep } from './drain-step.js'
+import { drainStep } from './drain-step.js'
+import { notRegistered } from './model-failure.js'
 import { openStep, operationOf } from './model-step.js'
 import type { ModelStep } from './model-step.js'
 import { openFrame } from './open-frame.js'
 import type { FrameMessage } from './request-context.js'
 import { systemText } from './system-text.js'
-import { withOperations } from './with-operations.js'
 
 export async function callModel(
   dependencies: ActivityDependencies,
@@ -105,7 +105,7 @@ async function callProviders(
   const { store, registry } = dependencies
   const { input, content, prompt } = step
   const candidates = candidatesOf(registry, step)
-  if (candidates.length === 0) return withOperations(MISSING, step.operations)
+  if (candidates.length === 0) return commitFailure(store, step, [notRegistered(prompt.model)])
   const hooks = requestHooks(step.hooks, input)
   const system = await hooks.afterSystemMessage(systemText(prompt.system))
   const build = (model: string, cuts: number) =>

@@ -12,7 +12,7 @@ export function candidatesOf(
   registry: Registry,
   { content, prompt }: Pick<ModelStep, 'content' | 'prompt'>,
 ): readonly ModelDefinition[] {
-  if (registry.model(prompt.model) === undefined) waitForDefinition()
+  if (registry.model(prompt.model) === undefined) waitForDefinition(`model "${prompt.model}"`)
   const names = [prompt.model, ...(content.models[prompt.model]?.fallbacks ?? [])]
   return names.flatMap((name) => registry.model(name) ?? [])
 }

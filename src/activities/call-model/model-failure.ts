@@ -1,4 +1,5 @@
-import type { ModelError, ModelErrorKind } from '../../model/model-error.js'
+import { ModelError } from '../../model/model-error.js'
+import type { ModelErrorKind } from '../../model/model-error.js'
 
 /** Why one of the models that were asked gave no answer. */
 export interface FailedModel {
@@ -19,6 +20,7 @@ const SENTENCES: Readonly<Record<ModelErrorKind, string>> = {
   incomplete: 'its answer was cut before the end',
   too_large: 'its answer was too large',
   unsupported_version: 'its provider is of another version of the AI SDK',
+  not_registered: 'no worker has its definition',
   unknown: 'of an unknown error',
 }
 
@@ -35,4 +37,10 @@ export function failureMessage(failures: readonly FailedModel[]): string {
 
 function reasonOf({ kind, message }: ModelError): string {
   return kind === 'unsupported_version' ? `${SENTENCES[kind]} (${message})` : SENTENCES[kind]
+}
+
+/** Of a step whose worker has neither the model nor a fallback of it. */
+export function notRegistered(model: string): FailedModel {
+  const message = `No worker has the model "${model}".`
+  return { model, error: new ModelError({ kind: 'not_registered', message, retryable: false }) }
 }

@@ -106,7 +106,7 @@ async function frameOf(
 ): Promise<FrameAsked> {
   const definition = registry.prompt(prompt)
   if (definition === undefined) {
-    waitForDefinition()
+    waitForDefinition(`prompt "${prompt}"`)
     return refused(`The prompt "${prompt}" is not available at the moment.`, 'unknown_tool')
   }
   const parsed = parseArguments(definition.requiredSchema, call.row.arguments)

@@ -44,14 +44,14 @@ export function callSubject(
   const named = listed === undefined && input.queued ? namedTool(registry, name) : undefined
   const planned = listed ?? (named === undefined ? undefined : toolPlan(named))
   if (planned === undefined) {
-    if (input.queued) waitForDefinition()
+    if (input.queued) waitForDefinition(`tool "${name}"`)
     return refused(missingTool(name, prompt.tools))
   }
   switch (planned.kind) {
     case 'function': {
       const tool = registry.tool(name)
       if (tool !== undefined) return { kind: 'function', tool, timeout: planned.timeout }
-      waitForDefinition()
+      waitForDefinition(`tool "${name}"`)
       return refused(missingTool(name, prompt.tools))
     }
     case 'hand_off':

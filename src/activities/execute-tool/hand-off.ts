@@ -51,7 +51,7 @@ async function handedOff(
     return failed('Another agent takes over already at the end of this step.', 'already_handed_off')
   const agent = registry.agent(binding.agent)
   if (agent === undefined) {
-    waitForDefinition()
+    waitForDefinition(`agent "${binding.agent}"`)
     return failed(`The agent "${binding.agent}" is not available at the moment.`, 'unknown_tool')
   }
   const thread = await store.read((db) => findThread(db, threadId))

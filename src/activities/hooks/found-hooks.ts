@@ -20,7 +20,7 @@ export function findHooks(registry: Pick<Registry, 'hook'>, ids: readonly string
     if (hook === undefined) missing.push(id)
     else found.push(hook)
   }
-  if (missing.length > 0) waitForDefinition()
+  if (missing.length > 0) waitForDefinition(`hooks ${missing.map((id) => `"${id}"`).join(', ')}`)
   return {
     // The point is what tells the members of the union apart.
     of: <Point extends HookPoint>(point: Point) =>

@@ -25,7 +25,7 @@ export async function performEffect(
   const { row } = effect
   const definition = dependencies.registry.effect(row.name)
   if (definition === undefined) {
-    waitForDefinition()
+    waitForDefinition(`effect "${row.name}"`)
     return failedWith('definition_missing', `This worker has no effect "${row.name}".`)
   }
   const parsed = parseArguments(definition.args, JSON.stringify(row.args))
