@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { ApplicationFailure, CancelledFailure } from '@temporalio/common'
 import type { Context } from '@temporalio/activity'
 import type { ActivityInboundCallsInterceptor, ActivityInterceptorsFactory } from '@temporalio/worker'
+import { readThrown } from '../activities/thrown.js'
 import { LEVEL } from '../protocol/activities.js'
 import { FAILURES, failure } from '../protocol/failures.js'
 import type { FailureType } from '../protocol/failures.js'
@@ -70,13 +71,6 @@ function knownType(error: unknown): FailureType | null {
 }
 
 function errorRow(id: string, threadId: string | null, error: unknown): Parameters<typeof recordError>[1] {
-  const thrown = error instanceof Error ? error : new Error(String(error))
-  return {
-    id,
-    threadId,
-    at: Date.now() * 1000,
-    type: thrown.name,
-    message: thrown.message,
-    stack: thrown.stack ?? null,
-  }
+  const type = error instanceof Error ? String(error.name) : 'Error'
+  return { id, threadId, at: Date.now() * 1000, type, ...readThrown(error) }
 }

@@ -180,6 +180,12 @@ describe('a call that needs approval', () => {
     ],
     ['rejects', () => Promise.reject(new Error('The rules are gone.'))],
     ['answers nonsense', () => undefined as never],
+    [
+      'throws an error that no row can hold',
+      () => {
+        throw Object.assign(new Error(), { message: { toString: () => 'The rules are gone.' } })
+      },
+    ],
   ])('a check that %s asks', (what, needsApproval) => {
     const parts = counting({ needsApproval })
     return withDesk(parts, async (desk) => {

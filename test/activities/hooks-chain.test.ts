@@ -46,6 +46,24 @@ describe('a chain of hooks', () => {
       'threw',
       'secret words',
     ],
+    [
+      'throws an error that no row can hold',
+      () => {
+        throw Object.assign(new Error(), { message: { code: 3 } })
+      },
+      'threw',
+      '{"code":3}',
+    ],
+    [
+      'answers what cannot be read',
+      () => ({
+        get content(): never {
+          throw new Error('not loaded')
+        },
+      }),
+      'invalid_answer',
+      'not loaded',
+    ],
     ['answers something else', () => 'text', 'invalid_answer', 'Expected a message, got a string.'],
     ['changes an id', () => ({ ...MESSAGE, id: 'm2' }), 'invalid_answer', 'Expected id of the message'],
     [

@@ -242,6 +242,14 @@ describe('an effect that fails', () => {
       expect(JSON.stringify(failed)).not.toContain('canary')
     }))
 
+  test('a throw that no row can hold is a failure all the same', () =>
+    withDesk({}, async (desk) => {
+      await schedule(desk)
+      const thrown = Object.assign(new Error(), { message: { code: 3 } })
+      expect(await run(worker(desk, () => Promise.reject(thrown)))).toEqual({ type: 'ran' })
+      expect(await errorOf(desk)).toMatchObject({ type: 'Effect.threw', message: '{"code":3}' })
+    }))
+
   test('bad arguments are found when it runs', () =>
     withDesk({}, async (desk) => {
       await schedule(desk, { args: { orderId: 17 } })

@@ -12,6 +12,7 @@ import { insertOperation, takeOperation } from '../../store/operations.js'
 import { insertRequest } from '../../store/pending.js'
 import type { Store, Writer } from '../../store/store.js'
 import { microseconds } from '../call-model/model-step.js'
+import type { Thrown } from '../thrown.js'
 import { approvalAnswer, approvalId, argumentsDigest } from './approval.js'
 import { callScope } from './held-input.js'
 import { enterCall } from './enter-call.js'
@@ -21,7 +22,7 @@ interface Question {
   /** How often the call has asked before. */
   readonly asked: number
   /** Why the tool's own check gave no answer, if it did not. */
-  readonly problem: Error | null
+  readonly problem: Thrown | null
 }
 
 /** Puts the question to a person, in one transaction. Null: another attempt has begun the call meanwhile. */
@@ -74,10 +75,10 @@ export async function askApproval(
 }
 
 /** A check that fails asks, and says so where operators look (T5). */
-async function recordProblem(tx: Writer, input: ExecuteToolInput, problem: Error): Promise<Fact> {
+async function recordProblem(tx: Writer, input: ExecuteToolInput, problem: Thrown): Promise<Fact> {
   const { threadId, callId } = input
   const at = microseconds(input)
-  const { message, stack = null } = problem
+  const { message, stack } = problem
   await recordError(tx, {
     id: `${threadId}:${callId}:approval`,
     threadId,

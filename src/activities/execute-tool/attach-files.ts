@@ -1,5 +1,6 @@
 import type { AttachmentRef } from '../../protocol/message.js'
 import type { BufferedState } from '../thread-state/buffered-thread-state.js'
+import { readThrown } from '../thrown.js'
 
 type Given = Parameters<BufferedState['attach']>[0]
 
@@ -16,7 +17,7 @@ export async function attachFiles(
     const empty = attached.find(({ size }) => size === 0)
     return empty === undefined ? attached : emptyFile(empty.path)
   } catch (error) {
-    return error instanceof Error ? error.message : String(error)
+    return readThrown(error).message
   }
 }
 

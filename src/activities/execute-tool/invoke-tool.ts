@@ -14,6 +14,7 @@ import type { Side } from '../../protocol/plan.js'
 import type { ActivityDependencies } from '../dependencies.js'
 import type { InvokedIn, InvokeTool } from '../thread-state/buffered-thread-state.js'
 import { addUsage } from '../call-model/usage.js'
+import { readThrown } from '../thrown.js'
 import { bounded } from './bounded.js'
 import { invokePrompt } from './invoke-prompt.js'
 import { answerProblem, isPending } from './tool-answer.js'
@@ -108,7 +109,7 @@ async function invokeFunction(tool: ToolDefinition, invocation: Invocation): Pro
     case 'answered':
       return resultOf(name, ended.value)
     case 'threw':
-      return error(ended.error instanceof Error ? ended.error.message : String(ended.error))
+      return error(readThrown(ended.error).message)
     case 'timed_out':
       return error(`The tool "${name}" did not answer within ${timeout / 1000} seconds.`, 'timeout')
     case 'stopped':

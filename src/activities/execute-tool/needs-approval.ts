@@ -1,6 +1,8 @@
 import { LIMITS } from '../../protocol/limits.js'
 import { assertStoppedByUser } from '../beat.js'
 import type { ActivityDependencies } from '../dependencies.js'
+import { readThrown } from '../thrown.js'
+import type { Thrown } from '../thrown.js'
 import { bounded } from './bounded.js'
 import type { FunctionCall } from './execute-function.js'
 import { openCallState } from './open-call-state.js'
@@ -8,7 +10,7 @@ import { openCallState } from './open-call-state.js'
 interface Verdict {
   readonly asks: boolean
   /** Why the tool's own check gave no answer. */
-  readonly problem: Error | null
+  readonly problem: Thrown | null
 }
 
 const NO: Verdict = { asks: false, problem: null }
@@ -37,16 +39,15 @@ export async function needsApproval(
     case 'answered':
       return checked.value === false ? NO : YES
     case 'threw':
-      return { asks: true, problem: errorOf(redactor.redactThrown(checked.error)) }
+      return { asks: true, problem: readThrown(redactor.redactThrown(checked.error)) }
     case 'timed_out':
-      return { asks: true, problem: new Error(`It did not answer within ${LIMITS.approvalCheck / 1000} s.`) }
+      return {
+        asks: true,
+        problem: readThrown(new Error(`It did not answer within ${LIMITS.approvalCheck / 1000} s.`)),
+      }
     case 'stopped':
       assertStoppedByUser()
       // The call begins, and ends at once as interrupted.
       return NO
   }
-}
-
-function errorOf(error: unknown): Error {
-  return error instanceof Error ? error : new Error(String(error))
 }

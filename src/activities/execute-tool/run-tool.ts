@@ -12,6 +12,7 @@ import type { BufferedState } from '../thread-state/buffered-thread-state.js'
 import { guardState } from '../hooks/guarded-state.js'
 import type { HookBatch } from '../hooks/hook-batch.js'
 import { addUsage } from '../call-model/usage.js'
+import { readThrown } from '../thrown.js'
 import type { HeldCall } from './begin-call.js'
 import { bounded } from './bounded.js'
 import type { Bounded } from './bounded.js'
@@ -145,6 +146,6 @@ function timedOut({ timeout, call }: ToolRun): CallResult {
 }
 
 function messageOf(error: unknown): string {
-  const message = error instanceof Error ? error.message : String(error)
+  const { message } = readThrown(error)
   return message === '' ? 'The tool failed without a reason.' : message
 }

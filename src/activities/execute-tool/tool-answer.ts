@@ -2,6 +2,14 @@ import type { PendingToolResult, ToolResult } from '../../definitions/tool.js'
 
 /** Tools are written in JavaScript too: what they answer is checked like anything from outside. */
 export function answerProblem(result: unknown): string | null {
+  try {
+    return problemOf(result)
+  } catch {
+    return 'The tool answered with something that cannot be read.'
+  }
+}
+
+function problemOf(result: unknown): string | null {
   const fields = typeof result === 'object' && result !== null ? (result as Partial<ToolResult>) : {}
   if (fields.status !== 'success' && fields.status !== 'error')
     return 'The tool answered with something that is not a result. Expected { status: "success" | "error", … }.'
@@ -28,7 +36,11 @@ function isPart(part: unknown): boolean {
 
 /** The call is answered later, from outside. */
 export function isPending(result: unknown): result is PendingToolResult {
-  return typeof result === 'object' && result !== null && 'status' in result && result.status === 'pending'
+  try {
+    return typeof result === 'object' && result !== null && 'status' in result && result.status === 'pending'
+  } catch {
+    return false
+  }
 }
 
 /** What the model reads. */

@@ -5,6 +5,7 @@ import type { EventScope, Fact } from '../../protocol/facts.js'
 import { recordError } from '../../store/errors.js'
 import { appendEvents } from '../../store/events.js'
 import type { Writer } from '../../store/store.js'
+import { readThrown } from '../thrown.js'
 
 /** A hook that did not do its part, and why. */
 export interface HookFailure {
@@ -34,7 +35,7 @@ export async function recordHookFailures(tx: Writer, records: FailureRecords): P
   const events: Fact[] = []
   for (const { hook, point, code, error, messageId } of failures) {
     const errorId = randomUUID()
-    const { message, stack = null } = error instanceof Error ? error : new Error(String(error))
+    const { message, stack } = readThrown(error)
     await recordError(tx, { id: errorId, threadId, at: now, type: `hook.${code}`, message, stack })
     events.push({
       type: 'hook.failed',

@@ -14,6 +14,7 @@ import { whileBeating } from '../beat.js'
 import { OperationLost, commitHeld } from '../commit.js'
 import type { ActivityDependencies } from '../dependencies.js'
 import type { StateEffects } from '../thread-state/buffered-thread-state.js'
+import { readThrown } from '../thrown.js'
 import { beginEffect } from './begin-effect.js'
 import type { HeldEffect } from './begin-effect.js'
 import { performEffect } from './perform-effect.js'
@@ -78,14 +79,7 @@ interface FailedEffect {
 async function recordFailure(tx: Writer, { input, failure, now }: FailedEffect): Promise<string> {
   const { threadId, effectId } = input
   const id = `${threadId}:${effectId}`
-  const thrown = failure.error instanceof Error ? failure.error : new Error(String(failure.error))
-  await recordError(tx, {
-    id,
-    threadId,
-    at: now,
-    type: `Effect.${failure.code}`,
-    message: thrown.message,
-    stack: thrown.stack ?? null,
-  })
+  const type = `Effect.${failure.code}`
+  await recordError(tx, { id, threadId, at: now, type, ...readThrown(failure.error) })
   return id
 }

@@ -4,6 +4,7 @@
  * (base64, a digest, a part), nor values so short that they would be found in ordinary words.
  */
 import { LIMITS } from '../../protocol/limits.js'
+import { readThrown } from '../thrown.js'
 
 /** The secrets that one state has given out. */
 export interface Redactor {
@@ -102,20 +103,12 @@ function walkObject(value: object, redact: Redact, above: Set<object>): unknown 
 }
 
 function redactThrown(thrown: unknown, redact: Redact): unknown {
-  const given =
-    thrown instanceof Error ? thrown : { message: wordsOf(thrown), name: 'Error', stack: undefined }
-  const words = String(given.message)
-  const message = redact(words)
-  const stack = given.stack === undefined ? undefined : redact(given.stack)
-  if (message === words && stack === given.stack) return thrown
+  const given = readThrown(thrown)
+  const message = redact(given.message)
+  const stack = given.stack === null ? null : redact(given.stack)
+  if (message === given.message && stack === given.stack) return thrown
   const error = new Error(message)
-  error.name = given.name
-  if (stack !== undefined) error.stack = stack
+  if (thrown instanceof Error) error.name = thrown.name
+  error.stack = stack ?? ''
   return error
-}
-
-function wordsOf(thrown: unknown): string {
-  return typeof thrown === 'object' && thrown !== null && 'message' in thrown
-    ? String(thrown.message)
-    : String(thrown)
 }

@@ -1,0 +1,28 @@
+/** What was thrown, in words that can be told and stored. */
+export interface Thrown {
+  readonly message: string
+  readonly stack: string | null
+}
+
+const NO_WORDS = 'Something was thrown that has no words.'
+
+/**
+ * Reads what code of the user's has thrown. That may be anything: an error whose message is no text, which no row can
+ * hold, or a value that throws when it is read. Neither may fail the activity, which would be tried again for a day.
+ */
+export function readThrown(thrown: unknown): Thrown {
+  try {
+    if (typeof thrown !== 'object' || thrown === null) return { message: String(thrown), stack: null }
+    const { message, stack } = thrown as { readonly message?: unknown; readonly stack?: unknown }
+    return { message: wordsOf(message, thrown), stack: typeof stack === 'string' ? stack : null }
+  } catch {
+    return { message: NO_WORDS, stack: null }
+  }
+}
+
+function wordsOf(message: unknown, thrown: object): string {
+  if (typeof message === 'string') return message
+  const value: unknown = message ?? thrown
+  const words = String(value)
+  return words.startsWith('[object ') ? JSON.stringify(value) : words
+}
