@@ -74,6 +74,21 @@ describe('a call that needs approval', () => {
     })
   })
 
+  test('is at its first attempt when it is approved', () => {
+    const attempts: number[] = []
+    const work: OfficeParts['work'] = (_state, _args, { attempt: number }) => {
+      attempts.push(number)
+      return { status: 'success' }
+    }
+    return withOffice({ work }, async (office) => {
+      const input = await office.call('pay', { amount: 70 })
+      await office.run(input)
+      await office.decide(ASKED.requestId, { approved: true })
+      await office.run(answered(input))
+      expect(attempts).toEqual([1])
+    })
+  })
+
   test('reads the reason when it is denied', () => {
     const parts = counting()
     return withDesk(parts, async (desk) => {

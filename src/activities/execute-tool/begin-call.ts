@@ -23,6 +23,8 @@ export interface HeldCall {
   readonly holder: CallHolder
   readonly operationId: string
   readonly attempt: number
+  /** Attempts that only asked whether the call may begin: to the tool they are none. */
+  readonly asked: number
   /** The id that was kept for the result's row, because nested rows name it; null: any. */
   readonly resultId: string | null
   readonly scope: EventScope
@@ -78,7 +80,8 @@ async function start(
   const { operation, row, holder, opening } = entered
   const { threadId, callId } = input
   const now = microseconds(input)
-  const attempt = (operation?.attempt ?? 0) + 1
+  const asked = operation?.attempt ?? 0
+  const attempt = asked + 1
   const state = 'started'
   if (operation === null) {
     const reserved = resultId === undefined ? {} : { message_id: resultId }
@@ -86,7 +89,7 @@ async function start(
       ...{ thread_id: threadId, id: operationId, kind: 'tool', state, attempt, started_at: now },
       ...reserved,
     })
-  } else await takeOperation(tx, { threadId, id: operationId, attempt, state })
+  } else await takeOperation(tx, { threadId, id: operationId, attempt, state, detail: { asked } })
   await startToolCall(tx, { threadId, callId, now })
   const resolved = response === null ? [] : await resolveRequest(tx, input, response)
   const started: Fact = { type: 'tool.started', scope: callScope(input), payload: { name: row.name } }
@@ -94,7 +97,7 @@ async function start(
   const events = [...input.facts, ...opening, ...phase, ...resolved, ...(opens ? [started] : [])]
   await appendEvents(tx, { threadId, events, now })
   return {
-    ...{ input, row, holder, operationId, attempt, now },
+    ...{ input, row, holder, operationId, attempt, asked, now },
     resultId: operation?.message_id ?? resultId ?? null,
     scope: callScope(input),
   }
@@ -109,7 +112,12 @@ async function takeAgain(
   await takeOperation(tx, { threadId: input.threadId, id: operation.id, attempt, state: 'started' })
   return {
     ...{ input, row, holder, attempt, operationId: operation.id, now: microseconds(input) },
+    asked: askedOf(operation),
     resultId: operation.message_id,
     scope: callScope(input),
   }
+}
+
+function askedOf({ detail }: OperationRecord): number {
+  return typeof detail === 'object' && detail !== null && 'asked' in detail ? Number(detail.asked) : 0
 }

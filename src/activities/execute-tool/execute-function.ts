@@ -85,7 +85,7 @@ async function commitDenial(
   const holder = await store.read((db) => callHolder(db, row.message_id))
   const { callId, response } = input
   const call = {
-    ...{ input, row, holder, attempt, operationId: callId, resultId: null },
+    ...{ input, row, holder, attempt, asked: 0, operationId: callId, resultId: null },
     scope: callScope(input),
     now: microseconds(input),
   }

@@ -83,7 +83,7 @@ async function tryOnce(
   const { state, close } = guardState(opened.state.state, { label, abortSignal: abort.signal })
   const made = {
     id: callId,
-    attempt: call.attempt + number - 1,
+    attempt: call.attempt - call.asked + number - 1,
     idempotencyKey: idempotencyKeyOf(threadId, callId),
   }
   const { redactor } = opened.state
