@@ -65,9 +65,16 @@ describe('a start input', () => {
     [{ agent: '' }, 'Expected "agent" to be the name of an agent, got an empty text.'],
     [{ ...start, message: { content: '' } }, 'Expected "messageId" or a "content" that is not empty'],
     [{ ...start, parent: { threadId: 'p' } }, 'Expected "parent" to be { threadId, callId }, got object.'],
-    [{ ...start, userId: 7 }, 'Expected "userId" to be a text, got number.'],
-    [{ ...start, tags: 'x' }, 'Expected "tags" to be a list of texts'],
-    [{ ...start, tags: [''] }, 'Expected "tags" to be a list of texts'],
+    [{ ...start, userId: 7 }, 'Expected "userId" to be a text of 1 to 200 characters, got number.'],
+    [
+      { ...start, userId: 'x'.repeat(201) },
+      'to be a text of 1 to 200 characters, got a text of 201 characters.',
+    ],
+    [
+      { ...start, tags: 'x' },
+      'Expected "tags" to be a list of at most 100, each a text of 1 to 200 characters',
+    ],
+    [{ ...start, tags: [''] }, 'Expected "tags" to be a list of at most 100, each a text'],
     [{ ...start, searchAttributes: [1] }, 'Expected "searchAttributes" to be a list of names'],
     [{ ...start, limits: null }, 'Expected "limits" to be an object, got null.'],
     [

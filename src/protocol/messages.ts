@@ -103,6 +103,8 @@ export function threadIdProblem(id: unknown): string | undefined {
   return undefined
 }
 
+const NAME = `a text of 1 to ${LIMITS.threadIdLength} characters`
+
 /** Says what is wrong with a start input, or nothing. Fields of later versions are passed over. */
 export function threadStartProblem(start: unknown): string | undefined {
   if (!isObject(start)) return `Expected an object with "agent", got ${describe(start)}.`
@@ -116,9 +118,9 @@ export function threadStartProblem(start: unknown): string | undefined {
   if (parent !== undefined && !(isObject(parent) && isName(parent['threadId']) && isName(parent['callId'])))
     return `Expected "parent" to be { threadId, callId }, got ${describe(parent)}.`
   if (userId !== undefined && !isName(userId))
-    return `Expected "userId" to be a text, got ${describe(userId)}.`
+    return `Expected "userId" to be ${NAME}, got ${describe(userId)}.`
   if (tags !== undefined && !isNames(tags))
-    return `Expected "tags" to be a list of texts, got ${describe(tags)}.`
+    return `Expected "tags" to be a list of at most ${LIMITS.startNames}, each ${NAME}, got ${describe(tags)}.`
   if (searchAttributes !== undefined && !isNames(searchAttributes))
     return `Expected "searchAttributes" to be a list of names, got ${describe(searchAttributes)}.`
   return threadLimitsProblem(start['limits'])
