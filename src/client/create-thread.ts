@@ -40,8 +40,6 @@ export interface CreateThread<Agent extends string = string> {
 
 /** A title is shown in lists. */
 const TITLE_LENGTH = 500
-/** Tags ride in the start input and in a search attribute. */
-const TAGS = 100
 
 /** Row, start, then the first message by the ordinary way; each part finds what an earlier attempt did. */
 export async function createThread(context: ClientContext, options: CreateThread): Promise<string> {
@@ -62,14 +60,12 @@ export async function createThread(context: ClientContext, options: CreateThread
 }
 
 function createProblems(threadId: unknown, options: CreateThread): readonly string[] {
-  const { account, env, title, tags } = options
+  const { account, env, title } = options
   const problems = [threadIdProblem(threadId), threadStartProblem({ ...options, message: undefined })]
   if (account !== undefined && (typeof account !== 'string' || account === ''))
     problems.push('Expected "account" to be a text, got something else.')
   if (title !== undefined && (typeof title !== 'string' || title.length > TITLE_LENGTH))
     problems.push(`Expected "title" to be a text of at most ${TITLE_LENGTH} characters.`)
-  if (tags !== undefined && tags.length > TAGS)
-    problems.push(`Expected at most ${TAGS} "tags", got ${tags.length}.`)
   if (env !== undefined) problems.push(variablesProblem(env))
   return problems.filter((problem) => problem !== undefined)
 }

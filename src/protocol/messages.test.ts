@@ -72,9 +72,9 @@ describe('a start input', () => {
     ],
     [
       { ...start, tags: 'x' },
-      'Expected "tags" to be a list of at most 100, each a text of 1 to 200 characters',
+      'Expected "tags" to be a list of at most 32, each a text of 1 to 200 characters',
     ],
-    [{ ...start, tags: [''] }, 'Expected "tags" to be a list of at most 100, each a text'],
+    [{ ...start, tags: [''] }, 'Expected "tags" to be a list of at most 32, each a text'],
     [{ ...start, searchAttributes: [1] }, 'Expected "searchAttributes" to be a list of names'],
     [{ ...start, limits: null }, 'Expected "limits" to be an object, got null.'],
     [

@@ -76,15 +76,15 @@ describe('a call that needs approval', () => {
 
   test('is at its first attempt when it is approved', () => {
     const attempts: number[] = []
-    const work: OfficeParts['work'] = (_state, _args, { attempt: number }) => {
+    const work: DeskParts['work'] = (_state, _args, { attempt: number }) => {
       attempts.push(number)
       return { status: 'success' }
     }
-    return withOffice({ work }, async (office) => {
-      const input = await office.call('pay', { amount: 70 })
-      await office.run(input)
-      await office.decide(ASKED.requestId, { approved: true })
-      await office.run(answered(input))
+    return withDesk({ work }, async (desk) => {
+      const input = await desk.call('pay', { amount: 70 })
+      await desk.run(input)
+      await desk.decide(ASKED.requestId, { approved: true })
+      await desk.run(answered(input))
       expect(attempts).toEqual([1])
     })
   })

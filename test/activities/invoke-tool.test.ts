@@ -118,9 +118,9 @@ describe('a prompt in place', () => {
   test('whose model is of another version of the AI SDK names it', () => {
     const { work, seen } = invoking('hidden', { topic: 'mines' })
     const chat = { ...scriptedModel([]), specificationVersion: 'v3' } as never
-    return withOffice({ work }, async (office) => {
-      const input = await office.call('work')
-      await office.run(input, office.worker({ work, chat }))
+    return withDesk({ work }, async (desk) => {
+      const input = await desk.call('work')
+      await desk.run(input, desk.with({ work, chat }))
       expect(seen[0]?.error).toContain(
         'The model "chat" gave no answer because its provider is of another version',
       )
