@@ -1,6 +1,8 @@
 import type { ControlSnapshot, LastRun, PendingItem, QueuedItem, RunSnapshot } from '../protocol/snapshot.js'
 import type { ThreadStatus } from '../protocol/status.js'
+import type { SubagentRegistryEntry } from '../protocol/subagent.js'
 import type { ChildRecord } from '../store/children.js'
+import { registryEntry } from '../store/registry-entry.js'
 import type { EffectRecord } from '../store/effects.js'
 import type { ThreadRecord } from '../store/threads.js'
 import type { PendingRequest } from './pending-request.js'
@@ -30,22 +32,6 @@ export interface ThreadSnapshot {
   readonly createdAt: number
   /** When it was terminated, or asked to; null if it was not. */
   readonly terminated: number | null
-}
-
-/** A child as its parent knows it. */
-export interface SubagentRegistryEntry {
-  /** The child's thread id. */
-  readonly reference: string
-  readonly name: string
-  readonly title?: string
-  readonly description: string
-  readonly resumable: boolean
-  readonly blocking: boolean
-  readonly threadName?: string
-  readonly spawnGroupId?: string
-  readonly createdAt: number
-  readonly status: string
-  readonly parentCommunication: 'implicit' | 'explicit'
 }
 
 /** Work that a thread has put off. */
@@ -156,20 +142,4 @@ function withPreview(
 
 function effectSummary({ id, name, due_at, created_at }: EffectRecord): EffectSummary {
   return { id, name, scheduledAt: due_at, createdAt: created_at }
-}
-
-function registryEntry(child: ChildRecord): SubagentRegistryEntry {
-  return {
-    reference: child.reference,
-    name: child.name,
-    ...(child.title !== null && { title: child.title }),
-    description: child.description,
-    resumable: child.resumable,
-    blocking: child.blocking,
-    ...(child.thread_name !== null && { threadName: child.thread_name }),
-    ...(child.spawn_group_id !== null && { spawnGroupId: child.spawn_group_id }),
-    createdAt: child.created_at,
-    status: child.status,
-    parentCommunication: child.parent_communication,
-  }
 }

@@ -1,6 +1,6 @@
 import type { JSONSchema7, SharedV4ProviderOptions } from '@ai-sdk/provider'
 
-import type { Plan } from '../protocol/plan.js'
+import type { Plan, Side } from '../protocol/plan.js'
 import type { ReasoningConfig } from './prompt.js'
 import type { VariableDefinition } from './variable.js'
 
@@ -43,7 +43,7 @@ export interface PromptContent {
   readonly providerOptions?: SharedV4ProviderOptions
   /** In the order of the prompt. */
   readonly tools: readonly ToolContent[]
-  /** How the arguments of its subagent tools become a child, by tool name. */
+  /** How its subagents are started, by agent name; the resumable ones have no tool of their own in `tools`. */
   readonly subagents: Readonly<Record<string, SubagentContent>>
   /** How the arguments of its prompt tools become a nested step, by tool name. */
   readonly subprompts: Readonly<Record<string, SubpromptContent>>
@@ -74,10 +74,34 @@ export interface ToolContent {
 
 export interface SubagentContent {
   readonly agent: string
+  /** Shown in the parent's registry and to the model that may create it. */
+  readonly title: string | null
+  readonly description: string
   readonly blocking: boolean
+  readonly timeout: number | null
+  /** Name of the variable that enables it. */
+  readonly optional: string | null
+  readonly resumable: ResumableContent | null
+  readonly immediate: ImmediateContent | null
+  readonly fanOut: boolean
+  /** Of the arguments of the agent's side A prompt. */
+  readonly inputSchema: JSONSchema7
   readonly initUserMessageProperty?: string
   readonly initAttachmentsProperty?: string
   readonly initAgentNameProperty?: string
+}
+
+export interface ResumableContent {
+  readonly receives: Side
+  /** Null: no limit of its own. */
+  readonly maxInstances: number | null
+  readonly parentCommunication: 'implicit' | 'explicit'
+}
+
+export interface ImmediateContent {
+  readonly nameEnv: string | null
+  readonly descriptionEnv: string | null
+  readonly scopedEnv: readonly string[]
 }
 
 /** Prices are US dollars per million tokens, null when unknown. */

@@ -1,6 +1,7 @@
 import type { JsonObject, JsonValue } from '../protocol/json.js'
 import type { AttachmentRef, FileRecord, Message, NewAttachment } from '../protocol/message.js'
 import type { Side } from '../protocol/plan.js'
+import type { SubagentRegistryEntry } from '../protocol/subagent.js'
 import type { AgentDefinition } from './agent.js'
 import type { ModelDefinition } from './model.js'
 import type { PromptDefinition } from './prompt.js'
@@ -127,6 +128,16 @@ export interface ThreadState {
   loadAgent(name: string): Promise<AgentDefinition>
   loadPrompt(name: string): Promise<PromptDefinition>
   loadModel(name: string): Promise<ModelDefinition>
+  /** Resumable subagents of this thread, as of the start of this call. */
+  readonly children: readonly SubagentRegistryEntry[]
+  /** What is done to it joins this call's outcome. Null for a reference that is no child of this thread. */
+  getChildThread(reference: string): Promise<ThreadState | null>
+  /** What is done to it joins this call's outcome. Null for a thread without a parent. */
+  getParentThread(): Promise<ThreadState | null>
+  /** A silent message for the parent, which works on it. Without a parent nothing happens. @throws for an empty one */
+  notifyParent(content: string): Promise<void>
+  /** What the parent's registry says of this thread, at most 500 characters. Without a parent nothing happens. */
+  setStatus(status: string): Promise<void>
   getAgentNames(): string[]
   getPromptNames(): string[]
   getModelNames(): string[]

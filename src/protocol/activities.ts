@@ -3,6 +3,8 @@ import type {
   CheckChildrenInput,
   DeliverReportAnswer,
   DeliverReportInput,
+  ExpireChildAnswer,
+  ExpireChildInput,
   SettleAnswer,
   SettleInput,
 } from './end-activities.js'
@@ -20,9 +22,11 @@ export const ACTIVITIES = {
   callModel: 'thread.callModel',
   executeTool: 'thread.executeTool',
   prepareChild: 'thread.prepareChild',
+  prepareMessage: 'thread.prepareMessage',
   completeCall: 'thread.completeCall',
   deliverReport: 'thread.deliverReport',
   checkChildren: 'thread.checkChildren',
+  expireChild: 'thread.expireChild',
   runEffect: 'thread.runEffect',
   settle: 'thread.settle',
 } as const
@@ -62,6 +66,8 @@ export type DrainItem =
       readonly reference: string
       readonly status: string
     }
+  /** All children that the call `id` started in one go have ended: one message tells what came of them. */
+  | { readonly kind: 'group'; readonly id: string }
 
 export interface InlineMessage {
   readonly content: string
@@ -130,6 +136,8 @@ export interface CallModelInput extends StepInput {
   readonly frame: Frame | null
   /** Somebody asked to go on: a step is made even if no message came. */
   readonly asked: boolean
+  /** False before the first step of the side's prompt, and again after a handoff: then its immediate subagents start. */
+  readonly activated: boolean
   /** The side's turn begins with this step. */
   readonly sideStarts: boolean
   /** The other side ended its turn without text: a neutral silent line stands in for its words. */
@@ -150,6 +158,14 @@ export type CallModelAnswer =
       readonly operations?: readonly ThreadOperation[]
     }
   | { readonly type: 'begun'; readonly plan?: Plan; readonly operations?: readonly ThreadOperation[] }
+  /** The prompt has just become active: these calls come before its first step. Nothing is drained, and no model asked. */
+  | {
+      readonly type: 'activates'
+      readonly plan?: Plan
+      readonly calls: readonly ImmediateCall[]
+      readonly usage?: Usage
+      readonly operations?: readonly ThreadOperation[]
+    }
   /** Of a frame: the call that it answers has its result already, and no model was asked. */
   | { readonly type: 'refused'; readonly result: ResultAnswer }
   | { readonly type: 'nothing_to_do'; readonly plan?: Plan; readonly operations?: readonly ThreadOperation[] }
@@ -167,6 +183,11 @@ export interface CallRequest {
   readonly id: string
   /** A name of the plan; any other is words of the model, and stays in the store (T5). */
   readonly name: string
+}
+
+/** A subagent that starts as its prompt becomes active: no model chose it. */
+export interface ImmediateCall extends CallRequest {
+  readonly tool: ToolPlan
 }
 
 /** Stands for every name that the plan does not have. */
@@ -226,17 +247,49 @@ export type ExecuteToolAnswer =
   | TerminatedAnswer
 
 export interface PrepareChildInput extends CallInput {
-  /** Children that the thread has started, and those of them that are owed. */
+  /** Children that the thread has started, and those of them that are open, owed or deferred. */
   readonly children: number
-  readonly owed: number
+  readonly open: number
+}
+
+/** A child whose rows, files and first message are in the store. */
+export interface PreparedChild {
+  /** The child's thread id. */
+  readonly reference: string
+  readonly agent: string
+  readonly messageId: string
+  readonly resumable: boolean
 }
 
 export type PrepareChildAnswer =
   | {
-      readonly type: 'child'
+      readonly type: 'children'
+      /** One, or those that a fan-out starts in one go. */
+      readonly children: readonly PreparedChild[]
+      /** One call that is answered once, when all have ended; its id is their `spawnGroupId`. */
+      readonly group: boolean
+      /** The call waits for what they report; for at most `timeout` milliseconds. */
+      readonly blocking: boolean
+      readonly timeout?: number
+      readonly operations?: readonly ThreadOperation[]
+    }
+  /** With the operation `defer_child` where the child waits for variables. */
+  | ResultAnswer
+  | EndAnswer
+  | TerminatedAnswer
+
+/** Looks up the child that a `subagent_message` names, and stages the message in its store. */
+export type PrepareMessageInput = CallInput
+
+export type PrepareMessageAnswer =
+  | {
+      readonly type: 'message'
       readonly reference: string
-      readonly agent: string
       readonly messageId: string
+      /** As the side that receives it reads it. */
+      readonly role: 'user' | 'assistant'
+      readonly blocking: boolean
+      readonly timeout?: number
       readonly operations?: readonly ThreadOperation[]
     }
   | ResultAnswer
@@ -249,17 +302,25 @@ export interface CompleteCallInput extends CallInput {
 
 /** What answers a call that did not end with its own activity. */
 export type Completion =
+  /** All that the call waited for have answered; several are those of a group. */
   | {
-      readonly kind: 'child'
-      readonly reference: string
-      /** The child's report, or the status with which it closed without one. */
-      readonly report:
-        | { readonly kind: 'result' | 'failure'; readonly messageId: string }
-        | { readonly kind: 'closed'; readonly status: string }
+      readonly kind: 'children'
+      readonly reports: readonly { readonly reference: string; readonly report: CallReport }[]
     }
+  /** The call does not wait: its children run, or have its message. */
+  | { readonly kind: 'sent'; readonly references: readonly string[] }
   /** The nested step of a prompt tool is over; its rows say what came of it. */
   | { readonly kind: 'frame'; readonly frame: Frame }
   | { readonly kind: 'response'; readonly requestId: string }
+
+/** How a child answered a call that waited for it. */
+export type CallReport =
+  /** Its own words are in the store; `notice`: it ended and, by its configuration, says nothing by itself. */
+  | { readonly kind: 'result' | 'failure' | 'notice'; readonly messageId?: string }
+  /** It closed without a report, with this status of Temporal. */
+  | { readonly kind: 'closed'; readonly status: string }
+  /** The call waits no longer. */
+  | { readonly kind: 'timed_out' }
 
 export type CompleteCallAnswer = ResultAnswer | PendingAnswer | EndAnswer | TerminatedAnswer
 
@@ -285,9 +346,11 @@ export interface ThreadActivities {
   callModel(input: CallModelInput): Promise<CallModelAnswer>
   executeTool(input: ExecuteToolInput): Promise<ExecuteToolAnswer>
   prepareChild(input: PrepareChildInput): Promise<PrepareChildAnswer>
+  prepareMessage(input: PrepareMessageInput): Promise<PrepareMessageAnswer>
   completeCall(input: CompleteCallInput): Promise<CompleteCallAnswer>
   deliverReport(input: DeliverReportInput): Promise<DeliverReportAnswer>
   checkChildren(input: CheckChildrenInput): Promise<CheckChildrenAnswer>
+  expireChild(input: ExpireChildInput): Promise<ExpireChildAnswer>
   runEffect(input: RunEffectInput): Promise<RunEffectAnswer>
   settle(input: SettleInput): Promise<SettleAnswer>
 }

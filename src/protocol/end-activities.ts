@@ -7,6 +7,11 @@ import type { StopReason } from './status.js'
 export interface DeliverReportInput extends ActivityInput {
   readonly parent: { readonly threadId: string; readonly callId: string }
   readonly report: number
+  /** The parent's calls that it answers: those whose messages the child has taken. None: nobody asked. */
+  readonly invocations: readonly string[]
+  /** The child closes with it. */
+  readonly closes: boolean
+  /** How the session ended; whether that is told is a matter of the child's `parentCommunication`. */
   readonly kind: 'result' | 'failure'
   readonly reason: StopReason
   /** The session tool call whose mapped payload is the report; null: it ended otherwise, and says why. */
@@ -14,8 +19,25 @@ export interface DeliverReportInput extends ActivityInput {
 }
 
 export type DeliverReportAnswer =
-  | { readonly type: 'delivered'; readonly messageId: string }
+  /** Without a message there is nothing to read: `notice`, or a child of a group, whose report is kept for all. */
+  | {
+      readonly type: 'delivered'
+      readonly kind: 'result' | 'failure' | 'notice'
+      readonly messageId: string | null
+    }
   | { readonly type: 'parent_gone' }
+
+/** The variables that a deferred child waits for did not come in time. */
+export interface ExpireChildInput extends ActivityInput {
+  readonly requestId: string
+  readonly reference: string
+}
+
+/** Null: the request was answered after all, or the child is gone already. */
+export interface ExpireChildAnswer {
+  readonly type: 'expired'
+  readonly messageId: string | null
+}
 
 export interface CheckChildrenInput extends ActivityInput {
   readonly check: number

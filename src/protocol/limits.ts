@@ -33,6 +33,12 @@ export const LIMITS = {
   openChildren: 100,
   childrenInAll: 10_000,
   childDepth: 8,
+  /** Children that one call starts in one go. */
+  fanOut: 50,
+  /** How long a subagent's missing variables are waited for. */
+  deferredChild: 7 * 24 * HOUR,
+  /** Operations on other threads that wait to be told: a few for each open child. */
+  waitingTells: 200,
   /** Facts that wait for the next activity, and their share of the carried state; more are counted only. */
   waitingFacts: 100,
   waitingFactBytes: 14 * KB,

@@ -1,4 +1,5 @@
 import { LIMITS } from './limits.js'
+import type { ToldOperation } from './operations.js'
 
 /** Workflow type of a thread. The names in this file are wire format: never changed, only added. */
 export const THREAD_WORKFLOW = 'agentThread'
@@ -10,6 +11,7 @@ export const SIGNALS = {
   childReport: 'childReport',
   queueTool: 'queueTool',
   setEnv: 'setEnv',
+  operations: 'operations',
 } as const
 
 export const UPDATES = { respond: 'respond' } as const
@@ -48,12 +50,20 @@ export interface ThreadLimits {
 
 /** A message staged in the store, or one with its content inline: up to 4 KiB, then in history, by the sender's choice. */
 export type QueueMessage =
-  | { readonly messageId: string; readonly role?: 'user' | 'assistant'; readonly from?: 'parent' | 'tool' }
+  | {
+      readonly messageId: string
+      readonly role?: 'user' | 'assistant'
+      readonly from?: 'parent' | 'child' | 'tool'
+      /** The parent's call that it belongs to: the child's next report answers it. */
+      readonly invocation?: string
+    }
   | { readonly content: string; readonly role?: 'user' | 'assistant'; readonly silent?: boolean }
 
 /** No input: the current run. Of a run that is not the current one: nothing happens. */
 export interface Stop {
   readonly runId?: string
+  /** `false`: a child that a call waits for goes on; its report is an ordinary item then. @default true */
+  readonly children?: boolean
 }
 
 /** A tool to run, its arguments staged in the store; waits its turn in the queue. */
@@ -82,8 +92,16 @@ export interface ChildReport {
   readonly report: number
   /** The parent's calls that the child's session consumed. */
   readonly invocations: readonly string[]
-  readonly kind: 'result' | 'failure'
-  readonly messageId: string
+  /** `notice`: it says nothing by itself; a call that waits goes on all the same. */
+  readonly kind: 'result' | 'failure' | 'notice'
+  readonly messageId?: string
+  /** The child takes nothing any more. */
+  readonly closes?: boolean
+}
+
+/** What a parent or child did to this thread; its rows are in the store. */
+export interface Operations {
+  readonly operations: readonly ToldOperation[]
 }
 
 /** Thread and message ids that begin so are ours. */

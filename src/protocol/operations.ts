@@ -1,3 +1,4 @@
+import type { PreparedChild } from './activities.js'
 import type { Side } from './plan.js'
 
 /**
@@ -20,6 +21,33 @@ export type ThreadOperation =
   /** The run ends after this call. */
   | { readonly kind: 'stop_run' }
   | { readonly kind: 'terminate' }
+  /** A subagent that lacks variables: its rows are in the store, it starts once the request is answered. */
+  | {
+      readonly kind: 'defer_child'
+      readonly requestId: string
+      readonly child: PreparedChild
+      /** Milliseconds since 1970. */
+      readonly expiresAt: number
+    }
+  /** A child was found closed: what it owes is answered for (T7). */
+  | { readonly kind: 'child_closed'; readonly reference: string; readonly status: string }
+  /** What was done to a parent or child: its rows are in the store, its workflow is told. */
+  | { readonly kind: 'tell'; readonly to: string; readonly operation: ToldOperation }
+
+/** What one thread may do to another. */
+export type ToldOperation = Extract<
+  ThreadOperation,
+  {
+    readonly kind:
+      | 'queue_message'
+      | 'queue_tool'
+      | 'schedule_effect'
+      | 'remove_effect'
+      | 'remove_queued'
+      | 'set_env'
+      | 'terminate'
+  }
+>
 
 /** Another call follows in the step: the one that says this is not its last. */
 export function queuesTool(operations: readonly ThreadOperation[] | undefined): boolean {

@@ -46,7 +46,11 @@ export type ToolPlan =
   | { readonly kind: 'function'; readonly timeout: number }
   | { readonly kind: 'prompt'; readonly prompt: string }
   | { readonly kind: 'hand_off'; readonly agent: string }
-  | { readonly kind: 'subagent'; readonly agent: string; readonly blocking: boolean }
+  /** Not resumable: called by its own name. Whether the call waits is known to the activities. */
+  | { readonly kind: 'subagent'; readonly agent: string }
+  /** The lifecycle tools of resumable subagents: which one is meant is in the arguments. */
+  | { readonly kind: 'subagent_create' }
+  | { readonly kind: 'subagent_message' }
 
 /** @throws for a side that the plan does not have: a bug of the caller */
 export function sidePlanOf(plan: Plan, side: Side): SidePlan {

@@ -12,8 +12,15 @@ export interface ControlSnapshot {
   readonly queue: readonly QueuedItem[]
   readonly pending: readonly PendingItem[]
   readonly effects: readonly ScheduledItem[]
-  readonly children: readonly { readonly reference: string; readonly callId: string }[]
+  /** Open ones. */
+  readonly children: readonly OpenChildItem[]
   readonly lastRun: LastRun | null
+}
+
+export interface OpenChildItem {
+  readonly reference: string
+  /** An invocation of it is unanswered. */
+  readonly owed: boolean
 }
 
 export interface RunSnapshot {

@@ -17,6 +17,7 @@ type Columns = {
   resumable: boolean
   blocking: boolean
   parent_communication: 'implicit' | 'explicit'
+  receives: 'a' | 'b' | null
   report: StoredReport | null
 }
 
@@ -25,7 +26,14 @@ export type ChildRecord = Decoded<Selectable<ChildrenTable>, Columns>
 
 export type NewChild = Omit<
   ChildRecord,
-  'title' | 'thread_name' | 'spawn_group_id' | 'last_report' | 'report' | 'parent_communication'
+  | 'title'
+  | 'receives'
+  | 'closed_at'
+  | 'thread_name'
+  | 'spawn_group_id'
+  | 'last_report'
+  | 'report'
+  | 'parent_communication'
 > &
   Partial<ChildRecord>
 

@@ -176,6 +176,10 @@ export interface ChildrenTable {
   last_report: number
   /** JSON `{ kind: 'result' | 'failure', text, attachments }` of that report. */
   report: string | null
+  /** Of one that stays: the side that its parent's messages are for. */
+  receives: string | null
+  /** Microseconds. */
+  closed_at: number | null
 }
 
 export interface FilesTable {

@@ -7,10 +7,18 @@
  * It is plain JSON, carried over continue-as-new, so its size is bounded (LIMITS.carriedStateBytes) and its shape has a
  * version. All functions of this folder are pure: they take a control state and give the next one.
  */
-import type { CallOutcome, InlineMessage, PendingAnswer, Usage } from '../protocol/activities.js'
+import type {
+  CallOutcome,
+  CallReport,
+  InlineMessage,
+  PendingAnswer,
+  PreparedChild,
+  Usage,
+} from '../protocol/activities.js'
 import type { ThreadClose } from '../protocol/end-activities.js'
 import type { Fact } from '../protocol/facts.js'
 import type { ThreadStart } from '../protocol/messages.js'
+import type { ToldOperation } from '../protocol/operations.js'
 import type { Plan, Side, ToolPlan } from '../protocol/plan.js'
 import type { LastRun, PendingItem, ScheduledItem } from '../protocol/snapshot.js'
 import type { StopReason } from '../protocol/status.js'
@@ -37,8 +45,21 @@ export interface ThreadControl {
   readonly terminating: boolean
   readonly closing: Closing | null
   readonly report: Report | null
-  readonly children: readonly OwedChild[]
+  /** Open, owed, or both. */
+  readonly children: readonly OpenChild[]
   readonly childrenInAll: number
+  /** Children that wait for variables. */
+  readonly deferred: readonly DeferredChild[]
+  /** Groups whose call does not wait: answered once, when the last has ended. */
+  readonly groups: readonly ChildGroup[]
+  /** Operations on other threads, told one by one, in order. */
+  readonly tells: readonly Tell[]
+  /** Sides whose prompts have been active under this agent: their immediate subagents have started. */
+  readonly activated: readonly Side[]
+  /** Calls of the parent that this thread has taken and not answered yet. */
+  readonly invocations: readonly string[]
+  /** Reports made so far. */
+  readonly reports: number
   readonly childChecks: number
   /** Effects that are not due yet; a due one is an item of the queue. */
   readonly effects: readonly ScheduledItem[]
@@ -62,7 +83,10 @@ export type QueueEntry =
       readonly role: 'user' | 'assistant'
       readonly queuedAt: number
       readonly inline?: InlineMessage
+      /** The parent's call that it belongs to. */
+      readonly invocation?: string
     }
+  | { readonly kind: 'group'; readonly id: string; readonly queuedAt: number }
   | { readonly kind: 'report'; readonly id: string; readonly queuedAt: number }
   | {
       readonly kind: 'child_closed'
@@ -99,6 +123,10 @@ export interface Run {
   /** The model call that asked for it: it is made again as it was, and nothing goes before it. */
   readonly again: ModelCall | null
   readonly stopRequested: boolean
+  /** A stop goes on to the children that a call waits for. */
+  readonly stopsChildren: boolean
+  /** Its report to the parent is made. */
+  readonly reported: boolean
   readonly ending: Ending | null
 }
 
@@ -138,7 +166,8 @@ export interface CalledTool {
 
 /**
  * A tool call: `open` → done. A prompt's: `open` → `framed` → done. A subagent's: `open` → `prepared` → `waiting` →
- * `reported` → done. One that waits for an answer: `open` → `pending` → `open` or `answered` → done, maybe several times.
+ * `reported` → done; one that does not wait goes from `prepared` to `reported` at once. A message to a subagent: `open` →
+ * `addressed` → `waiting` → `reported` → done. One that waits for an answer: `open` → `pending` → `open` or `answered` → done, maybe several times.
  */
 export type Call = CalledTool &
   (
@@ -148,12 +177,21 @@ export type Call = CalledTool &
     | { readonly state: 'answered'; readonly requestId: string }
     | {
         readonly state: 'prepared'
-        readonly reference: string
-        readonly agent: string
-        readonly messageId: string
+        /** Those that are still to be started, in order. */
+        readonly starting: readonly PreparedChild[]
+        readonly wait: ChildWait
       }
-    | { readonly state: 'waiting'; readonly reference: string; readonly stopForwarded: boolean }
-    | { readonly state: 'reported'; readonly reference: string; readonly report: CallReport }
+    /** `subagent_message`: its message is to be sent. */
+    | {
+        readonly state: 'addressed'
+        readonly reference: string
+        readonly messageId: string
+        readonly role: 'user' | 'assistant'
+        readonly wait: ChildWait
+      }
+    | { readonly state: 'waiting'; readonly wait: ChildWait }
+    /** Answered: by all that it waited for, or because it does not wait. */
+    | { readonly state: 'reported'; readonly wait: ChildWait }
     | { readonly state: 'done'; readonly outcome: CallOutcome }
   )
 
@@ -170,9 +208,19 @@ export interface CallResponse {
   readonly approved?: boolean
 }
 
-export type CallReport =
-  | { readonly kind: 'result' | 'failure'; readonly messageId: string }
-  | { readonly kind: 'closed'; readonly status: string }
+/** What a call of subagents waits for. */
+export interface ChildWait {
+  readonly references: readonly string[]
+  readonly blocking: boolean
+  readonly group: boolean
+  /** Milliseconds since 1970; null: as long as it takes. */
+  readonly deadline: number | null
+  /** Milliseconds from the moment when all have started. */
+  readonly timeout: number | null
+  readonly reports: readonly { readonly reference: string; readonly report: CallReport }[]
+  /** Children that were told of an interrupt, or that nobody waits for any more. */
+  readonly stopped: readonly string[]
+}
 
 export interface Ending {
   readonly reason: StopReason
@@ -191,18 +239,50 @@ export interface Closing extends ThreadClose {
   readonly settled: boolean
 }
 
-/** The one report of a non-resumable child. */
+/** A report that is in the parent's store; announced once this thread's own run is settled. */
 export interface Report {
-  /** Null: the parent takes nothing any more. */
+  readonly number: number
+  readonly kind: 'result' | 'failure' | 'notice'
   readonly messageId: string | null
-  readonly kind: 'result' | 'failure'
+  readonly invocations: readonly string[]
+  /** Of a thread that closes: there is no other after it. */
+  readonly closes: boolean
+  /** Also true when the parent takes nothing any more. */
   readonly announced: boolean
 }
 
-/** A child with an unanswered invocation (T7). */
-export interface OwedChild {
-  readonly reference: string
+/** An operation on another thread. */
+export interface Tell {
+  readonly to: string
+  readonly operation: ToldOperation
+}
+
+/** A subagent that starts once its request is answered. */
+export interface DeferredChild {
+  readonly requestId: string
+  /** The call that asked for it. */
   readonly callId: string
+  readonly child: PreparedChild
+  readonly requestedAt: number
+  readonly expiresAt: number
+  /** The request is answered: it is to be started. */
+  readonly supplied: boolean
+}
+
+/** Children of one call that does not wait, of which some have not ended yet. */
+export interface ChildGroup {
+  readonly callId: string
+  readonly references: readonly string[]
+}
+
+/** A child that is open, or owed: some invocation of it is unanswered (T7). */
+export interface OpenChild {
+  readonly reference: string
+  readonly resumable: boolean
+  /** Calls that its reports have not named yet. */
+  readonly invocations: readonly string[]
+  /** Number of the last report that was taken. */
+  readonly reports: number
   /** Its close event will reach this Temporal run; after continue-as-new there is no such event. */
   readonly observed: boolean
   readonly checks: number
@@ -231,6 +311,12 @@ export function initialControl(threadId: string, start: ThreadStart, now: number
     report: null,
     children: [],
     childrenInAll: 0,
+    deferred: [],
+    groups: [],
+    tells: [],
+    activated: [],
+    invocations: [],
+    reports: 0,
     childChecks: 0,
     effects: [],
     givenUp: [],

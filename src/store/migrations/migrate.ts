@@ -4,6 +4,7 @@ import type { Schema } from '../schema.js'
 import { StoreError } from '../store-error.js'
 import { createFirstSchema } from './0001-first.js'
 import { createSessionSchema } from './0002-session.js'
+import { createSubagentSchema } from './0003-subagents.js'
 import type { SchemaChanger } from './create-table.js'
 
 /** One step of the schema. Steps only add: nullable columns or ones with a default; what goes is dropped two releases later. */
@@ -17,6 +18,7 @@ interface Migration {
 const MIGRATIONS: readonly Migration[] = [
   { version: 1, oldestCode: 1, up: createFirstSchema },
   { version: 2, oldestCode: 1, up: createSessionSchema },
+  { version: 3, oldestCode: 1, up: createSubagentSchema },
 ]
 
 /** The schema version that this code was written for. */

@@ -1,0 +1,7 @@
+import type { SchemaChanger } from './create-table.js'
+
+/** What a parent has to know of children that stay: who in them gets its messages, and whether they are still there. */
+export async function createSubagentSchema(db: SchemaChanger): Promise<void> {
+  await db.schema.alterTable('children').addColumn('receives', 'text').execute()
+  await db.schema.alterTable('children').addColumn('closed_at', 'bigint').execute()
+}

@@ -1,0 +1,19 @@
+import type { SubagentRegistryEntry } from '../protocol/subagent.js'
+import type { ChildRecord } from './children.js'
+
+/** A row of the registry as callers see it. */
+export function registryEntry(child: ChildRecord): SubagentRegistryEntry {
+  return {
+    reference: child.reference,
+    name: child.name,
+    ...(child.title !== null && { title: child.title }),
+    description: child.description,
+    resumable: child.resumable,
+    blocking: child.blocking,
+    ...(child.thread_name !== null && { threadName: child.thread_name }),
+    ...(child.spawn_group_id !== null && { spawnGroupId: child.spawn_group_id }),
+    createdAt: child.created_at,
+    status: child.status,
+    parentCommunication: child.parent_communication,
+  }
+}
