@@ -35,8 +35,12 @@ export const LIMITS = {
   childDepth: 8,
   /** Children that one call starts in one go. */
   fanOut: 50,
+  /** Calls of its parent that a child has not answered yet: each is an id in each continue-as-new. */
+  invocations: 64,
   /** How long a subagent's missing variables are waited for. */
   deferredChild: 7 * 24 * HOUR,
+  /** Before a thread whose run refuses its 10,001st signal is told again: it continues as new when it can. */
+  refusedSignal: MINUTE,
   /** Operations on other threads that wait to be told: a few for each open child. */
   waitingTells: 200,
   /** Facts that wait for the next activity, and their share of the carried state; more are counted only. */

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
 
 import { seededRandom } from '../../test/support/seeded-random.js'
+import { LIMITS } from './limits.js'
 import {
   childReportProblem,
   isObject,
@@ -65,6 +66,7 @@ describe('a start input', () => {
     [{ agent: '' }, 'Expected "agent" to be the name of an agent, got an empty text.'],
     [{ ...start, message: { content: '' } }, 'Expected "messageId" or a "content" that is not empty'],
     [{ ...start, parent: { threadId: 'p' } }, 'Expected "parent" to be { threadId, callId }, got object.'],
+    [{ ...start, parent: { threadId: 'p', callId: 'c'.repeat(97) } }, 'Expected "parent"'],
     [{ ...start, userId: 7 }, 'Expected "userId" to be a text of 1 to 200 characters, got number.'],
     [
       { ...start, userId: 'x'.repeat(201) },
@@ -92,6 +94,7 @@ describe('a message', () => {
   test.each([
     [{ messageId: 'm' }],
     [{ messageId: 'm', role: 'assistant', from: 'tool' }],
+    [{ messageId: 'm', from: 'parent', invocation: 'call_1_1_0' }],
     [{ messageId: 'm'.repeat(96) }],
     [{ content: 'x'.repeat(4096) }],
     [{ content: '\u{1f600}'.repeat(1024), silent: true }],
@@ -105,6 +108,8 @@ describe('a message', () => {
     [{ messageId: '' }, 'got an empty text'],
     [{ messageId: 'm'.repeat(257) }, 'got a text of 257 characters'],
     [{ messageId: 7, content: 'x' }, 'Expected a message id'],
+    [{ messageId: 'm', invocation: '' }, 'Expected "invocation" to be the id of a call, got an empty text.'],
+    [{ messageId: 'm', invocation: '\u0001'.repeat(17) }, 'got a text of 17 characters'],
     [{ content: 'x'.repeat(4097) }, 'at most 4096 bytes, got 4097'],
     [{ content: '\u{1f600}'.repeat(1025) }, 'at most 4096 bytes, got 4100'],
     [{ content: { text: 'x' } }, 'got object'],
@@ -126,16 +131,19 @@ test.each([
   else expect(threadIdProblem(id)).toContain(problem)
 })
 
-test.each([[undefined], [null], [{}], [{ runId: 'run_1' }], [{ later: 1 }]])(
+test.each([[undefined], [null], [{}], [{ runId: 'run_1' }], [{ children: false }], [{ later: 1 }]])(
   'the stop %j is taken',
   (input) => {
     expect(stopProblem(input)).toBeUndefined()
   },
 )
 
-test.each([[UNDECODABLE], ['run_1'], [[]], [{ runId: 1 }]])('T10 the stop %j is refused', (input) => {
-  expect(stopProblem(input)).toContain('Expected no input or { runId }')
-})
+test.each([[UNDECODABLE], ['run_1'], [[]], [{ runId: 1 }], [{ children: 'no' }]])(
+  'T10 the stop %j is refused',
+  (input) => {
+    expect(stopProblem(input)).toContain('Expected no input or { runId, children }')
+  },
+)
 
 describe('a queued tool', () => {
   test('it has an id and a name', () => {
@@ -190,13 +198,30 @@ describe('an answer to a request', () => {
   })
 })
 
-test('a report needs all of its fields', () => {
-  const report = { reference: 'k', report: 1, invocations: ['c'], kind: 'result', messageId: 'r' }
-  expect(childReportProblem(report)).toBeUndefined()
-  expect(childReportProblem({ ...report, later: 1 })).toBeUndefined()
-  for (const name of Object.keys(report))
-    expect(childReportProblem({ ...report, [name]: undefined }), name).toContain('Expected {')
-  expect(childReportProblem(null)).toContain('got null')
+describe('a report of a child', () => {
+  const report = { reference: 'k', report: 1, invocations: ['c'], kind: 'result' }
+
+  test.each([
+    [report],
+    [{ ...report, kind: 'notice', invocations: [] }],
+    [{ ...report, kind: 'failure', messageId: 'r', closes: true, later: 1 }],
+    [{ ...report, invocations: Array.from({ length: LIMITS.invocations }, (_, index) => `c${index}`) }],
+  ])('%j is taken', (input) => {
+    expect(childReportProblem(input)).toBeUndefined()
+  })
+
+  test.each([
+    ...Object.keys(report).map((name) => ({ ...report, [name]: undefined })),
+    { ...report, report: 0 },
+    { ...report, kind: 'rumour' },
+    { ...report, messageId: '' },
+    { ...report, closes: 'yes' },
+    { ...report, invocations: [7] },
+    { ...report, invocations: Array.from({ length: LIMITS.invocations + 1 }, () => 'c') },
+    null,
+  ])('T10 %j is refused', (input) => {
+    expect(childReportProblem(input)).toContain('Expected')
+  })
 })
 
 test('T5 no sentence repeats what came', () => {

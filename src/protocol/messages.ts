@@ -133,7 +133,7 @@ export function threadStartProblem(start: unknown): string | undefined {
     if (problem !== undefined) return problem
   }
   const { parent, tags, searchAttributes, userId } = start
-  if (parent !== undefined && !(isObject(parent) && isName(parent['threadId']) && isName(parent['callId'])))
+  if (parent !== undefined && !(isObject(parent) && isName(parent['threadId']) && isCallId(parent['callId'])))
     return `Expected "parent" to be { threadId, callId }, got ${describe(parent)}.`
   if (userId !== undefined && !isName(userId))
     return `Expected "userId" to be ${NAME}, got ${describe(userId)}.`
@@ -163,9 +163,11 @@ function isWholeNumber(value: unknown, least: number, most: number): boolean {
 /** Says what is wrong with the input of a `queueMessage` signal, or nothing. */
 export function queueMessageProblem(message: unknown): string | undefined {
   if (!isObject(message)) return `Expected { messageId } or { content }, got ${describe(message)}.`
-  const { messageId, content, role } = message
+  const { messageId, content, role, invocation } = message
   if (role !== undefined && role !== 'user' && role !== 'assistant')
     return `Expected "role" to be "user" or "assistant", got ${describe(role)}.`
+  if (invocation !== undefined && !isCallId(invocation))
+    return `Expected "invocation" to be the id of a call, got ${describe(invocation)}.`
   if (messageId !== undefined) return messageIdProblem(messageId)
   if (typeof content !== 'string' || content.length === 0)
     return `Expected "messageId" or a "content" that is not empty, got ${describe(content)}.`
@@ -178,8 +180,7 @@ export function queueMessageProblem(message: unknown): string | undefined {
 export function messageIdProblem(id: unknown): string | undefined {
   if (typeof id === 'string' && id.startsWith(OUR_IDS))
     return `Message ids that start with "${OUR_IDS}" are kept for Everthread itself.`
-  // As it is carried: quotes, control characters and letters beyond ASCII take more than one byte each.
-  const bytes = typeof id === 'string' ? utf8Length(JSON.stringify(id)) - 2 : 0
+  const bytes = typeof id === 'string' ? carriedBytes(id) : 0
   if (bytes > 0 && bytes <= LIMITS.messageIdLength) return undefined
   return `Expected a message id of 1 to ${LIMITS.messageIdLength} bytes, got ${describe(id)}.`
 }
@@ -187,13 +188,11 @@ export function messageIdProblem(id: unknown): string | undefined {
 /** Says what is wrong with the input of a `stop` signal, or nothing. */
 export function stopProblem(stop: unknown): string | undefined {
   if (stop === undefined || stop === null) return undefined
-  if (
-    isObject(stop) &&
-    !('undecodable' in stop) &&
-    (stop['runId'] === undefined || typeof stop['runId'] === 'string')
-  )
-    return undefined
-  return `Expected no input or { runId }, got ${describe(stop)}.`
+  if (isObject(stop) && !('undecodable' in stop)) {
+    const { runId, children } = stop
+    if (isTypeOrMissing(runId, 'string') && isTypeOrMissing(children, 'boolean')) return undefined
+  }
+  return `Expected no input or { runId, children }, got ${describe(stop)}.`
 }
 
 /** Says what is wrong with the input of a `queueTool` signal, or nothing. */
@@ -232,10 +231,31 @@ function hasNames({ names }: Fields): boolean {
 /** Says what is wrong with the input of a `childReport` signal, or nothing. */
 export function childReportProblem(report: unknown): string | undefined {
   if (!isObject(report)) return `Expected a child's report, got ${describe(report)}.`
-  const { reference, report: number, invocations, kind, messageId } = report
-  if (isName(reference) && Number.isInteger(number) && isNames(invocations) && isName(messageId))
-    if (kind === 'result' || kind === 'failure') return undefined
-  return 'Expected { reference, report, invocations, kind, messageId }.'
+  const { reference, report: number, invocations, kind, messageId, closes } = report
+  const isReport = isName(reference) && isWholeNumber(number, 1, Number.MAX_SAFE_INTEGER)
+  const isTold = kind === 'result' || kind === 'failure' || kind === 'notice'
+  const hasMessage = messageId === undefined || isName(messageId)
+  if (isReport && isTold && hasMessage && areCallIds(invocations) && isTypeOrMissing(closes, 'boolean'))
+    return undefined
+  return 'Expected { reference, report, invocations, kind, messageId, closes }.'
+}
+
+function isTypeOrMissing(value: unknown, type: 'boolean' | 'string'): boolean {
+  return value === undefined || typeof value === type
+}
+
+/** As a message id: it is carried too. */
+function isCallId(value: unknown): value is string {
+  return isName(value) && carriedBytes(value) <= LIMITS.messageIdLength
+}
+
+function areCallIds(value: unknown): boolean {
+  return Array.isArray(value) && value.length <= LIMITS.invocations && value.every(isCallId)
+}
+
+/** Quotes, control characters and letters beyond ASCII take more than one byte each. */
+function carriedBytes(id: string): number {
+  return utf8Length(JSON.stringify(id)) - 2
 }
 
 function isName(value: unknown): value is string {

@@ -37,9 +37,12 @@ export function planOf(control: ThreadControl): Plan {
   return control.plan
 }
 
-/** A thread that closes after its session is never parked: a stop ends it, and its parent learns that (T7). */
-function mayStart({ stopped, start }: ThreadControl): boolean {
-  return !stopped || start.resumable === false
+/**
+ * What a run ended with is told before the next one begins. A thread that closes after its session is never parked: a stop
+ * ends it, and its parent learns that (T7).
+ */
+function mayStart({ stopped, start, report }: ThreadControl): boolean {
+  return report === null && (!stopped || start.resumable === false)
 }
 
 /** An effect needs no run; what waits behind it gets one when it is done. */
@@ -66,6 +69,8 @@ function startRun(control: ThreadControl): ThreadControl {
     resumed: false,
     again: null,
     stopRequested: control.stopped,
+    stopsChildren: false,
+    reported: false,
     ending: null,
   }
   return { ...control, runs: number, run }

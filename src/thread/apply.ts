@@ -32,10 +32,9 @@ export function modelAnswered(
   // Only the call of a frame can be refused.
   if (answer.type === 'refused') return next
   const planned: ThreadControl = { ...next, plan: answer.plan ?? next.plan }
-  // A stop of a run that did nothing parks only what waits behind it.
-  // T7: a child that was asked for nothing would never report.
-  if (answer.type === 'nothing_to_do' && control.start.resumable === false && planned.queue.length === 0)
+  if (answer.type === 'nothing_to_do' && reportsNothing(planned))
     return runEnded(planned, { ...answer, type: 'end', reason: 'hook_blocked', outcome: 'failed' }, now)
+  // A stop of a run that did nothing parks only what waits behind it.
   if (answer.type === 'nothing_to_do')
     return applyOperations(
       { ...planned, run: null, stopped: planned.stopped && planned.queue.length > 0 },
@@ -60,6 +59,11 @@ export function modelAnswered(
   const step = stepOf(run, planned.plan === null ? side : actualSide(planned.plan, side), answer)
   const stepping = { ...planned, run: { ...counted(used(run, answer.usage), step), planned: true, step } }
   return withinBudget(applyOperations(stepping, answer.operations, now))
+}
+
+/** T7: a child whose message was refused has nothing to do and would never report, or only for a later one. */
+function reportsNothing({ start, queue, invocations }: ThreadControl): boolean {
+  return start.resumable === false ? queue.length === 0 : invocations.length > 0
 }
 
 /** Whether the step has looked for what the last run was blocked for: it comes behind the drain. */

@@ -15,7 +15,8 @@ export interface HistoryFacts {
 }
 
 export function shouldContinueAsNew(control: ThreadControl, history: HistoryFacts): boolean {
-  if (control.terminating || control.closing !== null) return false
+  // Tells come before anything else, so that they need no share of the carried state.
+  if (control.terminating || control.closing !== null || control.tells.length > 0) return false
   // Signals that were all skipped are no progress, and a run refuses its 10,001st all the same (T10).
   if (history.signals >= LIMITS.signalsPerRun) return true
   if (!control.progressed) return false

@@ -16,6 +16,7 @@ import { runIdOf } from '../protocol/ids.js'
 import { allCalls } from './calls.js'
 import type { QueueEntry, ThreadControl } from './control.js'
 import { withFacts, withWarning } from './facts.js'
+import { hasRoomFor, invocationOf, withInvocations } from './invocations.js'
 import { packEntry } from './packed-queue.js'
 
 /** Takes a `queueMessage` signal. */
@@ -25,12 +26,27 @@ export function acceptMessage(control: ThreadControl, input: unknown, now: numbe
   const message = input as QueueMessage
   const role = message.role ?? 'user'
   if ('messageId' in message) {
-    const byUser = role === 'user' && message.from === undefined
-    return enqueue(control, { kind: 'message', id: message.messageId, role, queuedAt: now }, byUser)
+    const entry = { kind: 'message', id: message.messageId, role, queuedAt: now } as const
+    const invocation = invocationOf(control, message)
+    if (invocation !== undefined) return enqueueInvocation(control, { ...entry, invocation })
+    return enqueue(control, entry, role === 'user' && message.from === undefined)
   }
   const inline = { content: message.content, role, silent: message.silent === true }
   const { id, numbered } = nextItem(control)
   return enqueue(numbered, { kind: 'message', id, role, queuedAt: now, inline }, role === 'user')
+}
+
+/** The parent is the user of its child: what it asks for clears the stop flag, or it would wait for an answer (T7). */
+function enqueueInvocation(
+  control: ThreadControl,
+  {
+    invocation,
+    ...entry
+  }: Extract<QueueEntry, { readonly kind: 'message' }> & { readonly invocation: string },
+): ThreadControl {
+  if (hasRoomFor(control, invocation)) return enqueue(control, { ...entry, invocation }, true)
+  const problem = `The thread has ${LIMITS.invocations} unanswered calls of its parent; one more gets no answer of its own.`
+  return enqueue(withWarning(control, 'invocation_skipped', problem), entry, true)
 }
 
 /** Takes a `continue` signal: clears the stop flag and asks for a step; one that waits asks for all. */
@@ -80,12 +96,13 @@ function nextItem(control: ThreadControl): { readonly id: string; readonly numbe
 export function acceptStop(control: ThreadControl, input: unknown): ThreadControl {
   const problem = stopProblem(input)
   if (problem !== undefined) return withWarning(control, 'stop_skipped', problem)
-  const runId = (input as Stop | null | undefined)?.runId
+  const { runId, children } = (input as Stop | null | undefined) ?? {}
   const { run } = control
   if (run === null)
     return runId === undefined && control.queue.length > 0 ? { ...control, stopped: true } : control
   if (runId !== undefined && runId !== runIdOf(run.number)) return control
-  return { ...control, stopped: true, run: { ...run, stopRequested: true } }
+  const stopsChildren = run.stopsChildren || children !== false
+  return { ...control, stopped: true, run: { ...run, stopRequested: true, stopsChildren } }
 }
 
 /** Takes a signal that this version does not know: recorded and skipped, for ever (T11). */
@@ -101,7 +118,7 @@ export function acceptUnknownSignal(control: ThreadControl): ThreadControl {
 export function enqueue(control: ThreadControl, entry: QueueEntry, clearsStop: boolean): ThreadControl {
   if (control.queue.some((queued) => isSame(queued, entry))) return control
   if (!hasRoom(control, entry))
-    return withFacts(control, {
+    return withFacts(withInvocations(control, [entry]), {
       type: 'runtime.warning',
       scope: entry.kind === 'tool' ? { toolCallId: entry.id } : { messageId: entry.id },
       payload: {
@@ -130,9 +147,10 @@ export function hasRoom(control: ThreadControl, entry: QueueEntry): boolean {
 export function drained(control: ThreadControl, entries: readonly QueueEntry[]): ThreadControl {
   if (entries.length === 0) return control
   const keys = new Set(entries.map(keyOf))
+  const leaving = control.queue.filter((entry) => keys.has(keyOf(entry)))
   return withQueue(
-    control,
-    control.queue.filter((entry) => !keys.has(keyOf(entry))),
+    withInvocations(control, leaving),
+    control.queue.filter((entry) => !leaving.includes(entry)),
   )
 }
 

@@ -28,8 +28,6 @@ const waiting = childStarted(
   { id: 'c0', name: 'ask', state: 'prepared', ...CHILD } as Call & { readonly state: 'prepared' },
   true,
 )
-const child = (patch: Partial<ThreadControl> = {}): ThreadControl =>
-  idleControl({ resumable: false, parent: { threadId: 'p', callId: 'pc' } }, patch)
 
 const kind = (control: ThreadControl): string => nextAction(control).kind
 
@@ -147,28 +145,6 @@ describe('the end of a thread', () => {
   ])('a thread that is not resumable closes: %j', (ending, outcome) => {
     const control = idleControl({ resumable: false }, { run: run({ ending }) })
     expect(nextAction(control)).toEqual({ kind: 'settle', ending, close: { outcome, reason: ending.reason } })
-  })
-
-  test('T7 a child reports, settles, announces, and only then closes', () => {
-    const ending = child({ run: run({ ending: ENDED }), runs: 1 })
-    expect(nextAction(ending)).toEqual({ kind: 'deliverReport', ending: ENDED })
-    const report = { messageId: 'k:report:1', kind: 'result', announced: false } as const
-    expect(kind({ ...ending, report })).toBe('settle')
-    const done = settled({ ...ending, report }, { ending: ENDED, close, queued: 0 }, NOW)
-    expect(nextAction(done)).toEqual({ kind: 'announceReport', messageId: 'k:report:1' })
-    expect(kind({ ...done, report: { ...report, announced: true } })).toBe('close')
-  })
-
-  test('T7 a child whose parent is gone closes by itself', () => {
-    const report = { messageId: null, kind: 'result', announced: false } as const
-    expect(kind(child({ run: run({ ending: ENDED }), report }))).toBe('settle')
-  })
-
-  test('T7 a child that is terminated while idle reports that', () => {
-    expect(nextAction(child({ terminating: true }))).toMatchObject({
-      kind: 'deliverReport',
-      ending: { reason: 'terminated', outcome: 'cancelled' },
-    })
   })
 
   test('T8 every owed child is told before the thread closes', () => {

@@ -1,15 +1,13 @@
-/**
- * What the workflow does next. Called only when nothing is in flight (T1), after `advance`. A finished thread ends in
- * this order: report into the parent's store, settle, announce the report, tell the children, close (T7, T8): by the time
- * the parent hears of it, this thread takes nothing any more.
- */
+/** What the workflow does next. Called only when nothing is in flight (T1), after `advance`. */
 import type { Completion, Frame } from '../protocol/activities.js'
 import type { ThreadClose } from '../protocol/end-activities.js'
 import { LIMITS } from '../protocol/limits.js'
+import type { ChildReport } from '../protocol/messages.js'
 import { sidePlanOf, toolPlanOf } from '../protocol/plan.js'
 import type { Side, ToolPlan } from '../protocol/plan.js'
 import { planOf } from './advance.js'
 import { callInFlight } from './calls.js'
+import { closingAction, idleAction, runEndAction } from './closing.js'
 import type {
   Call,
   CallIn,
@@ -19,9 +17,11 @@ import type {
   QueueEntry,
   Run,
   Step,
+  Tell,
   ThreadControl,
 } from './control.js'
 import { drainable } from './inbox.js'
+import type { DueReport } from './reports.js'
 
 /** A call to be worked at, and where it is. */
 export interface CallWork {
@@ -51,8 +51,9 @@ export type Action =
   | { readonly kind: 'stopChild'; readonly call: CallIn<'waiting'> }
   | { readonly kind: 'awaitAnswer'; readonly call: CallIn<'pending'> }
   | { readonly kind: 'runEffect'; readonly effectId: string }
-  | { readonly kind: 'deliverReport'; readonly ending: Ending }
-  | { readonly kind: 'announceReport'; readonly messageId: string }
+  | { readonly kind: 'tell'; readonly tell: Tell }
+  | { readonly kind: 'deliverReport'; readonly due: DueReport }
+  | { readonly kind: 'announceReport'; readonly report: ChildReport }
   | { readonly kind: 'settle'; readonly ending: Ending | null; readonly close: ThreadClose | null }
   | { readonly kind: 'cancelChild'; readonly reference: string }
   | { readonly kind: 'close'; readonly closing: Closing }
@@ -61,12 +62,14 @@ export function nextAction(control: ThreadControl): Action {
   const prepared = callInFlight(control.run?.step?.calls ?? [])?.call
   // A child whose rows exist is always started: only a workflow can answer for it (T7).
   if (prepared?.state === 'prepared') return { kind: 'startChild', call: prepared }
+  const [tell] = control.tells
+  if (tell !== undefined) return { kind: 'tell', tell }
   const ending = endingOf(control)
   const close = closeOf(control, ending)
   if (close !== null) return closingAction(control, ending, close)
   const { run } = control
-  if (run === null) return effectAction(control) ?? { kind: 'wait' }
-  if (ending !== null) return stopForwarding(run) ?? { kind: 'settle', ending, close: null }
+  if (run === null) return idleAction(control) ?? effectAction(control) ?? { kind: 'wait' }
+  if (ending !== null) return stopForwarding(run) ?? runEndAction(control, ending)
   return run.waitUntil === null ? runAction(control, run) : { kind: 'waitUntil', until: run.waitUntil }
 }
 
@@ -91,19 +94,6 @@ function closeOf(control: ThreadControl, ending: Ending | null): ThreadClose | n
   if (control.terminating) return { outcome: 'terminated', reason: 'terminated' }
   if (ending === null || control.start.resumable !== false) return null
   return { outcome: ending.outcome === 'completed' ? 'completed' : 'failed', reason: ending.reason }
-}
-
-const TERMINATED: Ending = { reason: 'terminated', outcome: 'cancelled', sessionCall: null }
-
-function closingAction(control: ThreadControl, ending: Ending | null, close: ThreadClose): Action {
-  const { report, closing } = control
-  if (control.start.parent !== undefined && report === null)
-    return { kind: 'deliverReport', ending: ending ?? TERMINATED }
-  if (closing === null || !closing.settled) return { kind: 'settle', ending, close }
-  if (report !== null && report.messageId !== null && !report.announced)
-    return { kind: 'announceReport', messageId: report.messageId }
-  const [next] = closing.cascade
-  return next === undefined ? { kind: 'close', closing } : { kind: 'cancelChild', reference: next }
 }
 
 /** A due effect waits behind the stop flag as every item does. */

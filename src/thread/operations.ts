@@ -7,6 +7,7 @@ import { effectRemoved, effectScheduled } from './effects.js'
 import { withFacts } from './facts.js'
 import { handOffAsked } from './hand-off.js'
 import { enqueue, removed, variablesSet } from './inbox.js'
+import { tellAdded } from './tells.js'
 
 export function applyOperations(
   control: ThreadControl,
@@ -40,6 +41,8 @@ function applied(control: ThreadControl, operation: ThreadOperation, now: number
       return runStopped(control)
     case 'terminate':
       return { ...control, terminating: true }
+    case 'tell':
+      return tellAdded(control, operation)
   }
 }
 

@@ -3,6 +3,7 @@ import type { QueueEntry } from './control.js'
 /** An item of the queue as it is carried: a thousand of them ride in each continue-as-new. */
 export type PackedEntry =
   | readonly ['m', string, 0 | 1, number]
+  | readonly ['m', string, 0 | 1, number, string]
   | readonly ['i', string, 0 | 1, number, string, 0 | 1]
   | readonly ['c', string, string, string, number]
   | readonly ['t', string, string, number]
@@ -17,15 +18,19 @@ export function packEntry(entry: QueueEntry): PackedEntry {
   if (entry.kind === 'tool') return ['t', id, entry.name, queuedAt]
   if (entry.kind !== 'message') return [TAGS[entry.kind], id, queuedAt]
   const role = entry.role === 'assistant' ? 1 : 0
-  const { inline } = entry
-  if (inline === undefined) return ['m', id, role, queuedAt]
+  const { inline, invocation } = entry
+  if (inline === undefined)
+    return invocation === undefined ? ['m', id, role, queuedAt] : ['m', id, role, queuedAt, invocation]
   return ['i', id, role, queuedAt, inline.content, inline.silent ? 1 : 0]
 }
 
 export function unpackEntry(packed: PackedEntry): QueueEntry {
   switch (packed[0]) {
-    case 'm':
-      return { kind: 'message', id: packed[1], role: roleOf(packed[2]), queuedAt: packed[3] }
+    case 'm': {
+      const [, id, isAssistant, queuedAt, invocation] = packed
+      const message = { kind: 'message', id, role: roleOf(isAssistant), queuedAt } as const
+      return invocation === undefined ? message : { ...message, invocation }
+    }
     case 'i': {
       const [, id, isAssistant, queuedAt, content, silent] = packed
       const role = roleOf(isAssistant)

@@ -4,15 +4,17 @@ import { NOW, idleControl, message, resultOf, run, withCalls } from '../../test/
 import { callAnswered } from './call-answers.js'
 import { changeCall } from './calls.js'
 import { acceptReport } from './children.js'
-import type { Ending, OwedChild, ThreadControl } from './control.js'
+import type { ChildWait, Ending, OpenChild, ThreadControl } from './control.js'
 import { acceptMessage } from './inbox.js'
-import { childTold, reportAnnounced, reportDelivered, reportKind, settled, withCutStep } from './settling.js'
+import { childTold, settled, withCutStep } from './settling.js'
 
 const STOPPED: Ending = { reason: 'stopped', outcome: 'cancelled', sessionCall: null }
 const CLOSE = { outcome: 'failed', reason: 'max_steps' } as const
-const owed = (reference: string): OwedChild => ({
+const owed = (reference: string): OpenChild => ({
   reference,
-  callId: 'c0',
+  resumable: false,
+  invocations: ['c0'],
+  reports: 0,
   observed: true,
   checks: 0,
   nextCheckAt: NOW,
@@ -70,15 +72,20 @@ describe('a step that was cut', () => {
       item: { kind: 'child_closed', reference: 'k', status: 'terminated' },
     },
   ] as const)('T7 $came that a cut call did not take is an item', ({ report, item }) => {
-    const control = changeCall(withCalls('ask'), 'c0', ({ id, name }) => ({
-      id,
-      name,
-      state: 'reported',
-      reference: 'k',
-      report,
-    }))
-    const stopped = { ...control, stopped: true }
-    expect(withCutStep(stopped, STOPPED, NOW)).toMatchObject({ stopped: true, queue: [item] })
+    const wait: ChildWait = {
+      references: ['k', 'l'],
+      blocking: true,
+      group: true,
+      deadline: null,
+      timeout: null,
+      reports: [{ reference: 'k', report }],
+      stopped: [],
+    }
+    for (const state of ['waiting', 'reported'] as const) {
+      const control = changeCall(withCalls('ask'), 'c0', ({ id, name }) => ({ id, name, state, wait }))
+      const stopped = { ...control, stopped: true }
+      expect(withCutStep(stopped, STOPPED, NOW)).toMatchObject({ stopped: true, queue: [item] })
+    }
   })
 })
 
@@ -111,6 +118,13 @@ describe('the end of a thread', () => {
     })
   })
 
+  test('T7 what a rejected message answered for is not forgotten', () => {
+    const queue = [{ ...message('b'), invocation: 'pc' } as const]
+    expect(
+      settled({ ...ending, queue }, { ending: STOPPED, close: CLOSE, queued: 1 }, NOW).invocations,
+    ).toEqual(['pc'])
+  })
+
   test('T8 what came during the closing transaction needs another', () => {
     const late = acceptMessage(ending, { messageId: 'c' }, NOW)
     expect(settled(late, { ending: STOPPED, close: CLOSE, queued: 1 }, NOW).closing?.settled).toBe(false)
@@ -127,27 +141,5 @@ describe('the end of a thread', () => {
     const closing = { ...CLOSE, cascade: ['k', 'l'], settled: true }
     expect(childTold(idleControl({}, { closing }), 'k').closing?.cascade).toEqual(['l'])
     expect(childTold(idleControl(), 'k').closing).toBeNull()
-  })
-})
-
-describe('the report of a child', () => {
-  test.each([
-    ['completed', 'result'],
-    ['failed', 'failure'],
-    ['cancelled', 'failure'],
-    ['blocked', 'failure'],
-  ] as const)('T7 an ending %s is a %s', (outcome, kind) => {
-    expect(reportKind({ reason: 'x', outcome, sessionCall: null })).toBe(kind)
-  })
-
-  test('a delivered report waits for its announcement', () => {
-    const delivered = reportDelivered(idleControl(), STOPPED, { type: 'delivered', messageId: 'r' })
-    expect(delivered.report).toEqual({ messageId: 'r', kind: 'failure', announced: false })
-    expect(reportAnnounced(delivered).report?.announced).toBe(true)
-  })
-
-  test('a parent that is gone leaves nothing to announce', () => {
-    expect(reportDelivered(idleControl(), STOPPED, { type: 'parent_gone' }).report?.messageId).toBeNull()
-    expect(reportAnnounced(idleControl()).report).toBeNull()
   })
 })

@@ -1,5 +1,5 @@
 /** The end of a run and of a thread. T8: what is left is told, marked and refused before the thread closes. */
-import type { DeliverReportAnswer, ThreadClose } from '../protocol/end-activities.js'
+import type { ThreadClose } from '../protocol/end-activities.js'
 import type { Fact } from '../protocol/facts.js'
 import { runIdOf, stepIdOf } from '../protocol/ids.js'
 import type { Side } from '../protocol/plan.js'
@@ -11,10 +11,12 @@ import type { Closing, Ending, Run, ThreadControl } from './control.js'
 import { withFacts } from './facts.js'
 import { handedOff } from './hand-off.js'
 import { withQueue } from './inbox.js'
+import { withInvocations } from './invocations.js'
+import { looksAgain } from './looks-again.js'
 
 /**
- * Before a run is settled: a step or turn that was cut still gets its last events, and a report that came for one of its
- * calls and is not its result yet is an item, or the parent would never learn of it (T7).
+ * Before a run is settled: a step or turn that was cut still gets its last events, and reports that came for one of its
+ * calls and are not its result yet are items, or this thread would never learn of them (T7).
  */
 export function withCutStep(control: ThreadControl, ending: Ending | null, now: number): ThreadControl {
   const { run } = control
@@ -38,10 +40,8 @@ function withCutTurn(control: ThreadControl, run: Run, { reason }: Ending): Thre
 function withoutCalls(control: ThreadControl, now: number): ThreadControl {
   const step = control.run?.step
   if (step == null) return control
-  const told = allCalls(step.calls).reduce(
-    (next, call) => (call.state === 'reported' ? reportQueued(next, call, now) : next),
-    control,
-  )
+  const reports = allCalls(step.calls).flatMap((call) => ('wait' in call ? call.wait.reports : []))
+  const told = reports.reduce((next, report) => reportQueued(next, report, now), control)
   const cut = changeStep(told, (cutStep) => ({ ...cutStep, calls: [], phase: 6, handOff: null }))
   return step.handOff === null ? cut : handedOff(cut, step.handOff, 'a')
 }
@@ -79,8 +79,8 @@ export function settled(control: ThreadControl, settle: Settle, now: number): Th
   const request = settle.close === null ? (requestOf(settle, now) ?? control.request) : null
   const going = request === null && settle.close === null ? withoutVariables(control) : control
   // What could not be done for a day, or lacks a variable, is not tried again at once: it is parked as by a stop.
-  const looksAgain = request !== null && going.queue.some(({ kind }) => kind === 'variables')
-  const stopped = control.stopped || (settle.ending?.outcome === 'blocked' && !looksAgain)
+  const { ending } = settle
+  const stopped = control.stopped || (ending?.outcome === 'blocked' && !looksAgain(control, ending))
   const next = {
     ...going,
     stopped,
@@ -96,7 +96,7 @@ export function settled(control: ThreadControl, settle: Settle, now: number): Th
   const cascade = control.closing?.cascade ?? control.children.map((child) => child.reference)
   // What arrived meanwhile is refused by one more closing transaction.
   const closing: Closing = { outcome, reason, cascade, settled: control.queue.length <= settle.queued }
-  return { ...next, closing, queue: [], queueBytes: 0 }
+  return { ...withInvocations(next, control.queue), closing, queue: [], queueBytes: 0 }
 }
 
 /** A run that is closed with its thread asks for nothing. */
@@ -116,25 +116,4 @@ export function childTold(control: ThreadControl, reference: string): ThreadCont
   if (control.closing === null) return control
   const cascade = control.closing.cascade.filter((waiting) => waiting !== reference)
   return { ...control, closing: { ...control.closing, cascade } }
-}
-
-/** The report is in the parent's store, or the parent takes none any more. */
-export function reportDelivered(
-  control: ThreadControl,
-  ending: Ending,
-  answer: DeliverReportAnswer,
-): ThreadControl {
-  const kind = reportKind(ending)
-  const messageId = answer.type === 'delivered' ? answer.messageId : null
-  return { ...control, report: { messageId, kind, announced: false }, progressed: true }
-}
-
-/** The parent's workflow took the announcement, or is gone. */
-export function reportAnnounced(control: ThreadControl): ThreadControl {
-  return control.report === null ? control : { ...control, report: { ...control.report, announced: true } }
-}
-
-/** Only a session that ended as it should reports a result; caps, stops and failures are failures (T7). */
-export function reportKind(ending: Ending): 'result' | 'failure' {
-  return ending.outcome === 'completed' ? 'result' : 'failure'
 }

@@ -22,6 +22,7 @@ import { effectsDue, nextEffectAt } from '../thread/effects.js'
 import { initialControl } from '../thread/control.js'
 import type { ThreadControl } from '../thread/control.js'
 import { acceptMessage } from '../thread/inbox.js'
+import { firstMessage } from '../thread/invocations.js'
 import { nextAction } from '../thread/next-action.js'
 import type { Action } from '../thread/next-action.js'
 import { createAlarm } from './alarm.js'
@@ -89,7 +90,7 @@ function begin(start: ThreadStart): ThreadControl {
   const now = Date.now()
   const { message, ...facts } = start
   const control = initialControl(workflowInfo().workflowId, facts, now)
-  return message === undefined ? control : acceptMessage(control, message, now)
+  return message === undefined ? control : acceptMessage(control, firstMessage(control, message), now)
 }
 
 function historyFacts(host: ThreadHost): Parameters<typeof shouldContinueAsNew>[1] {

@@ -5,7 +5,6 @@
 import {
   ChildWorkflowFailure,
   ParentClosePolicy,
-  TemporalFailure,
   TerminatedFailure,
   getExternalWorkflowHandle,
   isCancellation,
@@ -14,12 +13,13 @@ import {
 import { WorkflowExecutionAlreadyStartedError } from '@temporalio/common'
 import type { ChildWorkflowHandle } from '@temporalio/workflow'
 import { SIGNALS, THREAD_WORKFLOW } from '../protocol/messages.js'
-import type { ChildReport, ThreadStart } from '../protocol/messages.js'
+import type { ThreadStart } from '../protocol/messages.js'
 import { childClosed, childStarted, stopForwarded } from '../thread/children.js'
 import type { CallIn, ThreadControl } from '../thread/control.js'
-import { childTold, reportAnnounced } from '../thread/settling.js'
+import { childTold } from '../thread/settling.js'
 import type { agentThread } from './agent-thread.js'
 import type { ThreadHost } from './thread-host.js'
+import { told } from './told.js'
 
 type Prepared = CallIn<'prepared'>
 
@@ -88,29 +88,4 @@ export async function stopChildThread(host: ThreadHost, call: CallIn<'waiting'>)
 export async function cancelChild(host: ThreadHost, reference: string): Promise<void> {
   await told(() => getExternalWorkflowHandle(reference).cancel())
   host.update((control) => childTold(control, reference))
-}
-
-/** Tells the parent that its store holds the report; acknowledged before this thread closes. */
-export async function announceReport(host: ThreadHost, messageId: string): Promise<void> {
-  const { parent } = host.control.start
-  const { report } = host.control
-  if (parent === undefined || report === null) return
-  const message: ChildReport = {
-    reference: host.control.threadId,
-    report: 1,
-    invocations: [parent.callId],
-    kind: report.kind,
-    messageId,
-  }
-  await told(() => getExternalWorkflowHandle(parent.threadId).signal(SIGNALS.childReport, message))
-  host.update(reportAnnounced)
-}
-
-/** A thread that is gone takes nothing, and needs no telling; a parent that missed a report learns from the close (T7). */
-async function told(tell: () => Promise<void>): Promise<void> {
-  try {
-    await tell()
-  } catch (error) {
-    if (!(error instanceof TemporalFailure)) throw error
-  }
 }

@@ -1,9 +1,11 @@
 import type { Action } from '../thread/next-action.js'
 import { callModel } from './call-model.js'
 import { callPrompt } from './call-prompt.js'
-import { announceReport, cancelChild, startChildThread, stopChildThread } from './child-threads.js'
+import { cancelChild, startChildThread, stopChildThread } from './child-threads.js'
+import { announceReport, deliverReport } from './parent-thread.js'
 import { runEffect } from './run-effect.js'
-import { deliverReport, settle } from './settle.js'
+import { settle } from './settle.js'
+import { tellThread } from './tell-thread.js'
 import type { ThreadHost } from './thread-host.js'
 import { completeCall, executeTool, prepareChild } from './tool-calls.js'
 import { waitForResource, waitForSomething } from './wait.js'
@@ -37,9 +39,11 @@ export async function perform(
     case 'runEffect':
       return runEffect(host, action.effectId)
     case 'deliverReport':
-      return deliverReport(host, action.ending)
+      return deliverReport(host, action.due)
     case 'announceReport':
-      return announceReport(host, action.messageId)
+      return announceReport(host, action.report)
+    case 'tell':
+      return tellThread(host, action.tell)
     case 'settle':
       return settle(host, action)
     case 'cancelChild':

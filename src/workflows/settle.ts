@@ -2,7 +2,7 @@ import type { RunEnd, ThreadClose } from '../protocol/end-activities.js'
 import type { Ending } from '../thread/control.js'
 import type { Action } from '../thread/next-action.js'
 import { givenUpTold } from '../thread/effects.js'
-import { cutTools, reportDelivered, reportKind, settled, withCutStep } from '../thread/settling.js'
+import { cutTools, settled, withCutStep } from '../thread/settling.js'
 import { snapshotOf } from '../thread/snapshot.js'
 import { callActivity } from './call-activity.js'
 import type { ThreadHost } from './thread-host.js'
@@ -41,27 +41,6 @@ export async function settle(
 function summaryOf(ending: Ending | null, close: ThreadClose | null): string {
   if (close !== null) return `close: ${close.outcome}`
   return ending === null ? 'effect given up' : 'end of run'
-}
-
-/** Copies what the parent gets into its store (T2); the announcement follows. */
-export async function deliverReport(host: ThreadHost, ending: Ending): Promise<void> {
-  const { parent } = host.control.start
-  if (parent === undefined) return
-  const called = await callActivity(host, {
-    name: 'deliverReport',
-    limit: 0,
-    summary: 'report to the parent',
-    cutBy: null,
-    input: {
-      parent,
-      report: 1,
-      kind: reportKind(ending),
-      reason: ending.reason,
-      sessionCall: ending.sessionCall,
-    },
-  })
-  const answer = called.kind === 'answered' ? called.answer : ({ type: 'parent_gone' } as const)
-  host.update((control) => reportDelivered(control, ending, answer))
 }
 
 function runEnd({ control }: ThreadHost, ending: Ending, tools: readonly string[]): RunEnd | null {

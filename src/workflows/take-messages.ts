@@ -2,6 +2,7 @@ import { defineQuery, setDefaultSignalHandler, setHandler } from '@temporalio/wo
 import type { CancellationScope } from '@temporalio/workflow'
 import { QUERIES, SIGNALS } from '../protocol/messages.js'
 import type { ControlSnapshot } from '../protocol/snapshot.js'
+import { acceptOperations } from '../thread/accept-operations.js'
 import { acceptReport } from '../thread/children.js'
 import type { ThreadControl } from '../thread/control.js'
 import {
@@ -24,6 +25,7 @@ const ACCEPT: ReadonlyMap<string, Accept> = new Map<string, Accept>([
   [SIGNALS.stop, acceptStop],
   [SIGNALS.queueTool, acceptTool],
   [SIGNALS.setEnv, acceptSetEnv],
+  [SIGNALS.operations, acceptOperations],
 ])
 
 const snapshotQuery = defineQuery<ControlSnapshot>(QUERIES.snapshot)
@@ -39,7 +41,9 @@ export function takeMessages(host: ThreadHost, root: CancellationScope): void {
     host.countSignal()
     const accept = ACCEPT.get(name) ?? acceptUnknownSignal
     host.update((control) => accept(control, input, Date.now()))
-    if (host.control.run?.stopRequested === true) host.cut('stop')
+    const { terminating, run } = host.control
+    if (terminating) host.cut('terminate')
+    else if (run?.stopRequested === true) host.cut('stop')
   })
   cutOnCancel(host, root)
 }

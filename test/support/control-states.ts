@@ -119,6 +119,8 @@ export function run(patch: Partial<Run> = {}): Run {
     resumed: false,
     again: null,
     stopRequested: false,
+    stopsChildren: false,
+    reported: false,
     ending: null,
     ...patch,
   }

@@ -11,7 +11,9 @@ import { factsSent } from '../../src/thread/facts.js'
 import { endingOf, nextAction } from '../../src/thread/next-action.js'
 import type { Action } from '../../src/thread/next-action.js'
 import { openRequests, responded, responseRefusal } from '../../src/thread/requests.js'
+import * as reports from '../../src/thread/reports.js'
 import * as settling from '../../src/thread/settling.js'
+import { tellDone } from '../../src/thread/tells.js'
 import type { Plan } from '../../src/protocol/plan.js'
 import { NOW, dualPlan, plan } from './control-states.js'
 import { RandomAnswers } from './random-answers.js'
@@ -184,10 +186,12 @@ export class RandomThread {
         return this.#complete(action)
       case 'runEffect':
         return this.#runEffect(action.effectId)
+      case 'tell':
+        return this.#change(tellDone)
       case 'deliverReport':
         return this.#deliver(action)
       case 'announceReport':
-        return this.#change(settling.reportAnnounced)
+        return this.#change((control) => reports.reportAnnounced(control, 'told'))
       case 'settle':
         return this.#settle(action)
       case 'cancelChild':
@@ -316,12 +320,12 @@ export class RandomThread {
     this.#settle({ kind: 'settle', ending: null, close: null })
   }
 
-  #deliver({ ending }: Kind<'deliverReport'>): void {
+  #deliver({ due }: Kind<'deliverReport'>): void {
     const gone = this.#random.chance(0.2)
     const answer = gone
       ? ({ type: 'parent_gone' } as const)
-      : ({ type: 'delivered', messageId: 'r' } as const)
-    this.#change((control) => settling.reportDelivered(control, ending, answer))
+      : ({ type: 'delivered', kind: 'failure', messageId: 'r' } as const)
+    this.#change((control) => reports.reportDelivered(control, due, answer))
   }
 
   #settle({ ending, close }: Kind<'settle'>): void {

@@ -1,0 +1,128 @@
+/**
+ * What a child tells its parent: when a report is due, whom it answers, and what is announced of it. T7: an invocation is
+ * named by one report, however it ends; a report is announced once what it tells of is settled.
+ */
+import type { DeliverReportAnswer } from '../protocol/end-activities.js'
+import type { ChildReport } from '../protocol/messages.js'
+import type { Ending, Report, ThreadControl } from './control.js'
+import { withQueue } from './inbox.js'
+import { queuedInvocations } from './invocations.js'
+import { looksAgain } from './looks-again.js'
+
+/** A report that is to be made. */
+export interface DueReport {
+  readonly ending: Ending
+  readonly invocations: readonly string[]
+  readonly closes: boolean
+}
+
+/** How a thread ended in which nothing ran. */
+const TERMINATED: Ending = { reason: 'terminated', outcome: 'cancelled', sessionCall: null }
+
+/** The report of a run that ends in a thread that stays open: if its session has a result, or the parent asked. */
+export function reportOfRun(control: ThreadControl, ending: Ending): DueReport | null {
+  const { invocations, run } = control
+  if (!mayReport(control) || run === null || run.reported) return null
+  // Variables that came meanwhile: the run that looks for them answers.
+  const asked = invocations.length > 0 && (control.stopped || !looksAgain(control, ending))
+  return asked || ending.sessionCall !== null ? { ending, invocations, closes: false } : null
+}
+
+/**
+ * The report of a thread in which nothing runs: what was asked for was removed or refused, or is parked with no end in
+ * sight.
+ */
+export function reportOfIdle(control: ThreadControl): DueReport | null {
+  if (!mayReport(control)) return null
+  const parked = control.stopped ? queuedInvocations(control.queue) : []
+  const invocations = together(control.invocations, parked)
+  if (invocations.length === 0) return null
+  const blocked = control.lastRun?.reason === 'blocked' ? 'blocked' : 'stopped'
+  const reason = parked.length === 0 ? 'hook_blocked' : blocked
+  return { ending: { reason, outcome: 'failed', sessionCall: null }, invocations, closes: false }
+}
+
+/** The last report, of a thread that closes: it answers also for what waits and is rejected. */
+export function reportOfClosing(control: ThreadControl, ending: Ending | null): DueReport | null {
+  if (!mayReport(control) || control.closing !== null) return null
+  const invocations = together(control.invocations, queuedInvocations(control.queue))
+  return { ending: ending ?? TERMINATED, invocations, closes: true }
+}
+
+/** One after the other: what was delivered is announced first. */
+function mayReport({ start, report }: ThreadControl): boolean {
+  return start.parent !== undefined && report === null
+}
+
+/** Only a session that ended as it should reports a result; caps, stops and failures are failures (T7). */
+export function reportKind(ending: Ending): 'result' | 'failure' {
+  return ending.outcome === 'completed' ? 'result' : 'failure'
+}
+
+/**
+ * The report is in the parent's store. A parent that is gone leaves nothing to do for its child, which closes. `null`: it
+ * could not be stored for a day; the announcement says no more than that it failed, and a thread that closes leaves that
+ * to its close, which its parent is shown.
+ */
+export function reportDelivered(
+  control: ThreadControl,
+  { invocations, closes }: DueReport,
+  answer: DeliverReportAnswer | null,
+): ThreadControl {
+  const gone = answer?.type === 'parent_gone'
+  const told =
+    answer?.type === 'delivered'
+      ? { kind: answer.kind, messageId: answer.messageId }
+      : { kind: 'failure' as const, messageId: null }
+  const announced = gone || (answer === null && closes)
+  const number = control.reports + 1
+  return {
+    ...withoutInvocations(control, invocations),
+    run: control.run === null ? null : { ...control.run, reported: true },
+    report: { number, ...told, invocations, closes, announced },
+    reports: number,
+    terminating: control.terminating || (gone && !closes),
+    progressed: true,
+  }
+}
+
+/** What the parent's workflow is told, or null: nothing is, or is not yet. */
+export function announcement({ threadId, report, closing, invocations }: ThreadControl): ChildReport | null {
+  if (report === null || report.announced || (report.closes && closing === null)) return null
+  const { number, kind, messageId, closes } = report
+  return {
+    reference: threadId,
+    report: number,
+    // What came behind the last report was rejected, and has no other.
+    invocations: closes ? together(report.invocations, invocations) : report.invocations,
+    kind,
+    ...(messageId === null ? {} : { messageId }),
+    ...(closes ? { closes } : {}),
+  }
+}
+
+/** The parent's workflow took the announcement, or is not there any more: then this thread closes. */
+export function reportAnnounced(control: ThreadControl, parent: 'told' | 'gone'): ThreadControl {
+  const { report, closing } = control
+  if (report === null) return control
+  const going = { ...control, progressed: true }
+  if (parent === 'told') return { ...going, report: null }
+  const unheard: Report = { ...report, announced: true }
+  return { ...going, report: unheard, terminating: control.terminating || closing === null }
+}
+
+/** Forgets those that a report names, also where they still wait: what was answered for asks for no other answer. */
+function withoutInvocations(control: ThreadControl, named: readonly string[]): ThreadControl {
+  if (named.length === 0) return control
+  const queue = control.queue.map((entry) => {
+    if (entry.kind !== 'message' || entry.invocation === undefined) return entry
+    const { invocation, ...message } = entry
+    return named.includes(invocation) ? message : entry
+  })
+  const invocations = control.invocations.filter((invocation) => !named.includes(invocation))
+  return { ...withQueue(control, queue), invocations }
+}
+
+function together(some: readonly string[], others: readonly string[]): readonly string[] {
+  return [...new Set([...some, ...others])]
+}

@@ -1,0 +1,49 @@
+import { expect, test } from 'vitest'
+
+import { NOW, idleControl, run, withCalls } from '../../test/support/control-states.js'
+import { LIMITS } from '../protocol/limits.js'
+import type { ThreadOperation } from '../protocol/operations.js'
+import { shouldContinueAsNew } from './continue-as-new.js'
+import { nextAction } from './next-action.js'
+import { applyOperations } from './operations.js'
+import { tellDone } from './tells.js'
+
+const tell = (id: string): Extract<ThreadOperation, { readonly kind: 'tell' }> => ({
+  kind: 'tell',
+  to: 'p',
+  operation: { kind: 'queue_message', id, role: 'user' },
+})
+const ENDING = { reason: 'session_stop', outcome: 'completed', sessionCall: 'c0' } as const
+const parent = { parent: { threadId: 'p', callId: 'pc' } }
+
+test('T3 other threads are told in order, each once', () => {
+  const control = applyOperations(idleControl(), [tell('a'), tell('b')], NOW)
+  expect(nextAction(control)).toEqual({ kind: 'tell', tell: { to: 'p', operation: tell('a').operation } })
+  const next = tellDone(control)
+  expect(nextAction(next)).toMatchObject({ tell: { operation: { id: 'b' } } })
+  expect(nextAction(tellDone(next))).toEqual({ kind: 'wait' })
+})
+
+test.each([
+  ['a call', withCalls('work')],
+  ['the report of a run', idleControl(parent, { run: run({ ending: ENDING }) })],
+  ['the last report', idleControl(parent, { terminating: true })],
+  ['the end of a thread', idleControl({}, { terminating: true })],
+  ['an effect', idleControl({}, { queue: [{ kind: 'effect', id: 'e', queuedAt: NOW }] })],
+])('T7 they are told before %s', (_what, control) => {
+  expect(nextAction(applyOperations(control, [tell('a')], NOW)).kind).toBe('tell')
+})
+
+test('beyond the bound they are refused, visibly', () => {
+  const many = Array.from({ length: LIMITS.waitingTells + 2 }, (_, index) => tell(`m${index}`))
+  const control = applyOperations(idleControl(), many, NOW)
+  expect(control.tells).toHaveLength(LIMITS.waitingTells)
+  expect(control.facts.map(({ payload }) => payload?.['code'])).toEqual(['tells_full', 'tells_full'])
+})
+
+test('none of them has to be carried', () => {
+  const waiting = applyOperations(idleControl(), [tell('a')], NOW)
+  const history = { events: 9999, bytes: 9_999_999, signals: 9999, suggested: true }
+  expect(shouldContinueAsNew(waiting, history)).toBe(false)
+  expect(shouldContinueAsNew(tellDone(waiting), history)).toBe(true)
+})
