@@ -33,6 +33,8 @@ export const LIMITS = {
   openChildren: 100,
   childrenInAll: 10_000,
   childDepth: 8,
+  /** Unanswered calls that are kept of one child, which takes them in order: the newest answer for those before. */
+  invocationsPerChild: 8,
   /** Children that one call starts in one go. */
   fanOut: 50,
   /** Calls of its parent that a child has not answered yet: each is an id in each continue-as-new. */

@@ -77,7 +77,7 @@ function startRun(control: ThreadControl): ThreadControl {
 }
 
 function triggerOf(entry: QueueEntry): string {
-  return entry.kind === 'child_closed' ? 'report' : entry.kind
+  return entry.kind === 'child_closed' || entry.kind === 'group' ? 'report' : entry.kind
 }
 
 /** A tool at the head of the queue is run between two steps, as soon as the run has a plan. */

@@ -3,6 +3,7 @@ import type { CallModelAnswer, EndAnswer, Usage, WaitAnswer } from '../protocol/
 import { LIMITS } from '../protocol/limits.js'
 import type { ThreadOperation } from '../protocol/operations.js'
 import { actualSide } from '../protocol/plan.js'
+import { activated, activates, activationBegins } from './activation.js'
 import { callBytes } from './calls.js'
 import type { ModelCall, QueueEntry, Run, Step, ThreadControl } from './control.js'
 import { withFacts } from './facts.js'
@@ -22,6 +23,7 @@ export function modelAnswered(
   answer: Answer,
   now: number,
 ): ThreadControl {
+  if (answer.type === 'activates') return activating(control, called.side, answer, now)
   const taken: ThreadControl = { ...drained(control, called.drain), registered: true, progressed: true }
   if (taken.run === null) return control
   const { side, asked, toolFirst } = called
@@ -31,8 +33,9 @@ export function modelAnswered(
   if (answer.type === 'end') return toolFirst ? toolSkipped(next, answer, now) : runEnded(next, answer, now)
   // Only the call of a frame can be refused.
   if (answer.type === 'refused') return next
-  const planned: ThreadControl = { ...next, plan: answer.plan ?? next.plan }
-  if (answer.type === 'nothing_to_do' && reportsNothing(planned))
+  const planned = withPlan(next, called, answer)
+  // The run has begun in the store, with the subagents of its prompt.
+  if (answer.type === 'nothing_to_do' && (run.planned || reportsNothing(planned)))
     return runEnded(planned, { ...answer, type: 'end', reason: 'hook_blocked', outcome: 'failed' }, now)
   // A stop of a run that did nothing parks only what waits behind it.
   if (answer.type === 'nothing_to_do')
@@ -64,6 +67,26 @@ export function modelAnswered(
 /** T7: a child whose message was refused has nothing to do and would never report, or only for a later one. */
 function reportsNothing({ start, queue, invocations }: ThreadControl): boolean {
   return start.resumable === false ? queue.length === 0 : invocations.length > 0
+}
+
+/** The plan that came with the answer, which also tells that the side's prompt is active. */
+function withPlan(control: ThreadControl, { side }: ModelCall, answer: Answer): ThreadControl {
+  const plan = 'plan' in answer ? (answer.plan ?? control.plan) : control.plan
+  const planned = { ...control, plan }
+  return activates(answer) ? activated(planned, plan === null ? side : actualSide(plan, side)) : planned
+}
+
+/** The side's prompt becomes active: nothing was drained, and the same step follows. */
+function activating(
+  control: ThreadControl,
+  side: Step['side'],
+  answer: Extract<Answer, { readonly type: 'activates' }>,
+  now: number,
+): ThreadControl {
+  if (control.run === null) return control
+  const planned = { ...control, plan: answer.plan ?? control.plan, run: used(control.run, answer.usage) }
+  const actual = planned.plan === null ? side : actualSide(planned.plan, side)
+  return withinBudget(applyOperations(activationBegins(planned, actual, answer), answer.operations, now))
 }
 
 /** Whether the step has looked for what the last run was blocked for: it comes behind the drain. */

@@ -1,10 +1,5 @@
 /** What the answers of activities change in a call of the step in flight, at whatever depth it is. */
-import type {
-  CallModelAnswer,
-  PendingAnswer,
-  PrepareChildAnswer,
-  ResultAnswer,
-} from '../protocol/activities.js'
+import type { CallModelAnswer, PendingAnswer, ResultAnswer } from '../protocol/activities.js'
 import { phaseFact } from '../protocol/facts.js'
 import { runIdOf, stepIdOf } from '../protocol/ids.js'
 import { LIMITS } from '../protocol/limits.js'
@@ -12,7 +7,8 @@ import { queuesTool } from '../protocol/operations.js'
 import type { ToolPlan } from '../protocol/plan.js'
 import { activityFailed, runEnded, used, waitAsked, withinBudget } from './apply.js'
 import { callInFlight, calledTool, changeCall, changeStep } from './calls.js'
-import type { Call, OwedChild, Run, Step, ThreadControl } from './control.js'
+import type { Call, Run, Step, ThreadControl } from './control.js'
+import { childrenDeferred } from './deferred.js'
 import { withFacts } from './facts.js'
 import { applyOperations } from './operations.js'
 
@@ -36,8 +32,9 @@ export function callAnswered(
     state: 'done',
     outcome: answer.outcome,
   }))
+  const deferring = childrenDeferred(done, callId, answer.operations, now)
   return withinBudget(
-    changeStep(applyOperations(done, answer.operations, now), (step) => marked(step, answer)),
+    changeStep(applyOperations(deferring, answer.operations, now), (step) => marked(step, answer)),
   )
 }
 
@@ -94,7 +91,7 @@ export function frameAnswered(
       answer.operations,
       now,
     )
-  const made = answer.type === 'answered' ? answer : { calls: [], usage: undefined, operations: [] }
+  const made = answer.type === 'answered' ? answer : NOTHING
   const calls: readonly Call[] = made.calls.map(({ id, name }) => ({ id, name, state: 'open' }))
   const framed = changeCall(
     { ...control, progressed: true, run: used(run, made.usage) },
@@ -104,38 +101,8 @@ export function frameAnswered(
   return withinBudget(applyOperations(framed, made.operations, now))
 }
 
-/** A child's rows exist: from now on it is owed, and it is to be started (T7). */
-export function childPrepared(
-  control: ThreadControl,
-  callId: string,
-  answer: Extract<PrepareChildAnswer, { readonly type: 'child' }>,
-  now: number,
-): ThreadControl {
-  if (control.run?.step == null) return control
-  const { reference, agent, messageId } = answer
-  const prepared = changeCall(control, callId, (call) => ({
-    ...calledTool(call),
-    state: 'prepared',
-    reference,
-    agent,
-    messageId,
-  }))
-  const owed: OwedChild = {
-    reference,
-    callId,
-    observed: false,
-    checks: 0,
-    nextCheckAt: now + LIMITS.childCheckFirst,
-  }
-  const owing: ThreadControl = {
-    // Its activity has marked the phase.
-    ...changeStep(prepared, begunPhase),
-    children: [...control.children, owed],
-    childrenInAll: control.childrenInAll + 1,
-    progressed: true,
-  }
-  return applyOperations(owing, answer.operations, now)
-}
+/** A frame has a step of its own: other answers make none. */
+const NOTHING = { calls: [], usage: undefined, operations: [] } as const
 
 /** What an activity said about the name is of no use any more. */
 function doneTool({ id, name, queued }: Call): Pick<Call, 'id' | 'name' | 'queued'> {

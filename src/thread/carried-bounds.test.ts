@@ -105,6 +105,7 @@ test.each([
   [{ kind: 'effect', id: 'a', queuedAt: 1 }],
   [{ kind: 'variables', id: 'a', queuedAt: 1 }],
   [{ kind: 'continue', id: 'a', queuedAt: 1 }],
+  [{ kind: 'group', id: 'a', queuedAt: 1 }],
 ] as const)('T3 %j is carried as it is', (entry) => {
   expect(unpackEntry(packEntry(entry))).toEqual(entry)
 })

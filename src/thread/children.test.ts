@@ -1,197 +1,213 @@
 import { describe, expect, test } from 'vitest'
 
-import { NOW, idleControl, withCalls } from '../../test/support/control-states.js'
-import { LIMITS } from '../protocol/limits.js'
-import type { ChildReport } from '../protocol/messages.js'
-import { childPrepared } from './call-answers.js'
 import {
-  acceptReport,
-  childClosed,
-  childStarted,
-  childrenChecked,
-  childrenToCheck,
-  nextCheckAt,
-  stopForwarded,
-} from './children.js'
-import type { Call, OwedChild, ThreadControl } from './control.js'
+  callOf,
+  openChildOf,
+  report,
+  withAddressed,
+  withChild,
+  withPrepared,
+  withSent,
+  withStarted,
+} from '../../test/support/child-states.js'
+import { NOW, idleControl, message } from '../../test/support/control-states.js'
+import { LIMITS } from '../protocol/limits.js'
+import { childStarted } from './child-calls.js'
+import { acceptReport, childClosed, invoked } from './children.js'
+import type { ThreadControl } from './control.js'
+import { applyOperations } from './operations.js'
 
-const MINUTE = 60_000
-const call = {
-  id: 'c0',
-  name: 'ask',
-  state: 'prepared',
-  reference: 'k',
-  agent: 'helper',
-  messageId: 'm',
-} as const
-
-function waiting(observed = true): ThreadControl {
-  const prepared = childPrepared(withCalls('ask'), 'c0', { type: 'child', ...call }, NOW)
-  return childStarted(prepared, call, observed)
-}
-
-const REPORT: ChildReport = {
-  reference: 'k',
-  report: 1,
-  invocations: ['c0'],
-  kind: 'result',
-  messageId: 'k:report:1',
-}
-
-const callOf = (control: ThreadControl): Call | undefined => control.run?.step?.calls[0]
-const interrupted = (): ThreadControl => ({ ...waiting(), run: null })
-
-describe('a child that runs', () => {
-  test('a started child is owed and its call waits', () => {
-    const control = waiting()
-    expect(control.children).toMatchObject([{ reference: 'k', callId: 'c0', observed: true, checks: 0 }])
-    expect(control.childrenInAll).toBe(1)
-    expect(callOf(control)).toMatchObject({ state: 'waiting', stopForwarded: false })
-  })
-
-  test('T7 a child started twice is owed once', () => {
-    const again = childStarted(waiting(), call, false)
-    expect(again.children).toHaveLength(1)
-    expect(again.children[0]?.observed).toBe(false)
-  })
-
-  test('an interrupt is marked as passed on', () => {
-    expect(callOf(stopForwarded(waiting(), 'c0'))).toMatchObject({ stopForwarded: true })
-    expect(callOf(stopForwarded(withCalls('ask'), 'c0'))).toMatchObject({ state: 'open' })
-  })
-})
+const cut = (control: ThreadControl): ThreadControl => ({ ...control, run: null })
 
 describe('a report', () => {
   test('T7 a report completes the call that waits for it', () => {
-    const control = acceptReport(waiting(), REPORT, NOW)
+    const control = acceptReport(withStarted(), report(), NOW)
     expect(control.children).toEqual([])
     expect(callOf(control)).toMatchObject({
       state: 'reported',
-      report: { kind: 'result', messageId: 'k:report:1' },
+      wait: { reports: [{ reference: 'k', report: { kind: 'result', messageId: 'k:report:1' } }] },
     })
   })
 
   test('T7 the second report changes nothing', () => {
-    const once = acceptReport(waiting(), REPORT, NOW)
-    expect(acceptReport(once, REPORT, NOW)).toBe(once)
+    const once = acceptReport(withStarted(), report(), NOW)
+    expect(acceptReport(once, report(), NOW)).toBe(once)
+    const resumable = acceptReport(withStarted({ resumable: true }), report(), NOW)
+    expect(acceptReport(resumable, report(), NOW)).toBe(resumable)
   })
 
   test('T7 a close after the report changes nothing', () => {
-    const once = acceptReport(waiting(), REPORT, NOW)
+    const once = acceptReport(withStarted(), report(), NOW)
     expect(childClosed(once, { reference: 'k', status: 'completed' }, NOW)).toBe(once)
   })
 
-  test('a report of another invocation answers nothing', () => {
-    const control = waiting()
-    expect(acceptReport(control, { ...REPORT, invocations: ['c9'] }, NOW)).toBe(control)
+  test('T7 a report that comes before the started event is taken', () => {
+    const early = acceptReport(withPrepared(), report(), NOW)
+    expect(callOf(early)).toMatchObject({ state: 'prepared' })
+    const started = childStarted(early, { callId: 'c0', reference: 'k', isObserved: true }, NOW)
+    expect(callOf(started)).toMatchObject({ state: 'reported', wait: { reports: [{ reference: 'k' }] } })
   })
 
-  test('a report after an interrupt is an ordinary item', () => {
-    const control = acceptReport(interrupted(), REPORT, NOW)
+  test('a notice without a message completes the call that waits', () => {
+    const { messageId: _none, ...notice } = report({ kind: 'notice' })
+    expect(callOf(acceptReport(withStarted(), notice, NOW))).toMatchObject({
+      state: 'reported',
+      wait: { reports: [{ report: { kind: 'notice' } }] },
+    })
+  })
+
+  test('a notice that nobody waits for leaves only the books', () => {
+    const { messageId: _none, ...notice } = report({ kind: 'notice' })
+    const control = acceptReport(cut(withStarted()), notice, NOW)
+    expect(control).toMatchObject({ children: [], queue: [] })
+  })
+
+  test.each([
+    ['after an interrupt', cut(withStarted())],
+    ['of a call that does not wait', withStarted({ blocking: false })],
+  ])('a report %s is an ordinary item', (_what, given) => {
+    const control = acceptReport(given, report(), NOW)
     expect(control.queue).toMatchObject([{ kind: 'report', id: 'k:report:1' }])
     expect(control.children).toEqual([])
+  })
+
+  test('T7 a blocking message is not answered by the result of an older session', () => {
+    const sent = withSent({ invocations: ['older'] })
+    const crossed = acceptReport(sent, report({ invocations: ['older'] }), NOW)
+    expect(callOf(crossed)).toMatchObject({ state: 'waiting' })
+    expect(crossed.queue).toMatchObject([{ kind: 'report', id: 'k:report:1' }])
+    expect(crossed.children).toMatchObject([{ invocations: ['c0'], reports: 1 }])
+    const answered = acceptReport(crossed, report({ report: 2, messageId: 'k:report:2' }), NOW)
+    expect(callOf(answered)).toMatchObject({
+      wait: { reports: [{ report: { messageId: 'k:report:2' } }] },
+    })
+    expect(answered.queue).toHaveLength(1)
+  })
+
+  test('a session that nobody asked for is an item too', () => {
+    const control = acceptReport(
+      withChild({ resumable: true, invocations: [] }),
+      report({ invocations: [] }),
+      NOW,
+    )
+    expect(control).toMatchObject({ queue: [{ kind: 'report' }], children: [{ reports: 1 }] })
+  })
+
+  test('reports that nobody asked for do not fill the queue without end', () => {
+    const queue = Array.from({ length: LIMITS.queuedItems }, (_, index) => message(`m${index}`))
+    const full = { ...withChild({ resumable: true, invocations: ['c0'] }), queue }
+    const unasked = acceptReport(full, report({ invocations: [] }), NOW)
+    expect(unasked.queue).toHaveLength(LIMITS.queuedItems)
+    expect(unasked.facts.at(-1)).toMatchObject({ payload: { code: 'queue_full' } })
+    expect(acceptReport(full, report(), NOW).queue).toHaveLength(LIMITS.queuedItems + 1)
+  })
+
+  test('a resumable child stays until a report closes it', () => {
+    const stays = acceptReport(withStarted({ resumable: true }), report(), NOW)
+    expect(stays.children).toMatchObject([{ invocations: [], reports: 1 }])
+    const closes = acceptReport(stays, report({ report: 2, invocations: [], closes: true }), NOW)
+    expect(closes.children).toEqual([])
+  })
+
+  test('T7 a report that closes answers for what it does not name', () => {
+    const sent = withSent({ invocations: ['older'] })
+    const control = acceptReport(sent, report({ invocations: ['older'], closes: true }), NOW)
+    expect(callOf(control)).toMatchObject({
+      state: 'reported',
+      wait: { reports: [{ report: { kind: 'closed', status: 'completed' } }] },
+    })
+    expect(control.queue).toMatchObject([{ kind: 'report' }])
+  })
+
+  test('a report of a stranger changes nothing', () => {
+    const control = withStarted()
+    expect(acceptReport(control, report({ reference: 'x' }), NOW)).toBe(control)
   })
 
   test.each([
     ['nothing', undefined],
     ['what cannot be decoded', { undecodable: true }],
-    ['another kind', { ...REPORT, kind: 'maybe' }],
-    ['no invocations', { ...REPORT, invocations: 'c0' }],
-    ['a broken number', { ...REPORT, report: 1.5 }],
+    ['another kind', { ...report(), kind: 'maybe' }],
+    ['no invocations', { ...report(), invocations: 'c0' }],
+    ['a broken number', { ...report(), report: 1.5 }],
+    ['a broken end', { ...report(), closes: 'yes' }],
   ])('T10 %s is recorded and skipped', (_what, input) => {
-    const control = acceptReport(waiting(), input, NOW)
+    const control = acceptReport(withStarted(), input, NOW)
     expect(control.children).toHaveLength(1)
     expect(control.facts.at(-1)).toMatchObject({ payload: { code: 'report_skipped' } })
   })
 })
 
-test('T7 a report that comes before the started event is taken', () => {
-  const prepared = childPrepared(withCalls('ask'), 'c0', { type: 'child', ...call }, NOW)
-  const early = childStarted(acceptReport(prepared, REPORT, NOW), call, true)
-  expect(callOf(early)).toMatchObject({ state: 'reported', report: { messageId: REPORT.messageId } })
-  expect(childClosed(early, { reference: 'k', status: 'completed' }, NOW)).toBe(early)
-})
-
 describe('a close without a report', () => {
   test('T7 a close answers the call that waits', () => {
-    const control = childClosed(waiting(), { reference: 'k', status: 'terminated' }, NOW)
+    const control = childClosed(withStarted(), { reference: 'k', status: 'terminated' }, NOW)
     expect(callOf(control)).toMatchObject({
       state: 'reported',
-      report: { kind: 'closed', status: 'terminated' },
+      wait: { reports: [{ reference: 'k', report: { kind: 'closed', status: 'terminated' } }] },
     })
     expect(control.children).toEqual([])
   })
 
   test('T7 a close after an interrupt is an item once', () => {
     const closed = { reference: 'k', status: 'failed' }
-    const control = childClosed(interrupted(), closed, NOW)
+    const control = childClosed(cut(withStarted()), closed, NOW)
     expect(control.queue).toMatchObject([
-      { kind: 'child_closed', id: 'everthread:closed:k', status: 'failed' },
+      { kind: 'child_closed', id: 'everthread:closed:k', reference: 'k', status: 'failed' },
     ])
     expect(childClosed(control, closed, NOW)).toBe(control)
-    expect(acceptReport(control, REPORT, NOW)).toBe(control)
+    expect(acceptReport(control, report(), NOW)).toBe(control)
+  })
+
+  test('T7 it answers the call that waits and those that do not', () => {
+    const control = childClosed(
+      withSent({ invocations: ['older'] }),
+      { reference: 'k', status: 'failed' },
+      NOW,
+    )
+    expect(callOf(control)).toMatchObject({ state: 'reported' })
+    expect(control.queue).toMatchObject([{ kind: 'child_closed' }])
+  })
+
+  test('an idle child that closes is only recorded', () => {
+    const idle = withChild({ resumable: true, invocations: [] })
+    const control = childClosed(idle, { reference: 'k', status: 'terminated' }, NOW)
+    expect(control).toMatchObject({ children: [], queue: [] })
+    expect(control.facts).toEqual([
+      {
+        type: 'subagent.closed',
+        scope: { childId: 'k' },
+        payload: { reference: 'k', status: 'terminated' },
+      },
+    ])
+  })
+
+  test('an activity that finds it closed answers for it', () => {
+    const closed = { kind: 'child_closed', reference: 'k', status: 'failed' } as const
+    expect(applyOperations(withChild(), [closed], NOW)).toMatchObject({
+      children: [],
+      queue: [{ kind: 'child_closed', reference: 'k', status: 'failed' }],
+    })
   })
 
   test('the close of a stranger changes nothing', () => {
-    const control = waiting()
+    const control = withStarted()
     expect(childClosed(control, { reference: 'x', status: 'failed' }, NOW)).toBe(control)
   })
 })
 
-describe('children that cannot be seen', () => {
-  test('an observed child needs no timer', () => {
-    expect(nextCheckAt(waiting())).toBeNull()
-    expect(childrenToCheck(waiting(), NOW + 10 * MINUTE)).toEqual([])
+describe('what a child owes', () => {
+  test('T7 the newest calls tell whether it owes', () => {
+    const ids = Array.from({ length: 20 }, (_, index) => `call_${index}`)
+    const asked = ids.reduce((child, id) => invoked(child, id, NOW), openChildOf('k', { resumable: true }))
+    expect(asked.invocations).toEqual(ids.slice(-LIMITS.invocationsPerChild))
+    const control = idleControl({}, { children: [asked] })
+    const answered = acceptReport(control, report({ invocations: ids }), NOW)
+    expect(answered.children).toMatchObject([{ invocations: [] }])
   })
 
-  test('T7 an unobserved child is looked for after a minute', () => {
-    const control = waiting(false)
-    expect(nextCheckAt(control)).toBe(NOW + MINUTE)
-    expect(childrenToCheck(control, NOW + MINUTE - 1)).toEqual([])
-    expect(childrenToCheck(control, NOW + MINUTE)).toEqual(['k'])
-  })
-
-  test('one timer serves all: the earliest', () => {
-    const owed = (reference: string, at: number): OwedChild => ({
-      reference,
-      callId: 'c',
-      observed: false,
-      checks: 0,
-      nextCheckAt: at,
-    })
-    const control = idleControl(
-      {},
-      { children: [owed('x', NOW + 3), owed('y', NOW + 1), owed('z', NOW + 2)] },
-    )
-    expect(nextCheckAt(control)).toBe(NOW + 1)
-    expect(childrenToCheck(control, NOW + 2)).toEqual(['y', 'z'])
-  })
-
-  test('T7 checks come each minute for five, then ever more rarely', () => {
-    let control = waiting(false)
-    const delays: number[] = []
-    let last = NOW
-    for (let check = 0; check < 12; check += 1) {
-      const at = nextCheckAt(control) ?? 0
-      delays.push((at - last) / MINUTE)
-      last = at
-      control = childrenChecked(control, ['k'], [], at)
-    }
-    expect(delays).toEqual([1, 1, 1, 1, 1, 2, 4, 8, 16, 32, 60, 60])
-    expect(control.childChecks).toBe(12)
-    expect(LIMITS.childCheckLast).toBe(60 * MINUTE)
-  })
-
-  test('T7 a child that is found closed is answered for', () => {
-    const closed = [{ reference: 'k', status: 'not_found' }]
-    const control = childrenChecked(waiting(false), ['k'], closed, NOW + MINUTE)
-    expect(control.children).toEqual([])
-    expect(callOf(control)).toMatchObject({ report: { kind: 'closed', status: 'not_found' } })
-  })
-
-  test('T7 a report that came during the check wins', () => {
-    const control = acceptReport(waiting(false), REPORT, NOW)
-    const checked = childrenChecked(control, ['k'], [{ reference: 'k', status: 'completed' }], NOW)
-    expect(callOf(checked)).toMatchObject({ report: { kind: 'result' } })
+  test('a child that is asked again is looked for anew', () => {
+    const late = openChildOf('k', { checks: 9, nextCheckAt: NOW - 1, invocations: [] })
+    expect(invoked(late, 'c1', NOW)).toMatchObject({ checks: 0, nextCheckAt: NOW + LIMITS.childCheckFirst })
+    expect(withAddressed().children).toMatchObject([{ invocations: ['c0'] }])
   })
 })

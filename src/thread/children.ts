@@ -1,147 +1,142 @@
 /**
- * Children whose invocation is unanswered. T7: however a child ends, its parent learns it exactly once: by its report,
- * by its close event in the run that started it, or, after continue-as-new, because it is looked for.
+ * The children of a thread: open ones, and those that owe an answer. T7: however a child ends, its parent learns it
+ * exactly once: by its report, by its close event in the run that started it, or, after continue-as-new, because it is
+ * looked for.
  */
+import type { CallReport, PreparedChild } from '../protocol/activities.js'
 import { LIMITS } from '../protocol/limits.js'
 import { OUR_IDS, childReportProblem } from '../protocol/messages.js'
 import type { ChildReport } from '../protocol/messages.js'
-import { allCalls, calledTool, changeCall } from './calls.js'
-import type { Call, CallIn, CallReport, OwedChild, ThreadControl } from './control.js'
-import { withWarning } from './facts.js'
-import { enqueue } from './inbox.js'
+import { callTaking, withReport } from './child-waits.js'
+import type { OpenChild, ThreadControl } from './control.js'
+import { withFacts, withWarning } from './facts.js'
+import { childCounted, isCounted } from './groups.js'
+import { enqueue, hasRoom } from './inbox.js'
 
-/**
- * The child runs, and its call waits, unless its report came first. `observed`: its close event will reach this Temporal
- * run.
- */
-export function childStarted(
-  control: ThreadControl,
-  { id, reference }: CallIn<'prepared'>,
-  observed: boolean,
-): ThreadControl {
-  const waiting = changeCall(control, id, (call) =>
-    call.state === 'prepared'
-      ? { ...calledTool(call), state: 'waiting', reference, stopForwarded: false }
-      : call,
-  )
-  const children = waiting.children.map((child) =>
-    child.reference === reference ? { ...child, observed } : child,
-  )
-  return { ...waiting, children, progressed: true }
+/** A child whose rows exist: from now on it owes the call an answer. */
+export function openChild(
+  { reference, resumable }: Pick<PreparedChild, 'reference' | 'resumable'>,
+  callId: string,
+  now: number,
+): OpenChild {
+  const child = { reference, resumable, invocations: [], reports: 0, observed: false, checks: 0 }
+  return invoked({ ...child, nextCheckAt: now }, callId, now)
 }
 
-/** Takes a `childReport` signal. A report of a child that is not owed was answered before. */
+/** The child is to answer one more call. It takes them in order: the newest ones tell whether it owes. */
+export function invoked(child: OpenChild, callId: string, now: number): OpenChild {
+  const others = child.invocations.filter((id) => id !== callId)
+  const invocations = [...others, callId].slice(-LIMITS.invocationsPerChild)
+  return { ...child, invocations, checks: 0, nextCheckAt: now + LIMITS.childCheckFirst }
+}
+
+/** Whether its close event will reach this Temporal run. */
+export function observed(control: ThreadControl, reference: string, isObserved: boolean): ThreadControl {
+  return changeChild(control, reference, (child) => ({ ...child, observed: isObserved }))
+}
+
+/** Takes a `childReport` signal. A number that was taken is a duplicate; a child that is not open was answered for. */
 export function acceptReport(control: ThreadControl, input: unknown, now: number): ThreadControl {
   const problem = childReportProblem(input)
   if (problem !== undefined) return withWarning(control, 'report_skipped', problem)
-  const { reference, invocations, kind, messageId } = input as ChildReport
-  const owed = control.children.find(
-    (child) => child.reference === reference && invocations.includes(child.callId),
-  )
-  if (owed === undefined) return control
-  const answered = noLongerOwed(control, reference)
-  if (waitingCall(answered, reference) !== undefined) return reported(answered, owed, { kind, messageId })
-  return reportQueued(answered, { reference, report: { kind, messageId } }, now)
+  const said = input as ChildReport
+  const { reference } = said
+  const child = control.children.find((candidate) => candidate.reference === reference)
+  if (child === undefined || said.report <= child.reports) return control
+  const left = child.invocations.filter((id) => !said.invocations.includes(id))
+  const counted = { ...child, invocations: left, reports: said.report }
+  const going = { ...control, progressed: true }
+  // A child that is not resumable says one thing.
+  if (said.closes !== true && child.resumable)
+    return reportTaken(
+      changeChild(going, reference, () => counted),
+      said,
+      now,
+    )
+  const told = reportTaken(withoutChild(going, reference), said, now)
+  return answeredByClose(told, { ...counted, status: 'completed' }, now)
 }
 
-/** A child closed without a report: reported once, as a failure with its close status. */
+/** A child closed without a report: what it owes is answered for once, with its close status. */
 export function childClosed(
   control: ThreadControl,
-  child: { readonly reference: string; readonly status: string },
+  { reference, status }: { readonly reference: string; readonly status: string },
   now: number,
 ): ThreadControl {
-  const { reference, status } = child
-  const owed = control.children.find((candidate) => candidate.reference === reference)
-  if (owed === undefined) return control
-  const answered = noLongerOwed(control, reference)
-  if (waitingCall(answered, reference) !== undefined)
-    return reported(answered, owed, { kind: 'closed', status })
-  return reportQueued(answered, { reference, report: { kind: 'closed', status } }, now)
+  const child = control.children.find((candidate) => candidate.reference === reference)
+  if (child === undefined) return control
+  const gone = { ...withoutChild(control, reference), progressed: true }
+  if (child.invocations.length === 0) return withClosed(gone, { reference, status })
+  return answeredByClose(gone, { ...child, status }, now)
 }
 
-/** No call takes the report, or takes it any more: it is an ordinary item. */
+/** No call takes the report, or takes it any more: it is an ordinary item, if it says anything. */
 export function reportQueued(
   control: ThreadControl,
   { reference, report }: { readonly reference: string; readonly report: CallReport },
   now: number,
 ): ThreadControl {
-  if (report.kind !== 'closed')
-    return enqueue(control, { kind: 'report', id: report.messageId, queuedAt: now }, false)
-  const { status } = report
-  const entry = {
-    kind: 'child_closed',
-    id: `${OUR_IDS}closed:${reference}`,
-    reference,
-    status,
-    queuedAt: now,
-  } as const
-  return enqueue(control, entry, false)
-}
-
-/** The interrupt of this thread was passed on to the child that its call waits for. */
-export function stopForwarded(control: ThreadControl, callId: string): ThreadControl {
-  return changeCall(control, callId, (call) =>
-    call.state === 'waiting' ? { ...call, stopForwarded: true } : call,
-  )
-}
-
-/** When owed children whose close event cannot be seen have to be looked for, or null. */
-export function nextCheckAt(control: ThreadControl): number | null {
-  const times = control.children.filter((child) => !child.observed).map((child) => child.nextCheckAt)
-  return times.length === 0 ? null : Math.min(...times)
-}
-
-/** Children to look for now. */
-export function childrenToCheck(control: ThreadControl, now: number): readonly string[] {
-  return control.children
-    .filter((child) => !child.observed && child.nextCheckAt <= now)
-    .map((child) => child.reference)
-}
-
-/** They were looked for: those that are closed are answered for, the others are looked for again, later. */
-export function childrenChecked(
-  control: ThreadControl,
-  checked: readonly string[],
-  closed: readonly { readonly reference: string; readonly status: string }[],
-  now: number,
-): ThreadControl {
-  const children = control.children.map((child) =>
-    checked.includes(child.reference) ? postponed(child, now) : child,
-  )
-  // Looking for them is history too, and must not keep the thread from continuing as new.
-  const counted: ThreadControl = {
-    ...control,
-    children,
-    childChecks: control.childChecks + 1,
-    progressed: true,
+  if (report.kind === 'closed') {
+    const id = `${OUR_IDS}closed:${reference}`
+    const { status } = report
+    return enqueue(control, { kind: 'child_closed', id, reference, status, queuedAt: now }, false)
   }
-  return closed.reduce<ThreadControl>((next, child) => childClosed(next, child, now), counted)
+  const id = report.kind === 'timed_out' ? undefined : report.messageId
+  return id === undefined ? control : enqueue(control, { kind: 'report', id, queuedAt: now }, false)
 }
 
-function postponed(child: OwedChild, now: number): OwedChild {
-  const checks = child.checks + 1
-  const doublings = Math.max(0, checks - LIMITS.childChecksAtFirst + 1)
-  const delay = Math.min(LIMITS.childCheckFirst * 2 ** doublings, LIMITS.childCheckLast)
-  return { ...child, checks, nextCheckAt: now + delay }
-}
-
-function waitingCall(control: ThreadControl, reference: string): Call | undefined {
-  return allCalls(control.run?.step?.calls ?? []).find(
-    (call) => (call.state === 'prepared' || call.state === 'waiting') && call.reference === reference,
-  )
-}
-
-function reported(control: ThreadControl, owed: OwedChild, report: CallReport): ThreadControl {
-  const { reference, callId } = owed
-  const changed = changeCall(control, callId, (call) => ({
-    ...calledTool(call),
-    state: 'reported',
-    reference,
-    report,
-  }))
-  return { ...changed, progressed: true }
-}
-
-function noLongerOwed(control: ThreadControl, reference: string): ThreadControl {
+/** The child answers for nothing any more: it was cancelled, or its parent knows how it ended. */
+export function withoutChild(control: ThreadControl, reference: string): ThreadControl {
   return { ...control, children: control.children.filter((child) => child.reference !== reference) }
+}
+
+export function changeChild(
+  control: ThreadControl,
+  reference: string,
+  change: (child: OpenChild) => OpenChild,
+): ThreadControl {
+  const children = control.children.map((child) => (child.reference === reference ? change(child) : child))
+  return { ...control, children }
+}
+
+/** The call that waits for it takes it; a child of a group counts towards its group; what is left is an item. */
+function reportTaken(control: ThreadControl, said: ChildReport, now: number): ThreadControl {
+  const { reference, invocations, kind, messageId } = said
+  const report = { kind, ...(messageId === undefined ? {} : { messageId }) }
+  const counted = childCounted(control, said, now)
+  const call = callTaking(counted, said, report)
+  if (call !== null) return withReport(counted, call, { reference, report })
+  const others = invocations.filter((callId) => !isCounted(control, { reference, callId }))
+  if (others.length === 0 && invocations.length > 0) return counted
+  // What nobody asked for has no bound but that of the queue.
+  const id = messageId ?? ''
+  if (others.length === 0 && !hasRoom(counted, { kind: 'message', id, role: 'user', queuedAt: now }))
+    return withWarning(counted, 'queue_full', 'A report that no call asked for found no room in the queue.')
+  return reportQueued(counted, { reference, report }, now)
+}
+
+interface ClosedChild extends Pick<OpenChild, 'reference' | 'invocations'> {
+  readonly status: string
+}
+
+/** What a closed child had not answered. */
+function answeredByClose(control: ThreadControl, child: ClosedChild, now: number): ThreadControl {
+  const { reference, invocations, status } = child
+  if (invocations.length === 0) return control
+  const report = { kind: 'closed', status } as const
+  const call = callTaking(control, child, report)
+  const answered = call === null ? control : withReport(control, call, { reference, report })
+  const counted = childCounted(answered, child, now)
+  const left = invocations.filter((callId) => callId !== call && !isCounted(control, { reference, callId }))
+  if (left.length > 0) return reportQueued(counted, { reference, report }, now)
+  // Its group, unlike a call or an item, says nothing of how it closed.
+  return call === null ? withClosed(counted, child) : counted
+}
+
+function withClosed(
+  control: ThreadControl,
+  { reference, status }: { readonly reference: string; readonly status: string },
+): ThreadControl {
+  const scope = { childId: reference }
+  return withFacts(control, { type: 'subagent.closed', scope, payload: { reference, status } })
 }

@@ -1,10 +1,11 @@
 import { describe, expect, test } from 'vitest'
 
+import { openChildOf } from '../../test/support/child-states.js'
 import { NOW, idleControl, message, run, withCalls } from '../../test/support/control-states.js'
 import { LIMITS } from '../protocol/limits.js'
 import { carry, restore, shouldContinueAsNew } from './continue-as-new.js'
 import type { CarriedControl, HistoryFacts } from './continue-as-new.js'
-import type { OwedChild, ThreadControl } from './control.js'
+import type { ThreadControl } from './control.js'
 
 const SMALL: HistoryFacts = { events: 10, bytes: 1000, signals: 1, suggested: false }
 const running = idleControl({}, { run: run(), runs: 1 })
@@ -61,7 +62,7 @@ describe('when a thread continues as new', () => {
 })
 
 describe('the carried state', () => {
-  const owed: OwedChild = { reference: 'k', callId: 'c0', observed: true, checks: 0, nextCheckAt: NOW }
+  const owed = openChildOf('k', { resumable: true, invocations: ['c0', 'c1'], reports: 3 })
 
   test('T3 T7 everything but the sight of children is carried', () => {
     const control = { ...withCalls('work', 'ask'), queue: [message('b')], stopped: true, children: [owed] }
@@ -70,8 +71,9 @@ describe('the carried state', () => {
   })
 
   test('T7 a child is looked for after it was carried', () => {
-    const { children } = carry(idleControl({}, { children: [owed] }))
-    expect(children).toMatchObject([{ observed: false, nextCheckAt: NOW }])
+    const control = idleControl({}, { children: [owed] })
+    const { children } = restore(carry(control), control.start)
+    expect(children).toMatchObject([{ observed: false, nextCheckAt: NOW + 60_000 }])
   })
 
   test('T11 a state of newer code is not guessed at', () => {

@@ -3,6 +3,8 @@ import { LIMITS } from '../protocol/limits.js'
 import type { ThreadStart } from '../protocol/messages.js'
 import { STATE_VERSION } from './control.js'
 import type { ThreadControl } from './control.js'
+import { packChild, packDeferred, unpackChild, unpackDeferred } from './packed-children.js'
+import type { PackedChild, PackedDeferred } from './packed-children.js'
 import { packEntry, unpackEntry } from './packed-queue.js'
 import type { PackedEntry } from './packed-queue.js'
 
@@ -28,8 +30,13 @@ export function shouldContinueAsNew(control: ThreadControl, history: HistoryFact
 }
 
 /** The state that the next Temporal run starts with, beside the start input. */
-export interface CarriedControl extends Omit<ThreadControl, 'start' | 'queue' | 'effects' | 'givenUp'> {
+export interface CarriedControl extends Omit<
+  ThreadControl,
+  'start' | 'queue' | 'effects' | 'givenUp' | 'children' | 'deferred'
+> {
   readonly queue: readonly PackedEntry[]
+  readonly children: readonly PackedChild[]
+  readonly deferred: readonly PackedDeferred[]
   /** Ids and due times. */
   readonly effects: readonly (readonly [string, number])[]
   /** Left out when there are none, as nearly always. */
@@ -43,7 +50,8 @@ export function carry({ start: _given, givenUp, ...control }: ThreadControl): Ca
     ...(givenUp.length > 0 && { givenUp }),
     queue: control.queue.map(packEntry),
     effects: control.effects.map(({ id, dueAt }) => [id, dueAt] as const),
-    children: control.children.map((child) => ({ ...child, observed: false })),
+    children: control.children.map(packChild),
+    deferred: control.deferred.map(packDeferred),
     progressed: false,
   }
 }
@@ -63,5 +71,7 @@ export function restore(carried: CarriedControl, start: ThreadStart): ThreadCont
     givenUp: carried.givenUp ?? [],
     queue: carried.queue.map(unpackEntry),
     effects: carried.effects.map(([id, dueAt]) => ({ id, dueAt })),
+    children: carried.children.map(unpackChild),
+    deferred: carried.deferred.map(unpackDeferred),
   }
 }

@@ -267,6 +267,8 @@ export interface DeferredChild {
   readonly expiresAt: number
   /** The request is answered: it is to be started. */
   readonly supplied: boolean
+  /** Its time is over: the store says whether the request was answered before. */
+  readonly expired: boolean
 }
 
 /** Children of one call that does not wait, of which some have not ended yet. */

@@ -169,11 +169,7 @@ describe('a name that the plan does not have', () => {
     expect(nextAction(prompt)).toMatchObject({ kind: 'callPrompt', frame: { prompt: 'elsewhere', depth: 1 } })
     expect(doingOf(prompt)).toBe('model elsewhere')
     expect(nextAction(framed(prompt, 'work'))).toMatchObject({ kind: 'executeTool', tool: undefined })
-    const child = kindAnswered(withCalls('hidden'), 'c0', {
-      kind: 'subagent',
-      agent: 'helper',
-      blocking: true,
-    })
+    const child = kindAnswered(withCalls('hidden'), 'c0', { kind: 'subagent', agent: 'helper' })
     expect(nextAction(child)).toMatchObject({ kind: 'prepareChild' })
   })
 

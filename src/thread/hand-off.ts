@@ -12,7 +12,7 @@ export function handOffAsked(control: ThreadControl, agent: string): ThreadContr
 /** The new agent acts next, with a turn of its own; its plan comes with its first model call. */
 export function handedOff(control: ThreadControl, agent: string, side: Side): ThreadControl {
   const { run } = control
-  const next = { ...control, agent, plan: null }
+  const next = { ...control, agent, plan: null, activated: [] }
   if (run === null) return next
   return {
     ...next,

@@ -138,7 +138,7 @@ export function enqueue(control: ThreadControl, entry: QueueEntry, clearsStop: b
 
 /** Whether the carried state can take the item. T7: what answers for a child always fits; their number bounds it. */
 export function hasRoom(control: ThreadControl, entry: QueueEntry): boolean {
-  if (entry.kind === 'report' || entry.kind === 'child_closed') return true
+  if (entry.kind === 'report' || entry.kind === 'child_closed' || entry.kind === 'group') return true
   const { queue, queueBytes } = control
   return queue.length < LIMITS.queuedItems && queueBytes + entryBytes(entry) <= LIMITS.queueBytes
 }
@@ -175,9 +175,9 @@ function isSame(one: QueueEntry, other: QueueEntry): boolean {
   return keyOf(one) === keyOf(other)
 }
 
-/** Messages and reports share one space of ids; tools and effects have their own. */
+/** Messages and reports share one space of ids; tools, effects and groups have their own. */
 function keyOf({ kind, id }: QueueEntry): string {
-  return kind === 'tool' || kind === 'effect' ? `${kind} ${id}` : id
+  return kind === 'tool' || kind === 'effect' || kind === 'group' ? `${kind} ${id}` : id
 }
 
 /** As it is carried: a control character is six bytes there, and senders choose ids and inline texts. */

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
 
+import { withPrepared, withStarted } from '../../test/support/child-states.js'
 import {
   NOW,
   dualPlan,
@@ -11,23 +12,17 @@ import {
   step,
   withCalls,
 } from '../../test/support/control-states.js'
-import { childPrepared } from './call-answers.js'
 import { changeCall } from './calls.js'
-import { childClosed, childStarted } from './children.js'
-import type { Call, Ending, ThreadControl } from './control.js'
+import { childClosed } from './children.js'
+import type { Ending, ThreadControl } from './control.js'
 import { acceptStop } from './inbox.js'
 import { endingOf, nextAction } from './next-action.js'
 import { settled } from './settling.js'
 
-const CHILD = { type: 'child', reference: 'k', agent: 'helper', messageId: 'k:first' } as const
 const ENDED: Ending = { reason: 'session_stop', outcome: 'completed', sessionCall: 'c0' }
 
-const prepared = childPrepared(withCalls('ask'), 'c0', CHILD, NOW)
-const waiting = childStarted(
-  prepared,
-  { id: 'c0', name: 'ask', state: 'prepared', ...CHILD } as Call & { readonly state: 'prepared' },
-  true,
-)
+const prepared = withPrepared()
+const waiting = withStarted()
 
 const kind = (control: ThreadControl): string => nextAction(control).kind
 
@@ -50,6 +45,8 @@ describe('a run', () => {
   test.each([
     ['work', 'executeTool'],
     ['ask', 'prepareChild'],
+    ['create', 'prepareChild'],
+    ['write', 'prepareMessage'],
     ['nobody', 'executeTool'],
     ['constructor', 'executeTool'],
   ])('a call of %s is carried out by %s', (name, expected) => {
@@ -100,25 +97,21 @@ describe('who acts', () => {
 
 describe('a subagent', () => {
   test('T7 a child whose rows exist is always started', () => {
-    expect(kind(prepared)).toBe('startChild')
-    expect(kind({ ...prepared, terminating: true })).toBe('startChild')
-    expect(kind(acceptStop(prepared, undefined))).toBe('startChild')
+    expect(kind(prepared)).toBe('startChildren')
+    expect(kind({ ...prepared, terminating: true })).toBe('startChildren')
+    expect(kind(acceptStop(prepared, undefined))).toBe('startChildren')
   })
 
   test('a call waits for its child', () => {
-    expect(kind(waiting)).toBe('awaitChild')
+    expect(kind(waiting)).toBe('awaitChildren')
   })
 
   test('a reported call is completed', () => {
     const closed = childClosed(waiting, { reference: 'k', status: 'failed' }, NOW)
-    expect(nextAction(closed)).toMatchObject({ kind: 'completeCall', call: { report: { kind: 'closed' } } })
-  })
-
-  test('an interrupt is passed on to the child once', () => {
-    const stopped = acceptStop(waiting, undefined)
-    expect(nextAction(stopped)).toMatchObject({ kind: 'stopChild', call: { reference: 'k' } })
-    const told = changeCall(stopped, 'c0', (call) => ({ ...call, stopForwarded: true }) as Call)
-    expect(kind(told)).toBe('settle')
+    expect(nextAction(closed)).toMatchObject({
+      kind: 'completeCall',
+      by: { kind: 'children', reports: [{ reference: 'k', report: { kind: 'closed' } }] },
+    })
   })
 })
 

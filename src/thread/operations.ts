@@ -2,6 +2,7 @@
 import { LIMITS } from '../protocol/limits.js'
 import type { ThreadOperation } from '../protocol/operations.js'
 import { changeStep } from './calls.js'
+import { childClosed } from './children.js'
 import type { ThreadControl } from './control.js'
 import { effectRemoved, effectScheduled } from './effects.js'
 import { withFacts } from './facts.js'
@@ -43,6 +44,11 @@ function applied(control: ThreadControl, operation: ThreadOperation, now: number
       return { ...control, terminating: true }
     case 'tell':
       return tellAdded(control, operation)
+    // The call that asked for the child takes it.
+    case 'defer_child':
+      return control
+    case 'child_closed':
+      return childClosed(control, operation, now)
   }
 }
 

@@ -7,10 +7,10 @@ export type PackedEntry =
   | readonly ['i', string, 0 | 1, number, string, 0 | 1]
   | readonly ['c', string, string, string, number]
   | readonly ['t', string, string, number]
-  | readonly ['r' | 'e' | 'v' | 'g', string, number]
+  | readonly ['r' | 'e' | 'v' | 'g' | 'n', string, number]
 
-const TAGS = { report: 'r', effect: 'e', variables: 'v', continue: 'g' } as const
-const KINDS = { r: 'report', e: 'effect', v: 'variables', g: 'continue' } as const
+const TAGS = { report: 'r', effect: 'e', variables: 'v', continue: 'g', group: 'n' } as const
+const KINDS = { r: 'report', e: 'effect', v: 'variables', g: 'continue', n: 'group' } as const
 
 export function packEntry(entry: QueueEntry): PackedEntry {
   const { id, queuedAt } = entry

@@ -1,9 +1,10 @@
-/** Requests that wait for an answer from outside: those of calls, and that of a blocked run. T10: an answer is checked. */
+/** Requests that wait for an answer from outside: of calls, of a blocked run, of subagents that lack variables. T10: an answer is checked. */
 import { respondProblem } from '../protocol/messages.js'
 import type { Respond } from '../protocol/messages.js'
 import type { PendingItem } from '../protocol/snapshot.js'
 import { allCalls, calledTool, changeCall } from './calls.js'
 import type { CallIn, ThreadControl } from './control.js'
+import { deferredRequests, deferredSupplied } from './deferred.js'
 import { variablesSet } from './inbox.js'
 import { endingOf } from './next-action.js'
 
@@ -23,7 +24,10 @@ export function openRequests(control: ThreadControl): readonly PendingItem[] {
     toolName: name,
     requestedAt,
   }))
-  return request === null || ended(control) ? calls : [...calls, request]
+  const blocked = request === null || ended(control) ? [] : [request]
+  // These belong to no run.
+  const children = closes(control) ? [] : deferredRequests(control)
+  return [...calls, ...blocked, ...children]
 }
 
 /** Why the answer is refused, or null: nothing changes then. */
@@ -44,8 +48,8 @@ export function responded(control: ThreadControl, input: Respond, now: number): 
   const { id } = input
   const call = pendingCalls(control).find(({ request }) => request.requestId === id)
   const going = { ...control, progressed: true }
-  if (call === undefined)
-    return control.request?.id === id ? { ...variablesSet(going, now), request: null } : control
+  if (call === undefined && control.request?.id === id) return { ...variablesSet(going, now), request: null }
+  if (call === undefined) return deferredSupplied(control, id)
   return changeCall(going, call.id, (pending) => {
     if (call.request.next === 'complete') return { ...calledTool(pending), state: 'answered', requestId: id }
     const approved = 'approved' in input ? { approved: input.approved } : {}
@@ -59,5 +63,9 @@ function pendingCalls(control: ThreadControl): readonly CallIn<'pending'>[] {
 }
 
 function ended(control: ThreadControl): boolean {
-  return control.terminating || control.closing !== null || endingOf(control) !== null
+  return closes(control) || endingOf(control) !== null
+}
+
+function closes({ terminating, closing }: ThreadControl): boolean {
+  return terminating || closing !== null
 }

@@ -6,8 +6,8 @@ import type { Side } from '../protocol/plan.js'
 import type { PendingItem } from '../protocol/snapshot.js'
 import { remainingPhases } from './advance.js'
 import { allCalls, changeStep } from './calls.js'
-import { reportQueued } from './children.js'
 import type { Closing, Ending, Run, ThreadControl } from './control.js'
+import { waitCut } from './cut-waits.js'
 import { withFacts } from './facts.js'
 import { handedOff } from './hand-off.js'
 import { withQueue } from './inbox.js'
@@ -40,8 +40,7 @@ function withCutTurn(control: ThreadControl, run: Run, { reason }: Ending): Thre
 function withoutCalls(control: ThreadControl, now: number): ThreadControl {
   const step = control.run?.step
   if (step == null) return control
-  const reports = allCalls(step.calls).flatMap((call) => ('wait' in call ? call.wait.reports : []))
-  const told = reports.reduce((next, report) => reportQueued(next, report, now), control)
+  const told = allCalls(step.calls).reduce((next, call) => waitCut(next, call, now), control)
   const cut = changeStep(told, (cutStep) => ({ ...cutStep, calls: [], phase: 6, handOff: null }))
   return step.handOff === null ? cut : handedOff(cut, step.handOff, 'a')
 }

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
 
+import { report, withAddressed, withPrepared, withStarted } from '../../test/support/child-states.js'
 import {
   NOW,
   answered,
@@ -9,22 +10,14 @@ import {
   started,
   withCalls,
 } from '../../test/support/control-states.js'
-import { childPrepared } from './call-answers.js'
-import { childStarted } from './children.js'
+import { acceptReport } from './children.js'
 import type { ThreadControl } from './control.js'
 import { acceptStop } from './inbox.js'
 import { doingOf, snapshotOf, statusOf } from './snapshot.js'
 
-const child = {
-  id: 'c0',
-  name: 'ask',
-  state: 'prepared',
-  reference: 'k',
-  agent: 'helper',
-  messageId: 'm',
-} as const
-const prepared = childPrepared(withCalls('ask'), 'c0', { type: 'child', ...child }, NOW)
-const waiting = childStarted(prepared, child, true)
+const prepared = withPrepared()
+const waiting = withStarted()
+const group = withStarted({ references: ['k', 'l', 'm'] })
 const lastRun = { runId: 'run_1', steps: 1, endedAt: NOW }
 const request = { id: 'variables_1', kind: 'variables', toolName: null, requestedAt: NOW }
 const closing = { reason: 'x', cascade: [], settled: true }
@@ -58,7 +51,11 @@ describe('what is being done', () => {
     ['tool work', withCalls('work')],
     ['agent ask', withCalls('ask')],
     [null, prepared],
+    [null, withAddressed()],
+    ['agent write', withCalls('write')],
     ['child k', waiting],
+    ['children, 2 of 3', acceptReport(group, report({ reference: 'l' }), NOW)],
+    ['agent ask', acceptReport(waiting, report(), NOW)],
     [null, acceptStop(withCalls('work'), undefined)],
   ])('%s', (doing, control) => {
     expect(doingOf(control)).toBe(doing)
@@ -71,6 +68,7 @@ test('a snapshot names the run, the queue and the children', () => {
     queue: [
       message('a'),
       { kind: 'child_closed', id: 'x:closed', reference: 'x', status: 'failed', queuedAt: NOW },
+      { kind: 'group', id: 'c9', queuedAt: NOW },
       { kind: 'continue', id: 'continue:1', queuedAt: NOW },
     ],
   } as const
@@ -84,11 +82,12 @@ test('a snapshot names the run, the queue and the children', () => {
     queue: [
       { id: 'a', kind: 'message', queuedAt: NOW },
       { id: 'x:closed', kind: 'report', queuedAt: NOW },
+      { id: 'c9', kind: 'report', queuedAt: NOW },
       { id: 'continue:1', kind: 'continue', queuedAt: NOW },
     ],
     pending: [],
     effects: [],
-    children: [{ reference: 'k', callId: 'c0' }],
+    children: [{ reference: 'k', owed: true }],
     lastRun: null,
   })
 })

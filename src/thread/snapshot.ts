@@ -2,8 +2,10 @@ import { runIdOf } from '../protocol/ids.js'
 import { modelOf, promptPlanOf } from '../protocol/plan.js'
 import type { ControlSnapshot, QueuedItem } from '../protocol/snapshot.js'
 import type { ThreadStatus } from '../protocol/status.js'
-import type { QueueEntry, Run, ThreadControl } from './control.js'
+import type { ChildWait, QueueEntry, Run, ThreadControl } from './control.js'
+import { childAction } from './call-action.js'
 import { callInFlight } from './calls.js'
+import { missingFrom } from './child-waits.js'
 import { endingOf, runAction } from './next-action.js'
 import type { Action } from './next-action.js'
 import { openRequests } from './requests.js'
@@ -23,7 +25,10 @@ export function snapshotOf(
     queue: control.queue.map(queuedItem),
     pending: openRequests(control),
     effects: control.effects,
-    children: control.children.map(({ reference, callId }) => ({ reference, callId })),
+    children: control.children.map(({ reference, invocations }) => ({
+      reference,
+      owed: invocations.length > 0,
+    })),
     lastRun: control.lastRun,
   }
 }
@@ -52,7 +57,7 @@ export function doingOf(control: ThreadControl): string | null {
   if (run === null || endingOf(control) !== null) return null
   if (run.step !== null) {
     const call = callInFlight(run.step.calls)?.call
-    if (call === undefined || call.state === 'prepared') return null
+    if (call === undefined || childAction(call) !== null) return null
   }
   return doing(control, runAction(control, run))
 }
@@ -67,16 +72,24 @@ function doing(control: ThreadControl, action: Action): string | null {
     case 'awaitAnswer':
       return `tool ${action.call.name}`
     case 'prepareChild':
+    case 'prepareMessage':
       return `agent ${action.call.name}`
     case 'completeCall':
-      return `${action.by.kind === 'child' ? 'agent' : 'tool'} ${action.call.name}`
-    case 'awaitChild':
-      return `child ${action.call.reference}`
+      return `${action.call.state === 'reported' ? 'agent' : 'tool'} ${action.call.name}`
+    case 'awaitChildren':
+      return childrenLabel(action.call.wait)
     case 'runEffect':
       return `effect ${action.effectId}`
     default:
       return null
   }
+}
+
+function childrenLabel(wait: ChildWait): string {
+  const { references } = wait
+  return references.length === 1
+    ? `child ${references[0]}`
+    : `children, ${missingFrom(wait).length} of ${references.length}`
 }
 
 function modelLabel(control: ThreadControl, side: 'a' | 'b'): string {
@@ -101,6 +114,6 @@ function runSnapshot(control: ThreadControl, run: Run, since: number): ControlSn
 }
 
 function queuedItem(entry: QueueEntry): QueuedItem {
-  const kind = entry.kind === 'child_closed' ? 'report' : entry.kind
+  const kind = entry.kind === 'child_closed' || entry.kind === 'group' ? 'report' : entry.kind
   return { id: entry.id, kind, queuedAt: entry.queuedAt }
 }

@@ -18,9 +18,9 @@ import type { ThreadStart } from '../protocol/messages.js'
 import { advance } from '../thread/advance.js'
 import { carry, restore, shouldContinueAsNew } from '../thread/continue-as-new.js'
 import type { CarriedControl } from '../thread/continue-as-new.js'
-import { effectsDue, nextEffectAt } from '../thread/effects.js'
 import { initialControl } from '../thread/control.js'
 import type { ThreadControl } from '../thread/control.js'
+import { comesDue, nextDueAt } from '../thread/due.js'
 import { acceptMessage } from '../thread/inbox.js'
 import { firstMessage } from '../thread/invocations.js'
 import { nextAction } from '../thread/next-action.js'
@@ -60,7 +60,7 @@ async function run(host: ThreadHost): Promise<Close> {
     // An update may come in the task that starts this run: on a replay it comes after it, and its answer goes first.
     await condition(allHandlersFinished)
     const now = Date.now()
-    host.update((control) => advance(effectsDue(control, now)))
+    host.update((control) => advance(comesDue(control, now)))
     // Nothing is in flight, every answer is told, and nothing is awaited from here to the next action: whatever came
     // in between would be lost, or waited for in vain.
     if (shouldContinueAsNew(host.control, historyFacts(host))) await goOnAsNew(host)
@@ -70,7 +70,7 @@ async function run(host: ThreadHost): Promise<Close> {
       showStatus(host)
       return action
     }
-    alarm.set(nextEffectAt(host.control, now))
+    alarm.set(nextDueAt(host.control, now))
     showStatus(host)
     await perform(host, action)
   }

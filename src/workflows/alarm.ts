@@ -1,9 +1,9 @@
 import { CancellationScope, isCancellation, sleep } from '@temporalio/workflow'
 import { LIMITS } from '../protocol/limits.js'
-import { effectsDue, nextEffectAt } from '../thread/effects.js'
+import { comesDue, nextDueAt } from '../thread/due.js'
 import type { ThreadHost } from './thread-host.js'
 
-/** One timer for all effects of a thread: for the earliest, and set anew only when that is another time. */
+/** One timer for all that comes due by itself: for the earliest, and set anew only when that is another time. */
 export interface Alarm {
   set(at: number | null): void
 }
@@ -16,7 +16,7 @@ interface Timer {
   readonly scope: CancellationScope
 }
 
-/** What becomes due only moves into the inbox, whatever the thread is doing. */
+/** What becomes due only moves into the inbox, or is marked, whatever the thread is doing. */
 export function createAlarm(host: ThreadHost): Alarm {
   let timer: Timer | null = null
   const set = (at: number | null): void => {
@@ -30,14 +30,14 @@ export function createAlarm(host: ThreadHost): Alarm {
   const started = (at: number, now: number): Timer => {
     const delay = Math.min(at - now, LIMITS.longestTimer)
     const scope = new CancellationScope({ cancellable: true })
-    void scope.run(() => sleep(delay, { summary: 'next effect' })).then(ring, ignoreCancellation)
+    void scope.run(() => sleep(delay, { summary: 'next due time' })).then(ring, ignoreCancellation)
     return { at, ringsAt: now + delay, scope }
   }
   const ring = (): void => {
     timer = null
     const now = Date.now()
-    host.update((control) => effectsDue(control, now))
-    set(nextEffectAt(host.control, now))
+    host.update((control) => comesDue(control, now))
+    set(nextDueAt(host.control, now))
   }
   return { set }
 }

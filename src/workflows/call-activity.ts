@@ -48,7 +48,7 @@ export async function callActivity<N extends Name>(host: ThreadHost, call: Call<
     // A terminated thread's activity did nothing: the settle that follows stores them.
     if (facts.length > 0 && answer.type !== 'terminated')
       host.update((current) => factsSent(current, control.facts, control.factsDropped))
-    host.update(resumedAnswered)
+    if (resumes(call.name)) host.update(resumedAnswered)
     return { kind: 'answered', answer }
   } catch (error) {
     if (error instanceof CancelledFailure) return { kind: 'cut' }
@@ -59,8 +59,13 @@ export async function callActivity<N extends Name>(host: ThreadHost, call: Call<
 
 /** Looking for children stores nothing, and neither does a step's activity that goes on after a wait. */
 function storesFacts({ run }: ThreadControl, name: Name): boolean {
-  if (name === 'checkChildren') return false
-  return run?.resumed !== true || (name !== 'callModel' && name !== 'executeTool')
+  if (name === 'checkChildren' || name === 'expireChild') return false
+  return run?.resumed !== true || !resumes(name)
+}
+
+/** What may have asked for the wait; other activities may come in between. */
+function resumes(name: Name): boolean {
+  return name === 'callModel' || name === 'executeTool'
 }
 
 function scheduled<N extends Name>(host: ThreadHost, call: Call<N>, input: Input<N>): Promise<Answer<N>> {

@@ -31,6 +31,8 @@ export async function callModel(
       trigger: run.steps === 0 && !run.begun ? run.trigger : null,
       sideStarts: run.sideStarts || side !== run.side,
       asked,
+      // A queued tool goes first: the step behind it looks.
+      activated: toolFirst || control.activated.includes(side),
       wordless: run.wordless && side === run.side,
       drain: drain.flatMap(drainItem),
       start: control.registered ? null : control.start,
@@ -51,6 +53,7 @@ function drainItem(entry: QueueEntry): DrainItem[] {
     const { kind, id, reference, status } = entry
     return [{ kind, id, reference, status }]
   }
+  if (entry.kind === 'group') return [{ kind: 'group', id: entry.id }]
   if (entry.kind !== 'message' && entry.kind !== 'report') return []
   const inline = entry.kind === 'message' ? entry.inline : undefined
   return [{ kind: 'message', id: entry.id, ...(inline === undefined ? {} : { inline }) }]

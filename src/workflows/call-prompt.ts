@@ -30,6 +30,8 @@ export async function callPrompt(
       trigger: null,
       sideStarts: false,
       asked: false,
+      // Only a side's own prompt starts subagents by itself.
+      activated: true,
       wordless: false,
       drain: [],
       start: null,

@@ -12,50 +12,71 @@ import {
 } from '@temporalio/workflow'
 import { WorkflowExecutionAlreadyStartedError } from '@temporalio/common'
 import type { ChildWorkflowHandle } from '@temporalio/workflow'
+import type { PreparedChild } from '../protocol/activities.js'
 import { SIGNALS, THREAD_WORKFLOW } from '../protocol/messages.js'
-import type { ThreadStart } from '../protocol/messages.js'
-import { childClosed, childStarted, stopForwarded } from '../thread/children.js'
-import type { CallIn, ThreadControl } from '../thread/control.js'
+import type { QueueMessage, ThreadStart } from '../protocol/messages.js'
+import { childStarted, messageLost, messageSent } from '../thread/child-calls.js'
+import { stopForwarded } from '../thread/child-waits.js'
+import { childClosed } from '../thread/children.js'
+import type { CallIn, DeferredChild, ThreadControl } from '../thread/control.js'
+import { childCancelled } from '../thread/cut-waits.js'
+import { deferredOpened, deferredStarted } from '../thread/deferred.js'
 import { childTold } from '../thread/settling.js'
 import type { agentThread } from './agent-thread.js'
 import type { ThreadHost } from './thread-host.js'
 import { told } from './told.js'
 
-type Prepared = CallIn<'prepared'>
-
-/** Starts the child whose rows are in the store, and awaits its started event; "already started" counts. */
-export async function startChildThread(host: ThreadHost, call: Prepared): Promise<void> {
-  const handle = await started(host.control, call)
-  host.update((control) => childStarted(control, call, handle !== null))
-  if (handle !== null) void observe(host, call.reference, handle)
+/** What is known of a child that is to be started. */
+interface Starting {
+  readonly child: PreparedChild
+  /** The call that it answers. */
+  readonly callId: string
 }
 
-async function started(
-  control: ThreadControl,
-  call: Prepared,
-): Promise<ChildWorkflowHandle<typeof agentThread> | null> {
+/** Starts the children whose rows are in the store, and awaits their started events. */
+export async function startChildren(host: ThreadHost, call: CallIn<'prepared'>): Promise<void> {
+  const starts = call.starting.map(async (child) => {
+    const { reference } = child
+    const isObserved = await started(host, { child, callId: call.id })
+    host.update((control) => childStarted(control, { callId: call.id, reference, isObserved }, Date.now()))
+  })
+  await Promise.all(starts)
+}
+
+/** Starts a child that has its variables now. */
+export async function startDeferred(host: ThreadHost, deferred: DeferredChild): Promise<void> {
+  host.update((control) => deferredOpened(control, deferred, Date.now()))
+  const isObserved = await started(host, deferred)
+  host.update((control) => deferredStarted(control, deferred, isObserved))
+}
+
+/** Whether its close event will reach this Temporal run; "already started" counts as started. */
+async function started(host: ThreadHost, { child, callId }: Starting): Promise<boolean> {
+  const { reference, agent } = child
   try {
-    return await startChild<typeof agentThread>(THREAD_WORKFLOW, {
-      workflowId: call.reference,
-      args: [childStart(control, call)],
+    const handle = await startChild<typeof agentThread>(THREAD_WORKFLOW, {
+      workflowId: reference,
+      args: [childStart(host.control, { child, callId })],
       parentClosePolicy: ParentClosePolicy.ABANDON,
-      memo: { agent: call.agent },
-      staticSummary: call.agent,
+      memo: { agent },
+      staticSummary: agent,
     })
+    void observe(host, reference, handle)
+    return true
   } catch (error) {
     // After a reset the child of the first try is still there: it has its message and will report.
-    if (error instanceof WorkflowExecutionAlreadyStartedError) return null
+    if (error instanceof WorkflowExecutionAlreadyStartedError) return false
     throw error
   }
 }
 
-function childStart(control: ThreadControl, call: Prepared): ThreadStart {
-  const { userId, searchAttributes, limits } = control.start
+function childStart({ start, threadId }: ThreadControl, { child, callId }: Starting): ThreadStart {
+  const { userId, searchAttributes, limits } = start
   return {
-    agent: call.agent,
-    message: { messageId: call.messageId, from: 'parent' },
-    resumable: false,
-    parent: { threadId: control.threadId, callId: call.id },
+    agent: child.agent,
+    message: { messageId: child.messageId, from: 'parent', invocation: callId },
+    ...(child.resumable ? {} : { resumable: false }),
+    parent: { threadId, callId },
     ...(userId === undefined ? {} : { userId }),
     ...(searchAttributes === undefined ? {} : { searchAttributes }),
     ...(limits === undefined ? {} : { limits }),
@@ -78,10 +99,40 @@ function closeStatus(error: unknown): string {
   return error.cause instanceof TerminatedFailure ? 'terminated' : 'failed'
 }
 
-/** Passes an interrupt on to the child that a call waits for. */
-export async function stopChildThread(host: ThreadHost, call: CallIn<'waiting'>): Promise<void> {
-  await told(() => getExternalWorkflowHandle(call.reference).signal(SIGNALS.stop))
-  host.update((control) => stopForwarded(control, call.id))
+/** Sends the message that is in the child's store. One that is gone is answered for (T7). */
+export async function sendMessage(host: ThreadHost, call: CallIn<'addressed'>): Promise<void> {
+  const { id: callId, reference, messageId, role } = call
+  const message: QueueMessage = { messageId, role, from: 'parent', invocation: callId }
+  const taken = await told(() =>
+    getExternalWorkflowHandle(reference).signal<[QueueMessage]>(SIGNALS.queueMessage, message),
+  )
+  host.update((control) =>
+    taken === 'told'
+      ? messageSent(control, callId, Date.now())
+      : messageLost(control, { callId, reference, status: 'not_found' }, Date.now()),
+  )
+}
+
+/** Passes an interrupt on to the children that a call waits for. */
+export async function stopChildren(
+  host: ThreadHost,
+  { id }: CallIn<'waiting'>,
+  references: readonly string[],
+): Promise<void> {
+  await Promise.all(
+    references.map((reference) => told(() => getExternalWorkflowHandle(reference).signal(SIGNALS.stop))),
+  )
+  host.update((control) => stopForwarded(control, id, references))
+}
+
+/** Ends a child that nobody waits for any more. */
+export async function cancelLate(
+  host: ThreadHost,
+  { id }: CallIn<'reported'>,
+  reference: string,
+): Promise<void> {
+  await told(() => getExternalWorkflowHandle(reference).cancel())
+  host.update((control) => childCancelled(control, id, reference))
 }
 
 /** The cascade of terminate: acknowledged before the parent closes. */

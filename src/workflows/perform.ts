@@ -1,13 +1,21 @@
 import type { Action } from '../thread/next-action.js'
 import { callModel } from './call-model.js'
 import { callPrompt } from './call-prompt.js'
-import { cancelChild, startChildThread, stopChildThread } from './child-threads.js'
+import {
+  cancelChild,
+  cancelLate,
+  sendMessage,
+  startChildren,
+  startDeferred,
+  stopChildren,
+} from './child-threads.js'
+import { expireChild } from './expire-child.js'
 import { announceReport, deliverReport } from './parent-thread.js'
 import { runEffect } from './run-effect.js'
 import { settle } from './settle.js'
 import { tellThread } from './tell-thread.js'
 import type { ThreadHost } from './thread-host.js'
-import { completeCall, executeTool, prepareChild } from './tool-calls.js'
+import { completeCall, executeTool, prepareChild, prepareMessage } from './tool-calls.js'
 import { waitForResource, waitForSomething } from './wait.js'
 
 /** Carries out one action and applies what came of it. */
@@ -17,7 +25,7 @@ export async function perform(
 ): Promise<void> {
   switch (action.kind) {
     case 'wait':
-    case 'awaitChild':
+    case 'awaitChildren':
     case 'awaitAnswer':
       return waitForSomething(host, action)
     case 'waitUntil':
@@ -30,10 +38,20 @@ export async function perform(
       return executeTool(host, action)
     case 'prepareChild':
       return prepareChild(host, action)
-    case 'startChild':
-      return startChildThread(host, action.call)
-    case 'stopChild':
-      return stopChildThread(host, action.call)
+    case 'prepareMessage':
+      return prepareMessage(host, action)
+    case 'startChildren':
+      return startChildren(host, action.call)
+    case 'sendMessage':
+      return sendMessage(host, action.call)
+    case 'stopChildren':
+      return stopChildren(host, action.call, action.references)
+    case 'cancelLate':
+      return cancelLate(host, action.call, action.reference)
+    case 'startDeferred':
+      return startDeferred(host, action.deferred)
+    case 'expireChild':
+      return expireChild(host, action.deferred)
     case 'completeCall':
       return completeCall(host, action)
     case 'runEffect':

@@ -4,13 +4,16 @@ import type {
   CompleteCallAnswer,
   ExecuteToolAnswer,
   PrepareChildAnswer,
+  PrepareMessageAnswer,
 } from '../protocol/activities.js'
 import { LIMITS } from '../protocol/limits.js'
 import { planOf } from '../thread/advance.js'
 import { runEnded, terminationFound, waitAsked } from '../thread/apply.js'
-import { callAnswered, callPending, childPrepared, kindAnswered } from '../thread/call-answers.js'
+import type { CallWork } from '../thread/call-action.js'
+import { callAnswered, callPending, kindAnswered } from '../thread/call-answers.js'
+import { childrenPrepared, messagePrepared } from '../thread/child-calls.js'
 import type { ThreadControl } from '../thread/control.js'
-import type { Action, CallWork } from '../thread/next-action.js'
+import type { Action } from '../thread/next-action.js'
 import { callActivity, notAnswered } from './call-activity.js'
 import type { Called } from './call-activity.js'
 import type { ThreadHost } from './thread-host.js'
@@ -37,7 +40,7 @@ function timeLimit({ call, tool }: CallWork): number {
   return call.queued ? LIMITS.scheduleToClose : LIMITS.toolTimeout
 }
 
-/** The first half of a subagent call; the child is started next. */
+/** The first half of a subagent call; its children are started next. */
 export async function prepareChild(host: ThreadHost, work: CallWork): Promise<void> {
   const { control } = host
   const called = await callActivity(host, {
@@ -45,12 +48,28 @@ export async function prepareChild(host: ThreadHost, work: CallWork): Promise<vo
     limit: 0,
     summary: `prepare ${work.call.name}`,
     cutBy: null,
-    input: { ...callInput(host, work), children: control.childrenInAll, owed: control.children.length },
+    input: {
+      ...callInput(host, work),
+      children: control.childrenInAll,
+      open: control.children.length + control.deferred.length,
+    },
   })
   applyAnswer(host, work.call.id, called)
 }
 
-/** The second half of a call that did not end with its own activity: a child, a frame or a person has answered. */
+/** The first half of a message to a subagent; it is sent next. */
+export async function prepareMessage(host: ThreadHost, work: CallWork): Promise<void> {
+  const called = await callActivity(host, {
+    name: 'prepareMessage',
+    limit: 0,
+    summary: `prepare ${work.call.name}`,
+    cutBy: null,
+    input: callInput(host, work),
+  })
+  applyAnswer(host, work.call.id, called)
+}
+
+/** The second half of a call that did not end with its own activity: children, a frame or a person have answered. */
 export async function completeCall(
   host: ThreadHost,
   { by, ...work }: Extract<Action, { readonly kind: 'completeCall' }>,
@@ -86,12 +105,12 @@ function callInput({ control }: ThreadHost, work: CallWork): Omit<CallInput, key
   }
 }
 
-type Answer = ExecuteToolAnswer | PrepareChildAnswer | CompleteCallAnswer
+type Answer = ExecuteToolAnswer | PrepareChildAnswer | PrepareMessageAnswer | CompleteCallAnswer
 
 function applyAnswer(
   host: ThreadHost,
   callId: string,
-  called: Called<'executeTool' | 'prepareChild' | 'completeCall'>,
+  called: Called<'executeTool' | 'prepareChild' | 'prepareMessage' | 'completeCall'>,
 ): void {
   if (called.kind !== 'answered') return notAnswered(host, called)
   const { answer } = called
@@ -105,8 +124,10 @@ function applied(control: ThreadControl, callId: string, answer: Answer): Thread
       return callAnswered(control, callId, answer, now)
     case 'kind':
       return kindAnswered(control, callId, answer.tool)
-    case 'child':
-      return childPrepared(control, callId, answer, now)
+    case 'children':
+      return childrenPrepared(control, callId, answer, now)
+    case 'message':
+      return messagePrepared(control, callId, answer, now)
     case 'pending':
       return callPending(control, callId, answer, now)
     case 'wait':

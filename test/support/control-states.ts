@@ -37,7 +37,9 @@ export function plan(a: Partial<SidePlan> = {}, patch: Partial<Plan> = {}): Plan
         model: 'chat',
         tools: {
           work: { kind: 'function', timeout: 1000 },
-          ask: { kind: 'subagent', agent: 'helper', blocking: true },
+          ask: { kind: 'subagent', agent: 'helper' },
+          create: { kind: 'subagent_create' },
+          write: { kind: 'subagent_message' },
           draft: { kind: 'prompt', prompt: 'writer' },
           transfer: { kind: 'hand_off', agent: 'boss' },
         },
@@ -46,7 +48,7 @@ export function plan(a: Partial<SidePlan> = {}, patch: Partial<Plan> = {}): Plan
         model: 'writing',
         tools: {
           work: { kind: 'function', timeout: 1000 },
-          ask: { kind: 'subagent', agent: 'helper', blocking: true },
+          ask: { kind: 'subagent', agent: 'helper' },
           draft: { kind: 'prompt', prompt: 'writer' },
         },
       },

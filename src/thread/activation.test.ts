@@ -1,0 +1,115 @@
+import { describe, expect, test } from 'vitest'
+
+import { preparedChild } from '../../test/support/child-states.js'
+import {
+  NOW,
+  USAGE,
+  answered,
+  asked,
+  dualPlan,
+  idleControl,
+  message,
+  plan,
+  resultOf,
+  started,
+} from '../../test/support/control-states.js'
+import { advance } from './advance.js'
+import { modelAnswered } from './apply.js'
+import { callAnswered } from './call-answers.js'
+import { childStarted, childrenPrepared } from './child-calls.js'
+import type { ThreadControl } from './control.js'
+import { handedOff } from './hand-off.js'
+import { acceptStop, acceptTool } from './inbox.js'
+import { nextAction } from './next-action.js'
+import { cutTools } from './settling.js'
+
+const CALLS = [
+  { id: 'i1', name: 'ask', tool: { kind: 'subagent', agent: 'helper' } },
+  { id: 'i2', name: 'hidden', tool: { kind: 'subagent', agent: 'other' } },
+] as const
+const answer = { type: 'activates', plan: plan(), calls: CALLS, usage: USAGE } as const
+const begun = modelAnswered(started(), { ...asked(), drain: [message('m1')] }, answer, NOW)
+
+describe('a prompt that becomes active', () => {
+  test('T3 its subagents start first, and what waits stays where it is', () => {
+    expect(begun.queue).toEqual([message('m1')])
+    expect(begun).toMatchObject({ activated: ['a'], registered: true, run: { steps: 0, usage: USAGE } })
+    expect(nextAction(begun)).toMatchObject({
+      kind: 'prepareChild',
+      call: { id: 'i1', queued: true },
+      promptPath: [],
+      tool: { agent: 'helper' },
+    })
+  })
+
+  test('then the step follows, asked for by nobody', () => {
+    const children = [preparedChild('k')]
+    const prepared = childrenPrepared(
+      begun,
+      'i1',
+      { type: 'children', children, group: false, blocking: false },
+      NOW,
+    )
+    const sent = childStarted(prepared, { callId: 'i1', reference: 'k', isObserved: true }, NOW)
+    const one = callAnswered(sent, 'i1', resultOf(), NOW)
+    expect(nextAction(one)).toMatchObject({ kind: 'prepareChild', call: { id: 'i2' } })
+    const both = advance(callAnswered(one, 'i2', resultOf('failed'), NOW))
+    expect(nextAction(both)).toMatchObject({ kind: 'callModel', asked: false, drain: [message('m1')] })
+    expect(both.run).toMatchObject({ steps: 0, trigger: 'message', begun: false })
+  })
+
+  test('a stop gives them a result from the settle', () => {
+    const stopped = acceptStop(begun, undefined)
+    expect(cutTools(stopped, { reason: 'stopped', outcome: 'cancelled', sessionCall: null })).toEqual([
+      'i1',
+      'i2',
+    ])
+  })
+
+  test('a refused message then ends a run that has begun', () => {
+    const done = advance({ ...begun, run: begun.run === null ? null : { ...begun.run, step: null } })
+    const rests = modelAnswered(done, { ...asked(), drain: done.queue }, { type: 'nothing_to_do' }, NOW)
+    expect(nextAction(rests)).toMatchObject({ kind: 'settle', ending: { reason: 'hook_blocked' } })
+  })
+})
+
+describe('a side whose prompt was active', () => {
+  const after = (given: Parameters<typeof modelAnswered>[2]): ThreadControl =>
+    modelAnswered(started(), { ...asked(), drain: [] }, given, NOW)
+
+  test('a step that looked marks it', () => {
+    expect(answered(started()).activated).toEqual(['a'])
+    expect(after({ type: 'interrupted', plan: plan() }).activated).toEqual(['a'])
+  })
+
+  test.each([
+    [{ type: 'end', reason: 'blocked', outcome: 'blocked' }],
+    [{ type: 'nothing_to_do' }],
+    [{ type: 'wait', until: NOW }],
+    [{ type: 'begun', plan: plan() }],
+  ] as const)('a step that did not come so far does not: %j', (given) => {
+    expect(after(given).activated).toEqual([])
+  })
+
+  test('each side has its own', () => {
+    const both = dualPlan({}, {})
+    const first = answered(started(), { plan: both })
+    const control = { ...first, queue: [], run: first.run === null ? null : { ...first.run, step: null } }
+    const second = modelAnswered(control, { ...asked('b'), drain: [] }, { ...answer, plan: both }, NOW)
+    expect(second.activated).toEqual(['a', 'b'])
+  })
+
+  test('before the plan is known a message for side b is of side a', () => {
+    const control = modelAnswered(started(), { ...asked('b'), drain: [] }, answer, NOW)
+    expect(control).toMatchObject({ activated: ['a'], run: { step: { side: 'a' } } })
+  })
+
+  test('a handoff begins anew', () => {
+    expect(handedOff(answered(started()), 'boss', 'a').activated).toEqual([])
+  })
+
+  test('a queued tool goes before them', () => {
+    const tool = acceptTool(idleControl(), { toolCallId: 't', name: 'work' }, NOW)
+    expect(nextAction(advance(tool))).toMatchObject({ kind: 'callModel', toolFirst: true })
+  })
+})

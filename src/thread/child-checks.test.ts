@@ -1,0 +1,69 @@
+import { describe, expect, test } from 'vitest'
+
+import { callOf, openChildOf, report, withChild, withStarted } from '../../test/support/child-states.js'
+import { NOW, idleControl } from '../../test/support/control-states.js'
+import { LIMITS } from '../protocol/limits.js'
+import { childrenChecked, childrenToCheck, nextCheckAt } from './child-checks.js'
+import { acceptReport } from './children.js'
+
+const MINUTE = 60_000
+
+describe('children that cannot be seen', () => {
+  test('an observed child needs no timer', () => {
+    expect(nextCheckAt(withStarted())).toBeNull()
+    expect(childrenToCheck(withStarted(), NOW + 10 * MINUTE)).toEqual([])
+  })
+
+  test('a child that owes nothing needs no timer', () => {
+    const idle = withChild({ resumable: true, invocations: [], observed: false })
+    expect(nextCheckAt(idle)).toBeNull()
+    expect(childrenToCheck(idle, NOW + 10 * MINUTE)).toEqual([])
+  })
+
+  test('T7 an unobserved child is looked for after a minute', () => {
+    const control = withStarted({ isObserved: false })
+    expect(nextCheckAt(control)).toBe(NOW + MINUTE)
+    expect(childrenToCheck(control, NOW + MINUTE - 1)).toEqual([])
+    expect(childrenToCheck(control, NOW + MINUTE)).toEqual(['k'])
+  })
+
+  test('one timer serves all: the earliest', () => {
+    const times = { x: 3, y: 1, z: 2 }
+    const children = Object.entries(times).map(([reference, at]) =>
+      openChildOf(reference, { observed: false, nextCheckAt: NOW + at }),
+    )
+    const control = idleControl({}, { children })
+    expect(nextCheckAt(control)).toBe(NOW + 1)
+    expect(childrenToCheck(control, NOW + 2)).toEqual(['y', 'z'])
+  })
+
+  test('T7 checks come each minute for five, then ever more rarely', () => {
+    let control = withStarted({ isObserved: false })
+    const delays: number[] = []
+    let last = NOW
+    for (let check = 0; check < 12; check += 1) {
+      const at = nextCheckAt(control) ?? 0
+      delays.push((at - last) / MINUTE)
+      last = at
+      control = childrenChecked(control, ['k'], [], at)
+    }
+    expect(delays).toEqual([1, 1, 1, 1, 1, 2, 4, 8, 16, 32, 60, 60])
+    expect(control.childChecks).toBe(12)
+    expect(LIMITS.childCheckLast).toBe(60 * MINUTE)
+  })
+
+  test('T7 a child that is found closed is answered for', () => {
+    const closed = [{ reference: 'k', status: 'not_found' }]
+    const control = childrenChecked(withStarted({ isObserved: false }), ['k'], closed, NOW + MINUTE)
+    expect(control.children).toEqual([])
+    expect(callOf(control)).toMatchObject({
+      wait: { reports: [{ report: { kind: 'closed', status: 'not_found' } }] },
+    })
+  })
+
+  test('T7 a report that came during the check wins', () => {
+    const control = acceptReport(withStarted({ isObserved: false }), report(), NOW)
+    const checked = childrenChecked(control, ['k'], [{ reference: 'k', status: 'completed' }], NOW)
+    expect(callOf(checked)).toMatchObject({ wait: { reports: [{ report: { kind: 'result' } }] } })
+  })
+})

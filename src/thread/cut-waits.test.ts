@@ -1,0 +1,141 @@
+import { describe, expect, test } from 'vitest'
+
+import { callOf, report, withAddressed, withSent, withStarted } from '../../test/support/child-states.js'
+import { NOW } from '../../test/support/control-states.js'
+import { messageLost } from './child-calls.js'
+import { childrenToStop, stopForwarded } from './child-waits.js'
+import { acceptReport, childClosed } from './children.js'
+import type { Call, ThreadControl } from './control.js'
+import { childCancelled, waitCut, waitExpired } from './cut-waits.js'
+import { acceptStop } from './inbox.js'
+import { nextAction } from './next-action.js'
+
+const call = (control: ThreadControl): Call => {
+  const found = callOf(control)
+  if (found === undefined) throw new Error('Expected a call, got none.')
+  return found
+}
+const expired = (control: ThreadControl): ThreadControl => waitExpired(control, call(control), NOW + 500)
+const cut = (control: ThreadControl): ThreadControl => ({
+  ...waitCut(control, call(control), NOW),
+  run: null,
+})
+
+describe('a timeout', () => {
+  test('nothing happens before its time, and nothing without one', () => {
+    const waiting = withStarted({ timeout: 500 })
+    expect(waitExpired(waiting, call(waiting), NOW + 499)).toBe(waiting)
+    const patient = withStarted()
+    expect(expired(patient)).toBe(patient)
+  })
+
+  test('T7 a child that is not resumable is cancelled, and answers nothing any more', () => {
+    const control = expired(withStarted({ timeout: 500 }))
+    expect(control.children).toEqual([])
+    expect(nextAction(control)).toMatchObject({ kind: 'cancelLate', reference: 'k' })
+    expect(nextAction({ ...control, terminating: true }).kind).toBe('cancelLate')
+    const cancelled = childCancelled(control, 'c0', 'k')
+    expect(nextAction(cancelled)).toMatchObject({
+      kind: 'completeCall',
+      by: { kind: 'children', reports: [{ reference: 'k', report: { kind: 'timed_out' } }] },
+    })
+    expect(acceptReport(cancelled, report(), NOW)).toBe(cancelled)
+  })
+
+  test('a resumable child goes on, and its later report is an item', () => {
+    const control = expired(withSent({ timeout: 500 }))
+    expect(nextAction(control)).toMatchObject({ by: { reports: [{ report: { kind: 'timed_out' } }] } })
+    const late = acceptReport(control, report(), NOW)
+    expect(late).toMatchObject({ queue: [{ kind: 'report' }], children: [{ invocations: [] }] })
+  })
+
+  test('what came in time is kept', () => {
+    const some = acceptReport(withStarted({ references: ['k', 'l'], timeout: 500 }), report(), NOW)
+    const control = childCancelled(expired(some), 'c0', 'l')
+    expect(nextAction(control)).toMatchObject({
+      by: {
+        reports: [
+          { reference: 'k', report: { kind: 'result' } },
+          { reference: 'l', report: { kind: 'timed_out' } },
+        ],
+      },
+    })
+    expect(waitExpired(control, call(control), NOW + 900)).toBe(control)
+  })
+
+  test('T7 resumable children of a group that are late are told of together', () => {
+    const control = expired(withStarted({ references: ['k', 'l'], resumable: true, timeout: 500 }))
+    expect(control.groups).toEqual([{ callId: 'c0', references: ['k', 'l'] }])
+    const one = acceptReport(control, report(), NOW)
+    expect(one.queue).toEqual([])
+    expect(acceptReport(one, report({ reference: 'l' }), NOW).queue).toMatchObject([{ kind: 'group' }])
+  })
+})
+
+describe('an interrupt', () => {
+  const stopped = (control: ThreadControl, stop?: unknown): ThreadControl => acceptStop(control, stop)
+
+  test('it goes on to the children that a call waits for, once', () => {
+    const some = acceptReport(withStarted({ references: ['k', 'l', 'm'] }), report({ reference: 'l' }), NOW)
+    const control = stopped(some)
+    expect(nextAction(control)).toMatchObject({ kind: 'stopChildren', references: ['k', 'm'] })
+    const told = stopForwarded(control, 'c0', ['k', 'm'])
+    expect(childrenToStop(call(told))).toEqual([])
+    expect(nextAction(told).kind).toBe('settle')
+  })
+
+  test('children that it leaves alone are told nothing', () => {
+    expect(nextAction(stopped(withStarted(), { children: false })).kind).toBe('settle')
+  })
+
+  test('T7 the later report of its child is an ordinary item', () => {
+    const control = acceptReport(cut(withStarted()), report(), NOW)
+    expect(control).toMatchObject({ queue: [{ kind: 'report', id: 'k:report:1' }], children: [] })
+  })
+})
+
+describe('a call that is cut', () => {
+  test.each([
+    ['a report', acceptReport(withStarted(), report(), NOW), { kind: 'report', id: 'k:report:1' }],
+    [
+      'a close',
+      childClosed(withStarted(), { reference: 'k', status: 'terminated' }, NOW),
+      { kind: 'child_closed', reference: 'k', status: 'terminated' },
+    ],
+    [
+      'a message that was lost',
+      messageLost(withAddressed(), { callId: 'c0', reference: 'k', status: 'not_found' }, NOW),
+      { kind: 'child_closed', reference: 'k' },
+    ],
+  ] as const)('T7 %s that it did not take is an item', (_what, control, item) => {
+    expect(cut(control).queue).toMatchObject([item])
+  })
+
+  test('a notice without a message is no item', () => {
+    const { messageId: _none, ...notice } = report({ kind: 'notice' })
+    expect(cut(acceptReport(withStarted(), notice, NOW)).queue).toEqual([])
+  })
+
+  test('T7 a group is told of when its last child has ended', () => {
+    const some = acceptReport(withStarted({ references: ['k', 'l'] }), report(), NOW)
+    const control = cut(some)
+    expect(control).toMatchObject({ queue: [], groups: [{ callId: 'c0', references: ['l'] }] })
+    expect(acceptReport(control, report({ reference: 'l' }), NOW).queue).toMatchObject([{ kind: 'group' }])
+  })
+
+  test('T7 a group that had ended is told of at once', () => {
+    const one = acceptReport(withStarted({ references: ['k', 'l'] }), report(), NOW)
+    const all = acceptReport(one, report({ reference: 'l' }), NOW)
+    expect(cut(all)).toMatchObject({ queue: [{ kind: 'group', id: 'c0' }], groups: [] })
+  })
+
+  test('children that were cancelled are told of no more', () => {
+    expect(cut(expired(withStarted({ timeout: 500 }))).queue).toEqual([])
+    expect(cut(expired(withStarted({ references: ['k', 'l'], timeout: 500 }))).queue).toEqual([])
+  })
+
+  test('children that it does not wait for go on as they were', () => {
+    const control = withStarted({ references: ['k', 'l'], blocking: false })
+    expect(cut(control)).toMatchObject({ queue: [], groups: control.groups })
+  })
+})

@@ -1,0 +1,114 @@
+import { describe, expect, test } from 'vitest'
+
+import { preparedChild, report } from '../../test/support/child-states.js'
+import { NOW, idleControl, resultOf, withCalls } from '../../test/support/control-states.js'
+import { LIMITS } from '../protocol/limits.js'
+import { callAnswered, callPending } from './call-answers.js'
+import { acceptReport } from './children.js'
+import { carry, restore } from './continue-as-new.js'
+import type { CarriedControl } from './continue-as-new.js'
+import type { DeferredChild, ThreadControl } from './control.js'
+import { childExpired, deferredOpened, deferredStarted, expiryFailed } from './deferred.js'
+import { comesDue, nextDueAt } from './due.js'
+import { nextAction } from './next-action.js'
+import { openRequests, responded, responseRefusal } from './requests.js'
+
+const EXPIRES = NOW + LIMITS.deferredChild
+const child = preparedChild('k')
+const operations = [{ kind: 'defer_child', requestId: 'env_1', child, expiresAt: EXPIRES }] as const
+const busy = callAnswered(withCalls('ask', 'work'), 'c0', resultOf('failed', { operations }), NOW)
+const idle: ThreadControl = { ...busy, run: null }
+const answer = { id: 'env_1', names: ['API_KEY'] }
+const supplied = responded(idle, answer, NOW)
+
+function first({ deferred: [found] }: ThreadControl): DeferredChild {
+  if (found === undefined) throw new Error('Expected a deferred child, got none.')
+  return found
+}
+
+describe('a subagent that lacks variables', () => {
+  test('the call that asked for it is done, and its request is open', () => {
+    expect(busy.deferred).toMatchObject([{ requestId: 'env_1', callId: 'c0', child, supplied: false }])
+    expect(busy).toMatchObject({ children: [], childrenInAll: 1 })
+    expect(openRequests(busy)).toEqual([{ id: 'env_1', kind: 'variables', toolName: null, requestedAt: NOW }])
+    expect(nextAction(busy)).toMatchObject({ kind: 'executeTool', call: { id: 'c1' } })
+  })
+
+  test('the request outlives the run, and not the thread', () => {
+    expect(responseRefusal(idle, answer)).toBeNull()
+    expect(responseRefusal({ ...idle, terminating: true }, answer)).toBe('Request.NotFound')
+    expect(responseRefusal(idle, { id: 'env_1', approved: true })).toBe('Request.Invalid')
+  })
+
+  test('it starts once its request is answered, before anything else', () => {
+    const pending = {
+      type: 'pending',
+      requestId: 'r',
+      kind: 'call',
+      status: 'waiting_input',
+      next: 'complete',
+    } as const
+    const waiting = callPending(busy, 'c1', pending, NOW)
+    for (const control of [idle, busy, waiting])
+      expect(nextAction(responded(control, answer, NOW))).toMatchObject({
+        kind: 'startDeferred',
+        deferred: { child: { reference: 'k' } },
+      })
+    expect(nextAction({ ...supplied, terminating: true }).kind).toBe('settle')
+  })
+
+  test('a second answer finds no request', () => {
+    expect(responseRefusal(supplied, answer)).toBe('Request.NotFound')
+  })
+
+  test('T7 once started it is owed as every child, also when its report comes first', () => {
+    const opened = deferredOpened(supplied, first(supplied), NOW)
+    expect(opened.children).toMatchObject([{ reference: 'k', invocations: ['c0'] }])
+    const running = deferredStarted(opened, first(opened), true)
+    expect(running).toMatchObject({ deferred: [], children: [{ observed: true }] })
+    const early = deferredStarted(acceptReport(opened, report(), NOW), first(opened), true)
+    expect(early).toMatchObject({ deferred: [], children: [], queue: [{ kind: 'report' }] })
+  })
+
+  test('it is carried as it is', () => {
+    for (const control of [idle, supplied, comesDue(idle, EXPIRES)]) {
+      const carried = JSON.parse(JSON.stringify(carry(control))) as CarriedControl
+      expect(restore(carried, control.start).deferred).toEqual(control.deferred)
+    }
+  })
+})
+
+describe('a request that nobody answers', () => {
+  const expired = comesDue(idle, EXPIRES)
+
+  test('its time is waited for with one timer', () => {
+    expect(nextDueAt(idle, NOW)).toBe(EXPIRES)
+    expect(nextDueAt({ ...idle, effects: [{ id: 'e', dueAt: NOW + 5 }] }, NOW)).toBe(NOW + 5)
+    expect(nextDueAt(supplied, NOW)).toBeNull()
+    expect(nextDueAt({ ...idle, terminating: true }, NOW)).toBeNull()
+    expect(comesDue(idle, EXPIRES - 1)).toBe(idle)
+  })
+
+  test('T7 it expires in the store, and its parent is told', () => {
+    expect(nextAction(expired)).toMatchObject({ kind: 'expireChild', deferred: { requestId: 'env_1' } })
+    const told = childExpired(expired, 'env_1', 'm', EXPIRES)
+    expect(told).toMatchObject({ deferred: [], queue: [{ kind: 'report', id: 'm' }] })
+    expect(openRequests(told)).toEqual([])
+  })
+
+  test('an answer that came first wins', () => {
+    expect(nextAction(responded(expired, answer, NOW)).kind).toBe('startDeferred')
+    expect(nextAction(childExpired(expired, 'env_1', null, EXPIRES)).kind).toBe('startDeferred')
+  })
+
+  test('a store that cannot be asked is asked again', () => {
+    const again = expiryFailed(expired, 'env_1', EXPIRES)
+    expect(nextAction(again).kind).toBe('wait')
+    expect(nextDueAt(again, EXPIRES)).toBe(EXPIRES + LIMITS.childCheckLast)
+  })
+})
+
+test('an answer to a request of nobody changes nothing', () => {
+  const control = idleControl()
+  expect(responded(control, answer, NOW).deferred).toEqual([])
+})

@@ -1,0 +1,84 @@
+import type { PreparedChild } from '../../src/protocol/activities.js'
+import type { ChildReport } from '../../src/protocol/messages.js'
+import { childStarted, childrenPrepared, messagePrepared, messageSent } from '../../src/thread/child-calls.js'
+import type { Call, OpenChild, ThreadControl } from '../../src/thread/control.js'
+import { NOW, idleControl, withCalls } from './control-states.js'
+
+/** Control states with subagents, for tests of the pure logic. */
+export function preparedChild(reference: string, patch: Partial<PreparedChild> = {}): PreparedChild {
+  return { reference, agent: 'helper', messageId: `${reference}:first`, resumable: false, ...patch }
+}
+
+export function openChildOf(reference: string, patch: Partial<OpenChild> = {}): OpenChild {
+  return {
+    reference,
+    resumable: false,
+    invocations: ['c0'],
+    reports: 0,
+    observed: true,
+    checks: 0,
+    nextCheckAt: NOW + 60_000,
+    ...patch,
+  }
+}
+
+interface Asked {
+  readonly references?: readonly string[]
+  readonly resumable?: boolean
+  readonly blocking?: boolean
+  readonly timeout?: number
+}
+
+/** A call `c0` whose children's rows exist; several are a group. */
+export function withPrepared(asked: Asked = {}): ThreadControl {
+  const { references = ['k'], resumable = false, blocking = true, timeout } = asked
+  const children = references.map((reference) => preparedChild(reference, { resumable }))
+  const more = timeout === undefined ? {} : { timeout }
+  const answer = { type: 'children', children, group: children.length > 1, blocking, ...more } as const
+  return childrenPrepared(withCalls('ask'), 'c0', answer, NOW)
+}
+
+/** The same once they run. */
+export function withStarted(asked: Asked & { readonly isObserved?: boolean } = {}): ThreadControl {
+  const { references = ['k'], isObserved = true } = asked
+  return references.reduce(
+    (next, reference) => childStarted(next, { callId: 'c0', reference, isObserved }, NOW),
+    withPrepared(asked),
+  )
+}
+
+/** A call `c0` that has written to the resumable child `k`, which is idle or owes other calls. */
+export function withAddressed(
+  asked: Asked & { readonly invocations?: readonly string[] } = {},
+): ThreadControl {
+  const { blocking = true, timeout, invocations = [] } = asked
+  const control = { ...withCalls('write'), children: [openChildOf('k', { resumable: true, invocations })] }
+  const more = timeout === undefined ? {} : { timeout }
+  const message = { type: 'message', reference: 'k', messageId: 'm', role: 'user', blocking, ...more } as const
+  return messagePrepared(control, 'c0', message, NOW)
+}
+
+export function withSent(asked: Parameters<typeof withAddressed>[0] = {}): ThreadControl {
+  return messageSent(withAddressed(asked), 'c0', NOW)
+}
+
+export function report(patch: Partial<ChildReport> = {}): ChildReport {
+  return {
+    reference: 'k',
+    report: 1,
+    invocations: ['c0'],
+    kind: 'result',
+    messageId: 'k:report:1',
+    ...patch,
+  }
+}
+
+/** The call that the states here have. */
+export function callOf(control: ThreadControl): Call | undefined {
+  return control.run?.step?.calls[0]
+}
+
+/** A thread whose only child is this one. */
+export function withChild(patch: Partial<OpenChild> = {}): ThreadControl {
+  return idleControl({}, { children: [openChildOf('k', patch)] })
+}
