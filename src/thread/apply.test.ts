@@ -18,7 +18,7 @@ import {
 } from '../../test/support/control-states.js'
 import type { CallModelAnswer } from '../protocol/activities.js'
 import { activityFailed, modelAnswered, runEnded, terminationFound } from './apply.js'
-import { callAnswered, childPrepared } from './call-answers.js'
+import { callAnswered } from './call-answers.js'
 import type { ThreadControl } from './control.js'
 
 type Answer = Exclude<CallModelAnswer, { readonly type: 'terminated' }>
@@ -208,13 +208,6 @@ describe('the result of a call', () => {
     )
     expect(callAnswered(failing, 'c', resultOf(), NOW).run?.repeatedError).toBeNull()
   })
-})
-
-test('a prepared child keeps its reference', () => {
-  const answer = { type: 'child', reference: 'k', agent: 'helper', messageId: 'k:first' } as const
-  expect(childPrepared(withCalls('ask'), 'c0', answer, NOW).run?.step?.calls).toEqual([
-    { id: 'c0', name: 'ask', state: 'prepared', reference: 'k', agent: 'helper', messageId: 'k:first' },
-  ])
 })
 
 test('an activity that failed for good blocks the run', () => {

@@ -6,7 +6,7 @@ import type { Plan } from '../protocol/plan.js'
 import { modelAnswered } from './apply.js'
 import { carry, restore } from './continue-as-new.js'
 import type { CarriedControl } from './continue-as-new.js'
-import type { OwedChild, ThreadControl } from './control.js'
+import type { DeferredChild, OpenChild, ThreadControl } from './control.js'
 import { effectScheduled } from './effects.js'
 import { withFacts } from './facts.js'
 import { acceptMessage, enqueue } from './inbox.js'
@@ -43,17 +43,40 @@ function fullThread(): ThreadControl {
     payload: { code: 'queue_full', message: 'The queue holds 1000 items; this one was refused.' },
   }))
   const givenUp = repeated(LIMITS.givenUpEffects, (index) => padded(index, 36))
-  return { ...withFacts(scheduled, ...facts), givenUp, children: repeated(LIMITS.openChildren, owed) }
+  const opened = repeated(10, openChild)
+  return {
+    ...withFacts(scheduled, ...facts),
+    givenUp,
+    children: opened,
+    deferred: repeated(90, deferred),
+    groups: [{ callId: 'call_250_250_127', references: opened.map(({ reference }) => reference) }],
+    activated: ['a', 'b'],
+  }
 }
 
-function owed(index: number): OwedChild {
+function openChild(index: number): OpenChild {
   return {
     reference: padded(index, 36),
-    callId: 'call_250_250_127',
+    resumable: true,
+    invocations: repeated(LIMITS.invocationsPerChild, (call) => `call_250_250_${call}`),
+    reports: 9999,
     observed: false,
     checks: 99,
     nextCheckAt: NOW,
   }
+}
+
+function deferred(index: number): DeferredChild {
+  const reference = padded(index, 36)
+  const child = {
+    reference,
+    agent: padded(index, LIMITS.nameLength),
+    messageId: `${reference}:first`,
+    resumable: true,
+  }
+  const times = { requestedAt: NOW, expiresAt: NOW }
+  const state = { supplied: false, expired: index % 2 === 0 }
+  return { requestId: `variables_${reference}`, callId: 'call_250_250_127', child, ...times, ...state }
 }
 
 function largestPlan(): Plan {
