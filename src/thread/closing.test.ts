@@ -107,7 +107,9 @@ describe('a child that closes after its session', () => {
 
   test('T7 what came while it closed is named by its report', () => {
     for (const kind of ['deliverReport', 'settle'] as const) {
-      const { told } = ends(single(ended), { during: { [kind]: (control) => asked(control, 'm') } })
+      const { told } = ends(single(ended), {
+        during: { [kind]: (control: ThreadControl) => asked(control, 'm') },
+      })
       expect(told.at(-2), kind).toBe('announce 1 pc,call-m closes')
     }
   })
