@@ -166,7 +166,7 @@ test('a plan holds the control facts of an agent', () => {
         model: 'chat',
         tools: {
           look: { kind: 'function', timeout: 1000 },
-          research: { kind: 'subagent', agent: 'research', blocking: true },
+          research: { kind: 'subagent', agent: 'research' },
           rephrase: { kind: 'prompt', prompt: 'rephrase' },
           billing: { kind: 'hand_off', agent: 'billing' },
         },
@@ -230,7 +230,12 @@ test('a prompt is rendered with includes, tools and options', () => {
     providerOptions: { openai: { reasoningEffort: 'high' } },
     tools: [
       { name: 'look', description: 'Looks an order up.', inputSchema: inputSchema('orderId') },
-      { name: 'research', description: 'Researches a question.', inputSchema: inputSchema('question') },
+      {
+        name: 'research',
+        description:
+          'Researches a question. The call waits until the agent is done, and answers with its result.',
+        inputSchema: inputSchema('question'),
+      },
       { name: 'rephrase', description: 'Says it better.', inputSchema: inputSchema('text') },
       {
         name: 'billing',
@@ -238,7 +243,21 @@ test('a prompt is rendered with includes, tools and options', () => {
         inputSchema: inputSchema('text'),
       },
     ],
-    subagents: { research: { agent: 'research', blocking: true, initUserMessageProperty: 'question' } },
+    subagents: {
+      research: {
+        agent: 'research',
+        title: null,
+        description: 'Researches a question.',
+        blocking: true,
+        timeout: null,
+        optional: null,
+        resumable: null,
+        immediate: null,
+        fanOut: false,
+        inputSchema: inputSchema('question'),
+        initUserMessageProperty: 'question',
+      },
+    },
     subprompts: {
       rephrase: {
         prompt: 'rephrase',
@@ -287,7 +306,6 @@ test('SA-A-00.2 one definition is a root thread and a subagent', () => {
   expect(planOf('support').plan.prompts['desk']?.tools['research']).toEqual({
     kind: 'subagent',
     agent: 'research',
-    blocking: true,
   })
 })
 

@@ -10,7 +10,8 @@ import type { Registry } from './registry.js'
 
 import { LIMITS } from '../protocol/limits.js'
 import { canonicalJson } from './canonical-json.js'
-import { listedTools } from './listed-tools.js'
+import { LIFECYCLE_TOOLS } from './lifecycle-tools.js'
+import { isResumable, listedTools } from './listed-tools.js'
 import { promptContent } from './prompt-content.js'
 import { reachablePrompts } from './reachable-prompts.js'
 import { registered } from './registered.js'
@@ -107,12 +108,21 @@ function sidePlan(side: SideConfig): SidePlan {
   }
 }
 
+/** A resumable subagent is no tool of its own: the lifecycle tools are there for all of them. */
 function promptPlan(registry: Registry, prompt: PromptDefinition): PromptPlan {
-  const tools = listedTools(registry, prompt).map((tool) => [tool.name, toolPlan(tool)] as const)
-  return { model: prompt.model, tools: Object.fromEntries(tools) }
+  const listed = listedTools(registry, prompt)
+  const called = listed.filter((tool) => !isResumable(tool))
+  const tools = Object.fromEntries(called.map((tool) => [tool.name, toolPlan(tool)]))
+  const lifecycle = called.length === listed.length ? {} : LIFECYCLE_PLANS
+  return { model: prompt.model, tools: { ...tools, ...lifecycle } }
 }
 
-/** What the workflow knows of a tool. */
+const LIFECYCLE_PLANS = {
+  [LIFECYCLE_TOOLS.create]: { kind: 'subagent_create' },
+  [LIFECYCLE_TOOLS.message]: { kind: 'subagent_message' },
+} as const satisfies Readonly<Record<string, ToolPlan>>
+
+/** What the workflow knows of a tool; of a subagent, as one that is called by its own name. */
 export function toolPlan(listed: ListedTool): ToolPlan {
   switch (listed.kind) {
     case 'function':
@@ -122,7 +132,7 @@ export function toolPlan(listed: ListedTool): ToolPlan {
     case 'hand_off':
       return { kind: 'hand_off', agent: listed.agent.name }
     case 'subagent':
-      return { kind: 'subagent', agent: listed.agent.name, blocking: listed.config.blocking ?? true }
+      return { kind: 'subagent', agent: listed.agent.name }
   }
 }
 

@@ -7,7 +7,7 @@ import { DEFINITION_SHAPES, KEY_SHAPE, REGISTRY_SHAPE } from './definition-shape
 import { givenDefinitions } from './given-definitions.js'
 import { DEFINITION_KINDS, KIND_WORDS } from './known-definitions.js'
 import { modelProblems, modelWarnings } from './model-problems.js'
-import { nameWarnings, repeated } from './name-problems.js'
+import { nameWarnings, repeated, reservedNameProblems } from './name-problems.js'
 import { promptProblems, promptWarnings } from './prompt-problems.js'
 import { shapeProblems } from './shape-problems.js'
 import { variableProblems, variableWarnings } from './variable-problems.js'
@@ -31,6 +31,7 @@ export function checkDefinitions(input: unknown, unread: UnreadNames = {}): Find
   const problems = [
     ...shapeProblems(REGISTRY_SHAPE, input, 'registry'),
     ...DEFINITION_KINDS.flatMap((kind) => kindProblems(kind, given[kind])),
+    ...reservedNameProblems(names),
   ]
   const known = knownDefinitions(given, names)
   for (const [name, { args }] of known.tools) {

@@ -1,7 +1,5 @@
-/** The message of a shape's issue when the value is right in Standard Agents, but does not work yet. */
-export const NOT_SUPPORTED_YET = 'not supported yet'
-
-const LATER = new Set(['optional', 'providerTools'])
+/** Right in Standard Agents, but not there yet. */
+const LATER = new Set(['providerTools'])
 
 const OLD_NAMES: ReadonlyMap<string, string> = new Map([
   ['tenvs', 'env for values, variables for declarations'],
@@ -24,7 +22,7 @@ const NEWER_SPECIFICATION: ReadonlyMap<string, string> = new Map([
   ['agent', 'write name'],
   ['as', 'a subagent is called by the name of its agent'],
   ['hidden', 'leave it out'],
-  ['scopedEnv', 'leave it out'],
+  ['scopedEnv', 'write it into immediate: { scopedEnv }'],
   ['uses', 'leave it out'],
   ['progressArgument', 'leave it out'],
   ['executionMode', 'leave it out'],

@@ -1,11 +1,18 @@
 import { z } from 'zod'
 
 import { LIMITS } from '../protocol/limits.js'
+import { variableNameProblem } from '../protocol/variables.js'
 
 /** A text that says something. */
 export const text = z.string().refine((value) => value.trim() !== '', 'must not be empty')
 
 export const name = text.max(LIMITS.nameLength)
+
+/** Of a variable that something reads. */
+export const variableName = z.string().superRefine((value, context) => {
+  const problem = variableNameProblem(value)
+  if (problem !== undefined) context.addIssue({ code: 'custom', message: problem })
+})
 
 export const count = z.int().positive()
 

@@ -28,6 +28,11 @@ export type ListedTool =
       readonly config: SubagentToolConfig
     }
 
+/** A subagent whose instances stay: reached by the lifecycle tools alone. */
+export function isResumable(listed: ListedTool): boolean {
+  return listed.kind === 'subagent' && typeof listed.config.resumable === 'object'
+}
+
 /** The tools of a prompt in its order. */
 export function listedTools(registry: Registry, prompt: PromptDefinition): readonly ListedTool[] {
   return (prompt.tools ?? []).map((entry) => {

@@ -3,19 +3,20 @@ import type { ListedTool } from './listed-tools.js'
 import type {
   HandoffContent,
   PromptContent,
-  SubagentContent,
   SubpromptContent,
   SystemPart,
   ToolContent,
 } from './plan-content.js'
-import type { PromptDefinition, SubpromptConfig } from './prompt.js'
+import type { PromptDefinition } from './prompt.js'
 import type { Registry } from './registry.js'
 import type { VariableDefinition } from './variable.js'
 
-import { toInputSchema } from './argument-schema.js'
+import { descriptionOf, inputSchemaOf } from './callable-schema.js'
 import { includedPrompts } from './included-prompts.js'
-import { listedTools } from './listed-tools.js'
+import { initProperties } from './init-properties.js'
+import { isResumable, listedTools } from './listed-tools.js'
 import { registered } from './registered.js'
+import { subagentContent, subagentTool } from './subagent-content.js'
 
 /** Of the newest messages: earlier images cost tokens in each step, and are rarely asked about. */
 const RECENT_IMAGES = 10
@@ -28,6 +29,9 @@ export function promptContent(
 ): PromptContent {
   const tools = listedTools(registry, prompt)
   const own = prompt.hooks ?? []
+  const subagents = tools.flatMap((tool) =>
+    tool.kind === 'subagent' ? [subagentContent(registry, tool)] : [],
+  )
   return {
     system: systemParts(registry, prompt),
     model: prompt.model,
@@ -41,8 +45,8 @@ export function promptContent(
     variables: variablesOf(registry, prompt, tools),
     env: prompt.env ?? {},
     ...(prompt.providerOptions === undefined ? {} : { providerOptions: prompt.providerOptions }),
-    tools: tools.map((tool) => toolContent(registry, tool)),
-    subagents: Object.fromEntries(tools.flatMap(subagentContent)),
+    tools: tools.filter((tool) => !isResumable(tool)).map((tool) => toolContent(registry, tool)),
+    subagents: Object.fromEntries(subagents.map((content) => [content.agent, content])),
     subprompts: Object.fromEntries(tools.flatMap(subpromptContent)),
     handoffs: Object.fromEntries(tools.flatMap(handoffContent)),
   }
@@ -96,36 +100,12 @@ function textVariables(registry: Registry, prompt: PromptDefinition): readonly V
 }
 
 function toolContent(registry: Registry, listed: ListedTool): ToolContent {
-  const schema = schemaOf(registry, listed)
-  const inputSchema =
-    schema === undefined
-      ? { type: 'object' as const, properties: {}, additionalProperties: false }
-      : toInputSchema(schema)
-  return { name: listed.name, description: descriptionOf(listed), inputSchema }
-}
-
-function schemaOf(registry: Registry, listed: ListedTool): PromptDefinition['requiredSchema'] {
-  if (listed.kind === 'function') return listed.tool.args
-  if (listed.kind === 'prompt') return listed.prompt.requiredSchema
-  const entry = listed.agent.sideA.prompt
-  return registered(registry.prompt(entry), `prompt '${entry}'`).requiredSchema
-}
-
-function descriptionOf(listed: ListedTool): string {
-  if (listed.kind === 'function') return listed.tool.description
-  return (listed.kind === 'prompt' ? listed.prompt.toolDescription : listed.agent.toolDescription) ?? ''
-}
-
-function subagentContent(listed: ListedTool): readonly (readonly [string, SubagentContent])[] {
-  if (listed.kind !== 'subagent') return []
-  const { initAgentNameProperty } = listed.config
-  const content = {
-    agent: listed.agent.name,
-    blocking: listed.config.blocking ?? true,
-    ...initProperties(listed.config),
-    ...(initAgentNameProperty === undefined ? {} : { initAgentNameProperty }),
+  if (listed.kind === 'subagent') return subagentTool(subagentContent(registry, listed))
+  return {
+    name: listed.name,
+    description: descriptionOf(listed),
+    inputSchema: inputSchemaOf(registry, listed),
   }
-  return [[listed.name, content]]
 }
 
 function subpromptContent(listed: ListedTool): readonly (readonly [string, SubpromptContent])[] {
@@ -138,14 +118,4 @@ function subpromptContent(listed: ListedTool): readonly (readonly [string, Subpr
 function handoffContent(listed: ListedTool): readonly (readonly [string, HandoffContent])[] {
   if (listed.kind !== 'hand_off') return []
   return [[listed.name, { agent: listed.agent.name, ...initProperties(listed.config) }]]
-}
-
-function initProperties({
-  initUserMessageProperty,
-  initAttachmentsProperty,
-}: SubpromptConfig): Pick<SubpromptContent, 'initUserMessageProperty' | 'initAttachmentsProperty'> {
-  return {
-    ...(initUserMessageProperty === undefined ? {} : { initUserMessageProperty }),
-    ...(initAttachmentsProperty === undefined ? {} : { initAttachmentsProperty }),
-  }
 }

@@ -1,9 +1,8 @@
 import { z } from 'zod'
 
-import { NOT_SUPPORTED_YET, partTypeHint } from './field-hints.js'
+import { partTypeHint } from './field-hints.js'
 import { count, env, hookIds, name, providerOptions, schema, text, variables } from './field-shapes.js'
-
-const no = z.custom((value) => value === false, NOT_SUPPORTED_YET).optional()
+import { toolEntryShape } from './tool-entry-shape.js'
 
 const part = z.discriminatedUnion(
   'type',
@@ -14,23 +13,6 @@ const part = z.discriminatedUnion(
   ],
   { error: (issue) => partTypeHint(issue.input) },
 )
-
-/** Which of these fields an entry may have depends on what its name stands for. */
-const toolEntry = z.strictObject({
-  name,
-  includeTextResponse: z.boolean().optional(),
-  includeToolCalls: z.boolean().optional(),
-  includeErrors: z.boolean().optional(),
-  blocking: z
-    .boolean()
-    .refine((value) => value, NOT_SUPPORTED_YET)
-    .optional(),
-  resumable: no,
-  immediate: no,
-  initUserMessageProperty: text.optional(),
-  initAttachmentsProperty: text.optional(),
-  initAgentNameProperty: text.optional(),
-})
 
 /** What a prompt may look like. */
 export const promptShape = z.strictObject({
@@ -55,7 +37,7 @@ export const promptShape = z.strictObject({
     .optional(),
   recentImageThreshold: z.int().nonnegative().optional(),
   tools: z
-    .array(z.union([name, toolEntry], 'expected the name of a tool, a prompt or an agent, or { name }'))
+    .array(z.union([name, toolEntryShape], 'expected the name of a tool, a prompt or an agent, or { name }'))
     .optional(),
   toolChoice: z.enum(['auto', 'none', 'required']).optional(),
   providerOptions: providerOptions.optional(),

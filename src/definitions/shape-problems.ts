@@ -1,6 +1,6 @@
 import { z } from 'zod'
 
-import { NOT_SUPPORTED_YET, notSupportedYet, unknownFieldProblem } from './field-hints.js'
+import { unknownFieldProblem } from './field-hints.js'
 
 type Issue = z.core.$ZodIssue
 
@@ -32,7 +32,6 @@ function sentences(issue: Issue, owner: string): readonly string[] {
     )
   }
   const path = z.core.toDotPath(issue.path)
-  if (issue.message === NOT_SUPPORTED_YET) return [`${owner} ${notSupportedYet(path)}`]
   const reason = issue.message.replace(/^Invalid (input|option): /, '')
   return [path === '' ? `${owner}: ${reason}` : `${owner}: ${path}: ${reason}`]
 }

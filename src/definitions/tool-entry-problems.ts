@@ -13,7 +13,15 @@ import { propertyProblem } from './property-problem.js'
 type EntryObject = SubpromptConfig & SubagentToolConfig
 
 const INIT_FIELDS = ['initUserMessageProperty', 'initAttachmentsProperty'] as const
-const SUBAGENT_FIELDS = ['blocking', 'resumable', 'immediate', 'initAgentNameProperty'] as const
+const SUBAGENT_FIELDS = [
+  'blocking',
+  'timeout',
+  'resumable',
+  'immediate',
+  'optional',
+  'fanOut',
+  'initAgentNameProperty',
+] as const
 
 /** Which fields each kind of callable has a use for. */
 const FIELDS = {
@@ -84,7 +92,26 @@ function agentEntryProblems(
   const entryPrompt = known.prompts.get(agent.sideA.prompt)
   return [
     ...uselessFields(owner, config, isHandoff ? 'handoff' : 'subagent'),
+    ...combinationProblems(`${owner} lists the subagent '${agent.name}'`, config),
     ...boundPropertyProblems(owner, config, entryPrompt),
+  ]
+}
+
+/** Fields that are right alone, but not together. */
+function combinationProblems(
+  entry: string,
+  { blocking, timeout, resumable, fanOut }: EntryObject,
+): readonly string[] {
+  const isResumable = resumable !== undefined && resumable !== false
+  return [
+    ...(timeout !== undefined && blocking === false
+      ? [`${entry} with a timeout, for which a call that does not wait has no use: leave out blocking: false`]
+      : []),
+    ...(fanOut === true && isResumable
+      ? [
+          `${entry} with fanOut and resumable: instances that stay are created one by one, leave one of them out`,
+        ]
+      : []),
   ]
 }
 

@@ -2,6 +2,7 @@ import type { KnownDefinitions } from './known-definitions.js'
 import type { PromptDefinition } from './prompt.js'
 import type { VariableDefinition } from './variable.js'
 
+import { entryVariables } from './entry-variables.js'
 import { repeated } from './name-problems.js'
 
 /** A prompt or a tool. */
@@ -37,17 +38,31 @@ export function variableProblems(known: KnownDefinitions): readonly string[] {
   return [...problems, ...secretProblems(known, secrets)]
 }
 
-/** Says which variables of prompt texts nothing declares. */
+/** Says which variables of prompt texts and of listed subagents nothing declares: an undeclared value is a secret. */
 export function variableWarnings(known: KnownDefinitions): readonly string[] {
   const declared = new Set(declarersOf(known).flatMap(({ variables }) => variables.map(({ name }) => name)))
-  return [...known.prompts.values()].flatMap((prompt) =>
-    [...new Set(usedInText(prompt))]
-      .filter((name) => !declared.has(name))
-      .map(
-        (name) =>
-          `prompt '${prompt.name}' has the variable '${name}' in its text, which nothing declares: add it to variables`,
-      ),
-  )
+  return usesOf(known)
+    .filter(({ name }) => !declared.has(name))
+    .map(({ use }) => `${use}, which nothing declares: add it to variables`)
+}
+
+interface VariableUse {
+  readonly name: string
+  /** The beginning of a sentence. */
+  readonly use: string
+}
+
+function usesOf({ prompts }: Pick<KnownDefinitions, 'prompts'>): readonly VariableUse[] {
+  return [...prompts.values()].flatMap((prompt) => [
+    ...[...new Set(usedInText(prompt))].map((name) => ({
+      name,
+      use: `prompt '${prompt.name}' has the variable '${name}' in its text`,
+    })),
+    ...entryVariables(prompt).map(({ name, agent, field }) => ({
+      name,
+      use: `prompt '${prompt.name}' has the variable '${name}' as ${field} of '${agent}'`,
+    })),
+  ])
 }
 
 function declarersOf({ prompts, tools }: KnownDefinitions): readonly Declarer[] {
@@ -68,6 +83,14 @@ function secretProblems(
         (name) => `prompt '${prompt.name}' has the secret '${name}' in its text: only tools may read secrets`,
       ),
   )
+  const inEntries = [...prompts.values()].flatMap((prompt) =>
+    entryVariables(prompt)
+      .filter(({ name }) => secrets.has(name))
+      .map(
+        ({ name, agent, field }) =>
+          `prompt '${prompt.name}' has the secret '${name}' as ${field} of '${agent}': only tools may read secrets, declare it as text`,
+      ),
+  )
   const owners = [
     ...[...prompts.values()].map(({ name, env }) => ({ owner: `prompt '${name}'`, env })),
     ...[...agents.values()].map(({ name, env }) => ({ owner: `agent '${name}'`, env })),
@@ -79,7 +102,7 @@ function secretProblems(
         (name) => `${owner} has the secret '${name}' in env, which is stored as it is: set it on the thread`,
       ),
   )
-  return [...inTexts, ...inEnv]
+  return [...inTexts, ...inEntries, ...inEnv]
 }
 
 function usedInText({ prompt }: PromptDefinition): readonly string[] {

@@ -132,10 +132,35 @@ test('a name known only as string compiles', () => {
 test('fields that no definition has do not compile', () => {
   // @ts-expect-error maxStep is not a field of a side
   defineAgent({ name: 'a', sideA: { prompt: 'desk', maxStep: 3 } })
-  // @ts-expect-error optional is not a field of a subagent tool
-  definePrompt({ ...desk, tools: [{ name: 'research', optional: 'RESEARCH' }] })
-  // @ts-expect-error non-blocking subagents are not supported yet
-  definePrompt({ ...desk, tools: [{ name: 'research', blocking: false }] })
+})
+
+test('SA-A-07.4a a subagent entry has the fields of its type', () => {
+  const resumable = { receives_messages: 'side_b', maxInstances: 2, parentCommunication: 'explicit' } as const
+  const immediate = { nameEnv: 'NAME', descriptionEnv: 'TASK', scopedEnv: ['TOKEN'] }
+  definePrompt({
+    ...desk,
+    tools: [
+      { name: 'research', blocking: false, optional: 'RESEARCH', resumable, immediate },
+      { name: 'review', timeout: 1000, fanOut: true, immediate: true, resumable: false },
+    ],
+  })
+  // @ts-expect-error optional is the name of a variable
+  definePrompt({ ...desk, tools: [{ name: 'research', optional: true }] })
+  // @ts-expect-error the field is called blocking
+  definePrompt({ ...desk, tools: [{ name: 'research', block: false }] })
+  // @ts-expect-error a resumable one says which side receives messages
+  definePrompt({ ...desk, tools: [{ name: 'research', resumable: { maxInstances: 1 } }] })
+  // @ts-expect-error sides are called side_a and side_b
+  definePrompt({ ...desk, tools: [{ name: 'research', resumable: { receives_messages: 'a' } }] })
+  // @ts-expect-error resumable is false or an object
+  definePrompt({ ...desk, tools: [{ name: 'research', resumable: true }] })
+  const loud = { receives_messages: 'side_a', parentCommunication: 'loud' } as const
+  // @ts-expect-error communication is implicit or explicit
+  definePrompt({ ...desk, tools: [{ name: 'research', resumable: loud }] })
+  // @ts-expect-error names of variables come in a list
+  definePrompt({ ...desk, tools: [{ name: 'research', immediate: { scopedEnv: 'TOKEN' } }] })
+  // @ts-expect-error milliseconds are a number
+  definePrompt({ ...desk, tools: [{ name: 'research', timeout: '1s' }] })
 })
 
 test('a model id that the provider lacks does not compile', () => {
