@@ -26,6 +26,7 @@ import { drainStep } from './drain-step.js'
 import { notRegistered } from './model-failure.js'
 import { openStep, operationOf } from './model-step.js'
 import type { ModelStep } from './model-step.js'
+import { withOfferedTools } from './offered-tools.js'
 import { openFrame } from './open-frame.js'
 import type { FrameMessage } from './request-context.js'
 import { systemText } from './system-text.js'
@@ -43,11 +44,7 @@ export async function callModel(
     const { content, input } = drained
     const blocked = await blockedRun(dependencies, { input, content, held: drained.held })
     if (blocked !== null) return blocked
-    const prompt = await withVariables(
-      dependencies,
-      { threadId: input.threadId, agent: input.agent, content },
-      promptOf(content, input.side),
-    )
+    const prompt = await resolved(dependencies, input, { content, prompt: promptOf(content, input.side) })
     const hooks = hooksOf(dependencies, { input, content, prompt, path: [] })
     const step = openStep({ ...drained, prompt, parentId: null, hooks })
     return callProviders(dependencies, step, { frameMessage: null, signal })
@@ -62,16 +59,23 @@ async function callInFrame(
   const opened = await openFrame(dependencies, asked)
   if (opened.kind === 'answered') return opened.answer
   const { message: frameMessage, parentId } = opened.frame
-  const prompt = await withVariables(
-    dependencies,
-    { threadId: asked.threadId, agent: asked.agent, content: opened.content },
-    promptNamed(opened.content, asked.frame.prompt),
-  )
   const { input, content } = opened
+  const listed = promptNamed(content, asked.frame.prompt)
+  const prompt = await resolved(dependencies, input, { content, prompt: listed })
   const path = [promptOf(content, input.side).name]
   const hooks = hooksOf(dependencies, { input, content, prompt, path })
   const step = openStep({ ...opened, prompt, parentId, hooks })
   return callProviders(dependencies, step, { frameMessage, signal })
+}
+
+/** With the words of its variables, and the tools that their flags allow. */
+async function resolved(
+  dependencies: ActivityDependencies,
+  { threadId, agent }: CallModelInput,
+  { content, prompt }: Pick<ModelStep, 'content' | 'prompt'>,
+): Promise<ModelStep['prompt']> {
+  const scope = { threadId, agent, content }
+  return withOfferedTools(dependencies, scope, await withVariables(dependencies, scope, prompt))
 }
 
 interface Hooked extends Pick<ModelStep, 'input' | 'content' | 'prompt'> {

@@ -8,7 +8,6 @@ import { LIMITS } from '../../protocol/limits.js'
 import { toolPlanOf } from '../../protocol/plan.js'
 import type { ToolPlan } from '../../protocol/plan.js'
 import type { ToolCallRecord } from '../../store/tool-calls.js'
-import { EMPTY_ANSWER_TOOL } from '../call-model/answer-rows.js'
 import type { ActivityDependencies } from '../dependencies.js'
 import { waitForDefinition } from '../plan-content.js'
 import { activePrompt } from './active-prompt.js'
@@ -22,6 +21,8 @@ export type CallSubject =
   /** Not done here: the workflow makes a nested step of it, or a child. */
   | { readonly kind: 'elsewhere'; readonly tool: ToolPlan }
   | { readonly kind: 'refused'; readonly result: CallResult }
+  /** No name that may be called here. */
+  | { readonly kind: 'unknown' }
 
 type Asked = Pick<CallInput, 'side' | 'promptPath' | 'queued' | 'depth'>
 
@@ -41,18 +42,20 @@ export function callSubject(
   const { name } = row
   const prompt = activePrompt(content, input)
   const listed = toolPlanOf(content.plan, prompt.name, name)
-  const named = listed === undefined && input.queued ? namedTool(registry, name) : undefined
+  // One that stays is started by the lifecycle tools, whoever asks for it.
+  const isResumable = Object.hasOwn(prompt.subagents, name) && prompt.subagents[name]?.resumable != null
+  const named = listed === undefined && input.queued && !isResumable ? namedTool(registry, name) : undefined
   const planned = listed ?? (named === undefined ? undefined : toolPlan(named))
   if (planned === undefined) {
-    if (input.queued) waitForDefinition(`tool "${name}"`)
-    return refused(missingTool(name, prompt.tools))
+    if (input.queued && !isResumable) waitForDefinition(`tool "${name}"`)
+    return { kind: 'unknown' }
   }
   switch (planned.kind) {
     case 'function': {
       const tool = registry.tool(name)
       if (tool !== undefined) return { kind: 'function', tool, timeout: planned.timeout }
       waitForDefinition(`tool "${name}"`)
-      return refused(missingTool(name, prompt.tools))
+      return { kind: 'unknown' }
     }
     case 'hand_off':
       return { kind: 'hand_off', binding: prompt.handoffs[name] ?? { agent: planned.agent } }
@@ -62,6 +65,8 @@ export function callSubject(
         ? { kind: 'elsewhere', tool: planned }
         : inPlace(registry, planned.prompt)
     case 'subagent':
+    case 'subagent_create':
+    case 'subagent_message':
       return { kind: 'elsewhere', tool: planned }
   }
 }
@@ -89,15 +94,4 @@ function tooDeep(name: string): CallResult {
     `"${name}" was called ${LIMITS.frameDepth} prompts deep, the deepest they may be: answer without it.`,
     'too_deep',
   )
-}
-
-/** A name that cannot be called, in words for the model. */
-function missingTool(name: string, offered: readonly { readonly name: string }[]): CallResult {
-  if (name === EMPTY_ANSWER_TOOL)
-    return failed('Your last answer was empty. Answer with text, or call a tool.', 'empty_answer')
-  if (offered.some((tool) => tool.name === name))
-    return failed(`The tool "${name}" is not available at the moment.`, 'unknown_tool')
-  const names = offered.map((tool) => tool.name).join(', ')
-  const known = names === '' ? 'There are no tools.' : `The tools are: ${names}.`
-  return failed(`There is no tool "${name}". ${known}`, 'unknown_tool')
 }

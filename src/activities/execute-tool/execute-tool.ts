@@ -18,6 +18,7 @@ import { executeFunction } from './execute-function.js'
 import { handOff } from './hand-off.js'
 import { lookAtCall } from './look-at-call.js'
 import { skipMissing } from './skip-missing.js'
+import { unknownTool } from './unknown-tool.js'
 
 export async function executeTool(
   dependencies: ActivityDependencies,
@@ -43,6 +44,10 @@ export async function executeTool(
         return answerKind(store, input, subject.tool)
       case 'refused':
         return refuse(dependencies, input, { result: subject.result, hooks })
+      case 'unknown': {
+        const result = await unknownTool(dependencies, { content, input, name: row.name })
+        return refuse(dependencies, input, { result, hooks })
+      }
     }
   })
 }
