@@ -29,6 +29,14 @@ export function callIdOf(run: number, step: number, index: number): string {
   return `call_${run}_${step}_${index}`
 }
 
+/** Of what comes before a step, as a prompt becomes active; `key`: whose prompt. Its calls are numbered like nested ones. */
+export function immediatesId(
+  { run, step }: { readonly run: number; readonly step: number },
+  key: string,
+): string {
+  return `immediate_${run}_${step}_${key}`
+}
+
 /** A call that the nested step of a prompt tool makes. */
 export function nestedCallIdOf(frameCallId: string, index: number): string {
   return `${frameCallId}_${index}`

@@ -85,6 +85,8 @@ export const LIMITS = {
   modelCall: 10 * MINUTE,
   modelFirstChunk: 120 * SECOND,
   modelStall: 45 * SECOND,
+  /** For all first arguments that models derive as a prompt becomes active: what is known without them has to do then. */
+  bootstraps: 2 * MINUTE,
   modelAttempts: 2,
   /** A Retry-After beyond this is waited for by the workflow, not inside the activity. */
   retryAfterInActivity: 10 * SECOND,

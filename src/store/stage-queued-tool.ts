@@ -18,6 +18,10 @@ export interface QueuedTool {
   readonly name: string
   readonly args: JsonObject
   readonly sentBy: MessageSender
+  /** Of one that belongs to no step yet, the side that is to call it. @default 'a' */
+  readonly side?: Side
+  /** A subagent that starts by itself. */
+  readonly immediate?: true
   /** Microseconds. */
   readonly now: number
 }
@@ -34,9 +38,10 @@ export async function stageQueuedTool(tx: Writer, tool: QueuedTool): Promise<Sta
     const same = known.name === name && digestOf([name, JSON.parse(known.arguments)]) === digest
     return same ? 'same' : 'conflict'
   }
-  const message = messageOf(tool, 'a')
+  const { side = 'a' } = tool
+  const message = messageOf(tool, side)
   const staged = await stageMessage(tx, { ...message, digest })
-  if (staged === 'staged') await insertCall(tx, tool, { messageId: message.id, run: 0, step: 0, side: 'a' })
+  if (staged === 'staged') await insertCall(tx, tool, { messageId: message.id, run: 0, step: 0, side })
   return staged
 }
 
@@ -72,7 +77,7 @@ function messageOf(tool: QueuedTool, side: Side): NewMessage {
     createdAt: tool.now,
     sentBy: tool.sentBy,
     side,
-    metadata: { queued: true },
+    metadata: { queued: true, ...(tool.immediate === undefined ? {} : { immediate: true }) },
   }
 }
 

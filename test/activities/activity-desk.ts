@@ -143,6 +143,7 @@ export function modelInput(patch: Partial<CallModelInput> = {}): CallModelInput 
     knownPlan: null,
     trigger: 'message',
     asked: false,
+    activated: true,
     sideStarts: true,
     wordless: false,
     drain: [],

@@ -11,6 +11,7 @@ import type { TranscriptRow } from '../../model/context/transcript-row.js'
 import type { ModelRequest } from '../../model/stream-answer.js'
 import type { NewBoundary } from '../../store/boundaries.js'
 import type { TranscriptMessage } from '../../store/message-row.js'
+import { listOpenInstances } from '../../store/open-instances.js'
 import type { Store } from '../../store/store.js'
 import { cutContext } from './cut-context.js'
 import type { CutContext } from './cut-context.js'
@@ -18,6 +19,7 @@ import { microseconds, operationOf } from './model-step.js'
 import { readFiles } from './read-files.js'
 import { readWindow } from './read-window.js'
 import type { ContextWindow } from './read-window.js'
+import { registryMessage, registryNote } from './registry-note.js'
 import { requestContext } from './request-context.js'
 import type { FrameMessage, RequestContext } from './request-context.js'
 import { visibleRows } from './visible-rows.js'
@@ -61,8 +63,11 @@ export interface BuiltRequest {
 /** Assembles the request for one model, from a window of bounded size. */
 export async function buildRequest(parts: RequestParts): Promise<BuiltRequest> {
   const { store, input, prompt } = parts
-  const context = requestContext(parts)
-  const window = await store.read((db) => readWindow(db, input, prompt))
+  const { window, note } = await store.read(async (db) => ({
+    window: await readWindow(db, input, prompt),
+    note: tellsChildren(parts) ? registryNote(await listOpenInstances(db, input.threadId)) : null,
+  }))
+  const context = requestContext({ ...parts, note })
   const before = weighedRows(context, shownRows(parts, window))
   const fixed = context.settingsTokens + tokensOf(before, [window.opening, context.frameRow])
   const cut = await cutContext(store, {
@@ -75,7 +80,10 @@ export async function buildRequest(parts: RequestParts): Promise<BuiltRequest> {
     tokensOf: (row) => before.get(row.id) ?? 0,
   })
   const rows = [...(await filtered(parts, shownRows(parts, cut))), ...frameRows(context)]
-  const options = { ...context.settings, prompt: await assembled(parts, context, { rows, window, cut }) }
+  const options = {
+    ...context.settings,
+    prompt: await assembled(parts, context, { rows, window, cut, note }),
+  }
   const estimatedTokens = context.settingsTokens + sum(weighedRows(context, rows))
   const tokens = { tokensBefore: context.settingsTokens + sum(before), tokensAfter: estimatedTokens }
   return {
@@ -86,6 +94,11 @@ export async function buildRequest(parts: RequestParts): Promise<BuiltRequest> {
     estimatedTokens,
     boundary: boundaryOf(parts, cut, tokens),
   }
+}
+
+/** A nested step hears of them only if it may start or write to some itself. */
+function tellsChildren({ input, prompt }: RequestParts): boolean {
+  return input.frame === null || Object.keys(prompt.subagents).length > 0
 }
 
 /** The rows of a window that the prompt sees. */
@@ -108,20 +121,23 @@ interface Assembling {
   readonly rows: readonly TranscriptRow[]
   readonly window: ContextWindow
   readonly cut: CutContext
+  /** What is said of the thread's children. */
+  readonly note: string | null
 }
 
 async function assembled(
   { store, input, prompt, system, hooks }: RequestParts,
   { perspective, inlining, author, frameRow }: RequestContext,
-  { rows, window, cut }: Assembling,
+  { rows, window, cut, note }: Assembling,
 ): Promise<LanguageModelV4Prompt> {
   const files = await readFiles(store, input.threadId, filesToInline(rows, inlining))
   const begins = (cut.cut ?? window.boundary)?.position ?? null
   // A prompt that sees the run at hand only does not miss what was before it.
   const misses = prompt.includeChat || cut.opening?.run === input.run
   const gapBefore = misses ? begins : null
-  const whole = assemblePrompt({ system, messages: rows, perspective, files, author, gapBefore })
-  const passing = frameRow !== null || isContinue(whole.at(-1)) ? 1 : 0
+  const history = assemblePrompt({ system, messages: rows, perspective, files, author, gapBefore })
+  const whole = note === null ? history : [...history, registryMessage(note)]
+  const passing = (frameRow !== null || isContinue(history.at(-1)) ? 1 : 0) + (whole.length - history.length)
   if (hooks?.prefilter === undefined) return withCacheHints(whole, passing)
   return withCacheHints(pairToolMessages(await hooks.prefilter(whole)), passing)
 }

@@ -23,6 +23,7 @@ import { commitAnswer, commitBlocked, commitFailure, commitInterruption } from '
 import { commitWait, waitBeforeNext } from './commit-wait.js'
 import { writeDeltas } from './delta-writer.js'
 import { drainStep } from './drain-step.js'
+import { activate } from './immediates/activate.js'
 import { notRegistered } from './model-failure.js'
 import { openStep, operationOf } from './model-step.js'
 import type { ModelStep } from './model-step.js'
@@ -36,9 +37,11 @@ export async function callModel(
   asked: CallModelInput,
 ): Promise<CallModelAnswer> {
   return whileBeating(async (signal) => {
-    const { toolFirst, frame } = asked
+    const { toolFirst, frame, activated } = asked
     if (toolFirst) return beginRun(dependencies, asked)
     if (frame !== null) return callInFrame(dependencies, { ...asked, frame }, signal)
+    const activates = activated ? null : await activate(dependencies, asked, signal)
+    if (activates !== null) return activates
     const drained = await drainStep(dependencies, asked)
     if (drained.kind === 'answered') return drained.answer
     const { content, input } = drained

@@ -25,6 +25,8 @@ interface Asked {
   readonly model: string
   readonly system: string
   readonly frameMessage: FrameMessage | null
+  /** Behind all rows. */
+  readonly note: string | null
 }
 
 /** What is the same for all rows of a request. */
@@ -33,7 +35,7 @@ export interface RequestContext {
   readonly inlining: Inlining
   readonly author: ReasoningAuthor | null
   readonly settings: Omit<ModelRequest, 'prompt'>
-  /** Of system text and tools. */
+  /** Of system text, tools and the note. */
   readonly settingsTokens: number
   /** What rows, system text and tools may fill: the rest is for the answer, and for what the estimate misses. */
   readonly mostTokens: number
@@ -52,7 +54,9 @@ export function requestContext(asked: Asked): RequestContext {
     inlining: { senses: sensesOf(model), perspective, recent: prompt.recentImageThreshold },
     author: prompt.reasoning?.include === true ? { prompt: prompt.name, model: name } : null,
     settings,
-    settingsTokens: textTokens(asked.system) + textTokens(JSON.stringify(settings.tools ?? [])),
+    settingsTokens: [asked.system, JSON.stringify(settings.tools ?? []), asked.note]
+      .map(textTokens)
+      .reduce((sum, tokens) => sum + tokens),
     mostTokens: (model.maxContextTokens ?? LIMITS.contextTokens) * LIMITS.contextShare,
     frameRow: asked.frameMessage === null ? null : frameRow(input, asked.frameMessage),
   }

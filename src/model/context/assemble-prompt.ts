@@ -24,7 +24,7 @@ const CONTINUE: LanguageModelV4Message = { role: 'user', content: [{ type: 'text
  * Only the start of a request may be `system` with every provider, so a system row in the midst of the
  * conversation is sent as user text that says what it is.
  */
-const SYSTEM_NOTE = 'System note:\n'
+export const SYSTEM_NOTE = 'System note:\n'
 const GAP_NOTE = `${SYSTEM_NOTE}Earlier messages of this conversation are left out here.`
 /** Only user messages can hold files with every provider, so those of results follow in one. */
 const RESULT_FILES = 'Files of the results above:'
