@@ -15,6 +15,7 @@ import { LIMITS } from '../../protocol/limits.js'
 import { failureMessage } from '../call-model/model-failure.js'
 import type { FailedModel } from '../call-model/model-failure.js'
 import { providedModel } from '../call-model/provided-model.js'
+import { withOfferedTools } from '../call-model/offered-tools.js'
 import { pricesOf, usageOf } from '../call-model/usage.js'
 import type { ActivityDependencies } from '../dependencies.js'
 import { withVariables } from '../variables/render-system.js'
@@ -68,7 +69,10 @@ async function requestOf(
   // T5: never a secret.
   const scope = { threadId: caller.threadId, agent: state.agentId, content }
   const prompt = await withVariables(dependencies, scope, asked.prompt)
-  const tools = model?.capabilities?.supportsToolCalls === false ? [] : prompt.tools
+  const offered = await withOfferedTools(dependencies, scope, prompt)
+  // Nothing is created in place, so only what the prompt itself lists.
+  const listed = offered.tools.filter((tool) => prompt.tools.includes(tool))
+  const tools = model?.capabilities?.supportsToolCalls === false ? [] : listed
   const { side, threadId } = caller
   const messages = [...(await historyOf(asked)), ...ownRow(asked)]
   const system = prompt.system.map((part) => (part.type === 'text' ? part.content : ''))
