@@ -1,7 +1,6 @@
-import { Context } from '@temporalio/activity'
-import { WorkflowNotFoundError } from '@temporalio/common'
 import type { CheckChildrenAnswer, CheckChildrenInput } from '../protocol/end-activities.js'
 import { whileBeating } from './beat.js'
+import { closeStatus } from './close-status.js'
 
 /** Looks for children whose close event can no longer reach their parent (T7). */
 export async function checkChildren(input: CheckChildrenInput): Promise<CheckChildrenAnswer> {
@@ -13,15 +12,4 @@ export async function checkChildren(input: CheckChildrenInput): Promise<CheckChi
     }
     return { type: 'checked', closed }
   })
-}
-
-/** Null while it runs. */
-async function closeStatus(reference: string): Promise<string | null> {
-  try {
-    const { status } = await Context.current().client.workflow.getHandle(reference).describe()
-    return status.name === 'RUNNING' || status.name === 'PAUSED' ? null : status.name.toLowerCase()
-  } catch (error) {
-    if (error instanceof WorkflowNotFoundError) return 'not_found'
-    throw error
-  }
 }

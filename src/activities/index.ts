@@ -6,7 +6,9 @@ import { completeCall } from './complete-call/complete-call.js'
 import { deliverReport } from './deliver-report.js'
 import type { ActivityDependencies } from './dependencies.js'
 import { executeTool } from './execute-tool/execute-tool.js'
+import { expireChild } from './expire-child.js'
 import { prepareChild } from './prepare-child/prepare-child.js'
+import { prepareMessage } from './prepare-message/prepare-message.js'
 import { runEffect } from './run-effect/run-effect.js'
 import { settle } from './settle.js'
 
@@ -18,9 +20,11 @@ export function createActivities(dependencies: ActivityDependencies): Named {
     [ACTIVITIES.callModel]: (input) => callModel(dependencies, input),
     [ACTIVITIES.executeTool]: (input) => executeTool(dependencies, input),
     [ACTIVITIES.prepareChild]: (input) => prepareChild(dependencies, input),
+    [ACTIVITIES.prepareMessage]: (input) => prepareMessage(dependencies, input),
     [ACTIVITIES.completeCall]: (input) => completeCall(dependencies, input),
     [ACTIVITIES.deliverReport]: (input) => deliverReport(dependencies, input),
     [ACTIVITIES.checkChildren]: (input) => checkChildren(input),
+    [ACTIVITIES.expireChild]: (input) => expireChild(dependencies, input),
     [ACTIVITIES.runEffect]: (input) => runEffect(dependencies, input),
     [ACTIVITIES.settle]: (input) => settle(dependencies, input),
   }

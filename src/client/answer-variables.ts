@@ -1,10 +1,14 @@
 import type { Fact } from '../protocol/facts.js'
-import { RequestNotFoundError } from '../protocol/thread-error.js'
+import { MessageRejectedError, RequestNotFoundError } from '../protocol/thread-error.js'
+import { updateChild } from '../store/children.js'
 import { appendEvents } from '../store/events.js'
+import { deferredChildOf } from '../store/pending.js'
 import type { PendingRecord } from '../store/pending.js'
-import type { Store } from '../store/store.js'
+import type { Store, Writer } from '../store/store.js'
+import { findThread } from '../store/threads.js'
 import { answerableRequest, decide } from './answer-row.js'
 import { microseconds } from './clock.js'
+import { isOpen } from './open-thread.js'
 import { hasVariables, putVariables } from './set-variables.js'
 import type { VariableValues } from './set-variables.js'
 
@@ -15,8 +19,9 @@ interface AnsweringVariables {
 }
 
 /**
- * Stores the values that a blocked run lacks, with the answer of its request: the row holds names only, for a digest of
- * a short secret gives it away. @throws RequestNotFoundError, MessageRejectedError for an answer of another kind
+ * Stores the values that a blocked run lacks, or a subagent that waits to be started, with the answer of the request: the
+ * row holds names only, for a digest of a short secret gives it away.
+ * @throws RequestNotFoundError, MessageRejectedError for an answer of another kind, or one that leaves a subagent lacking
  */
 export async function answerVariables(
   store: Store,
@@ -24,19 +29,49 @@ export async function answerVariables(
 ): Promise<PendingRecord> {
   return store.write(async (tx) => {
     const request = await answerableRequest(tx, { threadId, requestId, kind: 'variables' })
-    if (request.status === 'open') await putVariables(tx, store.secrets, { threadId, values })
-    if (request.status === 'answered' && !(await hasVariables(tx, store.secrets, { threadId, values })))
+    const child = deferredChildOf(request)
+    const owner = child ?? threadId
+    if (request.status === 'open') {
+      if (child !== null) await bootChild(tx, request, { reference: child, values })
+      const forGraph = child === null ? {} : ({ forGraph: true } as const)
+      await putVariables(tx, store.secrets, { threadId: owner, values, ...forGraph })
+    }
+    if (
+      request.status === 'answered' &&
+      !(await hasVariables(tx, store.secrets, { threadId: owner, values }))
+    )
       throw new RequestNotFoundError(threadId, { id: requestId, reason: 'one with another answer' })
     const answer = { names: Object.keys(values).toSorted() }
     const now = microseconds()
     // The run that looks again ends the requests that are open: this one is not any more.
     if ((await decide(tx, { threadId, id: requestId, answer, now })) === 'answered')
-      await appendEvents(tx, { threadId, events: [supplied(requestId)], now })
+      await appendEvents(tx, { threadId, events: [supplied(requestId, child)], now })
     return request
   })
 }
 
-function supplied(requestId: string): Fact {
+interface Booting {
+  readonly reference: string
+  readonly values: VariableValues
+}
+
+/** The values are for the subagent alone, and all that it lacks, for it starts with them. */
+async function bootChild(tx: Writer, request: PendingRecord, { reference, values }: Booting): Promise<void> {
+  const { thread_id: threadId, id, detail } = request
+  const thread = await findThread(tx, reference)
+  if (thread === null || !isOpen(thread))
+    throw new RequestNotFoundError(threadId, { id, reason: 'one of a subagent that has ended' })
+  const missing = Array.isArray(detail?.['missing']) ? detail['missing'].map(String) : []
+  const lacking = missing.filter((name) => !Object.hasOwn(values, name))
+  if (lacking.length > 0)
+    throw new MessageRejectedError(
+      threadId,
+      `Expected values of all variables that request "${id}" names, got none of: ${lacking.join(', ')}.`,
+    )
+  await updateChild(tx, { parentThreadId: threadId, reference }, { status: 'running' })
+}
+
+function supplied(requestId: string, child: string | null): Fact {
   const payload = { requestId, kind: 'variables', decision: 'supplied', by: null }
-  return { type: 'action.resolved', payload }
+  return { type: 'action.resolved', ...(child !== null && { scope: { childId: child } }), payload }
 }

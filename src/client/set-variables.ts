@@ -38,17 +38,19 @@ export async function setVariables(
 export interface ValuesOfThread {
   readonly threadId: string
   readonly values: VariableValues
+  /** Given to a subagent before it starts: those that it starts have them too, whatever they scope. */
+  readonly forGraph?: true
 }
 
 /** Which are secrets is known to the workers' definitions alone: those that the thread has keep their type, others are. */
 export async function putVariables(
   tx: Writer,
   secrets: SecretBox,
-  { threadId, values }: ValuesOfThread,
+  { values, ...where }: ValuesOfThread,
 ): Promise<void> {
   const now = microseconds()
   for (const [name, value] of Object.entries(values))
-    await putVariable(tx, secrets, { threadId, name, value, now })
+    await putVariable(tx, secrets, { ...where, name, value, now })
 }
 
 /** Whether these are the thread's own values now. */

@@ -27,7 +27,8 @@ export function parseArguments(schema: z.ZodObject | undefined, rawJson: string)
   }
 }
 
-function parseObject(rawJson: string): ParsedArguments {
+/** Reads an object as the model wrote it, whatever is in it. */
+export function parseObject(rawJson: string): ParsedArguments {
   // Providers send an empty string for a call without arguments.
   if (rawJson.trim() === '') return { ok: true, args: {} }
   let value: unknown

@@ -1,9 +1,10 @@
 import { resultOperationId } from '../protocol/ids.js'
 import { findOperation } from './operations.js'
-import { requestsOfCall } from './pending.js'
+import { deferredChildOf, requestsOfCall } from './pending.js'
 import type { PendingRecord } from './pending.js'
 import { lastRun } from './runs.js'
 import type { Reader } from './store.js'
+import { findThread } from './threads.js'
 import { findToolCall } from './tool-calls.js'
 
 /** `waiting`: nobody goes on with it yet; `ended`: what asked for it was ended without it. */
@@ -11,10 +12,19 @@ export type AnswerFate = 'waiting' | 'taken' | 'ended'
 
 /** What became of an answer that is in its request's row, by what its call or its thread has done since. */
 export async function answerFate(db: Reader, request: PendingRecord): Promise<AnswerFate> {
+  const child = deferredChildOf(request)
+  if (child !== null) return fateOfChild(db, child)
   if (request.call_id !== null) return fateOfCall(db, request, request.call_id)
   // A blocked run has ended: the next one has looked again.
   const run = await lastRun(db, request.thread_id)
   return run !== null && run.started_at > request.requested_at ? 'taken' : 'waiting'
+}
+
+/** A subagent that waited has taken its first message, or is gone. */
+async function fateOfChild(db: Reader, reference: string): Promise<AnswerFate> {
+  const child = await findThread(db, reference)
+  if (child === null || child.closed_at !== null) return 'ended'
+  return child.last_position > 0 ? 'taken' : 'waiting'
 }
 
 async function fateOfCall(db: Reader, request: PendingRecord, callId: string): Promise<AnswerFate> {

@@ -1,3 +1,4 @@
+import { sql } from 'kysely'
 import type { Selectable } from 'kysely'
 
 import type { AttachmentRef } from '../protocol/message.js'
@@ -84,6 +85,36 @@ export async function listChildren(db: Reader, parentThreadId: string): Promise<
     .where('parent_thread_id', '=', parentThreadId)
     .orderBy('created_at')
     .orderBy('reference')
+    .execute()
+  return rows.map(codec.fromRow)
+}
+
+/** Children that stay and are not closed, of one agent or of all, in the order in which they were made. */
+export async function openInstances(
+  db: Reader,
+  { parentThreadId, agent }: { readonly parentThreadId: string; readonly agent?: string },
+): Promise<readonly ChildRecord[]> {
+  let query = db
+    .selectFrom('children')
+    .selectAll()
+    .where('parent_thread_id', '=', parentThreadId)
+    .where('resumable', '=', 1)
+    .where('closed_at', 'is', null)
+  if (agent !== undefined) query = query.where('agent', '=', agent)
+  return (await query.orderBy(sql`rowid`).execute()).map(codec.fromRow)
+}
+
+/** Those that one call started in one go, in their order. */
+export async function childrenOfGroup(
+  db: Reader,
+  { parentThreadId, spawnGroupId }: { readonly parentThreadId: string; readonly spawnGroupId: string },
+): Promise<readonly ChildRecord[]> {
+  const rows = await db
+    .selectFrom('children')
+    .selectAll()
+    .where('parent_thread_id', '=', parentThreadId)
+    .where('spawn_group_id', '=', spawnGroupId)
+    .orderBy(sql`rowid`)
     .execute()
   return rows.map(codec.fromRow)
 }

@@ -47,6 +47,12 @@ export async function findRequest(db: Reader, threadId: string, id: string): Pro
   return row === undefined ? null : requestFromRow(row)
 }
 
+/** The subagent that waits for what this request asks for, by its reference; null for any other request. */
+export function deferredChildOf({ kind, detail }: Pick<PendingRecord, 'kind' | 'detail'>): string | null {
+  const child = kind === 'variables' ? detail?.['child'] : undefined
+  return typeof child === 'string' ? child : null
+}
+
 /** All requests that one call has made, oldest first. */
 export async function requestsOfCall(
   db: Reader,

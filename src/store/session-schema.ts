@@ -10,7 +10,7 @@ export interface PendingTable {
   tool_name: string | null
   /** Of the arguments that were shown: a call whose digest differs at execution asks again. */
   digest: string | null
-  /** JSON: of variables `{ agent, required, missing }`. */
+  /** JSON: of variables `{ agent, required, missing }`, and `child`, the reference of a subagent that waits for them. */
   detail: string | null
   /** open, answered, closed. */
   status: string
@@ -48,6 +48,8 @@ export interface VariablesTable {
   value: string
   key_id: string | null
   updated_at: number
+  /** 1: given as the thread was started; its subagents have it too, also those that scope the name. */
+  for_graph: number
 }
 
 export interface BoundariesTable {

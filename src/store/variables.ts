@@ -18,6 +18,8 @@ export interface NewVariable {
   readonly value: string
   /** Left out: the one that it has, else secret. */
   readonly type?: VariableType | undefined
+  /** Given as the thread was started: its subagents have it too, also those that scope the name. */
+  readonly forGraph?: true
   /** Microseconds. */
   readonly now: number
 }
@@ -27,10 +29,12 @@ export async function putVariable(tx: Writer, secrets: SecretBox, variable: NewV
   const { threadId, name, value, now } = variable
   const type = variable.type ?? (await findVariables(tx, threadId, [name]))[0]?.type ?? 'secret'
   const sealed = type === 'text' ? { value, keyId: null } : secrets.seal(value, { threadId, name })
-  const row = { type, value: sealed.value, key_id: sealed.keyId, updated_at: now }
+  // What a thread makes of such a value later is for the same threads.
+  const given = variable.forGraph === true ? { for_graph: 1 } : {}
+  const row = { type, value: sealed.value, key_id: sealed.keyId, updated_at: now, ...given }
   await tx
     .insertInto('variables')
-    .values({ thread_id: threadId, name, ...row })
+    .values({ thread_id: threadId, name, for_graph: 0, ...row })
     .onConflict((conflict) => conflict.columns(['thread_id', 'name']).doUpdateSet(row))
     .execute()
 }

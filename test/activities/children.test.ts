@@ -47,10 +47,10 @@ async function childCall(desk: ActivityDesk, args: unknown): Promise<ExecuteTool
 function prepare(
   desk: ActivityDesk,
   input: ExecuteToolInput,
-  { children = 0, owed = 0, environment = attempt() } = {},
+  { children = 0, open = 0, environment = attempt() } = {},
 ): Promise<PrepareChildAnswer> {
   return environment.run(
-    (given: ExecuteToolInput) => prepareChild(desk.dependencies, { ...given, children, owed }),
+    (given: ExecuteToolInput) => prepareChild(desk.dependencies, { ...given, children, open }),
     input,
   )
 }
@@ -58,8 +58,10 @@ function prepare(
 async function prepared(desk: ActivityDesk, args: unknown = { task: 'Look.' }) {
   const input = await childCall(desk, args)
   const answer = await prepare(desk, input)
-  if (answer.type !== 'child') throw new Error(`Expected a child, got ${answer.type}.`)
-  return { input, ...answer }
+  if (answer.type !== 'children') throw new Error(`Expected a child, got ${answer.type}.`)
+  const [child] = answer.children
+  if (child === undefined) throw new Error('Expected a child, got none.')
+  return { input, ...child }
 }
 
 const result = async (desk: ActivityDesk) => (await desk.transcript()).findLast(({ role }) => role === 'tool')
@@ -200,6 +202,8 @@ function reportInput(
     facts: [],
     parent: { threadId: 't', callId },
     report: 1,
+    invocations: [callId],
+    closes: true,
     kind: 'result',
     reason: 'session_stop',
     sessionCall: null,
@@ -214,11 +218,11 @@ function deliver(desk: ActivityDesk, input: DeliverReportInput): Promise<Deliver
 function complete(
   desk: ActivityDesk,
   input: ExecuteToolInput,
-  by: Omit<Extract<Completion, { readonly kind: 'child' }>, 'kind'>,
+  ...reports: Extract<Completion, { readonly kind: 'children' }>['reports']
 ) {
   return attempt().run((given: CompleteCallInput) => completeCall(desk.dependencies, given), {
     ...input,
-    by: { kind: 'child', ...by } as const,
+    by: { kind: 'children', reports } as const,
   })
 }
 
@@ -300,7 +304,7 @@ describe('a call gets what its child reported', () => {
       const { reference, input } = child
       const sessionCall = await endedSession(desk, child)
       const delivered = await deliver(desk, reportInput(reference, input.callId, { sessionCall }))
-      const messageId = delivered.type === 'delivered' ? delivered.messageId : ''
+      const messageId = delivered.type === 'delivered' ? (delivered.messageId ?? '') : ''
       const report = { reference, report: { kind: 'result', messageId } } as const
       const answer = await complete(desk, input, report)
       expect(answer).toEqual({ type: 'result', outcome: 'succeeded' })
@@ -340,7 +344,7 @@ describe('a call gets what its child reported', () => {
         desk,
         reportInput(reference, input.callId, { kind: 'failure', reason: 'max_steps' }),
       )
-      const messageId = delivered.type === 'delivered' ? delivered.messageId : ''
+      const messageId = delivered.type === 'delivered' ? (delivered.messageId ?? '') : ''
       expect(
         await complete(desk, input, { reference, report: { kind: 'failure', messageId } }),
       ).toMatchObject({ outcome: 'failed' })

@@ -217,11 +217,11 @@ describe('a new subagent', () => {
     return withDesk({ hooks: [created] }, async (desk) => {
       const input = await desk.call('pair', { task: 'Look.' })
       const answer: PrepareChildAnswer = await attempt().run(
-        (given: typeof input) => prepareChild(desk.dependencies, { ...given, children: 0, owed: 0 }),
+        (given: typeof input) => prepareChild(desk.dependencies, { ...given, children: 0, open: 0 }),
         input,
       )
-      if (answer.type !== 'child') throw new Error(`Expected a child, got ${answer.type}.`)
-      const threadId = answer.reference
+      if (answer.type !== 'children') throw new Error(`Expected a child, got ${answer.type}.`)
+      const threadId = answer.children[0]?.reference ?? ''
       const { messages } = await desk.store.read((db) => listMessages(db, { threadId }))
       expect(messages.map(({ content, status }) => [content, status])).toEqual([
         ['You work for t.', 'completed'],
@@ -241,7 +241,7 @@ describe('a new subagent', () => {
     return withDesk({ hooks: [created] }, async (desk) => {
       const input = await desk.call('pair', { task: 'Look.' })
       await attempt().run(
-        (given: typeof input) => prepareChild(desk.dependencies, { ...given, children: 0, owed: 0 }),
+        (given: typeof input) => prepareChild(desk.dependencies, { ...given, children: 0, open: 0 }),
         input,
       )
       expect((await hookFailures(desk))[0]?.slice(0, 3)).toEqual([

@@ -123,11 +123,11 @@ describe('a queued tool', () => {
       const input = await staged(desk, 'panel', { question: 'Why?' })
       expect(await desk.run(input)).toEqual({
         type: 'kind',
-        tool: { kind: 'subagent', agent: 'panel', blocking: true },
+        tool: { kind: 'subagent', agent: 'panel' },
       })
-      const asked: PrepareChildInput = { ...input, children: 0, owed: 0 }
+      const asked: PrepareChildInput = { ...input, children: 0, open: 0 }
       const child = await attempt().run(() => prepareChild(desk.dependencies, asked))
-      expect(child).toMatchObject({ type: 'child', agent: 'panel' })
+      expect(child).toMatchObject({ type: 'children', children: [{ agent: 'panel' }], blocking: true })
     }))
 
   test('a name that nobody has is waited for, as in a deploy', () =>

@@ -149,7 +149,7 @@ describe('what code throws', () => {
       const input = await desk.call('pair', { task: 'Look.' })
       const dependencies = { ...desk.dependencies, env }
       await attempt().run(
-        (given: typeof input) => prepareChild(dependencies, { ...given, children: 0, owed: 0 }),
+        (given: typeof input) => prepareChild(dependencies, { ...given, children: 0, open: 0 }),
         input,
       )
       expect((await hookFailures(desk))[0]?.at(-1)).toBe(`saw ${SHOWN}`)

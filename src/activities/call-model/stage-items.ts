@@ -8,10 +8,11 @@ import type { Writer } from '../../store/store.js'
 import { recordClosedChild } from '../record-closed-child.js'
 import { failureText } from '../report-text.js'
 import { microseconds } from './model-step.js'
+import { stageGroup } from './stage-group.js'
 
 /**
  * The ids of the rows of this step's items, in their order. Items that came without a row get one: inline messages of raw
- * signals, children that closed without a report. Done twice, it makes nothing new.
+ * signals, children that closed without a report, groups of children. Done twice, it makes nothing new.
  */
 export async function stageItems(tx: Writer, input: CallModelInput): Promise<readonly string[]> {
   const ids: string[] = []
@@ -23,15 +24,18 @@ export async function stageItems(tx: Writer, input: CallModelInput): Promise<rea
 
 /** A drain that was cut without an answer is done again, and must not make a second row of an item (T3). */
 async function rowOf(tx: Writer, input: CallModelInput, item: DrainItem): Promise<string> {
-  const draft = draftOf(input, item)
-  if (draft === null) return item.id
+  const digest = digestOf(item)
+  if (digest === null) return item.id
   const made = await tx
     .selectFrom('messages')
     .select('id')
-    .where('thread_id', '=', draft.threadId)
-    .where('digest', '=', draft.digest)
+    .where('thread_id', '=', input.threadId)
+    .where('digest', '=', digest)
     .executeTakeFirst()
   if (made !== undefined) return made.id
+  if (item.kind === 'group') return stageGroup(tx, input, { id: item.id, digest })
+  const draft = draftOf(input, item, digest)
+  if (draft === null) return item.id
   await stageMessage(tx, draft)
   if (item.kind === 'child_closed') await recordClosed(tx, input, item)
   return draft.id
@@ -47,7 +51,18 @@ async function recordClosed(
   await recordClosedChild(tx, { threadId, reference, status, scope, now: microseconds(input) })
 }
 
-function draftOf(input: CallModelInput, item: DrainItem): MessageDraft | null {
+/** Marks the row that is made of an item; null: the item's own row is there already. */
+function digestOf(item: DrainItem): string | null {
+  // Its id is that of a call, and no other item's.
+  if (item.kind === 'group') return `group:${item.id}`
+  return item.kind === 'message' && item.inline === undefined ? null : `item:${item.id}`
+}
+
+function draftOf(
+  input: CallModelInput,
+  item: Exclude<DrainItem, { readonly kind: 'group' }>,
+  digest: string,
+): MessageDraft | null {
   const common = { id: randomUUID(), threadId: input.threadId, createdAt: microseconds(input) }
   if (item.kind === 'child_closed') {
     const content = failureText(item.reference, `It was closed without a report (${item.status}).`)
@@ -59,12 +74,12 @@ function draftOf(input: CallModelInput, item: DrainItem): MessageDraft | null {
       silent: true,
       subagentId,
       sentBy: 'runtime',
-      digest: `item:${item.id}`,
+      digest,
     }
   }
   if (item.inline === undefined) return null
   const { content, role, silent } = item.inline
-  return { ...common, role, content, silent, sentBy: 'cli', digest: `item:${item.id}` }
+  return { ...common, role, content, silent, sentBy: 'cli', digest }
 }
 
 /** The other side's turn had no text, and a request must end with words of the counterpart. */

@@ -1,11 +1,12 @@
 import type { CompleteCallAnswer, CompleteCallInput } from '../../protocol/activities.js'
 import { whileBeating } from '../beat.js'
 import type { ActivityDependencies } from '../dependencies.js'
-import { completeByChild } from './complete-by-child.js'
+import { completeByChildren } from './complete-by-children.js'
 import { completeByFrame } from './complete-by-frame.js'
 import { completeByResponse } from './complete-by-response.js'
+import { completeBySent } from './complete-by-sent.js'
 
-/** A call that did not end with its own activity gets its result: from its child, its nested step, or from outside. */
+/** A call that did not end with its own activity gets its result: from its children, its nested step, or from outside. */
 export async function completeCall(
   dependencies: ActivityDependencies,
   input: CompleteCallInput,
@@ -13,8 +14,10 @@ export async function completeCall(
   return whileBeating(async () => {
     const { by } = input
     switch (by.kind) {
-      case 'child':
-        return completeByChild(dependencies, input, by)
+      case 'children':
+        return completeByChildren(dependencies, input, by)
+      case 'sent':
+        return completeBySent(dependencies, input, by)
       case 'frame':
         return completeByFrame(dependencies, input, by.frame)
       case 'response':

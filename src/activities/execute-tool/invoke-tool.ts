@@ -2,6 +2,7 @@
  * A tool that another tool calls in place: its writes are those of the caller, and nothing of it is in the transcript. What
  * would have to wait, for a person or for another thread, cannot be done in place.
  */
+import { LIFECYCLE_TOOLS } from '../../definitions/lifecycle-tools.js'
 import { namedTool } from '../../definitions/listed-tools.js'
 import type { PlanContent } from '../../definitions/plan-content.js'
 import { parseToolArguments } from '../../definitions/tool-arguments.js'
@@ -38,12 +39,19 @@ export interface Invoker {
   readonly usage: () => Usage | null
 }
 
+const LIFECYCLE: ReadonlySet<string> = new Set(Object.values(LIFECYCLE_TOOLS))
+
 export function createInvoker(dependencies: ActivityDependencies, caller: InvokingCall): Invoker {
   let usage: Usage | null = null
   let made = 0
 
   async function invoke(name: string, args: unknown, place: InvokedIn, depth = 0): Promise<ToolResult> {
     const { state, redactor } = place
+    if (LIFECYCLE.has(name))
+      return error(
+        `"${name}" starts or addresses an agent, which cannot be done inside a call: use queueTool.`,
+        'not_in_place',
+      )
     const named = namedTool(dependencies.registry, name)
     if (named === undefined) return error(`There is no tool "${name}".`, 'unknown_tool')
     // T5: those of a prompt are in a request to its model.

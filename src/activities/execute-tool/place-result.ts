@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { Fact } from '../../protocol/facts.js'
+import { deleteMessage } from '../../store/change-messages.js'
 import { eraseCall } from '../../store/erase-call.js'
 import type { NewMessage } from '../../store/message-row.js'
 import type { Writer } from '../../store/store.js'
@@ -41,7 +42,7 @@ export async function placeResult(
     messageId = await storeRow(tx, call, { draft, toolStatus, reportId, freshId, moved })
   }
   const draft = resultRow(call, result, reportId ?? freshId)
-  if (erased) await hooks.write(async (tx) => void (events = await erase(tx, call)))
+  if (erased) await hooks.write(async (tx) => void (events = await erase(tx, call, reportId)))
   else if (result.outcome === 'interrupted' || result.outcome === 'cancelled')
     await hooks.write((tx, moved) => store(tx, draft, moved))
   else await storeDraft(hooks, draft, store)
@@ -52,8 +53,14 @@ export async function placeResult(
   }
 }
 
-async function erase(tx: Writer, { input, row }: HeldCall): Promise<readonly Fact[]> {
+async function erase(
+  tx: Writer,
+  { input, row }: HeldCall,
+  reportId: string | null,
+): Promise<readonly Fact[]> {
   const { threadId, callId } = input
+  // Its words were this call's result: they are no message of their own any more.
+  if (reportId !== null) await deleteMessage(tx, threadId, reportId)
   const { message_id: messageId } = row
   const type = await eraseCall(tx, { threadId, callId, messageId })
   return type === null ? [] : [{ type, scope: { ...stepScope(input), messageId } }]

@@ -21,6 +21,8 @@ interface NewChild {
   readonly reference: string
   /** The child's. */
   readonly agent: string
+  /** Ids of what the hooks write are made from it. */
+  readonly name: string
 }
 
 export interface HookedChild {
@@ -43,10 +45,9 @@ const REFUSED = Object.fromEntries(
 
 /** Costs nothing where the prompt has no such hook. */
 export async function hookChild(dependencies: ActivityDependencies, child: NewChild): Promise<HookedChild> {
-  const { input, content } = child
+  const { input, content, name } = child
   const { name: prompt, hooks: ids } = activePrompt(content, input)
   if (ids.length === 0) return UNHOOKED
-  const name = `child_${input.callId}`
   const promptPath = input.promptPath.length === 0 ? [prompt] : input.promptPath
   const batch = stepBatch(dependencies, { input, content, ids, promptPath, name, recordsMissing: true })
   if (!batch.has('after_subagent_created'))

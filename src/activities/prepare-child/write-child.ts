@@ -1,53 +1,53 @@
-import type { PrepareChildAnswer } from '../../protocol/activities.js'
 import { insertChild } from '../../store/children.js'
 import { appendEvents } from '../../store/events.js'
-import { amendAnswer, finishOperation } from '../../store/operations.js'
+import type { SecretBox } from '../../store/secret-box.js'
 import { stageMessage } from '../../store/stage-message.js'
 import type { Writer } from '../../store/store.js'
-import { findThread, insertThread } from '../../store/threads.js'
+import { insertThread } from '../../store/threads.js'
 import type { ThreadRecord } from '../../store/threads.js'
+import { putVariable } from '../../store/variables.js'
+import { LIMITS } from '../../protocol/limits.js'
 import { copyAttachments } from '../attachments.js'
-import { OperationLost } from '../commit.js'
 import type { HeldCall } from '../execute-tool/begin-call.js'
-import type { ChildPlan } from './child-plan.js'
-import type { HookedChild } from './hook-child.js'
+import type { NewChild, PlannedChildren } from './new-child.js'
 
-type Child = Extract<ChildPlan, { readonly kind: 'child' }> & {
-  readonly ids: ChildIds
-  readonly hooked: HookedChild
+interface Written {
+  readonly call: HeldCall
+  readonly parent: ThreadRecord
+  readonly plan: PlannedChildren
+  readonly child: NewChild
+  /** One of those that the call starts in one go, and that are answered for together. */
+  readonly group: boolean
+  readonly status: 'running' | 'deferred'
 }
 
-interface ChildIds {
-  readonly reference: string
-  readonly messageId: string
-}
-
-/** One transaction: the child is there with all that it begins with, or not at all (T2). */
-export async function writeChild(tx: Writer, call: HeldCall, plan: Child): Promise<PrepareChildAnswer> {
-  const { threadId } = call.input
-  const { now, attempt, operationId: id } = call
-  const parent = await findThread(tx, threadId)
-  if (parent === null || parent.terminate_requested_at !== null) return { type: 'terminated' }
-  const { ids, hooked } = plan
-  const child: PrepareChildAnswer = { type: 'child', agent: plan.binding.agent, ...ids }
-  if (!(await finishOperation(tx, { threadId, id, attempt, answer: child, now }))) throw new OperationLost()
-  await writeThread(tx, parent, { call, plan, ids })
-  await registerChild(tx, call, { plan, ids })
-  const operations = await hooked.commitParent(tx)
-  if (operations.length === 0) return child
-  const answer: PrepareChildAnswer = { ...child, operations }
-  await amendAnswer(tx, { threadId, id, answer })
-  return answer
-}
-
-async function writeThread(
-  tx: Writer,
-  parent: ThreadRecord,
-  { call, plan, ids }: { readonly call: HeldCall; readonly plan: Child; readonly ids: ChildIds },
-): Promise<void> {
+/** All rows of one child, in the transaction at hand. */
+export async function writeChild(tx: Writer, secrets: SecretBox, written: Written): Promise<void> {
+  const { call, plan, child } = written
   const { now } = call
-  const { reference, messageId } = ids
-  const agent = plan.binding.agent
+  const { reference, messageId } = child.prepared
+  await writeThread(tx, written)
+  for (const variable of plan.given)
+    await putVariable(tx, secrets, { threadId: reference, ...variable, forGraph: true, now })
+  await child.hooked.commitChild(tx)
+  const from = call.input.threadId
+  const attachments = await copyAttachments(tx, { from, to: reference, paths: child.paths, now })
+  await stageMessage(tx, {
+    id: messageId,
+    threadId: reference,
+    role: 'user',
+    content: child.message,
+    attachments,
+    createdAt: now,
+    sentBy: 'parent',
+    digest: '',
+  })
+  await registerChild(tx, written)
+}
+
+async function writeThread(tx: Writer, { call, parent, plan, child }: Written): Promise<void> {
+  const { now } = call
+  const { reference, agent, resumable } = child.prepared
   await insertThread(tx, {
     id: reference,
     agent,
@@ -57,59 +57,44 @@ async function writeThread(
     parent_thread_id: parent.id,
     parent_call_id: call.input.callId,
     depth: plan.depth,
-    title: plan.name,
-    resumable: false,
+    title: nameOf(child),
+    resumable,
     created_at: now,
   })
-  await appendEvents(tx, {
-    threadId: reference,
-    events: [{ type: 'thread.started', payload: { agent } }],
-    now,
-  })
-  await plan.hooked.commitChild(tx)
-  const attachments = await copyAttachments(tx, { from: parent.id, to: reference, paths: plan.paths, now })
-  await stageMessage(tx, {
-    id: messageId,
-    threadId: reference,
-    role: 'user',
-    content: plan.message,
-    attachments,
-    createdAt: now,
-    sentBy: 'parent',
-    digest: '',
-  })
+  const events = [{ type: 'thread.started', payload: { agent } }]
+  await appendEvents(tx, { threadId: reference, events, now })
 }
 
-async function registerChild(
-  tx: Writer,
-  { input, scope, now }: HeldCall,
-  { plan, ids }: { readonly plan: Child; readonly ids: ChildIds },
-): Promise<void> {
-  const { agent, binding } = plan
+async function registerChild(tx: Writer, written: Written): Promise<void> {
+  const { call, plan, child, group, status } = written
+  const { input, now } = call
+  const { agent, binding } = plan.subject
+  const { reference, messageId } = child.prepared
+  const { resumable } = binding
   await insertChild(tx, {
     parent_thread_id: input.threadId,
-    reference: ids.reference,
+    reference,
     call_id: input.callId,
     agent: agent.name,
     name: agent.name,
-    title: agent.title ?? null,
-    description: agent.description ?? agent.toolDescription ?? '',
-    resumable: false,
+    title: binding.title,
+    description: agent.description ?? binding.description,
+    resumable: resumable !== null,
     blocking: binding.blocking,
-    thread_name: plan.name,
+    thread_name: nameOf(child),
+    spawn_group_id: group ? input.callId : null,
+    parent_communication: resumable?.parentCommunication ?? 'implicit',
+    receives: resumable?.receives ?? null,
     created_at: now,
-    status: 'running',
+    status,
   })
-  const child = { ...scope, childId: ids.reference }
-  const spawned = {
-    type: 'subagent.spawned',
-    scope: child,
-    payload: { reference: ids.reference, name: agent.name },
-  }
-  const given = {
-    type: 'subagent.input',
-    scope: { ...child, messageId: ids.messageId },
-    payload: { reference: ids.reference, name: agent.name },
-  }
+  const scope = { ...call.scope, childId: reference }
+  const payload = { reference, name: agent.name }
+  const spawned = { type: 'subagent.spawned', scope, payload }
+  const given = { type: 'subagent.input', scope: { ...scope, messageId }, payload }
   await appendEvents(tx, { threadId: input.threadId, events: [spawned, given], now })
+}
+
+function nameOf({ name }: NewChild): string {
+  return name.trim().slice(0, LIMITS.nameLength)
 }

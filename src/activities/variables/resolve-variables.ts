@@ -1,6 +1,7 @@
 /**
  * What a variable's value is, for one thread: its own, else that of its parents unless a graph on the way down scopes the
- * name, else the worker's, the agent's, the prompt's. Values of parents are looked up at each read; nothing is copied.
+ * name, else the worker's, the agent's, the prompt's. Values of parents are looked up at each read; nothing is copied. A
+ * value that a thread was given as it was started is for its whole graph: subagents that scope the name have it too.
  */
 import type { PlanContent } from '../../definitions/plan-content.js'
 import type { VariableDefinition } from '../../definitions/variable.js'
@@ -68,6 +69,22 @@ interface Lookup {
   readonly names: readonly string[]
 }
 
+/** Those of the names that this thread, or one above it, was given for its whole graph. */
+export async function graphValues(
+  db: Reader,
+  threadId: string,
+  names: readonly string[],
+): Promise<ReadonlySet<string>> {
+  const found = new Set<string>()
+  let above: string | null = threadId
+  for (let depth = 0; above !== null && depth <= LIMITS.childDepth; depth += 1) {
+    for (const record of await findVariables(db, above, names))
+      if (record.for_graph === 1) found.add(record.name)
+    above = (await findThread(db, above))?.parent_thread_id ?? null
+  }
+  return found
+}
+
 /** The thread's own rows, then those of its parents. */
 async function storedVariables(
   db: Reader,
@@ -75,13 +92,15 @@ async function storedVariables(
   { scope, names }: Lookup,
 ): Promise<ReadonlyMap<string, VariableRecord>> {
   const found = new Map<string, VariableRecord>()
+  const scoped = new Set<string>()
   let open = names
   let threadId = scope.threadId
   let agent = scope.agent
   for (let depth = 0; depth <= LIMITS.childDepth; depth += 1) {
-    for (const record of await findVariables(db, threadId, open)) found.set(record.name, record)
-    const scoped = scopedNames(registry, agent)
-    open = open.filter((name) => !found.has(name) && !scoped.has(name))
+    for (const record of await findVariables(db, threadId, open))
+      if (record.for_graph === 1 || !scoped.has(record.name)) found.set(record.name, record)
+    for (const name of scopedNames(registry, agent)) scoped.add(name)
+    open = open.filter((name) => !found.has(name))
     const above = open.length === 0 ? null : await parentOf(db, threadId)
     if (above === null) break
     threadId = above.id
@@ -112,6 +131,9 @@ function givenVariable(
 }
 
 /** A variable may be called `constructor`. */
-function ownValue(values: Readonly<Record<string, string>> | undefined, name: string): string | undefined {
+export function ownValue(
+  values: Readonly<Record<string, string>> | undefined,
+  name: string,
+): string | undefined {
   return values !== undefined && Object.hasOwn(values, name) ? values[name] : undefined
 }

@@ -1,6 +1,13 @@
 import { runIdOf } from '../../protocol/ids.js'
+import { LIMITS } from '../../protocol/limits.js'
 import { appendEvents } from '../../store/events.js'
-import { closeRequests, findRequest, insertRequest, openRequests } from '../../store/pending.js'
+import {
+  closeRequests,
+  deferredChildOf,
+  findRequest,
+  insertRequest,
+  openRequests,
+} from '../../store/pending.js'
 import type { PendingRecord } from '../../store/pending.js'
 import type { Reader, Writer } from '../../store/store.js'
 import type { RequiredVariables } from './missing-variables.js'
@@ -15,11 +22,11 @@ function variablesRequestId(run: number): string {
   return `variables_${run}`
 }
 
-/** Requests of earlier runs that still ask for variables. */
+/** Requests of earlier runs that still ask for variables; those of deferred subagents outlive any run. */
 export async function openVariablesRequests(db: Reader, threadId: string): Promise<readonly PendingRecord[]> {
-  // A thread has few open requests: one for the call at hand, and one for variables.
-  const open = await openRequests(db, { threadId, limit: 100 })
-  return open.filter(({ kind }) => kind === 'variables')
+  // Beside those of deferred subagents a thread has few: one for the call at hand, and one for variables.
+  const open = await openRequests(db, { threadId, limit: 2 * LIMITS.openChildren })
+  return open.filter((request) => request.kind === 'variables' && deferredChildOf(request) === null)
 }
 
 export interface Asked extends RequiredVariables {

@@ -1,7 +1,14 @@
 import type { SchemaChanger } from './create-table.js'
 
-/** What a parent has to know of children that stay: who in them gets its messages, and whether they are still there. */
+/**
+ * What a parent has to know of children that stay: who in them gets its messages, and whether they are still there. And
+ * which values were given to a child for itself and all that it starts.
+ */
 export async function createSubagentSchema(db: SchemaChanger): Promise<void> {
   await db.schema.alterTable('children').addColumn('receives', 'text').execute()
   await db.schema.alterTable('children').addColumn('closed_at', 'bigint').execute()
+  await db.schema
+    .alterTable('variables')
+    .addColumn('for_graph', 'integer', (column) => column.notNull().defaultTo(0))
+    .execute()
 }

@@ -1,0 +1,51 @@
+import type { PrepareChildAnswer } from '../../protocol/activities.js'
+import type { ThreadOperation } from '../../protocol/operations.js'
+import { amendAnswer, finishOperation } from '../../store/operations.js'
+import type { Store } from '../../store/store.js'
+import { findThread } from '../../store/threads.js'
+import { OperationLost, commitHeld } from '../commit.js'
+import type { HeldCall } from '../execute-tool/begin-call.js'
+import { InstanceCapReached, instanceCapProblem } from './instance-cap.js'
+import type { NewChild, PlannedChildren } from './new-child.js'
+import { writeChild } from './write-child.js'
+
+interface Starting {
+  readonly plan: PlannedChildren
+  readonly children: readonly NewChild[]
+}
+
+/** One transaction: the children are there with all that they begin with, or none of them is (T2). */
+export async function startChildren(
+  store: Store,
+  call: HeldCall,
+  { plan, children }: Starting,
+): Promise<PrepareChildAnswer> {
+  const { threadId } = call.input
+  const { now, attempt, operationId: id } = call
+  const { binding } = plan.subject
+  const group = binding.fanOut
+  return commitHeld(store, { threadId, id }, async (tx): Promise<PrepareChildAnswer> => {
+    const parent = await findThread(tx, threadId)
+    if (parent === null || parent.terminate_requested_at !== null) return { type: 'terminated' }
+    const cap = await instanceCapProblem(tx, threadId, binding)
+    if (cap !== null) throw new InstanceCapReached(cap)
+    const { blocking, timeout } = binding
+    const answer: PrepareChildAnswer = {
+      type: 'children',
+      children: children.map(({ prepared }) => prepared),
+      group,
+      blocking,
+      ...(blocking && timeout !== null && { timeout }),
+    }
+    if (!(await finishOperation(tx, { threadId, id, attempt, answer, now }))) throw new OperationLost()
+    const operations: ThreadOperation[] = []
+    for (const child of children) {
+      await writeChild(tx, store.secrets, { call, parent, plan, child, group, status: 'running' })
+      operations.push(...(await child.hooked.commitParent(tx)))
+    }
+    if (operations.length === 0) return answer
+    const amended: PrepareChildAnswer = { ...answer, operations }
+    await amendAnswer(tx, { threadId, id, answer: amended })
+    return amended
+  })
+}
