@@ -1,5 +1,5 @@
 import type { SettleInput, ThreadClose } from '../protocol/end-activities.js'
-import { updateChild } from '../store/children.js'
+import { closeChild, deferredChildren } from '../store/children.js'
 import { rejectUndelivered } from '../store/deliver-messages.js'
 import { closeOpenCalls } from '../store/close-open-calls.js'
 import { removeScheduledEffects } from '../store/effects.js'
@@ -9,6 +9,8 @@ import { requestTermination, updateThread } from '../store/threads.js'
 import type { ThreadRecord } from '../store/threads.js'
 import { microseconds } from './call-model/model-step.js'
 
+const PARENT_CLOSED = 'The parent thread was closed.'
+
 interface Closed {
   readonly thread: ThreadRecord
   readonly input: SettleInput
@@ -17,7 +19,8 @@ interface Closed {
 
 /**
  * From this commit on the thread takes nothing (T8): what waits is rejected, by the thread and not by its queue; open
- * calls are cancelled, scheduled effects removed; children are marked, so that nothing of them runs either.
+ * calls are cancelled, scheduled effects removed; children are marked, so that nothing of them runs either, and those that
+ * wait for variables, which no workflow would ever close, are closed here.
  */
 export async function closeThread(tx: Writer, { thread, input, close }: Closed): Promise<void> {
   const { threadId } = input
@@ -31,16 +34,38 @@ export async function closeThread(tx: Writer, { thread, input, close }: Closed):
     terminated_at: terminated ? (thread.terminated_at ?? now) : null,
     terminate_requested_at: thread.terminate_requested_at ?? (terminated ? now : null),
   })
-  if (thread.parent_thread_id !== null) {
-    const key = { parentThreadId: thread.parent_thread_id, reference: threadId }
-    await updateChild(tx, key, { status: close.outcome })
-  }
+  if (thread.parent_thread_id !== null)
+    await closeChild(tx, {
+      ...{ parentThreadId: thread.parent_thread_id, reference: threadId },
+      ...{ status: close.outcome, now },
+    })
+  await closeDeferred(tx, threadId, now)
   for (const reference of input.children)
-    await requestTermination(tx, { threadId: reference, reason: 'The parent thread was closed.', now })
+    await requestTermination(tx, { threadId: reference, reason: PARENT_CLOSED, now })
   // A signal may come between this transaction and the workflow's end: it is settled again, and closed once.
   if (thread.closed_at !== null) return
   const payload = { outcome: close.outcome, reason: close.reason, rejected: rejected.length }
   await appendEvents(tx, { threadId, events: [{ type: 'thread.closed', payload }], now })
+}
+
+/** What they asked for is a request of this thread, which is closed with its calls. */
+async function closeDeferred(tx: Writer, parentThreadId: string, now: number): Promise<void> {
+  for (const { reference, name } of await deferredChildren(tx, parentThreadId)) {
+    const status = 'terminated'
+    await closeChild(tx, { parentThreadId, reference, status, now })
+    const rejected = await rejectUndelivered(tx, reference)
+    await removeEffects(tx, reference, now)
+    await requestTermination(tx, { threadId: reference, reason: PARENT_CLOSED, now })
+    await updateThread(tx, reference, { status, closed_at: now, terminated_at: now })
+    const payload = { outcome: status, reason: status, rejected: rejected.length }
+    await appendEvents(tx, { threadId: reference, events: [{ type: 'thread.closed', payload }], now })
+    const closed = {
+      type: 'subagent.closed',
+      scope: { childId: reference },
+      payload: { reference, name, status },
+    }
+    await appendEvents(tx, { threadId: parentThreadId, events: [closed], now })
+  }
 }
 
 async function removeEffects(tx: Writer, threadId: string, now: number): Promise<void> {

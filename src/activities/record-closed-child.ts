@@ -1,5 +1,5 @@
 import type { EventScope } from '../protocol/facts.js'
-import { findChild, updateChild } from '../store/children.js'
+import { closeChild } from '../store/children.js'
 import { appendEvents } from '../store/events.js'
 import type { Writer } from '../store/store.js'
 
@@ -13,12 +13,13 @@ interface ClosedChild {
   readonly now: number
 }
 
-/** A child that closed without a report: its parent's registry and log say so, whatever becomes of it there (T7). */
+/**
+ * A child that closed without a report: its parent's registry and log say so, whatever becomes of it there (T7). What the
+ * registry has of its end already stays.
+ */
 export async function recordClosedChild(tx: Writer, closed: ClosedChild): Promise<void> {
   const { threadId, reference, status, scope, now } = closed
-  const key = { parentThreadId: threadId, reference }
-  const closedAt = (await findChild(tx, threadId, reference))?.closed_at ?? now
-  await updateChild(tx, key, { status, closed_at: closedAt })
+  await closeChild(tx, { parentThreadId: threadId, reference, status, now })
   const event = {
     type: 'subagent.closed',
     scope: { ...scope, childId: reference },

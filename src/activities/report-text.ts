@@ -1,8 +1,33 @@
-/** What a parent reads of a child: the exact wording of Standard Agents. */
-export function resultText(reference: string, text: string): string {
-  return `Subagent (reference: ${reference}) has returned the following result:\n${text}`
+import { LIMITS } from '../protocol/limits.js'
+import type { AttachmentRef } from '../protocol/message.js'
+
+/** What a child has told, on its way into a message of its parent. */
+export interface ToldReport {
+  /** The child's thread id. */
+  readonly reference: string
+  readonly kind: 'result' | 'failure'
+  readonly text: string
+  /** Files of the parent. */
+  readonly attachments: readonly AttachmentRef[]
 }
 
-export function failureText(reference: string, text: string): string {
-  return `Subagent (reference: ${reference}) has reported a failure:\n${text}`
+/** What a parent reads of a child: the exact wording of Standard Agents, then its files by their paths in the parent. */
+export function reportText({ reference, kind, text, attachments }: ToldReport): string {
+  const what = kind === 'result' ? 'returned the following result' : 'reported a failure'
+  const told = `Subagent (reference: ${reference}) has ${what}:\n${fitting(text)}`
+  if (attachments.length === 0) return told
+  return [`${told}\n`, 'Files, by their paths in this thread:', ...attachments.map(pathLine)].join('\n')
+}
+
+function pathLine({ path }: AttachmentRef): string {
+  return `- ${path}`
+}
+
+/** A message holds so much and no more; the registry keeps the whole. */
+function fitting(text: string): string {
+  const bytes = Buffer.from(text)
+  if (bytes.byteLength <= LIMITS.messageBytes) return text
+  // The cut may leave half a character.
+  const head = bytes.subarray(0, LIMITS.messageBytes).toString().replace(/\uFFFD$/, '')
+  return `${head}\n[… cut: ${bytes.byteLength} bytes in all …]`
 }

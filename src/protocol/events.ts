@@ -194,6 +194,10 @@ interface ModelFailed {
 interface SubagentEvent {
   readonly reference: string
   readonly name: string
+  /** How its session ended, of `subagent.completed` and `subagent.failed`. */
+  readonly reason?: StopReason
+  /** Of `subagent.closed`. */
+  readonly status?: string
 }
 
 interface HookFailedEvent {

@@ -146,21 +146,59 @@ export async function updateChild(
 export interface NewReport extends ChildKey {
   /** From 1, counted by the child. */
   readonly number: number
-  readonly report: StoredReport
+  /** Null: it says nothing to its parent. Left out: what it told before stays. */
+  readonly report?: StoredReport | null
   readonly status: string
+  /** With its last one: microseconds. */
+  readonly closedAt?: number
 }
 
 /** T7: a report is stored once; false if this one, or a later one, was stored before. */
 export async function saveReport(
   tx: Writer,
-  { parentThreadId, reference, number, report, status }: NewReport,
+  { parentThreadId, reference, number, report, status, closedAt }: NewReport,
 ): Promise<boolean> {
   const result = await tx
     .updateTable('children')
-    .set({ ...codec.toRow({ report }), last_report: number, status })
+    .set({
+      ...{ last_report: number, status },
+      ...(report === undefined ? {} : codec.toRow({ report })),
+      ...(closedAt === undefined ? {} : { closed_at: closedAt }),
+    })
     .where('parent_thread_id', '=', parentThreadId)
     .where('reference', '=', reference)
     .where('last_report', '<', number)
     .executeTakeFirst()
   return result.numUpdatedRows === 1n
+}
+
+/** What is known of a child's end. The first who knows it says so: null if the registry had it closed before. */
+export async function closeChild(
+  tx: Writer,
+  { parentThreadId, reference, status, now }: ChildKey & { readonly status: string; readonly now: number },
+): Promise<ChildRecord | null> {
+  const row = await tx
+    .updateTable('children')
+    .set({ status, closed_at: now })
+    .where('parent_thread_id', '=', parentThreadId)
+    .where('reference', '=', reference)
+    .where('closed_at', 'is', null)
+    .returningAll()
+    .executeTakeFirst()
+  return row === undefined ? null : codec.fromRow(row)
+}
+
+/** Children whose rows are there and that wait for variables before they start. */
+export async function deferredChildren(
+  db: Reader,
+  parentThreadId: string,
+): Promise<readonly ChildRecord[]> {
+  const rows = await db
+    .selectFrom('children')
+    .selectAll()
+    .where('parent_thread_id', '=', parentThreadId)
+    .where('status', '=', 'deferred')
+    .where('closed_at', 'is', null)
+    .execute()
+  return rows.map(codec.fromRow)
 }

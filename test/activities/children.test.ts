@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 
 import { completeCall } from '../../src/activities/complete-call/complete-call.js'
-import { deliverReport } from '../../src/activities/deliver-report.js'
+import { deliverReport } from '../../src/activities/deliver-report/deliver-report.js'
 import { executeTool } from '../../src/activities/execute-tool/execute-tool.js'
 import { prepareChild } from '../../src/activities/prepare-child/prepare-child.js'
 import type {

@@ -1,0 +1,56 @@
+import type { Registry } from '../../definitions/registry.js'
+import type { DeliverReportInput } from '../../protocol/end-activities.js'
+import type { StopReason } from '../../protocol/status.js'
+import { lastWords } from '../../store/last-words.js'
+import type { Reader } from '../../store/store.js'
+import { findThread } from '../../store/threads.js'
+import { findToolCall } from '../../store/tool-calls.js'
+import { missingOfRun } from '../variables/variables-request.js'
+import { waitsForVariables, withoutResult } from './without-result.js'
+
+/** What a session came to. */
+export interface SessionPayload {
+  readonly kind: 'result' | 'failure'
+  readonly text: string
+  /** Files of the child. */
+  readonly paths: readonly string[]
+}
+
+/** Ends that an agent was made for, if it has no tool that ends its session. */
+const MEANT: ReadonlySet<StopReason> = new Set(['stop_on_response', 'stop_tool', 'max_session_turns'])
+
+const WORDLESS = 'The subagent ended its work without a text.'
+
+/**
+ * The mapped payload of the session tool. Of an agent without such tools it is what was said last; any other session that
+ * ended without one is a failure that says why.
+ */
+export async function sessionPayload(
+  db: Reader,
+  registry: Registry,
+  input: DeliverReportInput,
+): Promise<SessionPayload> {
+  const { threadId, run, reason, sessionCall } = input
+  const session = sessionCall === null ? null : (await findToolCall(db, threadId, sessionCall))?.session
+  if (session != null) {
+    const kind = session.kind === 'stop' ? 'result' : 'failure'
+    return { kind, text: session.message, paths: [...new Set(session.attachments.map(({ path }) => path))] }
+  }
+  if (MEANT.has(reason) && !(await hasSessionTools(db, registry, threadId))) {
+    const words = await lastWords(db, { threadId, number: run })
+    return { kind: 'result', text: words ?? WORDLESS, paths: [] }
+  }
+  const missing = reason === 'blocked' ? await missingOfRun(db, input) : []
+  const text = missing.length === 0 ? withoutResult(reason) : waitsForVariables(missing)
+  return { kind: 'failure', text, paths: [] }
+}
+
+/** Of an agent that this worker lacks nothing is known: its session has then ended without what it may have been for. */
+async function hasSessionTools(db: Reader, registry: Registry, threadId: string): Promise<boolean> {
+  const thread = await findThread(db, threadId)
+  const agent = thread === null ? undefined : registry.agent(thread.agent)
+  if (agent === undefined) return true
+  return [agent.sideA, agent.sideB].some(
+    (side) => side?.sessionStop !== undefined || side?.sessionFail !== undefined,
+  )
+}

@@ -1,0 +1,119 @@
+import { randomUUID } from 'node:crypto'
+
+import type { DeliverReportAnswer, DeliverReportInput } from '../../protocol/end-activities.js'
+import type { Fact } from '../../protocol/facts.js'
+import type { AttachmentRef } from '../../protocol/message.js'
+import { saveReport } from '../../store/children.js'
+import type { ChildRecord } from '../../store/children.js'
+import { appendEvents } from '../../store/events.js'
+import { stageMessage } from '../../store/stage-message.js'
+import type { Writer } from '../../store/store.js'
+import { copyAttachments } from '../attachments.js'
+import { microseconds } from '../call-model/model-step.js'
+import { reportText } from '../report-text.js'
+import type { SessionPayload } from './session-payload.js'
+
+interface Reporting {
+  readonly input: DeliverReportInput
+  /** As the parent's registry knows it; null for a thread that was started by hand. */
+  readonly child: ChildRecord | null
+  readonly payload: SessionPayload
+}
+
+/** Puts into the parent's store what it is to know of the session: at most a message, and the registry in any case. */
+export async function writeReport(tx: Writer, reporting: Reporting): Promise<DeliverReportAnswer> {
+  const { input, child, payload } = reporting
+  if (child?.parent_communication === 'explicit') {
+    await register(tx, reporting, null)
+    await record(tx, reporting, null)
+    return { type: 'delivered', kind: 'notice', messageId: null }
+  }
+  const { parent, threadId: from } = input
+  const now = microseconds(input)
+  const attachments = await copyAttachments(tx, { from, to: parent.threadId, paths: payload.paths, now })
+  await register(tx, reporting, attachments)
+  const messageId = isToldWithItsGroup(reporting) ? null : await stage(tx, reporting, attachments)
+  await record(tx, reporting, messageId)
+  return { type: 'delivered', kind: payload.kind, messageId }
+}
+
+/** The call that started them all is answered once, from the registry; a later session of the child is its own. */
+function isToldWithItsGroup({ child, input }: Reporting): boolean {
+  return child?.spawn_group_id != null && input.invocations.includes(child.spawn_group_id)
+}
+
+/** Nobody asked for anything: the parent's registry says that the child is gone, and nobody reads a message. */
+export async function writeClosing(
+  tx: Writer,
+  { input, child }: Omit<Reporting, 'payload'>,
+): Promise<DeliverReportAnswer> {
+  const { parent, threadId: reference, report: number } = input
+  const now = microseconds(input)
+  const status = 'terminated'
+  const key = { parentThreadId: parent.threadId, reference }
+  await saveReport(tx, { ...key, number, status, closedAt: now })
+  const payload = { reference, status, ...nameOf(child) }
+  const closed: Fact = { type: 'subagent.closed', scope: { childId: reference }, payload }
+  await appendEvents(tx, { threadId: parent.threadId, events: [closed], now })
+  return { type: 'delivered', kind: 'notice', messageId: null }
+}
+
+/** The text of one that says nothing by itself is not kept in its parent's store. */
+async function register(
+  tx: Writer,
+  { input, payload }: Reporting,
+  attachments: readonly AttachmentRef[] | null,
+): Promise<void> {
+  const { parent, threadId: reference, report: number, closes, reason } = input
+  const { kind, text } = payload
+  const ended = kind === 'result' ? 'completed' : 'failed'
+  await saveReport(tx, {
+    ...{ parentThreadId: parent.threadId, reference, number },
+    report: attachments === null ? null : { kind, text, attachments },
+    status: reason === 'terminated' ? 'terminated' : ended,
+    ...(closes ? { closedAt: microseconds(input) } : {}),
+  })
+}
+
+/** A report is let into a full queue: a parent may wait for that very one (T7). Answers the message's id. */
+async function stage(
+  tx: Writer,
+  { input, payload: { kind, text } }: Reporting,
+  attachments: readonly AttachmentRef[],
+): Promise<string> {
+  const { parent, threadId: reference } = input
+  const id = randomUUID()
+  const staged = await stageMessage(tx, {
+    id,
+    threadId: parent.threadId,
+    role: 'user',
+    content: reportText({ reference, kind, text, attachments }),
+    attachments,
+    silent: true,
+    subagentId: reference,
+    createdAt: microseconds(input),
+    sentBy: 'child',
+    digest: '',
+  })
+  if (staged !== 'staged') throw new Error(`Expected the parent to take the report, got ${staged}.`)
+  return id
+}
+
+async function record(
+  tx: Writer,
+  { input, child, payload: { kind } }: Reporting,
+  messageId: string | null,
+): Promise<void> {
+  const { parent, threadId: reference, reason } = input
+  const scope = {
+    ...{ toolCallId: parent.callId, childId: reference },
+    ...(messageId === null ? {} : { messageId }),
+  }
+  const type = kind === 'result' ? 'subagent.completed' : 'subagent.failed'
+  const ended: Fact = { type, scope, payload: { reference, reason, ...nameOf(child) } }
+  await appendEvents(tx, { threadId: parent.threadId, events: [ended], now: microseconds(input) })
+}
+
+function nameOf(child: ChildRecord | null): { readonly name?: string } {
+  return child === null ? {} : { name: child.name }
+}
