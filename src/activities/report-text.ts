@@ -28,6 +28,14 @@ function fitting(text: string): string {
   const bytes = Buffer.from(text)
   if (bytes.byteLength <= LIMITS.messageBytes) return text
   // The cut may leave half a character.
-  const head = bytes.subarray(0, LIMITS.messageBytes).toString().replace(/\uFFFD$/, '')
+  const head = bytes
+    .subarray(0, LIMITS.messageBytes)
+    .toString()
+    .replace(/\uFFFD$/, '')
   return `${head}\n[… cut: ${bytes.byteLength} bytes in all …]`
+}
+
+/** Of a child that ended without a report of its own. */
+export function failureText(reference: string, text: string): string {
+  return reportText({ reference, kind: 'failure', text, attachments: [] })
 }

@@ -189,10 +189,7 @@ export async function closeChild(
 }
 
 /** Children whose rows are there and that wait for variables before they start. */
-export async function deferredChildren(
-  db: Reader,
-  parentThreadId: string,
-): Promise<readonly ChildRecord[]> {
+export async function deferredChildren(db: Reader, parentThreadId: string): Promise<readonly ChildRecord[]> {
   const rows = await db
     .selectFrom('children')
     .selectAll()

@@ -1,8 +1,23 @@
 import type { SubagentRegistryEntry } from '../protocol/subagent.js'
 import type { ChildRecord } from './children.js'
 
+type Registered = Pick<
+  ChildRecord,
+  | 'reference'
+  | 'name'
+  | 'title'
+  | 'description'
+  | 'resumable'
+  | 'blocking'
+  | 'thread_name'
+  | 'spawn_group_id'
+  | 'created_at'
+  | 'status'
+  | 'parent_communication'
+>
+
 /** A row of the registry as callers see it. */
-export function registryEntry(child: ChildRecord): SubagentRegistryEntry {
+export function registryEntry(child: Registered): SubagentRegistryEntry {
   return {
     reference: child.reference,
     name: child.name,

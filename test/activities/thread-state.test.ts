@@ -267,7 +267,7 @@ describe('the end of a call', () => {
       const kept = state.setValue.bind(state)
       call.close()
       const names = Object.keys(state) as (keyof typeof state)[]
-      expect(names).toHaveLength(43)
+      expect(names).toHaveLength(48)
       const used = names.map(async (name) => {
         const member = state[name]
         if (typeof member === 'function') await (member as () => Promise<unknown>)()

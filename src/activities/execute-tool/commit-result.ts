@@ -10,13 +10,13 @@ import type { Store, Writer } from '../../store/store.js'
 import { finishToolCall } from '../../store/tool-calls.js'
 import { OperationLost, commitHeld } from '../commit.js'
 import { stepScope } from '../call-model/model-step.js'
+import { publishStatus } from '../publish-status.js'
 import { withoutHooks } from '../hooks/hook-batch.js'
 import type { HookBatch } from '../hooks/hook-batch.js'
 import type { StateEffects } from '../thread-state/buffered-thread-state.js'
 import type { HeldCall } from './begin-call.js'
 import { errorDigest } from './call-result.js'
 import type { CallResult } from './call-result.js'
-import { publishStatus } from './publish-status.js'
 import { placeResult } from './place-result.js'
 import { atNewPaths, preparedResult } from './prepared-result.js'
 import type { PreparedResult } from './prepared-result.js'
@@ -66,7 +66,8 @@ export async function commitResult(
       session: result.session,
       now,
     })
-    await publishStatus(tx, call, result.statusText)
+    if (result.statusText !== null)
+      await publishStatus(tx, { reference: threadId, text: result.statusText, now })
     const events = [
       ...opening,
       ...placed.events,

@@ -41,7 +41,8 @@ export async function placeResult(
     await put(tx)
     messageId = await storeRow(tx, call, { draft, toolStatus, reportId, freshId, moved })
   }
-  const draft = resultRow(call, result, reportId ?? freshId)
+  const metadata = await hooks.resultMetadata()
+  const draft = { ...resultRow(call, result, reportId ?? freshId), metadata }
   if (erased) await hooks.write(async (tx) => void (events = await erase(tx, call, reportId)))
   else if (result.outcome === 'interrupted' || result.outcome === 'cancelled')
     await hooks.write((tx, moved) => store(tx, draft, moved))

@@ -1,6 +1,7 @@
 import type { ExecutionState, ThreadState } from '../../definitions/thread-state.js'
 import type { Message } from '../../protocol/message.js'
 import { createCallGate } from '../thread-state/call-gate.js'
+import type { CallGate } from '../thread-state/call-gate.js'
 
 interface Guard {
   /** For the sentence that a late caller reads. */
@@ -21,13 +22,40 @@ const SYNCHRONOUS: ReadonlySet<string> = new Set([
   'getModelNames',
 ])
 
+/** Members that answer another thread, which ends with the same hook or tool. */
+const RELATIVES: ReadonlySet<string> = new Set(['getChildThread', 'getParentThread'])
+
 /** A shared state in the hands of one hook, or of one tool: it ends with that, and has its own abort signal. */
 export function guardState(
   shared: ThreadState,
-  { label, abortSignal, refused = {}, onInject }: Guard,
+  guard: Guard,
 ): { readonly state: ThreadState; readonly close: () => void } {
-  const gate = createCallGate(label)
+  const gate = createCallGate(guard.label)
+  const guarded = new Map<ThreadState, ThreadState>()
 
+  /** One guard for each thread: what leads back to the first one is that one. */
+  function guardOnce(target: ThreadState, how: Omit<Guard, 'label'>): ThreadState {
+    const known = guarded.get(target) ?? guardThread(target, { ...how, gate, relative })
+    guarded.set(target, known)
+    return known
+  }
+
+  function relative(target: ThreadState): ThreadState {
+    return guardOnce(target, { abortSignal: guard.abortSignal })
+  }
+
+  return { state: guardOnce(shared, guard), close: () => gate.close() }
+}
+
+interface ThreadGuard extends Omit<Guard, 'label'> {
+  readonly gate: CallGate
+  readonly relative: (target: ThreadState) => ThreadState
+}
+
+function guardThread(
+  shared: ThreadState,
+  { gate, relative, abortSignal, refused = {}, onInject }: ThreadGuard,
+): ThreadState {
   function call(target: ThreadState, name: string, given: readonly unknown[]): unknown {
     const method: unknown = Reflect.get(target, name)
     if (typeof method !== 'function') return undefined
@@ -39,12 +67,13 @@ export function guardState(
         // It is kept, whatever has become of the hook.
         if (name === 'injectMessage') onInject?.(answer as Message)
         gate.assertOpen()
-        return answer
+        // Null, or the state of that thread.
+        return RELATIVES.has(name) && answer !== null ? relative(answer as ThreadState) : answer
       }),
     )
   }
 
-  const state = new Proxy(shared, {
+  return new Proxy(shared, {
     get(target, name) {
       // A hook may await or print the state itself, also when it has ended.
       if (typeof name === 'symbol' || name === 'then') return undefined
@@ -64,7 +93,6 @@ export function guardState(
       }
     },
   })
-  return { state, close: () => gate.close() }
 }
 
 /** One that is not awaited would otherwise take down the worker, with an unhandled rejection. */

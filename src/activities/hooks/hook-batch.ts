@@ -69,6 +69,8 @@ export interface HookBatch {
   readonly state: () => Promise<BufferedState>
   /** In the transaction of `commit`, behind what the hooks so far did and before what later ones do. */
   write(work: PlacedWrite): Promise<void>
+  /** What the row of a call's result says besides, of what hooks and call did so far. */
+  resultMetadata(): Promise<Record<string, unknown> | null>
   /** What its hooks emitted is stored, or given up. To be awaited before the transaction of `commit`. */
   settled(): Promise<void>
   /** Writes what went wrong. */
@@ -139,6 +141,7 @@ export function createHookBatch(options: HookBatchOptions): HookBatch {
           return {}
         })
     },
+    resultMetadata: async () => (await opened)?.resultMetadata() ?? null,
     settled: async () => (await opened)?.settled(),
     record,
     async commit(tx) {

@@ -36,12 +36,19 @@ const UNHOOKED: HookedChild = { commitChild: async () => undefined, commitParent
 const INSTEAD =
   'The subagent has not started yet: use injectMessage, setValue, setEnv or files, which it finds.'
 
-/** What the child's workflow, which is not there yet, would have to be told. */
-const REFUSED = Object.fromEntries(
-  ['queueMessage', 'queueTool', 'invokeTool', 'scheduleEffect', 'removeScheduledEffect', 'terminate'].map(
-    (name) => [name, INSTEAD],
+const PARENT = 'The subagent has not started yet: its parent is the first state that the hook gets.'
+
+/** What the child's workflow, which is not there yet, would have to be told, and what its parent has not registered. */
+const REFUSED = {
+  ...Object.fromEntries(
+    ['queueMessage', 'queueTool', 'invokeTool', 'scheduleEffect', 'removeScheduledEffect', 'terminate'].map(
+      (name) => [name, INSTEAD],
+    ),
   ),
-)
+  ...Object.fromEntries(
+    ['getParentThread', 'getChildThread', 'notifyParent', 'setStatus'].map((name) => [name, PARENT]),
+  ),
+}
 
 /** Costs nothing where the prompt has no such hook. */
 export async function hookChild(dependencies: ActivityDependencies, child: NewChild): Promise<HookedChild> {
@@ -83,6 +90,7 @@ async function openChild(
     created_at: input.now * 1000,
     terminated_at: null,
     terminate_requested_at: null,
+    parent_thread_id: input.threadId,
   }
   return openBufferedState({
     dependencies,

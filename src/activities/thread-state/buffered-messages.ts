@@ -97,7 +97,7 @@ export function messageOf(message: NewMessage): Message {
     attachments: message.attachments ?? [],
     reasoning_content: null,
     prompt,
-    subagent_id: null,
+    subagent_id: message.subagentId ?? null,
     position: null,
   }
 }

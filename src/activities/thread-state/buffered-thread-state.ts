@@ -3,34 +3,29 @@ import type { ThreadState } from '../../definitions/thread-state.js'
 import type { AttachmentRef } from '../../protocol/message.js'
 import type { ThreadOperation } from '../../protocol/operations.js'
 import { appendEvents } from '../../store/events.js'
+import { registeredChildren } from '../../store/registered-children.js'
 import type { Writer } from '../../store/store.js'
 import { findThread } from '../../store/threads.js'
-import type { ThreadRecord } from '../../store/threads.js'
 import type { ActivityDependencies } from '../dependencies.js'
 import { createRedactor } from '../variables/redactor.js'
 import type { Redactor } from '../variables/redactor.js'
 import { createCallGate } from './call-gate.js'
 import type { CallGate } from './call-gate.js'
-import { createDefinitionMembers } from './definition-members.js'
-import { createEffectsOverlay } from './effects-overlay.js'
-import { createEmitter } from './emitter.js'
 import { createExecutionState } from './execution-state.js'
 import type { ExecutionFacts } from './execution-state.js'
-import { createFileMembers } from './file-members.js'
-import { createFilesOverlay } from './files-overlay.js'
-import { createJournal } from './journal.js'
 import type { BufferedWrite } from './journal.js'
 import type { MessageHooks } from './message-hooks.js'
-import { createMessagesOverlay } from './messages-overlay.js'
-import { createQueuedTools } from './queued-tools-overlay.js'
+import { openRelative } from './open-relative.js'
+import { createRelatives } from './relatives.js'
+import type { Relative, Relatives } from './relatives.js'
 import { resolveAttachments } from './resolve-attachments.js'
 import type { GivenAttachment } from './resolve-attachments.js'
 import { openRunContext } from './run-context.js'
 import type { RunContext } from './run-context.js'
 import type { StateOrigin } from './state-origin.js'
+import { commitParts, openParts } from './state-parts.js'
+import type { OpenParts, StatePlace, StateThread } from './state-parts.js'
 import { createThreadState } from './thread-state-members.js'
-import { createValuesOverlay } from './values-overlay.js'
-import { createVariablesOverlay } from './variables-overlay.js'
 
 export interface BufferedStateOptions {
   readonly dependencies: ActivityDependencies
@@ -59,12 +54,6 @@ export interface InvokedIn {
   readonly state: ThreadState
   readonly redactor: Redactor
 }
-
-/** What a state says of its thread. */
-export type StateThread = Pick<
-  ThreadRecord,
-  'user_id' | 'created_at' | 'terminated_at' | 'terminate_requested_at'
->
 
 export type InvokeTool = (
   name: string,
@@ -99,6 +88,8 @@ export interface BufferedState {
   readonly close: () => void
   /** What the call emitted is stored, or given up. To be awaited before the transaction of the outcome. */
   readonly settled: () => Promise<void>
+  /** What the row of the call's result says besides: that the parent was told something. */
+  readonly resultMetadata: () => Record<string, unknown> | null
   /** What is not JSON in the context as it is now. */
   readonly contextLooks: () => string | undefined
   /** What is not JSON in the context: the call has failed with it, and `commit` leaves the context as it was. Closes. */
@@ -110,18 +101,17 @@ export interface BufferedState {
   readonly commit: (tx: Writer) => Promise<StateEffects>
 }
 
-/** Reads the thread's row and the run's context; nothing is held open. */
+/** Reads the thread's row, its children that stay and the run's context; nothing is held open. */
 export async function openBufferedState(options: BufferedStateOptions): Promise<BufferedState> {
   const { threadId, origin } = options
   const { store } = options.dependencies
-  const thread = options.thread ?? (await store.read((db) => findThread(db, threadId)))
-  if (thread === null) throw new Error(`Expected a row of thread ${threadId}, got none`)
+  const known = await readThread(options)
   const key = origin.run === null ? null : { threadId, number: origin.run }
   const redactor = options.redactor ?? createRedactor()
   const context = await openRunContext(store, { key, redactor })
   const gate = createCallGate(`${origin.kind} ${origin.id}`)
-  const parts = openParts(options, { thread, context, gate, redactor })
-  const { files, journal, values, emitter } = parts
+  const notified: string[] = []
+  const own = openOwn(options, { ...known, context, gate, redactor, notified })
   const now = options.now * 1000
 
   function close(): void {
@@ -130,12 +120,16 @@ export async function openBufferedState(options: BufferedStateOptions): Promise<
   }
 
   return {
-    state: parts.state,
+    state: own.state,
     redactor,
-    attach: (given) => resolveAttachments({ files, blobs: store.blobs }, given),
-    write: (write) => journal.add(write),
+    attach: (given) => resolveAttachments({ files: own.files, blobs: store.blobs }, given),
+    write: (write) => own.journal.add(write),
     close,
-    settled: emitter.settled,
+    async settled() {
+      await own.emitter.settled()
+      await own.relatives.settled()
+    },
+    resultMetadata: () => (notified.length === 0 ? null : { parent_notifications: [...notified] }),
     contextLooks: () => context.looks(),
     contextProblem() {
       close()
@@ -143,60 +137,64 @@ export async function openBufferedState(options: BufferedStateOptions): Promise<
     },
     async commit(tx) {
       close()
-      const moved = await files.commit(tx)
-      const { operations, events } = await journal.commit(tx, moved)
-      await values.commit(tx)
+      const { operations, moved } = await commitParts(tx, own, { threadId, now })
       await context.commit(tx)
-      if (events.length > 0) await appendEvents(tx, { threadId, events, now })
-      return { operations, moved }
+      const others = await own.relatives.commit(tx)
+      if (others.events.length > 0) await appendEvents(tx, { threadId, events: others.events, now })
+      return { operations: [...operations, ...others.operations], moved }
     },
   }
 }
 
-interface Opened {
-  readonly thread: StateThread
-  readonly context: RunContext
-  readonly gate: CallGate
-  readonly redactor: Redactor
+async function readThread({
+  dependencies,
+  threadId,
+  thread: given,
+}: BufferedStateOptions): Promise<Pick<StatePlace, 'thread' | 'children'>> {
+  if (given !== undefined) return { thread: given, children: [] }
+  const [thread, children] = await dependencies.store.read((db) =>
+    Promise.all([findThread(db, threadId), registeredChildren(db, threadId)]),
+  )
+  if (thread === null) throw new Error(`Expected a row of thread ${threadId}, got none`)
+  return { thread, children }
 }
 
-function openParts(options: BufferedStateOptions, { thread, context, gate, redactor }: Opened) {
+interface Opened extends Pick<StatePlace, 'thread' | 'children' | 'gate' | 'redactor'> {
+  readonly context: RunContext
+  readonly gate: CallGate
+  /** What the parent was told. */
+  readonly notified: string[]
+}
+
+interface OwnThread extends OpenParts {
+  readonly state: ThreadState
+  readonly relatives: Relatives
+}
+
+function openOwn(options: BufferedStateOptions, opened: Opened): OwnThread {
   const { dependencies, threadId, agent, origin, content, messageHooks } = options
-  const { store, registry } = dependencies
+  const { thread, children, context, gate, redactor, notified } = opened
   const now = options.now * 1000
-  const prompt = options.execution?.promptPath.at(-1) ?? null
-  const journal = createJournal(gate)
-  const files = createFilesOverlay({ store, threadId, now, gate })
-  const values = createValuesOverlay(store, threadId)
-  const common = { dependencies, store, threadId, journal, origin, redactor, now }
-  const emitter = createEmitter(common)
-  const hooks = messageHooks === undefined ? null : { hooks: messageHooks, state: () => state }
-  const facts = options.execution
-  const state: ThreadState = createThreadState({
-    gate,
-    redactor,
-    known: {
-      threadId,
-      agentId: agent,
-      userId: thread.user_id,
-      createdAt: thread.created_at,
-      terminated: thread.terminated_at ?? thread.terminate_requested_at,
-      execution:
-        facts === null ? null : createExecutionState({ facts, plan: content?.plan ?? null, gate, journal }),
-      context: context.value,
-    },
-    values,
-    messages: createMessagesOverlay({ ...common, files, prompt, hooks }),
-    files: createFileMembers({ files, blobs: store.blobs, gate }),
-    variables: createVariablesOverlay({ ...common, scope: { threadId, agent, content, prompt } }),
-    effects: createEffectsOverlay({ ...common, registry }),
-    definitions: createDefinitionMembers(registry),
-    queueTool: createQueuedTools(common).queueTool,
-    emit: emitter.emit,
-    invokeTool: async (name, args) => invoke(options.invokeTool)(name, args, { state, redactor }),
-    terminate: () => journal.add(async () => ({ operations: [{ kind: 'terminate' }] })),
+  const shared = { dependencies, gate, redactor, now, from: { threadId, id: origin.id } }
+  const relatives: Relatives = createRelatives({
+    ...{ store: dependencies.store, threadId, gate },
+    own: () => own,
+    open: (found) => openRelative({ ...shared, relatives }, found),
   })
-  return { state, files, journal, values, emitter }
+  const facts = options.execution
+  const plan = content?.plan ?? null
+  const parts = openParts({
+    ...{ dependencies, thread, children, origin, gate, redactor, relatives, now, context: context.value },
+    scope: { threadId, agent, content, prompt: facts?.promptPath.at(-1) ?? null },
+    execution: facts === null ? null : (journal) => createExecutionState({ facts, plan, gate, journal }),
+    hooks: messageHooks === undefined ? null : { hooks: messageHooks, state: () => state },
+    invokeTool: async (name, args) => invoke(options.invokeTool)(name, args, { state, redactor }),
+    terminate: async () => ({ operations: [{ kind: 'terminate' }] }),
+    onNotified: (text) => void notified.push(text),
+  })
+  const state = createThreadState(parts.parts)
+  const own: Relative = { state, notify: parts.parts.messages.notify }
+  return { ...parts, state, relatives }
 }
 
 function invoke(invokeTool: InvokeTool | undefined): InvokeTool {

@@ -1,6 +1,7 @@
 import type { MessageUpdates } from '../../definitions/thread-state.js'
 import type { Message } from '../../protocol/message.js'
 import { changeMessage, deleteMessage, findLiveMessage } from '../../store/change-messages.js'
+import { lastRun } from '../../store/runs.js'
 import type { Store } from '../../store/store.js'
 import { messageOf } from './buffered-messages.js'
 import type { BufferedMessages } from './buffered-messages.js'
@@ -93,10 +94,20 @@ async function findChangeable(
     throw new Error(
       `Expected a message of an earlier step, got "${messageId}", which belongs to the step in flight.`,
     )
+  if (origin.kind === 'relative' && found.run !== null && found.run === (await openRun(store, threadId)))
+    throw new Error(
+      `Expected a message of an earlier run, got "${messageId}", which belongs to the run in flight.`,
+    )
   if (found.message.position === null && found.message.tool_calls !== null)
     throw new Error(`Expected a message, got "${messageId}", which holds a queued tool call.`)
   const changed = buffered.find(messageId)
   return changed === undefined ? found.message : changed
+}
+
+/** Of another thread it is not known which step is in flight. */
+async function openRun(store: Store, threadId: string): Promise<number | null> {
+  const run = await store.read((db) => lastRun(db, threadId))
+  return run === null || run.ended_at !== null ? null : run.number
 }
 
 function merged(message: Message, { content, silent, metadata }: MessageUpdates): Message {

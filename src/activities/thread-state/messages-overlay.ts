@@ -5,6 +5,7 @@ import type {
   QueuedMessage,
 } from '../../definitions/thread-state.js'
 import type { Message } from '../../protocol/message.js'
+import type { NewMessage } from '../../store/message-row.js'
 import { findMessage } from '../../store/read-messages.js'
 import type { Store } from '../../store/store.js'
 import { assertQueueTakes } from './accepting.js'
@@ -33,6 +34,14 @@ export interface MessagesOverlay {
   readonly queue: (message: QueuedMessage) => Promise<void>
   readonly update: (messageId: string, updates: MessageUpdates) => Promise<Message>
   readonly remove: (messageId: string) => Promise<boolean>
+  /** A silent message from a child of this thread. */
+  readonly notify: (notice: ChildNotice) => Promise<void>
+}
+
+export interface ChildNotice {
+  readonly content: string
+  /** The child's thread id. */
+  readonly reference: string
 }
 
 export interface MessagesOverlayOptions {
@@ -53,6 +62,19 @@ export function createMessagesOverlay(options: MessagesOverlayOptions): Messages
   const buffered = createBufferedMessages({ threadId, originId: origin.id })
   const inTurn = createTurns()
   const common = { threadId, createdAt: options.now, sentBy: senderOf(origin) } as const
+
+  async function queue(given: QueuedMessage, from: Partial<NewMessage>): Promise<void> {
+    const checked = checkQueued(given)
+    await assertQueueTakes(store, { threadId, added: buffered.queuedCount() })
+    const attachments = await resolveAttachments({ files, blobs: store.blobs }, given.attachments ?? [])
+    const id = buffered.nextId()
+    journal.add(async (tx, moved) => {
+      const message = buffered.added(id)
+      return message === undefined ? {} : commitQueued(tx, { origin, message, moved })
+    })
+    const metadata = metadataOf(origin, checked.metadata)
+    buffered.add('queued', { ...common, ...checked, ...from, id, attachments, metadata, status: 'pending' })
+  }
 
   return {
     list: (page = {}) => listWithBuffered(store, { ...page, threadId }, buffered.view()),
@@ -75,18 +97,11 @@ export function createMessagesOverlay(options: MessagesOverlayOptions): Messages
       if (hooks !== null) await hooks.hooks.afterCreate(hooks.state(), messageOf(message))
       return messageOf(message)
     },
-    queue: (given) =>
-      inTurn(async () => {
-        const checked = checkQueued(given)
-        await assertQueueTakes(store, { threadId, added: buffered.queuedCount() })
-        const attachments = await resolveAttachments({ files, blobs: store.blobs }, given.attachments ?? [])
-        const id = buffered.nextId()
-        journal.add(async (tx, moved) => {
-          const message = buffered.added(id)
-          return message === undefined ? {} : commitQueued(tx, { origin, message, moved })
-        })
-        const metadata = metadataOf(origin, checked.metadata)
-        buffered.add('queued', { ...common, ...checked, id, attachments, metadata, status: 'pending' })
+    queue: (given) => inTurn(() => queue(given, {})),
+    notify: ({ content, reference: subagentId }) =>
+      inTurn(() => {
+        const metadata = { subagent_id: subagentId }
+        return queue({ role: 'user', content, silent: true, metadata }, { subagentId, sentBy: 'child' })
       }),
     ...createMessageChanges({ ...options, buffered }),
   }

@@ -24,6 +24,15 @@ export type StateOrigin =
       readonly step: null
       readonly side: null
     }
+  /** Code of another thread: a child's or the parent's. */
+  | {
+      readonly kind: 'relative'
+      readonly id: string
+      readonly sentBy: 'child' | 'parent'
+      readonly run: null
+      readonly step: null
+      readonly side: null
+    }
 
 export function scopeOf({ kind, id, run, step }: StateOrigin): EventScope {
   return {
@@ -33,8 +42,9 @@ export function scopeOf({ kind, id, run, step }: StateOrigin): EventScope {
   }
 }
 
-export function senderOf({ kind }: StateOrigin): MessageSender {
-  return kind === 'call' ? 'tool' : kind
+export function senderOf(origin: StateOrigin): MessageSender {
+  if (origin.kind === 'relative') return origin.sentBy
+  return origin.kind === 'call' ? 'tool' : origin.kind
 }
 
 /** What messages say of an effect that wrote them. */

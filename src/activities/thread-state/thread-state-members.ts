@@ -4,6 +4,7 @@ import type { Redactor } from '../variables/redactor.js'
 import { ifOpen, whileOpen } from './call-gate.js'
 import type { CallGate } from './call-gate.js'
 import type { createDefinitionMembers } from './definition-members.js'
+import type { FamilyMembers } from './family-members.js'
 import type { FileMembers } from './file-members.js'
 import type { MessagesOverlay } from './messages-overlay.js'
 import type { ValuesOverlay } from './values-overlay.js'
@@ -11,7 +12,7 @@ import type { ValuesOverlay } from './values-overlay.js'
 /** The members of `ThreadState` that are no functions. */
 type KnownMembers = Pick<
   ThreadState,
-  'threadId' | 'agentId' | 'userId' | 'createdAt' | 'terminated' | 'execution' | 'context'
+  'threadId' | 'agentId' | 'userId' | 'createdAt' | 'terminated' | 'execution' | 'context' | 'children'
 >
 
 export interface ThreadStateParts {
@@ -24,6 +25,7 @@ export interface ThreadStateParts {
   readonly variables: Pick<ThreadState, 'env' | 'envType' | 'setEnv'>
   readonly effects: Pick<ThreadState, 'scheduleEffect' | 'getScheduledEffects' | 'removeScheduledEffect'>
   readonly definitions: ReturnType<typeof createDefinitionMembers>
+  readonly family: FamilyMembers
   readonly queueTool: ThreadState['queueTool']
   readonly emit: ThreadState['emit']
   readonly invokeTool: ThreadState['invokeTool']
@@ -59,9 +61,13 @@ export function createThreadState(parts: ThreadStateParts): ThreadState {
     get context() {
       return property('context')
     },
+    get children() {
+      return property('children')
+    },
     ...messageMembers(parts),
     ...workMembers(parts),
     ...definitionMembers(parts),
+    ...familyMembers(parts),
     ...contentMembers(parts),
     terminate: whileOpen(gate, async () => terminate()),
   }
@@ -114,6 +120,17 @@ function definitionMembers({ gate, definitions, variables }: ThreadStateParts) {
     env: whileOpen(gate, variables.env),
     envType: whileOpen(gate, variables.envType),
     setEnv: whileOpen(gate, variables.setEnv),
+  }
+}
+
+function familyMembers(parts: ThreadStateParts) {
+  const { gate, family } = parts
+  const clean = withoutSecrets(parts)
+  return {
+    getChildThread: whileOpen(gate, family.getChildThread),
+    getParentThread: whileOpen(gate, family.getParentThread),
+    notifyParent: whileOpen(gate, clean(family.notifyParent)),
+    setStatus: whileOpen(gate, clean(family.setStatus)),
   }
 }
 

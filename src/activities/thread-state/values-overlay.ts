@@ -10,7 +10,7 @@ const KEY_LENGTH = 256
 export interface ValuesOverlay {
   readonly get: (key: string) => Promise<JsonValue>
   /** `undefined` deletes. */
-  set(key: string, value: JsonValue | undefined): void
+  readonly set: (key: string, value: JsonValue | undefined) => void
   commit(tx: Writer): Promise<void>
 }
 

@@ -11,4 +11,10 @@ export async function createSubagentSchema(db: SchemaChanger): Promise<void> {
     .alterTable('variables')
     .addColumn('for_graph', 'integer', (column) => column.notNull().defaultTo(0))
     .execute()
+  // A thread with thousands of children that are gone looks, at each call, for the few that stay.
+  await db.schema
+    .createIndex('children_by_kind')
+    .on('children')
+    .columns(['parent_thread_id', 'resumable', 'created_at', 'reference'])
+    .execute()
 }
