@@ -23,9 +23,14 @@ export async function querySnapshot(
   try {
     return { kind: 'answered', snapshot: await context.call(patience, query) }
   } catch (error) {
-    const gone = error instanceof QueryRejectedError || error instanceof WorkflowNotFoundError
-    return { kind: gone ? 'gone' : 'silent' }
+    return { kind: isGone(error) ? 'gone' : 'silent' }
   }
+}
+
+/** A run that continued as new while it was asked has a successor: it is not gone. */
+function isGone(error: unknown): boolean {
+  if (error instanceof WorkflowNotFoundError) return true
+  return error instanceof QueryRejectedError && error.status !== CONTINUED_AS_NEW
 }
 
 const openOnlyClients = new WeakMap<Client, WorkflowClient>()

@@ -36,6 +36,8 @@ export const NOW = 1_763_767_000_000
 
 export interface ActivityDesk {
   readonly store: Store
+  /** Of the store: its bytes are in `blobs`. */
+  readonly folder: string
   readonly dependencies: ActivityDependencies
   /** The same thread on a worker with other definitions; hooks stay unless others are given. */
   with(parts: DeskParts): ActivityDependencies
@@ -67,13 +69,13 @@ interface MadeCall {
 
 /** Runs `work` with an open thread `t` of the agent `clerk` in a store of its own. */
 export async function withDesk(parts: DeskParts, work: (desk: ActivityDesk) => Promise<void>): Promise<void> {
-  await withStore(async (store) => {
+  await withStore(async (store, folder) => {
     await store.write((tx) => insertThread(tx, { id: 't', agent: 'clerk', created_at: NOW * 1000 }))
-    await work(deskOf(store, parts))
+    await work(deskOf({ store, folder }, parts))
   })
 }
 
-function deskOf(store: Store, parts: DeskParts): ActivityDesk {
+function deskOf({ store, folder }: Pick<ActivityDesk, 'store' | 'folder'>, parts: DeskParts): ActivityDesk {
   const caps = runCaps()
   const { hooks = [] } = parts
   const worker = (other: DeskParts): ActivityDependencies => {
@@ -90,6 +92,7 @@ function deskOf(store: Store, parts: DeskParts): ActivityDesk {
   }
   return {
     store,
+    folder,
     dependencies,
     with: worker,
     send,

@@ -11,7 +11,7 @@ import { putFile } from '../../src/store/files.js'
 import type { NewMessage } from '../../src/store/message-row.js'
 import { listMessages } from '../../src/store/read-messages.js'
 import type { Store } from '../../src/store/store.js'
-import { insertThread } from '../../src/store/threads.js'
+import { insertThread, updateThread } from '../../src/store/threads.js'
 import { finishToolCall, insertToolCalls } from '../../src/store/tool-calls.js'
 import type { SessionCall } from '../../src/store/tool-calls.js'
 import { NOW, attempt } from './activity-desk.js'
@@ -29,6 +29,19 @@ export async function addChild(
       ...{ parent_thread_id: parent, reference, call_id: 'call', agent, name: agent, status: 'running' },
       ...{ description: 'Looks', resumable: true, blocking: true, created_at: NOW * 1000 },
       ...row,
+    })
+  })
+}
+
+/** The desk's own thread `t` as the child of `p`, which it tells nothing by itself. */
+export async function becomeChild(store: Store): Promise<void> {
+  await store.write(async (tx) => {
+    await insertThread(tx, { id: 'p', agent: 'clerk', created_at: NOW })
+    await updateThread(tx, 't', { parent_thread_id: 'p' })
+    await insertChild(tx, {
+      ...{ parent_thread_id: 'p', reference: 't', call_id: 'call', agent: 'clerk', name: 'Clerk' },
+      ...{ description: '', resumable: true, blocking: false, created_at: NOW, status: 'running' },
+      parent_communication: 'explicit',
     })
   })
 }

@@ -1,9 +1,6 @@
 import { describe, expect, test } from 'vitest'
 
-import { findChild, insertChild } from '../../src/store/children.js'
-import { insertThread } from '../../src/store/threads.js'
 import { withDesk } from './activity-desk.js'
-import type { ActivityDesk } from './activity-desk.js'
 
 describe('the words of a stop tool', () => {
   test.each<readonly [string, unknown, unknown, string]>([
@@ -30,37 +27,5 @@ describe('the words of a stop tool', () => {
     withDesk({}, async (desk) => {
       expect(await desk.run(await desk.call('finish'))).toEqual({ type: 'result', outcome: 'succeeded' })
       expect((await desk.transcript()).at(-1)).toMatchObject({ role: 'tool' })
-    }))
-})
-
-describe('a status tool', () => {
-  async function becomeChild(desk: ActivityDesk): Promise<void> {
-    await desk.store.write(async (tx) => {
-      await insertThread(tx, { id: 'p', agent: 'clerk', created_at: 1 })
-      await tx.updateTable('threads').set({ parent_thread_id: 'p' }).where('id', '=', 't').execute()
-      await insertChild(tx, {
-        ...{ parent_thread_id: 'p', reference: 't', call_id: 'c', agent: 'clerk', name: 'clerk' },
-        ...{ description: '', resumable: false, blocking: true, created_at: 1, status: 'running' },
-      })
-    })
-  }
-
-  test('shows its words in the registry of the parent', () =>
-    withDesk({}, async (desk) => {
-      const input = await desk.call('set_status', { text: `Half done. ${'x'.repeat(600)}` })
-      await becomeChild(desk)
-      expect(await desk.run(input)).toEqual({ type: 'result', outcome: 'succeeded' })
-      const child = await desk.store.read((db) => findChild(db, 'p', 't'))
-      expect(child?.status).toMatch(/^Half done\. x+$/)
-      expect(child?.status).toHaveLength(500)
-      const told = (await desk.events('p')).filter(({ type }) => type === 'subagent.status')
-      expect(told.map(({ payload }) => payload)).toEqual([{ reference: 't', name: 'clerk' }])
-    }))
-
-  test('is an ordinary tool without a parent', () =>
-    withDesk({}, async (desk) => {
-      const input = await desk.call('set_status', { text: 'Half done.' })
-      expect(await desk.run(input)).toEqual({ type: 'result', outcome: 'succeeded' })
-      expect(await desk.told('subagent.status')).toEqual([])
     }))
 })

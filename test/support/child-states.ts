@@ -54,7 +54,14 @@ export function withAddressed(
   const { blocking = true, timeout, invocations = [] } = asked
   const control = { ...withCalls('write'), children: [openChildOf('k', { resumable: true, invocations })] }
   const more = timeout === undefined ? {} : { timeout }
-  const message = { type: 'message', reference: 'k', messageId: 'm', role: 'user', blocking, ...more } as const
+  const message = {
+    type: 'message',
+    reference: 'k',
+    messageId: 'm',
+    role: 'user',
+    blocking,
+    ...more,
+  } as const
   return messagePrepared(control, 'c0', message, NOW)
 }
 

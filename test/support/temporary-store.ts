@@ -7,14 +7,14 @@ import type { Store } from '../../src/store/store.js'
 
 /** Runs `work` with an empty store in a folder of its own, which is gone afterwards. */
 export async function withStore(
-  work: (store: Store) => Promise<void>,
+  work: (store: Store, folder: string) => Promise<void>,
   options: { readonly secretKey?: string } = {},
 ): Promise<void> {
   const folder = await mkdtemp(join(tmpdir(), 'everthread-store-'))
   const place = { database: join(folder, 'threads.db'), blobs: join(folder, 'blobs') }
   const store = await openStore({ ...place, ...options })
   try {
-    await work(store)
+    await work(store, folder)
   } finally {
     await store.close()
     await rm(folder, { recursive: true, force: true })

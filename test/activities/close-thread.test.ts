@@ -1,0 +1,111 @@
+import { describe, expect, test } from 'vitest'
+
+import { closeThread } from '../../src/activities/close-thread.js'
+import { recordClosedChild } from '../../src/activities/record-closed-child.js'
+import type { SettleInput, ThreadClose } from '../../src/protocol/end-activities.js'
+import { findEffect, insertEffect } from '../../src/store/effects.js'
+import { findRequest, insertRequest } from '../../src/store/pending.js'
+import { stageMessage } from '../../src/store/stage-message.js'
+import type { Store } from '../../src/store/store.js'
+import { findThread } from '../../src/store/threads.js'
+import { NOW, withDesk } from './activity-desk.js'
+import { addChild, eventsOf, messagesOf, registered } from './family.js'
+
+async function close(
+  store: Store,
+  threadId: string,
+  outcome: ThreadClose['outcome'] = 'terminated',
+  children: readonly string[] = [],
+): Promise<void> {
+  const input = { threadId, now: NOW, children } as SettleInput
+  await store.write(async (tx) => {
+    const thread = await findThread(tx, threadId)
+    if (thread === null) throw new Error(`Expected the thread ${threadId}.`)
+    await closeThread(tx, { thread, input, close: { outcome, reason: outcome } })
+  })
+}
+
+const typesOf = async (store: Store, id: string) => (await eventsOf(store, id)).map(({ type }) => type)
+
+describe('a child that closes', () => {
+  test.each(['completed', 'failed', 'terminated'] as const)('as %s is so in its registry', (outcome) =>
+    withDesk({}, async ({ store }) => {
+      await addChild(store)
+      await close(store, 'c', outcome)
+      expect(await registered(store)).toMatchObject({ status: outcome, closed_at: NOW * 1000 })
+    }),
+  )
+
+  test('leaves what the registry has of its end already', () =>
+    withDesk({}, async ({ store }) => {
+      await addChild(store, { status: 'terminated', closed_at: 5 })
+      await close(store, 'c', 'completed')
+      expect(await registered(store)).toMatchObject({ status: 'terminated', closed_at: 5 })
+    }))
+
+  test('T7 without a report is closed by whoever finds it so', () =>
+    withDesk({}, async ({ store }) => {
+      await addChild(store)
+      const found = { threadId: 't', reference: 'c', status: 'failed', scope: {}, now: 7 }
+      await store.write((tx) => recordClosedChild(tx, found))
+      expect(await registered(store)).toMatchObject({ status: 'failed', closed_at: 7 })
+      expect(await typesOf(store, 't')).toEqual(['subagent.closed'])
+    }))
+
+  test('T7 and is found so after its last report keeps its status', () =>
+    withDesk({}, async ({ store }) => {
+      await addChild(store, { status: 'completed', closed_at: 5 })
+      const found = { threadId: 't', reference: 'c', status: 'terminated', scope: {}, now: 7 }
+      await store.write((tx) => recordClosedChild(tx, found))
+      expect(await registered(store)).toMatchObject({ status: 'completed', closed_at: 5 })
+    }))
+})
+
+describe('T8 a thread with a child that waits for variables closes', () => {
+  async function defer(store: Store): Promise<void> {
+    await addChild(store, { status: 'deferred' })
+    const draft = { id: 'm', threadId: 'c', role: 'user', content: 'Look.', createdAt: 1 } as const
+    await store.write(async (tx) => {
+      await stageMessage(tx, { ...draft, sentBy: 'parent', digest: '' })
+      await insertRequest(tx, { thread_id: 't', id: 'asks', kind: 'variables', requested_at: 1 })
+      const effect = { id: 'e', name: 'remind', args: {}, due_at: 9, created_at: 1 }
+      await insertEffect(tx, { thread_id: 'c', ...effect })
+    })
+  }
+
+  test('and the child with it: rows, message, effects and request', () =>
+    withDesk({}, async ({ store }) => {
+      await defer(store)
+      await close(store, 't')
+      const time = NOW * 1000
+      expect(await registered(store)).toMatchObject({ status: 'terminated', closed_at: time })
+      expect(await store.read((db) => findThread(db, 'c'))).toMatchObject({
+        ...{ status: 'terminated', closed_at: time, terminated_at: time, terminate_requested_at: time },
+      })
+      expect(await messagesOf(store, 'c')).toEqual([])
+      expect(await store.read((db) => findEffect(db, 'c', 'e'))).toMatchObject({ status: 'removed' })
+      expect(await store.read((db) => findRequest(db, 't', 'asks'))).toMatchObject({ status: 'closed' })
+      expect((await eventsOf(store, 'c')).at(-1)).toMatchObject({
+        ...{ type: 'thread.closed', payload: { outcome: 'terminated', rejected: 1 } },
+      })
+      expect(await typesOf(store, 't')).toContain('subagent.closed')
+    }))
+
+  test('once, also when it is settled again', () =>
+    withDesk({}, async ({ store }) => {
+      await defer(store)
+      await close(store, 't')
+      await close(store, 't')
+      expect((await typesOf(store, 'c')).filter((type) => type === 'thread.closed')).toHaveLength(1)
+    }))
+
+  test('and a child that runs is marked, and closes itself', () =>
+    withDesk({}, async ({ store }) => {
+      await addChild(store)
+      await close(store, 't', 'terminated', ['c'])
+      expect(await store.read((db) => findThread(db, 'c'))).toMatchObject({
+        ...{ terminate_requested_at: NOW * 1000, closed_at: null },
+      })
+      expect(await registered(store)).toMatchObject({ status: 'running', closed_at: null })
+    }))
+})
