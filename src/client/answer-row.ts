@@ -67,8 +67,9 @@ export async function decide(tx: Writer, decision: Decision): Promise<'answered'
   const outcome = await answerRequest(tx, decision)
   if (outcome === 'answered' || outcome === 'again') return outcome
   const request = await findRequest(tx, threadId, id)
-  const reason = request?.status === 'answered' ? 'one with another answer' : 'one that was ended'
-  throw new RequestNotFoundError(threadId, { id, reason })
+  const answered = request?.status === 'answered'
+  const reason = answered ? 'one with another answer' : 'one that was ended'
+  throw new RequestNotFoundError(threadId, { id, reason, answered })
 }
 
 async function decisionOf(

@@ -40,7 +40,11 @@ export async function answerVariables(
       request.status === 'answered' &&
       !(await hasVariables(tx, store.secrets, { threadId: owner, values }))
     )
-      throw new RequestNotFoundError(threadId, { id: requestId, reason: 'one with another answer' })
+      throw new RequestNotFoundError(threadId, {
+        id: requestId,
+        reason: 'one with another answer',
+        answered: true,
+      })
     const answer = { names: Object.keys(values).toSorted() }
     const now = microseconds()
     // The run that looks again ends the requests that are open: this one is not any more.

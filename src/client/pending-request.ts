@@ -15,12 +15,14 @@ export type PendingRequest =
     }
   | {
       readonly id: string
-      /** The run lacks variables. */
+      /** The run, or a subagent that is to start, lacks variables. */
       readonly kind: 'variables'
       /** Whose variables. */
       readonly agent: string
       readonly required: readonly string[]
       readonly missing: readonly string[]
+      /** The thread id of the subagent that starts once they are supplied. */
+      readonly child?: string
       /** Microseconds since 1970. */
       readonly requestedAt: number
     }
@@ -29,13 +31,14 @@ export type PendingRequest =
 export function pendingRequest({ request, arguments: args }: ListedRequest): PendingRequest {
   const { id, kind, requested_at: requestedAt, detail, tool_name: toolName } = request
   if (kind !== 'variables') return { id, kind, toolName: toolName ?? '', ...parsed(args), requestedAt }
-  const { agent, required, missing } = detail ?? {}
+  const { agent, required, missing, child } = detail ?? {}
   return {
     id,
     kind,
     agent: typeof agent === 'string' ? agent : '',
     required: names(required),
     missing: names(missing),
+    ...(typeof child === 'string' && { child }),
     requestedAt,
   }
 }

@@ -23,6 +23,11 @@ export interface Responding {
   readonly answer: Answer
 }
 
+export interface Answered {
+  /** The thread id of the subagent that starts with the answer. */
+  readonly child: string | null
+}
+
 /**
  * The one path of an answer: into the row of its request, which takes one only, then an Update that names the request
  * (T5). Any process may give it; the same answer again is safe, whatever failed before.
@@ -30,7 +35,7 @@ export interface Responding {
 export async function respond(
   context: ClientContext,
   { threadId, requestId, answer }: Responding,
-): Promise<void> {
+): Promise<Answered> {
   const checked = checkAnswer(threadId, answer)
   const store = await context.store()
   const request =
@@ -38,6 +43,8 @@ export async function respond(
       ? await answerVariables(store, { threadId, requestId, values: checked.values })
       : await writeAnswer(store, { threadId, requestId, answer: checked })
   await announce(context, request, updateOf(requestId, checked))
+  const child = request.detail?.['child']
+  return { child: typeof child === 'string' ? child : null }
 }
 
 function updateOf(id: string, answer: CheckedAnswer): Respond {

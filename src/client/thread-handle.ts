@@ -5,16 +5,20 @@ import type { Registry } from '../definitions/registry.js'
 import type { ThreadEvent } from '../protocol/events.js'
 import type { Message } from '../protocol/message.js'
 import { SIGNALS } from '../protocol/messages.js'
+import type { Stop } from '../protocol/messages.js'
 import { listMessages } from '../store/read-messages.js'
 import type { Answer } from './check-answer.js'
 import type { ClientContext } from './client-context.js'
 import { followEvents } from './follow-events.js'
 import type { FollowEvents } from './follow-events.js'
 import type { NewMessage } from './new-message.js'
+import { findPendingRequest } from './find-request.js'
 import { knownThread, openThread } from './open-thread.js'
+import type { PendingRequest } from './pending-request.js'
 import { queueTool } from './queue-tool.js'
 import { readSnapshot } from './read-snapshot.js'
 import { respond } from './respond.js'
+import type { Answered } from './respond.js'
 import type { RunResult } from './run-result.js'
 import { sendMessage } from './send-message.js'
 import { setVariables } from './set-variables.js'
@@ -69,14 +73,19 @@ export interface ThreadHandle<R extends Registry<string, string, unknown> = Regi
    * @throws RequestNotFoundError for one that is unknown, ended or answered otherwise; MessageRejectedError for an answer
    * of another kind; NoWorkerError when nobody takes it within 10 s: it is kept, give it again
    */
-  respond(requestId: string, answer: Answer): Promise<void>
+  respond(requestId: string, answer: Answer): Promise<Answered>
+  /** One that waits for its answer, from the store. @throws RequestNotFoundError */
+  request(requestId: string): Promise<PendingRequest>
   /**
    * Values of variables for this thread, which can be put and not read back; a blocked run looks again. What no
    * definition calls `text` is a secret, and needs EVERTHREAD_SECRET_KEY here.
    */
   setEnv(values: Readonly<Record<string, string>>): Promise<void>
-  /** Ends the run, or only the named one, and parks the thread until a user message or `continue`. */
-  stop(options?: { readonly runId?: string }): Promise<void>
+  /**
+   * Ends the run, or only the named one, and parks the thread until a user message or `continue`. Subagents that it waits
+   * for are stopped too, unless `children` is false: then their results come as messages.
+   */
+  stop(options?: StopOptions): Promise<void>
   continue(): Promise<void>
   /** Refuses everything from now on, ends what is in flight, closes; children too. Repeating it does no harm. */
   terminate(options?: { readonly reason?: string }): Promise<void>
@@ -88,6 +97,16 @@ export interface ThreadHandle<R extends Registry<string, string, unknown> = Regi
   events(options?: FollowEvents): AsyncIterable<ThreadEvent>
   /** @throws WaitTimeoutError */
   waitUntilIdle(options?: WaitUntilIdle): Promise<RunResult>
+}
+
+export interface StopOptions {
+  readonly runId?: string
+  /** @default true */
+  readonly children?: boolean
+}
+
+function stopInput({ runId, children }: StopOptions): Stop {
+  return { ...(runId !== undefined && { runId }), ...(children !== undefined && { children }) }
 }
 
 export function createThreadHandle<R extends Registry<string, string, unknown>>(
@@ -107,8 +126,9 @@ export function createThreadHandle<R extends Registry<string, string, unknown>>(
     send: (message) => sendMessage(context, { threadId, message }),
     queueTool: (name, args, { id } = {}) => queueTool(context, { threadId, name, args, id }),
     respond: (requestId, answer) => respond(context, { threadId, requestId, answer }),
+    request: (requestId) => findPendingRequest(context, { threadId, requestId }),
     setEnv: (values) => setVariables(context, threadId, values),
-    stop: ({ runId } = {}) => signal({ name: SIGNALS.stop, input: runId === undefined ? {} : { runId } }),
+    stop: (options = {}) => signal({ name: SIGNALS.stop, input: stopInput(options) }),
     continue: () => signal({ name: SIGNALS.continue }),
     terminate: ({ reason } = {}) => terminateThread(context, { threadId, reason }),
     snapshot: async () => (await readSnapshot(context, threadId)).snapshot,

@@ -69,6 +69,8 @@ export const LIMITS = {
   effectArgumentBytes: 64 * KB,
   /** Ten years: a due time beyond it is a mistake of units. */
   effectDelay: 3650 * 24 * HOUR,
+  /** Of one HTTP request: 32 of the longest variables fit. */
+  requestBytes: 4 * MB,
   /** Tags, search attributes and the like of one start. */
   startNames: 32,
   /** A run refuses its 10,001st signal: long before, the thread continues as new. */

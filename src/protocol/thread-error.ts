@@ -96,11 +96,20 @@ export class MessageRejectedError extends ThreadError {
   }
 }
 
+export interface MissingRequest {
+  readonly id: string
+  /** What there is instead. */
+  readonly reason: string
+  readonly answered?: boolean
+}
+
 /** Nothing waits for this answer: the request is unknown, has another answer, or its call or thread has ended. */
 export class RequestNotFoundError extends ThreadError {
   readonly requestId: string
+  /** It has another answer: somebody was faster. */
+  readonly answered: boolean
 
-  constructor(threadId: string, request: { readonly id: string; readonly reason: string }, cause?: unknown) {
+  constructor(threadId: string, request: MissingRequest, cause?: unknown) {
     super(
       'request_not_found',
       threadId,
@@ -108,6 +117,7 @@ export class RequestNotFoundError extends ThreadError {
       cause,
     )
     this.requestId = request.id
+    this.answered = request.answered === true
   }
 
   static override isInstance(error: unknown): error is RequestNotFoundError {

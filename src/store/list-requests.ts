@@ -6,6 +6,8 @@ import type { Reader } from './store.js'
 
 export interface RequestFilter {
   readonly threadId?: string
+  /** Of one request. */
+  readonly id?: string
   /** Of the thread. */
   readonly agent?: string
   readonly userId?: string
@@ -51,6 +53,7 @@ export async function listRequests(
     .where('threads.terminate_requested_at', 'is', null)
     .where('threads.closed_at', 'is', null)
   if (filter.threadId !== undefined) query = query.where('pending.thread_id', '=', filter.threadId)
+  if (filter.id !== undefined) query = query.where('pending.id', '=', filter.id)
   if (filter.agent !== undefined) query = query.where('threads.agent', '=', filter.agent)
   if (filter.userId !== undefined) query = query.where('threads.user_id', '=', filter.userId)
   if (after !== null)

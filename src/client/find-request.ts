@@ -1,0 +1,22 @@
+import { RequestNotFoundError } from '../protocol/thread-error.js'
+import { listRequests } from '../store/list-requests.js'
+import type { ClientContext } from './client-context.js'
+import { knownThread } from './open-thread.js'
+import { pendingRequest } from './pending-request.js'
+import type { PendingRequest } from './pending-request.js'
+
+/** One request that waits for its answer. @throws ThreadNotFoundError, RequestNotFoundError */
+export async function findPendingRequest(
+  context: ClientContext,
+  { threadId, requestId }: { readonly threadId: string; readonly requestId: string },
+): Promise<PendingRequest> {
+  const store = await context.store()
+  return store.read(async (db) => {
+    await knownThread(db, threadId)
+    const page = await listRequests(db, { filter: { threadId, id: requestId }, limit: 1 })
+    const [listed] = page.requests
+    if (listed === undefined)
+      throw new RequestNotFoundError(threadId, { id: requestId, reason: 'none that waits for an answer' })
+    return pendingRequest(listed)
+  })
+}

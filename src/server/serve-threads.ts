@@ -1,0 +1,44 @@
+import type { AddressInfo } from 'node:net'
+
+import { serve } from '@hono/node-server'
+
+import { createThreadApp } from './thread-app.js'
+import type { ThreadAppOptions } from './thread-app.js'
+
+export interface ServeThreadsOptions extends ThreadAppOptions {
+  /** 0: a free one. @default 8080 */
+  readonly port?: number
+  /** @default '127.0.0.1': reachable from this machine only */
+  readonly hostname?: string
+}
+
+/** A server that listens. */
+export interface ThreadServer {
+  readonly url: string
+  /** Takes no more requests, and resolves when those in flight are answered. The client stays open. */
+  close(): Promise<void>
+}
+
+/** Listens for HTTP. @throws ConfigError; what Node throws for a port that is in use */
+export async function serveThreads({
+  port = 8080,
+  hostname = '127.0.0.1',
+  ...options
+}: ServeThreadsOptions): Promise<ThreadServer> {
+  const app = createThreadApp(options)
+  const server = serve({ fetch: app.fetch, port, hostname })
+  await new Promise<void>((resolve, reject) => {
+    server.once('listening', resolve)
+    server.once('error', reject)
+  })
+  // A server that listens on a port has an address of this shape.
+  const { port: taken } = server.address() as AddressInfo
+  const host = hostname.includes(':') ? `[${hostname}]` : hostname
+  return {
+    url: `http://${host}:${taken}`,
+    close: () =>
+      new Promise((resolve, reject) => {
+        server.close((error) => (error === undefined ? resolve() : reject(error)))
+      }),
+  }
+}
