@@ -37,7 +37,7 @@ export const LIMITS = {
   invocationsPerChild: 8,
   /** Children that one call starts in one go. */
   fanOut: 50,
-  /** Calls of its parent that a child has not answered yet: each is an id in each continue-as-new. */
+  /** Calls of its parent that a child has not answered yet and one report may name: more than a parent keeps. */
   invocations: 64,
   /** How long a subagent's missing variables are waited for. */
   deferredChild: 7 * 24 * HOUR,

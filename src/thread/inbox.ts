@@ -9,15 +9,14 @@ import {
   queueToolProblem,
   setEnvProblem,
   stopProblem,
-  utf8Length,
 } from '../protocol/messages.js'
 import type { QueueMessage, QueueTool, Stop } from '../protocol/messages.js'
 import { runIdOf } from '../protocol/ids.js'
 import { allCalls } from './calls.js'
 import type { QueueEntry, ThreadControl } from './control.js'
 import { withFacts, withWarning } from './facts.js'
-import { hasRoomFor, invocationOf, withInvocations } from './invocations.js'
-import { packEntry } from './packed-queue.js'
+import { invocationOf, newestInvocations, withInvocations } from './invocations.js'
+import { entryBytes, withQueue } from './queue-bytes.js'
 
 /** Takes a `queueMessage` signal. */
 export function acceptMessage(control: ThreadControl, input: unknown, now: number): ThreadControl {
@@ -28,25 +27,14 @@ export function acceptMessage(control: ThreadControl, input: unknown, now: numbe
   if ('messageId' in message) {
     const entry = { kind: 'message', id: message.messageId, role, queuedAt: now } as const
     const invocation = invocationOf(control, message)
-    if (invocation !== undefined) return enqueueInvocation(control, { ...entry, invocation })
-    return enqueue(control, entry, role === 'user' && message.from === undefined)
+    if (invocation === undefined)
+      return enqueue(control, entry, role === 'user' && message.from === undefined)
+    // The parent is the user of its child: it would wait for an answer of a thread that is parked (T7).
+    return newestInvocations(enqueue(control, { ...entry, invocation }, true))
   }
   const inline = { content: message.content, role, silent: message.silent === true }
   const { id, numbered } = nextItem(control)
   return enqueue(numbered, { kind: 'message', id, role, queuedAt: now, inline }, role === 'user')
-}
-
-/** The parent is the user of its child: what it asks for clears the stop flag, or it would wait for an answer (T7). */
-function enqueueInvocation(
-  control: ThreadControl,
-  {
-    invocation,
-    ...entry
-  }: Extract<QueueEntry, { readonly kind: 'message' }> & { readonly invocation: string },
-): ThreadControl {
-  if (hasRoomFor(control, invocation)) return enqueue(control, { ...entry, invocation }, true)
-  const problem = `The thread has ${LIMITS.invocations} unanswered calls of its parent; one more gets no answer of its own.`
-  return enqueue(withWarning(control, 'invocation_skipped', problem), entry, true)
 }
 
 /** Takes a `continue` signal: clears the stop flag and asks for a step; one that waits asks for all. */
@@ -166,11 +154,6 @@ export function drainable({ queue }: ThreadControl): readonly QueueEntry[] {
   return stop === -1 ? queue : queue.slice(0, stop)
 }
 
-/** Another queue, whose share of the carried state is counted anew. */
-export function withQueue(control: ThreadControl, queue: readonly QueueEntry[]): ThreadControl {
-  return { ...control, queue, queueBytes: queue.reduce((bytes, entry) => bytes + entryBytes(entry), 0) }
-}
-
 function isSame(one: QueueEntry, other: QueueEntry): boolean {
   return keyOf(one) === keyOf(other)
 }
@@ -178,9 +161,4 @@ function isSame(one: QueueEntry, other: QueueEntry): boolean {
 /** Messages and reports share one space of ids; tools, effects and groups have their own. */
 function keyOf({ kind, id }: QueueEntry): string {
   return kind === 'tool' || kind === 'effect' || kind === 'group' ? `${kind} ${id}` : id
-}
-
-/** As it is carried: a control character is six bytes there, and senders choose ids and inline texts. */
-function entryBytes(entry: QueueEntry): number {
-  return utf8Length(JSON.stringify(packEntry(entry))) + 1
 }

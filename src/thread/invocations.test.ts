@@ -7,8 +7,9 @@ import { carry, restore } from './continue-as-new.js'
 import type { CarriedControl } from './continue-as-new.js'
 import type { ThreadControl } from './control.js'
 import { acceptMessage, drained, removed } from './inbox.js'
-import { firstMessage } from './invocations.js'
+import { firstMessage, queuedInvocations } from './invocations.js'
 import { applyOperations } from './operations.js'
+import { withQueue } from './queue-bytes.js'
 
 const PARENT = { parent: { threadId: 'p', callId: 'pc' } }
 const ask = (id: string, invocation = `call-${id}`) =>
@@ -97,18 +98,22 @@ describe('an invocation whose message leaves the queue', () => {
 describe('more of them than are carried', () => {
   const calls = Array.from({ length: LIMITS.invocations }, (_, index) => ask(`m${index}`))
 
-  test('T10 one too many is a message without an answer of its own', () => {
-    const full = { ...accept(child(), ...calls), facts: [] }
+  test('T7 the newest are kept, wherever they are', () => {
+    const full = accept(child(), ...calls)
     const half = drained(full, full.queue.slice(0, 10))
     for (const control of [full, half]) {
       const more = accept({ ...control, stopped: true }, ask('more'))
-      expect(more.queue.at(-1)).toEqual(message('more'))
-      expect([more.stopped, codes({ ...more, facts: more.facts.slice(0, 1) })]).toEqual([
-        false,
-        ['invocation_skipped'],
-      ])
-      expect(accept(control, ask('again', 'call-m3')).queue.at(-1)).toMatchObject({ invocation: 'call-m3' })
+      const kept = [...more.invocations, ...queuedInvocations(more.queue)]
+      expect(kept).toEqual([...calls.slice(1).map(({ invocation }) => invocation), 'call-more'])
+      expect([more.stopped, more.queue.length]).toEqual([false, control.queue.length + 1])
+      expect(more.queueBytes).toBe(withQueue(more, more.queue).queueBytes)
     }
+  })
+
+  test('one that is known already pushes none out', () => {
+    const again = accept(accept(child(), ...calls), ask('again', 'call-m3'))
+    expect(again.queue.at(-1)).toMatchObject({ invocation: 'call-m3' })
+    expect(again.queue[0]).toMatchObject({ invocation: 'call-m0' })
   })
 
   test('all that are remembered take a small share of the carried state', () => {

@@ -5,8 +5,7 @@
 import type { DeliverReportAnswer } from '../protocol/end-activities.js'
 import type { ChildReport } from '../protocol/messages.js'
 import type { Ending, Report, ThreadControl } from './control.js'
-import { withQueue } from './inbox.js'
-import { queuedInvocations } from './invocations.js'
+import { queuedInvocations, withoutInvocations } from './invocations.js'
 import { looksAgain } from './looks-again.js'
 
 /** A report that is to be made. */
@@ -109,18 +108,6 @@ export function reportAnnounced(control: ThreadControl, parent: 'told' | 'gone')
   if (parent === 'told') return { ...going, report: null }
   const unheard: Report = { ...report, announced: true }
   return { ...going, report: unheard, terminating: control.terminating || closing === null }
-}
-
-/** Forgets those that a report names, also where they still wait: what was answered for asks for no other answer. */
-function withoutInvocations(control: ThreadControl, named: readonly string[]): ThreadControl {
-  if (named.length === 0) return control
-  const queue = control.queue.map((entry) => {
-    if (entry.kind !== 'message' || entry.invocation === undefined) return entry
-    const { invocation, ...message } = entry
-    return named.includes(invocation) ? message : entry
-  })
-  const invocations = control.invocations.filter((invocation) => !named.includes(invocation))
-  return { ...withQueue(control, queue), invocations }
 }
 
 function together(some: readonly string[], others: readonly string[]): readonly string[] {

@@ -75,7 +75,7 @@ describe('a step that was cut', () => {
     const wait: ChildWait = {
       references: ['k', 'l'],
       blocking: true,
-      group: true,
+      group: false,
       deadline: null,
       timeout: null,
       reports: [{ reference: 'k', report }],

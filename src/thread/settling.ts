@@ -10,9 +10,9 @@ import type { Closing, Ending, Run, ThreadControl } from './control.js'
 import { waitCut } from './cut-waits.js'
 import { withFacts } from './facts.js'
 import { handedOff } from './hand-off.js'
-import { withQueue } from './inbox.js'
 import { withInvocations } from './invocations.js'
 import { looksAgain } from './looks-again.js'
+import { withQueue } from './queue-bytes.js'
 
 /**
  * Before a run is settled: a step or turn that was cut still gets its last events, and reports that came for one of its

@@ -6,7 +6,7 @@ import * as apply from '../../src/thread/apply.js'
 import { callAnswered } from '../../src/thread/call-answers.js'
 import { carry, restore, shouldContinueAsNew } from '../../src/thread/continue-as-new.js'
 import type { CarriedControl } from '../../src/thread/continue-as-new.js'
-import type { ThreadControl } from '../../src/thread/control.js'
+import type { Call, ThreadControl } from '../../src/thread/control.js'
 import * as inbox from '../../src/thread/inbox.js'
 import { endingOf, nextAction } from '../../src/thread/next-action.js'
 import type { Action } from '../../src/thread/next-action.js'
@@ -124,7 +124,7 @@ export class RandomChild {
       case 'callModel':
         return this.#callModel(action)
       case 'executeTool':
-        return this.#executeTool(action)
+        return this.#executeTool(action.call)
       case 'waitUntil':
         return endingOf(this.control) === null ? this.#change(apply.waitOver) : undefined
       case 'tell':
@@ -165,7 +165,7 @@ export class RandomChild {
     return { type: 'answered', plan: PLAN, text: random.chance(0.7), calls, usage: USAGE }
   }
 
-  #executeTool({ call }: Kind<'executeTool'>): void {
+  #executeTool(call: Call): void {
     const random = this.#random
     const operation = { kind: 'queue_message', id: 'note', role: 'user' } as const
     const operations = random.pick([
