@@ -6,7 +6,10 @@ import type { ThreadOperation } from '../protocol/operations.js'
 import { shouldContinueAsNew } from './continue-as-new.js'
 import { nextAction } from './next-action.js'
 import { applyOperations } from './operations.js'
-import { tellDone } from './tells.js'
+import { queueMessageProblem, queueToolProblem } from '../protocol/messages.js'
+import { operationsProblem } from '../protocol/operations-problem.js'
+import type { ToldOperation } from '../protocol/operations.js'
+import { tellDone, toldAs } from './tells.js'
 
 const tell = (id: string): Extract<ThreadOperation, { readonly kind: 'tell' }> => ({
   kind: 'tell',
@@ -46,4 +49,38 @@ test('none of them has to be carried', () => {
   const history = { events: 9999, bytes: 9_999_999, signals: 9999, suggested: true }
   expect(shouldContinueAsNew(waiting, history)).toBe(false)
   expect(shouldContinueAsNew(tellDone(waiting), history)).toBe(true)
+})
+
+const CHECKS = {
+  queueMessage: queueMessageProblem,
+  queueTool: queueToolProblem,
+  operations: operationsProblem,
+}
+
+test.each<readonly [ToldOperation, unknown]>([
+  [
+    { kind: 'queue_message', id: 'm', role: 'assistant' },
+    { messageId: 'm', role: 'assistant', from: 'child' },
+  ],
+  [
+    { kind: 'queue_tool', id: 't', name: 'work' },
+    { toolCallId: 't', name: 'work' },
+  ],
+  [{ kind: 'set_env' }, { operations: [{ kind: 'set_env' }] }],
+  [{ kind: 'remove_effect', id: 'e' }, { operations: [{ kind: 'remove_effect', id: 'e' }] }],
+  [
+    { kind: 'schedule_effect', id: 'e', dueAt: NOW },
+    { operations: [{ kind: 'schedule_effect', id: 'e', dueAt: NOW }] },
+  ],
+  [{ kind: 'remove_queued', id: 'm' }, { operations: [{ kind: 'remove_queued', id: 'm' }] }],
+])('%j is sent as its receiver takes it', (operation, input) => {
+  const message = toldAs(idleControl(parent), { to: 'p', operation })
+  expect(message).toMatchObject({ input })
+  expect(message.signal === null ? null : CHECKS[message.signal](message.input)).toBeUndefined()
+})
+
+test('a message to a child is no invocation, and terminate is a cancellation', () => {
+  const told = toldAs(idleControl(parent), { to: 'k', operation: tell('a').operation })
+  expect(told).toEqual({ signal: 'queueMessage', input: { messageId: 'a', role: 'user', from: 'parent' } })
+  expect(toldAs(idleControl(), { to: 'k', operation: { kind: 'terminate' } })).toEqual({ signal: null })
 })
