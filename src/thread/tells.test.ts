@@ -2,13 +2,12 @@ import { expect, test } from 'vitest'
 
 import { NOW, idleControl, run, withCalls } from '../../test/support/control-states.js'
 import { LIMITS } from '../protocol/limits.js'
-import type { ThreadOperation } from '../protocol/operations.js'
+import { queueMessageProblem, queueToolProblem } from '../protocol/messages.js'
+import { operationsProblem } from '../protocol/operations-problem.js'
+import type { ThreadOperation, ToldOperation } from '../protocol/operations.js'
 import { shouldContinueAsNew } from './continue-as-new.js'
 import { nextAction } from './next-action.js'
 import { applyOperations } from './operations.js'
-import { queueMessageProblem, queueToolProblem } from '../protocol/messages.js'
-import { operationsProblem } from '../protocol/operations-problem.js'
-import type { ToldOperation } from '../protocol/operations.js'
 import { tellDone, toldAs } from './tells.js'
 
 const tell = (id: string): Extract<ThreadOperation, { readonly kind: 'tell' }> => ({
