@@ -15,7 +15,7 @@ const call = (control: ThreadControl): Call => {
   if (found === undefined) throw new Error('Expected a call, got none.')
   return found
 }
-const expired = (control: ThreadControl): ThreadControl => waitExpired(control, call(control), NOW + 500)
+const expired = (control: ThreadControl): ThreadControl => waitExpired(control, 'c0', NOW + 500)
 const cut = (control: ThreadControl): ThreadControl => ({
   ...waitCut(control, call(control), NOW),
   run: null,
@@ -24,7 +24,7 @@ const cut = (control: ThreadControl): ThreadControl => ({
 describe('a timeout', () => {
   test('nothing happens before its time, and nothing without one', () => {
     const waiting = withStarted({ timeout: 500 })
-    expect(waitExpired(waiting, call(waiting), NOW + 499)).toBe(waiting)
+    expect(waitExpired(waiting, 'c0', NOW + 499)).toBe(waiting)
     const patient = withStarted()
     expect(expired(patient)).toBe(patient)
   })
@@ -60,7 +60,7 @@ describe('a timeout', () => {
         ],
       },
     })
-    expect(waitExpired(control, call(control), NOW + 900)).toBe(control)
+    expect(waitExpired(control, 'c0', NOW + 900)).toBe(control)
   })
 
   test('T7 resumable children of a group that are late are told of together', () => {

@@ -1,14 +1,14 @@
 /** A call of subagents that waits no longer: its time is over, or its run ends. What it does not take, an item tells (T7). */
-import { calledTool, changeCall } from './calls.js'
+import { allCalls, calledTool, changeCall } from './calls.js'
 import { missingFrom } from './child-waits.js'
 import { reportQueued, withoutChild } from './children.js'
 import type { Call, ChildWait, ThreadControl } from './control.js'
 import { groupLeft } from './groups.js'
 
 /** The time of the call is over, if it still waits. */
-export function waitExpired(control: ThreadControl, call: Call, now: number): ThreadControl {
-  const { deadline } = call.state === 'waiting' ? call.wait : { deadline: null }
-  if (call.state !== 'waiting' || deadline === null || deadline > now) return control
+export function waitExpired(control: ThreadControl, callId: string, now: number): ThreadControl {
+  const call = allCalls(control.run?.step?.calls ?? []).find(({ id }) => id === callId)
+  if (call?.state !== 'waiting' || call.wait.deadline === null || call.wait.deadline > now) return control
   const missing = missingFrom(call.wait)
   const resumable = missing.filter((reference) => isResumable(control, reference))
   // A cancelled child still reports, and nobody is told twice: it is a stranger from now on.

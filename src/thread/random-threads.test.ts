@@ -13,13 +13,24 @@ const THREADS = Array.from({ length: 600 }, (_, seed) => {
 describe('whatever happens, in whatever order', () => {
   test('the lives are many and different', () => {
     const kinds = new Set(THREADS.flatMap(({ thread }) => thread.log.actions.map(({ kind }) => kind)))
-    expect(kinds.size).toBe(16)
+    expect(kinds.size).toBe(21)
     const count = (of: (thread: RandomThread) => number): number =>
       THREADS.reduce((sum, { thread }) => sum + of(thread), 0)
     expect(THREADS.filter(({ end }) => end === 'closed').length).toBeGreaterThan(100)
     expect(THREADS.filter(({ end }) => end === 'waits').length).toBeGreaterThan(60)
     expect(count(({ log }) => log.carriedBytes.length)).toBeGreaterThan(1000)
     expect(count(({ log }) => log.answers.size)).toBeGreaterThan(500)
+    expect(count(({ log }) => log.completed.length)).toBeGreaterThan(300)
+    for (const kind of ['closed', 'timed_out', 'notice', 'result'])
+      expect(
+        count(({ log }) => log.completed.filter(({ report }) => report.kind === kind).length),
+      ).toBeGreaterThan(20)
+    expect(count(({ log }) => log.accepted.filter((key) => key.startsWith('group ')).length)).toBeGreaterThan(
+      50,
+    )
+    expect(count(({ log }) => log.expired.length)).toBeGreaterThan(20)
+    expect(count(({ family }) => family.children.sent.length)).toBeGreaterThan(100)
+    expect(count(({ family }) => family.children.cancelled.length)).toBeGreaterThan(20)
     expect(count(({ log }) => log.answeredRequests.length)).toBeGreaterThan(300)
     expect(count(({ log }) => log.effects.length)).toBeGreaterThan(100)
     expect(count(({ log }) => log.taken.filter((key) => key.startsWith('tool ')).length)).toBeGreaterThan(500)

@@ -25,7 +25,8 @@ export async function waitForSomething(host: ThreadHost, action: Waits): Promise
   const timer = { summary: at === deadline ? 'timeout of a subagent' : 'look for children' }
   const delay = Math.min(Math.max(1, at - Date.now()), LIMITS.longestTimer)
   if (await condition(changed, delay, timer)) return
-  if (action.kind === 'awaitChildren') host.update((current) => waitExpired(current, action.call, Date.now()))
+  if (action.kind === 'awaitChildren')
+    host.update((current) => waitExpired(current, action.call.id, Date.now()))
   if (checkAt !== null && checkAt <= Date.now()) await lookForChildren(host)
 }
 

@@ -2,21 +2,22 @@ import type {
   CallModelAnswer,
   CallRequest,
   EndAnswer,
+  ImmediateCall,
   PendingAnswer,
   ResultAnswer,
   WaitAnswer,
 } from '../../src/protocol/activities.js'
 import type { ThreadOperation } from '../../src/protocol/operations.js'
 import type { Plan, ToolPlan } from '../../src/protocol/plan.js'
+import type { CallWork } from '../../src/thread/call-action.js'
 import type { Call, ModelCall, Run, ThreadControl } from '../../src/thread/control.js'
-import type { CallWork } from '../../src/thread/next-action.js'
 import { USAGE } from './control-states.js'
 import type { SeededRandom } from './seeded-random.js'
 
 type ModelAnswer = Exclude<CallModelAnswer, { readonly type: 'terminated' }>
 
 const TOOLS = [
-  ...['ask', 'ask', 'draft', 'draft', 'transfer', 'nobody', 'constructor'],
+  ...['ask', 'ask', 'create', 'write', 'write', 'draft', 'draft', 'transfer', 'nobody', 'constructor'],
   ...['finish', 'close', 'give_up', 'work', 'work', 'work'],
 ]
 
@@ -38,6 +39,8 @@ export class RandomAnswers {
     if (random.chance(0.05)) return this.#wait(now, plan)
     if (random.chance(0.04)) return { type: 'interrupted', plan }
     if (called.toolFirst) return { type: 'begun', plan }
+    if (!this.#thread.control.activated.includes(called.side) && random.chance(0.3))
+      return { type: 'activates', plan, calls: this.#immediate(), usage: USAGE }
     const mayRest = run.steps === 0 && !run.begun && run.again === null
     if (mayRest && random.chance(0.05)) return { type: 'nothing_to_do', plan }
     const number = run.steps + 1
@@ -115,11 +118,20 @@ export class RandomAnswers {
     return { kind: 'queue_tool', id: `tool-${(this.#made += 1)}`, name: this.#random.pick(TOOLS) }
   }
 
+  #immediate(): readonly ImmediateCall[] {
+    const count = 1 + this.#random.below(2)
+    return Array.from({ length: count }, () => {
+      const id = `immediate-${(this.#made += 1)}`
+      return { id, name: 'ask', tool: { kind: 'subagent', agent: 'helper' } }
+    })
+  }
+
   #kind(depth: number): ToolPlan {
     const kinds: readonly ToolPlan[] = [
       { kind: 'prompt', prompt: 'hidden' },
       { kind: 'prompt', prompt: 'writer' },
-      { kind: 'subagent', agent: 'helper', blocking: true },
+      { kind: 'subagent', agent: 'helper' },
+      { kind: 'subagent_message' },
       { kind: 'function', timeout: 1 },
     ]
     return this.#random.pick(depth < 8 ? kinds : kinds.slice(2))

@@ -1,12 +1,14 @@
 import { advance } from '../../src/thread/advance.js'
 import * as apply from '../../src/thread/apply.js'
 import * as answers from '../../src/thread/call-answers.js'
-import * as children from '../../src/thread/children.js'
+import { nextCheckAt } from '../../src/thread/child-checks.js'
 import { carry, restore, shouldContinueAsNew } from '../../src/thread/continue-as-new.js'
 import type { CarriedControl } from '../../src/thread/continue-as-new.js'
 import { initialControl } from '../../src/thread/control.js'
 import type { ThreadControl } from '../../src/thread/control.js'
-import { effectsDue, givenUpTold, nextEffectAt } from '../../src/thread/effects.js'
+import { waitExpired } from '../../src/thread/cut-waits.js'
+import { comesDue, nextDueAt } from '../../src/thread/due.js'
+import { givenUpTold } from '../../src/thread/effects.js'
 import { factsSent } from '../../src/thread/facts.js'
 import { endingOf, nextAction } from '../../src/thread/next-action.js'
 import type { Action } from '../../src/thread/next-action.js'
@@ -17,6 +19,7 @@ import { tellDone } from '../../src/thread/tells.js'
 import type { Plan } from '../../src/protocol/plan.js'
 import { NOW, dualPlan, plan } from './control-states.js'
 import { RandomAnswers } from './random-answers.js'
+import { RandomFamily } from './random-family.js'
 import { randomSignal } from './random-signals.js'
 import type { SeededRandom } from './seeded-random.js'
 import { ThreadLog, keyOf } from './thread-log.js'
@@ -24,7 +27,7 @@ import { ThreadLog, keyOf } from './thread-log.js'
 type Kind<K extends Action['kind']> = Extract<Action, { readonly kind: K }>
 type Change = (control: ThreadControl) => ThreadControl
 
-const WAITS: readonly Action['kind'][] = ['wait', 'awaitChild', 'awaitAnswer']
+const WAITS: readonly Action['kind'][] = ['wait', 'awaitChildren', 'awaitAnswer']
 const LIFECYCLE = { stopTool: 'finish', sessionStop: 'close', sessionFail: 'give_up', maxSteps: 9 }
 
 /**
@@ -38,9 +41,8 @@ export class RandomThread {
   readonly log = new ThreadLog()
   readonly #random: SeededRandom
   readonly #answers: RandomAnswers
-  /** Children that run, by reference, and whether this Temporal run sees them closing. */
-  readonly #running = new Map<string, { readonly callId: string; observed: boolean }>()
-  #now = NOW
+  readonly family: RandomFamily
+  now = NOW
   #signals = 0
 
   constructor(random: SeededRandom) {
@@ -49,6 +51,7 @@ export class RandomThread {
     const first = dual ? dualPlan(LIFECYCLE, { ...LIFECYCLE, stopOnResponse: false }) : plan(LIFECYCLE)
     this.plan = first
     this.#answers = new RandomAnswers(random, this)
+    this.family = new RandomFamily(random, this)
     const child = random.chance(0.3)
     this.control = initialControl(
       't',
@@ -65,7 +68,7 @@ export class RandomThread {
   run(events: number): 'waits' | 'closed' {
     let left = events
     for (let turn = 0; turn < 8000; turn += 1) {
-      this.#change((control) => advance(effectsDue(control, this.#now)))
+      this.change((control) => advance(comesDue(control, this.now)))
       if (shouldContinueAsNew(this.control, this.#history())) this.#continueAsNew()
       const action = nextAction(this.control)
       if (action.kind === 'close') return 'closed'
@@ -83,11 +86,12 @@ export class RandomThread {
   }
 
   #rests(): boolean {
-    const { children: owed, effects } = this.control
-    return this.#running.size === 0 && owed.length === 0 && effects.length === 0
+    const { children, deferred, effects } = this.control
+    const owed = children.some(({ invocations }) => invocations.length > 0)
+    return this.family.children.rest && !owed && deferred.length + effects.length === 0
   }
 
-  #change(change: Change): void {
+  change(change: Change): void {
     const before = this.control
     this.control = change(before)
     this.log.changed(before, this.control)
@@ -108,16 +112,16 @@ export class RandomThread {
     this.log.carried(this.control, json)
     this.control = restore(JSON.parse(json) as CarriedControl, this.control.start)
     this.#signals = 0
-    for (const child of this.#running.values()) child.observed = false
+    this.family.children.unseen()
   }
 
   #signal(): void {
     this.#signals += 1
-    this.#now += this.#random.below(1000)
-    this.#change(randomSignal(this.#random, this.log, this.#now))
-    if (this.#random.chance(0.3)) this.#endChild()
+    this.now += this.#random.below(1000)
+    this.change(randomSignal(this.#random, this.log, this.now))
+    if (this.#random.chance(0.3)) this.family.children.act()
     if (this.#random.chance(0.2)) this.#respond()
-    if (this.#random.chance(0.2)) this.#change((control) => effectsDue(control, this.#now))
+    if (this.#random.chance(0.2)) this.change((control) => comesDue(control, this.now))
   }
 
   /** An answer from outside, right or wrong, to a request that may be there or not. */
@@ -142,30 +146,15 @@ export class RandomThread {
     this.log.answeredRequests.push(id)
     if (!before.includes(id))
       throw new Error(`Expected no answer to ${id} to be taken, which nobody asked for.`)
-    this.#change((control) => responded(control, answer as { id: string; approved: true }, this.#now))
-  }
-
-  /** A child ends: with a report before its close, or without one. */
-  #endChild(): void {
-    const ends = [...this.#running.entries()][0]
-    if (ends === undefined) return
-    const [reference, { callId, observed }] = ends
-    this.#running.delete(reference)
-    const report = { reference, report: 1, invocations: [callId], messageId: `${reference}:report:1` }
-    const kind = this.#random.pick(['result', 'failure'])
-    if (this.#random.chance(0.7))
-      for (let sent = this.#random.pick([1, 2]); sent > 0; sent -= 1)
-        this.#change((control) => children.acceptReport(control, { ...report, kind }, this.#now))
-    const status = this.#random.pick(['completed', 'failed', 'terminated'])
-    if (observed) this.#change((control) => children.childClosed(control, { reference, status }, this.#now))
+    this.change((control) => responded(control, answer as { id: string; approved: true }, this.now))
   }
 
   #perform(action: Exclude<Action, { readonly kind: 'close' }>, calm: boolean): void {
-    this.#now += 1
+    this.now += 1
     switch (action.kind) {
       case 'wait':
-      case 'awaitChild':
-        return this.#wait(calm)
+      case 'awaitChildren':
+        return this.#wait(action, calm)
       case 'awaitAnswer':
         if (calm) return this.#answer(action)
         return this.#random.chance(0.5) ? this.#respond() : this.#signal()
@@ -177,52 +166,54 @@ export class RandomThread {
         return this.#callPrompt(action)
       case 'executeTool':
       case 'prepareChild':
+      case 'prepareMessage':
         return this.#call(action)
-      case 'startChild':
-        return this.#startChild(action)
-      case 'stopChild':
-        return this.#change((control) => children.stopForwarded(control, action.call.id))
+      case 'startChildren':
+      case 'sendMessage':
+      case 'stopChildren':
+      case 'cancelLate':
+      case 'startDeferred':
+      case 'expireChild':
+        return this.family.perform(action)
       case 'completeCall':
         return this.#complete(action)
       case 'runEffect':
         return this.#runEffect(action.effectId)
       case 'tell':
-        return this.#change(tellDone)
+        return this.change(tellDone)
       case 'deliverReport':
         return this.#deliver(action)
       case 'announceReport':
-        return this.#change((control) => reports.reportAnnounced(control, 'told'))
+        return this.change((control) => reports.reportAnnounced(control, 'told'))
       case 'settle':
         return this.#settle(action)
       case 'cancelChild':
         this.log.told.push(action.reference)
-        return this.#change((control) => settling.childTold(control, action.reference))
+        return this.change((control) => settling.childTold(control, action.reference))
     }
   }
 
-  /** Time passes until something is due; a child that nobody sees is looked for. */
-  #wait(calm: boolean): void {
-    if (calm || this.#random.chance(0.5)) this.#endChild()
-    const at = children.nextCheckAt(this.control)
-    const effectAt = nextEffectAt(this.control, this.#now)
-    if (effectAt !== null && effectAt < (at ?? Infinity)) {
-      this.#now = effectAt
-      return
-    }
-    if (at === null) return
-    this.#now = Math.max(this.#now, at)
-    const references = children.childrenToCheck(this.control, this.#now)
-    const closed = references
-      .filter((reference) => !this.#running.has(reference))
-      .map((reference) => ({ reference, status: 'failed' }))
-    this.#change((control) => children.childrenChecked(control, references, closed, this.#now))
+  /** Time passes until something is due, or something changes. */
+  #wait(action: Kind<'wait' | 'awaitChildren'>, calm: boolean): void {
+    const { control } = this
+    if (calm) this.family.children.finish()
+    else if (this.#random.chance(0.5)) this.family.children.act()
+    if (this.control !== control) return
+    const deadline = action.kind === 'awaitChildren' ? action.call.wait.deadline : null
+    const checkAt = nextCheckAt(control)
+    const times = [deadline, checkAt, nextDueAt(control, this.now)].filter((time) => time !== null)
+    if (times.length === 0) return
+    this.now = Math.max(this.now, Math.min(...times))
+    if (action.kind === 'awaitChildren')
+      this.change((current) => waitExpired(current, action.call.id, this.now))
+    if (checkAt !== null && checkAt <= this.now) this.family.check()
   }
 
   #waitUntil(until: number): void {
     if (this.#random.chance(0.5)) this.#signal()
     if (endingOf(this.control) !== null) return
-    this.#now = Math.max(this.#now, until)
-    this.#change(apply.waitOver)
+    this.now = Math.max(this.now, until)
+    this.change(apply.waitOver)
   }
 
   #answer({ call }: Kind<'awaitAnswer'>): void {
@@ -231,51 +222,50 @@ export class RandomThread {
     // A signal of the same moment may have ended or answered it.
     if (responseRefusal(this.control, answer) !== null) return
     this.log.answeredRequests.push(id)
-    this.#change((control) => responded(control, answer, this.#now))
+    this.change((control) => responded(control, answer, this.now))
   }
 
   #stored(): void {
     const { facts, factsDropped } = this.control
-    this.#change((control) => factsSent(control, facts, factsDropped))
+    this.change((control) => factsSent(control, facts, factsDropped))
   }
 
   #callModel({ run, side, asked, toolFirst, drain }: Kind<'callModel'>): void {
-    if (this.#random.chance(0.05)) return this.#change(apply.activityFailed)
+    if (this.#random.chance(0.05)) return this.change(apply.activityFailed)
     if (this.control.run?.stopRequested === true && this.#random.chance(0.5)) return
     const called = { side, asked, toolFirst }
-    const answer = this.#answers.model(run, called, this.#now)
+    const answer = this.#answers.model(run, called, this.now)
     if (this.#random.chance(0.2)) this.#signal()
-    this.log.drained.push(...drain.map(keyOf))
-    this.log.takes(drain, () =>
-      this.#change((control) => apply.modelAnswered(control, { ...called, drain }, answer, this.#now)),
+    const taken = answer.type === 'activates' ? [] : drain
+    this.log.drained.push(...taken.map(keyOf))
+    this.log.takes(taken, () =>
+      this.change((control) => apply.modelAnswered(control, { ...called, drain }, answer, this.now)),
     )
     this.#stored()
   }
 
   #callPrompt({ call, frame }: Kind<'callPrompt'>): void {
-    this.#change(answers.frameBegins)
-    if (this.#random.chance(0.05)) return this.#change(apply.activityFailed)
-    const answer = this.#answers.frame(call, this.#now)
+    this.change(answers.frameBegins)
+    if (this.#random.chance(0.05)) return this.change(apply.activityFailed)
+    const answer = this.#answers.frame(call, this.now)
     this.log.deepest = Math.max(this.log.deepest, frame.depth)
-    this.#change((control) => answers.frameAnswered(control, frame, answer, this.#now))
+    this.change((control) => answers.frameAnswered(control, frame, answer, this.now))
   }
 
-  #call(action: Kind<'executeTool' | 'prepareChild'>): void {
+  #call(action: Kind<'executeTool' | 'prepareChild' | 'prepareMessage'>): void {
     const { kind, call } = action
-    if (this.#random.chance(0.05)) return this.#change(apply.activityFailed)
-    if (this.#random.chance(0.02)) return this.#change(apply.terminationFound)
-    if (kind === 'prepareChild' && this.#random.chance(0.8)) {
-      const reference = `child-${call.id}`
-      this.log.prepared.push(reference)
-      const child = { type: 'child', reference, agent: 'helper', messageId: `${reference}:first` } as const
-      return this.#change((control) => answers.childPrepared(control, call.id, child, this.#now))
+    if (this.#random.chance(0.05)) return this.change(apply.activityFailed)
+    if (this.#random.chance(0.02)) return this.change(apply.terminationFound)
+    const { family } = this
+    if (kind !== 'executeTool') {
+      const change = kind === 'prepareChild' ? family.prepareChild(call) : family.prepareMessage(call)
+      if (change !== null) return this.change(change)
     }
-    const answer =
-      kind === 'prepareChild' ? this.#answers.result(call) : this.#answers.call(action, this.#now)
+    const answer = kind === 'executeTool' ? this.#answers.call(action, this.now) : this.#answers.result(call)
     if (answer.type === 'result') this.log.results.push(call.id)
     if (answer.type === 'pending') this.log.requests.push(answer.requestId)
-    const now = this.#now
-    this.#change((control) => {
+    const now = this.now
+    this.change((control) => {
       if (answer.type === 'result') return answers.callAnswered(control, call.id, answer, now)
       if (answer.type === 'kind') return answers.kindAnswered(control, call.id, answer.tool)
       if (answer.type === 'pending') return answers.callPending(control, call.id, answer, now)
@@ -286,23 +276,17 @@ export class RandomThread {
     this.#stored()
   }
 
-  #startChild({ call }: Kind<'startChild'>): void {
-    const observed = this.#random.chance(0.7)
-    this.#running.set(call.reference, { callId: call.id, observed })
-    this.log.answers.set(call.reference, 0)
-    this.#change((control) => children.childStarted(control, call, observed))
-  }
-
   #complete({ call, by }: Kind<'completeCall'>): void {
     if (by.kind === 'response' && this.#random.chance(0.2)) {
       const again = this.#answers.pending(call)
       this.log.requests.push(again.requestId)
-      return this.#change((control) => answers.callPending(control, call.id, again, this.#now))
+      return this.change((control) => answers.callPending(control, call.id, again, this.now))
     }
-    if (by.kind === 'child') this.log.completed.push(by.reference)
+    if (by.kind === 'children')
+      this.log.completed.push(...by.reports.map((answer) => ({ callId: call.id, ...answer })))
     this.log.results.push(call.id)
     const answer = this.#answers.result(call)
-    this.#change((control) => answers.callAnswered(control, call.id, answer, this.#now))
+    this.change((control) => answers.callAnswered(control, call.id, answer, this.now))
   }
 
   #runEffect(id: string): void {
@@ -311,8 +295,8 @@ export class RandomThread {
     const failed = this.#random.chance(0.1)
     const operations = this.#random.chance(0.2) ? [this.#answers.operation()] : []
     this.log.takes([entry], () =>
-      this.#change((control) =>
-        failed ? apply.effectGivenUp(control, id) : apply.effectRan(control, id, operations, this.#now),
+      this.change((control) =>
+        failed ? apply.effectGivenUp(control, id) : apply.effectRan(control, id, operations, this.now),
       ),
     )
     if (!failed) return
@@ -325,19 +309,19 @@ export class RandomThread {
     const answer = gone
       ? ({ type: 'parent_gone' } as const)
       : ({ type: 'delivered', kind: 'failure', messageId: 'r' } as const)
-    this.#change((control) => reports.reportDelivered(control, due, answer))
+    this.change((control) => reports.reportDelivered(control, due, answer))
   }
 
   #settle({ ending, close }: Kind<'settle'>): void {
-    this.#change((control) => settling.withCutStep(control, ending, this.#now))
+    this.change((control) => settling.withCutStep(control, ending, this.now))
     const queued = this.control.queue.length
     if (close !== null) this.log.rejected = this.log.accepted.length
     const { givenUp } = this.control
     if (this.#random.chance(0.3)) this.#signal()
-    this.#change((control) => settling.settled(control, { ending, close, queued }, this.#now))
+    this.change((control) => settling.settled(control, { ending, close, queued }, this.now))
     if (ending === null && close === null && this.#random.chance(0.3)) return
     this.log.givenUpTold.push(...givenUp)
-    this.#change((control) => givenUpTold(control, givenUp))
+    this.change((control) => givenUpTold(control, givenUp))
     this.#stored()
   }
 }

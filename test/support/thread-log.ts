@@ -1,4 +1,5 @@
 import { allCalls } from '../../src/thread/calls.js'
+import type { ChildAnswer } from '../../src/thread/child-waits.js'
 import type { Call, QueueEntry, ThreadControl } from '../../src/thread/control.js'
 import type { Action } from '../../src/thread/next-action.js'
 
@@ -27,10 +28,13 @@ export class ThreadLog {
   readonly givenUpTold: string[] = []
   /** Children whose rows exist. */
   readonly prepared: string[] = []
-  /** How often each started child was answered for. */
+  /** Requests of children that lack variables, and those that expired. */
+  readonly deferred: string[] = []
+  readonly expired: string[] = []
+  /** How often each call of a child was answered, by `reference call`. */
   readonly answers = new Map<string, number>()
-  /** Children whose answer became the result of their call. */
-  readonly completed: string[] = []
+  /** Answers of children that became results of their calls. */
+  readonly completed: (ChildAnswer & { readonly callId: string })[] = []
   /** Children that were told that the thread is gone. */
   readonly told: string[] = []
   readonly carriedBytes: number[] = []
@@ -63,9 +67,10 @@ export class ThreadLog {
       if (has.has(key)) waits = true
       else this.#leaves(key, waits, beginsWith(after, key))
     }
-    const owed = new Set(after.children.map(({ reference }) => reference))
-    for (const { reference } of before.children)
-      if (!owed.has(reference)) this.answers.set(reference, (this.answers.get(reference) ?? 0) + 1)
+    const owed = new Set(owedBy(after))
+    for (const key of owed) if (!this.answers.has(key)) this.answers.set(key, 0)
+    for (const key of owedBy(before))
+      if (!owed.has(key)) this.answers.set(key, (this.answers.get(key) ?? 0) + 1)
     if (!inTurn(after.run?.step?.calls ?? [])) this.outOfTurn.push(JSON.stringify(after.run?.step))
   }
 
@@ -87,6 +92,11 @@ export class ThreadLog {
 
 export function keyOf({ kind, id }: QueueEntry): string {
   return `${kind} ${id}`
+}
+
+/** Calls that children have not answered. */
+export function owedBy({ children }: ThreadControl): readonly string[] {
+  return children.flatMap(({ reference, invocations }) => invocations.map((id) => `${reference} ${id}`))
 }
 
 /** A tool of the inbox becomes a call of its own. */

@@ -1,14 +1,18 @@
 import { LIMITS } from '../../src/protocol/limits.js'
+import { CHILD_RULES } from './child-rules.js'
 import type { RandomThread } from './random-thread.js'
 import { keyOf } from './thread-log.js'
 
 /** A promise about any life of a thread, however it ended. */
-interface Rule {
+export interface Rule {
   readonly fact: string
   readonly holds: (thread: RandomThread, end: 'waits' | 'closed') => boolean
 }
 
-const LAST_ACTIONS = ['startChild', 'deliverReport', 'announceReport', 'settle', 'cancelChild']
+const LAST_ACTIONS = [
+  ...['startChildren', 'sendMessage', 'cancelLate', 'tell'],
+  ...['deliverReport', 'announceReport', 'settle', 'cancelChild'],
+]
 /** User code takes these back, and what only asks for a look is dropped when there is nothing to look at. */
 const REMOVABLE = ['message', 'effect', 'variables', 'tool']
 
@@ -62,24 +66,7 @@ export const THREAD_RULES: readonly Rule[] = [
   },
   { fact: 'T9 no effect runs twice', holds: ({ log }) => once(log.effects) },
   { fact: 'T9 no request takes two answers', holds: ({ log }) => once(log.answeredRequests) },
-  {
-    fact: 'T7 every child whose rows exist is started',
-    holds: ({ log }) => log.prepared.every((reference) => log.answers.has(reference)),
-  },
-  {
-    fact: 'T7 every child is answered for once, or still owed',
-    holds: ({ log, control }, end) =>
-      [...log.answers].every(([reference, answers]) => {
-        const owed = control.children.some((child) => child.reference === reference)
-        return owed ? answers === 0 && end === 'closed' : answers === 1
-      }),
-  },
-  {
-    fact: 'T7 every answer is the result of its call or an item, once',
-    holds: (thread, end) =>
-      end === 'closed' ||
-      [...thread.log.answers.keys()].every((reference) => places(thread, reference) === 1),
-  },
+  ...CHILD_RULES,
   {
     fact: 'T8 a thread that ends only tells, marks and closes',
     holds: ({ log }) => log.actions.every(({ kind, ends }) => !ends || LAST_ACTIONS.includes(kind)),
@@ -87,11 +74,6 @@ export const THREAD_RULES: readonly Rule[] = [
   {
     fact: 'T8 no item slips in behind the last closing transaction',
     holds: ({ log }, end) => end === 'waits' || log.rejected === log.accepted.length,
-  },
-  {
-    fact: 'T8 a closed thread has told every child it owes',
-    holds: ({ control, log }, end) =>
-      end === 'waits' || control.children.every(({ reference }) => log.told.includes(reference)),
   },
   {
     fact: 'a thread at rest has no run, and nothing waits unless it was stopped',
@@ -107,11 +89,3 @@ export const THREAD_RULES: readonly Rule[] = [
     holds: ({ log }) => log.carriedBytes.every((bytes) => bytes < LIMITS.carriedStateBytes),
   },
 ]
-
-function places({ log }: RandomThread, reference: string): number {
-  const items = [`report ${reference}:report:1`, `child_closed everthread:closed:${reference}`]
-  return (
-    log.completed.filter((completed) => completed === reference).length +
-    log.accepted.filter((key) => items.includes(key)).length
-  )
-}
