@@ -1,6 +1,5 @@
 import type { Fact } from '../protocol/facts.js'
 import { MessageRejectedError, RequestNotFoundError } from '../protocol/thread-error.js'
-import { updateChild } from '../store/children.js'
 import { appendEvents } from '../store/events.js'
 import { deferredChildOf } from '../store/pending.js'
 import type { PendingRecord } from '../store/pending.js'
@@ -72,7 +71,6 @@ async function bootChild(tx: Writer, request: PendingRecord, { reference, values
       threadId,
       `Expected values of all variables that request "${id}" names, got none of: ${lacking.join(', ')}.`,
     )
-  await updateChild(tx, { parentThreadId: threadId, reference }, { status: 'running' })
 }
 
 function supplied(requestId: string, child: string | null): Fact {

@@ -143,6 +143,24 @@ export async function updateChild(
   return result.numUpdatedRows === 1n
 }
 
+/** A child that waited for variables runs. Until then its parent closes it, for it has no workflow (T8). */
+export async function startDeferred(
+  tx: Writer,
+  {
+    parent_thread_id: parent,
+    reference,
+  }: { readonly parent_thread_id: string | null; readonly reference: string },
+): Promise<void> {
+  if (parent === null) return
+  await tx
+    .updateTable('children')
+    .set({ status: 'running' })
+    .where('parent_thread_id', '=', parent)
+    .where('reference', '=', reference)
+    .where('status', '=', 'deferred')
+    .execute()
+}
+
 export interface NewReport extends ChildKey {
   /** From 1, counted by the child. */
   readonly number: number

@@ -69,10 +69,14 @@ interface MadeCall {
 
 /** Runs `work` with an open thread `t` of the agent `clerk` in a store of its own. */
 export async function withDesk(parts: DeskParts, work: (desk: ActivityDesk) => Promise<void>): Promise<void> {
-  await withStore(async (store, folder) => {
-    await store.write((tx) => insertThread(tx, { id: 't', agent: 'clerk', created_at: NOW * 1000 }))
-    await work(deskOf({ store, folder }, parts))
-  })
+  const { secretKey } = parts
+  await withStore(
+    async (store, folder) => {
+      await store.write((tx) => insertThread(tx, { id: 't', agent: 'clerk', created_at: NOW * 1000 }))
+      await work(deskOf({ store, folder }, parts))
+    },
+    secretKey === undefined ? {} : { secretKey },
+  )
 }
 
 function deskOf({ store, folder }: Pick<ActivityDesk, 'store' | 'folder'>, parts: DeskParts): ActivityDesk {

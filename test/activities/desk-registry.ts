@@ -19,6 +19,8 @@ export interface DeskParts {
   readonly memory?: { readonly includeChat: boolean; readonly includePastTools: boolean }
   /** Listed by each prompt, in this order. */
   readonly hooks?: readonly AnyHook[]
+  /** @default no key: secrets cannot be kept */
+  readonly secretKey?: string
 }
 
 type Parts = Omit<DeskParts, 'hooks'>

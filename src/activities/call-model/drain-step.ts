@@ -6,6 +6,7 @@ import type { Message } from '../../protocol/message.js'
 import type { ThreadOperation } from '../../protocol/operations.js'
 import { actualSide } from '../../protocol/plan.js'
 import type { PlanContent } from '../../definitions/plan-content.js'
+import { startDeferred } from '../../store/children.js'
 import { appendEvents } from '../../store/events.js'
 import { deliverMessages, refuseMessages } from '../../store/deliver-messages.js'
 import { findOperation, insertOperation, takeOperation } from '../../store/operations.js'
@@ -51,6 +52,7 @@ export async function drainStep(dependencies: ActivityDependencies, asked: CallM
     if (thread === null) return TERMINATED
     const operation = await findOperation(tx, input.threadId, operationOf(input).id)
     if (operation !== null) return takeAgain(tx, input, { operation, hooked })
+    if (input.run === 1) await startDeferred(tx, { ...thread, reference: input.threadId })
     return drainNow(tx, input, { content: plan, handed: await handOver(tx, input, thread), hooked })
   })
   if ('type' in result) return { kind: 'answered', answer: result }

@@ -1,11 +1,11 @@
 /** What a child's answer to a call comes to: its own words from the store, or what is known of it (T7). */
 import type { CallReport } from '../../protocol/activities.js'
-import type { AttachmentRef } from '../../protocol/message.js'
-import type { ChildRecord } from '../../store/children.js'
+import type { AttachmentRef, Message } from '../../protocol/message.js'
+import type { ChildRecord, StoredReport } from '../../store/children.js'
 import { findMessage } from '../../store/read-messages.js'
 import type { Reader } from '../../store/store.js'
 import { SILENT_END } from '../group-report.js'
-import { failureText, resultText } from '../report-text.js'
+import { reportText } from '../report-text.js'
 
 export interface ChildOutcome {
   readonly kind: 'result' | 'failure' | 'notice'
@@ -45,8 +45,10 @@ export async function childOutcome(db: Reader, answered: Answered): Promise<Chil
     case 'notice':
       return { kind: 'notice', text: SILENT_END, attachments: [], errorCode: null, messageId: null }
     case 'result':
-    case 'failure':
-      return reported(db, answered, report)
+    case 'failure': {
+      const { kind, messageId = null } = report
+      return reported(db, answered, { kind, messageId })
+    }
   }
 }
 
@@ -54,27 +56,31 @@ export async function childOutcome(db: Reader, answered: Answered): Promise<Chil
 async function reported(
   db: Reader,
   { threadId, reference, child }: Answered,
-  { kind, messageId }: Extract<CallReport, { readonly kind: 'result' | 'failure' | 'notice' }>,
+  { kind, messageId }: { readonly kind: 'result' | 'failure'; readonly messageId: string | null },
 ): Promise<ChildOutcome> {
   const stored = child?.report ?? null
-  const message = messageId === undefined ? null : await findMessage(db, threadId, messageId)
-  const row = message?.subagent_id === reference ? message : null
+  const found = messageId === null ? null : await findMessage(db, threadId, messageId)
+  const row = found?.subagent_id === reference ? found : null
+  const told = row === null ? null : toldIn(row, { reference, kind })
+  // The registry has the newest one, whole.
+  const isNewest = row === null || (stored !== null && row.content === reportText({ reference, ...stored }))
+  const report = isNewest ? stored : told
   // Anybody can send a signal that looks like a report (T10).
-  if (child === null || (row === null && stored === null))
+  if (report === null)
     return { ...FAILED, text: 'The subagent sent no report.', errorCode: 'subagent_failed' }
-  const words = row?.content ?? ''
-  const heading = kind === 'result' ? resultText(reference, '') : failureText(reference, '')
-  const own = words.startsWith(heading) ? words.slice(heading.length) : words
-  // Its message lists the files below the words; as a result it has them anyway.
-  const isNewest = row === null || (stored !== null && own.startsWith(stored.text))
-  const { text, attachments } =
-    isNewest && stored !== null ? stored : { text: own, attachments: row?.attachments ?? [] }
-  const failed = (isNewest && stored !== null ? stored.kind : kind) === 'failure'
-  return {
-    kind: failed ? 'failure' : 'result',
-    text,
-    attachments,
-    errorCode: failed ? 'subagent_failed' : null,
-    messageId: row?.id ?? null,
-  }
+  const { text, attachments } = report
+  const errorCode = report.kind === 'failure' ? 'subagent_failed' : null
+  return { kind: report.kind, text, attachments, errorCode, messageId: row?.id ?? null }
+}
+
+/** The child's own words, without what stands around them in a message. */
+function toldIn(
+  { content, attachments }: Message,
+  { reference, kind }: { readonly reference: string; readonly kind: 'result' | 'failure' },
+): StoredReport {
+  const heading = reportText({ reference, kind, text: '', attachments: [] })
+  const files = reportText({ reference, kind, text: '', attachments }).slice(heading.length)
+  const words = content ?? ''
+  const text = words.startsWith(heading) ? words.slice(heading.length) : words
+  return { kind, text: text.endsWith(files) ? text.slice(0, text.length - files.length) : text, attachments }
 }

@@ -10,13 +10,12 @@ import { missingFile } from '../attachments.js'
 import type { ActivityDependencies } from '../dependencies.js'
 import type { HeldCall } from '../execute-tool/begin-call.js'
 import { waitForDefinition } from '../plan-content.js'
-import { isEnabled } from '../variables/is-enabled.js'
+import { enabledNow, notEnabled } from '../variables/active-scope.js'
+import type { ActivePrompt } from '../variables/active-scope.js'
 import { missingScoped } from '../variables/missing-scoped.js'
 import type { RequiredVariables } from '../variables/missing-variables.js'
 import { createRequest } from './create-request.js'
 import { directRequest } from './direct-request.js'
-import { scopeOf } from './enabled-subagents.js'
-import type { ActivePrompt } from './enabled-subagents.js'
 import { givenVariables } from './given-variables.js'
 import type { GivenVariable } from './given-variables.js'
 import { instanceCapProblem } from './instance-cap.js'
@@ -81,8 +80,8 @@ async function byOwnName(
     waitForDefinition()
     return refusal(`The agent "${binding.agent}" is not available at the moment.`, 'unknown_tool')
   }
-  if (!(await isEnabled(dependencies, scopeOf(asking), binding.optional)))
-    return refusal(`The agent "${binding.agent}" is switched off at the moment.`, 'subagent_disabled')
+  if (binding.optional !== null && !(await enabledNow(dependencies, asking)).includes(binding))
+    return refusal(...notEnabled(binding.agent))
   return directRequest(registry, { binding, agent }, row.arguments)
 }
 

@@ -4,8 +4,8 @@ import type { ActivityDependencies } from '../dependencies.js'
 import { givenPaths, givenText } from '../execute-tool/given-arguments.js'
 import { mappedPaths, mappedText } from '../execute-tool/mapped-arguments.js'
 import { waitForDefinition } from '../plan-content.js'
-import { enabledSubagents } from './enabled-subagents.js'
-import type { ActivePrompt } from './enabled-subagents.js'
+import { enabledNow } from '../variables/active-scope.js'
+import type { ActivePrompt } from '../variables/active-scope.js'
 import { invalid, refusal } from './requested-children.js'
 import type { RequestedChildren, Subject } from './requested-children.js'
 
@@ -20,9 +20,7 @@ export async function createRequest(
   if (!parsed.ok) return invalid(parsed.problem)
   const { args: fields } = parsed
   const { agent: agentName } = fields
-  const subagents = (await enabledSubagents(dependencies, active)).filter(
-    ({ resumable }) => resumable !== null,
-  )
+  const subagents = (await enabledNow(dependencies, active)).filter(({ resumable }) => resumable !== null)
   const binding = subagents.find(({ agent }) => agent === agentName)
   if (binding === undefined) {
     const names = subagents.map(({ agent }) => agent).join(', ')

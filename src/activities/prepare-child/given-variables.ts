@@ -2,10 +2,10 @@ import type { SubagentContent } from '../../definitions/plan-content.js'
 import { findMessage } from '../../store/read-messages.js'
 import type { ActivityDependencies } from '../dependencies.js'
 import type { HeldCall } from '../execute-tool/begin-call.js'
+import { scopeOf } from '../variables/active-scope.js'
+import type { ActivePrompt } from '../variables/active-scope.js'
 import { agentGraph } from '../variables/agent-graph.js'
 import { resolveVariables } from '../variables/resolve-variables.js'
-import { scopeOf } from './enabled-subagents.js'
-import type { ActivePrompt } from './enabled-subagents.js'
 
 /** A value that a child gets as its own. */
 export interface GivenVariable {

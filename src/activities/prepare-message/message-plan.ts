@@ -12,9 +12,8 @@ import { failed } from '../execute-tool/call-result.js'
 import type { CallResult } from '../execute-tool/call-result.js'
 import { givenPaths, givenText } from '../execute-tool/given-arguments.js'
 import { nameOfChild } from '../group-report.js'
-import { scopeOf } from '../prepare-child/enabled-subagents.js'
-import type { ActivePrompt } from '../prepare-child/enabled-subagents.js'
-import { isEnabled } from '../variables/is-enabled.js'
+import { enabledNow, notEnabled } from '../variables/active-scope.js'
+import type { ActivePrompt } from '../variables/active-scope.js'
 
 /** A message to a subagent, or why it cannot be sent, in words for the model. */
 export type MessagePlan =
@@ -56,8 +55,8 @@ export async function messagePlan(
   if (child === null || problem !== null)
     return refused(`"referenceId" ${problem}. ${await whoIsOpen(dependencies, threadId)}`, 'unknown_subagent')
   const binding = bindingOf(active, child)
-  if (!(await isEnabled(dependencies, scopeOf(active), binding?.optional ?? null)))
-    return refused(`The agent "${child.agent}" is switched off at the moment.`, 'subagent_disabled')
+  if (binding !== undefined && !(await enabledNow(dependencies, active)).includes(binding))
+    return refused(...notEnabled(child.agent))
   const missing = await store.read((db) => missingFile(db, threadId, paths))
   if (missing !== null) return refused(missing, 'invalid_attachment')
   const status = await closeStatus(reference)
