@@ -164,7 +164,7 @@ export interface SubagentParts {
 }
 
 /** 32 bytes, as hex. */
-export const SECRET_KEY = '1f'.repeat(32)
+const SECRET_KEY = '1f'.repeat(32)
 
 /** What Temporal says of a workflow; null: it has none of that name. */
 function clientOf(status: string | null): Client {

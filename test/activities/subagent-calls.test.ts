@@ -127,7 +127,7 @@ describe('values that are handed to a subagent', () => {
       const [child] = answer.type === 'children' ? answer.children : []
       const reference = child?.reference ?? ''
       const rows = await desk.store.read((db) => findVariables(db, reference, ['TOKEN', 'NOTE']))
-      expect(rows.map(({ name, type, for_graph }) => [name, type, for_graph]).toSorted()).toEqual([
+      expect(rows.map(({ name, type, for_graph }) => [name, type, for_graph])).toEqual([
         ['NOTE', 'text', 1],
         ['TOKEN', 'secret', 1],
       ])
