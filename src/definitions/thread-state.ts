@@ -130,9 +130,12 @@ export interface ThreadState {
   loadModel(name: string): Promise<ModelDefinition>
   /** Resumable subagents of this thread, as of the start of this call. */
   readonly children: readonly SubagentRegistryEntry[]
-  /** What is done to it joins this call's outcome. Null for a reference that is no child of this thread. */
+  /**
+   * What is done to it joins this call's outcome; at most 50 things that its workflow has to be told, of all such threads.
+   * No tool can be invoked there, and a closed one can only be read. Null for a reference that is no child of this thread.
+   */
   getChildThread(reference: string): Promise<ThreadState | null>
-  /** What is done to it joins this call's outcome. Null for a thread without a parent. */
+  /** As with a child. Null for a thread without a parent. */
   getParentThread(): Promise<ThreadState | null>
   /** A silent message for the parent, which works on it. Without a parent nothing happens. @throws for an empty one */
   notifyParent(content: string): Promise<void>

@@ -47,7 +47,7 @@ export async function becomeChild(store: Store): Promise<void> {
 }
 
 /** As the child's workflow asks for it: a session that its session tool `call_1` has ended, for the parent's call. */
-export function reportInput(patch: Partial<DeliverReportInput> = {}): DeliverReportInput {
+function reportInput(patch: Partial<DeliverReportInput> = {}): DeliverReportInput {
   return {
     ...{ level: 1, threadId: 'c', now: NOW, run: 1, facts: [], report: 1 },
     parent: { threadId: 't', callId: 'call' },

@@ -5,7 +5,7 @@ import { updateThread } from '../../src/store/threads.js'
 import { setValue } from '../../src/store/values.js'
 import { putVariable } from '../../src/store/variables.js'
 import { childOf, eventTypes, ofChild, withFamily } from './family-call.js'
-import { messagesOf, say } from './family.js'
+import { addChild, messagesOf, registered, say } from './family.js'
 
 describe('a closed child', () => {
   test.each(['closed_at', 'terminate_requested_at'])('is read, and takes nothing (%s)', (column) =>
@@ -68,6 +68,27 @@ describe('a closed child', () => {
       expect(await eventTypes(store, 't')).toEqual([])
     }))
 })
+
+test('a child that waits for variables takes what it will find', () =>
+  withFamily(async ({ store, open, commit }) => {
+    await addChild(store, { reference: 'd', agent: 'scout', status: 'deferred' })
+    const call = await open()
+    const child = await childOf(call.state, 'd')
+    for (const work of [
+      () => child.queueMessage({ role: 'user', content: 'x' }),
+      () => child.scheduleEffect('remind', {}),
+      () => child.terminate(),
+      async () => child.queueTool('dig', {}),
+    ])
+      await expect(work()).rejects.toThrow('got d, which waits for variables')
+    await child.setEnv('CITY', 'Rome', { type: 'text' })
+    await child.setValue('hint', 'north')
+    await child.setStatus('ready')
+    await commit(call)
+    const { state } = await open('later', { ...ofChild, threadId: 'd' })
+    expect([await state.env('CITY'), await state.getValue('hint')]).toEqual(['Rome', 'north'])
+    expect(await registered(store, 'd')).toMatchObject({ status: 'deferred' })
+  }))
 
 describe('variables of another thread', () => {
   test('resolve as they do for it', () =>

@@ -25,7 +25,7 @@ const NOT_HERE = 'A tool cannot be invoked in another thread, whose run is not h
  */
 export function openRelative(shared: Shared, found: FoundRelative): OpenRelative {
   const { dependencies, from, now } = shared
-  const { thread, children, sentBy, countTell } = found
+  const { thread, children, isDeferred, sentBy, countTell } = found
   const { id: threadId } = thread
   const opened = openParts({
     ...shared,
@@ -48,7 +48,7 @@ export function openRelative(shared: Shared, found: FoundRelative): OpenRelative
   })
   let changed = false
   const parts = relativeParts(opened.parts, {
-    ...{ threadId, countTell },
+    ...{ threadId, isDeferred, countTell },
     isClosed: thread.closed_at !== null || thread.terminate_requested_at !== null,
     onWrite: () => (changed = true),
   })

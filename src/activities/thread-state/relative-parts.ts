@@ -4,6 +4,8 @@ interface RelativeLimits {
   readonly threadId: string
   /** It can be read, and takes nothing any more. */
   readonly isClosed: boolean
+  /** It has not started, so its workflow cannot be told anything. */
+  readonly isDeferred: boolean
   readonly onWrite: () => void
   /** @throws a sentence when the call has asked too much of other threads */
   readonly countTell: () => void
@@ -17,7 +19,7 @@ type Work<Given extends readonly unknown[], Result> = (...given: Given) => Resul
  */
 export function relativeParts(
   parts: ThreadStateParts,
-  { threadId, isClosed, onWrite, countTell }: RelativeLimits,
+  { threadId, isClosed, isDeferred, onWrite, countTell }: RelativeLimits,
 ): ThreadStateParts {
   function write<Given extends readonly unknown[], Result>(work: Work<Given, Result>): Work<Given, Result> {
     return (...given) => {
@@ -33,15 +35,24 @@ export function relativeParts(
       return work(...given)
     })
   }
+  function ask<Given extends readonly unknown[], Result>(work: Work<Given, Result>): Work<Given, Result> {
+    return tell((...given) => {
+      if (!isDeferred) return work(...given)
+      throw new Error(
+        `Expected a thread that runs, got ${threadId}, which waits for variables: use injectMessage, setValue, ` +
+          'setEnv or files, which it finds.',
+      )
+    })
+  }
   const { messages, values, files, variables, effects, family } = parts
   return {
     ...parts,
     messages: {
       ...messages,
       inject: write(messages.inject),
-      queue: tell(messages.queue),
+      queue: ask(messages.queue),
       update: write(messages.update),
-      remove: tell(messages.remove),
+      remove: ask(messages.remove),
       notify: tell(messages.notify),
     },
     values: { ...values, set: write(values.set) },
@@ -55,13 +66,13 @@ export function relativeParts(
     variables: { ...variables, setEnv: tell(variables.setEnv) },
     effects: {
       ...effects,
-      scheduleEffect: tell(effects.scheduleEffect),
-      removeScheduledEffect: tell(effects.removeScheduledEffect),
+      scheduleEffect: ask(effects.scheduleEffect),
+      removeScheduledEffect: ask(effects.removeScheduledEffect),
     },
     family: { ...family, notifyParent: write(family.notifyParent), setStatus: write(family.setStatus) },
-    queueTool: tell(parts.queueTool),
+    queueTool: ask(parts.queueTool),
     emit: write(parts.emit),
     // One that is closed is what was asked for.
-    terminate: isClosed ? () => undefined : tell(parts.terminate),
+    terminate: isClosed ? () => undefined : ask(parts.terminate),
   }
 }

@@ -8,6 +8,7 @@ import type { Fact } from '../../protocol/facts.js'
 import { LIMITS } from '../../protocol/limits.js'
 import type { ThreadOperation, ToldOperation } from '../../protocol/operations.js'
 import type { SubagentRegistryEntry } from '../../protocol/subagent.js'
+import { findChild } from '../../store/children.js'
 import { registeredChildren } from '../../store/registered-children.js'
 import type { Reader, Store, Writer } from '../../store/store.js'
 import { findThread } from '../../store/threads.js'
@@ -43,6 +44,8 @@ export interface Relatives {
 export interface FoundRelative {
   readonly thread: ThreadRecord
   readonly children: readonly SubagentRegistryEntry[]
+  /** It waits for variables before it starts: nobody is there to be told. */
+  readonly isDeferred: boolean
   /** Who the call's thread is to it. */
   readonly sentBy: 'child' | 'parent'
   /** Counts what its workflow has to be told. @throws a sentence when it is too much */
@@ -72,13 +75,17 @@ export function createRelatives({ store, threadId, gate, own, open }: RelativesO
 
   async function relative(thread: ThreadRecord, sentBy: 'child' | 'parent'): Promise<Relative> {
     if (thread.id === threadId) return own()
-    const children = await store.read((db) => registeredChildren(db, thread.id))
+    const known = opened.get(thread.id)
+    if (known !== undefined) return known
+    const [children, isDeferred] = await store.read((db) =>
+      Promise.all([registeredChildren(db, thread.id), waitsForVariables(db, thread)]),
+    )
     // One that waited for the database while the call ended must not reach the commit.
     gate.assertOpen()
     // Another look may have been quicker.
-    const known = opened.get(thread.id) ?? open({ thread, children, sentBy, countTell })
-    opened.set(thread.id, known)
-    return known
+    const found = opened.get(thread.id) ?? open({ thread, children, isDeferred, sentBy, countTell })
+    opened.set(thread.id, found)
+    return found
   }
 
   return {
@@ -105,6 +112,13 @@ export function createRelatives({ store, threadId, gate, own, open }: RelativesO
       return { operations, events }
     },
   }
+}
+
+async function waitsForVariables(
+  db: Reader,
+  { id, parent_thread_id: parent }: ThreadRecord,
+): Promise<boolean> {
+  return parent !== null && (await findChild(db, parent, id))?.status === 'deferred'
 }
 
 /** T8: a thread that has closed since the call looked at it takes nothing. */

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 
 import {
+  closeChild,
   countChildren,
   findChild,
   insertChild,
@@ -120,7 +121,37 @@ export function runConformance(withStore: WithStore): void {
         parent_communication: 'implicit',
         last_report: 0,
         report: null,
+        receives: null,
+        closed_at: null,
       })
+    }),
+  )
+
+  test(
+    'a child is closed once, by whoever knows first',
+    withStore(async (store) => {
+      await store.write((tx) => insertChild(tx, child('c')))
+      const key = { parentThreadId: 't', reference: 'c' }
+      const close = (status: string, now: number) =>
+        store.write((tx) => closeChild(tx, { ...key, status, now }))
+      expect(await close('completed', 5)).toMatchObject({ status: 'completed', closed_at: 5 })
+      expect(await close('terminated', 6)).toBeNull()
+      expect(await store.read((db) => findChild(db, 't', 'c'))).toMatchObject({ closed_at: 5 })
+    }),
+  )
+
+  test(
+    'a report that says nothing leaves what was told before',
+    withStore(async (store) => {
+      await store.write((tx) => insertChild(tx, child('c')))
+      await save(store, 1, 'first')
+      const key = { parentThreadId: 't', reference: 'c' }
+      const last = { ...key, number: 2, status: 'terminated', closedAt: 9 }
+      expect(await store.write((tx) => saveReport(tx, last))).toBe(true)
+      const told = { status: 'terminated', closed_at: 9, report: { text: 'first' } }
+      expect(await store.read((db) => findChild(db, 't', 'c'))).toMatchObject(told)
+      await store.write((tx) => saveReport(tx, { ...key, number: 3, status: 'completed', report: null }))
+      expect(await store.read((db) => findChild(db, 't', 'c'))).toMatchObject({ report: null, closed_at: 9 })
     }),
   )
 
