@@ -2,8 +2,8 @@ import { describe, expect, test } from 'vitest'
 
 import { scriptedModel } from '../../src/testing/index.js'
 import type { ScriptedRequest } from '../../src/testing/index.js'
-import { RESUMABLE, runCall, text, withBoss } from './subagent-desk.js'
-import type { BossDesk } from './subagent-desk.js'
+import { RESUMABLE, runCall, text, withBoss } from './exposure-desk.js'
+import type { BossDesk } from './exposure-desk.js'
 
 const talking = () => scriptedModel(() => ({ text: 'Well.' }))
 const names = (request: ScriptedRequest | undefined) => request?.tools.map(({ name }) => name)

@@ -4,7 +4,7 @@ import { updateChild } from '../../src/store/children.js'
 import { scriptedModel } from '../../src/testing/index.js'
 import { linesOf } from './context-desk.js'
 import { NOW } from './activity-desk.js'
-import { RESUMABLE, withBoss } from './subagent-desk.js'
+import { RESUMABLE, withBoss } from './exposure-desk.js'
 
 const tools = [{ name: 'helper', ...RESUMABLE }]
 const next = (step: number) => ({ step, drain: [], asked: true, trigger: null })

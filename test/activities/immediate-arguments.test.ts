@@ -7,8 +7,8 @@ import type { ModelScript } from '../../src/testing/index.js'
 import { until } from '../support/until.js'
 import { attempt } from './activity-desk.js'
 import { rows } from './stored-rows.js'
-import { RESUMABLE, text, withBoss } from './subagent-desk.js'
-import type { BossDesk } from './subagent-desk.js'
+import { RESUMABLE, text, withBoss } from './exposure-desk.js'
+import type { BossDesk } from './exposure-desk.js'
 
 const TOOL = 'bootstrap_immediate_subagent'
 const HINTS = { immediate: { nameEnv: 'WHO', descriptionEnv: 'WHAT' } }

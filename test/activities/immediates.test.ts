@@ -5,8 +5,8 @@ import { findRun } from '../../src/store/runs.js'
 import { findToolCall } from '../../src/store/tool-calls.js'
 import { scriptedModel } from '../../src/testing/index.js'
 import { drainOf, failureOf, modelInput, runModel } from './activity-desk.js'
-import { RESUMABLE, text, withBoss } from './subagent-desk.js'
-import type { BossDesk } from './subagent-desk.js'
+import { RESUMABLE, text, withBoss } from './exposure-desk.js'
+import type { BossDesk } from './exposure-desk.js'
 
 const HELPER = { name: 'helper', immediate: true }
 const silent = () => scriptedModel([])

@@ -21,6 +21,6 @@ export async function enabledSubagents(
 }
 
 /** As Standard Agents has it: in any case, and whatever blanks are around it. */
-export function isOn(value: string | undefined): boolean {
+function isOn(value: string | undefined): boolean {
   return value !== undefined && YES.has(value.trim().toLowerCase())
 }
