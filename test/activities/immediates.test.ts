@@ -1,10 +1,11 @@
 import { describe, expect, test } from 'vitest'
 
-import type { CallModelAnswer } from '../../src/protocol/activities.js'
+import { prepareChild } from '../../src/activities/prepare-child/prepare-child.js'
+import type { CallModelAnswer, CallModelInput, PrepareChildInput } from '../../src/protocol/activities.js'
 import { findRun } from '../../src/store/runs.js'
 import { findToolCall } from '../../src/store/tool-calls.js'
 import { scriptedModel } from '../../src/testing/index.js'
-import { drainOf, failureOf, modelInput, runModel } from './activity-desk.js'
+import { attempt, drainOf, failureOf, modelInput, runModel } from './activity-desk.js'
 import { RESUMABLE, text, withBoss } from './exposure-desk.js'
 import type { BossDesk } from './exposure-desk.js'
 
@@ -28,6 +29,27 @@ const stagedRows = ({ store }: BossDesk) =>
       .where('tool_calls', 'is not', null)
       .execute(),
   )
+
+/** As the workflow runs the only call of an activation. */
+function preparing(
+  answer: CallModelAnswer,
+): Omit<PrepareChildInput, keyof CallModelInput> & { readonly plan: string } {
+  if (answer.type !== 'activates') throw new Error(`Expected an activation, got ${answer.type}.`)
+  const [call] = answer.calls
+  if (call === undefined) throw new Error('Expected a call.')
+  return {
+    ...{ plan: answer.plan?.digest ?? '', callId: call.id, name: call.name, queued: true, promptPath: [] },
+    ...{
+      depth: 0,
+      handedOff: false,
+      sideSteps: { a: 0, b: 0 },
+      first: true,
+      last: true,
+      children: 0,
+      open: 0,
+    },
+  }
+}
 
 const placed = async (desk: BossDesk) =>
   (await desk.transcript()).filter(({ position }) => position !== null).map(({ content }) => content)
@@ -99,6 +121,22 @@ describe('a prompt that becomes active', () => {
       const created = { agent: 'helper', name: 'The helper', message: 'Begin.', attachments: [] }
       expect(await argumentsOf(desk, answer)).toEqual([created])
     }))
+
+  test.each([
+    ['by its own name', {}],
+    ['as an instance that stays', RESUMABLE],
+    ['in a fan-out', { fanOut: true }],
+  ])('SA-R-07.3c a staged call starts its child %s', (_title, entry) =>
+    withBoss({ tools: [{ ...HELPER, ...entry }] }, async (desk) => {
+      const answer = await desk.activate()
+      const input = { ...modelInput(), ...preparing(answer) }
+      const prepared = await attempt().run(
+        (given: typeof input) => prepareChild(desk.dependencies, given),
+        input,
+      )
+      expect(prepared).toMatchObject({ type: 'children', children: [{ agent: 'helper' }], blocking: true })
+    }),
+  )
 
   test('a fan-out begins with one item', () =>
     withBoss({ tools: [{ ...HELPER, fanOut: true }] }, async (desk) => {
