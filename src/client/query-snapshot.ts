@@ -27,6 +27,9 @@ export async function querySnapshot(
   }
 }
 
+/** Of Temporal's `WorkflowExecutionStatus`, whose enum is in a package that the client does not load. */
+const CONTINUED_AS_NEW = 6
+
 /** A run that continued as new while it was asked has a successor: it is not gone. */
 function isGone(error: unknown): boolean {
   if (error instanceof WorkflowNotFoundError) return true
