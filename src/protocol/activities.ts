@@ -8,6 +8,14 @@ import type {
   SettleAnswer,
   SettleInput,
 } from './end-activities.js'
+import type {
+  ImmediateCall,
+  PrepareChildAnswer,
+  PrepareChildInput,
+  PrepareMessageAnswer,
+  PrepareMessageInput,
+} from './child-activities.js'
+import type { CompleteCallAnswer, CompleteCallInput } from './complete-call.js'
 import type { Fact } from './facts.js'
 import type { ThreadOperation } from './operations.js'
 import type { Plan, Side, ToolPlan } from './plan.js'
@@ -185,11 +193,6 @@ export interface CallRequest {
   readonly name: string
 }
 
-/** A subagent that starts as its prompt becomes active: no model chose it. */
-export interface ImmediateCall extends CallRequest {
-  readonly tool: ToolPlan
-}
-
 /** Stands for every name that the plan does not have. */
 export const UNKNOWN_TOOL = '(unknown)'
 
@@ -245,84 +248,6 @@ export type ExecuteToolAnswer =
   | WaitAnswer
   | EndAnswer
   | TerminatedAnswer
-
-export interface PrepareChildInput extends CallInput {
-  /** Children that the thread has started, and those of them that are open, owed or deferred. */
-  readonly children: number
-  readonly open: number
-}
-
-/** A child whose rows, files and first message are in the store. */
-export interface PreparedChild {
-  /** The child's thread id. */
-  readonly reference: string
-  readonly agent: string
-  readonly messageId: string
-  readonly resumable: boolean
-}
-
-export type PrepareChildAnswer =
-  | {
-      readonly type: 'children'
-      /** One, or those that a fan-out starts in one go. */
-      readonly children: readonly PreparedChild[]
-      /** One call that is answered once, when all have ended; its id is their `spawnGroupId`. */
-      readonly group: boolean
-      /** The call waits for what they report; for at most `timeout` milliseconds. */
-      readonly blocking: boolean
-      readonly timeout?: number
-      readonly operations?: readonly ThreadOperation[]
-    }
-  /** With the operation `defer_child` where the child waits for variables. */
-  | ResultAnswer
-  | EndAnswer
-  | TerminatedAnswer
-
-/** Looks up the child that a `subagent_message` names, and stages the message in its store. */
-export type PrepareMessageInput = CallInput
-
-export type PrepareMessageAnswer =
-  | {
-      readonly type: 'message'
-      readonly reference: string
-      readonly messageId: string
-      /** As the side that receives it reads it. */
-      readonly role: 'user' | 'assistant'
-      readonly blocking: boolean
-      readonly timeout?: number
-      readonly operations?: readonly ThreadOperation[]
-    }
-  | ResultAnswer
-  | EndAnswer
-  | TerminatedAnswer
-
-export interface CompleteCallInput extends CallInput {
-  readonly by: Completion
-}
-
-/** What answers a call that did not end with its own activity. */
-export type Completion =
-  /** All that the call waited for have answered; several are those of a group. */
-  | {
-      readonly kind: 'children'
-      readonly reports: readonly { readonly reference: string; readonly report: CallReport }[]
-    }
-  /** The call does not wait: its children run, or have its message. */
-  | { readonly kind: 'sent'; readonly references: readonly string[] }
-  /** The nested step of a prompt tool is over; its rows say what came of it. */
-  | { readonly kind: 'frame'; readonly frame: Frame }
-  | { readonly kind: 'response'; readonly requestId: string }
-
-/** How a child answered a call that waited for it. */
-export type CallReport =
-  /** Its own words are in the store; `notice`: it ended and, by its configuration, says nothing by itself. */
-  | { readonly kind: 'result' | 'failure' | 'notice'; readonly messageId?: string }
-  /** It closed without a report, with this status of Temporal. */
-  | { readonly kind: 'closed'; readonly status: string }
-  /** The call waits no longer. */
-  | { readonly kind: 'timed_out' }
-
-export type CompleteCallAnswer = ResultAnswer | PendingAnswer | EndAnswer | TerminatedAnswer
 
 /** A due effect, outside of any step. */
 export interface RunEffectInput extends ActivityInput {

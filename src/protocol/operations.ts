@@ -1,4 +1,4 @@
-import type { PreparedChild } from './activities.js'
+import type { PreparedChild } from './child-activities.js'
 import type { Side } from './plan.js'
 
 /**

@@ -1,11 +1,13 @@
 /** What the call in flight of a step needs next, at whatever depth it is. */
-import type { Completion, Frame } from '../protocol/activities.js'
+import type { Frame } from '../protocol/activities.js'
+import type { Completion } from '../protocol/complete-call.js'
 import { LIMITS } from '../protocol/limits.js'
 import { sidePlanOf, toolPlanOf } from '../protocol/plan.js'
 import type { ToolPlan } from '../protocol/plan.js'
 import { planOf } from './advance.js'
 import { callInFlight } from './calls.js'
-import type { Call, CallIn, ChildWait, Run, Step, ThreadControl } from './control.js'
+import type { Run, Step, ThreadControl } from './control.js'
+import type { Call, CallIn, ChildWait } from './call-state.js'
 import { childrenToCancel } from './cut-waits.js'
 
 /** A call to be worked at, and where it is. */

@@ -3,7 +3,7 @@
  * exactly once: by its report, by its close event in the run that started it, or, after continue-as-new, because it is
  * looked for.
  */
-import type { CallReport, PreparedChild } from '../protocol/activities.js'
+import type { CallReport, PreparedChild } from '../protocol/child-activities.js'
 import { LIMITS } from '../protocol/limits.js'
 import { OUR_IDS, childReportProblem } from '../protocol/messages.js'
 import type { ChildReport } from '../protocol/messages.js'

@@ -7,19 +7,14 @@
  * It is plain JSON, carried over continue-as-new, so its size is bounded (LIMITS.carriedStateBytes) and its shape has a
  * version. All functions of this folder are pure: they take a control state and give the next one.
  */
-import type {
-  CallOutcome,
-  CallReport,
-  InlineMessage,
-  PendingAnswer,
-  PreparedChild,
-  Usage,
-} from '../protocol/activities.js'
+import type { InlineMessage, Usage } from '../protocol/activities.js'
+import type { PreparedChild } from '../protocol/child-activities.js'
 import type { ThreadClose } from '../protocol/end-activities.js'
 import type { Fact } from '../protocol/facts.js'
+import type { Call } from './call-state.js'
 import type { ThreadStart } from '../protocol/messages.js'
 import type { ToldOperation } from '../protocol/operations.js'
-import type { Plan, Side, ToolPlan } from '../protocol/plan.js'
+import type { Plan, Side } from '../protocol/plan.js'
 import type { LastRun, PendingItem, ScheduledItem } from '../protocol/snapshot.js'
 import type { StopReason } from '../protocol/status.js'
 
@@ -152,74 +147,6 @@ export interface Step {
   readonly handOff: string | null
   /** The side that acts next, whatever the step says. */
   readonly forcedTurn: Side | null
-}
-
-/** What a call is, whatever its state. */
-export interface CalledTool {
-  readonly id: string
-  readonly name: string
-  /** Asked for by a tool, hook or caller, and not by the model: it runs whatever the prompt lists. */
-  readonly queued?: true
-  /** What an activity said that the name is. */
-  readonly tool?: ToolPlan
-}
-
-/**
- * A tool call: `open` → done. A prompt's: `open` → `framed` → done. A subagent's: `open` → `prepared` → `waiting` →
- * `reported` → done; one that does not wait goes from `prepared` to `reported` at once. A message to a subagent: `open` →
- * `addressed` → `waiting` → `reported` → done. One that waits for an answer: `open` → `pending` → `open` or `answered` → done, maybe several times.
- */
-export type Call = CalledTool &
-  (
-    | { readonly state: 'open'; readonly response?: CallResponse }
-    | { readonly state: 'framed'; readonly prompt: string; readonly calls: readonly Call[] }
-    | { readonly state: 'pending'; readonly request: CallRequest }
-    | { readonly state: 'answered'; readonly requestId: string }
-    | {
-        readonly state: 'prepared'
-        /** Those that are still to be started, in order. */
-        readonly starting: readonly PreparedChild[]
-        readonly wait: ChildWait
-      }
-    /** `subagent_message`: its message is to be sent. */
-    | {
-        readonly state: 'addressed'
-        readonly reference: string
-        readonly messageId: string
-        readonly role: 'user' | 'assistant'
-        readonly wait: ChildWait
-      }
-    | { readonly state: 'waiting'; readonly wait: ChildWait }
-    /** Answered: by all that it waited for, or because it does not wait. */
-    | { readonly state: 'reported'; readonly wait: ChildWait }
-    | { readonly state: 'done'; readonly outcome: CallOutcome }
-  )
-
-/** A call in this state. */
-export type CallIn<State extends Call['state']> = Extract<Call, { readonly state: State }>
-
-/** What a call waits for; who may answer, and with what, is in the store. */
-export interface CallRequest extends Pick<PendingAnswer, 'requestId' | 'kind' | 'status' | 'next'> {
-  readonly requestedAt: number
-}
-
-export interface CallResponse {
-  readonly requestId: string
-  readonly approved?: boolean
-}
-
-/** What a call of subagents waits for. */
-export interface ChildWait {
-  readonly references: readonly string[]
-  readonly blocking: boolean
-  readonly group: boolean
-  /** Milliseconds since 1970; null: as long as it takes. */
-  readonly deadline: number | null
-  /** Milliseconds from the moment when all have started. */
-  readonly timeout: number | null
-  readonly reports: readonly { readonly reference: string; readonly report: CallReport }[]
-  /** Children that were told of an interrupt, or that nobody waits for any more. */
-  readonly stopped: readonly string[]
 }
 
 export interface Ending {

@@ -2,7 +2,8 @@
 import { allCalls, calledTool, changeCall } from './calls.js'
 import { missingFrom } from './child-waits.js'
 import { reportQueued, withoutChild } from './children.js'
-import type { Call, ChildWait, ThreadControl } from './control.js'
+import type { ThreadControl } from './control.js'
+import type { Call, ChildWait } from './call-state.js'
 import { groupLeft } from './groups.js'
 
 /** The time of the call is over, if it still waits. */

@@ -4,7 +4,8 @@ import { NOW, idleControl, message, resultOf, run, withCalls } from '../../test/
 import { callAnswered } from './call-answers.js'
 import { changeCall } from './calls.js'
 import { acceptReport } from './children.js'
-import type { ChildWait, Ending, OpenChild, ThreadControl } from './control.js'
+import type { Ending, OpenChild, ThreadControl } from './control.js'
+import type { ChildWait } from './call-state.js'
 import { acceptMessage } from './inbox.js'
 import { childTold, settled, withCutStep } from './settling.js'
 

@@ -1,11 +1,6 @@
-import type {
-  ActivityInput,
-  CallInput,
-  CompleteCallAnswer,
-  ExecuteToolAnswer,
-  PrepareChildAnswer,
-  PrepareMessageAnswer,
-} from '../protocol/activities.js'
+import type { ActivityInput, CallInput, ExecuteToolAnswer } from '../protocol/activities.js'
+import type { CompleteCallAnswer } from '../protocol/complete-call.js'
+import type { PrepareChildAnswer, PrepareMessageAnswer } from '../protocol/child-activities.js'
 import { LIMITS } from '../protocol/limits.js'
 import { planOf } from '../thread/advance.js'
 import { runEnded, terminationFound, waitAsked } from '../thread/apply.js'

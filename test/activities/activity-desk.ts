@@ -10,12 +10,10 @@ import { LEVEL } from '../../src/protocol/activities.js'
 import type {
   CallModelAnswer,
   CallModelInput,
-  CompleteCallAnswer,
-  CompleteCallInput,
-  Completion,
   ExecuteToolAnswer,
   ExecuteToolInput,
 } from '../../src/protocol/activities.js'
+import type { CompleteCallAnswer, CompleteCallInput, Completion } from '../../src/protocol/complete-call.js'
 import type { Message } from '../../src/protocol/message.js'
 import { readEvents } from '../../src/store/events.js'
 import { answerRequest, findRequest } from '../../src/store/pending.js'

@@ -10,16 +10,14 @@ import { prepareMessage } from '../../src/activities/prepare-message/prepare-mes
 import type { AnyHook } from '../../src/definitions/hook.js'
 import { defineAgent, defineModel, definePrompt, defineTool, registry } from '../../src/index.js'
 import type { LanguageModel } from '../../src/model/language-model.js'
+import type { CallInput } from '../../src/protocol/activities.js'
+import type { CompleteCallAnswer, CompleteCallInput, Completion } from '../../src/protocol/complete-call.js'
 import type {
-  CallInput,
-  CompleteCallAnswer,
-  CompleteCallInput,
-  Completion,
   PrepareChildAnswer,
   PrepareChildInput,
   PrepareMessageAnswer,
   PreparedChild,
-} from '../../src/protocol/activities.js'
+} from '../../src/protocol/child-activities.js'
 import type { Message } from '../../src/protocol/message.js'
 import { findChild, listChildren } from '../../src/store/children.js'
 import type { ChildRecord } from '../../src/store/children.js'
@@ -142,7 +140,7 @@ function subagentRegistry(chat: LanguageModel, hooks: readonly AnyHook[]) {
   }
 }
 
-export interface SubagentDesk extends ActivityDesk {
+export interface SubagentDesk extends Omit<ActivityDesk, 'call' | 'complete'> {
   /** A call of the thread `t`, run 1, that a model made. */
   call(name: string, args: unknown): Promise<CallInput>
   prepare(input: CallInput, patch?: Partial<PrepareChildInput>): Promise<PrepareChildAnswer>

@@ -4,12 +4,9 @@ import { completeCall } from '../../src/activities/complete-call/complete-call.j
 import { deliverReport } from '../../src/activities/deliver-report/deliver-report.js'
 import { executeTool } from '../../src/activities/execute-tool/execute-tool.js'
 import { prepareChild } from '../../src/activities/prepare-child/prepare-child.js'
-import type {
-  ExecuteToolInput,
-  CompleteCallInput,
-  Completion,
-  PrepareChildAnswer,
-} from '../../src/protocol/activities.js'
+import type { ExecuteToolInput } from '../../src/protocol/activities.js'
+import type { CompleteCallInput, Completion } from '../../src/protocol/complete-call.js'
+import type { PrepareChildAnswer } from '../../src/protocol/child-activities.js'
 import type { DeliverReportAnswer, DeliverReportInput } from '../../src/protocol/end-activities.js'
 import { findChild, listChildren } from '../../src/store/children.js'
 import { statFile } from '../../src/store/file-entry.js'

@@ -4,7 +4,7 @@ import { prepareChild } from '../../src/activities/prepare-child/prepare-child.j
 import { defineHook } from '../../src/definitions/hook.js'
 import type { AnyHook } from '../../src/definitions/hook.js'
 import type { ToolResult } from '../../src/index.js'
-import type { PrepareChildAnswer } from '../../src/protocol/activities.js'
+import type { PrepareChildAnswer } from '../../src/protocol/child-activities.js'
 import { listMessages } from '../../src/store/read-messages.js'
 import { findToolCall } from '../../src/store/tool-calls.js'
 import { getValue } from '../../src/store/values.js'

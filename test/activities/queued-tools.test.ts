@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'vitest'
 
 import { prepareChild } from '../../src/activities/prepare-child/prepare-child.js'
-import type { ExecuteToolInput, PrepareChildInput } from '../../src/protocol/activities.js'
+import type { ExecuteToolInput } from '../../src/protocol/activities.js'
+import type { PrepareChildInput } from '../../src/protocol/child-activities.js'
 import { closeOpenCalls } from '../../src/store/close-open-calls.js'
 import { findMessage } from '../../src/store/read-messages.js'
 import { stageMessage } from '../../src/store/stage-message.js'

@@ -32,7 +32,7 @@ export const CHILD_RULES: readonly Rule[] = [
     fact: 'T7 what a child says after nobody waited for it any more is told nowhere',
     holds: (thread) => {
       const heard = new Set(thread.family.children.heard.map(({ messageId }) => messageId))
-      const items = thread.log.accepted.filter((key) => /^report child-/.test(key))
+      const items = thread.log.accepted.filter((key) => key.startsWith('report child-'))
       return items.every((key) => heard.has(key.slice('report '.length)))
     },
   },

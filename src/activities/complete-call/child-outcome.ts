@@ -1,5 +1,5 @@
 /** What a child's answer to a call comes to: its own words from the store, or what is known of it (T7). */
-import type { CallReport } from '../../protocol/activities.js'
+import type { CallReport } from '../../protocol/child-activities.js'
 import type { AttachmentRef, Message } from '../../protocol/message.js'
 import type { ChildRecord, StoredReport } from '../../store/children.js'
 import { findMessage } from '../../store/read-messages.js'

@@ -1,9 +1,5 @@
-import type {
-  CallReport,
-  CompleteCallAnswer,
-  CompleteCallInput,
-  Completion,
-} from '../../protocol/activities.js'
+import type { CompleteCallAnswer, CompleteCallInput, Completion } from '../../protocol/complete-call.js'
+import type { CallReport } from '../../protocol/child-activities.js'
 import { resultOperationId } from '../../protocol/ids.js'
 import { findChild } from '../../store/children.js'
 import type { ChildRecord } from '../../store/children.js'

@@ -1,4 +1,5 @@
-import type { CompleteCallAnswer, CompleteCallInput, Frame } from '../../protocol/activities.js'
+import type { Frame } from '../../protocol/activities.js'
+import type { CompleteCallAnswer, CompleteCallInput } from '../../protocol/complete-call.js'
 import { modelOperationId, resultOperationId } from '../../protocol/ids.js'
 import { findOperation } from '../../store/operations.js'
 import { findMessage } from '../../store/read-messages.js'

@@ -1,6 +1,6 @@
 import { resultOperationId } from '../../protocol/ids.js'
 import { parseArguments } from '../../definitions/tool-arguments.js'
-import type { CompleteCallAnswer, CompleteCallInput } from '../../protocol/activities.js'
+import type { CompleteCallAnswer, CompleteCallInput } from '../../protocol/complete-call.js'
 import { closeRequests, findRequest } from '../../store/pending.js'
 import type { ToolCallRecord } from '../../store/tool-calls.js'
 import type { ActivityDependencies } from '../dependencies.js'

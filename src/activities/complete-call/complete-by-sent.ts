@@ -1,4 +1,4 @@
-import type { CompleteCallAnswer, CompleteCallInput, Completion } from '../../protocol/activities.js'
+import type { CompleteCallAnswer, CompleteCallInput, Completion } from '../../protocol/complete-call.js'
 import { resultOperationId } from '../../protocol/ids.js'
 import { findChild } from '../../store/children.js'
 import type { ChildRecord } from '../../store/children.js'

@@ -1,4 +1,4 @@
-import type { CompleteCallAnswer, CompleteCallInput } from '../../protocol/activities.js'
+import type { CompleteCallAnswer, CompleteCallInput } from '../../protocol/complete-call.js'
 import { whileBeating } from '../beat.js'
 import type { ActivityDependencies } from '../dependencies.js'
 import { completeByChildren } from './complete-by-children.js'

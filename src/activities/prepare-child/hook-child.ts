@@ -4,7 +4,7 @@
  */
 import type { PlanContent } from '../../definitions/plan-content.js'
 import type { ThreadOperation } from '../../protocol/operations.js'
-import type { PrepareChildInput } from '../../protocol/activities.js'
+import type { PrepareChildInput } from '../../protocol/child-activities.js'
 import type { Writer } from '../../store/store.js'
 import { findThread } from '../../store/threads.js'
 import type { ActivityDependencies } from '../dependencies.js'

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 
-import type { PreparedChild } from '../../protocol/activities.js'
+import type { PreparedChild } from '../../protocol/child-activities.js'
 import type { ActivityDependencies } from '../dependencies.js'
 import type { Asking, ChildPlan } from './child-plan.js'
 import { hookChild } from './hook-child.js'

@@ -1,4 +1,4 @@
-import type { PrepareChildAnswer, PrepareChildInput } from '../../protocol/activities.js'
+import type { PrepareChildAnswer, PrepareChildInput } from '../../protocol/child-activities.js'
 import { whileBeating } from '../beat.js'
 import type { ActivityDependencies } from '../dependencies.js'
 import { activePrompt } from '../execute-tool/active-prompt.js'

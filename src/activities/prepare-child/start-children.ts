@@ -1,4 +1,4 @@
-import type { PrepareChildAnswer } from '../../protocol/activities.js'
+import type { PrepareChildAnswer } from '../../protocol/child-activities.js'
 import type { ThreadOperation } from '../../protocol/operations.js'
 import { amendAnswer, finishOperation } from '../../store/operations.js'
 import type { Store } from '../../store/store.js'

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 
-import type { PrepareMessageAnswer } from '../../protocol/activities.js'
+import type { PrepareMessageAnswer } from '../../protocol/child-activities.js'
 import { LIMITS } from '../../protocol/limits.js'
 import { updateChild } from '../../store/children.js'
 import { appendEvents } from '../../store/events.js'

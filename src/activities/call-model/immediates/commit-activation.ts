@@ -1,4 +1,5 @@
-import type { CallModelAnswer, ImmediateCall } from '../../../protocol/activities.js'
+import type { CallModelAnswer } from '../../../protocol/activities.js'
+import type { ImmediateCall } from '../../../protocol/child-activities.js'
 import type { Fact } from '../../../protocol/facts.js'
 import { LIFECYCLE_TOOLS } from '../../../definitions/lifecycle-tools.js'
 import { appendEvents } from '../../../store/events.js'
