@@ -1,5 +1,6 @@
 /** A prompt becomes active: its immediate subagents start before its first step, also when a message is there already. */
 import type { CallModelAnswer } from '../protocol/activities.js'
+import { actualSide } from '../protocol/plan.js'
 import type { Side } from '../protocol/plan.js'
 import type { Run, Step, ThreadControl } from './control.js'
 
@@ -22,12 +23,16 @@ export function activationBegins(control: ThreadControl, side: Side, answer: Act
   return activated({ ...control, registered: true, progressed: true, run: { ...run, step } }, side)
 }
 
-/** The side's model was asked, or is asked next: what starts with its prompt has started. */
-export function activated(control: ThreadControl, side: Side): ThreadControl {
-  return control.activated.includes(side) ? control : { ...control, activated: [...control.activated, side] }
+/** The plan that came with the answer of a side's model call, which may also tell that its prompt is active. */
+export function withPlan(control: ThreadControl, side: Side, answer: CallModelAnswer): ThreadControl {
+  const plan = 'plan' in answer ? (answer.plan ?? control.plan) : control.plan
+  const planned = { ...control, plan }
+  // Others did not come so far as to look for immediate subagents.
+  if (answer.type !== 'answered' && answer.type !== 'interrupted') return planned
+  return activated(planned, plan === null ? side : actualSide(plan, side))
 }
 
-/** Answers of a model call that looked for immediate subagents. */
-export function activates({ type }: CallModelAnswer): boolean {
-  return type === 'answered' || type === 'interrupted'
+/** What starts with the side's prompt has started. */
+function activated(control: ThreadControl, side: Side): ThreadControl {
+  return control.activated.includes(side) ? control : { ...control, activated: [...control.activated, side] }
 }

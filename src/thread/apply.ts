@@ -1,14 +1,15 @@
 /** What the answers of activities change in a run. T4: an answer is applied once; the store holds what it stands for. */
-import type { CallModelAnswer, EndAnswer, Usage, WaitAnswer } from '../protocol/activities.js'
+import type { CallModelAnswer, EndAnswer, WaitAnswer } from '../protocol/activities.js'
 import { LIMITS } from '../protocol/limits.js'
 import type { ThreadOperation } from '../protocol/operations.js'
 import { actualSide } from '../protocol/plan.js'
-import { activated, activates, activationBegins } from './activation.js'
+import { activationBegins, withPlan } from './activation.js'
 import { callBytes } from './calls.js'
 import type { ModelCall, QueueEntry, Run, Step, ThreadControl } from './control.js'
 import { withFacts } from './facts.js'
 import { drained, removed } from './inbox.js'
 import { applyOperations } from './operations.js'
+import { used } from './usage.js'
 
 type Answer = Exclude<CallModelAnswer, { readonly type: 'terminated' }>
 
@@ -33,7 +34,7 @@ export function modelAnswered(
   if (answer.type === 'end') return toolFirst ? toolSkipped(next, answer, now) : runEnded(next, answer, now)
   // Only the call of a frame can be refused.
   if (answer.type === 'refused') return next
-  const planned = withPlan(next, called, answer)
+  const planned = withPlan(next, side, answer)
   // The run has begun in the store, with the subagents of its prompt.
   if (answer.type === 'nothing_to_do' && (run.planned || reportsNothing(planned)))
     return runEnded(planned, { ...answer, type: 'end', reason: 'hook_blocked', outcome: 'failed' }, now)
@@ -67,13 +68,6 @@ export function modelAnswered(
 /** T7: a child whose message was refused has nothing to do and would never report, or only for a later one. */
 function reportsNothing({ start, queue, invocations }: ThreadControl): boolean {
   return start.resumable === false ? queue.length === 0 : invocations.length > 0
-}
-
-/** The plan that came with the answer, which also tells that the side's prompt is active. */
-function withPlan(control: ThreadControl, { side }: ModelCall, answer: Answer): ThreadControl {
-  const plan = 'plan' in answer ? (answer.plan ?? control.plan) : control.plan
-  const planned = { ...control, plan }
-  return activates(answer) ? activated(planned, plan === null ? side : actualSide(plan, side)) : planned
 }
 
 /** The side's prompt becomes active: nothing was drained, and the same step follows. */
@@ -177,11 +171,6 @@ export function withinBudget(control: ThreadControl): ThreadControl {
   return { ...control, run: { ...run, ending: { reason: 'hard_cap', outcome: 'failed', sessionCall: null } } }
 }
 
-/** The run with what a call used; an unknown price makes the sum unknown. */
-export function used(run: Run, usage: Usage | undefined): Run {
-  return usage === undefined ? run : { ...run, usage: sum(run.usage, usage) }
-}
-
 function stepOf(run: Run, side: Step['side'], answer: Extract<Answer, { readonly type: 'answered' }>): Step {
   return {
     number: run.steps + 1,
@@ -203,14 +192,5 @@ function counted(run: Run, step: Step): Run {
     turnHasText: step.side === run.side && run.turnHasText,
     steps: step.number,
     sideSteps: { ...run.sideSteps, [step.side]: run.sideSteps[step.side] + 1 },
-  }
-}
-
-function sum(left: Usage, right: Usage): Usage {
-  return {
-    inputTokens: left.inputTokens + right.inputTokens,
-    outputTokens: left.outputTokens + right.outputTokens,
-    cachedInputTokens: left.cachedInputTokens + right.cachedInputTokens,
-    cost: left.cost === null || right.cost === null ? null : left.cost + right.cost,
   }
 }

@@ -5,13 +5,14 @@ import { runIdOf, stepIdOf } from '../protocol/ids.js'
 import { LIMITS } from '../protocol/limits.js'
 import { queuesTool } from '../protocol/operations.js'
 import type { ToolPlan } from '../protocol/plan.js'
-import { activityFailed, runEnded, used, waitAsked, withinBudget } from './apply.js'
+import { activityFailed, runEnded, waitAsked, withinBudget } from './apply.js'
 import { callInFlight, calledTool, changeCall, changeStep } from './calls.js'
 import type { Run, Step, ThreadControl } from './control.js'
 import type { Call } from './call-state.js'
 import { childrenDeferred } from './deferred.js'
 import { withFacts } from './facts.js'
 import { applyOperations } from './operations.js'
+import { used } from './usage.js'
 
 /** The result of a call, and what the call did to its thread. */
 export function callAnswered(

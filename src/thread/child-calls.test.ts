@@ -104,7 +104,6 @@ describe('a group', () => {
     expect(some.queue).toEqual([])
     const all = childClosed(some, { reference: 'l', status: 'failed' }, NOW)
     expect(all).toMatchObject({ groups: [], queue: [{ kind: 'group', id: 'c0' }], children: [] })
-    expect(all.facts).toMatchObject([{ type: 'queue.changed' }, { type: 'subagent.closed' }])
   })
 
   test('a child of a group that is asked again answers that by itself', () => {

@@ -189,6 +189,13 @@ describe('a close without a report', () => {
     })
   })
 
+  test('T8 a thread that closes is told nothing any more', () => {
+    const closing = { outcome: 'terminated', reason: 'terminated', cascade: ['k'], settled: true } as const
+    const control = { ...withStarted(), closing }
+    expect(acceptReport(control, report(), NOW)).toBe(control)
+    expect(childClosed(control, { reference: 'k', status: 'canceled' }, NOW)).toBe(control)
+  })
+
   test('the close of a stranger changes nothing', () => {
     const control = withStarted()
     expect(childClosed(control, { reference: 'x', status: 'failed' }, NOW)).toBe(control)

@@ -41,7 +41,7 @@ export function acceptReport(control: ThreadControl, input: unknown, now: number
   if (problem !== undefined) return withWarning(control, 'report_skipped', problem)
   const said = input as ChildReport
   const { reference } = said
-  const child = control.children.find((candidate) => candidate.reference === reference)
+  const child = childOf(control, reference)
   if (child === undefined || said.report <= child.reports) return control
   const left = child.invocations.filter((id) => !said.invocations.includes(id))
   const counted = { ...child, invocations: left, reports: said.report }
@@ -63,7 +63,7 @@ export function childClosed(
   { reference, status }: { readonly reference: string; readonly status: string },
   now: number,
 ): ThreadControl {
-  const child = control.children.find((candidate) => candidate.reference === reference)
+  const child = childOf(control, reference)
   if (child === undefined) return control
   const gone = { ...withoutChild(control, reference), progressed: true }
   if (child.invocations.length === 0) return withClosed(gone, { reference, status })
@@ -128,9 +128,12 @@ function answeredByClose(control: ThreadControl, child: ClosedChild, now: number
   const answered = call === null ? control : withReport(control, call, { reference, report })
   const counted = childCounted(answered, child, now)
   const left = invocations.filter((callId) => callId !== call && !isCounted(control, { reference, callId }))
-  if (left.length > 0) return reportQueued(counted, { reference, report }, now)
-  // Its group, unlike a call or an item, says nothing of how it closed.
-  return call === null ? withClosed(counted, child) : counted
+  return left.length > 0 ? reportQueued(counted, { reference, report }, now) : counted
+}
+
+/** Once the thread closes nobody is told any more, and its children are told instead (T8). */
+function childOf({ closing, children }: ThreadControl, reference: string): OpenChild | undefined {
+  return closing === null ? children.find((child) => child.reference === reference) : undefined
 }
 
 function withClosed(
