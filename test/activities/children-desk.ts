@@ -75,7 +75,10 @@ function subagentRegistry(chat: LanguageModel, hooks: readonly AnyHook[]) {
             ...{ name: 'resident', blocking: false, ...MAPPED },
             resumable: { receives_messages: 'side_b', maxInstances: 2 },
           },
-          { name: 'steward', timeout: 7000, resumable: { receives_messages: 'side_a' } },
+          {
+            ...{ name: 'steward', timeout: 7000 },
+            resumable: { receives_messages: 'side_a', maxInstances: 1 },
+          },
           { name: 'secluded', optional: 'FLAG', resumable: { receives_messages: 'side_a' } },
           { name: 'guarded', resumable: { receives_messages: 'side_a', maxInstances: 1 }, ...MAPPED },
         ],

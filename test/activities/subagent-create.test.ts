@@ -1,8 +1,9 @@
 import { describe, expect, test } from 'vitest'
 
+import { defineHook } from '../../src/index.js'
 import { executeTool } from '../../src/activities/execute-tool/execute-tool.js'
 import type { ExecuteToolInput } from '../../src/protocol/activities.js'
-import { updateChild } from '../../src/store/children.js'
+import { insertChild, updateChild } from '../../src/store/children.js'
 import { statFile } from '../../src/store/file-entry.js'
 import { findThread } from '../../src/store/threads.js'
 import { findToolCall } from '../../src/store/tool-calls.js'
@@ -109,6 +110,31 @@ describe('the cap of instances', () => {
       await desk.child(CREATE, { ...WISH, name: 'Ruth' })
       expect(await desk.registry()).toHaveLength(3)
     }))
+
+  test.each(['steward', 'guarded'])('of %s is looked at again as the child is written', (agent) => {
+    const taken = { agent, name: agent, description: '', resumable: true, blocking: false } as const
+    let insert: () => Promise<unknown> = () => Promise.resolve()
+    const created = defineHook({
+      hook: 'after_subagent_created',
+      id: 'created',
+      execute: async () => void (await insert()),
+    })
+    return withSubagents({ hooks: [created] }, async (desk) => {
+      insert = () =>
+        desk.store.write((tx) =>
+          insertChild(tx, {
+            ...{ ...taken, parent_thread_id: 't', reference: 'other', call_id: 'other' },
+            ...{ created_at: 1, status: 'running' },
+          }),
+        )
+      const input = await desk.call(CREATE, { ...WISH, agent })
+      expect(await desk.prepare(input)).toMatchObject({ type: 'result', outcome: 'failed' })
+      expect((await desk.result())?.content).toContain('at most 1 open instance, and has 1')
+      expect((await desk.registry()).map(({ reference }) => reference)).toEqual(['other'])
+      const { length } = (await desk.transcript()).filter(({ role }) => role === 'tool')
+      expect(length).toBe(1)
+    })
+  })
 
   test('a thread has a hundred open subagents, and no more', () =>
     withSubagents({}, async (desk) => {

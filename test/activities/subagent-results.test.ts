@@ -1,7 +1,9 @@
 import { describe, expect, test } from 'vitest'
 
+import { defineHook } from '../../src/index.js'
 import type { AttachmentRef } from '../../src/protocol/message.js'
 import { reportText } from '../../src/activities/report-text.js'
+import { findMessage } from '../../src/store/read-messages.js'
 import { saveReport } from '../../src/store/children.js'
 import { stageMessage } from '../../src/store/stage-message.js'
 import { findThread } from '../../src/store/threads.js'
@@ -73,6 +75,35 @@ describe('a call that waited for one subagent', () => {
       expect((await desk.result())?.content).toBe(`First.\n\nReference of the subagent: ${reference}`)
       expect((await waiting(desk)).map(({ id }) => id)).toEqual(['r2'])
     }))
+
+  test('of a nested step is where its call is', () =>
+    withSubagents({}, async (desk) => {
+      const { reference, input } = await desk.child('asker', { task: 'x' })
+      await desk.store.write((tx) =>
+        tx
+          .updateTable('messages')
+          .set({ parent_id: 'outer', depth: 1 })
+          .where('tool_calls', 'is not', null)
+          .execute(),
+      )
+      await report(desk, reference, 'r1', { text: 'Found.' })
+      const reports = [{ reference, report: { kind: 'result', messageId: 'r1' } }] as const
+      await desk.complete(input, { kind: 'children', reports })
+      const row = await desk.store.read((db) => findMessage(db, 't', 'r1'))
+      expect(row).toMatchObject({ role: 'tool', parent_id: 'outer', depth: 1 })
+    }))
+
+  test('that a hook erases leaves no message behind', () => {
+    const erases = defineHook({ hook: 'after_tool_call_success', id: 'erases', execute: () => null })
+    return withSubagents({ hooks: [erases] }, async (desk) => {
+      const { reference, input } = await desk.child('asker', { task: 'x' })
+      await report(desk, reference, 'r1', { text: 'Found.' })
+      const reports = [{ reference, report: { kind: 'result', messageId: 'r1' } }] as const
+      await desk.complete(input, { kind: 'children', reports })
+      expect(await waiting(desk)).toEqual([])
+      expect(await desk.result()).toBeUndefined()
+    })
+  })
 
   test('a silent end is a neutral result', () =>
     withSubagents({}, async (desk) => {

@@ -41,7 +41,8 @@ export async function storeRow(
   const attachments = draft.attachments?.map((file) => atNewPath(file, moved)) ?? []
   if (reportId !== null) {
     const { threadId, callId: toolCallId, run, step, side } = input
-    const what = { toolCallId, name: row.name, content: draft.content, toolStatus, attachments }
+    const { content, parentId = null, depth = 0 } = draft
+    const what = { toolCallId, name: row.name, content, toolStatus, attachments, parentId, depth }
     const turned = { threadId, messageId: reportId, ...what, run, step, side }
     if ((await turnIntoToolResult(tx, turned)) !== null) return reportId
   }
