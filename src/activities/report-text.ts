@@ -2,7 +2,7 @@ import { LIMITS } from '../protocol/limits.js'
 import type { AttachmentRef } from '../protocol/message.js'
 
 /** What a child has told, on its way into a message of its parent. */
-export interface ToldReport {
+interface ToldReport {
   /** The child's thread id. */
   readonly reference: string
   readonly kind: 'result' | 'failure'
@@ -35,7 +35,7 @@ function fitting(text: string): string {
   return `${head}\n[… cut: ${bytes.byteLength} bytes in all …]`
 }
 
-/** Of a child that ended without a report of its own. */
+/** Words alone. */
 export function failureText(reference: string, text: string): string {
   return reportText({ reference, kind: 'failure', text, attachments: [] })
 }
