@@ -2,6 +2,7 @@ import { appendEvents } from '../store/events.js'
 import { findThread, insertThread } from '../store/threads.js'
 import type { NewThread, ThreadRecord } from '../store/threads.js'
 import type { Writer } from '../store/store.js'
+import { rootOf } from '../protocol/messages.js'
 import type { ThreadStart } from '../protocol/messages.js'
 
 interface Registration {
@@ -52,6 +53,7 @@ function threadRow(threadId: string, start: ThreadStart, createdAt: number): New
     user_id: start.userId ?? null,
     tags: start.tags ?? [],
     resumable: start.resumable !== false,
+    root_thread_id: rootOf(threadId, start),
     parent_thread_id: start.parent?.threadId ?? null,
     parent_call_id: start.parent?.callId ?? null,
   }

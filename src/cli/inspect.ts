@@ -2,6 +2,7 @@ import type { ThreadHandle } from '../client/index.js'
 import type { Command, CommandContext } from './command.js'
 import { showEvent } from './show-event.js'
 import { messageLines, snapshotLines } from './thread-lines.js'
+import { treeLines } from './tree-lines.js'
 
 const PAGE = 500
 
@@ -19,8 +20,8 @@ export const inspect: Command = {
 }
 
 async function showThread({ terminal }: CommandContext, thread: ThreadHandle): Promise<number> {
-  const snapshot = await thread.snapshot()
-  for (const line of snapshotLines(snapshot)) terminal.line(line)
+  const [snapshot, tree] = await Promise.all([thread.snapshot(), thread.tree()])
+  for (const line of [...snapshotLines(snapshot), ...treeLines(tree)]) terminal.line(line)
   terminal.line('\nTranscript')
   for await (const message of transcript(thread))
     for (const line of messageLines(message)) terminal.line(`  ${line}`)

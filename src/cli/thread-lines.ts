@@ -9,7 +9,7 @@ export function snapshotLines(snapshot: ThreadSnapshot): readonly string[] {
   const { threadId, agent, status, run, lastRun } = snapshot
   return [
     `Thread ${threadId}: agent ${agent}, ${status}${snapshot.stale ? ' (as recorded: no worker answered)' : ''}`,
-    `  created ${timeOf(snapshot.createdAt)}${snapshot.parent === null ? '' : `, child of ${snapshot.parent}`}`,
+    `  created ${timeOf(snapshot.createdAt)}${originOf(snapshot)}`,
     ...(run === null
       ? []
       : [`  ${run.runId}: side ${run.side}, ${run.steps} steps, ${run.doing ?? 'between two steps'}`]),
@@ -27,14 +27,15 @@ export function snapshotLines(snapshot: ThreadSnapshot): readonly string[] {
       'Scheduled',
       snapshot.effects.map(({ name, id, scheduledAt }) => `${timeOf(scheduledAt)} ${name} (${id})`),
     ),
-    ...section(
-      'Children',
-      snapshot.children.map(({ reference, name, status: state }) => `${reference} ${name}: ${state}`),
-    ),
   ]
 }
 
-function section(title: string, lines: readonly string[]): readonly string[] {
+function originOf({ parent, root }: ThreadSnapshot): string {
+  return parent === null ? '' : `, child of ${parent}, root ${root}`
+}
+
+/** Lines under a title; nothing if there are none. */
+export function section(title: string, lines: readonly string[]): readonly string[] {
   return lines.length === 0 ? [] : ['', title, ...lines.map((line) => `  ${cut(line)}`)]
 }
 

@@ -14,6 +14,8 @@ export interface ListThreads {
   readonly userId?: string
   /** Thread id of the parent; null: root threads only. @default all */
   readonly parent?: string | null
+  /** Thread id of a root: all threads of its tree, itself too. */
+  readonly root?: string
   readonly tag?: string
 }
 
@@ -23,7 +25,10 @@ export interface ThreadSummary {
   readonly agent: string
   readonly status: ThreadStatus
   readonly userId: string | null
+  /** Thread id of the parent; null for a root thread. */
   readonly parent: string | null
+  /** Thread id of the root of its tree; its own id for a root thread. */
+  readonly root: string
   readonly title: string | null
   readonly tags: readonly string[]
   readonly createdAt: number
@@ -52,6 +57,7 @@ function summaryOf(thread: ThreadRecord): ThreadSummary {
     status: thread.status,
     userId: thread.user_id,
     parent: thread.parent_thread_id,
+    root: thread.root_thread_id,
     title: thread.title,
     tags: thread.tags,
     createdAt: thread.created_at,

@@ -1,5 +1,6 @@
 import { LIMITS } from '../protocol/limits.js'
 import type { ControlSnapshot } from '../protocol/snapshot.js'
+import type { ThreadStatus } from '../protocol/status.js'
 import { listChildren } from '../store/children.js'
 import { scheduledEffects } from '../store/effects.js'
 import { listRequests } from '../store/list-requests.js'
@@ -22,6 +23,8 @@ const REQUESTS = 100
 export interface Look {
   readonly snapshot: ThreadSnapshot
   readonly silent: boolean
+  /** Subagents that have not answered a call of it yet, if it says so itself. */
+  readonly owed: readonly string[]
 }
 
 /**
@@ -35,17 +38,25 @@ export async function readSnapshot(
 ): Promise<Look> {
   const store = await context.store()
   const thread = await store.read((db) => knownThread(db, threadId))
-  if (thread.closed_at !== null)
-    return { snapshot: recordedSnapshot(await store.read((db) => rowsOf(db, threadId))), silent: false }
+  if (thread.closed_at !== null) return recorded(await store.read((db) => rowsOf(db, threadId)))
   const answer = await querySnapshot(context, threadId, patience)
   return store.read(async (db) => {
     const rows = await rowsOf(db, threadId, answer.kind === 'answered' ? answer.snapshot : undefined)
-    if (answer.kind === 'answered') return { snapshot: liveSnapshot(answer.snapshot, rows), silent: false }
-    if (answer.kind === 'silent') return { snapshot: recordedSnapshot(rows), silent: true }
+    if (answer.kind === 'answered') return lookOf(answer.snapshot, rows)
+    if (answer.kind === 'silent') return { ...recorded(rows), silent: true }
     // Without any run it was never started, which the next message mends.
     const lost = rows.thread.closed_at === null && (await lastRun(db, threadId)) !== null
-    return { snapshot: recordedSnapshot(rows, lost ? 'lost' : undefined), silent: false }
+    return recorded(rows, lost ? 'lost' : undefined)
   })
+}
+
+function recorded(rows: SnapshotRows, status?: ThreadStatus): Look {
+  return { snapshot: recordedSnapshot(rows, status), silent: false, owed: [] }
+}
+
+function lookOf(control: ControlSnapshot, rows: SnapshotRows): Look {
+  const owed = control.children.filter((child) => child.owed).map(({ reference }) => reference)
+  return { snapshot: liveSnapshot(control, rows), silent: false, owed }
 }
 
 async function rowsOf(db: Reader, threadId: string, control?: ControlSnapshot): Promise<SnapshotRows> {

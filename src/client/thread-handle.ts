@@ -27,6 +27,8 @@ import { terminateThread } from './terminate-thread.js'
 import { threadFiles } from './thread-files.js'
 import type { ThreadFiles } from './thread-files.js'
 import type { ThreadSnapshot } from './thread-snapshot.js'
+import { readTree } from './thread-tree.js'
+import type { ThreadTree } from './thread-tree.js'
 import { workflowOf } from './thread-workflow.js'
 import type { ThreadSignal } from './thread-workflow.js'
 import { waitUntilIdle } from './wait-until-idle.js'
@@ -91,6 +93,8 @@ export interface ThreadHandle<R extends Registry<string, string, unknown> = Regi
   terminate(options?: { readonly reason?: string }): Promise<void>
   /** From the workflow, within 2 s; else what is recorded, marked `stale`. */
   snapshot(): Promise<ThreadSnapshot>
+  /** All that came of it, as the store has it; from `snapshot().root` on it is the whole tree. @throws ThreadNotFoundError */
+  tree(): Promise<ThreadTree>
   /** The newest ones, queued ones last as `pending`. */
   messages(options?: MessagesOptions): Promise<{ messages: readonly Message[]; hasMore: boolean }>
   /** Gap-free from a sequence on, with the text that streams; ends after `thread.closed`. */
@@ -132,6 +136,7 @@ export function createThreadHandle<R extends Registry<string, string, unknown>>(
     continue: () => signal({ name: SIGNALS.continue }),
     terminate: ({ reason } = {}) => terminateThread(context, { threadId, reason }),
     snapshot: async () => (await readSnapshot(context, threadId)).snapshot,
+    tree: () => readTree(context, threadId),
     async messages(options = {}) {
       const store = await context.store()
       const { messages, hasMore } = await store.read(async (db) => {

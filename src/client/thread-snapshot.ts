@@ -13,6 +13,8 @@ export interface ThreadSnapshot {
   readonly agent: string
   /** Thread id of the parent; null for a root thread. */
   readonly parent: string | null
+  /** Thread id of the root of its tree; its own id for a root thread. */
+  readonly root: string
   readonly status: ThreadStatus
   /** What the store knows, because the thread is closed, or no worker answered. */
   readonly stale: boolean
@@ -25,6 +27,7 @@ export interface ThreadSnapshot {
   readonly pending: readonly PendingRequest[]
   /** What is put off, the next one first. */
   readonly effects: readonly EffectSummary[]
+  /** All that it ever started, the first one first. */
   readonly children: readonly SubagentRegistryEntry[]
   readonly lastRun: LastRun | null
   /** Of its newest event: `events({ after })` goes on from here. */
@@ -118,6 +121,7 @@ function storedPart({ thread, children }: SnapshotRows) {
     threadId: thread.id,
     agent: thread.agent,
     parent: thread.parent_thread_id,
+    root: thread.root_thread_id,
     children: children.map(registryEntry),
     lastSequence: thread.last_sequence,
     createdAt: thread.created_at,

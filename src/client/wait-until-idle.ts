@@ -7,6 +7,9 @@ import { WaitTimeoutError } from '../protocol/thread-error.js'
 import { lastSequence, readEvents } from '../store/events.js'
 import type { Store } from '../store/store.js'
 import type { ClientContext } from './client-context.js'
+import { isIdle } from './is-idle.js'
+import { busyIn, isUnchanged, lookAtTree } from './look-at-tree.js'
+import type { TreeLook } from './look-at-tree.js'
 import { readSnapshot } from './read-snapshot.js'
 import type { Look } from './read-snapshot.js'
 import { readRunResult } from './run-result.js'
@@ -19,6 +22,8 @@ import type { ThreadSnapshot } from './thread-snapshot.js'
 export interface WaitUntilIdle {
   /** @default '1 minute' */
   readonly timeout?: Duration
+  /** Until all threads below it are idle or closed, too. @default false */
+  readonly children?: boolean
 }
 
 /** The settling commit comes a few milliseconds before the workflow is idle: asked again soon, then ever more rarely. */
@@ -30,8 +35,8 @@ const FIRST_PATIENCE = 250
 const ENDS: ReadonlySet<string> = new Set(['run.completed', 'run.failed', 'run.cancelled', 'thread.closed'])
 
 /**
- * Waits until nothing is queued and nothing runs. The workflow itself decides, by a query that sees every acknowledged
- * message; the event log only says when to ask again. Once stopped or closed a thread is idle, whatever waits in it.
+ * Waits until nothing is queued and nothing runs, with `children` nowhere below it either. The workflows themselves
+ * decide, by a query that sees every acknowledged message; the event log only says when to ask again.
  * @throws WaitTimeoutError, ThreadNotFoundError
  */
 export async function waitUntilIdle(
@@ -40,41 +45,47 @@ export async function waitUntilIdle(
   options: WaitUntilIdle,
 ): Promise<RunResult> {
   const timeout = milliseconds(options.timeout ?? '1 minute')
+  const children = options.children === true
   const store = await context.store()
   const until = Date.now() + timeout
   let pause = FIRST_PAUSE
   let patience = FIRST_PATIENCE
+  let earlier: TreeLook | null = null
   for (;;) {
     const since = store.changed()
-    const sequence = await store.read((db) => lastSequence(db, threadId))
     // The last look has no time left, and would take a worker that answers for a silent one.
     const left = Math.max(FIRST_PATIENCE, until - Date.now())
-    const look = await readSnapshot(context, threadId, Math.min(patience, left))
-    patience = look.silent ? Math.min(patience * 2, LIMITS.snapshotQuery) : FIRST_PATIENCE
-    if (isIdle(look)) return store.read((db) => readRunResult(db, threadId, look.snapshot.status))
-    if (Date.now() >= until) throw await timeoutError(context, look, timeout)
-    const ended = await runEnd(store, {
-      threadId,
-      sequence,
-      since,
-      until: Math.min(until, Date.now() + pause),
-    })
+    const looking = { threadId, children, patience: Math.min(patience, left) }
+    const tree = await lookAt(context, looking)
+    const busy = busyIn(tree)
+    if (busy === undefined && (!children || isUnchanged(earlier, tree)))
+      return store.read((db) => readRunResult(db, threadId, tree.top.snapshot.status))
+    earlier = tree
+    patience = busy?.silent === true ? Math.min(patience * 2, LIMITS.snapshotQuery) : FIRST_PATIENCE
+    if (Date.now() >= until) throw await timeoutError(context, { threadId, busy: busy ?? tree.top }, timeout)
+    if (busy === undefined) continue
+    const { snapshot, before } = busy
+    const wait = { threadId: snapshot.threadId, sequence: before, since }
+    const ended = await runEnd(store, { ...wait, until: Math.min(until, Date.now() + pause) })
     pause = ended ? FIRST_PAUSE : Math.min(pause * 2, LONGEST_PAUSE)
   }
 }
 
-function isIdle({ snapshot, silent }: Look): boolean {
-  // Nobody who knows has answered: the recorded state may be older than the last message.
-  if (silent) return false
-  const { status, queue, stale } = snapshot
-  // A workflow that says so is about to close; what it still writes belongs to the result.
-  if (CLOSED.has(status)) return stale
-  // Parked: what is queued waits for somebody.
-  if (status === 'stopped' || status === 'blocked' || status === 'lost') return true
-  return queue.length === 0 && status !== 'running' && status !== 'waiting_resource'
+interface Looking {
+  readonly threadId: string
+  readonly children: boolean
+  readonly patience: number
 }
 
-const CLOSED: ReadonlySet<string> = new Set(['completed', 'failed', 'terminated'])
+async function lookAt(context: ClientContext, { threadId, children, patience }: Looking): Promise<TreeLook> {
+  const store = await context.store()
+  const before = await store.read((db) => lastSequence(db, threadId))
+  const look = await readSnapshot(context, threadId, patience)
+  if (children && isIdle(look)) return lookAtTree(context, { ...look, before }, patience)
+  // What its subagents owe it is another matter.
+  const top = { ...look, owed: [], before }
+  return { top, all: new Map([[threadId, top]]) }
+}
 
 interface RunEndWait {
   readonly threadId: string
@@ -99,12 +110,13 @@ async function runEnd(store: Store, wait: RunEndWait): Promise<boolean> {
 
 async function timeoutError(
   context: ClientContext,
-  { snapshot, silent }: Look,
+  { threadId, busy }: { readonly threadId: string; readonly busy: Look },
   timeout: number,
 ): Promise<WaitTimeoutError> {
-  const { threadId, status, stale } = snapshot
-  const reason = silent ? describeSilence(await silenceOf(context, threadId)) : busyWith(snapshot)
-  return new WaitTimeoutError(threadId, { timeout, status, stale, reason })
+  const { status, stale, threadId: busyId } = busy.snapshot
+  const reason = busy.silent ? describeSilence(await silenceOf(context, busyId)) : busyWith(busy.snapshot)
+  const whose = busyId === threadId ? '' : `subagent ${busyId}: `
+  return new WaitTimeoutError(threadId, { timeout, status, stale, reason: `${whose}${reason}` })
 }
 
 function busyWith({ run, queue }: ThreadSnapshot): string {

@@ -9,6 +9,7 @@ import {
   queueMessageProblem,
   queueToolProblem,
   respondProblem,
+  rootOf,
   setEnvProblem,
   stopProblem,
   threadIdProblem,
@@ -17,6 +18,7 @@ import {
 } from './messages.js'
 
 const UNDECODABLE = { undecodable: true }
+const PARENT = 'Expected "parent" to be { threadId, callId, root }, got object.'
 
 describe('bytes of a text', () => {
   const texts = [
@@ -45,6 +47,15 @@ describe('bytes of a text', () => {
   })
 })
 
+describe('the root of a thread', () => {
+  test('is itself, or what its start says', () => {
+    const parent = { threadId: 'p', callId: 'c' }
+    expect(rootOf('t', {})).toBe('t')
+    expect(rootOf('t', { parent: { ...parent, root: 'r' } })).toBe('r')
+    expect(rootOf('t', { parent })).toBe('p')
+  })
+})
+
 describe('a start input', () => {
   const start = { agent: 'clerk' }
 
@@ -52,6 +63,7 @@ describe('a start input', () => {
     [start],
     [{ ...start, message: { messageId: 'm' }, userId: 'u', tags: ['x'], resumable: false }],
     [{ ...start, parent: { threadId: 'p', callId: 'c' }, searchAttributes: ['ThreadAgent'] }],
+    [{ ...start, parent: { threadId: 'p', callId: 'c', root: 'r' } }],
     [{ ...start, limits: { heartbeatTimeout: 5000, historyEvents: 0 } }],
     [{ ...start, fieldOfALaterVersion: [{ deep: true }] }],
   ])('T11 %j is taken', (input) => {
@@ -65,8 +77,9 @@ describe('a start input', () => {
     [[start], 'Expected an object with "agent", got a list.'],
     [{ agent: '' }, 'Expected "agent" to be the name of an agent, got an empty text.'],
     [{ ...start, message: { content: '' } }, 'Expected "messageId" or a "content" that is not empty'],
-    [{ ...start, parent: { threadId: 'p' } }, 'Expected "parent" to be { threadId, callId }, got object.'],
-    [{ ...start, parent: { threadId: 'p', callId: 'c'.repeat(97) } }, 'Expected "parent"'],
+    [{ ...start, parent: { threadId: 'p' } }, PARENT],
+    [{ ...start, parent: { threadId: 'p', callId: 'c'.repeat(97) } }, PARENT],
+    [{ ...start, parent: { threadId: 'p', callId: 'c', root: '' } }, PARENT],
     [{ ...start, userId: 7 }, 'Expected "userId" to be a text of 1 to 200 characters, got number.'],
     [
       { ...start, userId: 'x'.repeat(201) },

@@ -23,6 +23,7 @@ export const SEARCH_ATTRIBUTES = {
   status: 'ThreadStatus',
   user: 'ThreadUser',
   parent: 'ThreadParent',
+  root: 'ThreadRoot',
   tags: 'ThreadTags',
 } as const
 
@@ -37,7 +38,21 @@ export interface ThreadStart {
   /** Names of registered search attributes; an unregistered one would fail the workflow task for ever. */
   readonly searchAttributes?: readonly string[]
   readonly limits?: ThreadLimits
-  readonly parent?: { readonly threadId: string; readonly callId: string }
+  readonly parent?: StartParent
+}
+
+/** Who started a thread. */
+export interface StartParent {
+  readonly threadId: string
+  /** Its tool call. */
+  readonly callId: string
+  /** The thread that the whole tree began with. @default the parent */
+  readonly root?: string
+}
+
+/** The thread that a tree began with: itself, if nobody started it. */
+export function rootOf(threadId: string, { parent }: Pick<ThreadStart, 'parent'>): string {
+  return parent === undefined ? threadId : (parent.root ?? parent.threadId)
 }
 
 /** Timing only; carried over continue-as-new and inherited by children. */
@@ -133,8 +148,8 @@ export function threadStartProblem(start: unknown): string | undefined {
     if (problem !== undefined) return problem
   }
   const { parent, tags, searchAttributes, userId } = start
-  if (parent !== undefined && !(isObject(parent) && isName(parent['threadId']) && isCallId(parent['callId'])))
-    return `Expected "parent" to be { threadId, callId }, got ${describe(parent)}.`
+  if (parent !== undefined && !isStartParent(parent))
+    return `Expected "parent" to be { threadId, callId, root }, got ${describe(parent)}.`
   if (userId !== undefined && !isName(userId))
     return `Expected "userId" to be ${NAME}, got ${describe(userId)}.`
   if (tags !== undefined && !isNames(tags))
@@ -142,6 +157,12 @@ export function threadStartProblem(start: unknown): string | undefined {
   if (searchAttributes !== undefined && !isNames(searchAttributes))
     return `Expected "searchAttributes" to be a list of names, got ${describe(searchAttributes)}.`
   return threadLimitsProblem(start['limits'])
+}
+
+function isStartParent(parent: unknown): boolean {
+  if (!isObject(parent)) return false
+  const { threadId, callId, root } = parent
+  return isName(threadId) && isCallId(callId) && (root === undefined || isName(root))
 }
 
 function threadLimitsProblem(limits: unknown): string | undefined {

@@ -13,8 +13,8 @@ import { openSqlite } from './sqlite/open-sqlite.js'
 import { asStoreError } from './sqlite/sqlite-error.js'
 import { assertSecretsOpen } from './variables.js'
 
-/** Can only select. A `Writer` is one too, so reads compose into transactions. */
-export type Reader = Pick<Kysely<Schema>, 'selectFrom'>
+/** Can only select, trees too. A `Writer` is one too, so reads compose into transactions. */
+export type Reader = Pick<Kysely<Schema>, 'selectFrom' | 'withRecursive'>
 
 /** A transaction that holds the database's write lock. */
 export type Writer = Transaction<Schema>

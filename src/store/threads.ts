@@ -94,6 +94,8 @@ export interface ThreadFilter {
   readonly userId?: string
   /** Null: threads without a parent. */
   readonly parent?: string | null
+  /** All threads of a tree, its root too. */
+  readonly root?: string
   readonly tag?: string
 }
 
@@ -120,6 +122,7 @@ export async function listThreads(
   if (filter.userId !== undefined) query = query.where('user_id', '=', filter.userId)
   if (filter.parent === null) query = query.where('parent_thread_id', 'is', null)
   else if (filter.parent !== undefined) query = query.where('parent_thread_id', '=', filter.parent)
+  if (filter.root !== undefined) query = query.where('root_thread_id', '=', filter.root)
   // Quotes inside a tag are escaped in JSON, so the quoted tag occurs only as an element.
   if (filter.tag !== undefined)
     query = query.where(sql<boolean>`instr(tags, ${JSON.stringify(filter.tag)}) > 0`)

@@ -13,7 +13,7 @@ import {
 import { WorkflowExecutionAlreadyStartedError } from '@temporalio/common'
 import type { ChildWorkflowHandle } from '@temporalio/workflow'
 import type { PreparedChild } from '../protocol/child-activities.js'
-import { SIGNALS, THREAD_WORKFLOW } from '../protocol/messages.js'
+import { SIGNALS, THREAD_WORKFLOW, rootOf } from '../protocol/messages.js'
 import type { QueueMessage, ThreadStart } from '../protocol/messages.js'
 import { childStarted, messageLost, messageSent } from '../thread/child-calls.js'
 import { stopForwarded } from '../thread/child-waits.js'
@@ -24,6 +24,7 @@ import { childCancelled } from '../thread/cut-waits.js'
 import { deferredOpened, deferredStarted } from '../thread/deferred.js'
 import { childTold } from '../thread/settling.js'
 import type { agentThread } from './agent-thread.js'
+import { childLabels } from './child-labels.js'
 import type { ThreadHost } from './thread-host.js'
 import { told } from './told.js'
 
@@ -60,7 +61,7 @@ async function started(host: ThreadHost, { child, callId }: Starting): Promise<b
       args: [childStart(host.control, { child, callId })],
       parentClosePolicy: ParentClosePolicy.ABANDON,
       memo: { agent },
-      staticSummary: agent,
+      ...childLabels(host.control, child),
     })
     void observe(host, reference, handle)
     return true
@@ -77,7 +78,7 @@ function childStart({ start, threadId }: ThreadControl, { child, callId }: Start
     agent: child.agent,
     message: { messageId: child.messageId, from: 'parent', invocation: callId },
     ...(child.resumable ? {} : { resumable: false }),
-    parent: { threadId, callId },
+    parent: { threadId, callId, root: rootOf(threadId, start) },
     ...(userId === undefined ? {} : { userId }),
     ...(searchAttributes === undefined ? {} : { searchAttributes }),
     ...(limits === undefined ? {} : { limits }),

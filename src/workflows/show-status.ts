@@ -1,6 +1,6 @@
 import { setCurrentDetails, upsertSearchAttributes, workflowInfo } from '@temporalio/workflow'
 import { LIMITS } from '../protocol/limits.js'
-import { SEARCH_ATTRIBUTES, utf8Length } from '../protocol/messages.js'
+import { SEARCH_ATTRIBUTES, rootOf, utf8Length } from '../protocol/messages.js'
 import type { ThreadControl } from '../thread/control.js'
 import { doingOf, statusOf } from '../thread/snapshot.js'
 import type { ThreadHost } from './thread-host.js'
@@ -16,8 +16,10 @@ export function showStatus(host: ThreadHost): void {
 }
 
 function detailsOf(control: ThreadControl): string {
+  const { run, start } = control
   const lines = [`Agent: ${control.agent}`, `Status: ${statusOf(control)}`]
-  const { run } = control
+  if (start.parent !== undefined)
+    lines.push(`Parent: ${start.parent.threadId}`, `Root: ${rootOf(control.threadId, start)}`)
   if (run !== null) {
     lines.push(`Run ${run.number}, side ${run.side}, steps ${run.steps}`)
     lines.push(`Tokens: ${run.usage.inputTokens} in, ${run.usage.outputTokens} out`)
@@ -35,6 +37,8 @@ function searchAttributesOf(control: ThreadControl): Readonly<Record<string, str
     [SEARCH_ATTRIBUTES.status]: [statusOf(control)],
     ...(start.userId === undefined ? {} : { [SEARCH_ATTRIBUTES.user]: [start.userId] }),
     ...(start.parent === undefined ? {} : { [SEARCH_ATTRIBUTES.parent]: [start.parent.threadId] }),
+    // A root has its own id: one query lists a whole tree.
+    [SEARCH_ATTRIBUTES.root]: [rootOf(control.threadId, start)],
     ...(start.tags === undefined ? {} : { [SEARCH_ATTRIBUTES.tags]: fitting(start.tags) }),
   }
   const named = start.searchAttributes ?? []

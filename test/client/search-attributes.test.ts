@@ -20,7 +20,14 @@ afterAll(async () => {
 
 test('registered search attributes are named in the start', async () => {
   const names = await registeredSearchAttributes(new Client({ connection }), 't')
-  expect(names).toEqual(['ThreadAgent', 'ThreadStatus', 'ThreadUser', 'ThreadParent', 'ThreadTags'])
+  expect(names).toEqual([
+    'ThreadAgent',
+    'ThreadStatus',
+    'ThreadUser',
+    'ThreadParent',
+    'ThreadRoot',
+    'ThreadTags',
+  ])
 })
 
 test('missing search attributes are warned of with the command', async () => {

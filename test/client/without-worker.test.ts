@@ -113,7 +113,14 @@ describe('creating', () => {
       JSON.stringify({
         agent: 'support',
         userId: 'ann',
-        searchAttributes: ['ThreadAgent', 'ThreadStatus', 'ThreadUser', 'ThreadParent', 'ThreadTags'],
+        searchAttributes: [
+          'ThreadAgent',
+          'ThreadStatus',
+          'ThreadUser',
+          'ThreadParent',
+          'ThreadRoot',
+          'ThreadTags',
+        ],
       }),
     )
     expect(searchForContent(await recordedRuns(fixture.threads.temporal, thread.threadId)).leaks).toEqual([])

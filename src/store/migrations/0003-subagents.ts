@@ -17,4 +17,9 @@ export async function createSubagentSchema(db: SchemaChanger): Promise<void> {
     .on('children')
     .columns(['parent_thread_id', 'resumable', 'created_at', 'reference'])
     .execute()
+  await db.schema
+    .createIndex('threads_by_root')
+    .on('threads')
+    .columns(['root_thread_id', 'last_activity_at'])
+    .execute()
 }

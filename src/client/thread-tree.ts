@@ -1,0 +1,45 @@
+import type { ThreadStatus } from '../protocol/status.js'
+import type { SubagentRegistryEntry } from '../protocol/subagent.js'
+import { ThreadNotFoundError } from '../protocol/thread-error.js'
+import { threadsFrom } from '../store/thread-tree.js'
+import type { ThreadNode } from '../store/thread-tree.js'
+import type { ClientContext } from './client-context.js'
+
+/** A thread and all below it, as the store has them. */
+export interface ThreadTree {
+  readonly threadId: string
+  readonly agent: string
+  readonly status: ThreadStatus
+  /** When it closed, in microseconds since 1970; null while it is open. */
+  readonly closedAt: number | null
+  /** As its parent knows it; null for a root thread. */
+  readonly entry: SubagentRegistryEntry | null
+  /** All that it ever started, the first one first. */
+  readonly children: readonly ThreadTree[]
+}
+
+/** @throws ThreadNotFoundError */
+export async function readTree(context: ClientContext, threadId: string): Promise<ThreadTree> {
+  const store = await context.store()
+  const nodes = await store.read((db) => threadsFrom(db, threadId))
+  const self = nodes.find(({ id }) => id === threadId)
+  if (self === undefined) throw new ThreadNotFoundError(threadId)
+  const below = new Map<string | null, ThreadNode[]>()
+  for (const node of nodes) {
+    // The top of what is read: whose child it is, is not asked here.
+    if (node === self) continue
+    const parent = node.parent_thread_id
+    const siblings = below.get(parent)
+    if (siblings === undefined) below.set(parent, [node])
+    else siblings.push(node)
+  }
+  return treeOf(self, below)
+}
+
+type Below = ReadonlyMap<string | null, readonly ThreadNode[]>
+
+function treeOf({ id, agent, status, closed_at, entry }: ThreadNode, below: Below): ThreadTree {
+  const children = (below.get(id) ?? []).map((child) => treeOf(child, below))
+  // Written by our code: the store's boundary.
+  return { threadId: id, agent, status: status as ThreadStatus, closedAt: closed_at, entry, children }
+}
