@@ -3,6 +3,7 @@ import type { JsonObject } from '../protocol/json.js'
 import { LIMITS } from '../protocol/limits.js'
 import type { Message } from '../protocol/message.js'
 import { utf8Length } from '../protocol/messages.js'
+import { findChild } from '../store/children.js'
 import type { StoredEvent } from '../store/events.js'
 import { findRequest } from '../store/pending.js'
 import { findMessage } from '../store/read-messages.js'
@@ -61,6 +62,7 @@ function textOf(db: Reader, threadId: string, event: StoredEvent): Joined | obje
     return typeof payload['requestId'] === 'string'
       ? requestText(db, event, threadId, payload['requestId'])
       : {}
+  if (type.startsWith('subagent.')) return childText(db, threadId, event)
   if (scope.toolCallId === undefined) return {}
   if (type === 'tool.started') return argumentsText(db, threadId, scope.toolCallId)
   return type === 'tool.result' ? resultText(db, threadId, scope.toolCallId) : {}
@@ -73,6 +75,16 @@ async function messageText(db: Reader, threadId: string, messageId: string): Joi
 async function queueText(db: Reader, threadId: string): Joined {
   const queued = await queuedPreviews(db, threadId, LIMITS.eventQueueItems)
   return { queue: queued.map(({ item, preview }) => ({ ...item, preview })) }
+}
+
+/** What an instance is called, and what it says of itself: both are its parent's content. */
+async function childText(db: Reader, threadId: string, { type, scope }: StoredEvent): Joined {
+  const child = scope.childId === undefined ? null : await findChild(db, threadId, scope.childId)
+  if (child === null) return {}
+  return {
+    ...(child.thread_name !== null && { threadName: child.thread_name }),
+    ...(type === 'subagent.status' && { status: child.status }),
+  }
 }
 
 async function argumentsText(db: Reader, threadId: string, callId: string | null): Joined {

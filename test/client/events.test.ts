@@ -10,6 +10,7 @@ import { stageMessage } from '../../src/store/stage-message.js'
 import { stageQueuedTool } from '../../src/store/stage-queued-tool.js'
 import { insertThread, updateThread } from '../../src/store/threads.js'
 import { finishToolCall, insertToolCalls } from '../../src/store/tool-calls.js'
+import { addChildRows } from '../support/child-rows.js'
 import { collect, createClientFixture } from './client-fixture.js'
 import type { ClientFixture } from './client-fixture.js'
 import { askRequest } from './request-rows.js'
@@ -160,6 +161,19 @@ describe('joined text', () => {
     const [required] = await collect(thread.events({ follow: false }))
     const none = { toolName: null, preview: null, truncated: false }
     expect(required?.payload).toEqual({ requestId, kind, ...none, ...detail })
+  })
+
+  test('what befalls a subagent comes with its own name and words', async () => {
+    await addChildRows(fixture.store, { id: 'k', parent: 't', root: 't', entry: { status: 'half way' } })
+    const scope = { childId: 'k' }
+    const payload = { reference: 'k', name: 'research' }
+    await append({ type: 'subagent.spawned', scope, payload }, { type: 'subagent.status', scope, payload })
+    const [spawned, status] = await collect(thread.events({ follow: false }))
+    expect(spawned?.payload).toEqual({ ...payload, threadName: 'of k' })
+    expect(status).toMatchObject({
+      childId: 'k',
+      payload: { ...payload, threadName: 'of k', status: 'half way' },
+    })
   })
 
   test('long arguments and results are cut', async () => {

@@ -4,6 +4,7 @@ import type { ThreadHandle } from '../../src/client/index.js'
 import { appendMessage } from '../../src/store/deliver-messages.js'
 import { insertRun } from '../../src/store/runs.js'
 import { insertThread, updateThread } from '../../src/store/threads.js'
+import { addChildRows } from '../support/child-rows.js'
 import { collect, createClientFixture } from './client-fixture.js'
 import type { ClientFixture } from './client-fixture.js'
 
@@ -72,6 +73,49 @@ describe('the list', () => {
     expect(await ids({ agent: 'other' })).toEqual(['a'])
     expect(await ids({ userId: 'ann' })).toEqual(['b'])
     expect(await ids({ status: 'stopped' })).toEqual(['b'])
+  })
+})
+
+describe('a thread of a tree', () => {
+  beforeEach(async () => {
+    const thread = { closed_at: 9, status: 'completed' }
+    await addChildRows(fixture.store, { id: 'child', parent: 't', root: 't', thread })
+    const failed = { closed_at: 9, status: 'failed' }
+    await addChildRows(fixture.store, { id: 'grandchild', parent: 'child', root: 't', thread: failed })
+  })
+
+  test('names its parent and root, and is listed by them', async () => {
+    const { threads } = fixture
+    const roots = async (filter: Parameters<ClientFixture['threads']['list']>[0]) =>
+      (await collect(threads.list(filter))).map(({ threadId, parent, root }) => [threadId, parent, root])
+    expect(await roots({ root: 't' })).toEqual([
+      ['t', null, 't'],
+      ['grandchild', 'child', 't'],
+      ['child', 't', 't'],
+    ])
+    expect(await roots({ root: 't', parent: 'child' })).toEqual([['grandchild', 'child', 't']])
+    expect(await threads.get('grandchild').snapshot()).toMatchObject({ parent: 'child', root: 't' })
+    expect(await threads.get('child').snapshot()).toMatchObject({
+      root: 't',
+      children: [{ reference: 'grandchild', name: 'research', threadName: 'of grandchild' }],
+    })
+  })
+
+  test('has all that came of it below itself', async () => {
+    const grandchild = { threadId: 'grandchild', status: 'failed', closedAt: 9, children: [] }
+    const child = {
+      ...{ threadId: 'child', agent: 'helper', status: 'completed', closedAt: 9 },
+      entry: { reference: 'child', status: 'running', threadName: 'of child' },
+      children: [grandchild],
+    }
+    expect(await thread.tree()).toMatchObject({
+      threadId: 't',
+      closedAt: null,
+      entry: null,
+      children: [child],
+    })
+    expect(await fixture.threads.get('child').tree()).toMatchObject(child)
+    await expect(fixture.threads.get('nobody').tree()).rejects.toMatchObject({ code: 'thread_not_found' })
   })
 })
 

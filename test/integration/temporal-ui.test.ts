@@ -38,6 +38,11 @@ test('threads are listed in Temporal by their search attributes', async () => {
   const [child] = await fixture.childrenOf(threadId)
   const children = `ThreadParent = "${threadId}" AND ThreadAgent = "research" AND ThreadStatus = "completed"`
   await until('the child', async () => (await list(children)).join() === child)
+  const tree = `ThreadRoot = "${threadId}"`
+  await until(
+    'the tree',
+    async () => (await list(tree)).toSorted().join() === [threadId, child].toSorted().join(),
+  )
   expect(await list(`${user} AND ThreadStatus = "stopped"`)).toEqual([])
 })
 
@@ -48,6 +53,7 @@ test('search attributes and memo hold names and no title', async () => {
     ThreadAgent: ['clerk'],
     ThreadStatus: ['idle'],
     ThreadUser: [userId],
+    ThreadRoot: [thread.threadId],
     ThreadTags: ['vip', 'north'],
   })
   expect(memo).toEqual({ agent: 'clerk', userId })
@@ -55,7 +61,7 @@ test('search attributes and memo hold names and no title', async () => {
 })
 
 test('summaries name agent, step, model and tool', async () => {
-  expect(await summaries(thread.threadId)).toEqual([
+  expect(await userMetadata(thread.threadId, 'summary')).toEqual([
     'clerk',
     'clerk: step 1',
     'prepare research',
@@ -65,7 +71,7 @@ test('summaries name agent, step, model and tool', async () => {
     'end of run',
   ])
   const [child] = await fixture.childrenOf(thread.threadId)
-  expect(await summaries(child ?? '')).toEqual([
+  expect(await userMetadata(child ?? '', 'summary')).toEqual([
     'research',
     'research: step 1',
     'tool deliver',
@@ -81,6 +87,24 @@ test('current details show what a thread does', async () => {
   expect(metadata.currentDetails).not.toContain(MARKER)
 })
 
+test('a child is described by names and ids only', async () => {
+  const { threadId } = thread
+  const [reference = ''] = await fixture.childrenOf(threadId)
+  const child = fixture.threads.get(reference)
+  expect(await child.snapshot()).toMatchObject({ parent: threadId, root: threadId })
+  const [started = ''] = await userMetadata(reference, 'details')
+  expect(started.split('  \n')).toEqual([
+    'Agent: research',
+    `Instance: ${reference}`,
+    `Parent: ${threadId}`,
+    `Root: ${threadId}`,
+  ])
+  const { currentDetails } = await child.workflow.query<{ currentDetails: string }>(
+    '__temporal_workflow_metadata',
+  )
+  expect(currentDetails).toContain(`Root: ${threadId}`)
+})
+
 test('no text, argument or result is in these histories', async () => {
   const { bytes, leaks } = await fixture.search()
   expect(leaks).toEqual([])
@@ -94,13 +118,12 @@ async function list(query: string): Promise<readonly string[]> {
 }
 
 /** What the UI writes beside the events of a history. */
-async function summaries(threadId: string): Promise<readonly string[]> {
+async function userMetadata(threadId: string, part: 'summary' | 'details'): Promise<readonly string[]> {
   const runs = await recordedRuns(fixture.threads.temporal, threadId)
   return runs.flatMap(({ history }) =>
-    (history.events ?? []).flatMap(({ userMetadata }) =>
-      userMetadata?.summary == null
-        ? []
-        : [defaultPayloadConverter.fromPayload<string>(userMetadata.summary)],
-    ),
+    (history.events ?? []).flatMap(({ userMetadata: written }) => {
+      const payload = written?.[part]
+      return payload == null ? [] : [defaultPayloadConverter.fromPayload<string>(payload)]
+    }),
   )
 }

@@ -11,6 +11,7 @@ import { messageConformance } from './conformance/messages.js'
 import { operationConformance } from './conformance/operations.js'
 import { recordConformance } from './conformance/records.js'
 import { runConformance } from './conformance/runs.js'
+import { threadTreeConformance } from './conformance/thread-tree.js'
 import { threadConformance } from './conformance/threads.js'
 import { sessionConformance } from './conformance/session.js'
 import { transactionConformance } from './conformance/transactions.js'
@@ -28,6 +29,7 @@ export function storeConformance(open: () => Promise<Store>): void {
   }
   describe('transactions', () => transactionConformance(withStore))
   describe('threads', () => threadConformance(withStore))
+  describe('trees of threads', () => threadTreeConformance(withStore))
   describe('messages', () => messageConformance(withStore))
   describe('message lists', () => messageListConformance(withStore))
   describe('boundaries', () => boundaryConformance(withStore))
