@@ -196,11 +196,9 @@ interface SubagentEvent {
   readonly name: string
   /** The instance's own name. */
   readonly threadName?: string
-  /** Of `subagent.status`: what the registry says as the event is delivered; of `subagent.closed`: how it ended. */
-  readonly status?: string
   /** How its session ended, of `subagent.completed` and `subagent.failed`. */
   readonly reason?: StopReason
-  /** Of `subagent.closed`. */
+  /** Of `subagent.status`: what the registry says as the event is delivered; of `subagent.closed`: how it ended. */
   readonly status?: string
 }
 

@@ -20,6 +20,7 @@ const waiting = withStarted()
 const group = withStarted({ references: ['k', 'l', 'm'] })
 const lastRun = { runId: 'run_1', steps: 1, endedAt: NOW }
 const request = { id: 'variables_1', kind: 'variables', toolName: null, requestedAt: NOW }
+const tell = { to: 'p', operation: { kind: 'set_env', names: ['CITY'] } } as const
 const closing = { reason: 'x', cascade: [], settled: true }
 
 describe('status', () => {
@@ -33,6 +34,7 @@ describe('status', () => {
     ['running', idleControl({}, { run: run() })],
     ['running', idleControl({}, { queue: [message('a')] })],
     ['running', idleControl({}, { stopped: true, run: run() })],
+    ['running', idleControl({}, { tells: [tell] })],
     ['stopped', idleControl({}, { stopped: true, queue: [message('a')] })],
     ['terminated', idleControl({}, { terminating: true, run: run() })],
     ['completed', idleControl({}, { closing: { ...closing, outcome: 'completed' } })],

@@ -42,7 +42,8 @@ export function statusOf(control: ThreadControl): ThreadStatus {
   const goesOn = !control.stopped && control.queue.length > 0
   if (control.request !== null && !goesOn) return 'blocked'
   if (control.stopped) return control.lastRun?.reason === 'blocked' ? 'blocked' : 'stopped'
-  return control.queue.length > 0 ? 'running' : 'idle'
+  // Other threads are yet to hear what this one did to them.
+  return control.queue.length > 0 || control.tells.length > 0 ? 'running' : 'idle'
 }
 
 function runStatus(control: ThreadControl, run: Run): ThreadStatus {
