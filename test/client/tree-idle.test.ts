@@ -84,7 +84,7 @@ beforeAll(async () => {
     if (prompt === 'a_helper') return times === 0 ? helper : done
     return times === 0 ? send('helper') : { text: `Heard: ${messages.at(-1)?.text}` }
   })
-  env = await createTestEnvironment({ registry: desk, models: { voice } })
+  env = await createTestEnvironment({ registry: desk, models: { voice }, server: 'dev' })
 }, 60_000)
 afterAll(() => env.close())
 beforeEach(() => {
