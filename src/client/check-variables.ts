@@ -1,5 +1,5 @@
 import { LIMITS } from '../protocol/limits.js'
-import { isObject } from '../protocol/messages.js'
+import { isObject } from '../protocol/message-problems.js'
 import { variableNameProblem, variableValueProblem } from '../protocol/variables.js'
 
 /** Says what is wrong with values of variables, or nothing; never a value itself. */

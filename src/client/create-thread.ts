@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 
 import { ConfigError } from '../protocol/config-error.js'
-import { messageIdProblem, threadIdProblem, threadStartProblem } from '../protocol/messages.js'
+import { messageIdProblem, threadIdProblem, threadStartProblem } from '../protocol/message-problems.js'
 import type { ThreadLimits } from '../protocol/messages.js'
 import { ThreadConflictError } from '../protocol/thread-error.js'
 import { digestOf } from '../store/digest.js'

@@ -1,7 +1,8 @@
 import { filePathProblem } from '../store/file-path.js'
 import { LIMITS } from '../protocol/limits.js'
 import type { AttachmentRef, NewAttachment } from '../protocol/message.js'
-import { isObject, messageIdProblem, utf8Length } from '../protocol/messages.js'
+import { isObject, messageIdProblem } from '../protocol/message-problems.js'
+import { utf8Length } from '../protocol/utf8-length.js'
 import { MessageRejectedError } from '../protocol/thread-error.js'
 import { attachmentBytes } from './attachment-bytes.js'
 

@@ -1,5 +1,5 @@
 import { LIMITS } from './limits.js'
-import { isObject, messageIdProblem, queueToolProblem } from './messages.js'
+import { isObject, messageIdProblem, queueToolProblem } from './message-problems.js'
 import type { ToldOperation } from './operations.js'
 
 type Fields = Readonly<Record<string, unknown>>

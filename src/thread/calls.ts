@@ -1,5 +1,5 @@
 /** The calls of a step with those of its frames: a tree, of which one call at a time is in flight (T1). */
-import { utf8Length } from '../protocol/messages.js'
+import { utf8Length } from '../protocol/utf8-length.js'
 import type { Step, ThreadControl } from './control.js'
 import type { Call, CalledTool } from './call-state.js'
 

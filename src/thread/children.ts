@@ -5,7 +5,8 @@
  */
 import type { CallReport, PreparedChild } from '../protocol/child-activities.js'
 import { LIMITS } from '../protocol/limits.js'
-import { OUR_IDS, childReportProblem } from '../protocol/messages.js'
+import { OUR_IDS } from '../protocol/messages.js'
+import { childReportProblem } from '../protocol/message-problems.js'
 import type { ChildReport } from '../protocol/messages.js'
 import { callTaking, withReport } from './child-waits.js'
 import type { OpenChild, ThreadControl } from './control.js'

@@ -1,6 +1,6 @@
 /** Delayed work: its due times. T3: one that becomes due is an item of the inbox, and nothing else happens to it. */
 import { LIMITS } from '../protocol/limits.js'
-import { utf8Length } from '../protocol/messages.js'
+import { utf8Length } from '../protocol/utf8-length.js'
 import type { ScheduledItem } from '../protocol/snapshot.js'
 import type { ThreadControl } from './control.js'
 import { withWarning } from './facts.js'

@@ -1,6 +1,6 @@
 import { LIMITS } from '../protocol/limits.js'
 import type { Fact } from '../protocol/facts.js'
-import { utf8Length } from '../protocol/messages.js'
+import { utf8Length } from '../protocol/utf8-length.js'
 import type { ThreadControl } from './control.js'
 
 /** Keeps facts for the next activity; beyond the bounds they are counted only. */

@@ -3,13 +3,13 @@
  * T3: accepted items keep their order. T10: what is malformed is recorded and skipped. Handlers are synchronous.
  */
 import { LIMITS } from '../protocol/limits.js'
+import { OUR_IDS } from '../protocol/messages.js'
 import {
-  OUR_IDS,
   queueMessageProblem,
   queueToolProblem,
   setEnvProblem,
   stopProblem,
-} from '../protocol/messages.js'
+} from '../protocol/message-problems.js'
 import type { QueueMessage, QueueTool, Stop } from '../protocol/messages.js'
 import { runIdOf } from '../protocol/ids.js'
 import { allCalls } from './calls.js'

@@ -1,4 +1,4 @@
-import { utf8Length } from '../protocol/messages.js'
+import { utf8Length } from '../protocol/utf8-length.js'
 import type { QueueEntry, ThreadControl } from './control.js'
 import { packEntry } from './packed-queue.js'
 

@@ -1,5 +1,5 @@
 /** Requests that wait for an answer from outside: of calls, of a blocked run, of subagents that lack variables. T10: an answer is checked. */
-import { respondProblem } from '../protocol/messages.js'
+import { respondProblem } from '../protocol/message-problems.js'
 import type { Respond } from '../protocol/messages.js'
 import type { PendingItem } from '../protocol/snapshot.js'
 import { allCalls, calledTool, changeCall } from './calls.js'

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 
 import { NOW, idleControl, run, withCalls } from '../../test/support/control-states.js'
 import { LIMITS } from '../protocol/limits.js'
-import { queueMessageProblem, queueToolProblem } from '../protocol/messages.js'
+import { queueMessageProblem, queueToolProblem } from '../protocol/message-problems.js'
 import { operationsProblem } from '../protocol/operations-problem.js'
 import type { ThreadOperation, ToldOperation } from '../protocol/operations.js'
 import { shouldContinueAsNew } from './continue-as-new.js'

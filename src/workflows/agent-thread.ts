@@ -13,7 +13,7 @@ import {
 import { LEVEL } from '../protocol/activities.js'
 import type { ThreadResult } from '../protocol/activities.js'
 import { failure } from '../protocol/failures.js'
-import { threadStartProblem } from '../protocol/messages.js'
+import { threadStartProblem } from '../protocol/message-problems.js'
 import type { ThreadStart } from '../protocol/messages.js'
 import { advance } from '../thread/advance.js'
 import { carry, restore, shouldContinueAsNew } from '../thread/continue-as-new.js'

@@ -1,6 +1,7 @@
 import { setCurrentDetails, upsertSearchAttributes, workflowInfo } from '@temporalio/workflow'
 import { LIMITS } from '../protocol/limits.js'
-import { SEARCH_ATTRIBUTES, rootOf, utf8Length } from '../protocol/messages.js'
+import { SEARCH_ATTRIBUTES, rootOf } from '../protocol/messages.js'
+import { utf8Length } from '../protocol/utf8-length.js'
 import type { ThreadControl } from '../thread/control.js'
 import { doingOf, statusOf } from '../thread/snapshot.js'
 import type { ThreadHost } from './thread-host.js'

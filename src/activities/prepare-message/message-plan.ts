@@ -1,7 +1,7 @@
 import type { SubagentContent } from '../../definitions/plan-content.js'
 import { parseObject } from '../../definitions/tool-arguments.js'
 import { LIMITS } from '../../protocol/limits.js'
-import { utf8Length } from '../../protocol/messages.js'
+import { utf8Length } from '../../protocol/utf8-length.js'
 import { findChild, openInstances } from '../../store/children.js'
 import type { ChildRecord } from '../../store/children.js'
 import { missingFile } from '../attachments.js'

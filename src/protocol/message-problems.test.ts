@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest'
 
 import { seededRandom } from '../../test/support/seeded-random.js'
 import { LIMITS } from './limits.js'
+import { rootOf } from './messages.js'
 import {
   childReportProblem,
   isObject,
@@ -9,13 +10,12 @@ import {
   queueMessageProblem,
   queueToolProblem,
   respondProblem,
-  rootOf,
   setEnvProblem,
   stopProblem,
   threadIdProblem,
   threadStartProblem,
-  utf8Length,
-} from './messages.js'
+} from './message-problems.js'
+import { utf8Length } from './utf8-length.js'
 
 const UNDECODABLE = { undecodable: true }
 const PARENT = 'Expected "parent" to be { threadId, callId, root }, got object.'
