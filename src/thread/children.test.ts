@@ -119,8 +119,9 @@ describe('a report', () => {
     expect(control.queue).toMatchObject([{ kind: 'report' }])
   })
 
-  test('a report of a stranger changes nothing', () => {
+  test('T10 a report of a stranger, or for another call, changes nothing', () => {
     const control = withStarted()
+    expect(acceptReport(control, report({ invocations: ['c9'], closes: true }), NOW)).toBe(control)
     expect(acceptReport(control, report({ reference: 'x' }), NOW)).toBe(control)
   })
 

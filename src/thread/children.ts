@@ -45,6 +45,8 @@ export function acceptReport(control: ThreadControl, input: unknown, now: number
   const child = childOf(control, reference)
   if (child === undefined || said.report <= child.reports) return control
   const left = child.invocations.filter((id) => !said.invocations.includes(id))
+  // The one report of such a child answers the one call that it has; whatever else looks like it answers nothing (T10).
+  if (!child.resumable && left.length > 0) return control
   const counted = { ...child, invocations: left, reports: said.report }
   const going = { ...control, progressed: true }
   // A child that is not resumable says one thing.
