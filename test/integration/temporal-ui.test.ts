@@ -40,8 +40,8 @@ test('threads are listed in Temporal by their search attributes', async () => {
   await until('the child', async () => (await list(children)).join() === child)
   const tree = `ThreadRoot = "${threadId}"`
   await until('the tree', async () => {
-    const listed = new Set(await list(tree))
-    return listed.size === 2 && listed.has(threadId) && listed.has(child ?? '')
+    const listed = await list(tree)
+    return listed.length === 2 && listed.includes(threadId) && listed.includes(child ?? '')
   })
   expect(await list(`${user} AND ThreadStatus = "stopped"`)).toEqual([])
 })
