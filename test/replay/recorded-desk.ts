@@ -20,6 +20,7 @@ export const recordedDesk = registry({
     defineModel({ name: 'broken', provider: unscripted, model: 'scripted' }),
     defineModel({ name: 'nested', provider: unscripted, model: 'scripted' }),
     defineModel({ name: 'research', provider: unscripted, model: 'scripted' }),
+    defineModel({ name: 'lead', provider: unscripted, model: 'scripted' }),
   ],
   prompts: [
     definePrompt({
@@ -63,6 +64,37 @@ export const recordedDesk = registry({
       model: 'chat',
       variables: [{ name: 'OWNER', type: 'text', required: true, description: 'Whose they are' }],
     }),
+    definePrompt({
+      name: 'lead',
+      toolDescription: 'Leads others',
+      prompt: marked('You lead.'),
+      model: 'lead',
+      includeChat: true,
+      includePastTools: true,
+      tools: [
+        { name: 'analyst', resumable: { receives_messages: 'side_a' } },
+        { name: 'research', initUserMessageProperty: 'question', fanOut: true, blocking: false },
+        { name: 'keyed', initUserMessageProperty: 'question' },
+        { name: 'greeter', immediate: true },
+      ],
+    }),
+    definePrompt({
+      name: 'keyed_researcher',
+      toolDescription: 'Researches with a key',
+      prompt: marked('You research with a key.'),
+      model: 'research',
+      includeChat: true,
+      requiredSchema: z.object({ question: z.string() }),
+      variables: [
+        {
+          name: 'RESEARCH_KEY',
+          type: 'text',
+          required: true,
+          scoped: true,
+          description: 'Opens the archive',
+        },
+      ],
+    }),
     definePrompt({ name: 'slow', toolDescription: 'Never answers', prompt: marked('Slow.'), model: 'slow' }),
     definePrompt({ name: 'broken', toolDescription: 'Fails', prompt: marked('Broken.'), model: 'broken' }),
     definePrompt({
@@ -72,6 +104,13 @@ export const recordedDesk = registry({
       model: 'research',
       includeChat: true,
       requiredSchema: z.object({ question: z.string(), files: z.array(z.string()).default([]) }),
+    }),
+    definePrompt({
+      name: 'thinker',
+      toolDescription: 'Thinks',
+      prompt: marked('You think.'),
+      model: 'research',
+      includeChat: true,
     }),
     definePrompt({
       name: 'reviewer',
@@ -91,6 +130,18 @@ export const recordedDesk = registry({
       exposeAsTool: true,
       toolDescription: 'Hands over',
     }),
+    defineAgent({ name: 'lead', sideA: { prompt: 'lead' } }),
+    ...(['analyst', 'keyed', 'greeter'] as const).map((name) =>
+      defineAgent({
+        name,
+        type: 'dual_ai',
+        maxSessionTurns: 6,
+        exposeAsTool: true,
+        toolDescription: 'Works for the lead',
+        sideA: { prompt: name === 'keyed' ? 'keyed_researcher' : 'thinker' },
+        sideB: { prompt: 'reviewer', sessionStop: { name: 'deliver', messageProperty: 'summary' } },
+      }),
+    ),
     defineAgent({ name: 'slow', sideA: { prompt: 'slow' } }),
     defineAgent({ name: 'broken', sideA: { prompt: 'broken' } }),
     defineAgent({
@@ -156,6 +207,26 @@ export const scriptedModels = {
     if (asked.includes('hang')) return { toolCalls: [{ name: 'hang', args: {} }] }
     if (asked.includes('research'))
       return { toolCalls: [{ name: 'research', args: { question: marked('Why?') } }] }
+    return { text: marked('Hello.') }
+  }),
+  lead: scriptedModel(({ messages }) => {
+    const said = messages.filter(({ text }) => !text.startsWith('System note:'))
+    const asked = said.at(-1)?.text ?? ''
+    if (said.at(-1)?.role === 'tool') return { text: marked('Done.') }
+    const question = marked('Why?')
+    const work = { message: question, attachments: [] }
+    if (asked.includes('create'))
+      return {
+        toolCalls: [{ name: 'subagent_create', args: { agent: 'analyst', name: marked('Ann'), ...work } }],
+      }
+    if (asked.includes('again')) {
+      const registry = messages.map(({ text }) => text).join()
+      const [referenceId] = /[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}/.exec(registry) ?? []
+      return { toolCalls: [{ name: 'subagent_message', args: { referenceId, ...work } }] }
+    }
+    if (asked.includes('spread'))
+      return { toolCalls: [{ name: 'research', args: { items: [{ question }, { question }] } }] }
+    if (asked.includes('key')) return { toolCalls: [{ name: 'keyed', args: { question } }] }
     return { text: marked('Hello.') }
   }),
   nested: scriptedModel(() => ({

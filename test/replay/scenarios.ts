@@ -49,8 +49,7 @@ export const scenarios: Readonly<Record<string, (env: Environment) => Promise<re
   async 'child-reported'({ threads }) {
     const thread = await threads.create({ agent: 'desk', message: marked('research') })
     await thread.waitUntilIdle(DEADLINE)
-    const { children } = await thread.snapshot()
-    return [thread.threadId, ...children.map(({ reference }) => reference)]
+    return familyOf(thread)
   },
 
   async 'continued-as-new-at-every-point'({ threads }) {
@@ -62,8 +61,7 @@ export const scenarios: Readonly<Record<string, (env: Environment) => Promise<re
     await thread.waitUntilIdle(DEADLINE)
     await thread.send(marked('research'))
     await thread.waitUntilIdle(DEADLINE)
-    const { children } = await thread.snapshot()
-    return [thread.threadId, ...children.map(({ reference }) => reference)]
+    return familyOf(thread)
   },
 
   async 'approved-after-a-wait'({ threads }) {
@@ -102,6 +100,31 @@ export const scenarios: Readonly<Record<string, (env: Environment) => Promise<re
     return [thread.threadId]
   },
 
+  async 'subagent-that-stays-and-an-immediate-one'({ threads }) {
+    const thread = await threads.create({ agent: 'lead', message: marked('create') })
+    await thread.waitUntilIdle(DEADLINE)
+    await thread.send(marked('again'))
+    await thread.waitUntilIdle(DEADLINE)
+    await thread.terminate()
+    await closed(thread)
+    return familyOf(thread)
+  },
+
+  async 'several-subagents-in-one-go'({ threads }) {
+    const thread = await threads.create({ agent: 'lead', message: marked('spread') })
+    await until('what came of them', async () => (await answers(thread)) >= 3)
+    await thread.waitUntilIdle({ ...DEADLINE, children: true })
+    return familyOf(thread)
+  },
+
+  async 'subagent-deferred-until-its-variables-came'({ threads }) {
+    const thread = await threads.create({ agent: 'lead', message: marked('key') })
+    await respondTo(thread, { env: { RESEARCH_KEY: marked('open') } })
+    await until('what came of it', async () => (await answers(thread)) >= 3)
+    await thread.waitUntilIdle({ ...DEADLINE, children: true })
+    return familyOf(thread)
+  },
+
   async 'unknown-signal-field-and-start-option'({ threads, taskQueue }) {
     const threadId = `level-${randomUUID()}`
     const client = threads.temporal
@@ -123,6 +146,12 @@ export const scenarios: Readonly<Record<string, (env: Environment) => Promise<re
     await thread.waitUntilIdle(DEADLINE)
     return [threadId]
   },
+}
+
+/** The thread and its children. */
+async function familyOf(thread: Thread): Promise<readonly string[]> {
+  const { children } = await thread.snapshot()
+  return [thread.threadId, ...children.map(({ reference }) => reference)]
 }
 
 /** Answers the one request that a thread waits for. */
