@@ -1,20 +1,24 @@
 import { randomUUID } from 'node:crypto'
 
 import type { NewMessage, ThreadHandle } from '../../src/client/index.js'
+import type { AgentName } from '../../src/definitions/registered-names.js'
+import type { Registry } from '../../src/definitions/registry.js'
 import type { ThreadLimits } from '../../src/protocol/messages.js'
 import type { ScriptedRequest, TestEnvironment } from '../../src/testing/index.js'
 import { createFamilyScripts } from './family-scripts.js'
 import { familyDesk } from './family-desk.js'
 import type { FamilyDesk } from './family-desk.js'
 import type { FamilyScript, FamilyScripts } from './family-scripts.js'
+import { kindsDesk } from './kinds-desk.js'
+import type { KindsDesk } from './kinds-desk.js'
 import { marked } from './marker.js'
 import { threeModes } from './three-modes.js'
 import type { ModeEnvironment, ModeOptions } from './three-modes.js'
 import { until } from './until.js'
 
-export interface NewFamily extends FamilyScript {
-  /** @default 'planner' */
-  readonly agent?: Parameters<TestEnvironment<FamilyDesk>['threads']['create']>[0]['agent']
+export interface NewFamily<Agent extends string = AgentName<FamilyDesk>> extends FamilyScript {
+  /** @default 'planner', or 'lead' where there are subagents of every kind */
+  readonly agent?: Agent
   /** @default a greeting; null sends none */
   readonly message?: string | NewMessage | null
   readonly limits?: ThreadLimits
@@ -32,32 +36,49 @@ export interface Family {
 }
 
 /** The environment of one mode, with agents that talk to agents. */
-export interface Families extends ModeEnvironment<FamilyDesk> {
-  start(family: NewFamily): Promise<Family>
+export interface Families<R extends Registry = FamilyDesk> extends ModeEnvironment<R> {
+  start(family: NewFamily<AgentName<R>>): Promise<Family>
 }
 
-/** Runs a suite of tests of conversations between agents three times. */
+type FamilyOptions<R extends Registry> = Pick<ModeOptions<R>, 'limits' | 'restarts'>
+
+/** Runs a suite of tests of conversations between agents three times; a root thread is a planner, if nothing else is said. */
 export function familyRuns(
   suite: (families: Families) => void,
-  options: Pick<ModeOptions<FamilyDesk>, 'limits' | 'restarts'> = {},
+  options: FamilyOptions<FamilyDesk> = {},
 ): void {
-  const scripts = createFamilyScripts()
+  familiesOf({ registry: familyDesk, agent: 'planner', ...options }, suite)
+}
+
+/** The same with subagents of every kind; a root thread is a lead. */
+export function kindsRuns(
+  suite: (families: Families<KindsDesk>) => void,
+  options: FamilyOptions<KindsDesk> = {},
+): void {
+  familiesOf({ registry: kindsDesk, agent: 'lead', ...options }, suite)
+}
+
+function familiesOf<R extends FamilyDesk | KindsDesk>(
+  { agent, ...options }: FamilyOptions<R> & { readonly registry: R; readonly agent: AgentName<R> },
+  suite: (families: Families<R>) => void,
+): void {
+  const scripts = createFamilyScripts(options.registry)
   const { models, tools } = scripts
-  threeModes({ registry: familyDesk, models, tools, ...options }, (environment) => {
+  // Both desks have one model, and tools by these names.
+  threeModes({ ...options, models, tools } as unknown as ModeOptions<R>, (environment) => {
+    const start = (family: NewFamily<AgentName<R>>): Promise<Family> =>
+      startFamily(environment.env, scripts, { agent, ...family })
     // Not a spread: the environment is made before the first test, and read when it is asked for.
-    suite(
-      Object.assign(environment, {
-        start: (family: NewFamily) => startFamily(environment.env, scripts, family),
-      }),
-    )
+    suite(Object.assign(environment, { start }))
   })
 }
 
-export async function startFamily(
-  env: TestEnvironment<FamilyDesk>,
+export async function startFamily<R extends Registry>(
+  env: Pick<TestEnvironment<R>, 'threads' | 'store'>,
   { script }: FamilyScripts,
-  { agent = 'planner', message = marked('Hello'), limits, ...scripted }: NewFamily,
+  family: NewFamily<AgentName<R>>,
 ): Promise<Family> {
+  const { agent = 'planner' as AgentName<R>, message = marked('Hello'), limits, ...scripted } = family
   const id = `${agent}-${randomUUID()}`
   const voices = script(id, env.store, scripted)
   const thread = await env.threads.create({

@@ -1,3 +1,4 @@
+import type { Registry } from '../../src/definitions/registry.js'
 import type { ThreadState, ToolResult } from '../../src/index.js'
 import type { LanguageModel } from '../../src/model/language-model.js'
 import { findThread } from '../../src/store/threads.js'
@@ -26,7 +27,7 @@ export interface FamilyScripts {
   script(rootId: string, store: Store, script: FamilyScript): Voices
 }
 
-export function createFamilyScripts(): FamilyScripts {
+export function createFamilyScripts(registry: Registry = familyDesk): FamilyScripts {
   const families = new Map<string, { voices: Voices; tools: Readonly<Record<string, Behaviour>> }>()
   const stores = new Set<Store>()
   const familyOf = async (
@@ -55,7 +56,7 @@ export function createFamilyScripts(): FamilyScripts {
     }
   return {
     models: { voice },
-    tools: Object.fromEntries(familyDesk.names().tools.map((name) => [name, toolOf(name)])),
+    tools: Object.fromEntries(registry.names().tools.map((name) => [name, toolOf(name)])),
     script(rootId, store, { voices, tools = {} }) {
       stores.add(store)
       const scripted = Object.fromEntries(
