@@ -114,7 +114,8 @@ export async function childrenOfGroup(
     .selectAll()
     .where('parent_thread_id', '=', parentThreadId)
     .where('spawn_group_id', '=', spawnGroupId)
-    .orderBy(sql`rowid`)
+    .orderBy('created_at')
+    .orderBy('reference')
     .execute()
   return rows.map(codec.fromRow)
 }

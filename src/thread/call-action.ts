@@ -8,6 +8,7 @@ import { planOf } from './advance.js'
 import { callInFlight } from './calls.js'
 import type { Run, Step, ThreadControl } from './control.js'
 import type { Call, CallIn, ChildWait } from './call-state.js'
+import type { ChildAnswer } from './child-waits.js'
 import { childrenToCancel } from './cut-waits.js'
 
 /** A call to be worked at, and where it is. */
@@ -98,5 +99,9 @@ function completionOf(call: Call, depth: number): Completion | null {
 
 /** A message that could not be sent has an answer, though its call does not wait. */
 function answerOf({ blocking, references, reports }: ChildWait): Completion {
-  return blocking || reports.length > 0 ? { kind: 'children', reports } : { kind: 'sent', references }
+  if (!blocking && reports.length === 0) return { kind: 'sent', references }
+  // As they were asked for: the model tells its items apart by their places, and the first to end may be any of them.
+  const places = new Map(references.map((reference, place) => [reference, place]))
+  const place = ({ reference }: ChildAnswer): number => places.get(reference) ?? references.length
+  return { kind: 'children', reports: reports.toSorted((one, other) => place(one) - place(other)) }
 }

@@ -75,7 +75,7 @@ describe('a group', () => {
   const references = ['k', 'l', 'm']
   const reportOf = (reference: string) => report({ reference, messageId: `${reference}:report:1` })
 
-  test('all answer one blocking call together', () => {
+  test('all answer one blocking call in their order', () => {
     const some = acceptReport(
       acceptReport(withStarted({ references }), reportOf('m'), NOW),
       reportOf('k'),
@@ -88,9 +88,9 @@ describe('a group', () => {
       by: {
         kind: 'children',
         reports: [
-          { reference: 'm', report: { kind: 'result' } },
           { reference: 'k', report: { kind: 'result' } },
           { reference: 'l', report: { kind: 'closed', status: 'failed' } },
+          { reference: 'm', report: { kind: 'result' } },
         ],
       },
     })

@@ -13,6 +13,8 @@ export type PlannedChildren = Extract<ChildPlan, { readonly kind: 'children' }>
 export interface NewChild extends RequestedChild {
   readonly prepared: PreparedChild
   readonly hooked: HookedChild
+  /** Among those of its call, from 0. */
+  readonly place: number
 }
 
 /** Gives them their ids, and to the hooks of the parent. */
@@ -28,7 +30,7 @@ export async function newChildren(
     const prepared = { reference, agent, messageId: randomUUID(), resumable: resumable !== null }
     const name = index === 0 ? `child_${input.callId}` : `child_${input.callId}_${index}`
     const hooked = await hookChild(dependencies, { input, content, reference, agent, name })
-    children.push({ ...child, prepared, hooked })
+    children.push({ ...child, prepared, hooked, place: index })
   }
   return children
 }

@@ -45,8 +45,13 @@ export async function writeChild(tx: Writer, secrets: SecretBox, written: Writte
   await registerChild(tx, written)
 }
 
-async function writeThread(tx: Writer, { call, parent, plan, child }: Written): Promise<void> {
-  const { now } = call
+/** In microseconds, by which lists of children are in their order: those of one call come one after the other. */
+function madeAt({ call, child }: Written): number {
+  return call.now + child.place
+}
+
+async function writeThread(tx: Writer, written: Written): Promise<void> {
+  const { call, parent, plan, child } = written
   const { reference, agent, resumable } = child.prepared
   await insertThread(tx, {
     id: reference,
@@ -59,10 +64,10 @@ async function writeThread(tx: Writer, { call, parent, plan, child }: Written): 
     depth: plan.depth,
     title: nameOf(child),
     resumable,
-    created_at: now,
+    created_at: madeAt(written),
   })
   const events = [{ type: 'thread.started', payload: { agent } }]
-  await appendEvents(tx, { threadId: reference, events, now })
+  await appendEvents(tx, { threadId: reference, events, now: call.now })
 }
 
 async function registerChild(tx: Writer, written: Written): Promise<void> {
@@ -85,7 +90,7 @@ async function registerChild(tx: Writer, written: Written): Promise<void> {
     spawn_group_id: group ? input.callId : null,
     parent_communication: resumable?.parentCommunication ?? 'implicit',
     receives: resumable?.receives ?? null,
-    created_at: now,
+    created_at: madeAt(written),
     status,
   })
   const scope = { ...call.scope, childId: reference }
