@@ -3,17 +3,18 @@ import { defineAgent } from 'everthread'
 /** Talks to a person. */
 export const support = defineAgent({ name: 'support', sideA: { prompt: 'support_desk', maxSteps: 20 } })
 
-/** Two models talk to each other until one approves: a tool of the support desk, in a thread of its own. */
+/** Two models talk to each other until one approves: for the support desk, in a thread of its own that stays. */
 export const research = defineAgent({
   name: 'research',
   type: 'dual_ai',
   exposeAsTool: true,
-  toolDescription: 'Have a question researched and reviewed. Gives back a report as a file.',
+  toolDescription:
+    'Looks into what a customer noted. Gives the notes back with remarks that a reviewer approved.',
   maxSessionTurns: 8,
   sideA: { label: 'researcher', prompt: 'researcher' },
   sideB: {
     label: 'reviewer',
     prompt: 'reviewer',
-    sessionStop: { name: 'approve', messageProperty: 'summary', attachmentsProperty: 'report' },
+    sessionStop: { name: 'approve', messageProperty: 'summary', attachmentsProperty: 'files' },
   },
 })

@@ -15,7 +15,7 @@ const QUESTION = 'My new tent was wet inside after one night. What went wrong? M
 const NOTES =
   '22:40 it begins to rain\n01:15 drops at the seam above the door\n06:00 sleeping bag wet, floor dry\n'
 
-/** A person's request, a tool, and a subagent that gets a file and gives one back. */
+/** A person's request, a tool, and a subagent that is asked twice: a file goes in, and comes back with remarks. */
 export async function conversation(stage: Stage): Promise<void> {
   const { threads, broken, scripted, folder } = stage
   await stage.startWorker()
@@ -24,14 +24,11 @@ export async function conversation(stage: Stage): Promise<void> {
   await showRun({ threads, thread, signal: AbortSignal.any([broken, patience]) })
   const run = await thread.waitUntilIdle({ timeout: '10 seconds' })
   check(run.reason === 'stop_on_response', `expected an answer, but the run ended with ${run.reason}`)
-  const [child] = (await thread.snapshot()).children
-  if (child === undefined) throw new Error('expected the support desk to start a research, but it did not')
-  const research = threads.get(child.reference)
+  const research = await researchOf(stage, thread)
 
   await showTranscript(thread, 'support')
   await showTranscript(research, 'research')
-  const report = await showFiles(thread)
-  check(report.includes('seam'), 'expected a report that quotes the notes in the thread, found none')
+  checkNotes(await showFiles(thread))
   const tickets = await linesOf(join(folder, 'tickets.txt'))
   showLines('tickets.txt, to which the tool open_ticket appends', tickets)
   check(tickets.length === 1, `expected one ticket, found ${tickets.length}`)
@@ -51,6 +48,31 @@ function ask({ threads }: Stage): Promise<ThreadHandle> {
     message: { content: QUESTION, attachments: [notes] },
     limits: { heartbeatTimeout: 5000 },
   })
+}
+
+/** One instance that was written to twice, ended two sessions, and is still there. */
+async function researchOf({ threads }: Stage, thread: ThreadHandle): Promise<ThreadHandle> {
+  const { children } = await thread.snapshot()
+  const [child] = children
+  if (child === undefined) throw new Error('expected the support desk to start a research, but it did not')
+  check(children.length === 1, `expected one research, found ${children.length}`)
+  const research = threads.get(child.reference)
+  const [{ messages }, { status }] = await Promise.all([research.messages(), research.snapshot()])
+  const asked = messages.filter(({ role, prompt }) => role === 'user' && prompt === null).length
+  check(asked === 2, `expected the research to be asked twice, it was asked ${asked} times`)
+  check(status === 'idle', `expected the research to stay, but it is ${status}`)
+  return research
+}
+
+/** What the customer sent is as it was, and beside it what came back after each session. */
+function checkNotes(files: ReadonlyMap<string, string>): void {
+  const remarks = [...files.values()].map((text) => text.split('←').length - 1)
+  const untouched = [...files.values()].filter((text) => text === NOTES).length
+  check(untouched === 1, `expected the customer's notes as they were, found ${untouched} such files`)
+  check(
+    remarks.includes(1) && remarks.includes(2),
+    `expected the notes back with one remark and with two, found files with ${remarks.join(', ')}`,
+  )
 }
 
 /** The model's own count must be Temporal's. */

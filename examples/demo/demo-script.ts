@@ -1,5 +1,5 @@
 import { textOf } from './chat-completions.ts'
-import type { ChatAnswer, ChatRequest } from './chat-completions.ts'
+import type { ChatAnswer, ChatMessage, ChatRequest } from './chat-completions.ts'
 
 type Speaker = 'support' | 'researcher' | 'reviewer'
 
@@ -8,13 +8,15 @@ interface Turn {
   readonly said: string
   /** Results of its own calls by the name of the tool; the last one of each. */
   readonly results: ReadonlyMap<string, string>
+  /** Paths of files that it was ever told of, in order. */
+  readonly files: readonly string[]
 }
 
 /** Who is asked is told by the tools that are offered. */
 export function speakerOf({ tools = [] }: ChatRequest): Speaker {
   const names = new Set(tools.map(({ function: { name } }) => name))
-  if (names.has('research')) return 'support'
-  return names.has('write_report') ? 'researcher' : 'reviewer'
+  if (names.has('open_ticket')) return 'support'
+  return names.has('annotate') ? 'researcher' : 'reviewer'
 }
 
 /** The demo model's whole mind. */
@@ -35,21 +37,42 @@ export function answerTo(request: ChatRequest): ChatAnswer {
 }
 
 function inquiry({ said, results }: Turn): ChatAnswer {
-  const research = results.get('research')
+  const research = results.get('subagent_create')
   if (research === undefined)
     return {
       text: 'I am sorry to hear that. I will have your notes looked at.',
-      call: { name: 'research', args: { question: said.split('\n')[0], files: pathsIn(said) } },
+      call: {
+        name: 'subagent_create',
+        args: {
+          agent: 'research',
+          name: 'Wet tent',
+          message: said.split('\n')[0],
+          attachments: pathsIn(said),
+        },
+      },
     }
   const finding = research.split('\n')[0] ?? research
   if (!results.has('open_ticket'))
     return {
-      text: 'The report is here. I open a ticket for the workshop.',
+      text: 'We know more now. I open a ticket for the workshop.',
       call: { name: 'open_ticket', args: { subject: 'Tent leaks', details: finding } },
+    }
+  const again = results.get('subagent_message')
+  if (again === undefined)
+    return {
+      text: 'The ticket is open. I have that noted, too.',
+      call: {
+        name: 'subagent_message',
+        args: {
+          referenceId: /Reference of the subagent: (\S+)/.exec(research)?.[1],
+          message: 'The workshop will seal it. Write that behind the same line.',
+          attachments: [],
+        },
+      },
     }
   return {
     text:
-      `${finding} The full report is attached to our conversation (${pathsIn(research)[0] ?? 'no file'}). ` +
+      `${finding} Your notes, with our remarks, are in our conversation (${pathsIn(again)[0] ?? 'no file'}). ` +
       'I have opened a ticket: the workshop will seal the seam for you, free of charge.',
   }
 }
@@ -88,37 +111,39 @@ function other({ said }: Turn): ChatAnswer {
   }
 }
 
-function researcher({ said, results }: Turn): ChatAnswer {
-  const [path] = pathsIn(said)
+function researcher({ said, results, files: [path] }: Turn): ChatAnswer {
+  if (path === undefined) return { text: 'There are no notes to look at.' }
+  if (!results.has('read_file'))
+    return { text: 'I read the notes.', call: { name: 'read_file', args: { path } } }
+  const remark = said.includes('seal') ? 'the workshop will seal it' : 'the water came in at this seam'
+  if (!results.has('annotate'))
+    return {
+      text: 'One line settles it.',
+      call: { name: 'annotate', args: { path, words: 'seam', remark } },
+    }
+  return { text: `The notes are at ${path} with a remark.` }
+}
+
+function reviewer({ said, results }: Turn): ChatAnswer {
+  const files = pathsIn(said)
+  const [path] = files
   const notes = results.get('read_file')
   if (path !== undefined && notes === undefined)
     return { text: 'I read the notes.', call: { name: 'read_file', args: { path } } }
-  const evidence = notes?.split('\n').find((line) => line.includes('seam'))
-  const finding = evidence === undefined ? 'There are no notes to rest on.' : 'The water came in at a seam.'
-  if (!results.has('write_report'))
-    return {
-      text: evidence === undefined ? 'There are no notes.' : 'One line of the notes settles it.',
-      call: {
-        name: 'write_report',
-        args: { text: `# Why the tent leaks\n\n> ${evidence ?? '-'}\n\n${finding}\n` },
-      },
-    }
-  return { text: 'The report is ready for review at /report.md.' }
-}
-
-function reviewer({ results }: Turn): ChatAnswer {
-  const report = results.get('read_file')
-  if (report === undefined)
-    return { text: 'I read the report.', call: { name: 'read_file', args: { path: '/report.md' } } }
-  const finding = report.trim().split('\n').at(-1) ?? ''
-  return {
-    text: 'It quotes its evidence: approved.',
-    call: { name: 'approve', args: { summary: finding, report: '/report.md' } },
-  }
+  const remark = notes
+    ?.split('\n')
+    .find((line) => line.includes('←'))
+    ?.split('← ')
+    .at(-1)
+  const summary = remark === undefined ? 'There is nothing to rest on.' : `The notes say now: ${remark}.`
+  return { text: 'It stands on evidence: approved.', call: { name: 'approve', args: { summary, files } } }
 }
 
 function turnOf({ messages }: ChatRequest): Turn {
-  const start = messages.findLastIndex(({ role }) => role === 'user')
+  // What the runtime adds for models at the end, such as who the subagents are, is nobody's turn.
+  const spoken = (message: ChatMessage): boolean =>
+    message.role === 'user' && !textOf(message).startsWith('System note:')
+  const start = messages.findLastIndex(spoken)
   const names = new Map(
     messages.flatMap(({ tool_calls = [] }) =>
       tool_calls.map((call) => [call.id, call.function.name] as const),
@@ -129,7 +154,11 @@ function turnOf({ messages }: ChatRequest): Turn {
     .filter(({ role }) => role === 'tool')
     .map((message) => [names.get(message.tool_call_id ?? '') ?? '', textOf(message)] as const)
   const last = messages[start]
-  return { said: last === undefined ? '' : textOf(last), results: new Map(results) }
+  return {
+    said: last === undefined ? '' : textOf(last),
+    results: new Map(results),
+    files: messages.filter(spoken).flatMap((message) => pathsIn(textOf(message))),
+  }
 }
 
 function pathsIn(text: string): readonly string[] {

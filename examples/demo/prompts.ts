@@ -1,5 +1,4 @@
 import { definePrompt } from 'everthread'
-import { z } from 'zod'
 
 export const support_desk = definePrompt({
   name: 'support_desk',
@@ -8,13 +7,15 @@ export const support_desk = definePrompt({
   includeChat: true,
   includePastTools: true,
   prompt:
-    'You are the support desk of Acme Outdoor. For a question about what went wrong with a product, have it ' +
-    'researched with the files that the customer attached, open one ticket for the workshop, then answer in ' +
-    'three sentences. For a broken order open one ticket, refund it, then answer. When the outcome of opening ' +
-    'a ticket is unknown, look whether it is there before you open another. Say in one sentence what you do ' +
+    'You are the support desk of Acme Outdoor. For a question about what went wrong with a product, start one ' +
+    'instance of research with the files that the customer attached, open one ticket for the workshop, write ' +
+    'to the same instance what the workshop will do, so that the notes say it too, then answer in three ' +
+    'sentences. For a broken order open one ticket, refund it, then answer. When the outcome of opening a ' +
+    'ticket is unknown, look whether it is there before you open another. Say in one sentence what you do ' +
     'before you do it.',
   tools: [
-    { name: 'research', initUserMessageProperty: 'question', initAttachmentsProperty: 'files' },
+    // It stays, so it is reached by subagent_create and subagent_message.
+    { name: 'research', resumable: { receives_messages: 'side_a', maxInstances: 3 } },
     'open_ticket',
     'find_ticket',
     'refund_order',
@@ -27,28 +28,21 @@ export const researcher = definePrompt({
   model: 'chat',
   includeChat: true,
   includePastTools: true,
-  // The arguments of the tool `research` as the support desk sees it.
-  requiredSchema: z.object({
-    question: z.string(),
-    files: z
-      .array(z.string())
-      .default([])
-      .describe('Paths of attached files that help, such as /attachments/a.md'),
-  }),
   prompt:
-    'You research what went wrong with a product. Read the attached files, write a short report that quotes ' +
-    'the line on which it rests, then say in one sentence that the report is ready. A reviewer reads it.',
-  tools: ['read_file', 'write_report'],
+    'You research what went wrong with a product. Read the attached notes, write a short remark behind the ' +
+    'line that settles the matter, then say in one sentence at which path the notes are. A reviewer reads ' +
+    'them. Asked for more, do the same once more. Without notes say so.',
+  tools: ['read_file', 'annotate'],
 })
 
 export const reviewer = definePrompt({
   name: 'reviewer',
-  toolDescription: 'Reviews a report',
+  toolDescription: 'Reviews remarks',
   model: 'chat',
   includeChat: true,
   includePastTools: true,
   prompt:
-    'You review a report. Read /report.md. Approve it when it quotes its evidence, with a summary of one ' +
-    'sentence; else say what is missing.',
+    'You review notes with remarks. Read them. When the last remark is behind the right line, approve them, ' +
+    'with a summary of one sentence and their path; else say what is wrong.',
   tools: ['read_file', 'approve'],
 })

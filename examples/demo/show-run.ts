@@ -21,22 +21,38 @@ const ENDS: ReadonlySet<string> = new Set(['run.completed', 'run.failed', 'run.c
 
 /** Prints what happens in a thread while it happens, text as it streams, subagents in between, until the run ends. */
 export async function showRun(watch: ShowRun): Promise<ThreadEvent> {
-  const { threads, thread, after, signal, onEvent, indent = '' } = watch
+  const { thread, after, signal, onEvent, indent = '' } = watch
   const speaker = createSpeaker(indent, watch.name)
+  // One that stays is asked more than once: each time it goes on where it was left.
+  const heard = new Map<string, number>()
   for await (const event of thread.events({
     ...(after !== undefined && { after }),
     ...(signal && { signal }),
   })) {
     showEvent(event, { speaker, indent })
     await onEvent?.(event)
-    if (event.type === 'subagent.spawned' && event.childId !== undefined) {
-      const child = threads.get(event.childId)
-      await showRun({ threads, thread: child, indent: `${indent}    `, ...(signal && { signal }) })
-    }
+    if (event.type === 'subagent.input' && event.childId !== undefined)
+      heard.set(event.childId, await showChild(watch, event.childId, heard.get(event.childId)))
     if (ENDS.has(event.type)) return event
   }
   signal?.throwIfAborted()
   throw new Error(`Expected the run of thread ${thread.threadId} to end, but its events ended before.`)
+}
+
+/** What a subagent does for one message of its parent. Gives the sequence up to which it was shown. */
+async function showChild(
+  { threads, signal, indent = '' }: ShowRun,
+  childId: string,
+  after?: number,
+): Promise<number> {
+  const end = await showRun({
+    threads,
+    thread: threads.get(childId),
+    indent: `${indent}    `,
+    ...(after !== undefined && { after }),
+    ...(signal && { signal }),
+  })
+  return end.sequence ?? 0
 }
 
 interface Shown {

@@ -15,18 +15,18 @@ export async function showTranscript(thread: ThreadHandle, name: string): Promis
   }
 }
 
-/** Prints the files of a thread, and gives the text of its report. */
-export async function showFiles(thread: ThreadHandle): Promise<string> {
+/** Prints the files of a thread, and gives their texts by their paths. */
+export async function showFiles(thread: ThreadHandle): Promise<ReadonlyMap<string, string>> {
   heading('Files of the thread')
   const { entries } = await thread.readdirFile('/attachments')
-  let report = ''
+  const texts = new Map<string, string>()
   for (const { path, mimeType, size } of entries) {
     console.log(`  ${path} (${mimeType}, ${size} bytes)`)
     const text = new TextDecoder().decode((await thread.readFile(path)) ?? undefined)
     for (const line of text.trimEnd().split('\n')) console.log(dim(`    ${line}`))
-    if (path.includes('report')) report = text
+    texts.set(path, text)
   }
-  return report
+  return texts
 }
 
 export function showLines(title: string, lines: readonly string[]): void {

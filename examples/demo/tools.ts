@@ -46,18 +46,22 @@ export const read_file = defineTool({
   },
 })
 
-export const write_report = defineTool({
-  description: 'Write or replace the report, as Markdown.',
-  args: z.object({ text: z.string() }),
+export const annotate = defineTool({
+  description: 'Write a remark behind the line of a text file that has these words.',
+  args: z.object({ path: z.string(), words: z.string(), remark: z.string() }),
+  // What it does to its thread counts once, however often it is run.
   idempotent: true,
-  async execute(state, { text }) {
-    const { path } = await state.writeFile('/report.md', text, 'text/markdown')
-    return { status: 'success', result: `The report is at ${path}.` }
+  async execute(state, { path, words, remark }) {
+    const text = new TextDecoder().decode((await state.readFile(path)) ?? undefined)
+    const line = text.split('\n').find((one) => one.includes(words))
+    if (line === undefined) return { status: 'error', error: `No line of ${path} has the words "${words}".` }
+    await state.writeFile(path, text.replace(line, `${line} ← ${remark}`), 'text/plain')
+    return { status: 'success', result: `The remark is behind the line "${line}".` }
   },
 })
 
 export const approve = defineTool({
-  description: 'Approve the report and hand it over. Ends the research.',
-  args: z.object({ summary: z.string(), report: z.string().describe('Its path, /report.md') }),
+  description: 'Approve the remarks and hand the files over. Ends the research, until it is asked again.',
+  args: z.object({ summary: z.string(), files: z.array(z.string()).describe('Their paths; may be empty') }),
   execute: () => ({ status: 'success' }),
 })
