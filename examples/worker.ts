@@ -6,6 +6,7 @@ const EXAMPLES: Readonly<Record<string, () => Promise<Registry>>> = {
   'worker-and-reviewer': async () => (await import('./worker-and-reviewer/registry.ts')).studio,
   handoff: async () => (await import('./handoff/registry.ts')).hotel,
   'effects-and-variables': async () => (await import('./effects-and-variables/registry.ts')).office,
+  newsroom: async () => (await import('./newsroom/registry.ts')).newsroom,
   'standard-agents-folder': async () => (await import('./standard-agents-folder/registry.ts')).library,
 }
 

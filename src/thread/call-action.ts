@@ -100,8 +100,7 @@ function completionOf(call: Call, depth: number): Completion | null {
 /** A message that could not be sent has an answer, though its call does not wait. */
 function answerOf({ blocking, references, reports }: ChildWait): Completion {
   if (!blocking && reports.length === 0) return { kind: 'sent', references }
-  // As they were asked for: the model tells its items apart by their places, and the first to end may be any of them.
-  const places = new Map(references.map((reference, place) => [reference, place]))
-  const place = ({ reference }: ChildAnswer): number => places.get(reference) ?? references.length
-  return { kind: 'children', reports: reports.toSorted((one, other) => place(one) - place(other)) }
+  // As the call named them: who asked reads them beside its items.
+  const inOrder = references.flatMap((one) => reports.filter(({ reference }) => reference === one))
+  return { kind: 'children', reports: inOrder }
 }

@@ -75,7 +75,7 @@ describe('a group', () => {
   const references = ['k', 'l', 'm']
   const reportOf = (reference: string) => report({ reference, messageId: `${reference}:report:1` })
 
-  test('all answer one blocking call in their order', () => {
+  test('all answer one blocking call, in its order', () => {
     const some = acceptReport(
       acceptReport(withStarted({ references }), reportOf('m'), NOW),
       reportOf('k'),

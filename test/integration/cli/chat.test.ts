@@ -138,6 +138,28 @@ test('an agent of a folder answers in the terminal', async () => {
   expect(shown).toContain('There is A Wizard of Earthsea.')
 })
 
+test('an editor has work done by others in the terminal', async () => {
+  const { newsroom } = await import('../../../examples/newsroom/registry.js')
+  const delivered = (text: string) => ({
+    toolCalls: [{ name: 'deliver', input: JSON.stringify({ text }) }],
+  })
+  const { shown } = await talk('editor', {
+    registry: newsroom,
+    // In the order in which they are asked: archivist, editor, two researchers, editor.
+    model: [
+      delivered('A storm.'),
+      { toolCalls: [{ name: 'researcher', input: '{"items":[{"topic":"rain"},{"topic":"snow"}]}' }] },
+      delivered('It is wet.'),
+      delivered('It is wet.'),
+      { text: 'Both are wet.' },
+    ],
+    lines: [['you: ', 'An article on the weather.']],
+  })
+  expect(shown).toContain('archivist succeeded')
+  expect(shown).toContain('researcher succeeded')
+  expect(shown).toContain('Both are wet.')
+})
+
 test('an agent that no worker runs is named', async () => {
   const screen = openScreen()
   expect(await screen.run('chat', 'nobody')).toBe(1)
