@@ -8,7 +8,6 @@ import { planOf } from './advance.js'
 import { callInFlight } from './calls.js'
 import type { Run, Step, ThreadControl } from './control.js'
 import type { Call, CallIn, ChildWait } from './call-state.js'
-import type { ChildAnswer } from './child-waits.js'
 import { childrenToCancel } from './cut-waits.js'
 
 /** A call to be worked at, and where it is. */
