@@ -29,6 +29,7 @@ export type StopReason =
   | 'hard_cap'
   | 'repeated_tool_error'
   | 'hook_blocked'
+  | 'nothing_to_do'
   | 'model_failed'
   | 'definition_missing'
   | 'blocked'
@@ -39,8 +40,15 @@ export type StopReason =
 /** What became of a run, as its last event says; `runOutcome` tells it from the reason. */
 export type RunOutcome = 'completed' | 'failed' | 'cancelled'
 
+const COMPLETED: ReadonlySet<StopReason> = new Set([
+  'stop_on_response',
+  'stop_tool',
+  'session_stop',
+  'nothing_to_do',
+])
+
 /** A run ends `completed` for these reasons, `cancelled` for a stop or terminate, `failed` for all others. */
 export function runOutcome(reason: StopReason): RunOutcome {
-  if (reason === 'stop_on_response' || reason === 'stop_tool' || reason === 'session_stop') return 'completed'
+  if (COMPLETED.has(reason)) return 'completed'
   return reason === 'stopped' || reason === 'terminated' ? 'cancelled' : 'failed'
 }

@@ -35,9 +35,8 @@ export function modelAnswered(
   // Only the call of a frame can be refused.
   if (answer.type === 'refused') return next
   const planned = withPlan(next, side, answer)
-  // The run has begun in the store, with the subagents of its prompt.
   if (answer.type === 'nothing_to_do' && (run.planned || reportsNothing(planned)))
-    return runEnded(planned, { ...answer, type: 'end', reason: 'hook_blocked', outcome: 'failed' }, now)
+    return refusedRun(planned, called, answer, now)
   // A stop of a run that did nothing parks only what waits behind it.
   if (answer.type === 'nothing_to_do')
     return applyOperations(
@@ -63,6 +62,23 @@ export function modelAnswered(
   const step = stepOf(run, planned.plan === null ? side : actualSide(planned.plan, side), answer)
   const stepping = { ...planned, run: { ...counted(used(run, answer.usage), step), planned: true, step } }
   return withinBudget(applyOperations(stepping, answer.operations, now))
+}
+
+/**
+ * What the run was started for was refused, or its prompt became active without anybody's having asked for a step: it has
+ * begun in the store, with the immediate subagents of its prompt, and takes what came meanwhile or ends.
+ */
+function refusedRun(
+  control: ThreadControl,
+  { drain }: Called,
+  answer: Extract<Answer, { readonly type: 'nothing_to_do' }>,
+  now: number,
+): ThreadControl {
+  const asked = !drain.every(({ kind }) => kind === 'continue' || kind === 'variables')
+  if (asked || reportsNothing(control))
+    return runEnded(control, { ...answer, type: 'end', reason: 'hook_blocked', outcome: 'failed' }, now)
+  if (control.queue.length > 0) return applyOperations(control, answer.operations, now)
+  return runEnded(control, { ...answer, type: 'end', reason: 'nothing_to_do', outcome: 'completed' }, now)
 }
 
 /** T7: a child whose message was refused has nothing to do and would never report, or only for a later one. */

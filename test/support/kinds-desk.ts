@@ -187,7 +187,7 @@ export const kindsDesk = registry({
         maxSessionTurns: 4,
       },
       sideA: { prompt: 'idler' },
-      sideB: { prompt: 'judge', sessionStop: 'approve' },
+      sideB: { prompt: 'judge', sessionStop: { name: 'approve', messageProperty: 'summary' } },
     }),
     defineAgent({
       ...{
@@ -198,12 +198,12 @@ export const kindsDesk = registry({
         maxSessionTurns: 4,
       },
       sideA: { prompt: 'last' },
-      sideB: { prompt: 'judge', sessionStop: 'approve' },
+      sideB: { prompt: 'judge', sessionStop: { name: 'approve', messageProperty: 'summary' } },
     }),
     defineAgent({
       ...{ name: 'two_sides', type: 'dual_ai', maxSessionTurns: 4 },
       sideA: { prompt: 'worker' },
-      sideB: { prompt: 'second_side', sessionStop: 'approve' },
+      sideB: { prompt: 'second_side', sessionStop: { name: 'approve', messageProperty: 'summary' } },
     }),
   ],
   tools: {
