@@ -65,6 +65,8 @@ export default defineConfig({
           ],
           setupFiles: quietRuntime,
           testTimeout: 60_000,
+          // Of those that say so: each waits for the server most of its time.
+          maxConcurrency: 16,
           // Worker processes start in hooks.
           hookTimeout: 60_000,
         },

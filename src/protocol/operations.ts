@@ -31,6 +31,14 @@ export type ThreadOperation =
     }
   /** A child was found closed: what it owes is answered for (T7). */
   | { readonly kind: 'child_closed'; readonly reference: string; readonly status: string }
+  /** After a reset a recorded step met these messages, which no finished run has answered; the numbers are the highest. */
+  | {
+      readonly kind: 'came_late'
+      readonly ids: readonly string[]
+      readonly runs: number
+      readonly settles: number
+      readonly reports: number
+    }
   /** What was done to a parent or child: its rows are in the store, its workflow is told. */
   | { readonly kind: 'tell'; readonly to: string; readonly operation: ToldOperation }
 

@@ -8,6 +8,7 @@ import { callBytes } from './calls.js'
 import type { ModelCall, QueueEntry, Run, Step, ThreadControl } from './control.js'
 import { withFacts } from './facts.js'
 import { drained, removed } from './inbox.js'
+import { lateSetAside } from './late-messages.js'
 import { applyOperations } from './operations.js'
 import { used } from './usage.js'
 
@@ -25,7 +26,9 @@ export function modelAnswered(
   now: number,
 ): ThreadControl {
   if (answer.type === 'activates') return activating(control, called.side, answer, now)
-  const taken: ThreadControl = { ...drained(control, called.drain), registered: true, progressed: true }
+  const { drain } = called
+  const left = lateSetAside(drained(control, drain), drain, answer)
+  const taken: ThreadControl = { ...left, registered: true, progressed: true }
   if (taken.run === null) return control
   const { side, asked, toolFirst } = called
   if (answer.type === 'wait') return waitAsked(taken, answer, { side, asked, toolFirst })

@@ -56,6 +56,8 @@ export interface ThreadControl {
   /** Reports made so far. */
   readonly reports: number
   readonly childChecks: number
+  /** After a reset: what a recorded step has met and nobody has answered. */
+  readonly late: LateMessages | null
   /** Effects that are not due yet; a due one is an item of the queue. */
   readonly effects: readonly ScheduledItem[]
   /** Effects whose activity failed for good, until a settle has told so. */
@@ -178,6 +180,15 @@ export interface Report {
   readonly announced: boolean
 }
 
+/** What a run of its own answers, behind those that are recorded: its numbers go on from theirs. */
+export interface LateMessages {
+  readonly runs: number
+  readonly settles: number
+  readonly reports: number
+  /** Calls of the parent that these messages belong to. */
+  readonly invocations: readonly string[]
+}
+
 /** An operation on another thread. */
 export interface Tell {
   readonly to: string
@@ -247,6 +258,7 @@ export function initialControl(threadId: string, start: ThreadStart, now: number
     invocations: [],
     reports: 0,
     childChecks: 0,
+    late: null,
     effects: [],
     givenUp: [],
     request: null,

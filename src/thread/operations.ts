@@ -44,8 +44,9 @@ function applied(control: ThreadControl, operation: ThreadOperation, now: number
       return { ...control, terminating: true }
     case 'tell':
       return tellAdded(control, operation)
-    // The call that asked for the child takes it.
+    // The call that asked for the child takes it, and the step that met the messages takes those.
     case 'defer_child':
+    case 'came_late':
       return control
     case 'child_closed':
       return childClosed(control, operation, now)

@@ -23,6 +23,7 @@ import type { ThreadControl } from '../thread/control.js'
 import { comesDue, nextDueAt } from '../thread/due.js'
 import { acceptMessage } from '../thread/inbox.js'
 import { firstMessage } from '../thread/invocations.js'
+import { lateBegins } from '../thread/late-messages.js'
 import { nextAction } from '../thread/next-action.js'
 import type { Action } from '../thread/next-action.js'
 import { createAlarm } from './alarm.js'
@@ -60,7 +61,7 @@ async function run(host: ThreadHost): Promise<Close> {
     // An update may come in the task that starts this run: on a replay it comes after it, and its answer goes first.
     await condition(allHandlersFinished)
     const now = Date.now()
-    host.update((control) => advance(comesDue(control, now)))
+    host.update((control) => advance(comesDue(lateBegins(control, now), now)))
     // Nothing is in flight, every answer is told, and nothing is awaited from here to the next action: whatever came
     // in between would be lost, or waited for in vain.
     if (shouldContinueAsNew(host.control, historyFacts(host))) await goOnAsNew(host)

@@ -17,6 +17,7 @@ import type { ActivityDependencies } from '../dependencies.js'
 import { currentPlan, keptPlan, promptOf } from '../plan-content.js'
 import { openThread } from '../thread-row.js'
 import { asksForStep } from './asks-for-step.js'
+import { highestNumbers, unanswered } from '../../store/late-messages.js'
 import { appendWordlessLine, stageItems } from './stage-items.js'
 import { handOver } from './hand-over.js'
 import { hookDrain } from './hook-drain.js'
@@ -82,7 +83,7 @@ async function takeAgain(
   { operation, hooked }: { readonly operation: OperationRecord; readonly hooked: HookedDrain },
 ): Promise<CallModelAnswer | HeldOperation> {
   const answer = await heldAgain(tx, input, operation)
-  return 'type' in answer ? withOperations(answer, await deliverLater(tx, input, hooked)) : answer
+  return 'type' in answer ? withOperations(answer, await deliverLate(tx, input, hooked)) : answer
 }
 
 /** T4: a finished call is answered from its row; any other is held by this attempt from now on. */
@@ -98,15 +99,24 @@ export async function heldAgain(
   return { ...operation, attempt }
 }
 
-/** After a reset a recorded call may meet messages that came later: they get their places all the same (T3). */
-async function deliverLater(
+/**
+ * After a reset a recorded call may meet messages that came later: they get their places all the same (T3), and the
+ * workflow is told of those that no run has answered.
+ */
+async function deliverLate(
   tx: Writer,
   input: CallModelInput,
   hooked: HookedDrain,
 ): Promise<readonly ThreadOperation[]> {
-  const events = createdFacts(input, await deliverItems(tx, input, hooked))
+  const numbers = await highestNumbers(tx, input.threadId)
+  // The run that will answer them.
+  const later = { ...input, run: Math.max(input.run, numbers.runs) + 1, step: 1 }
+  const delivered = await deliverItems(tx, later, hooked)
+  const events = createdFacts(later, delivered)
   await appendEvents(tx, { threadId: input.threadId, events, now: microseconds(input) })
-  return hooked.commit(tx)
+  const operations = await hooked.commit(tx)
+  const ids = await unanswered(tx, input, await stageItems(tx, input))
+  return ids.length === 0 ? operations : [...operations, { kind: 'came_late', ids, ...numbers }]
 }
 
 async function deliverItems(

@@ -1,4 +1,4 @@
-import { randomUUID } from 'node:crypto'
+import { randomBytes, randomUUID } from 'node:crypto'
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -11,7 +11,7 @@ import { recordedRuns, searchForContent } from '../../support/histories.js'
 import type { RecordedRun, Search } from '../../support/histories.js'
 import type { Effect, integrationDesk } from './desk.js'
 import { startModelServer } from './model-server.js'
-import type { ModelServer } from './model-server.js'
+import type { Answerer, ModelServer } from './model-server.js'
 import { startWorkerProcess } from './run-worker.js'
 import type { WorkerPlace, WorkerProcess } from './run-worker.js'
 
@@ -40,18 +40,27 @@ export interface Fixture {
   close(): Promise<void>
 }
 
-type Options = Partial<Pick<WorkerPlace, 'namespace' | 'graceTime' | 'maxCachedWorkflows'>>
+interface Options extends Partial<
+  Pick<WorkerPlace, 'namespace' | 'graceTime' | 'maxCachedWorkflows' | 'desk'>
+> {
+  /** What the model says. @default what the integration desk's threads ask for */
+  readonly answerer?: Answerer
+}
 
 type NewThread = Omit<Parameters<Threads['create']>[0], 'agent' | 'id'> & { readonly id: string }
 
-export async function createFixture(options: Options = {}): Promise<Fixture> {
+export async function createFixture({ answerer, ...options }: Options = {}): Promise<Fixture> {
   const folder = await mkdtemp(join(tmpdir(), 'everthread-integration-'))
-  const model = await startModelServer()
+  const model = await startModelServer(answerer)
   const place: WorkerPlace = {
     address: inject('devServerAddress'),
     namespace: 'default',
     taskQueue: `integration-${randomUUID()}`,
-    store: { database: join(folder, 'threads.db'), blobs: join(folder, 'blobs') },
+    store: {
+      database: join(folder, 'threads.db'),
+      blobs: join(folder, 'blobs'),
+      secretKey: randomBytes(32).toString('base64'),
+    },
     modelUrl: model.url,
     effects: join(folder, 'effects.jsonl'),
     codePath: inject('workflowBundlePath'),

@@ -29,6 +29,15 @@ export interface ModelServer {
   close(): Promise<void>
 }
 
+/** What a model says to a request; a status alone is a failure. */
+export type Answerer = (
+  messages: readonly ChatMessage[],
+) => WireAnswer | ModelFailure | Promise<WireAnswer | ModelFailure>
+
+interface ModelFailure {
+  readonly status: number
+}
+
 interface Hold {
   readonly where: 'before' | 'middle'
   readonly arrived: Gate
@@ -36,7 +45,7 @@ interface Hold {
   readonly released: Gate
 }
 
-export async function startModelServer(): Promise<ModelServer> {
+export async function startModelServer(answerer: Answerer = answerTo): Promise<ModelServer> {
   const asked = new Map<string, (readonly ChatMessage[])[]>()
   const holds = new Map<string, Hold>()
   const server = createServer((request, response) => {
@@ -45,7 +54,7 @@ export async function startModelServer(): Promise<ModelServer> {
       asked.set(name, [...(asked.get(name) ?? []), messages])
       const hold = holds.get(`${name} ${asked.get(name)?.length}`)
       if (hold !== undefined) response.once('close', hold.left.open)
-      void send(response, answerTo(messages), hold)
+      void answerOf(answerer, messages).then((answer) => send(response, answer, hold))
     })
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
@@ -65,7 +74,23 @@ export async function startModelServer(): Promise<ModelServer> {
   }
 }
 
-async function send(response: ServerResponse, answer: WireAnswer, hold: Hold | undefined): Promise<void> {
+async function answerOf(
+  answerer: Answerer,
+  messages: readonly ChatMessage[],
+): Promise<WireAnswer | ModelFailure> {
+  return answerer(messages)
+}
+
+async function send(
+  response: ServerResponse,
+  answer: WireAnswer | ModelFailure,
+  hold: Hold | undefined,
+): Promise<void> {
+  if ('status' in answer) {
+    response.writeHead(answer.status, { 'content-type': 'application/json' })
+    response.end(JSON.stringify({ error: { message: 'The model takes no such request.' } }))
+    return
+  }
   const { preamble, content, finish } = WIRE_FORMATS['/chat/completions'](answer)
   if (hold?.where === 'before') await heldUp(hold)
   response.writeHead(200, { 'content-type': 'text/event-stream' })

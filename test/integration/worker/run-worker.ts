@@ -11,8 +11,10 @@ export interface WorkerPlace {
   readonly address: string
   readonly namespace: string
   readonly taskQueue: string
-  readonly store: { readonly database: string; readonly blobs: string }
+  readonly store: { readonly database: string; readonly blobs: string; readonly secretKey: string }
   readonly modelUrl: string
+  /** Whose agents it has. @default 'integration' */
+  readonly desk?: 'integration' | 'endings'
   readonly effects: string
   /** The workflow code, bundled once for all worker processes of a file. */
   readonly codePath: string

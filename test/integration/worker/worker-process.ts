@@ -6,13 +6,14 @@ import { createActivities } from '../../../src/activities/index.js'
 import { shareStore } from '../../../src/store/share-store.js'
 import { createWorker } from '../../../src/worker/index.js'
 import { runCaps } from '../../../src/worker/run-caps.js'
+import { endingsDesk } from '../subagent-endings/desk.js'
 import { mortalStore } from './death.js'
 import type { Death } from './death.js'
 import { integrationDesk } from './desk.js'
 import type { WorkerOrder, WorkerPlace } from './run-worker.js'
 
 const place = JSON.parse(process.argv[2] ?? '') as WorkerPlace
-const registry = integrationDesk(place)
+const registry = place.desk === 'endings' ? endingsDesk(place) : integrationDesk(place)
 let death: Death | undefined
 
 /** The same activities on a store that can kill its process: nothing in `src` knows of it. */
