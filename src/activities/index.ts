@@ -23,7 +23,7 @@ export function createActivities(dependencies: ActivityDependencies): Named {
     [ACTIVITIES.prepareMessage]: (input) => prepareMessage(dependencies, input),
     [ACTIVITIES.completeCall]: (input) => completeCall(dependencies, input),
     [ACTIVITIES.deliverReport]: (input) => deliverReport(dependencies, input),
-    [ACTIVITIES.checkChildren]: (input) => checkChildren(input),
+    [ACTIVITIES.checkChildren]: (input) => checkChildren(dependencies, input),
     [ACTIVITIES.expireChild]: (input) => expireChild(dependencies, input),
     [ACTIVITIES.runEffect]: (input) => runEffect(dependencies, input),
     [ACTIVITIES.settle]: (input) => settle(dependencies, input),

@@ -1,6 +1,6 @@
 /** What the activities at the end of a run, a thread and a child are given, and answer. */
 import type { ActivityInput, Usage } from './activities.js'
-import type { ThreadStart } from './messages.js'
+import type { ChildReport, ThreadStart } from './messages.js'
 import type { ControlSnapshot } from './snapshot.js'
 import type { StopReason } from './status.js'
 
@@ -42,12 +42,16 @@ export interface ExpireChildAnswer {
 export interface CheckChildrenInput extends ActivityInput {
   readonly check: number
   readonly references: readonly string[]
+  /** Numbers of the last reports that were taken of them, in their order. */
+  readonly taken: readonly number[]
 }
 
 export interface CheckChildrenAnswer {
   readonly type: 'checked'
   /** Children that are closed or unknown, with Temporal's status. */
   readonly closed: readonly { readonly reference: string; readonly status: string }[]
+  /** Reports that are in the store and were not taken: a reset has lost their signals. */
+  readonly missed?: readonly ChildReport[]
 }
 
 /** Ends a run, closes a thread, or both; with neither it tells of an effect that was given up. */

@@ -46,7 +46,7 @@ export function childStarted(
   }: { readonly callId: string; readonly reference: string; readonly isObserved: boolean },
   now: number,
 ): ThreadControl {
-  const started = changeCall(observed(control, reference, isObserved), callId, (call) => {
+  const started = changeCall(observed(control, reference, { isObserved, now }), callId, (call) => {
     if (call.state !== 'prepared') return call
     const starting = call.starting.filter((child) => child.reference !== reference)
     return starting.length > 0 ? { ...call, starting } : waitBegins(call, call.wait, now)

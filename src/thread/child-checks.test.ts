@@ -5,8 +5,15 @@ import { NOW, idleControl } from '../../test/support/control-states.js'
 import { LIMITS } from '../protocol/limits.js'
 import { childrenChecked, childrenToCheck, nextCheckAt } from './child-checks.js'
 import { acceptReport } from './children.js'
+import type { ThreadControl } from './control.js'
 
 const MINUTE = 60_000
+
+/** After continue-as-new no close event comes. */
+function withUnobserved(): ThreadControl {
+  const control = withStarted()
+  return { ...control, children: control.children.map((child) => ({ ...child, observed: false })) }
+}
 
 describe('children that cannot be seen', () => {
   test('an observed child needs no timer', () => {
@@ -21,10 +28,16 @@ describe('children that cannot be seen', () => {
   })
 
   test('T7 an unobserved child is looked for after a minute', () => {
-    const control = withStarted({ isObserved: false })
+    const control = withUnobserved()
     expect(nextCheckAt(control)).toBe(NOW + MINUTE)
     expect(childrenToCheck(control, NOW + MINUTE - 1)).toEqual([])
     expect(childrenToCheck(control, NOW + MINUTE)).toEqual(['k'])
+  })
+
+  test('T7 a child that ran before its start is looked for at once', () => {
+    const control = withStarted({ isObserved: false })
+    expect(childrenToCheck(control, NOW)).toEqual(['k'])
+    expect(nextCheckAt(childrenChecked(control, ['k'], [], NOW))).toBe(NOW + MINUTE)
   })
 
   test('one timer serves all: the earliest', () => {
@@ -38,7 +51,7 @@ describe('children that cannot be seen', () => {
   })
 
   test('T7 checks come each minute for five, then ever more rarely', () => {
-    let control = withStarted({ isObserved: false })
+    let control = withUnobserved()
     const delays: number[] = []
     let last = NOW
     for (let check = 0; check < 12; check += 1) {

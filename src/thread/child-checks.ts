@@ -16,6 +16,13 @@ export function childrenToCheck(control: ThreadControl, now: number): readonly s
     .map((child) => child.reference)
 }
 
+/** Numbers of the last reports that were taken of them. */
+export function reportsTaken(control: ThreadControl, references: readonly string[]): readonly number[] {
+  return references.map(
+    (wanted) => control.children.find(({ reference }) => reference === wanted)?.reports ?? 0,
+  )
+}
+
 /** They were looked for: those that are closed are answered for, the others are looked for again, later. */
 export function childrenChecked(
   control: ThreadControl,

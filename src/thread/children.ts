@@ -31,9 +31,20 @@ export function invoked(child: OpenChild, callId: string, now: number): OpenChil
   return { ...child, invocations, checks: 0, nextCheckAt: now + LIMITS.childCheckFirst }
 }
 
-/** Whether its close event will reach this Temporal run. */
-export function observed(control: ThreadControl, reference: string, isObserved: boolean): ThreadControl {
-  return changeChild(control, reference, (child) => ({ ...child, observed: isObserved }))
+/**
+ * Whether its close event will reach this Temporal run. One that ran before it was started is looked for at once: after a
+ * reset it may have said all that it had to say.
+ */
+export function observed(
+  control: ThreadControl,
+  reference: string,
+  seen: { readonly isObserved: boolean; readonly now: number },
+): ThreadControl {
+  return changeChild(control, reference, (child) => ({
+    ...child,
+    observed: seen.isObserved,
+    nextCheckAt: seen.isObserved ? child.nextCheckAt : seen.now,
+  }))
 }
 
 /** Takes a `childReport` signal. A number that was taken is a duplicate; a child that is not open was answered for. */

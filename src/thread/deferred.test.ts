@@ -26,6 +26,8 @@ function first({ deferred: [found] }: ThreadControl): DeferredChild {
   return found
 }
 
+const SEEN = { isObserved: true, now: NOW }
+
 describe('a subagent that lacks variables', () => {
   test('the call that asked for it is done, and its request is open', () => {
     expect(busy.deferred).toMatchObject([{ requestId: 'env_1', callId: 'c0', child, supplied: false }])
@@ -64,9 +66,9 @@ describe('a subagent that lacks variables', () => {
   test('T7 once started it is owed as every child, also when its report comes first', () => {
     const opened = deferredOpened(supplied, first(supplied), NOW)
     expect(opened.children).toMatchObject([{ reference: 'k', invocations: ['c0'] }])
-    const running = deferredStarted(opened, first(opened), true)
+    const running = deferredStarted(opened, first(opened), SEEN)
     expect(running).toMatchObject({ deferred: [], children: [{ observed: true }] })
-    const early = deferredStarted(acceptReport(opened, report(), NOW), first(opened), true)
+    const early = deferredStarted(acceptReport(opened, report(), NOW), first(opened), SEEN)
     expect(early).toMatchObject({ deferred: [], children: [], queue: [{ kind: 'report' }] })
   })
 

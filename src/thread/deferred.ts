@@ -61,13 +61,13 @@ export function deferredOpened(
   return { ...control, children: [...control.children, openChild(child, callId, now)], progressed: true }
 }
 
-/** It runs. `isObserved`: its close event will reach this Temporal run. */
+/** It runs. */
 export function deferredStarted(
   control: ThreadControl,
   { requestId, child }: DeferredChild,
-  isObserved: boolean,
+  seen: Parameters<typeof observed>[2],
 ): ThreadControl {
-  return observed(withoutDeferred(control, requestId), child.reference, isObserved)
+  return observed(withoutDeferred(control, requestId), child.reference, seen)
 }
 
 /** When the next one expires, or null. */

@@ -49,7 +49,7 @@ export async function startChildren(host: ThreadHost, call: CallIn<'prepared'>):
 export async function startDeferred(host: ThreadHost, deferred: DeferredChild): Promise<void> {
   host.update((control) => deferredOpened(control, deferred, Date.now()))
   const isObserved = await started(host, deferred)
-  host.update((control) => deferredStarted(control, deferred, isObserved))
+  host.update((control) => deferredStarted(control, deferred, { isObserved, now: Date.now() }))
 }
 
 /** Whether its close event will reach this Temporal run; "already started" counts as started. */

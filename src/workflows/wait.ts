@@ -1,7 +1,8 @@
 import { condition } from '@temporalio/workflow'
 import { LIMITS } from '../protocol/limits.js'
 import { waitOver } from '../thread/apply.js'
-import { childrenChecked, childrenToCheck, nextCheckAt } from '../thread/child-checks.js'
+import { childrenChecked, childrenToCheck, nextCheckAt, reportsTaken } from '../thread/child-checks.js'
+import { acceptReport } from '../thread/children.js'
 import { waitExpired } from '../thread/cut-waits.js'
 import { deferredAction } from '../thread/deferred.js'
 import { endingOf } from '../thread/next-action.js'
@@ -38,10 +39,14 @@ async function lookForChildren(host: ThreadHost): Promise<void> {
     limit: 0,
     summary: 'look for children',
     cutBy: null,
-    input: { check: control.childChecks + 1, references },
+    input: { check: control.childChecks + 1, references, taken: reportsTaken(control, references) },
   })
-  const closed = called.kind === 'answered' ? called.answer.closed : []
-  host.update((current) => childrenChecked(current, references, closed, Date.now()))
+  const { closed, missed = [] } = called.kind === 'answered' ? called.answer : { closed: [] }
+  const now = Date.now()
+  host.update((current) => {
+    const told = missed.reduce((next, report) => acceptReport(next, report, now), current)
+    return childrenChecked(told, references, closed, now)
+  })
 }
 
 /** Waits as long as an activity asked for. Messages do not cut it, a stop and a terminate do. */

@@ -137,7 +137,9 @@ export class RandomFamily {
     this.#host.log.prepared.push(child.reference)
     this.children.start({ ...child, group: null }, callId, isObserved)
     if (this.#random.chance(0.1)) this.children.act()
-    this.#host.change((control) => deferred.deferredStarted(control, waiting, isObserved))
+    this.#host.change((control) =>
+      deferred.deferredStarted(control, waiting, { isObserved, now: this.#host.now }),
+    )
   }
 
   #expire({ deferred: { requestId } }: Kind<'expireChild'>): void {

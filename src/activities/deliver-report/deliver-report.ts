@@ -33,6 +33,7 @@ export async function deliverReport(
         state: 'finished',
         attempt: 1,
         answer,
+        detail: { invocations: input.invocations, closes: input.closes },
         started_at: now,
         finished_at: now,
       })

@@ -22,11 +22,15 @@ export interface EndingsModel {
 
 type Voice = 'clerk' | 'worker' | 'climber'
 
+const never = new Promise<WireAnswer>(() => undefined)
+
 export function endingsModel(): EndingsModel {
   const holds = new Map<string, { readonly arrived: Gate; readonly released: Gate }>()
   return {
     async answerer(messages) {
       const voice = voiceOf(messages)
+      // The lowest rung of a ladder that is to stand.
+      if (voice === 'climber' && taskOf(messages).join(' ') === 'wait 0') return never
       const hold = holds.get(`${caseOf(messages)} ${voice}`)
       hold?.arrived.open()
       await hold?.released.passed
@@ -99,11 +103,12 @@ function worker(messages: readonly ChatMessage[]): ReturnType<Answerer> {
 /** One rung after the other, each by the one above it; the lowest one delivers first. */
 function climber(messages: readonly ChatMessage[]): WireAnswer {
   const name = caseOf(messages)
-  const rungs = Number(taskOf(messages)[1])
+  const [verb, which] = taskOf(messages)
+  const rungs = Number(which)
   const last = lastGiven(messages)
   if (last?.role === 'tool' || rungs === 0)
     return call('deliver', { words: wordsOf(name, `climb ${rungs}: ${JSON.stringify(last?.content)}`) })
-  return call('ladder', { task: marked(`Task: climb ${rungs - 1} #${name}`) })
+  return call('ladder', { task: marked(`Task: ${verb} ${rungs - 1} #${name}`) })
 }
 
 /** The last one that was given. */
