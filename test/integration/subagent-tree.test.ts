@@ -4,6 +4,7 @@ import type { ThreadHandle } from '../../src/client/index.js'
 import type { ThreadTree } from '../../src/client/thread-tree.js'
 import type { Message } from '../../src/index.js'
 import { marked } from '../support/marker.js'
+import { factsOf } from '../support/thread-facts.js'
 import { until } from '../support/until.js'
 import { createFixture } from './worker/fixture.js'
 import type { Fixture } from './worker/fixture.js'
@@ -94,7 +95,7 @@ async function lookAt(node: ThreadTree, place: readonly number[], counts: Counts
   expect(rows[0]?.content).toContain(`#${name} `)
   expect(node.children).toHaveLength([BRANCHES, LEAVES, 0][place.length] ?? 0)
   if (place.length > 0) expectClosed(node)
-  const reported = rows.filter(({ subagent_id }) => subagent_id !== null)
+  expect(countRoles(rows)).toMatchObject(ROWS[roleOf(place)])
   for (const [index, child] of node.children.entries()) {
     const inside = [...place, index + 1]
     await expectReported(thread, rows, inside)
@@ -105,8 +106,43 @@ async function lookAt(node: ThreadTree, place: readonly number[], counts: Counts
   counts.messages += rows.length
   counts.attachments += rows.reduce((sum, { attachments }) => sum + attachments.length, 0)
   counts.files += await filesIn(thread, '/')
-  counts['model requests'] += fixture.model.requests(name).length
-  expect(reported.length).toBeLessThanOrEqual(node.children.length)
+  counts['model requests'] += await expectRequests(thread, name, rows)
+}
+
+type Role = 'director' | 'manager' | 'foreman' | 'hand'
+
+/** Rows of each role; the director says something for each report, or for several at once. */
+const ROWS: Readonly<Record<Role, object>> = {
+  director: { user: 1 + BRANCHES, tool: 1 + BRANCHES },
+  manager: { user: 1, tool: 4, assistant: 3 },
+  foreman: { user: 1, tool: 3 + LEAVES, assistant: 3 },
+  hand: { user: 1, tool: 2, assistant: 2 },
+}
+
+function roleOf([branch, leaf]: readonly number[]): Role {
+  if (branch === undefined) return 'director'
+  if (leaf !== undefined) return 'hand'
+  return branch % 2 === 0 ? 'manager' : 'foreman'
+}
+
+function countRoles(rows: readonly Message[]): Readonly<Record<string, number>> {
+  const counted: Record<string, number> = {}
+  for (const { role } of rows) counted[role] = (counted[role] ?? 0) + 1
+  return counted
+}
+
+/** T4: one request for each answer, but for those that a kill cut: the log has these. @returns how many came */
+async function expectRequests(thread: ThreadHandle, name: string, rows: readonly Message[]): Promise<number> {
+  const facts = await factsOf(thread)
+  const begun = facts.filter(({ type }) => type === 'model.requested').length
+  const answers = rows.filter(({ role }) => role === 'assistant').length
+  const requests = fixture.model.requests(name)
+  expect(requests.length).toBeGreaterThanOrEqual(answers)
+  expect(requests.length).toBeLessThanOrEqual(begun)
+  const lengths = requests.map(({ length }) => length)
+  expect(lengths).toEqual(lengths.toSorted((one, other) => one - other))
+  expect(new Set(lengths).size).toBe(answers)
+  return requests.length
 }
 
 function expectClosed({ status, closedAt, entry }: ThreadTree): void {

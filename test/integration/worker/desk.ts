@@ -7,6 +7,7 @@ import { z } from 'zod'
 import { defineAgent, defineModel, definePrompt, defineTool, registry } from '../../../src/index.js'
 import type { ThreadState, ToolCall, ToolResult } from '../../../src/index.js'
 import { marked } from '../../support/marker.js'
+import { treeAgents, treePrompts, treeTools } from './tree-desk.js'
 
 /** Longer than any test: only an abort or the end of the process ends it. */
 const FOREVER = 600_000
@@ -72,6 +73,7 @@ export function integrationDesk({ modelUrl, effects }: Place) {
         requiredSchema: z.object({ question: z.string(), files: z.array(z.string()).default([]) }),
         tools: ['deliver'],
       }),
+      ...treePrompts,
     ],
     agents: [
       defineAgent({ name: 'clerk', sideA: { prompt: 'clerk' } }),
@@ -87,6 +89,7 @@ export function integrationDesk({ modelUrl, effects }: Place) {
         },
         sideB: { prompt: 'clerk' },
       }),
+      ...treeAgents,
     ],
     tools: {
       book: defineTool({ description: 'Books, once', args: work, execute: acting('book') }),
@@ -101,6 +104,7 @@ export function integrationDesk({ modelUrl, effects }: Place) {
         args: z.object({ summary: z.string(), files: z.array(z.string()).default([]) }),
         execute: () => ({ status: 'success' }),
       }),
+      ...treeTools,
     },
   })
 }

@@ -47,7 +47,11 @@ interface Options extends Partial<
   readonly answerer?: Answerer
 }
 
-type NewThread = Omit<Parameters<Threads['create']>[0], 'agent' | 'id'> & { readonly id: string }
+type NewThread = Omit<Parameters<Threads['create']>[0], 'agent' | 'id'> & {
+  readonly id: string
+  /** @default 'clerk' */
+  readonly agent?: Parameters<Threads['create']>[0]['agent']
+}
 
 export async function createFixture({ answerer, ...options }: Options = {}): Promise<Fixture> {
   const folder = await mkdtemp(join(tmpdir(), 'everthread-integration-'))

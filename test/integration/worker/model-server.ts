@@ -8,6 +8,7 @@ import { WIRE_FORMATS } from '../../support/provider-wire.js'
 import type { WireAnswer } from '../../support/provider-wire.js'
 import { answerTo, caseOf } from './model-script.js'
 import type { ChatMessage } from './model-script.js'
+import { treeAnswer } from './tree-script.js'
 
 /** A request that is answered in part, or not at all. */
 export interface HeldRequest {
@@ -45,7 +46,10 @@ interface Hold {
   readonly released: Gate
 }
 
-export async function startModelServer(answerer: Answerer = answerTo): Promise<ModelServer> {
+/** Of the crash tests and of the tree, who tell themselves apart by what they say. */
+const anyScript: Answerer = (messages) => treeAnswer(messages) ?? answerTo(messages)
+
+export async function startModelServer(answerer: Answerer = anyScript): Promise<ModelServer> {
   const asked = new Map<string, (readonly ChatMessage[])[]>()
   const holds = new Map<string, Hold>()
   const server = createServer((request, response) => {

@@ -60,21 +60,37 @@ export const treePrompts = [
   }),
 ] as const
 
-const seated = <const Name extends string, const Prompt extends string>(name: Name, prompt: Prompt) =>
-  defineAgent({
-    ...{ name, type: 'dual_ai', maxSessionTurns: 4, exposeAsTool: true, toolDescription: `A ${name}` },
-    sideA: { prompt: prompt as Prompt, sessionStop: deliver },
-    sideB: { prompt: 'clerk' },
-  })
+const seat = { type: 'dual_ai', maxSessionTurns: 4, exposeAsTool: true, toolDescription: 'Works' } as const
+const silent = { prompt: 'clerk' } as const
 
 export const treeAgents = [
   defineAgent({ name: 'director', sideA: { prompt: 'director' } }),
-  seated('manager', 'manager_seat'),
-  seated('foreman', 'foreman_seat'),
-  seated('hand', 'hand_seat'),
-  seated('guest', 'guest_seat'),
-  seated('guests', 'guest_seat'),
-  seated('host', 'host_seat'),
+  defineAgent({
+    ...seat,
+    name: 'manager',
+    sideA: { prompt: 'manager_seat', sessionStop: deliver },
+    sideB: silent,
+  }),
+  defineAgent({
+    ...seat,
+    name: 'foreman',
+    sideA: { prompt: 'foreman_seat', sessionStop: deliver },
+    sideB: silent,
+  }),
+  defineAgent({ ...seat, name: 'hand', sideA: { prompt: 'hand_seat', sessionStop: deliver }, sideB: silent }),
+  defineAgent({
+    ...seat,
+    name: 'guest',
+    sideA: { prompt: 'guest_seat', sessionStop: deliver },
+    sideB: silent,
+  }),
+  defineAgent({
+    ...seat,
+    name: 'guests',
+    sideA: { prompt: 'guest_seat', sessionStop: deliver },
+    sideB: silent,
+  }),
+  defineAgent({ ...seat, name: 'host', sideA: { prompt: 'host_seat', sessionStop: deliver }, sideB: silent }),
 ] as const
 
 // A worker that is killed leaves no tool of theirs unknown: each may run again.
