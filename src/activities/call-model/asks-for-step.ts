@@ -27,24 +27,25 @@ export async function asksForStep(tx: Writer, input: CallModelInput, type: Plan[
 type Rows = ExpressionBuilder<Schema, 'messages'>
 
 /** No model is sent one. */
-function isStatusLine({ and, eb }: Rows) {
-  return and([eb('role', '=', 'system'), eb('sent_by', '=', 'runtime')])
+function isStatusLine(rows: Rows) {
+  return rows.and([rows.eb('role', '=', 'system'), rows.eb('sent_by', '=', 'runtime')])
 }
 
 /** That the row holds a call which the runtime made, or is its result. */
-function isOwnCall({ exists, selectFrom }: Rows) {
-  return exists(
-    selectFrom('tool_calls as call')
+function isOwnCall(rows: Rows) {
+  return rows.exists(
+    rows
+      .selectFrom('tool_calls as call')
       .innerJoin('messages as holder', (join) =>
         join.onRef('holder.thread_id', '=', 'call.thread_id').onRef('holder.id', '=', 'call.message_id'),
       )
       .select('call.id')
       .whereRef('call.thread_id', '=', 'messages.thread_id')
       .where('holder.sent_by', '=', 'runtime')
-      .where(({ or, eb }) =>
-        or([
-          eb('call.message_id', '=', eb.ref('messages.id')),
-          eb('call.id', '=', eb.ref('messages.tool_call_id')),
+      .where((calls) =>
+        calls.or([
+          calls.eb('call.message_id', '=', calls.ref('messages.id')),
+          calls.eb('call.id', '=', calls.ref('messages.tool_call_id')),
         ]),
       ),
   )

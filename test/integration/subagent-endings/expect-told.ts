@@ -149,7 +149,7 @@ async function saying({ parent }: Scene, { words }: Told): Promise<readonly Mess
   )
 }
 
-export function clerkRequests({ fixture }: Place, id: string) {
+function clerkRequests({ fixture }: Place, id: string) {
   return fixture.model
     .requests(id)
     .filter(([system]) => JSON.stringify(system?.content).includes('You are the clerk'))
