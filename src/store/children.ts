@@ -83,8 +83,8 @@ export async function listChildren(db: Reader, parentThreadId: string): Promise<
     .selectFrom('children')
     .selectAll()
     .where('parent_thread_id', '=', parentThreadId)
-    .orderBy('created_at')
-    .orderBy('reference')
+    // Those of one call have one time.
+    .orderBy(sql`rowid`)
     .execute()
   return rows.map(codec.fromRow)
 }

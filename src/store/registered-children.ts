@@ -1,3 +1,5 @@
+import { sql } from 'kysely'
+
 import type { SubagentRegistryEntry } from '../protocol/subagent.js'
 import type { Reader } from './store.js'
 import { registryEntry } from './registry-entry.js'
@@ -13,8 +15,8 @@ export async function registeredChildren(
     .select(['spawn_group_id', 'created_at', 'status', 'parent_communication'])
     .where('parent_thread_id', '=', parentThreadId)
     .where('resumable', '=', 1)
-    .orderBy('created_at')
-    .orderBy('reference')
+    // Those of one call have one time.
+    .orderBy(sql`rowid`)
     .execute()
   return rows.map(({ resumable, blocking, parent_communication: told, ...row }) =>
     registryEntry({

@@ -122,7 +122,7 @@ export const kindsDesk = registry({
       name: 'worker',
       prompt: 'You work.',
       requiredSchema: order,
-      tools: ['act', 'give_up'],
+      tools: ['act', 'ask', 'give_up'],
     }),
     definePrompt({ ...voice, name: 'judge', prompt: 'You judge.', tools: ['act', 'approve', 'note'] }),
     definePrompt({
@@ -212,6 +212,7 @@ export const kindsDesk = registry({
       args: z.object({ task: z.string() }),
       execute,
     }),
+    ask: defineTool({ description: 'Does what a person has to allow', needsApproval: () => true, execute }),
     note: defineTool({ description: 'Takes a note', args: z.object({ text: z.string() }), execute }),
     approve: defineTool({
       description: 'Ends the session well',
