@@ -6,6 +6,7 @@ test.each([
   ['stop_on_response', 'completed'],
   ['stop_tool', 'completed'],
   ['session_stop', 'completed'],
+  ['nothing_to_do', 'completed'],
   ['stopped', 'cancelled'],
   ['terminated', 'cancelled'],
   ['session_fail', 'failed'],

@@ -77,13 +77,12 @@ export async function findChild(
   return row === undefined ? null : codec.fromRow(row)
 }
 
-/** In the order in which they were made. */
+/** In the order in which they were made; those of one call have one time. */
 export async function listChildren(db: Reader, parentThreadId: string): Promise<readonly ChildRecord[]> {
   const rows = await db
     .selectFrom('children')
     .selectAll()
     .where('parent_thread_id', '=', parentThreadId)
-    // Those of one call have one time.
     .orderBy(sql`rowid`)
     .execute()
   return rows.map(codec.fromRow)

@@ -1,5 +1,4 @@
 import { sql } from 'kysely'
-
 import type { Selectable } from 'kysely'
 
 import type { ChildrenTable } from './schema.js'
@@ -16,17 +15,14 @@ export async function listOpenInstances(
   db: Reader,
   parentThreadId: string,
 ): Promise<readonly OpenInstance[]> {
-  return (
-    db
-      .selectFrom('children')
-      .select(['reference', 'name', 'title', 'thread_name as threadName', 'description', 'status'])
-      .where('parent_thread_id', '=', parentThreadId)
-      .where('resumable', '=', 1)
-      .where('closed_at', 'is', null)
-      // Those of one call have one time.
-      .orderBy(sql`rowid`)
-      .execute()
-  )
+  return db
+    .selectFrom('children')
+    .select(['reference', 'name', 'title', 'thread_name as threadName', 'description', 'status'])
+    .where('parent_thread_id', '=', parentThreadId)
+    .where('resumable', '=', 1)
+    .where('closed_at', 'is', null)
+    .orderBy(sql`rowid`)
+    .execute()
 }
 
 /** How many of them are of this agent: each counts against its `maxInstances`. */

@@ -1,5 +1,4 @@
 import { sql } from 'kysely'
-
 import type { SubagentRegistryEntry } from '../protocol/subagent.js'
 import type { Reader } from './store.js'
 import { registryEntry } from './registry-entry.js'
@@ -15,7 +14,6 @@ export async function registeredChildren(
     .select(['spawn_group_id', 'created_at', 'status', 'parent_communication'])
     .where('parent_thread_id', '=', parentThreadId)
     .where('resumable', '=', 1)
-    // Those of one call have one time.
     .orderBy(sql`rowid`)
     .execute()
   return rows.map(({ resumable, blocking, parent_communication: told, ...row }) =>
