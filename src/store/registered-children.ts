@@ -1,4 +1,5 @@
 import { sql } from 'kysely'
+
 import type { SubagentRegistryEntry } from '../protocol/subagent.js'
 import type { Reader } from './store.js'
 import { registryEntry } from './registry-entry.js'

@@ -71,6 +71,17 @@ describe('a prompt that becomes active', () => {
     const rests = modelAnswered(done, { ...asked(), drain: done.queue }, { type: 'nothing_to_do' }, NOW)
     expect(nextAction(rests)).toMatchObject({ kind: 'settle', ending: { reason: 'hook_blocked' } })
   })
+
+  test('a run that nobody asked for a step ends well, or takes what came meanwhile', () => {
+    const drain = [{ kind: 'continue', id: 'c1', queuedAt: NOW }] as const
+    const run = begun.run === null ? null : { ...begun.run, step: null }
+    const rests = (queue: ThreadControl['queue']): ThreadControl =>
+      modelAnswered({ ...begun, run, queue }, { ...asked(), drain }, { type: 'nothing_to_do' }, NOW)
+    const ending = { reason: 'nothing_to_do', outcome: 'completed' }
+    expect(nextAction(rests(drain))).toMatchObject({ kind: 'settle', ending })
+    const later = message('m2')
+    expect(nextAction(rests([...drain, later]))).toMatchObject({ kind: 'callModel', drain: [later] })
+  })
 })
 
 describe('a side whose prompt was active', () => {

@@ -28,7 +28,7 @@ type Rows = ExpressionBuilder<Schema, 'messages'>
 
 /** No model is sent one. */
 function isStatusLine(rows: Rows) {
-  return rows.and([rows.eb('role', '=', 'system'), rows.eb('sent_by', '=', 'runtime')])
+  return rows.and([rows('role', '=', 'system'), rows('sent_by', '=', 'runtime')])
 }
 
 /** That the row holds a call which the runtime made, or is its result. */
@@ -42,10 +42,10 @@ function isOwnCall(rows: Rows) {
       .select('call.id')
       .whereRef('call.thread_id', '=', 'messages.thread_id')
       .where('holder.sent_by', '=', 'runtime')
-      .where((calls) =>
-        calls.or([
-          calls.eb('call.message_id', '=', calls.ref('messages.id')),
-          calls.eb('call.id', '=', calls.ref('messages.tool_call_id')),
+      .where((call) =>
+        call.or([
+          call('call.message_id', '=', call.ref('messages.id')),
+          call('call.id', '=', call.ref('messages.tool_call_id')),
         ]),
       ),
   )
