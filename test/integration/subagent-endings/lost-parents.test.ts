@@ -1,7 +1,9 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 
+import type { ThreadHandle } from '../../../src/client/index.js'
 import { marked } from '../../support/marker.js'
 import { payload, signalRaw } from '../../support/raw-messages.js'
+import { resetWorkflow } from '../../support/reset-workflow.js'
 import { toolResults } from '../../support/thread-facts.js'
 import { until } from '../../support/until.js'
 import { allRows, expectOnce, expectRunning, expectTold } from './expect-told.js'
@@ -84,7 +86,8 @@ test.concurrent.for(TELLING)(
     if (kind.blocking) {
       const [result] = await toolResults(parent)
       expect(result?.content).toContain('interrupted')
-      expect((await parent.snapshot()).queue).toMatchObject([{ kind: 'report' }])
+      const queued = async (): Promise<boolean> => (await parent.snapshot()).queue[0]?.kind === 'report'
+      await until('the item', queued, PATIENCE, PAUSE)
     }
     await parent.continue()
     const words = wordsOf(id, 'deliver one')
@@ -157,6 +160,26 @@ test.concurrent('T7 a blocking message crosses an older result', { timeout }, as
   await expectOnce(family, { ...older, blocking: false })
 })
 
+const STAYING = TELLING.filter(({ kind }) => kind.stays)
+
+test.concurrent.for(STAYING)('T7 a reset of $of keeps its second task', { timeout }, async ({ kind }) => {
+  const family = await scene('reset', { kind })
+  const { parent, child, worker, id } = family
+  worker.release()
+  await until('the first words', async () => (await allRows(parent)).some(tells(id)), PATIENCE, PAUSE)
+  await parent.waitUntilIdle({ timeout: PATIENCE })
+  const second = place.model.hold(id, 'worker')
+  await parent.send(marked(`please tell ${child.threadId}: Task: deliver second #${id}`))
+  await within('the second task', second.arrived)
+  await resetWorkflow(child.workflow)
+  second.release()
+  await until('the second words', async () => (await said(parent, id, 'deliver second')) > 0, PATIENCE, PAUSE)
+  await parent.waitUntilIdle({ timeout: PATIENCE, children: true })
+  expect(await said(parent, id, 'deliver second')).toBe(1)
+  expect(await said(parent, id, 'deliver one')).toBe(1)
+  expect((await allRows(parent)).at(-1)?.role).toBe('assistant')
+})
+
 test.concurrent('T10 signals that look like reports answer nothing', { timeout }, async () => {
   const kind = KINDS.find(({ name }) => name === 'once_wait')
   if (kind === undefined) throw new Error('Expected a kind that is waited for.')
@@ -172,6 +195,14 @@ test.concurrent('T10 signals that look like reports answer nothing', { timeout }
   const words = wordsOf(family.id, 'deliver one')
   await expectTold(family, { words, status: 'completed', closed: true, file: true })
 })
+
+async function said(parent: ThreadHandle, id: string, task: string): Promise<number> {
+  const rows = await allRows(parent)
+  return rows.filter(
+    ({ role, content, position }) =>
+      role !== 'assistant' && position !== null && content?.includes(wordsOf(id, task)) === true,
+  ).length
+}
 
 function tells(id: string) {
   return ({ role, content }: { readonly role: string; readonly content: string | null }): boolean =>

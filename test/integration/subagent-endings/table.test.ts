@@ -5,7 +5,7 @@ import { payload, signalRaw } from '../../support/raw-messages.js'
 import { resetWorkflow } from '../../support/reset-workflow.js'
 import { until } from '../../support/until.js'
 import { announcedReports } from './announced-reports.js'
-import { expectOnce, expectTold } from './expect-told.js'
+import { expectOnce, expectRunning, expectTold } from './expect-told.js'
 import type { Told } from './expect-told.js'
 import { wordsOf } from './model.js'
 import { KINDS, PATIENCE, PAUSE, createPlace, startScene } from './scene.js'
@@ -89,6 +89,20 @@ const ENDINGS: readonly Ending[] = [
     after: async (scene, told) => {
       await resetWorkflow(scene.parent.workflow)
       await scene.parent.waitUntilIdle({ timeout: PATIENCE })
+      await expectOnce(scene, told)
+    },
+  },
+  {
+    ...delivered,
+    title: 'T7 a result before a reset of the subagent',
+    after: async (scene, told) => {
+      await resetWorkflow(scene.child.workflow)
+      await scene.parent.waitUntilIdle({ timeout: PATIENCE, children: true })
+      await expectRunning(
+        scene.place,
+        scene.parent,
+        told.closed ? [scene.parent] : [scene.parent, scene.child],
+      )
       await expectOnce(scene, told)
     },
   },
