@@ -92,12 +92,25 @@ describe('an answer', () => {
       const ids = await desk.send('one')
       await runModel(desk.dependencies, modelInput({ drain: drainOf(ids) }))
       const more = await desk.send('two')
-      await runModel(desk.dependencies, modelInput({ drain: drainOf([...ids, ...more]) }))
+      const drain = drainOf([...ids, ...more])
+      const answer = await runModel(desk.dependencies, modelInput({ drain }))
       expect(await contents(desk)).toEqual([
         [1, 'one'],
         [2, 'x'],
         [3, 'two'],
       ])
+      // A run of its own answers it; until then each repetition says so.
+      const late = { kind: 'came_late', ids: more, runs: 1, settles: 0, reports: 0 }
+      expect(answer).toMatchObject({ type: 'answered', operations: [late] })
+      expect(await runModel(desk.dependencies, modelInput({ drain }))).toMatchObject({ operations: [late] })
+    }))
+
+  test('a repeated call without late messages says nothing of them', () =>
+    withDesk({ chat: scriptedModel([{ text: 'x' }]) }, async (desk) => {
+      const drain = drainOf(await desk.send('one'))
+      const answer = await runModel(desk.dependencies, modelInput({ drain }))
+      expect(await runModel(desk.dependencies, modelInput({ drain }))).toEqual(answer)
+      expect(answer).not.toHaveProperty('operations')
     }))
 
   test('T5 the answer to the workflow holds no words', () =>

@@ -4,6 +4,7 @@ import { until } from '../../support/until.js'
 import type { Death } from '../worker/death.js'
 import { startFleet } from '../worker/fleet.js'
 import type { Fleet } from '../worker/fleet.js'
+import type { KindName } from './desk.js'
 import { expectTold } from './expect-told.js'
 import { wordsOf } from './model.js'
 import { KINDS, PATIENCE, PAUSE, createParent, createPlace, firstChild, startScene } from './scene.js'
@@ -20,39 +21,31 @@ afterAll(() => place.fixture.close())
 
 type At = Omit<Death, 'threadId'>
 
-const DEATHS: readonly (readonly [title: string, at: At])[] = [
-  [
-    'T7 killed with the prepared rows not committed',
-    { of: 'thread', operation: 'call_1_1_0', state: 'finished', when: 'before its commit' },
-  ],
-  [
-    'T7 killed with rows and no workflow yet',
-    { of: 'thread', operation: 'call_1_1_0', state: 'finished', when: 'after its commit' },
-  ],
-  [
-    'T7 killed with the report not committed',
-    { of: 'child', operation: 'report_1', state: 'finished', when: 'before its commit' },
-  ],
-  [
-    'T7 killed between report and announcement',
-    { of: 'child', operation: 'report_1', state: 'finished', when: 'after its commit' },
-  ],
-  [
-    'T7 killed with the report settled and not announced',
-    { of: 'child', operation: 'settle_1', state: 'finished', when: 'after its commit' },
-  ],
+const before = { when: 'before its commit', state: 'finished' } as const
+const after = { when: 'after its commit', state: 'finished' } as const
+const prepared = { of: 'thread', operation: 'call_1_1_0' } as const
+const reported = { of: 'child', operation: 'report_1' } as const
+const settled = { of: 'child', operation: 'settle_1' } as const
+
+/** The named kind meets the kill at that very point, the others wherever they are then. */
+const DEATHS: readonly (readonly [title: string, kind: KindName, at: At])[] = [
+  ['T7 killed with the prepared rows not committed', 'stay_wait', { ...prepared, ...before }],
+  ['T7 killed with rows and no workflow yet', 'once_go', { ...prepared, ...after }],
+  ['T7 killed with the report not committed', 'stay_go', { ...reported, ...before }],
+  ['T7 killed between report and announcement', 'once_wait', { ...reported, ...after }],
+  ['T7 killed between report and announcement', 'stay_go', { ...reported, ...after }],
+  ['T7 killed with a settled report not announced', 'quiet_wait', { ...settled, ...after }],
 ]
 
-/** The first family meets the kill at that very point, those of the other kinds wherever they are then. */
-test.each(DEATHS)('%s: each kind is learnt of once', { timeout: 120_000 }, async (_title, at) => {
-  const name = DEATHS.findIndex(([, point]) => point === at)
-  const [first] = families(`death-${name}`)
-  if (first === undefined) throw new Error('Expected a kind.')
-  fleet.dieAt({ threadId: first.id, ...at })
-  const parents = await Promise.all(families(`death-${name}`).map((family) => createParent(place, family)))
+test.each(DEATHS)('%s of %s: each kind is learnt of once', { timeout: 120_000 }, async (title, name, at) => {
+  const all = families(`death-${title.replaceAll(' ', '-')}-${name}`)
+  const dying = all.find(({ kind }) => kind.name === name)
+  if (dying === undefined) throw new Error(`Expected the kind ${name}.`)
+  fleet.dieAt({ threadId: dying.id, ...at })
+  const parents = await Promise.all(all.map((family) => createParent(place, family)))
   await fleet.replaceDead()
   await Promise.all(
-    families(`death-${name}`).map(async (family, index) => {
+    all.map(async (family, index) => {
       const parent = parents[index]
       if (parent === undefined) throw new Error('Expected a parent for each.')
       const child = await until('a child', () => firstChild(place, parent), PATIENCE, PAUSE)

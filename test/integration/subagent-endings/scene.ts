@@ -69,7 +69,7 @@ const LIMITS: ThreadLimits = { heartbeatTimeout: 3_000 }
 /** Its request comes from clerk and worker of a machine that runs many cases at once. */
 export const PATIENCE = 60_000
 /** Between two looks: each is a query. */
-export const PAUSE = 100
+export const PAUSE = 200
 
 /** Asks for a subagent, and comes back when this one's model is asked and its parent waits, or is idle again. */
 export async function startScene(place: Place, options: NewScene): Promise<Scene> {
