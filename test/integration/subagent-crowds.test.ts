@@ -106,6 +106,36 @@ test(
   2 * MINUTE,
 )
 
+test(
+  'T8 terminate in the middle of starting leaves none open',
+  async () => {
+    const attachments = [{ name: 'whole.txt', mimeType: 'text/plain', data: Buffer.from(marked('whole')) }]
+    const message = { content: marked('Go #burst'), attachments }
+    const thread = await fixture.create({ id: 'burst', agent: 'director', message })
+    const below = async (): Promise<readonly ThreadTree[]> => allBelow(await thread.tree())
+    await until('forty threads', async () => (await below()).length >= 40)
+    await thread.terminate()
+    await until(
+      'the end of all threads',
+      async () => (await below()).every(({ closedAt }) => closedAt !== null),
+      MINUTE,
+    )
+    const nodes = await below()
+    for (const { threadId, status, entry } of nodes) {
+      const handle = fixture.threads.get(threadId)
+      await handle.workflow.result().catch(() => undefined)
+      expect(['completed', 'terminated']).toContain(status)
+      expect([threadId, entry?.status]).toEqual([threadId, status])
+      await expectAnswered(handle)
+    }
+    // Nothing started afterwards.
+    expect(await below()).toHaveLength(nodes.length)
+    const types = (await factsOf(thread)).map(({ type }) => type)
+    expect(types.at(-1)).toBe('thread.closed')
+  },
+  2 * MINUTE,
+)
+
 /** Every call of it has one result, and its log has one end. */
 async function expectAnswered(thread: ThreadHandle): Promise<void> {
   const rows = await wholeTranscript(thread)
