@@ -52,6 +52,7 @@ describe('a fan-out', () => {
         items.map(() => [input.callId, input.callId]),
       )
       const references = answer.type === 'children' ? answer.children.map(({ reference }) => reference) : []
+      expect(rows.map(({ reference }) => reference)).toEqual(references)
       const tasks = await Promise.all(references.map(async (id) => (await desk.transcript(id))[0]?.content))
       expect(tasks).toEqual(['One', 'Two', 'Three'])
     }))

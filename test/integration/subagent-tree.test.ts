@@ -83,11 +83,24 @@ async function closedBelow(thread: ThreadHandle): Promise<number> {
 /** Looks at all threads from outside, one by one. */
 async function countTree(root: ThreadTree): Promise<Counts> {
   const counts = { threads: 0, reports: 0, messages: 0, attachments: 0, files: 0, 'model requests': 0 }
-  await lookAt(root, [], counts)
+  await lookAt({ node: root, place: [], counts })
   return counts
 }
 
-async function lookAt(node: ThreadTree, place: readonly number[], counts: Counts): Promise<void> {
+/** A thread and its whole transcript. */
+interface Seen {
+  readonly thread: ThreadHandle
+  readonly rows: readonly Message[]
+}
+
+interface Look {
+  readonly node: ThreadTree
+  /** Its number among its siblings, behind that of its parent. */
+  readonly place: readonly number[]
+  readonly counts: Counts
+}
+
+async function lookAt({ node, place, counts }: Look): Promise<void> {
   const thread = fixture.threads.get(node.threadId)
   const rows = await wholeTranscript(thread)
   await expectWholeLog(thread)
@@ -98,15 +111,15 @@ async function lookAt(node: ThreadTree, place: readonly number[], counts: Counts
   expect(countRoles(rows)).toMatchObject(ROWS[roleOf(place)])
   for (const [index, child] of node.children.entries()) {
     const inside = [...place, index + 1]
-    await expectReported(thread, rows, inside)
-    await lookAt(child, inside, counts)
+    await expectReported({ thread, rows, place: inside })
+    await lookAt({ node: child, place: inside, counts })
   }
   counts.threads += 1
   counts.reports += node.children.length
   counts.messages += rows.length
   counts.attachments += rows.reduce((sum, { attachments }) => sum + attachments.length, 0)
   counts.files += await filesIn(thread, '/')
-  counts['model requests'] += await expectRequests(thread, name, rows)
+  counts['model requests'] += await expectRequests({ thread, rows }, name)
 }
 
 type Role = 'director' | 'manager' | 'foreman' | 'hand'
@@ -151,11 +164,7 @@ function expectClosed({ status, closedAt, entry }: ThreadTree): void {
 }
 
 /** Exactly one row has the child's words, and among its files is the child's, with its bytes. */
-async function expectReported(
-  thread: ThreadHandle,
-  rows: readonly Message[],
-  place: readonly number[],
-): Promise<void> {
+async function expectReported({ thread, rows, place }: Seen & Pick<Look, 'place'>): Promise<void> {
   const words = marked(`Result of #${[ROOT, ...place].join('-')}.`)
   const found = rows.flatMap((row) => {
     const times = (row.content ?? '').split(words).length - 1
@@ -179,3 +188,9 @@ async function filesIn(thread: ThreadHandle, folder: string): Promise<number> {
   for (const { path, isDirectory } of entries) files += isDirectory ? await filesIn(thread, path) : 1
   return files
 }
+
+test('T5 no text or file is in the histories of the tree', async () => {
+  const { bytes, leaks } = await fixture.search()
+  expect(leaks).toEqual([])
+  expect(bytes).toBeGreaterThan(1_000_000)
+})
