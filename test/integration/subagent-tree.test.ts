@@ -145,7 +145,7 @@ function countRoles(rows: readonly Message[]): Readonly<Record<string, number>> 
 }
 
 /** T4: one request for each answer, but for those that a kill cut: the log has these. @returns how many came */
-async function expectRequests(thread: ThreadHandle, name: string, rows: readonly Message[]): Promise<number> {
+async function expectRequests({ thread, rows }: Seen, name: string): Promise<number> {
   const facts = await factsOf(thread)
   const begun = facts.filter(({ type }) => type === 'model.requested').length
   const answers = rows.filter(({ role }) => role === 'assistant').length
