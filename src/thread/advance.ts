@@ -8,7 +8,7 @@ import { runIdOf, stepIdOf } from '../protocol/ids.js'
 import type { Plan } from '../protocol/plan.js'
 import { runOutcome } from '../protocol/status.js'
 import { NO_USAGE } from './control.js'
-import type { QueueEntry, Run, Step, ThreadControl } from './control.js'
+import type { Ending, QueueEntry, Run, Step, ThreadControl } from './control.js'
 import { withFacts } from './facts.js'
 import { handedOff } from './hand-off.js'
 import { drained } from './inbox.js'
@@ -48,12 +48,25 @@ function mayStart({ stopped, start, report }: ThreadControl): boolean {
 /** An effect needs no run; what waits behind it gets one when it is done. */
 function startRun(control: ThreadControl): ThreadControl {
   const [first] = control.queue
-  if (first === undefined || (first.kind === 'effect' && !control.stopped)) return control
+  if (first === undefined) return endsUnasked(control) ? runOf(control, 'message', NOTHING_LEFT) : control
+  if (first.kind === 'effect' && !control.stopped) return control
+  return runOf(control, triggerOf(first), null)
+}
+
+/** All that it was asked for was removed or refused. */
+const NOTHING_LEFT: Ending = { reason: 'hook_blocked', outcome: 'failed', sessionCall: null }
+
+/** T8: a thread that closes after its session has none any more, and would stay in no list of its parent. */
+function endsUnasked({ start, invocations }: ThreadControl): boolean {
+  return start.resumable === false && invocations.length > 0
+}
+
+function runOf(control: ThreadControl, trigger: string, ending: Ending | null): ThreadControl {
   const number = control.runs + 1
   const run: Run = {
     number,
     side: 'a',
-    trigger: triggerOf(first),
+    trigger,
     begun: false,
     steps: 0,
     sideSteps: { a: 0, b: 0 },
@@ -71,7 +84,7 @@ function startRun(control: ThreadControl): ThreadControl {
     stopRequested: control.stopped,
     stopsChildren: false,
     reported: false,
-    ending: null,
+    ending,
   }
   return { ...control, runs: number, run }
 }

@@ -1,7 +1,10 @@
 import { describe, expect, test } from 'vitest'
 
 import { NOW, idleControl, message, run, started } from '../../test/support/control-states.js'
+import { advance } from './advance.js'
+import { LIMITS } from '../protocol/limits.js'
 import type { Ending, QueueEntry, Report, Run, ThreadControl } from './control.js'
+import { nextAction } from './next-action.js'
 import {
   announcement,
   reportAnnounced,
@@ -82,6 +85,29 @@ describe('a thread in which nothing runs', () => {
     expect(reportOfIdle({ ...parked, lastRun, invocations: ['c0'] })).toMatchObject({
       ending: { reason },
       invocations: ['c0', 'c1'],
+    })
+  })
+
+  test('T7 an effect that heads the queue does not hide the run behind it', () => {
+    const effect: QueueEntry = { kind: 'effect', id: 'e', queuedAt: NOW }
+    const blocked = advance(child({ invocations: ['c'], queue: [effect, VARIABLES] }))
+    expect(nextAction(blocked)).toEqual({ kind: 'runEffect', effectId: 'e' })
+    expect(nextAction(advance({ ...blocked, queue: [VARIABLES] }))).toMatchObject({ kind: 'callModel' })
+    expect(nextAction(advance({ ...blocked, queue: [] }))).toMatchObject({ kind: 'deliverReport' })
+  })
+
+  test('T8 one that closes after its session closes with what it answers', () => {
+    const start = { ...PARENT, resumable: false }
+    const unasked = advance(idleControl(start, { invocations: ['c'] }))
+    const reason = 'hook_blocked'
+    const action = nextAction(unasked)
+    if (action.kind !== 'deliverReport') throw new Error(`Expected a report, got ${action.kind}.`)
+    expect(action.due).toMatchObject({ closes: true, invocations: ['c'], ending: { reason } })
+    const answer = { type: 'delivered', kind: 'failure', messageId: 'r' } as const
+    expect(nextAction(reportDelivered(unasked, action.due, answer))).toMatchObject({
+      kind: 'settle',
+      ending: { reason },
+      close: { outcome: 'failed', reason },
     })
   })
 
@@ -187,6 +213,16 @@ describe('an announcement', () => {
   test('T7 the last one names what was rejected with the thread', () => {
     const last = child({ report: { ...report, closes: true }, closing, invocations: ['late'] })
     expect(announcement(last)).toMatchObject({ invocations: ['c0', 'late'], closes: true })
+  })
+
+  test('T7 it names no more than its parent takes, the newest', () => {
+    const invocations = Array.from({ length: LIMITS.invocations }, (_, index) => `c${index}`)
+    const last = child({
+      report: { ...report, invocations, closes: true },
+      closing,
+      invocations: ['late'],
+    })
+    expect(announcement(last)?.invocations).toEqual([...invocations.slice(1), 'late'])
   })
 
   test('T8 the last one waits until the thread takes nothing any more', () => {

@@ -3,6 +3,7 @@
  * named by one report, however it ends; a report is announced once what it tells of is settled.
  */
 import type { DeliverReportAnswer } from '../protocol/end-activities.js'
+import { LIMITS } from '../protocol/limits.js'
 import type { ChildReport } from '../protocol/messages.js'
 import type { Ending, Report, ThreadControl } from './control.js'
 import { queuedInvocations, withoutInvocations } from './invocations.js'
@@ -29,11 +30,12 @@ export function reportOfRun(control: ThreadControl, ending: Ending): DueReport |
 
 /**
  * The report of a thread in which nothing runs: what was asked for was removed or refused, or is parked with no end in
- * sight.
+ * sight. What waits behind an effect gets a run, which answers.
  */
 export function reportOfIdle(control: ThreadControl): DueReport | null {
-  if (!mayReport(control)) return null
-  const parked = control.stopped ? queuedInvocations(control.queue) : []
+  const { queue, stopped } = control
+  if (!mayReport(control) || (!stopped && queue.length > 0)) return null
+  const parked = queuedInvocations(queue)
   const invocations = together(control.invocations, parked)
   if (invocations.length === 0) return null
   const blocked = control.lastRun?.reason === 'blocked' ? 'blocked' : 'stopped'
@@ -93,7 +95,9 @@ export function announcement({ threadId, report, closing, invocations }: ThreadC
     reference: threadId,
     report: number,
     // What came behind the last report was rejected, and has no other.
-    invocations: closes ? together(report.invocations, invocations) : report.invocations,
+    invocations: closes
+      ? together(report.invocations, invocations).slice(-LIMITS.invocations)
+      : report.invocations,
     kind,
     ...(messageId === null ? {} : { messageId }),
     ...(closes ? { closes } : {}),
