@@ -35,6 +35,10 @@ export const LIMITS = {
   childDepth: 8,
   /** Unanswered calls that are kept of one child, which takes them in order: the newest answer for those before. */
   invocationsPerChild: 8,
+  /** How far the number of a report that answers no call may be ahead of the last one: a few of them may be lost. */
+  reportGap: 64,
+  /** Share of reports that came before their calls were known, as after a Temporal reset: some fifteen of one call. */
+  earlyReportBytes: 3 * KB,
   /** Children that one call starts in one go. */
   fanOut: 50,
   /** Calls of its parent that a child has not answered yet and one report may name: more than a parent keeps. */
@@ -47,7 +51,7 @@ export const LIMITS = {
   waitingTells: 200,
   /** Facts that wait for the next activity, and their share of the carried state; more are counted only. */
   waitingFacts: 100,
-  waitingFactBytes: 14 * KB,
+  waitingFactBytes: 12 * KB,
   threadIdLength: 200,
   /** A thousand of them, as queued items, fit into their share of the carried state. */
   messageIdLength: 96,

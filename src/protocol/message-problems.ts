@@ -136,7 +136,7 @@ export function childReportProblem(report: unknown): string | undefined {
   const { reference, report: number, invocations, kind, messageId, closes } = report
   const isReport = isName(reference) && isWholeNumber(number, 1, Number.MAX_SAFE_INTEGER)
   const isTold = kind === 'result' || kind === 'failure' || kind === 'notice'
-  const hasMessage = messageId === undefined || isName(messageId)
+  const hasMessage = messageId === undefined || messageIdProblem(messageId) === undefined
   if (isReport && isTold && hasMessage && areCallIds(invocations) && isTypeOrMissing(closes, 'boolean'))
     return undefined
   return 'Expected { reference, report, invocations, kind, messageId, closes }.'

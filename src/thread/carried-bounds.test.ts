@@ -7,6 +7,7 @@ import { modelAnswered } from './apply.js'
 import { carry, restore } from './continue-as-new.js'
 import type { CarriedControl } from './continue-as-new.js'
 import type { DeferredChild, OpenChild, ThreadControl } from './control.js'
+import { earlyReportKept } from './early-reports.js'
 import { effectScheduled } from './effects.js'
 import { withFacts } from './facts.js'
 import { acceptMessage, enqueue } from './inbox.js'
@@ -44,8 +45,12 @@ function fullThread(): ThreadControl {
   }))
   const givenUp = repeated(LIMITS.givenUpEffects, (index) => padded(index, 36))
   const opened = repeated(10, openChild)
+  const early = repeated(LIMITS.openChildren, (index) => ({
+    ...{ reference: padded(index, LIMITS.threadIdLength), report: 1, kind: 'result' as const },
+    invocations: [padded(index, LIMITS.messageIdLength)],
+  })).reduce<ThreadControl>(earlyReportKept, scheduled)
   return {
-    ...withFacts(scheduled, ...facts),
+    ...withFacts(early, ...facts),
     givenUp,
     children: opened,
     deferred: repeated(90, deferred),
@@ -98,7 +103,12 @@ describe('a thread with everything at its bound', () => {
 
   test('it is carried within its budget', () => {
     const bounds =
-      LIMITS.queueBytes + LIMITS.planBytes + LIMITS.effectBytes + LIMITS.stepBytes + LIMITS.waitingFactBytes
+      LIMITS.queueBytes +
+      LIMITS.planBytes +
+      LIMITS.effectBytes +
+      LIMITS.stepBytes +
+      LIMITS.waitingFactBytes +
+      LIMITS.earlyReportBytes
     // Children and counters, the only parts without a share of their own, take the rest.
     expect(LIMITS.carriedStateBytes - bounds).toBeGreaterThan(20 * 1024)
     expect(Buffer.byteLength(json)).toBeLessThan(LIMITS.carriedStateBytes)

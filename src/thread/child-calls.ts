@@ -1,11 +1,14 @@
 /** Calls that start subagents, or write to them: from what their activities prepared to the wait for the answers. */
 import type { PrepareChildAnswer, PrepareMessageAnswer } from '../protocol/child-activities.js'
+import type { ChildReport } from '../protocol/messages.js'
 import { withinBudget } from './apply.js'
 import { calledTool, changeCall, changeStep } from './calls.js'
 import { newWait, waitBegins, withReport } from './child-waits.js'
-import { changeChild, childClosed, invoked, observed, openChild } from './children.js'
+import { acceptReport, changeChild, childClosed, invoked, observed, openChild } from './children.js'
 import type { ThreadControl } from './control.js'
+import { earlyAnswer, earlyReportsOf } from './early-reports.js'
 import { groupLeft } from './groups.js'
+import { removed } from './inbox.js'
 import { applyOperations } from './operations.js'
 
 type Children = Extract<PrepareChildAnswer, { readonly type: 'children' }>
@@ -33,7 +36,14 @@ export function childrenPrepared(
     childrenInAll: control.childrenInAll + starting.length,
   }
   const grouped = group && !blocking ? groupLeft(owing, { callId, references }, now) : owing
-  return withinBudget(applyOperations(grouped, answer.operations, now))
+  const answered = references.reduce((next, reference) => earlyReportsTaken(next, reference, now), grouped)
+  return withinBudget(applyOperations(answered, answer.operations, now))
+}
+
+/** A child that is known from now on has said this before (T7). */
+function earlyReportsTaken(control: ThreadControl, reference: string, now: number): ThreadControl {
+  const { early, rest } = earlyReportsOf(control, reference)
+  return early.reduce((next, said) => acceptReport(next, said, now), rest)
 }
 
 /** A child runs; after the last one the call waits. `isObserved`: its close event will reach this Temporal run. */
@@ -72,11 +82,41 @@ export function messagePrepared(
     role,
     wait,
   }))
+  const early = earlyAnswer(control, { reference, callId })
+  if (early !== undefined) {
+    const { blocking } = answer
+    const answered = answeredEarly(begun(addressed), { callId, blocking, early }, now)
+    return applyOperations(answered, answer.operations, now)
+  }
   const owing = changeChild(begun(addressed), reference, (child) => invoked(child, callId, now))
   const isOpen = control.children.some((child) => child.reference === reference)
   // It closed while its message was written.
   const known = isOpen ? owing : messageLost(owing, { callId, reference, status: 'not_found' }, now)
   return applyOperations(known, answer.operations, now)
+}
+
+interface EarlyAnswer {
+  readonly callId: string
+  readonly blocking: boolean
+  readonly early: ChildReport
+}
+
+/**
+ * The child has had the message and has answered it. A second one would find nothing to do, and be told as a failure. The
+ * answer is an item already, unless the call waits for it.
+ */
+function answeredEarly(
+  control: ThreadControl,
+  { callId, blocking, early }: EarlyAnswer,
+  now: number,
+): ThreadControl {
+  const { reference, kind, messageId } = early
+  const report = { kind, ...(messageId === undefined ? {} : { messageId }) }
+  const answered = changeCall(control, callId, (call) => {
+    if (call.state !== 'addressed') return call
+    return waitBegins(call, blocking ? { ...call.wait, reports: [{ reference, report }] } : call.wait, now)
+  })
+  return blocking && messageId !== undefined ? removed(answered, 'report', messageId) : answered
 }
 
 /** The child has the message; the call waits, or is done with it. */

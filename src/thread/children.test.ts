@@ -31,7 +31,7 @@ describe('a report', () => {
 
   test('T7 the second report changes nothing', () => {
     const once = acceptReport(withStarted(), report(), NOW)
-    expect(acceptReport(once, report(), NOW)).toBe(once)
+    expect(acceptReport(once, report(), NOW)).toEqual({ ...once, earlyReports: [report()] })
     const resumable = acceptReport(withStarted({ resumable: true }), report(), NOW)
     expect(acceptReport(resumable, report(), NOW)).toBe(resumable)
   })
@@ -102,6 +102,32 @@ describe('a report', () => {
     expect(acceptReport(full, report(), NOW).queue).toHaveLength(LIMITS.queuedItems + 1)
   })
 
+  test('T10 reports that name calls of nobody find room like those that name none', () => {
+    const queue = Array.from({ length: LIMITS.queuedItems }, (_, index) => message(`m${index}`))
+    const full = { ...withChild({ resumable: true, invocations: ['c0'] }), queue }
+    const forged = acceptReport(full, report({ invocations: ['junk'] }), NOW)
+    expect(forged.queue).toHaveLength(LIMITS.queuedItems)
+    expect(forged.facts.at(-1)).toMatchObject({ payload: { code: 'queue_full' } })
+    expect(forged.children).toMatchObject([{ invocations: ['c0'], reports: 1 }])
+  })
+
+  test('T10 a number far ahead that answers no call is recorded and skipped', () => {
+    const control = withChild({ resumable: true, invocations: ['c0'] })
+    const ahead = acceptReport(control, report({ report: 2 ** 53 - 1, invocations: [] }), NOW)
+    expect(ahead).toMatchObject({ queue: [], children: [{ reports: 0 }] })
+    expect(ahead.facts.at(-1)).toMatchObject({ payload: { code: 'report_skipped' } })
+  })
+
+  test('T7 what answers a call is taken, whatever number was said before', () => {
+    const owed = withChild({ resumable: true, invocations: ['c0'], reports: 9999 })
+    const answered = acceptReport(owed, report({ report: 3 }), NOW)
+    expect(answered).toMatchObject({
+      queue: [{ kind: 'report' }],
+      children: [{ invocations: [], reports: 3 }],
+    })
+    expect(acceptReport(answered, report({ report: 3 }), NOW)).toBe(answered)
+  })
+
   test('a resumable child stays until a report closes it', () => {
     const stays = acceptReport(withStarted({ resumable: true }), report(), NOW)
     expect(stays.children).toMatchObject([{ invocations: [], reports: 1 }])
@@ -122,7 +148,8 @@ describe('a report', () => {
   test('T10 a report of a stranger, or for another call, changes nothing', () => {
     const control = withStarted()
     expect(acceptReport(control, report({ invocations: ['c9'], closes: true }), NOW)).toBe(control)
-    expect(acceptReport(control, report({ reference: 'x' }), NOW)).toBe(control)
+    const stranger = report({ reference: 'x' })
+    expect(acceptReport(control, stranger, NOW)).toEqual({ ...control, earlyReports: [stranger] })
   })
 
   test.each([
@@ -131,6 +158,7 @@ describe('a report', () => {
     ['another kind', { ...report(), kind: 'maybe' }],
     ['no invocations', { ...report(), invocations: 'c0' }],
     ['a broken number', { ...report(), report: 1.5 }],
+    ['a message id that is too long', { ...report(), messageId: 'x'.repeat(LIMITS.messageIdLength + 1) }],
     ['a broken end', { ...report(), closes: 'yes' }],
   ])('T10 %s is recorded and skipped', (_what, input) => {
     const control = acceptReport(withStarted(), input, NOW)
@@ -156,7 +184,7 @@ describe('a close without a report', () => {
       { kind: 'child_closed', id: 'everthread:closed:k', reference: 'k', status: 'failed' },
     ])
     expect(childClosed(control, closed, NOW)).toBe(control)
-    expect(acceptReport(control, report(), NOW)).toBe(control)
+    expect(acceptReport(control, report(), NOW).queue).toBe(control.queue)
   })
 
   test('T7 it answers the call that waits and those that do not', () => {

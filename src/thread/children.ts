@@ -10,6 +10,7 @@ import { childReportProblem } from '../protocol/message-problems.js'
 import type { ChildReport } from '../protocol/messages.js'
 import { callTaking, withReport } from './child-waits.js'
 import type { OpenChild, ThreadControl } from './control.js'
+import { earlyReportKept } from './early-reports.js'
 import { withFacts, withWarning } from './facts.js'
 import { childCounted, isCounted } from './groups.js'
 import { enqueue, hasRoom } from './inbox.js'
@@ -54,20 +55,30 @@ export function acceptReport(control: ThreadControl, input: unknown, now: number
   const said = input as ChildReport
   const { reference } = said
   const child = childOf(control, reference)
-  if (child === undefined || said.report <= child.reports) return control
+  if (child === undefined) return control.closing === null ? earlyReportKept(control, said) : control
+  const answers = said.invocations.some((id) => child.invocations.includes(id))
+  // A call is answered once, so that the number of a report that answers one is right, whatever was said before (T7).
+  if (!answers && said.report <= child.reports) return control
+  if (!answers && said.report > child.reports + LIMITS.reportGap)
+    return withWarning(
+      control,
+      'report_skipped',
+      'A report that answers no call is far ahead of the last one.',
+    )
   const left = child.invocations.filter((id) => !said.invocations.includes(id))
   // The one report of such a child answers the one call that it has; whatever else looks like it answers nothing (T10).
   if (!child.resumable && left.length > 0) return control
   const counted = { ...child, invocations: left, reports: said.report }
-  const going = { ...control, progressed: true }
+  const isEarly = said.invocations.some((id) => !child.invocations.includes(id))
+  const going = { ...(isEarly ? earlyReportKept(control, said) : control), progressed: true }
   // A child that is not resumable says one thing.
   if (said.closes !== true && child.resumable)
     return reportTaken(
       changeChild(going, reference, () => counted),
-      said,
+      { said, owed: child.invocations },
       now,
     )
-  const told = reportTaken(withoutChild(going, reference), said, now)
+  const told = reportTaken(withoutChild(going, reference), { said, owed: child.invocations }, now)
   return answeredByClose(told, { ...counted, status: 'completed' }, now)
 }
 
@@ -114,7 +125,11 @@ export function changeChild(
 }
 
 /** The call that waits for it takes it; a child of a group counts towards its group; what is left is an item. */
-function reportTaken(control: ThreadControl, said: ChildReport, now: number): ThreadControl {
+function reportTaken(
+  control: ThreadControl,
+  { said, owed }: { readonly said: ChildReport; readonly owed: readonly string[] },
+  now: number,
+): ThreadControl {
   const { reference, invocations, kind, messageId } = said
   const report = { kind, ...(messageId === undefined ? {} : { messageId }) }
   const counted = childCounted(control, said, now)
@@ -122,9 +137,10 @@ function reportTaken(control: ThreadControl, said: ChildReport, now: number): Th
   if (call !== null) return withReport(counted, call, { reference, report })
   const others = invocations.filter((callId) => !isCounted(control, { reference, callId }))
   if (others.length === 0 && invocations.length > 0) return counted
-  // What nobody asked for has no bound but that of the queue.
+  // What nobody asked for has no bound but that of the queue (T10).
+  const asked = others.some((callId) => owed.includes(callId))
   const id = messageId ?? ''
-  if (others.length === 0 && !hasRoom(counted, { kind: 'message', id, role: 'user', queuedAt: now }))
+  if (!asked && !hasRoom(counted, { kind: 'message', id, role: 'user', queuedAt: now }))
     return withWarning(counted, 'queue_full', 'A report that no call asked for found no room in the queue.')
   return reportQueued(counted, { reference, report }, now)
 }

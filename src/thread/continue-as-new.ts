@@ -32,7 +32,7 @@ export function shouldContinueAsNew(control: ThreadControl, history: HistoryFact
 /** The state that the next Temporal run starts with, beside the start input. */
 export interface CarriedControl extends Omit<
   ThreadControl,
-  'start' | 'queue' | 'effects' | 'givenUp' | 'children' | 'deferred'
+  'start' | 'queue' | 'effects' | 'givenUp' | 'earlyReports' | 'children' | 'deferred'
 > {
   readonly queue: readonly PackedEntry[]
   readonly children: readonly PackedChild[]
@@ -41,13 +41,15 @@ export interface CarriedControl extends Omit<
   readonly effects: readonly (readonly [string, number])[]
   /** Left out when there are none, as nearly always. */
   readonly givenUp?: readonly string[]
+  readonly earlyReports?: ThreadControl['earlyReports']
 }
 
 /** The state as the next Temporal run starts with it. */
-export function carry({ start: _given, givenUp, ...control }: ThreadControl): CarriedControl {
+export function carry({ start: _given, givenUp, earlyReports, ...control }: ThreadControl): CarriedControl {
   return {
     ...control,
     ...(givenUp.length > 0 && { givenUp }),
+    ...(earlyReports.length > 0 && { earlyReports }),
     queue: control.queue.map(packEntry),
     effects: control.effects.map(({ id, dueAt }) => [id, dueAt] as const),
     children: control.children.map(packChild),
@@ -69,6 +71,7 @@ export function restore(carried: CarriedControl, start: ThreadStart): ThreadCont
     ...carried,
     start,
     givenUp: carried.givenUp ?? [],
+    earlyReports: carried.earlyReports ?? [],
     queue: carried.queue.map(unpackEntry),
     effects: carried.effects.map(([id, dueAt]) => ({ id, dueAt })),
     children: carried.children.map(unpackChild),

@@ -12,7 +12,7 @@ import type { PreparedChild } from '../protocol/child-activities.js'
 import type { ThreadClose } from '../protocol/end-activities.js'
 import type { Fact } from '../protocol/facts.js'
 import type { Call } from './call-state.js'
-import type { ThreadStart } from '../protocol/messages.js'
+import type { ChildReport, ThreadStart } from '../protocol/messages.js'
 import type { ToldOperation } from '../protocol/operations.js'
 import type { Plan, Side } from '../protocol/plan.js'
 import type { LastRun, PendingItem, ScheduledItem } from '../protocol/snapshot.js'
@@ -42,6 +42,8 @@ export interface ThreadControl {
   readonly report: Report | null
   /** Open, owed, or both. */
   readonly children: readonly OpenChild[]
+  /** Reports of children, or about calls, that are not known yet. */
+  readonly earlyReports: readonly ChildReport[]
   readonly childrenInAll: number
   /** Children that wait for variables. */
   readonly deferred: readonly DeferredChild[]
@@ -250,6 +252,7 @@ export function initialControl(threadId: string, start: ThreadStart, now: number
     closing: null,
     report: null,
     children: [],
+    earlyReports: [],
     childrenInAll: 0,
     deferred: [],
     groups: [],

@@ -40,7 +40,7 @@ describe('a timeout', () => {
       kind: 'completeCall',
       by: { kind: 'children', reports: [{ reference: 'k', report: { kind: 'timed_out' } }] },
     })
-    expect(acceptReport(cancelled, report(), NOW)).toBe(cancelled)
+    expect(acceptReport(cancelled, report(), NOW)).toEqual({ ...cancelled, earlyReports: [report()] })
   })
 
   test('a resumable child goes on, and its later report is an item', () => {

@@ -1,0 +1,86 @@
+import { describe, expect, test } from 'vitest'
+
+import { callOf, openChildOf, preparedChild, report } from '../../test/support/child-states.js'
+import { NOW, idleControl, withCalls } from '../../test/support/control-states.js'
+import { LIMITS } from '../protocol/limits.js'
+import { childStarted, childrenPrepared, messagePrepared } from './child-calls.js'
+import { acceptReport } from './children.js'
+import type { ThreadControl } from './control.js'
+import { earlyReportKept } from './early-reports.js'
+
+const reset = (control: ThreadControl, said = report()): ThreadControl => acceptReport(control, said, NOW)
+
+function prepared(control: ThreadControl, blocking = true): ThreadControl {
+  const children = [preparedChild('k', { resumable: true })]
+  return childrenPrepared(control, 'c0', { type: 'children', children, group: false, blocking }, NOW)
+}
+
+function written(control: ThreadControl, blocking = true): ThreadControl {
+  const message = { type: 'message', reference: 'k', messageId: 'm', role: 'user', blocking } as const
+  return messagePrepared(control, 'c0', message, NOW)
+}
+
+const idleChild = (): ThreadControl => ({
+  ...withCalls('write'),
+  children: [openChildOf('k', { resumable: true, invocations: [], reports: 3 })],
+})
+
+describe('after a Temporal reset', () => {
+  test('T7 a report that came before its child is the result of the call', () => {
+    const early = prepared(reset(withCalls('ask')))
+    expect(early).toMatchObject({ earlyReports: [], queue: [], children: [{ invocations: [], reports: 1 }] })
+    const started = childStarted(early, { callId: 'c0', reference: 'k', isObserved: false }, NOW)
+    expect(callOf(started)).toMatchObject({
+      state: 'reported',
+      wait: { reports: [{ reference: 'k', report: { kind: 'result', messageId: 'k:report:1' } }] },
+    })
+  })
+
+  test('T7 where no call waits it is an item', () => {
+    const early = prepared(reset(withCalls('ask')), false)
+    expect(early).toMatchObject({ earlyReports: [], queue: [{ kind: 'report', id: 'k:report:1' }] })
+  })
+
+  test('T7 a message that the child has answered is not sent again', () => {
+    const early = reset(idleChild(), report({ report: 4 }))
+    expect(early.queue).toMatchObject([{ kind: 'report' }])
+    const answered = written(early)
+    expect(answered).toMatchObject({ queue: [], children: [{ invocations: [], reports: 4 }] })
+    expect(callOf(answered)).toMatchObject({
+      state: 'reported',
+      wait: { reports: [{ report: { messageId: 'k:report:1' } }] },
+    })
+  })
+
+  test('T7 nor one whose call does not wait: its answer is an item already', () => {
+    const answered = written(reset(idleChild(), report({ report: 4 })), false)
+    expect(answered).toMatchObject({ queue: [{ kind: 'report' }], children: [{ invocations: [] }] })
+    expect(callOf(answered)).toMatchObject({ state: 'reported', wait: { reports: [] } })
+  })
+
+  test('T7 what came before both is kept for each of them', () => {
+    const both = reset(reset(withCalls('ask')), report({ report: 2, invocations: ['c9'], messageId: 'r2' }))
+    const early = prepared(both)
+    expect(early).toMatchObject({ children: [{ invocations: [], reports: 2 }], queue: [{ id: 'r2' }] })
+    expect(early.earlyReports).toMatchObject([{ invocations: ['c9'] }])
+  })
+})
+
+describe('what is kept', () => {
+  test('T10 the oldest give way, and fields that nobody knows are dropped', () => {
+    const many = Array.from({ length: 200 }, (_, index) => report({ reference: `k${index}` }))
+    const control = many.reduce(
+      (next, said) => reset(next, { ...said, more: 'x' } as typeof said),
+      idleControl(),
+    )
+    const { earlyReports } = control
+    expect(JSON.stringify(earlyReports).length).toBeLessThanOrEqual(LIMITS.earlyReportBytes)
+    expect(earlyReports.length).toBeGreaterThan(12)
+    expect(earlyReports.at(-1)).toEqual(many.at(-1))
+  })
+
+  test('a report that comes again is kept once', () => {
+    const once = earlyReportKept(idleControl(), report())
+    expect(earlyReportKept(once, report()).earlyReports).toEqual(once.earlyReports)
+  })
+})
