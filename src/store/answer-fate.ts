@@ -1,4 +1,5 @@
 import { resultOperationId } from '../protocol/ids.js'
+import { findChild } from './children.js'
 import { findOperation } from './operations.js'
 import { deferredChildOf, requestsOfCall } from './pending.js'
 import type { PendingRecord } from './pending.js'
@@ -13,18 +14,18 @@ export type AnswerFate = 'waiting' | 'taken' | 'ended'
 /** What became of an answer that is in its request's row, by what its call or its thread has done since. */
 export async function answerFate(db: Reader, request: PendingRecord): Promise<AnswerFate> {
   const child = deferredChildOf(request)
-  if (child !== null) return fateOfChild(db, child)
+  if (child !== null) return fateOfChild(db, request.thread_id, child)
   if (request.call_id !== null) return fateOfCall(db, request, request.call_id)
   // A blocked run has ended: the next one has looked again.
   const run = await lastRun(db, request.thread_id)
   return run !== null && run.started_at > request.requested_at ? 'taken' : 'waiting'
 }
 
-/** A subagent that waited has taken its first message, or is gone. */
-async function fateOfChild(db: Reader, reference: string): Promise<AnswerFate> {
-  const child = await findThread(db, reference)
-  if (child === null || child.closed_at !== null) return 'ended'
-  return child.last_position > 0 ? 'taken' : 'waiting'
+/** A subagent that waited runs, or is gone. What hooks put into its transcript before says neither. */
+async function fateOfChild(db: Reader, parentThreadId: string, reference: string): Promise<AnswerFate> {
+  const thread = await findThread(db, reference)
+  if (thread === null || thread.closed_at !== null) return 'ended'
+  return (await findChild(db, parentThreadId, reference))?.status === 'deferred' ? 'waiting' : 'taken'
 }
 
 async function fateOfCall(db: Reader, request: PendingRecord, callId: string): Promise<AnswerFate> {

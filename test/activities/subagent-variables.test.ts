@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
 
+import { defineHook } from '../../src/index.js'
 import { answerFate } from '../../src/store/answer-fate.js'
 import { closeOpenCalls } from '../../src/store/close-open-calls.js'
 import { expireChild } from '../../src/activities/expire-child.js'
@@ -212,6 +213,18 @@ describe('its variables are supplied', () => {
       expect(await fate()).toBe('taken')
       expect(await desk.registered(reference)).toMatchObject({ status: 'running' })
     }))
+
+  test('T7 what a hook puts into it before is no start', () => {
+    const injects = defineHook({
+      ...{ hook: 'after_subagent_created', id: 'injects' },
+      execute: async (_parent, child) => void (await child.injectMessage({ role: 'user', content: 'Hi.' })),
+    })
+    return withDeferred({ hooks: [injects] }, async (desk, { requestId, reference }) => {
+      const request = await supply(desk, requestId)
+      expect((await desk.transcript(reference)).map(({ position }) => position)).toContain(1)
+      expect(await desk.store.read((db) => answerFate(db, request))).toBe('waiting')
+    })
+  })
 
   test('only if all are given: the request stays open', () =>
     withDeferred({}, async (desk, { requestId, reference }) => {
