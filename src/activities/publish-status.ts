@@ -21,7 +21,7 @@ export async function publishStatus(tx: Writer, { reference, text, now }: Publis
   const child = parentThreadId === null ? null : await findChild(tx, parentThreadId, reference)
   if (parentThreadId === null || child === null) return
   if (child.closed_at !== null || child.status === 'deferred') return
-  await updateChild(tx, { parentThreadId, reference }, { status: fitting(text) })
+  await updateChild(tx, { parentThreadId, reference }, { status_text: fitting(text) })
   const payload = { reference, name: child.name }
   const event = { type: 'subagent.status', scope: { childId: reference }, payload }
   await appendEvents(tx, { threadId: parentThreadId, events: [event], now })

@@ -83,7 +83,7 @@ async function childText(db: Reader, threadId: string, { type, scope }: StoredEv
   if (child === null) return {}
   return {
     ...(child.thread_name !== null && { threadName: child.thread_name }),
-    ...(type === 'subagent.status' && { status: child.status }),
+    ...(type === 'subagent.status' && { status: child.status_text ?? child.status }),
   }
 }
 

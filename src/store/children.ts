@@ -12,6 +12,10 @@ export interface StoredReport {
   readonly kind: 'result' | 'failure'
   readonly text: string
   readonly attachments: readonly AttachmentRef[]
+  /** The message that tells it; left out: it is told with its group. */
+  readonly messageId?: string
+  /** The parent's calls that it answers. */
+  readonly invocations?: readonly string[]
 }
 
 type Columns = {
@@ -30,6 +34,7 @@ export type NewChild = Omit<
   | 'title'
   | 'receives'
   | 'closed_at'
+  | 'status_text'
   | 'thread_name'
   | 'spawn_group_id'
   | 'last_report'
@@ -128,7 +133,7 @@ export async function countChildren(db: Reader, parentThreadId: string): Promise
   return count
 }
 
-/** False if there is no such child. */
+/** False if there is no such child. Another status ends what it said of itself. */
 export async function updateChild(
   tx: Writer,
   { parentThreadId, reference }: ChildKey,
@@ -136,7 +141,7 @@ export async function updateChild(
 ): Promise<boolean> {
   const result = await tx
     .updateTable('children')
-    .set(codec.toRow(patch))
+    .set(codec.toRow(patch.status === undefined ? patch : { status_text: null, ...patch }))
     .where('parent_thread_id', '=', parentThreadId)
     .where('reference', '=', reference)
     .executeTakeFirst()
@@ -179,7 +184,7 @@ export async function saveReport(
   const result = await tx
     .updateTable('children')
     .set({
-      ...{ last_report: number, status },
+      ...{ last_report: number, status, status_text: null },
       ...(report === undefined ? {} : codec.toRow({ report })),
       ...(closedAt === undefined ? {} : { closed_at: closedAt }),
     })
@@ -197,7 +202,7 @@ export async function closeChild(
 ): Promise<ChildRecord | null> {
   const row = await tx
     .updateTable('children')
-    .set({ status, closed_at: now })
+    .set({ status, status_text: null, closed_at: now })
     .where('parent_thread_id', '=', parentThreadId)
     .where('reference', '=', reference)
     .where('closed_at', 'is', null)

@@ -17,7 +17,8 @@ export async function listOpenInstances(
 ): Promise<readonly OpenInstance[]> {
   return db
     .selectFrom('children')
-    .select(['reference', 'name', 'title', 'thread_name as threadName', 'description', 'status'])
+    .select(['reference', 'name', 'title', 'thread_name as threadName', 'description'])
+    .select(sql<string>`coalesce(status_text, status)`.as('status'))
     .where('parent_thread_id', '=', parentThreadId)
     .where('resumable', '=', 1)
     .where('closed_at', 'is', null)

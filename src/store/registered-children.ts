@@ -12,7 +12,7 @@ export async function registeredChildren(
   const rows = await db
     .selectFrom('children')
     .select(['reference', 'name', 'title', 'description', 'resumable', 'blocking', 'thread_name'])
-    .select(['spawn_group_id', 'created_at', 'status', 'parent_communication'])
+    .select(['spawn_group_id', 'created_at', 'status', 'status_text', 'parent_communication'])
     .where('parent_thread_id', '=', parentThreadId)
     .where('resumable', '=', 1)
     .orderBy(sql`rowid`)

@@ -13,6 +13,7 @@ type Registered = Pick<
   | 'spawn_group_id'
   | 'created_at'
   | 'status'
+  | 'status_text'
   | 'parent_communication'
 >
 
@@ -28,7 +29,7 @@ export function registryEntry(child: Registered): SubagentRegistryEntry {
     ...(child.thread_name !== null && { threadName: child.thread_name }),
     ...(child.spawn_group_id !== null && { spawnGroupId: child.spawn_group_id }),
     createdAt: child.created_at,
-    status: child.status,
+    status: child.status_text ?? child.status,
     parentCommunication: child.parent_communication,
   }
 }

@@ -171,6 +171,8 @@ export interface ChildrenTable {
   spawn_group_id: string | null
   created_at: number
   status: string
+  /** What the child says of itself, until its status changes; it decides nothing. */
+  status_text: string | null
   parent_communication: string
   /** Number of the last report; a report is stored once. */
   last_report: number

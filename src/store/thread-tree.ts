@@ -39,6 +39,7 @@ async function entriesOf(db: Reader, threadId: string): Promise<ReadonlyMap<stri
       'spawn_group_id',
       'children.created_at',
       'children.status',
+      'status_text',
       'parent_communication',
     ])
     .execute()
@@ -72,8 +73,6 @@ export async function openThreadsBelow(db: Reader, threadId: string): Promise<re
       where.or([
         where('children.status', 'is', null),
         where('children.status', '!=', 'deferred'),
-        // A child that runs may call itself so.
-        where.exists(where.selectFrom('runs').select('number').whereRef('runs.thread_id', '=', 'threads.id')),
       ]),
     )
     .execute()

@@ -128,7 +128,7 @@ describe('notifyParent', () => {
       async (desk) => {
         await called(desk, async () => undefined)
         expect(await messagesOf(desk.store, 'p')).toMatchObject([{ content: 'A hook saw it.' }])
-        expect(await registered(desk.store, 't', 'p')).toMatchObject({ status: 'hooked' })
+        expect(await registered(desk.store, 't', 'p')).toMatchObject({ status_text: 'hooked' })
       },
       { hooks: [hook] },
     )
@@ -156,7 +156,7 @@ describe('notifyParent', () => {
       const answer = await attempt().run((given: RunEffectInput) => runEffect(dependencies, given), input)
       expect(answer).toMatchObject({ operations: [{ kind: 'tell', to: 'p' }] })
       expect(await messagesOf(desk.store, 'p')).toMatchObject([{ content: 'It is noon.' }])
-      expect(await registered(desk.store, 't', 'p')).toMatchObject({ status: 'noon' })
+      expect(await registered(desk.store, 't', 'p')).toMatchObject({ status_text: 'noon' })
     }))
 
   test('T5 holds no secret that the call was given', () =>
@@ -169,7 +169,7 @@ describe('notifyParent', () => {
       }
       await desk.run(await desk.call('work'), { ...desk.with({ work }), env })
       expect(await messagesOf(desk.store, 'p')).toMatchObject([{ content: 'It is [secret KEY].' }])
-      expect(await registered(desk.store, 't', 'p')).toMatchObject({ status: 'with [secret KEY]' })
+      expect(await registered(desk.store, 't', 'p')).toMatchObject({ status_text: 'with [secret KEY]' })
       expect((await lastResult(desk))?.metadata).toEqual({ parent_notifications: ['It is [secret KEY].'] })
     }))
 })
@@ -179,7 +179,7 @@ describe('setStatus', () => {
     withChild(async (desk) => {
       const answer = await called(desk, (state) => state.setStatus('  Looking around '))
       expect(answer).toEqual({ type: 'result', outcome: 'succeeded' })
-      expect(await registered(desk.store, 't', 'p')).toMatchObject({ status: 'Looking around' })
+      expect(await registered(desk.store, 't', 'p')).toMatchObject({ status_text: 'Looking around' })
       expect((await statuses(desk)).map(({ payload }) => payload)).toEqual([
         { reference: 't', name: 'Clerk' },
       ])

@@ -1,10 +1,11 @@
 import { describe, expect, test } from 'vitest'
 
-import { updateChild } from '../../src/store/children.js'
+import { publishStatus } from '../../src/activities/publish-status.js'
+import { deferredChildren, updateChild } from '../../src/store/children.js'
 import { statFile } from '../../src/store/file-entry.js'
 import { removeFile } from '../../src/store/files.js'
 import { findToolCall } from '../../src/store/tool-calls.js'
-import { withSubagents } from './children-desk.js'
+import { NOW, withSubagents } from './children-desk.js'
 import type { SubagentDesk } from './children-desk.js'
 
 const CREATE = 'subagent_create'
@@ -54,6 +55,18 @@ describe('a message to an instance', () => {
       )
       await desk.message(await desk.call(MESSAGE, { referenceId: reference, message: 'More.' }))
       expect(await desk.registered(reference)).toMatchObject({ status: 'running' })
+    }))
+
+  test('reaches one that calls itself as a registry state', () =>
+    withSubagents({}, async (desk) => {
+      const { reference } = await created(desk)
+      await desk.store.write((tx) => publishStatus(tx, { reference, text: 'deferred', now: NOW }))
+      expect(await desk.store.read((db) => deferredChildren(db, 't'))).toEqual([])
+      await desk.store.write((tx) => publishStatus(tx, { reference, text: 'completed', now: NOW }))
+      expect((await desk.registered(reference))?.status_text).toBe('completed')
+      const input = await desk.call(MESSAGE, { referenceId: reference, message: 'More.' })
+      expect(await desk.message(input)).toMatchObject({ type: 'message' })
+      expect(await desk.registered(reference)).toMatchObject({ status: 'running', status_text: null })
     }))
 
   test('T4 is staged once, however often it is prepared', () =>

@@ -7,6 +7,8 @@ import type { SchemaChanger } from './create-table.js'
 export async function createSubagentSchema(db: SchemaChanger): Promise<void> {
   await db.schema.alterTable('children').addColumn('receives', 'text').execute()
   await db.schema.alterTable('children').addColumn('closed_at', 'bigint').execute()
+  // What a child says of itself decides nothing: its state is another column.
+  await db.schema.alterTable('children').addColumn('status_text', 'text').execute()
   await db.schema
     .alterTable('variables')
     .addColumn('for_graph', 'integer', (column) => column.notNull().defaultTo(0))

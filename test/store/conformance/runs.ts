@@ -123,6 +123,7 @@ export function runConformance(withStore: WithStore): void {
         report: null,
         receives: null,
         closed_at: null,
+        status_text: null,
       })
     }),
   )
