@@ -41,7 +41,10 @@ describe('an implicit child tells its parent', () => {
       expect(message?.content).toBe('Subagent (reference: c) has returned the following result:\nFound it.')
       expect(await registered(desk.store)).toMatchObject({
         ...{ status: 'completed', last_report: 1, closed_at: null },
-        report: { kind: 'result', text: 'Found it.', attachments: [] },
+        report: {
+          ...{ kind: 'result', text: 'Found it.', attachments: [] },
+          ...{ messageId: message?.id, invocations: ['call'] },
+        },
       })
       expect(await types(desk)).toEqual(['subagent.completed'])
     }))

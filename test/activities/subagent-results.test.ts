@@ -4,6 +4,7 @@ import { defineHook } from '../../src/index.js'
 import type { AttachmentRef } from '../../src/protocol/message.js'
 import { reportText } from '../../src/activities/report-text.js'
 import { findMessage } from '../../src/store/read-messages.js'
+import { deliverMessages } from '../../src/store/deliver-messages.js'
 import { saveReport } from '../../src/store/children.js'
 import { stageMessage } from '../../src/store/stage-message.js'
 import { findThread } from '../../src/store/threads.js'
@@ -12,13 +13,14 @@ import { attempt, modelInput } from './activity-desk.js'
 import { NOW, withSubagents } from './children-desk.js'
 import type { SubagentDesk } from './children-desk.js'
 import { callModel } from '../../src/activities/call-model/call-model.js'
-import type { CallModelInput } from '../../src/protocol/activities.js'
+import type { CallModelAnswer, CallModelInput } from '../../src/protocol/activities.js'
 
 interface Told {
   readonly text: string
   readonly number?: number
   readonly kind?: 'result' | 'failure'
   readonly attachments?: readonly AttachmentRef[]
+  readonly invocations?: readonly string[]
 }
 
 /** What a child's report leaves in its parent's store; null: without a message, as that of a group. */
@@ -26,10 +28,10 @@ async function report(
   desk: SubagentDesk,
   reference: string,
   id: string | null,
-  { text, number = 1, kind = 'result', attachments = [] }: Told,
+  { text, number = 1, kind = 'result', attachments = [], invocations = [] }: Told,
 ): Promise<void> {
   await desk.store.write(async (tx) => {
-    const told = { kind, text, attachments }
+    const told = { kind, text, attachments, ...(id !== null && { messageId: id }), invocations }
     const status = kind === 'result' ? 'completed' : 'failed'
     await saveReport(tx, { parentThreadId: 't', reference, number, report: told, status })
     if (id === null) return
@@ -43,6 +45,23 @@ const FILE: AttachmentRef = {
   ...{ id: 'f', type: 'file', path: '/attachments/a.txt', name: 'a.txt' },
   ...{ mimeType: 'text/plain', size: 5 },
 }
+
+/** A message that a child sends while it works. */
+async function notice(desk: SubagentDesk, reference: string, id: string): Promise<void> {
+  const about = { role: 'user', silent: true, subagentId: reference, sentBy: 'child', digest: '' } as const
+  await desk.store.write((tx) =>
+    stageMessage(tx, { ...about, id, threadId: 't', content: 'Half way.', createdAt: NOW }),
+  )
+}
+
+/** A step of the thread `t` that drains these. */
+function drained(desk: SubagentDesk, drain: CallModelInput['drain']): Promise<CallModelAnswer> {
+  const step = { ...modelInput({ drain }), ...{ agent: 'lead', run: 2, trigger: 'report' as const } }
+  return attempt().run((given: CallModelInput) => callModel(desk.dependencies, given), step)
+}
+
+const statusOf = async (desk: SubagentDesk, id: string) =>
+  (await desk.store.read((db) => findMessage(db, 't', id)))?.status
 
 const CREATE = 'subagent_create'
 const WISH = { agent: 'steward', name: 'Stu', message: 'Look.', attachments: [] }
@@ -131,6 +150,7 @@ describe('a call that waits no longer', () => {
   test('ends one that does not stay, and what it would still say', () =>
     withSubagents({}, async (desk) => {
       const { reference, input } = await desk.child('asker', { task: 'x' })
+      await notice(desk, reference, 'note')
       await report(desk, reference, 'late', { text: 'Too late.' })
       const reports = [{ reference, report: { kind: 'timed_out' } }] as const
       expect(await desk.complete(input, { kind: 'children', reports })).toMatchObject({ outcome: 'failed' })
@@ -143,7 +163,7 @@ describe('a call that waits no longer', () => {
       expect(await desk.store.read((db) => findThread(db, reference))).toMatchObject({
         terminate_requested_at: expect.any(Number),
       })
-      expect(await waiting(desk)).toEqual([])
+      expect((await waiting(desk)).map(({ id }) => id)).toEqual(['note'])
       expect(await desk.store.read((db) => findToolCall(db, 't', input.callId))).toMatchObject({
         error_code: 'timeout',
       })
@@ -223,6 +243,17 @@ describe('a group', () => {
       expect((await desk.result())?.content).toContain('1 subagent has ended.')
     }))
 
+  test('T3 takes nothing that its children sent before', () =>
+    withSubagents({}, async (desk) => {
+      const { input, a } = await groupOfThree(desk)
+      await notice(desk, a, 'note')
+      await drained(desk, [
+        { kind: 'message', id: 'note' },
+        { kind: 'group', id: input.callId },
+      ])
+      expect(await statusOf(desk, 'note')).toBe('completed')
+    }))
+
   test('that nobody waited for is one silent message', () =>
     withSubagents({}, async (desk) => {
       const { input, a, c } = await groupOfThree(desk)
@@ -240,6 +271,64 @@ describe('a group', () => {
       expect(rows[0]?.content).toContain(`3. C (reference: ${c}) has reported a failure:\nIt was closed`)
       expect(rows[0]?.attachments).toMatchObject([{ path: '/attachments/a.txt' }])
       expect(await desk.registered(c)).toMatchObject({ status: 'failed', closed_at: expect.any(Number) })
+    }))
+})
+
+describe('T7 a child that closed before its report was told', () => {
+  test('answers the call that waited for it', () =>
+    withSubagents({}, async (desk) => {
+      const { reference, input } = await desk.child('asker', { task: 'x' })
+      await report(desk, reference, 'r1', { text: 'Found.', invocations: [input.callId] })
+      const reports = [{ reference, report: { kind: 'closed', status: 'terminated' } }] as const
+      expect(await desk.complete(input, { kind: 'children', reports })).toMatchObject({
+        outcome: 'succeeded',
+      })
+      expect(await desk.result()).toMatchObject({ id: 'r1', content: 'Found.' })
+      expect(await waiting(desk)).toEqual([])
+    }))
+
+  test('does not answer a later call with it', () =>
+    withSubagents({}, async (desk) => {
+      const { reference, input } = await desk.child(CREATE, WISH)
+      await report(desk, reference, 'r1', { text: 'Found.', invocations: ['another'] })
+      const reports = [{ reference, report: { kind: 'closed', status: 'terminated' } }] as const
+      expect(await desk.complete(input, { kind: 'children', reports })).toMatchObject({ outcome: 'failed' })
+      expect((await waiting(desk)).map(({ id }) => id)).toEqual(['r1'])
+    }))
+
+  const closedItem = (reference: string) =>
+    ({ kind: 'child_closed', id: 'closed', reference, status: 'terminated' }) as const
+  const told = async (desk: SubagentDesk, reference: string) =>
+    (await desk.transcript()).filter(({ subagent_id: id, role }) => id === reference && role === 'user')
+
+  test('is told with it where nobody waited', () =>
+    withSubagents({}, async (desk) => {
+      const { reference } = await desk.child('helper', { task: 'x', label: 'Hal' })
+      await report(desk, reference, 'r1', { text: 'Found.' })
+      await drained(desk, [closedItem(reference)])
+      await drained(desk, [closedItem(reference)])
+      expect(await told(desk, reference)).toMatchObject([{ id: 'r1', position: expect.any(Number) }])
+      const closed = (await desk.events()).filter(({ type }) => type === 'subagent.closed')
+      expect(closed).toHaveLength(1)
+    }))
+
+  test('is not told twice after a Temporal reset', () =>
+    withSubagents({}, async (desk) => {
+      const { reference } = await desk.child('helper', { task: 'x', label: 'Hal' })
+      await report(desk, reference, 'r1', { text: 'Found.' })
+      await desk.store.write((tx) => deliverMessages(tx, { threadId: 't', ids: ['r1'], run: 1, step: 1 }))
+      await drained(desk, [closedItem(reference)])
+      expect(await told(desk, reference)).toMatchObject([{ id: 'r1' }])
+    }))
+
+  test('tells of both where one that stays owes another', () =>
+    withSubagents({}, async (desk) => {
+      const { reference } = await desk.child(CREATE, WISH)
+      await report(desk, reference, 'r1', { text: 'Found.' })
+      await drained(desk, [{ kind: 'message', id: 'r1' }, closedItem(reference)])
+      const rows = await told(desk, reference)
+      expect(rows).toHaveLength(2)
+      expect(rows[1]?.content).toContain('closed without a report')
     }))
 })
 

@@ -4,7 +4,6 @@ import type { CallModelInput, DrainItem } from '../../protocol/activities.js'
 import { runIdOf } from '../../protocol/ids.js'
 import { childrenOfGroup } from '../../store/children.js'
 import type { ChildRecord } from '../../store/children.js'
-import { dropReports } from '../../store/drop-reports.js'
 import { stageMessage } from '../../store/stage-message.js'
 import type { Writer } from '../../store/store.js'
 import { SILENT_END, groupText, nameOfChild } from '../group-report.js'
@@ -31,7 +30,6 @@ export async function stageGroup(
     const scope = { runId: runIdOf(input.run) }
     await recordClosedChild(tx, { threadId, reference: child.reference, status: 'failed', scope, now })
   }
-  await dropReports(tx, { threadId, references: children.map(({ reference }) => reference) })
   const id = randomUUID()
   const attachments = members.flatMap((member) => member.attachments)
   const message = {

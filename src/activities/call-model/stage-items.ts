@@ -5,6 +5,7 @@ import { appendMessage } from '../../store/deliver-messages.js'
 import { stageMessage } from '../../store/stage-message.js'
 import type { MessageDraft } from '../../store/stage-message.js'
 import type { Writer } from '../../store/store.js'
+import { untoldReport } from './untold-report.js'
 import { recordClosedChild } from '../record-closed-child.js'
 import { failureText } from '../report-text.js'
 import { microseconds } from './model-step.js'
@@ -34,17 +35,32 @@ async function rowOf(tx: Writer, input: CallModelInput, item: DrainItem): Promis
     .executeTakeFirst()
   if (made !== undefined) return made.id
   if (item.kind === 'group') return stageGroup(tx, input, { id: item.id, digest })
+  const told = item.kind === 'child_closed' ? await closedChildRow(tx, input, { item, digest }) : null
+  if (told !== null) return told
   const draft = draftOf(input, item, digest)
   if (draft === null) return item.id
   await stageMessage(tx, draft)
-  if (item.kind === 'child_closed') await recordClosed(tx, input, item)
   return draft.id
+}
+
+type ClosedItem = Extract<DrainItem, { readonly kind: 'child_closed' }>
+
+/** The row of a report that the child left in the store, untold; null: there is none, and another row says so. */
+async function closedChildRow(
+  tx: Writer,
+  input: CallModelInput,
+  { item, digest }: { readonly item: ClosedItem; readonly digest: string },
+): Promise<string | null> {
+  const told = await untoldReport(tx, input, item.reference)
+  await recordClosed(tx, input, item)
+  if (told !== null) await tx.updateTable('messages').set({ digest }).where('id', '=', told).execute()
+  return told
 }
 
 async function recordClosed(
   tx: Writer,
   input: CallModelInput,
-  { reference, status }: Extract<DrainItem, { readonly kind: 'child_closed' }>,
+  { reference, status }: ClosedItem,
 ): Promise<void> {
   const { threadId } = input
   const scope = { runId: runIdOf(input.run) }

@@ -18,6 +18,7 @@ export interface ChildOutcome {
 
 interface Answered {
   readonly threadId: string
+  readonly callId: string
   readonly reference: string
   /** Null: the thread has no such child. */
   readonly child: ChildRecord | null
@@ -32,11 +33,7 @@ export async function childOutcome(db: Reader, answered: Answered): Promise<Chil
   const { child, report, timeout } = answered
   switch (report.kind) {
     case 'closed':
-      return {
-        ...FAILED,
-        text: `The subagent was closed without a report (${report.status}).`,
-        errorCode: 'subagent_closed',
-      }
+      return closed(db, answered, report.status)
     case 'timed_out': {
       const limit = timeout === null ? 'in time' : `within ${timeout / 1000} seconds, the limit of this call`
       const stays = child?.resumable === true ? ' It goes on; what it reports comes as a message.' : ''
@@ -50,6 +47,15 @@ export async function childOutcome(db: Reader, answered: Answered): Promise<Chil
       return reported(db, answered, { kind, messageId })
     }
   }
+}
+
+/** It may have reported to the store before it could tell its parent's workflow. */
+async function closed(db: Reader, answered: Answered, status: string): Promise<ChildOutcome> {
+  const stored = answered.child?.report ?? null
+  if (stored?.invocations?.includes(answered.callId) === true)
+    return reported(db, answered, { kind: stored.kind, messageId: stored.messageId ?? null })
+  const text = `The subagent was closed without a report (${status}).`
+  return { ...FAILED, text, errorCode: 'subagent_closed' }
 }
 
 /** The words of the very report that is named: one that stays may have reported again since. */

@@ -45,7 +45,7 @@ export async function completeByChildren(
   const answered: Answered[] = []
   for (const { reference, report } of reports)
     answered.push(
-      await answerOf(store, input.threadId, {
+      await answerOf(store, input, {
         ...{ reference, report },
         timeoutOf: ({ agent }) =>
           Object.hasOwn(subagents, agent) ? (subagents[agent]?.timeout ?? null) : null,
@@ -72,21 +72,21 @@ interface Reported extends Pick<Answered, 'reference' | 'report'> {
 
 function answerOf(
   store: Store,
-  threadId: string,
+  { threadId, callId }: CompleteCallInput,
   { reference, report, timeoutOf }: Reported,
 ): Promise<Answered> {
   return store.read(async (db) => {
     const child = await findChild(db, threadId, reference)
     const timeout = child === null ? null : timeoutOf(child)
-    const outcome = await childOutcome(db, { threadId, reference, child, report, timeout })
+    const outcome = await childOutcome(db, { threadId, callId, reference, child, report, timeout })
     return { reference, child, report, outcome }
   })
 }
 
 /** Of one that stays, with what it is messaged by. */
-function singleResult({ reference, child, outcome }: Answered): CallResult {
+function singleResult({ reference, child, report, outcome }: Answered): CallResult {
   const { kind, attachments, errorCode } = outcome
-  const stays = child?.resumable === true && child.closed_at === null && errorCode !== 'subagent_closed'
+  const stays = child?.resumable === true && child.closed_at === null && report.kind !== 'closed'
   const text = stays ? `${outcome.text}\n\nReference of the subagent: ${reference}` : outcome.text
   const more = { attachments, subagentId: reference }
   return kind === 'failure' ? failed(text, errorCode, more) : succeeded(text, more)
@@ -121,7 +121,8 @@ async function recordEnd(
   // T8: its workflow is told, and nothing of it runs from here on; what it would still say is ignored.
   await requestTermination(tx, { threadId: reference, reason: 'Its parent waits no longer.', now })
   await recordClosedChild(tx, { threadId, reference, status: 'terminated', scope, now })
-  await dropReports(tx, { threadId, references: [reference] })
+  const told = (await findChild(tx, threadId, reference))?.report?.messageId
+  await dropReports(tx, { threadId, references: [reference], ids: told === undefined ? [] : [told] })
 }
 
 /** Their words are in the result now. */

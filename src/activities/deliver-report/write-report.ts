@@ -4,7 +4,7 @@ import type { DeliverReportAnswer, DeliverReportInput } from '../../protocol/end
 import type { Fact } from '../../protocol/facts.js'
 import type { AttachmentRef } from '../../protocol/message.js'
 import { saveReport } from '../../store/children.js'
-import type { ChildRecord } from '../../store/children.js'
+import type { ChildRecord, StoredReport } from '../../store/children.js'
 import { appendEvents } from '../../store/events.js'
 import { stageMessage } from '../../store/stage-message.js'
 import type { Writer } from '../../store/store.js'
@@ -31,8 +31,9 @@ export async function writeReport(tx: Writer, reporting: Reporting): Promise<Del
   const { parent, threadId: from } = input
   const now = microseconds(input)
   const attachments = await copyAttachments(tx, { from, to: parent.threadId, paths: payload.paths, now })
-  await register(tx, reporting, attachments)
-  const messageId = isToldWithItsGroup(reporting) ? null : await stage(tx, reporting, attachments)
+  const messageId = isToldWithItsGroup(reporting) ? null : randomUUID()
+  await register(tx, reporting, { attachments, messageId })
+  if (messageId !== null) await stage(tx, reporting, { attachments, messageId })
   await record(tx, reporting, messageId)
   return { type: 'delivered', kind: payload.kind, messageId }
 }
@@ -58,33 +59,43 @@ export async function writeClosing(
   return { type: 'delivered', kind: 'notice', messageId: null }
 }
 
+/** What its parent is told it with. */
+interface Means {
+  readonly attachments: readonly AttachmentRef[]
+  readonly messageId: string | null
+}
+
 /** The text of one that says nothing by itself is not kept in its parent's store. */
-async function register(
-  tx: Writer,
-  { input, payload }: Reporting,
-  attachments: readonly AttachmentRef[] | null,
-): Promise<void> {
+async function register(tx: Writer, { input, payload }: Reporting, means: Means | null): Promise<void> {
   const { parent, threadId: reference, report: number, closes, reason } = input
   const { kind, text } = payload
   const ended = kind === 'result' ? 'completed' : 'failed'
   await saveReport(tx, {
     ...{ parentThreadId: parent.threadId, reference, number },
-    report: attachments === null ? null : { kind, text, attachments },
+    report: means === null ? null : storedReport(input, { kind, text }, means),
     status: reason === 'terminated' ? 'terminated' : ended,
     ...(closes ? { closedAt: microseconds(input) } : {}),
   })
 }
 
-/** A report is let into a full queue: a parent may wait for that very one (T7). Answers the message's id. */
+/** With what it answers, and where: a parent that never hears of it finds it when it finds the child closed (T7). */
+function storedReport(
+  { invocations }: DeliverReportInput,
+  told: Pick<StoredReport, 'kind' | 'text'>,
+  { attachments, messageId }: Means,
+): StoredReport {
+  return { ...told, attachments, ...(messageId !== null && { messageId }), invocations }
+}
+
+/** A report is let into a full queue: a parent may wait for that very one (T7). */
 async function stage(
   tx: Writer,
   { input, payload: { kind, text } }: Reporting,
-  attachments: readonly AttachmentRef[],
-): Promise<string> {
+  { attachments, messageId }: { readonly attachments: readonly AttachmentRef[]; readonly messageId: string },
+): Promise<void> {
   const { parent, threadId: reference } = input
-  const id = randomUUID()
   const staged = await stageMessage(tx, {
-    id,
+    id: messageId,
     threadId: parent.threadId,
     role: 'user',
     content: reportText({ reference, kind, text, attachments }),
@@ -96,7 +107,6 @@ async function stage(
     digest: '',
   })
   if (staged !== 'staged') throw new Error(`Expected the parent to take the report, got ${staged}.`)
-  return id
 }
 
 async function record(
