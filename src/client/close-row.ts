@@ -1,22 +1,32 @@
+import { LIMITS } from '../protocol/limits.js'
 import { runIdOf } from '../protocol/ids.js'
 import type { Fact } from '../protocol/facts.js'
-import { updateChild } from '../store/children.js'
+import { closeChild, findChild, updateChild } from '../store/children.js'
+import type { ChildKey } from '../store/children.js'
 import { closeOpenCalls } from '../store/close-open-calls.js'
 import { rejectUndelivered } from '../store/deliver-messages.js'
 import { appendEvents } from '../store/events.js'
+import { closeRequests, deferredChildOf, openRequests } from '../store/pending.js'
+import type { PendingRecord } from '../store/pending.js'
 import { lastRun, updateRun } from '../store/runs.js'
 import { findThread, updateThread } from '../store/threads.js'
+import type { ThreadRecord } from '../store/threads.js'
 import type { Writer } from '../store/store.js'
 
 const TERMINATED = { outcome: 'terminated', reason: 'terminated' } as const
 
+interface ClosedRow {
+  /** What its parent asked for before it would start it, closed now; null if there was nothing. */
+  readonly request: PendingRecord | null
+}
+
 /**
  * Closes a terminated thread whose workflow is gone, as that would have done it (T8): nothing waits, no call is open.
- * False if it was closed before.
+ * Null if it was closed before.
  */
-export async function closeRow(tx: Writer, threadId: string, now: number): Promise<boolean> {
+export async function closeRow(tx: Writer, threadId: string, now: number): Promise<ClosedRow | null> {
   const thread = await findThread(tx, threadId)
-  if (thread === null || thread.closed_at !== null) return false
+  if (thread === null || thread.closed_at !== null) return null
   // Also what a worker has in flight: it cannot commit any more, for its workflow will not hear of it.
   await closeOpenCalls(tx, { threadId, outcome: 'cancelled', now })
   const rejected = await rejectUndelivered(tx, threadId)
@@ -24,11 +34,45 @@ export async function closeRow(tx: Writer, threadId: string, now: number): Promi
   const events = [...(await endRun(tx, threadId, now)), closed]
   await appendEvents(tx, { threadId, events, now })
   await updateThread(tx, threadId, { status: 'terminated', terminated_at: now, closed_at: now })
-  if (thread.parent_thread_id !== null) {
-    const key = { parentThreadId: thread.parent_thread_id, reference: threadId }
-    await updateChild(tx, key, { status: 'terminated' })
+  return { request: await endInRegistry(tx, thread, now) }
+}
+
+/**
+ * A child that never ran has yet to be started by its parent, which hears of its end by that very workflow: the registry
+ * closes with its report (T7).
+ */
+async function endInRegistry(
+  tx: Writer,
+  { id: reference, parent_thread_id: parentThreadId }: ThreadRecord,
+  now: number,
+): Promise<PendingRecord | null> {
+  if (parentThreadId === null) return null
+  const key = { parentThreadId, reference }
+  const status = 'terminated'
+  if ((await lastRun(tx, reference)) !== null) {
+    await closeChild(tx, { ...key, status, now })
+    return null
   }
-  return true
+  const request = await closeRequestFor(tx, key, now)
+  await updateChild(tx, key, { status })
+  return request
+}
+
+/** Nobody can answer any more what a child waits for that is closed. */
+async function closeRequestFor(
+  tx: Writer,
+  { parentThreadId: threadId, reference }: ChildKey,
+  now: number,
+): Promise<PendingRecord | null> {
+  if ((await findChild(tx, threadId, reference))?.status !== 'deferred') return null
+  const open = await openRequests(tx, { threadId, limit: LIMITS.childrenInAll })
+  const found = open.find((request) => deferredChildOf(request) === reference)
+  if (found === undefined) return null
+  await closeRequests(tx, { threadId, ids: [found.id] })
+  const payload = { requestId: found.id, kind: 'variables', decision: 'closed', by: null }
+  const resolved = { type: 'action.resolved', scope: { childId: reference }, payload }
+  await appendEvents(tx, { threadId, events: [resolved], now })
+  return found
 }
 
 async function endRun(tx: Writer, threadId: string, now: number): Promise<readonly Fact[]> {

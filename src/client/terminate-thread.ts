@@ -4,6 +4,7 @@ import { requestTermination } from '../store/threads.js'
 import type { ClientContext } from './client-context.js'
 import { microseconds } from './clock.js'
 import { closeRow } from './close-row.js'
+import { releaseDeferred } from './release-deferred.js'
 import { cancelWorkflow } from './thread-workflow.js'
 
 export interface Termination {
@@ -26,7 +27,9 @@ export async function terminateThread(
   if (asked === 'missing') throw new ThreadNotFoundError(threadId)
   if (asked === 'closed' || (await cancelWorkflow(context, threadId)) === 'accepted') return
   // Nobody is left to close it: not started yet, or ended by an operator.
-  if (!(await store.write((tx) => closeRow(tx, threadId, microseconds())))) return
+  const closed = await store.write((tx) => closeRow(tx, threadId, microseconds()))
+  if (closed === null) return
+  if (closed.request !== null) await releaseDeferred(context, closed.request)
   for (const child of await store.read((db) => listChildren(db, threadId)))
     await terminateThread(context, { threadId: child.reference, reason })
 }

@@ -3,13 +3,15 @@ import { describe, expect, test } from 'vitest'
 import { closeThread } from '../../src/activities/close-thread.js'
 import { recordClosedChild } from '../../src/activities/record-closed-child.js'
 import type { SettleInput, ThreadClose } from '../../src/protocol/end-activities.js'
+import { closeRow } from '../../src/client/close-row.js'
+import { insertRun } from '../../src/store/runs.js'
 import { findEffect, insertEffect } from '../../src/store/effects.js'
 import { findRequest, insertRequest } from '../../src/store/pending.js'
 import { stageMessage } from '../../src/store/stage-message.js'
 import type { Store } from '../../src/store/store.js'
 import { findThread } from '../../src/store/threads.js'
 import { NOW, withDesk } from './activity-desk.js'
-import { addChild, eventsOf, messagesOf, registered } from './family.js'
+import { addChild, deliver, eventsOf, messagesOf, registered } from './family.js'
 
 async function close(
   store: Store,
@@ -41,6 +43,26 @@ describe('a child that closes', () => {
       await addChild(store, { status: 'terminated', closed_at: 5 })
       await close(store, 'c', 'completed')
       expect(await registered(store)).toMatchObject({ status: 'terminated', closed_at: 5 })
+    }))
+
+  test('T7 by a person, its workflow gone, is closed in its registry', () =>
+    withDesk({}, async ({ store }) => {
+      await addChild(store)
+      const run = { thread_id: 'c', number: 1, trigger_kind: 'message', started_at: 1 }
+      await store.write((tx) => insertRun(tx, run))
+      await store.write((tx) => closeRow(tx, 'c', 7))
+      expect(await registered(store)).toMatchObject({ status: 'terminated', closed_at: 7 })
+    }))
+
+  test('T7 before its workflow is started has yet to report that', () =>
+    withDesk({}, async (desk) => {
+      await addChild(desk.store)
+      await desk.store.write((tx) => closeRow(tx, 'c', 7))
+      const end = { kind: 'failure', reason: 'terminated', sessionCall: null, closes: true } as const
+      expect(await deliver(desk.dependencies, end)).toMatchObject({
+        ...{ kind: 'failure', messageId: expect.any(String) },
+      })
+      expect(await registered(desk.store)).toMatchObject({ status: 'terminated', closed_at: NOW * 1000 })
     }))
 
   test('T7 without a report is closed by whoever finds it so', () =>

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import { fileURLToPath } from 'node:url'
 
 import { NativeConnection, Worker } from '@temporalio/worker'
@@ -8,6 +9,7 @@ import { findRequest } from '../../src/store/pending.js'
 import { insertRun } from '../../src/store/runs.js'
 import { finishToolCall } from '../../src/store/tool-calls.js'
 import { findVariables } from '../../src/store/variables.js'
+import { addChildRows } from '../support/child-rows.js'
 import { recordedRuns, searchForContent } from '../support/histories.js'
 import { MARKER } from '../support/marker.js'
 import { startDevServer } from '../support/servers.js'
@@ -191,6 +193,23 @@ describe('variables', () => {
     expect(resolved).toMatchObject([{ payload: { requestId: id, kind: 'variables', decision: 'supplied' } }])
     expect(JSON.stringify(resolved)).not.toContain(MARKER)
     await leaksNothing(thread)
+  })
+
+  test('T7 T8 are asked for no more once the subagent is terminated', async () => {
+    const child = `child-${randomUUID()}`
+    const { thread, id } = await asked({ ...request, detail: { ...detail, child } })
+    const { threadId } = thread
+    const entry = { status: 'deferred' }
+    await addChildRows(fixture.store, { id: child, parent: threadId, root: threadId, entry })
+    const terminated = fixture.threads.get(child).terminate()
+    await until('a refusal', async () => (await taken(thread)).refused > 0)
+    await know(thread, id)
+    await terminated
+    // Its workflow is started, only to report its end.
+    expect((await taken(thread)).taken).toEqual([{ id, names: [] }])
+    expect(await rowOf(thread, id)).toMatchObject({ status: 'closed' })
+    const [registered] = (await thread.snapshot()).children
+    expect(registered).toMatchObject({ reference: child, status: 'terminated' })
   })
 
   test('with other values are another answer', async () => {
