@@ -70,10 +70,7 @@ export async function openThreadsBelow(db: Reader, threadId: string): Promise<re
     .where('threads.id', '!=', threadId)
     .where('threads.closed_at', 'is', null)
     .where((where) =>
-      where.or([
-        where('children.status', 'is', null),
-        where('children.status', '!=', 'deferred'),
-      ]),
+      where.or([where('children.status', 'is', null), where('children.status', '!=', 'deferred')]),
     )
     .execute()
   return rows.map(({ id, last_sequence: lastSequence }) => ({ id, lastSequence }))

@@ -66,7 +66,8 @@ function withChild(work: (desk: ActivityDesk) => Promise<void>): Promise<void> {
   })
 }
 
-const status = async ({ store }: ActivityDesk) => (await registered(store, 't', 'p'))?.status_text ?? 'running'
+const status = async ({ store }: ActivityDesk) =>
+  (await registered(store, 't', 'p'))?.status_text ?? 'running'
 const told = async ({ store }: ActivityDesk) =>
   (await eventsOf(store, 'p')).filter(({ type }) => type === 'subagent.status')
 
