@@ -2,7 +2,7 @@
 import { LIMITS } from '../protocol/limits.js'
 import type { ThreadStart } from '../protocol/messages.js'
 import { STATE_VERSION } from './control.js'
-import type { ThreadControl } from './control.js'
+import type { LateMessages, ThreadControl } from './control.js'
 import { packChild, packDeferred, unpackChild, unpackDeferred } from './packed-children.js'
 import type { PackedChild, PackedDeferred } from './packed-children.js'
 import { packEntry, unpackEntry } from './packed-queue.js'
@@ -32,7 +32,7 @@ export function shouldContinueAsNew(control: ThreadControl, history: HistoryFact
 /** The state that the next Temporal run starts with, beside the start input. */
 export interface CarriedControl extends Omit<
   ThreadControl,
-  'start' | 'queue' | 'effects' | 'givenUp' | 'earlyReports' | 'children' | 'deferred'
+  'start' | 'queue' | 'effects' | 'givenUp' | 'earlyReports' | 'children' | 'deferred' | 'late'
 > {
   readonly queue: readonly PackedEntry[]
   readonly children: readonly PackedChild[]
@@ -42,14 +42,18 @@ export interface CarriedControl extends Omit<
   /** Left out when there are none, as nearly always. */
   readonly givenUp?: readonly string[]
   readonly earlyReports?: ThreadControl['earlyReports']
+  /** Left out but for a moment after a reset. */
+  readonly late?: LateMessages
 }
 
 /** The state as the next Temporal run starts with it. */
-export function carry({ start: _given, givenUp, earlyReports, ...control }: ThreadControl): CarriedControl {
+export function carry(given: ThreadControl): CarriedControl {
+  const { start: _given, givenUp, earlyReports, late, ...control } = given
   return {
     ...control,
     ...(givenUp.length > 0 && { givenUp }),
     ...(earlyReports.length > 0 && { earlyReports }),
+    ...(late !== null && { late }),
     queue: control.queue.map(packEntry),
     effects: control.effects.map(({ id, dueAt }) => [id, dueAt] as const),
     children: control.children.map(packChild),
@@ -72,6 +76,7 @@ export function restore(carried: CarriedControl, start: ThreadStart): ThreadCont
     start,
     givenUp: carried.givenUp ?? [],
     earlyReports: carried.earlyReports ?? [],
+    late: carried.late ?? null,
     queue: carried.queue.map(unpackEntry),
     effects: carried.effects.map(([id, dueAt]) => ({ id, dueAt })),
     children: carried.children.map(unpackChild),
