@@ -1,6 +1,6 @@
 /** The end of a run, of a thread, or of both, in one transaction (T8). */
 import { randomUUID } from 'node:crypto'
-import type { RunEnd, SettleAnswer, SettleInput } from '../protocol/end-activities.js'
+import type { ClosedChild, RunEnd, SettleAnswer, SettleInput } from '../protocol/end-activities.js'
 import type { Fact } from '../protocol/facts.js'
 import type { StopReason } from '../protocol/status.js'
 import { runIdOf, settleOperationId } from '../protocol/ids.js'
@@ -18,6 +18,7 @@ import { whileBeating } from './beat.js'
 import { microseconds } from './call-model/model-step.js'
 import { closeThread } from './close-thread.js'
 import type { ActivityDependencies } from './dependencies.js'
+import { recordClosedChild } from './record-closed-child.js'
 import { giveUpEffect } from './run-effect/give-up-effect.js'
 import { missingOfRun } from './variables/variables-request.js'
 import { anyThread } from './thread-row.js'
@@ -33,12 +34,23 @@ export async function settle({ store }: ActivityDependencies, input: SettleInput
       if (input.end !== null) await closeCalls(tx, input, input.end)
       await appendEvents(tx, { threadId: input.threadId, events: input.facts, now: microseconds(input) })
       for (const id of input.givenUp ?? []) await giveUpEffect(tx, input, id)
+      for (const child of input.closed ?? []) await closeChildOf(tx, input, child)
       if (input.end !== null) await endRun(tx, input, input.end)
       if (input.close !== null) await closeThread(tx, { thread, input, close: input.close })
       await record(tx, input)
       return SETTLED
     }),
   )
+}
+
+/** T7: the registry offers it to nobody any more. */
+async function closeChildOf(
+  tx: Writer,
+  input: SettleInput,
+  { reference, status }: ClosedChild,
+): Promise<void> {
+  const { threadId } = input
+  await recordClosedChild(tx, { threadId, reference, status, scope: {}, now: microseconds(input) })
 }
 
 async function isSettled(tx: Writer, { threadId, settle: number }: SettleInput): Promise<boolean> {

@@ -49,12 +49,19 @@ export interface CheckChildrenInput extends ActivityInput {
 export interface CheckChildrenAnswer {
   readonly type: 'checked'
   /** Children that are closed or unknown, with Temporal's status. */
-  readonly closed: readonly { readonly reference: string; readonly status: string }[]
+  readonly closed: readonly ClosedChild[]
   /** Reports that are in the store and were not taken: a reset has lost their signals. */
   readonly missed?: readonly ChildReport[]
 }
 
-/** Ends a run, closes a thread, or both; with neither it tells of an effect that was given up. */
+/** A child that is not there any more. */
+export interface ClosedChild {
+  readonly reference: string
+  /** Temporal's. */
+  readonly status: string
+}
+
+/** Ends a run, closes a thread, or both; with neither it tells of effects that were given up, and of children. */
 export interface SettleInput extends ActivityInput {
   /** Counts the settles of the thread. */
   readonly settle: number
@@ -62,6 +69,8 @@ export interface SettleInput extends ActivityInput {
   readonly close: ThreadClose | null
   /** Effects whose activity failed for good: they are closed as failed. */
   readonly givenUp?: readonly string[]
+  /** Children that closed and owed nothing: the registry learns it. */
+  readonly closed?: readonly ClosedChild[]
   readonly snapshot: ControlSnapshot
   readonly children: readonly string[]
   readonly start: ThreadStart | null

@@ -31,6 +31,8 @@ export const LIMITS = {
   /** Effects that were given up and are not told: each took two days of failure, one of its own and one of a settle. */
   givenUpEffects: 20,
   openChildren: 100,
+  /** Idle children that closed and are not told: a settle between two steps tells of all. */
+  closedChildren: 30,
   childrenInAll: 10_000,
   childDepth: 8,
   /** Unanswered calls that are kept of one child, which takes them in order: the newest answer for those before. */

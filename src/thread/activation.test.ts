@@ -21,7 +21,7 @@ import type { ThreadControl } from './control.js'
 import { handedOff } from './hand-off.js'
 import { acceptStop, acceptTool } from './inbox.js'
 import { nextAction } from './next-action.js'
-import { cutTools } from './settling.js'
+import { cutTools, withCutStep } from './settling.js'
 
 const CALLS = [
   { id: 'i1', name: 'ask', tool: { kind: 'subagent', agent: 'helper' } },
@@ -64,6 +64,15 @@ describe('a prompt that becomes active', () => {
       'i1',
       'i2',
     ])
+  })
+
+  test('a stop before any of them began leaves them to the next run', () => {
+    const ending = { reason: 'stopped', outcome: 'cancelled', sessionCall: null } as const
+    expect(withCutStep(acceptStop(begun, undefined), ending, NOW).activated).toEqual([])
+    const one = callAnswered(begun, 'i1', resultOf('failed'), NOW)
+    expect(withCutStep(acceptStop(one, undefined), ending, NOW).activated).toEqual(['a'])
+    const failed = { ...ending, reason: 'hard_cap', outcome: 'failed' } as const
+    expect(withCutStep(begun, failed, NOW).activated).toEqual(['a'])
   })
 
   test('a refused message then ends a run that has begun', () => {

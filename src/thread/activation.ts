@@ -17,6 +17,7 @@ export function activationBegins(control: ThreadControl, side: Side, answer: Act
     phase: 4,
     calls: answer.calls.map(({ id, name, tool }) => ({ id, name, queued: true, tool, state: 'open' })),
     outside: true,
+    activates: true,
     handOff: null,
     forcedTurn: null,
   }

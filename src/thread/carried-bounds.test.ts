@@ -52,6 +52,10 @@ function fullThread(): ThreadControl {
   return {
     ...withFacts(early, ...facts),
     givenUp,
+    closed: repeated(LIMITS.closedChildren, (index) => ({
+      reference: padded(index, 36),
+      status: 'terminated',
+    })),
     children: opened,
     deferred: repeated(90, deferred),
     groups: [{ callId: 'call_250_250_127', references: opened.map(({ reference }) => reference) }],

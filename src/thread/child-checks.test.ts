@@ -27,6 +27,18 @@ describe('children that cannot be seen', () => {
     expect(childrenToCheck(idle, NOW + 10 * MINUTE)).toEqual([])
   })
 
+  test('T7 idle ones are looked for when the next child would be refused, and not for ever', () => {
+    const patch = { resumable: true, invocations: [], observed: false, nextCheckAt: NOW }
+    const children = Array.from({ length: LIMITS.openChildren }, (_, index) =>
+      openChildOf(`k${index}`, patch),
+    )
+    const full = idleControl({}, { children })
+    expect(childrenToCheck(full, NOW)).toHaveLength(LIMITS.openChildren)
+    expect(nextCheckAt({ ...full, children: children.slice(1) })).toBeNull()
+    const often = children.map((child) => ({ ...child, checks: LIMITS.childChecksAtFirst }))
+    expect(nextCheckAt({ ...full, children: often })).toBeNull()
+  })
+
   test('T7 an unobserved child is looked for after a minute', () => {
     const control = withUnobserved()
     expect(nextCheckAt(control)).toBe(NOW + MINUTE)

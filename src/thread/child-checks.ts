@@ -5,14 +5,15 @@ import type { OpenChild, ThreadControl } from './control.js'
 
 /** When owed children whose close event cannot be seen have to be looked for, or null. */
 export function nextCheckAt(control: ThreadControl): number | null {
-  const times = control.children.filter(isLookedFor).map((child) => child.nextCheckAt)
+  const times = control.children.filter(lookedFor(control)).map((child) => child.nextCheckAt)
   return times.length === 0 ? null : Math.min(...times)
 }
 
 /** Children to look for now. */
 export function childrenToCheck(control: ThreadControl, now: number): readonly string[] {
   return control.children
-    .filter((child) => isLookedFor(child) && child.nextCheckAt <= now)
+    .filter(lookedFor(control))
+    .filter(({ nextCheckAt }) => nextCheckAt <= now)
     .map((child) => child.reference)
 }
 
@@ -43,9 +44,11 @@ export function childrenChecked(
   return closed.reduce<ThreadControl>((next, child) => childClosed(next, child, now), counted)
 }
 
-/** One that owes nothing is asked nothing: whoever writes to it finds out. */
-function isLookedFor({ observed, invocations }: OpenChild): boolean {
-  return !observed && invocations.length > 0
+/** One that owes nothing is looked for when the next child would be refused, a few times; else whoever writes to it finds out. */
+function lookedFor({ children, deferred }: ThreadControl): (child: OpenChild) => boolean {
+  const isFull = children.length + deferred.length >= LIMITS.openChildren
+  return ({ observed, invocations, checks }) =>
+    !observed && (invocations.length > 0 || (isFull && checks < LIMITS.childChecksAtFirst))
 }
 
 function postponed(child: OpenChild, now: number): OpenChild {

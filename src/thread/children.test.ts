@@ -13,8 +13,9 @@ import {
 import { NOW, idleControl, message } from '../../test/support/control-states.js'
 import { LIMITS } from '../protocol/limits.js'
 import { childStarted } from './child-calls.js'
-import { acceptReport, childClosed, invoked } from './children.js'
+import { acceptReport, childClosed, closesTold, invoked } from './children.js'
 import type { ThreadControl } from './control.js'
+import { nextAction } from './next-action.js'
 import { applyOperations } from './operations.js'
 
 const cut = (control: ThreadControl): ThreadControl => ({ ...control, run: null })
@@ -197,17 +198,14 @@ describe('a close without a report', () => {
     expect(control.queue).toMatchObject([{ kind: 'child_closed' }])
   })
 
-  test('an idle child that closes is only recorded', () => {
+  test('T7 an idle child that closes is told of by a settle', () => {
     const idle = withChild({ resumable: true, invocations: [] })
     const control = childClosed(idle, { reference: 'k', status: 'terminated' }, NOW)
     expect(control).toMatchObject({ children: [], queue: [] })
-    expect(control.facts).toEqual([
-      {
-        type: 'subagent.closed',
-        scope: { childId: 'k' },
-        payload: { reference: 'k', status: 'terminated' },
-      },
-    ])
+    expect(control.closed).toEqual([{ reference: 'k', status: 'terminated' }])
+    expect(nextAction(control)).toEqual({ kind: 'settle', ending: null, close: null })
+    const told = closesTold(control, control.closed)
+    expect(nextAction(told)).toEqual({ kind: 'wait' })
   })
 
   test('an activity that finds it closed answers for it', () => {

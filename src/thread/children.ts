@@ -4,6 +4,7 @@
  * looked for.
  */
 import type { CallReport, PreparedChild } from '../protocol/child-activities.js'
+import type { ClosedChild } from '../protocol/end-activities.js'
 import { LIMITS } from '../protocol/limits.js'
 import { OUR_IDS } from '../protocol/messages.js'
 import { childReportProblem } from '../protocol/message-problems.js'
@@ -11,7 +12,7 @@ import type { ChildReport } from '../protocol/messages.js'
 import { callTaking, withReport } from './child-waits.js'
 import type { OpenChild, ThreadControl } from './control.js'
 import { earlyReportKept } from './early-reports.js'
-import { withFacts, withWarning } from './facts.js'
+import { withWarning } from './facts.js'
 import { childCounted, isCounted } from './groups.js'
 import { enqueue, hasRoom } from './inbox.js'
 
@@ -145,12 +146,12 @@ function reportTaken(
   return reportQueued(counted, { reference, report }, now)
 }
 
-interface ClosedChild extends Pick<OpenChild, 'reference' | 'invocations'> {
+interface EndedChild extends Pick<OpenChild, 'reference' | 'invocations'> {
   readonly status: string
 }
 
 /** What a closed child had not answered. */
-function answeredByClose(control: ThreadControl, child: ClosedChild, now: number): ThreadControl {
+function answeredByClose(control: ThreadControl, child: EndedChild, now: number): ThreadControl {
   const { reference, invocations, status } = child
   if (invocations.length === 0) return control
   const report = { kind: 'closed', status } as const
@@ -166,10 +167,13 @@ function childOf({ closing, children }: ThreadControl, reference: string): OpenC
   return closing === null ? children.find((child) => child.reference === reference) : undefined
 }
 
-function withClosed(
-  control: ThreadControl,
-  { reference, status }: { readonly reference: string; readonly status: string },
-): ThreadControl {
-  const scope = { childId: reference }
-  return withFacts(control, { type: 'subagent.closed', scope, payload: { reference, status } })
+/** Nobody waits for it: the registry and the log learn it with the next settle, and the model is offered it no more. */
+function withClosed(control: ThreadControl, { reference, status }: ClosedChild): ThreadControl {
+  return { ...control, closed: [...control.closed, { reference, status }].slice(-LIMITS.closedChildren) }
+}
+
+/** A settle has told of these; where the store failed for a day, whoever writes to them finds out. */
+export function closesTold(control: ThreadControl, told: readonly ClosedChild[]): ThreadControl {
+  if (told.length === 0) return control
+  return { ...control, closed: control.closed.filter((child) => !told.includes(child)) }
 }

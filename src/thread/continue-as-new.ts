@@ -32,7 +32,7 @@ export function shouldContinueAsNew(control: ThreadControl, history: HistoryFact
 /** The state that the next Temporal run starts with, beside the start input. */
 export interface CarriedControl extends Omit<
   ThreadControl,
-  'start' | 'queue' | 'effects' | 'givenUp' | 'earlyReports' | 'children' | 'deferred' | 'late'
+  'start' | 'queue' | 'effects' | 'givenUp' | 'earlyReports' | 'closed' | 'children' | 'deferred' | 'late'
 > {
   readonly queue: readonly PackedEntry[]
   readonly children: readonly PackedChild[]
@@ -42,17 +42,19 @@ export interface CarriedControl extends Omit<
   /** Left out when there are none, as nearly always. */
   readonly givenUp?: readonly string[]
   readonly earlyReports?: ThreadControl['earlyReports']
+  readonly closed?: ThreadControl['closed']
   /** Left out but for a moment after a reset. */
   readonly late?: LateMessages
 }
 
 /** The state as the next Temporal run starts with it. */
 export function carry(given: ThreadControl): CarriedControl {
-  const { start: _given, givenUp, earlyReports, late, ...control } = given
+  const { start: _given, givenUp, earlyReports, closed, late, ...control } = given
   return {
     ...control,
     ...(givenUp.length > 0 && { givenUp }),
     ...(earlyReports.length > 0 && { earlyReports }),
+    ...(closed.length > 0 && { closed }),
     ...(late !== null && { late }),
     queue: control.queue.map(packEntry),
     effects: control.effects.map(({ id, dueAt }) => [id, dueAt] as const),
@@ -76,6 +78,7 @@ export function restore(carried: CarriedControl, start: ThreadStart): ThreadCont
     start,
     givenUp: carried.givenUp ?? [],
     earlyReports: carried.earlyReports ?? [],
+    closed: carried.closed ?? [],
     late: carried.late ?? null,
     queue: carried.queue.map(unpackEntry),
     effects: carried.effects.map(([id, dueAt]) => ({ id, dueAt })),

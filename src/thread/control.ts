@@ -9,7 +9,7 @@
  */
 import type { InlineMessage, Usage } from '../protocol/activities.js'
 import type { PreparedChild } from '../protocol/child-activities.js'
-import type { ThreadClose } from '../protocol/end-activities.js'
+import type { ClosedChild, ThreadClose } from '../protocol/end-activities.js'
 import type { Fact } from '../protocol/facts.js'
 import type { Call } from './call-state.js'
 import type { ChildReport, ThreadStart } from '../protocol/messages.js'
@@ -45,6 +45,8 @@ export interface ThreadControl {
   /** Reports of children, or about calls, that are not known yet. */
   readonly earlyReports: readonly ChildReport[]
   readonly childrenInAll: number
+  /** Those that closed and owed nothing, until a settle has told so. */
+  readonly closed: readonly ClosedChild[]
   /** Children that wait for variables. */
   readonly deferred: readonly DeferredChild[]
   /** Groups whose call does not wait: answered once, when the last has ended. */
@@ -147,6 +149,8 @@ export interface Step {
   readonly calls: readonly Call[]
   /** No step of a side, but a tool of the inbox: it has no phases and is not judged. */
   readonly outside: boolean
+  /** Its calls are those of a prompt that becomes active. */
+  readonly activates?: true
   /** The agent that takes over when the step is done. */
   readonly handOff: string | null
   /** The side that acts next, whatever the step says. */
@@ -253,6 +257,7 @@ export function initialControl(threadId: string, start: ThreadStart, now: number
     report: null,
     children: [],
     earlyReports: [],
+    closed: [],
     childrenInAll: 0,
     deferred: [],
     groups: [],

@@ -49,7 +49,8 @@ export function nextAction(control: ThreadControl): Action {
   const deferred = deferredAction(control)
   if (deferred !== null) return deferred
   const { run } = control
-  if (run === null) return idleAction(control) ?? effectAction(control) ?? { kind: 'wait' }
+  if (run === null)
+    return idleAction(control) ?? effectAction(control) ?? closesAction(control) ?? { kind: 'wait' }
   if (ending !== null) return stopForwarding(run) ?? runEndAction(control, ending)
   return run.waitUntil === null ? runAction(control, run) : { kind: 'waitUntil', until: run.waitUntil }
 }
@@ -57,8 +58,8 @@ export function nextAction(control: ThreadControl): Action {
 /** What a run does that nothing ends or holds up. */
 export function runAction(control: ThreadControl, run: Run): Action {
   if (run.step !== null) return callAction(control, run, run.step)
-  const effect = run.again === null ? effectAction(control) : null
-  return effect ?? modelAction(control, run)
+  const between = run.again === null ? (effectAction(control) ?? closesAction(control)) : null
+  return between ?? modelAction(control, run)
 }
 
 /** Why the run must end now, or null. */
@@ -80,6 +81,11 @@ function closeOf(control: ThreadControl, ending: Ending | null): ThreadClose | n
 /** A due effect waits behind the stop flag as every item does. */
 function effectAction({ queue: [first], stopped }: ThreadControl): Action | null {
   return first?.kind === 'effect' && !stopped ? { kind: 'runEffect', effectId: first.id } : null
+}
+
+/** The registry has to know before the model is told of it again. */
+function closesAction({ closed }: ThreadControl): Action | null {
+  return closed.length > 0 ? { kind: 'settle', ending: null, close: null } : null
 }
 
 /** An interrupt reaches the children that a call waits for; their later reports are ordinary items. */

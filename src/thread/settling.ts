@@ -22,12 +22,21 @@ export function withCutStep(control: ThreadControl, ending: Ending | null, now: 
   const { run } = control
   if (run === null || ending === null) return control
   const { step } = run
-  if (step === null || step.outside) return withoutCalls(withCutTurn(control, run, ending), now)
+  if (step === null || step.outside)
+    return withoutCalls(withCutTurn(activationCut(control, ending), run, ending), now)
   const { reason } = ending
   const scope = { runId: runIdOf(run.number), stepId: stepIdOf(run.number, step.number) }
   const completed = { type: 'step.completed', scope, payload: { step: step.number, reason } }
   const facts = [...remainingPhases(step, scope), completed, sideCompleted(run, step.side, reason)]
   return withoutCalls(withFacts(control, ...facts), now)
+}
+
+/** Immediate subagents of which a stop left none begun start with the next run. */
+function activationCut(control: ThreadControl, { reason }: Ending): ThreadControl {
+  const step = control.run?.step
+  const isUntouched = step?.activates === true && step.calls.every(({ state }) => state === 'open')
+  if (reason !== 'stopped' || !isUntouched) return control
+  return { ...control, activated: control.activated.filter((side) => side !== step.side) }
 }
 
 /** The end of a turn that was judged is told already. */

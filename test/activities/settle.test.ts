@@ -25,6 +25,7 @@ import {
   withDesk,
 } from './activity-desk.js'
 import type { ActivityDesk } from './activity-desk.js'
+import { addChild, registered } from './family.js'
 
 const USAGE = { inputTokens: 10, outputTokens: 5, cachedInputTokens: 0, cost: 20 }
 const END: RunEnd = { reason: 'stopped', outcome: 'cancelled', steps: 1, usage: USAGE, sessionCall: null }
@@ -87,6 +88,15 @@ describe('the end of a run', () => {
         snapshot_at: (NOW + 5) * 1000,
       })
       expect(await types(desk)).toEqual(['queue.changed', 'run.cancelled'])
+    }))
+
+  test('T7 an idle child that is gone is closed in the registry, with its event', () =>
+    withDesk({}, async (desk) => {
+      await addChild(desk.store)
+      await run(desk, settleInput({ end: null, closed: [{ reference: 'c', status: 'terminated' }] }))
+      const closedAt = (NOW + 5) * 1000
+      expect(await registered(desk.store)).toMatchObject({ status: 'terminated', closed_at: closedAt })
+      expect(await types(desk)).toEqual(['subagent.closed'])
     }))
 
   test('T4 a settle that comes twice happens once', () =>

@@ -8,6 +8,7 @@ import { initialControl } from '../../src/thread/control.js'
 import type { ThreadControl } from '../../src/thread/control.js'
 import { waitExpired } from '../../src/thread/cut-waits.js'
 import { comesDue, nextDueAt } from '../../src/thread/due.js'
+import { closesTold } from '../../src/thread/children.js'
 import { givenUpTold } from '../../src/thread/effects.js'
 import { factsSent } from '../../src/thread/facts.js'
 import { endingOf, nextAction } from '../../src/thread/next-action.js'
@@ -316,9 +317,10 @@ export class RandomThread {
     this.change((control) => settling.withCutStep(control, ending, this.now))
     const queued = this.control.queue.length
     if (close !== null) this.log.rejected = this.log.accepted.length
-    const { givenUp } = this.control
+    const { givenUp, closed } = this.control
     if (this.#random.chance(0.3)) this.#signal()
     this.change((control) => settling.settled(control, { ending, close, queued }, this.now))
+    this.change((control) => closesTold(control, closed))
     if (ending === null && close === null && this.#random.chance(0.3)) return
     this.log.givenUpTold.push(...givenUp)
     this.change((control) => givenUpTold(control, givenUp))
