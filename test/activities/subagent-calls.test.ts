@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
 
 import { defineHook } from '../../src/index.js'
+import { LIMITS } from '../../src/protocol/limits.js'
 import { resolveVariables } from '../../src/activities/variables/resolve-variables.js'
 import { findThread } from '../../src/store/threads.js'
 import { findVariables, putVariable } from '../../src/store/variables.js'
@@ -153,4 +154,21 @@ describe('values that are handed to a subagent', () => {
       expect(await desk.prepare(await immediate(desk))).toMatchObject({ outcome: 'failed' })
       expect((await desk.result())?.content).toContain('no EVERTHREAD_SECRET_KEY')
     }))
+})
+
+test('T10 hooks of all children of one call have the bounds of one call', () => {
+  const queues = defineHook({
+    ...{ hook: 'after_subagent_created', id: 'queues' },
+    execute: async (parent) => {
+      for (let index = 0; index < 20; index += 1)
+        await parent.queueMessage({ role: 'user', content: `Note ${index}.` })
+    },
+  })
+  return withSubagents({ hooks: [queues] }, async (desk) => {
+    const items = ['One', 'Two', 'Three'].map((task) => ({ task, label: task }))
+    const answer = await desk.prepare(await desk.call('crew', { items }))
+    if (answer.type !== 'children') throw new Error(`Expected children, got ${answer.type}.`)
+    expect(answer.children).toHaveLength(3)
+    expect(answer.operations).toHaveLength(LIMITS.queuedByCall)
+  })
 })

@@ -13,12 +13,12 @@ import type { CallResult } from '../execute-tool/call-result.js'
 import { commitResult } from '../execute-tool/commit-result.js'
 import type { HookBatch } from '../hooks/hook-batch.js'
 import { InstanceCapReached, instanceCapProblem } from './instance-cap.js'
-import type { NewChild, PlannedChildren } from './new-child.js'
+import type { NewChild, NewChildren, PlannedChildren } from './new-child.js'
 import { writeChild } from './write-child.js'
 
 interface Deferring {
   readonly plan: PlannedChildren
-  readonly children: readonly NewChild[]
+  readonly made: NewChildren
   readonly hooks: HookBatch
 }
 
@@ -34,7 +34,7 @@ interface Deferred extends NewChild {
 export async function deferChildren(
   store: Store,
   call: HeldCall,
-  { plan, children, hooks }: Deferring,
+  { plan, made: { children, commitParent }, hooks }: Deferring,
 ): Promise<ResultAnswer> {
   const deferred = children.map((child): Deferred => ({ ...child, requestId: randomUUID() }))
   const operations: ThreadOperation[] = []
@@ -44,7 +44,10 @@ export async function deferChildren(
     opening: async (tx) => {
       // Of an attempt of the commit that failed.
       operations.length = 0
-      operations.push(...(await writeDeferred(tx, store, { call, plan, deferred })))
+      operations.push(
+        ...(await writeDeferred(tx, store, { call, plan, deferred })),
+        ...(await commitParent(tx)),
+      )
       return []
     },
   })
@@ -71,9 +74,7 @@ async function writeDeferred(
     await ask(tx, call, { plan, child })
     const { requestId, prepared } = child
     const expiresAt = at + LIMITS.deferredChild
-    operations.push(...(await child.hooked.commitParent(tx)), {
-      ...{ kind: 'defer_child', requestId, child: prepared, expiresAt },
-    })
+    operations.push({ kind: 'defer_child', requestId, child: prepared, expiresAt })
   }
   return operations
 }

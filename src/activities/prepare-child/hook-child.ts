@@ -15,23 +15,23 @@ import { openBufferedState } from '../thread-state/buffered-thread-state.js'
 import type { BufferedState } from '../thread-state/buffered-thread-state.js'
 import type { Redactor } from '../variables/redactor.js'
 
-interface NewChild {
+interface Hooking {
   readonly input: PrepareChildInput
   readonly content: PlanContent
-  readonly reference: string
-  /** The child's. */
-  readonly agent: string
-  /** Ids of what the hooks write are made from it. */
-  readonly name: string
 }
 
-export interface HookedChild {
-  /** Behind the child's row, before its first message. */
-  readonly commitChild: (tx: Writer) => Promise<void>
+/** The hooks around all children of one call: they share one state of the parent, and so its bounds for one call. */
+export interface ChildHooks {
+  /** Answers what the hooks did to the child: to be written behind its row, before its first message. */
+  readonly meet: (child: HookedChild) => Promise<(tx: Writer) => Promise<void>>
   readonly commitParent: (tx: Writer) => Promise<readonly ThreadOperation[]>
 }
 
-const UNHOOKED: HookedChild = { commitChild: async () => undefined, commitParent: async () => [] }
+interface HookedChild {
+  readonly reference: string
+  /** The child's. */
+  readonly agent: string
+}
 
 const INSTEAD =
   'The subagent has not started yet: use injectMessage, setValue, setEnv or files, which it finds.'
@@ -51,28 +51,28 @@ const REFUSED = {
 }
 
 /** Costs nothing where the prompt has no such hook. */
-export async function hookChild(dependencies: ActivityDependencies, child: NewChild): Promise<HookedChild> {
-  const { input, content, name } = child
+export function childHooks(dependencies: ActivityDependencies, hooking: Hooking): ChildHooks {
+  const { input, content } = hooking
   const { name: prompt, hooks: ids } = activePrompt(content, input)
-  if (ids.length === 0) return UNHOOKED
   const promptPath = input.promptPath.length === 0 ? [prompt] : input.promptPath
+  // Ids of what the hooks write are made from it.
+  const name = `child_${input.callId}`
   const batch = stepBatch(dependencies, { input, content, ids, promptPath, name, recordsMissing: true })
-  if (!batch.has('after_subagent_created'))
-    return { ...UNHOOKED, commitParent: async (tx) => (await batch.commit(tx)).operations }
-  const { redactor } = await batch.state()
-  const opened = await openChild(dependencies, child, redactor)
-  await batch.run('after_subagent_created', null, {
-    ask: (execute, state) => {
-      const label = `state of the subagent ${child.reference}`
-      const abortSignal = new AbortController().signal
-      return execute(state, guardState(opened.state, { label, abortSignal, refused: REFUSED }).state)
-    },
-  })
-  await batch.settled()
-  await opened.settled()
   return {
-    async commitChild(tx) {
-      await opened.commit(tx)
+    async meet(child) {
+      if (!batch.has('after_subagent_created')) return async () => undefined
+      const { redactor } = await batch.state()
+      const opened = await openChild(dependencies, { ...child, input, redactor })
+      await batch.run('after_subagent_created', null, {
+        ask: (execute, state) => {
+          const label = `state of the subagent ${child.reference}`
+          const abortSignal = new AbortController().signal
+          return execute(state, guardState(opened.state, { label, abortSignal, refused: REFUSED }).state)
+        },
+      })
+      await batch.settled()
+      await opened.settled()
+      return async (tx) => void (await opened.commit(tx))
     },
     commitParent: async (tx) => (await batch.commit(tx)).operations,
   }
@@ -81,8 +81,12 @@ export async function hookChild(dependencies: ActivityDependencies, child: NewCh
 /** Outside of any run: the child has had none. */
 async function openChild(
   dependencies: ActivityDependencies,
-  { input, reference, agent }: NewChild,
-  redactor: Redactor,
+  {
+    input,
+    reference,
+    agent,
+    redactor,
+  }: HookedChild & { readonly input: PrepareChildInput; readonly redactor: Redactor },
 ): Promise<BufferedState> {
   const parent = await dependencies.store.read((db) => findThread(db, input.threadId))
   const thread = {

@@ -1,20 +1,28 @@
 import { randomUUID } from 'node:crypto'
 
 import type { PreparedChild } from '../../protocol/child-activities.js'
+import type { Writer } from '../../store/store.js'
 import type { ActivityDependencies } from '../dependencies.js'
 import type { Asking, ChildPlan } from './child-plan.js'
-import { hookChild } from './hook-child.js'
-import type { HookedChild } from './hook-child.js'
+import { childHooks } from './hook-child.js'
+import type { ChildHooks } from './hook-child.js'
 import type { RequestedChild } from './requested-children.js'
 
 export type PlannedChildren = Extract<ChildPlan, { readonly kind: 'children' }>
 
-/** A child on its way into the store, with what hooks did to it. */
+/** A child on its way into the store. */
 export interface NewChild extends RequestedChild {
   readonly prepared: PreparedChild
-  readonly hooked: HookedChild
   /** Among those of its call, from 0. */
   readonly place: number
+  /** What hooks did to it: behind its row, before its first message. */
+  readonly commitHooked: (tx: Writer) => Promise<void>
+}
+
+export interface NewChildren {
+  readonly children: readonly NewChild[]
+  /** What hooks did to their parent, once they are written. */
+  readonly commitParent: ChildHooks['commitParent']
 }
 
 /** Gives them their ids, and to the hooks of the parent. */
@@ -22,15 +30,15 @@ export async function newChildren(
   dependencies: ActivityDependencies,
   { input, content }: Asking,
   { subject: { binding }, children: requested }: PlannedChildren,
-): Promise<readonly NewChild[]> {
+): Promise<NewChildren> {
+  const hooks = childHooks(dependencies, { input, content })
   const children: NewChild[] = []
-  for (const [index, child] of requested.entries()) {
+  for (const [place, child] of requested.entries()) {
     const reference = randomUUID()
     const { agent, resumable } = binding
     const prepared = { reference, agent, messageId: randomUUID(), resumable: resumable !== null }
-    const name = index === 0 ? `child_${input.callId}` : `child_${input.callId}_${index}`
-    const hooked = await hookChild(dependencies, { input, content, reference, agent, name })
-    children.push({ ...child, prepared, hooked, place: index })
+    const commitHooked = await hooks.meet({ reference, agent })
+    children.push({ ...child, prepared, commitHooked, place })
   }
-  return children
+  return { children, commitParent: hooks.commitParent }
 }

@@ -35,10 +35,10 @@ export async function prepareChild(
     const asking = { input, content, prompt: activePrompt(content, input) }
     const plan = await childPlan(dependencies, call, asking)
     if (plan.kind === 'refused') return commitResult(store, call, plan.result, { hooks })
-    const children = await newChildren(dependencies, asking, plan)
+    const made = await newChildren(dependencies, asking, plan)
     try {
-      if (plan.variables.missing.length === 0) return await startChildren(store, call, { plan, children })
-      return await deferChildren(store, call, { plan, children, hooks })
+      if (plan.variables.missing.length === 0) return await startChildren(store, call, { plan, made })
+      return await deferChildren(store, call, { plan, made, hooks })
     } catch (error) {
       if (!(error instanceof InstanceCapReached)) throw error
       // The hooks of the attempt that was rolled back have had their result.

@@ -1,24 +1,23 @@
 import type { PrepareChildAnswer } from '../../protocol/child-activities.js'
-import type { ThreadOperation } from '../../protocol/operations.js'
 import { amendAnswer, finishOperation } from '../../store/operations.js'
 import type { Store } from '../../store/store.js'
 import { findThread } from '../../store/threads.js'
 import { OperationLost, commitHeld } from '../commit.js'
 import type { HeldCall } from '../execute-tool/begin-call.js'
 import { InstanceCapReached, instanceCapProblem } from './instance-cap.js'
-import type { NewChild, PlannedChildren } from './new-child.js'
+import type { NewChildren, PlannedChildren } from './new-child.js'
 import { writeChild } from './write-child.js'
 
 interface Starting {
   readonly plan: PlannedChildren
-  readonly children: readonly NewChild[]
+  readonly made: NewChildren
 }
 
 /** One transaction: the children are there with all that they begin with, or none of them is (T2). */
 export async function startChildren(
   store: Store,
   call: HeldCall,
-  { plan, children }: Starting,
+  { plan, made: { children, commitParent } }: Starting,
 ): Promise<PrepareChildAnswer> {
   const { threadId } = call.input
   const { now, attempt, operationId: id } = call
@@ -38,11 +37,9 @@ export async function startChildren(
       ...(blocking && timeout !== null && { timeout }),
     }
     if (!(await finishOperation(tx, { threadId, id, attempt, answer, now }))) throw new OperationLost()
-    const operations: ThreadOperation[] = []
-    for (const child of children) {
+    for (const child of children)
       await writeChild(tx, store.secrets, { call, parent, plan, child, group, status: 'running' })
-      operations.push(...(await child.hooked.commitParent(tx)))
-    }
+    const operations = await commitParent(tx)
     if (operations.length === 0) return answer
     const amended: PrepareChildAnswer = { ...answer, operations }
     await amendAnswer(tx, { threadId, id, answer: amended })

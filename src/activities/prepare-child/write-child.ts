@@ -29,7 +29,7 @@ export async function writeChild(tx: Writer, secrets: SecretBox, written: Writte
   await writeThread(tx, written)
   for (const variable of plan.given)
     await putVariable(tx, secrets, { threadId: reference, ...variable, forGraph: true, now })
-  await child.hooked.commitChild(tx)
+  await child.commitHooked(tx)
   const from = call.input.threadId
   const attachments = await copyAttachments(tx, { from, to: reference, paths: child.paths, now })
   await stageMessage(tx, {
