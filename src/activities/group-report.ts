@@ -1,5 +1,7 @@
+import { LIMITS } from '../protocol/limits.js'
 import type { AttachmentRef } from '../protocol/message.js'
 import type { ChildRecord } from '../store/children.js'
+import { fitting } from './report-text.js'
 
 /** What became of one child of those that a call has started in one go. */
 export interface GroupMember {
@@ -23,6 +25,36 @@ export function groupText(members: readonly GroupMember[]): string {
   })
   const count = members.length === 1 ? '1 subagent has' : `${members.length} subagents have`
   return [`${count} ended.`, ...parts].join('\n\n')
+}
+
+/** Their one message holds so much and no more: short ones keep their words, long ones share what is left. */
+export function fittingMembers(members: readonly GroupMember[]): readonly GroupMember[] {
+  const texts = members.map(({ text }) => Buffer.byteLength(text)).toSorted((one, other) => one - other)
+  let left: number = LIMITS.groupBytes
+  let share = left
+  for (const [index, bytes] of texts.entries()) {
+    share = Math.floor(left / (texts.length - index))
+    if (bytes > share) break
+    left -= bytes
+  }
+  return members.map((member) => ({ ...member, text: fitting(member.text, share) }))
+}
+
+/** As many of their files as one message or result may have, and words about the others. */
+export function groupFiles(members: readonly GroupMember[]): GroupFiles {
+  const all = members.flatMap((member) => member.attachments)
+  const attachments = all.slice(0, LIMITS.messageAttachments)
+  const others = all.slice(LIMITS.messageAttachments)
+  if (others.length === 0) return { attachments, note: '' }
+  const [first] = others
+  const note = `[… ${others.length} more files came; they are in this thread, from ${first?.path ?? ''} on …]`
+  return { attachments, note: `\n\n${note}` }
+}
+
+interface GroupFiles {
+  readonly attachments: readonly AttachmentRef[]
+  /** Behind the text; empty where all of them are there. */
+  readonly note: string
 }
 
 /** As a list of children names it: by its own name. */

@@ -24,15 +24,15 @@ function pathLine({ path }: AttachmentRef): string {
 }
 
 /** A message holds so much and no more; the registry keeps the whole. */
-function fitting(text: string): string {
+export function fitting(text: string, most: number = LIMITS.messageBytes): string {
   const bytes = Buffer.from(text)
-  if (bytes.byteLength <= LIMITS.messageBytes) return text
+  if (bytes.byteLength <= most) return text
   // The cut may leave half a character.
   const head = bytes
-    .subarray(0, LIMITS.messageBytes)
+    .subarray(0, most)
     .toString()
     .replace(/\uFFFD$/, '')
-  return `${head}\n[… cut: ${bytes.byteLength} bytes in all …]`
+  return `${head}\n[… cut: ${bytes.byteLength} bytes in all; the rest is in the registry of subagents only …]`
 }
 
 /** Words alone. */

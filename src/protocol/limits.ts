@@ -59,6 +59,8 @@ export const LIMITS = {
   messageIdLength: 96,
   /** Text of one message: twice what fills a window of 128,000 tokens; more belongs into a file. */
   messageBytes: MB,
+  /** What children of one group tell in one message: a quarter of a window of 128,000 tokens. */
+  groupBytes: 128 * KB,
   /** Files of one message: each is shown to the model on its own. */
   messageAttachments: 100,
   nameLength: 128,

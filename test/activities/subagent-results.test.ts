@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
 
 import { defineHook } from '../../src/index.js'
+import { LIMITS } from '../../src/protocol/limits.js'
 import type { AttachmentRef } from '../../src/protocol/message.js'
 import { reportText } from '../../src/activities/report-text.js'
 import { findMessage } from '../../src/store/read-messages.js'
@@ -252,6 +253,25 @@ describe('a group', () => {
         { kind: 'group', id: input.callId },
       ])
       expect(await statusOf(desk, 'note')).toBe('completed')
+    }))
+
+  test('has one message that is bounded, and so are its files', () =>
+    withSubagents({}, async (desk) => {
+      const { input, children } = await desk.children('crew', { items })
+      const [a = '', b = '', c = ''] = children.map(({ reference }) => reference)
+      const attachments = Array.from({ length: 60 }, () => FILE)
+      await report(desk, a, null, { text: 'ä'.repeat(1_000_000), attachments })
+      await report(desk, b, null, { text: 'Short.', attachments })
+      await report(desk, c, null, { text: 'z'.repeat(1_000_000) })
+      await drained(desk, [{ kind: 'group', id: input.callId }])
+      const row = (await desk.transcript()).find(({ content }) => content?.includes('have ended') === true)
+      const words = row?.content ?? ''
+      expect(Buffer.byteLength(words)).toBeLessThan(LIMITS.groupBytes + 1000)
+      expect(Buffer.byteLength(words)).toBeGreaterThan(LIMITS.groupBytes - 1000)
+      for (const part of ['ä\n[… cut: 2000000 bytes in all', 'Short.\n\n', '20 more files']) {
+        expect(words).toContain(part)
+      }
+      expect(row?.attachments).toHaveLength(LIMITS.messageAttachments)
     }))
 
   test('that nobody waited for is one silent message', () =>

@@ -6,7 +6,7 @@ import { childrenOfGroup } from '../../store/children.js'
 import type { ChildRecord } from '../../store/children.js'
 import { stageMessage } from '../../store/stage-message.js'
 import type { Writer } from '../../store/store.js'
-import { SILENT_END, groupText, nameOfChild } from '../group-report.js'
+import { SILENT_END, fittingMembers, groupFiles, groupText, nameOfChild } from '../group-report.js'
 import type { GroupMember } from '../group-report.js'
 import { recordClosedChild } from '../record-closed-child.js'
 import { microseconds } from './model-step.js'
@@ -31,12 +31,12 @@ export async function stageGroup(
     await recordClosedChild(tx, { threadId, reference: child.reference, status: 'failed', scope, now })
   }
   const id = randomUUID()
-  const attachments = members.flatMap((member) => member.attachments)
+  const { attachments, note } = groupFiles(members)
   const message = {
     id,
     threadId,
     role: 'user',
-    content: groupText(members),
+    content: `${groupText(fittingMembers(members))}${note}`,
     silent: true,
     attachments,
   } as const

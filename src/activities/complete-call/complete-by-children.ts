@@ -14,7 +14,7 @@ import { callHooks } from '../execute-tool/call-hooks.js'
 import { failed, succeeded } from '../execute-tool/call-result.js'
 import type { CallResult } from '../execute-tool/call-result.js'
 import { commitResult } from '../execute-tool/commit-result.js'
-import { groupText, nameOfChild } from '../group-report.js'
+import { groupFiles, groupText, nameOfChild } from '../group-report.js'
 import { keptPlan } from '../plan-content.js'
 import { recordClosedChild } from '../record-closed-child.js'
 import { childOutcome } from './child-outcome.js'
@@ -101,9 +101,9 @@ function groupResult(answered: readonly Answered[]): CallResult {
     text: outcome.text,
     attachments: outcome.attachments,
   }))
-  const attachments = members.flatMap((member) => member.attachments)
+  const { attachments, note } = groupFiles(members)
   const subagentId = members.length === 1 ? (members[0]?.reference ?? null) : null
-  const text = groupText(members)
+  const text = `${groupText(members)}${note}`
   return members.every(({ outcome }) => outcome === 'failure')
     ? failed(text, 'subagent_failed', { attachments, subagentId })
     : succeeded(text, { attachments, subagentId })
