@@ -170,7 +170,11 @@ async function expectReported({ thread, rows, place }: Seen & Pick<Look, 'place'
     const times = (row.content ?? '').split(words).length - 1
     return row.role !== 'assistant' && times > 0 ? [{ row, times }] : []
   })
-  expect([words, found.map(({ times }) => times)]).toEqual([words, [1]])
+  const others = rows.filter(({ role }) => role !== 'assistant').map(({ content }) => content)
+  expect(
+    found.map(({ times }) => times),
+    `${words} in ${others.join('\n')}`,
+  ).toEqual([1])
   const texts = await Promise.all(
     (found[0]?.row.attachments ?? []).map(async ({ path }) =>
       Buffer.from((await thread.readFile(path)) ?? new ArrayBuffer(0)).toString(),

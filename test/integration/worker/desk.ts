@@ -102,6 +102,8 @@ export function integrationDesk({ modelUrl, effects }: Place) {
       deliver: defineTool({
         description: 'Delivers the result',
         args: z.object({ summary: z.string(), files: z.array(z.string()).default([]) }),
+        // A kill in its middle would else end the session without a result.
+        idempotent: true,
         execute: () => ({ status: 'success' }),
       }),
       ...treeTools,
