@@ -187,39 +187,6 @@ kindsRuns((families) => {
     expect((await thread.snapshot()).status).toBe('idle')
   })
 
-  test('a child writes to its parent, wakes it and ends it', async () => {
-    const seen: unknown[] = []
-    const family = await families.start({
-      voices: {
-        lead: [calls(create('hermit')), done, calls(act('look')), done],
-        worker: [calls(act('write')), draft, calls(act('end')), draft],
-        judge: () => approve(),
-      },
-      tools: {
-        act: doing({
-          async write(state) {
-            const parent = await parentOf(state)
-            await parent.setValue('key', marked('value'))
-            await parent.queueMessage({ role: 'user', content: marked('From below') })
-          },
-          look: async (state) => seen.push(await state.getValue('key')),
-          end: async (state) => (await parentOf(state)).terminate(),
-        }),
-      },
-    })
-    const { thread } = family
-    const child = await family.child()
-    await until('the words from below', () => JSON.stringify(family.requests('lead')).includes('From below'))
-    await ended(thread, child)
-    await thread.waitUntilIdle()
-    expect(seen).toEqual([marked('value')])
-    await child.send(marked('End it'))
-    for (const one of [thread, child])
-      await until('a closed thread', async () => (await one.workflow.describe()).status.name !== 'RUNNING')
-    expect((await thread.snapshot()).children).toMatchObject([{ status: 'terminated' }])
-    expect((await child.snapshot()).status).toBe('terminated')
-  })
-
   async function ended(thread: ThreadHandle, child: ThreadHandle): Promise<void> {
     await until('a session', async () => (await thread.snapshot()).children[0]?.status === 'completed')
     await child.waitUntilIdle()
