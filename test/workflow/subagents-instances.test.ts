@@ -25,7 +25,8 @@ kindsRuns(
       const child = await family.child()
       const [, refused] = await toolResults(family.thread)
       expect(refused).toMatchObject({ name: 'subagent_create', tool_status: 'error' })
-      for (const words of ['1', 'subagent_message', child.threadId]) expect(refused?.content).toContain(words)
+      for (const words of ['at most 1 open instance', 'subagent_message', child.threadId])
+        expect(refused?.content).toContain(words)
       expect(await family.children()).toHaveLength(1)
       const started = (await families.runs(family.thread.threadId)).flatMap(({ history }) =>
         (history.events ?? []).filter(
