@@ -21,7 +21,7 @@ afterAll(() => place.fixture.close())
 const timeout = 120_000
 
 test('SA-A-07.13b T8 terminate closes a tree of three levels', { timeout }, async () => {
-  const root = await climb('cascade', 'wait 1')
+  const root = await climb('three-levels', 'wait 1')
   const tree = await until('two levels below', () => threadsOf(root, 3), PATIENCE, PAUSE)
   const lowest = tree.at(-1) ?? root
   await until('a run of the lowest', async () => (await lowest.snapshot()).run !== null, PATIENCE, PAUSE)
