@@ -1,4 +1,3 @@
-import { sql } from 'kysely'
 import type { Selectable } from 'kysely'
 
 import type { AttachmentRef } from '../protocol/message.js'
@@ -82,13 +81,14 @@ export async function findChild(
   return row === undefined ? null : codec.fromRow(row)
 }
 
-/** In the order in which they were made; those of one call have one time. */
+/** In the order in which they were made: those of one call are a microsecond apart. */
 export async function listChildren(db: Reader, parentThreadId: string): Promise<readonly ChildRecord[]> {
   const rows = await db
     .selectFrom('children')
     .selectAll()
     .where('parent_thread_id', '=', parentThreadId)
-    .orderBy(sql`rowid`)
+    .orderBy('created_at')
+    .orderBy('reference')
     .execute()
   return rows.map(codec.fromRow)
 }
@@ -105,7 +105,7 @@ export async function openInstances(
     .where('resumable', '=', 1)
     .where('closed_at', 'is', null)
   if (agent !== undefined) query = query.where('agent', '=', agent)
-  return (await query.orderBy(sql`rowid`).execute()).map(codec.fromRow)
+  return (await query.orderBy('created_at').orderBy('reference').execute()).map(codec.fromRow)
 }
 
 /** Those that one call started in one go, in their order. */

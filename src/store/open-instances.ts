@@ -22,7 +22,8 @@ export async function listOpenInstances(
     .where('parent_thread_id', '=', parentThreadId)
     .where('resumable', '=', 1)
     .where('closed_at', 'is', null)
-    .orderBy(sql`rowid`)
+    .orderBy('created_at')
+    .orderBy('reference')
     .execute()
 }
 

@@ -1,5 +1,3 @@
-import { sql } from 'kysely'
-
 import type { SubagentRegistryEntry } from '../protocol/subagent.js'
 import type { Reader } from './store.js'
 import { registryEntry } from './registry-entry.js'
@@ -15,7 +13,8 @@ export async function registeredChildren(
     .select(['spawn_group_id', 'created_at', 'status', 'status_text', 'parent_communication'])
     .where('parent_thread_id', '=', parentThreadId)
     .where('resumable', '=', 1)
-    .orderBy(sql`rowid`)
+    .orderBy('created_at')
+    .orderBy('reference')
     .execute()
   return rows.map(({ resumable, blocking, parent_communication: told, ...row }) =>
     registryEntry({
