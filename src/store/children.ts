@@ -57,14 +57,31 @@ export interface ChildKey {
   readonly reference: string
 }
 
-/** False if there is one with that reference, which is left as it is. */
+/**
+ * False if there is one with that reference, which is left as it is. Its moment is moved behind those of its parent's
+ * others of its kind: calls of one millisecond must not change places.
+ */
 export async function insertChild(tx: Writer, child: NewChild): Promise<boolean> {
+  const last = await lastMadeAt(tx, child)
+  const made = { ...child, created_at: Math.max(child.created_at, last + 1) }
   const result = await tx
     .insertInto('children')
-    .values(codec.toRow({ last_report: 0, parent_communication: 'implicit' as const, ...child }))
+    .values(codec.toRow({ last_report: 0, parent_communication: 'implicit' as const, ...made }))
     .onConflict((conflict) => conflict.doNothing())
     .executeTakeFirst()
   return result.numInsertedOrUpdatedRows === 1n
+}
+
+async function lastMadeAt(db: Reader, { parent_thread_id, resumable }: NewChild): Promise<number> {
+  const last = await db
+    .selectFrom('children')
+    .select('created_at')
+    .where('parent_thread_id', '=', parent_thread_id)
+    .where('resumable', '=', resumable ? 1 : 0)
+    .orderBy('created_at', 'desc')
+    .limit(1)
+    .executeTakeFirst()
+  return last?.created_at ?? 0
 }
 
 export async function findChild(
