@@ -166,7 +166,8 @@ test.concurrent.for(STAYING)('T7 a reset of $of keeps its second task', { timeou
   const family = await scene('reset', { kind })
   const { parent, child, worker, id } = family
   worker.release()
-  await until('the first words', async () => (await allRows(parent)).some(tells(id)), PATIENCE, PAUSE)
+  // Taken, not only stored: two messages that its model sees together are answered together.
+  await until('the first words', async () => (await said(parent, id, 'deliver one')) > 0, PATIENCE, PAUSE)
   await parent.waitUntilIdle({ timeout: PATIENCE })
   const second = place.model.hold(id, 'worker')
   await parent.send(marked(`please tell ${child.threadId}: Task: deliver second #${id}`))
