@@ -2,6 +2,7 @@ import { defineSearchAttributeKey, SearchAttributeType } from '@temporalio/commo
 import { TestWorkflowEnvironment } from '@temporalio/testing'
 
 import { SEARCH_ATTRIBUTES } from '../protocol/messages.js'
+import { EAGER_RETRIES } from './eager-retries.js'
 
 /** `time-skipping` skips timers of days but cannot list; `dev` is a real server, with real time. */
 export type TestServerKind = 'time-skipping' | 'dev'
@@ -34,7 +35,7 @@ export async function startTestServer(kind: TestServerKind): Promise<TestWorkflo
 function startServer(kind: TestServerKind, path: string | undefined): Promise<TestWorkflowEnvironment> {
   const executable = path ? { executable: { type: 'existing-path' as const, path } } : {}
   if (kind === 'dev') return TestWorkflowEnvironment.createLocal({ server: { ...executable, ...DEV_SERVER } })
-  return TestWorkflowEnvironment.createTimeSkipping({ server: executable })
+  return TestWorkflowEnvironment.createTimeSkipping({ server: executable, client: EAGER_RETRIES })
 }
 
 const DEV_SERVER = {

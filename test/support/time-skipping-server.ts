@@ -5,6 +5,7 @@ import { connect } from 'node:net'
 
 import { TestWorkflowEnvironment } from '@temporalio/testing'
 
+import { EAGER_RETRIES } from '../../src/testing/eager-retries.js'
 import { freePort, locateServers } from './servers.js'
 import { until } from './until.js'
 
@@ -26,6 +27,7 @@ export async function startTimeSkippingServer(): Promise<TimeSkippingServer> {
   // Private, and the only way to tell the SDK that a server which it did not start can skip time.
   const environment = await TestWorkflowEnvironment['create']({
     server: { type: 'existing' },
+    client: EAGER_RETRIES,
     address: `127.0.0.1:${port}`,
     supportsTimeSkipping: true,
   })
