@@ -1,12 +1,12 @@
 import { LIMITS } from '../protocol/limits.js'
 import type { ControlSnapshot } from '../protocol/snapshot.js'
 import type { ThreadStatus } from '../protocol/status.js'
-import { listChildren } from '../store/children.js'
 import { scheduledEffects } from '../store/effects.js'
 import { listRequests } from '../store/list-requests.js'
 import { lastRun } from '../store/runs.js'
 import type { Reader } from '../store/store.js'
 import { deliveredAmong } from '../store/queued-messages.js'
+import { allRegistered } from '../store/registered-children.js'
 import type { ThreadRecord } from '../store/threads.js'
 import type { ClientContext } from './client-context.js'
 import { isOpen, knownThread } from './open-thread.js'
@@ -70,7 +70,7 @@ async function rowsOf(db: Reader, threadId: string, control?: ControlSnapshot): 
   return {
     thread,
     delivered: await deliveredAmong(db, threadId, ids ?? []),
-    children: await listChildren(db, threadId),
+    children: await allRegistered(db, threadId),
     previews: new Map([...queued.map(({ item, preview }) => [item.id, preview] as const), ...due]),
     waiting: queued.map(({ item }) => item),
     requests: requests.map(pendingRequest),

@@ -1,8 +1,6 @@
 import type { ControlSnapshot, LastRun, PendingItem, QueuedItem, RunSnapshot } from '../protocol/snapshot.js'
 import type { ThreadStatus } from '../protocol/status.js'
 import type { SubagentRegistryEntry } from '../protocol/subagent.js'
-import type { ChildRecord } from '../store/children.js'
-import { registryEntry } from '../store/registry-entry.js'
 import type { EffectRecord } from '../store/effects.js'
 import type { ThreadRecord } from '../store/threads.js'
 import type { PendingRequest } from './pending-request.js'
@@ -48,7 +46,7 @@ export interface EffectSummary {
 /** What the store has beside the control state. */
 export interface SnapshotRows {
   readonly thread: ThreadRecord
-  readonly children: readonly ChildRecord[]
+  readonly children: readonly SubagentRegistryEntry[]
   /** Of what is queued, by id. */
   readonly previews: ReadonlyMap<string, string>
   /** Of the workflow's queue: it keeps what a step has taken until that step's model has answered. */
@@ -122,7 +120,7 @@ function storedPart({ thread, children }: SnapshotRows) {
     agent: thread.agent,
     parent: thread.parent_thread_id,
     root: thread.root_thread_id,
-    children: children.map(registryEntry),
+    children,
     lastSequence: thread.last_sequence,
     createdAt: thread.created_at,
     terminated: thread.terminated_at ?? thread.terminate_requested_at,

@@ -1,7 +1,7 @@
 import type { JoinBuilder, Selectable } from 'kysely'
 
 import type { SubagentRegistryEntry } from '../protocol/subagent.js'
-import { registryEntry } from './registry-entry.js'
+import { REGISTRY_COLUMNS, registryEntry } from './registry-entry.js'
 import type { Schema, ThreadsTable } from './schema.js'
 import type { Reader } from './store.js'
 
@@ -31,29 +31,8 @@ export async function threadsFrom(db: Reader, threadId: string): Promise<readonl
 }
 
 async function entriesOf(db: Reader, threadId: string): Promise<ReadonlyMap<string, SubagentRegistryEntry>> {
-  const rows = await treeOf(db, threadId)
-    .innerJoin('children', entry)
-    .select(['reference', 'name', 'children.title', 'description', 'children.resumable', 'blocking'])
-    .select([
-      'thread_name',
-      'spawn_group_id',
-      'children.created_at',
-      'children.status',
-      'status_text',
-      'parent_communication',
-    ])
-    .execute()
-  return new Map(
-    rows.map(({ resumable, blocking, parent_communication: told, ...row }) => [
-      row.reference,
-      registryEntry({
-        ...row,
-        resumable: resumable !== 0,
-        blocking: blocking !== 0,
-        parent_communication: told === 'explicit' ? told : 'implicit',
-      }),
-    ]),
-  )
+  const rows = await treeOf(db, threadId).innerJoin('children', entry).select(REGISTRY_COLUMNS).execute()
+  return new Map(rows.map((row) => [row.reference, registryEntry(row)]))
 }
 
 /** A thread that is not closed, and how far its events were. */
