@@ -95,6 +95,8 @@ export interface MessagesTable {
   step: number | null
   /** Digest of what the sender gave, so that the same id with other content is refused. */
   digest: string
+  /** W3C trace context of the sender. */
+  traceparent: string | null
 }
 
 export interface ToolCallsTable {

@@ -5,6 +5,7 @@ import { StoreError } from '../store-error.js'
 import { createFirstSchema } from './0001-first.js'
 import { createSessionSchema } from './0002-session.js'
 import { createSubagentSchema } from './0003-subagents.js'
+import { createProductionSchema } from './0004-production.js'
 import type { SchemaChanger } from './create-table.js'
 
 /** One step of the schema. Steps only add: nullable columns or ones with a default; what goes is dropped two releases later. */
@@ -19,6 +20,7 @@ const MIGRATIONS: readonly Migration[] = [
   { version: 1, oldestCode: 1, up: createFirstSchema },
   { version: 2, oldestCode: 1, up: createSessionSchema },
   { version: 3, oldestCode: 1, up: createSubagentSchema },
+  { version: 4, oldestCode: 1, up: createProductionSchema },
 ]
 
 /** The schema version that this code was written for. */

@@ -1,0 +1,16 @@
+import type { SchemaChanger } from './create-table.js'
+
+/** What many processes need: the trace that a message belongs to, and indexes for lists by account and for sweeps. */
+export async function createProductionSchema(db: SchemaChanger): Promise<void> {
+  // W3C trace context of the sender: a step is a part of the trace of the message that it takes.
+  await db.schema.alterTable('messages').addColumn('traceparent', 'text').execute()
+  const index = (name: string) => db.schema.createIndex(name)
+  await index('threads_by_account').on('threads').columns(['account', 'last_activity_at', 'id']).execute()
+  await index('threads_closed')
+    .on('threads')
+    .column('closed_at')
+    .where('closed_at' as never, 'is not', null)
+    .execute()
+  // Which blobs no file names any more.
+  await index('files_by_blob').on('files').column('blob').execute()
+}
