@@ -9,7 +9,7 @@ import type { ClientContext } from './client-context.js'
 import { createDeltaCursor } from './delta-cursor.js'
 import type { DeltaCursor } from './delta-cursor.js'
 import { deltaEvent, joinEvent } from './join-event.js'
-import { storeChange } from './store-change.js'
+import { watchThread } from './store-change.js'
 
 const PAGE = 100
 
@@ -34,21 +34,26 @@ export async function* followEvents(
 ): AsyncGenerator<ThreadEvent, void, undefined> {
   const store = await context.store()
   const deltas = createDeltaCursor()
+  const watch = watchThread(store, threadId)
   let sequence = after
-  for (;;) {
-    const since = store.changed()
-    const page = await store.read((db) =>
-      readPage(db, { threadId, after: sequence, deltas: follow ? deltas : null }),
-    )
-    for (const event of page.events) {
+  try {
+    for (;;) {
+      watch.reset()
+      const page = await store.read((db) =>
+        readPage(db, { threadId, after: sequence, deltas: follow ? deltas : null }),
+      )
+      for (const event of page.events) {
+        if (aborted(signal)) return
+        if (event.sequence !== undefined) sequence = event.sequence
+        yield event
+      }
+      if (page.more) continue
+      if (page.closed || !follow) return
+      await watch.changed({ signal })
       if (aborted(signal)) return
-      if (event.sequence !== undefined) sequence = event.sequence
-      yield event
     }
-    if (page.more) continue
-    if (page.closed || !follow) return
-    await storeChange(store, { since, signal })
-    if (aborted(signal)) return
+  } finally {
+    watch.end()
   }
 }
 

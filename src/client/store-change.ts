@@ -1,22 +1,40 @@
-import { setTimeout as sleep } from 'node:timers/promises'
-
 import type { Store } from '../store/store.js'
 
-/** A look costs microseconds, and text that streams is written each 10 ms. */
-const POLL = 15
+/** Watches one thread for a reader that reads, then waits until there is more to read. */
+export interface ThreadWatch {
+  /** Before each read: what is committed from here on ends the next `changed`. */
+  reset(): void
+  /** Returns when something was committed since `reset`, or when the time or the caller's patience is over. */
+  changed(wait?: ChangeWait): Promise<void>
+  end(): void
+}
 
 export interface ChangeWait {
-  /** What `store.changed()` was before the caller read: no commit after that is missed. */
-  readonly since: number
   /** Milliseconds of Date.now(). */
   readonly until?: number
   readonly signal?: AbortSignal | undefined
 }
 
-/** Returns when anything was committed, by whatever process, or when the time or the caller's patience is over. */
-export async function storeChange(
-  store: Store,
-  { since, until = Infinity, signal }: ChangeWait,
-): Promise<void> {
-  while (store.changed() === since && signal?.aborted !== true && Date.now() < until) await sleep(POLL)
+export function watchThread(store: Store, threadId: string): ThreadWatch {
+  let told = false
+  let wake = (): void => undefined
+  const end = store.watch(threadId, () => {
+    told = true
+    wake()
+  })
+  return {
+    reset: () => void (told = false),
+    async changed({ until, signal } = {}) {
+      if (told || signal?.aborted === true) return
+      let timer: NodeJS.Timeout | undefined
+      await new Promise<void>((resolve) => {
+        wake = resolve
+        signal?.addEventListener('abort', wake, { once: true })
+        if (until !== undefined) timer = setTimeout(wake, Math.max(0, until - Date.now()))
+      })
+      clearTimeout(timer)
+      signal?.removeEventListener('abort', wake)
+    },
+    end,
+  }
 }

@@ -14,7 +14,7 @@ import { readSnapshot } from './read-snapshot.js'
 import type { Look } from './read-snapshot.js'
 import { readRunResult } from './run-result.js'
 import type { RunResult } from './run-result.js'
-import { storeChange } from './store-change.js'
+import { watchThread } from './store-change.js'
 import { describeSilence, silenceOf } from './silence.js'
 import type { ThreadSnapshot } from './thread-snapshot.js'
 
@@ -52,7 +52,6 @@ export async function waitUntilIdle(
   let patience = FIRST_PATIENCE
   let earlier: TreeLook | null = null
   for (;;) {
-    const since = store.changed()
     // The last look has no time left, and would take a worker that answers for a silent one.
     const left = Math.max(FIRST_PATIENCE, until - Date.now())
     const looking = { threadId, children, patience: Math.min(patience, left) }
@@ -65,7 +64,7 @@ export async function waitUntilIdle(
     if (Date.now() >= until) throw await timeoutError(context, { threadId, busy: busy ?? tree.top }, timeout)
     if (busy === undefined) continue
     const { snapshot, before } = busy
-    const wait = { threadId: snapshot.threadId, sequence: before, since }
+    const wait = { threadId: snapshot.threadId, sequence: before }
     const ended = await runEnd(store, { ...wait, until: Math.min(until, Date.now() + pause) })
     pause = ended ? FIRST_PAUSE : Math.min(pause * 2, LONGEST_PAUSE)
   }
@@ -90,21 +89,24 @@ async function lookAt(context: ClientContext, { threadId, children, patience }: 
 interface RunEndWait {
   readonly threadId: string
   readonly sequence: number
-  readonly since: number
   readonly until: number
 }
 
 /** True as soon as an event after that sequence ends a run; false when the time is over. */
 async function runEnd(store: Store, wait: RunEndWait): Promise<boolean> {
-  let { since } = wait
+  const watch = watchThread(store, wait.threadId)
   let after = wait.sequence
-  for (;;) {
-    await storeChange(store, { since, until: wait.until })
-    since = store.changed()
-    const events = await store.read((db) => readEvents(db, { threadId: wait.threadId, after, limit: 100 }))
-    if (events.some(({ type }) => ENDS.has(type))) return true
-    after = events.at(-1)?.sequence ?? after
-    if (Date.now() >= wait.until) return false
+  try {
+    for (;;) {
+      watch.reset()
+      const events = await store.read((db) => readEvents(db, { threadId: wait.threadId, after, limit: 100 }))
+      if (events.some(({ type }) => ENDS.has(type))) return true
+      after = events.at(-1)?.sequence ?? after
+      if (Date.now() >= wait.until) return false
+      if (events.length < 100) await watch.changed({ until: wait.until })
+    }
+  } finally {
+    watch.end()
   }
 }
 

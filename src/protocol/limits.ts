@@ -168,6 +168,8 @@ export const LIMITS = {
   /** Deltas of a stream are written at once, then in batches of this age or size. */
   deltaInterval: 10,
   deltaBytes: KB,
+  /** Between two looks whether another process wrote to a SQLite store; one costs microseconds. */
+  storePoll: 10,
   eventJoinBytes: 16 * KB,
   /** Previews that come with a change of the queue; the snapshot has all of them. */
   eventQueueItems: 50,

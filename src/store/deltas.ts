@@ -1,3 +1,4 @@
+import { noteChange } from './changes.js'
 import type { Reader, Writer } from './store.js'
 
 export type DeltaKind = 'text' | 'reasoning'
@@ -18,6 +19,7 @@ export interface StoredDelta extends NewDelta {
 }
 
 export async function appendDelta(tx: Writer, delta: NewDelta): Promise<void> {
+  noteChange(tx, delta.threadId)
   await tx
     .insertInto('deltas')
     .values({

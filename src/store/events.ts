@@ -1,5 +1,6 @@
 import type { EventScope, Fact } from '../protocol/facts.js'
 import type { JsonObject } from '../protocol/json.js'
+import { noteChange } from './changes.js'
 import type { Reader, Writer } from './store.js'
 import { laterActivity } from './touch-thread.js'
 
@@ -35,6 +36,7 @@ export async function appendEvents(tx: Writer, { threadId, events, now }: NewEve
     .returning('last_sequence')
     .executeTakeFirst()
   if (thread === undefined) throw new Error(`Expected a row of thread ${threadId}, got none`)
+  noteChange(tx, threadId)
   const before = thread.last_sequence - events.length
   await tx
     .insertInto('events')

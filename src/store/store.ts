@@ -1,6 +1,7 @@
 import type { Kysely, Transaction } from 'kysely'
 
 import type { BlobStore } from './blob-store.js'
+import { changesIn } from './changes.js'
 import { openDirectoryBlobs } from './directory-blobs.js'
 import type { Schema } from './schema.js'
 import { createSecretBox } from './secret-box.js'
@@ -30,8 +31,11 @@ export interface Store {
   write<T>(work: (tx: Writer) => Promise<T>): Promise<T>
   readonly blobs: BlobStore
   readonly secrets: SecretBox
-  /** Another number than before whenever this or another process committed in between; costs microseconds. */
-  changed(): number
+  /**
+   * Calls the listener soon after each commit, of this or another process, that appended events or deltas of the thread;
+   * may call it for nothing, once more at the end of the store, and never before `watch` returns. Returns its end.
+   */
+  watch(threadId: string, listener: () => void): () => void
   /** Ends the transaction in flight first. */
   close(): Promise<void>
 }
@@ -70,11 +74,21 @@ export async function openPlaces(location: StoreLocation): Promise<Omit<Store, '
 
   return {
     read: (work) => guarded(() => work(sqlite.reader)),
-    write: (work) => guarded(() => sqlite.writer.transaction().execute(work)),
+    write: (work) =>
+      guarded(async () => {
+        let changed = false
+        const result = await sqlite.writer.transaction().execute(async (tx) => {
+          const done = await work(tx)
+          changed = changesIn(tx).size > 0
+          return done
+        })
+        if (changed) sqlite.committed()
+        return result
+      }),
     blobs,
-    changed() {
+    watch(threadId, listener) {
       if (closing !== undefined) throw new StoreError('closed', CLOSED)
-      return sqlite.changed()
+      return sqlite.watch(threadId, listener)
     },
     close: () => (closing ??= sqlite.close()),
   }

@@ -241,7 +241,6 @@ export function failingStore(
       if (fails(writes)) return Promise.reject(new StoreError('unavailable', 'The disk is full.'))
       return store.write(work)
     },
-    changed: () => store.changed(),
     close: () => store.close(),
     get writes() {
       return writes

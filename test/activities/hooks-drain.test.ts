@@ -181,7 +181,6 @@ async function costOf(hooks: readonly AnyHook[]): Promise<readonly number[]> {
       ...store,
       read: (work) => ((reads += 1), store.read(work)),
       write: (work) => ((writes += 1), store.write(work)),
-      changed: () => store.changed(),
       close: () => store.close(),
     }
     await runModel({ ...dependencies, store: counting }, modelInput({ drain: drainOf(await send('one')) }))

@@ -15,6 +15,7 @@ import { threadTreeConformance } from './conformance/thread-tree.js'
 import { threadConformance } from './conformance/threads.js'
 import { sessionConformance } from './conformance/session.js'
 import { transactionConformance } from './conformance/transactions.js'
+import { watchConformance } from './conformance/watch.js'
 import type { WithStore } from './conformance/with-store.js'
 
 /** The contract that each driver keeps. `open` gives an empty store of its own each time. */
@@ -36,6 +37,7 @@ export function storeConformance(open: () => Promise<Store>): void {
   describe('operations and tool calls', () => operationConformance(withStore))
   describe('runs and children', () => runConformance(withStore))
   describe('events and deltas', () => eventConformance(withStore))
+  describe('watching', () => watchConformance(withStore))
   describe('files', () => fileConformance(withStore))
   describe('folders', () => folderConformance(withStore))
   describe('values, plans and errors', () => recordConformance(withStore))

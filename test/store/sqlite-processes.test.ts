@@ -10,6 +10,7 @@ import { readTranscript } from '../../src/store/read-messages.js'
 import { openStore } from '../../src/store/store.js'
 import type { Store } from '../../src/store/store.js'
 import { findThread, updateThread } from '../../src/store/threads.js'
+import { until } from '../support/until.js'
 import { makeThread } from './conformance/with-store.js'
 import { runProcess } from './processes/run-process.js'
 import type { StoreProcess } from './processes/run-process.js'
@@ -52,12 +53,31 @@ test('two processes write without gaps or doubles', async () => {
   expect(new Set(transcript.map((message) => message.id)).size).toBe(300)
 })
 
-test('changed tells of a commit by another process', async () => {
+test('a commit by another process tells who watches', async () => {
   const store = await open()
   await makeThread(store, 't')
-  const before = store.changed()
-  await start('append', 'a', '1').ended()
-  expect(store.changed()).not.toBe(before)
+  await makeThread(store, 'quiet')
+  let told = 0
+  let quiet = 0
+  const ends = [store.watch('t', () => void (told += 1)), store.watch('quiet', () => void (quiet += 1))]
+  await start('append', 'a', '20').ended()
+  await until('to be told', () => told > 0)
+  expect(quiet).toBe(0)
+  for (const end of ends) end()
+})
+
+test('who watches sees each of a hundred foreign commits', async () => {
+  const store = await open()
+  await makeThread(store, 't')
+  const seen = new Set<number>()
+  const look = async (): Promise<void> => {
+    const events = await store.read((db) => readEvents(db, { threadId: 't', after: 0, limit: 1000 }))
+    for (const { sequence } of events) seen.add(sequence)
+  }
+  const end = store.watch('t', () => void look())
+  await Promise.all(['a', 'b'].map((name) => start('append', name, '50').ended()))
+  await until('to see all events', () => seen.size === 200, 1_000)
+  end()
 })
 
 test('a kill in the middle of a transaction leaves nothing half', async () => {

@@ -15,6 +15,8 @@ import { createReaderDriver, createWriterDriver } from './drivers.js'
 import { loadSqlite } from './load-sqlite.js'
 import { retryBusy } from './retry-busy.js'
 import { asStoreError } from './sqlite-error.js'
+import { watchSqlite } from './watch-sqlite.js'
+import type { SqliteWatch } from './watch-sqlite.js'
 
 /** SQLite waits with the event loop standing still: long enough for another's short transaction, no longer. */
 const BUSY_TIMEOUT = 50
@@ -24,8 +26,9 @@ const PATIENCE = 30_000
 export interface SqliteDatabase {
   readonly reader: Kysely<Schema>
   readonly writer: Kysely<Schema>
-  /** Another number than before whenever this or another process committed something in between. */
-  changed(): number
+  readonly watch: SqliteWatch['watch']
+  /** After each commit of events or deltas by this process. */
+  committed(): void
   close(): Promise<void>
 }
 
@@ -46,13 +49,15 @@ export async function openSqlite(path: string, patience = PATIENCE): Promise<Sql
     const reader = new Kysely<Schema>({
       dialect: createDialect(createReaderDriver(createConnection(reading))),
     })
-    const version = reading.prepare('pragma data_version')
+    const { watch, committed, end } = watchSqlite(reading)
     return {
       reader,
       writer,
-      changed: () => Number(version.get()?.['data_version']),
+      watch,
+      committed,
       close: async () => {
         await writer.destroy()
+        end()
         for (const database of opened) database.close()
       },
     }

@@ -4,7 +4,6 @@ import { appendMessage } from '../../../src/store/deliver-messages.js'
 import { appendEvents, readEvents } from '../../../src/store/events.js'
 import { readTranscript } from '../../../src/store/read-messages.js'
 import { findThread, insertThread, updateThread } from '../../../src/store/threads.js'
-import { setValue } from '../../../src/store/values.js'
 import { makeThread, NOW } from './with-store.js'
 import type { WithStore } from './with-store.js'
 
@@ -63,20 +62,6 @@ export function transactionConformance(withStore: WithStore): void {
   )
 
   test(
-    'changed tells of a commit and nothing else',
-    withStore(async (store) => {
-      await makeThread(store, 't')
-      const before = store.changed()
-      await store.read((db) => findThread(db, 't'))
-      await store.write((tx) => findThread(tx, 't'))
-      await store.write(() => Promise.reject(new Error('no'))).catch(() => undefined)
-      expect(store.changed()).toBe(before)
-      await store.write((tx) => setValue(tx, { threadId: 't', key: 'k', value: 1 }))
-      expect(store.changed()).not.toBe(before)
-    }),
-  )
-
-  test(
     'a closed store refuses, after ending what runs',
     withStore(async (store) => {
       const running = store.write(async (tx) => {
@@ -88,7 +73,6 @@ export function transactionConformance(withStore: WithStore): void {
       await closing
       await expect(store.read((db) => findThread(db, 't'))).rejects.toMatchObject({ code: 'closed' })
       await expect(store.write((tx) => findThread(tx, 't'))).rejects.toMatchObject({ code: 'closed' })
-      expect(() => store.changed()).toThrow('Expected an open store')
     }),
   )
 }

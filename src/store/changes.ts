@@ -1,0 +1,17 @@
+import type { Writer } from './store.js'
+
+const noted = new WeakMap<Writer, Set<string>>()
+
+/** Says that a transaction appends events or deltas of the thread: whoever watches it is told after the commit. */
+export function noteChange(tx: Writer, threadId: string): void {
+  const threadIds = noted.get(tx)
+  if (threadIds === undefined) noted.set(tx, new Set([threadId]))
+  else threadIds.add(threadId)
+}
+
+/** The threads noted in a transaction. A driver asks when the work is done, and tells when it is committed. */
+export function changesIn(tx: Writer): ReadonlySet<string> {
+  return noted.get(tx) ?? NONE
+}
+
+const NONE: ReadonlySet<string> = new Set()

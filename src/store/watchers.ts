@@ -1,0 +1,40 @@
+/** Who watches which threads in one store of this process. */
+export interface Watchers {
+  /** Nobody watches: the driver need not look. */
+  readonly idle: boolean
+  /** Returns its end, after which the listener is not called again. */
+  add(threadId: string, listener: () => void): () => void
+  tell(threadIds: Iterable<string>): void
+  /** For a driver that cannot know whose change it missed. */
+  tellAll(): void
+}
+
+/** The listeners of one store. They only wake somebody: one that throws ends the process, as any bug in a callback. */
+export function createWatchers(): Watchers {
+  const listeners = new Map<string, Set<() => void>>()
+
+  function tell(threadIds: Iterable<string>): void {
+    // A copy: who is told may end its own watch, or begin another.
+    for (const threadId of threadIds) for (const listener of [...(listeners.get(threadId) ?? [])]) listener()
+  }
+
+  return {
+    get idle() {
+      return listeners.size === 0
+    },
+    add(threadId, listener) {
+      // Two watches with the same function are two.
+      const own = () => listener()
+      const others = listeners.get(threadId)
+      if (others === undefined) listeners.set(threadId, new Set([own]))
+      else others.add(own)
+      return () => {
+        const left = listeners.get(threadId)
+        left?.delete(own)
+        if (left?.size === 0) listeners.delete(threadId)
+      }
+    },
+    tell,
+    tellAll: () => tell([...listeners.keys()]),
+  }
+}
