@@ -4,7 +4,7 @@ set -euo pipefail
 
 cd "$(dirname "${BASH_SOURCE[0]}")"
 scripts="$PWD/scripts/dev"
-for part in output processes cache dev-server temporal-cli test-server project doctor; do
+for part in output processes cache dev-server temporal-cli test-server postgres project doctor; do
   # shellcheck source=/dev/null
   . "$scripts/$part.sh"
 done
@@ -21,6 +21,7 @@ help() {
   server                    only the server and the Temporal UI until Ctrl-C
   install                   installs what is missing, and ends
   locate                    prints the paths of the Temporal CLI and of the time-skipping test server
+  locate postgres           prints the folder of PostgreSQL's programs
   doctor                    what was found where, what is missing, what to do
   help                      this text
 
@@ -30,6 +31,7 @@ help() {
   TEMPORAL_ADDRESS           demo and up use this server instead of starting one
   TEMPORAL_CLI_PATH          a Temporal CLI of your own
   TEMPORAL_TEST_SERVER_PATH  a time-skipping test server of your own
+  POSTGRES_BIN_PATH          the folder of PostgreSQL's programs, for tests
   EVERTHREAD_CACHE           where downloads are kept, instead of ~/.cache/everthread
 END
 }
@@ -114,7 +116,7 @@ command_test() {
   command_install
   ensure_build
   forget_temporal_environment
-  export TEMPORAL_CLI_PATH=$temporal_cli TEMPORAL_TEST_SERVER_PATH=$test_server
+  export TEMPORAL_CLI_PATH=$temporal_cli TEMPORAL_TEST_SERVER_PATH=$test_server POSTGRES_BIN_PATH=$postgres_bin
   run_process vitest run "$@" || code=$?
   return "$code"
 }
@@ -145,10 +147,16 @@ command_server() {
 command_install_servers() {
   ensure_test_server
   ensure_temporal_cli
+  ensure_postgres
 }
 
 # For the tests, when vitest is run by hand: the servers that are there, without installing any.
 command_locate() {
+  if [ "${1:-}" = postgres ]; then
+    find_postgres || exit 1
+    printf '%s\n' "$postgres_bin"
+    return
+  fi
   find_temporal_cli && find_test_server || exit 1
   printf '%s\n%s\n' "$temporal_cli" "$test_server"
 }

@@ -4,7 +4,7 @@ import { defineConfig } from 'vitest/config'
 
 import { RunReporter } from './test/support/run-reporter.js'
 
-const needsServers = ['./test/support/servers-setup.ts']
+const needsServers = ['./test/support/servers-setup.ts', './test/support/postgres-setup.ts']
 const quietRuntime = ['./test/support/quiet-runtime.ts']
 
 /** Examples import the package by its name: here that is the source. */

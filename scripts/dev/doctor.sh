@@ -11,6 +11,7 @@ doctor() {
   fi
   doctor_temporal_cli
   doctor_test_server
+  doctor_postgres
   doctor_cache
   doctor_server
   [ "$doctor_problems" -eq 0 ] || fail "$doctor_problems of the above must be put right."
@@ -61,6 +62,20 @@ doctor_test_server() {
     report will "$name" 'the next test run downloads it; on a closed network install Java 11 and Maven, or set TEMPORAL_TEST_SERVER_PATH'
   else
     report MISSING "$name" 'install curl, or Java 11 and Maven, or set TEMPORAL_TEST_SERVER_PATH'
+  fi
+}
+
+doctor_postgres() {
+  local name=PostgreSQL problem
+  if problem=$( (find_postgres) 2>&1); then
+    find_postgres
+    report ok "$name" "$postgres_bin ($postgres_source; $("$postgres_bin/postgres" --version))"
+  elif [ -n "$problem" ]; then
+    report MISSING "$name" "${problem#temporal-dev: }"
+  elif command -v apt-get >/dev/null 2>&1 && [ "$(id -u)" -eq 0 ]; then
+    report will "$name" "the next test run installs Debian's package"
+  else
+    report MISSING "$name" 'for tests, install version 13 or later (apt-get install postgresql, brew install postgresql), or set POSTGRES_BIN_PATH'
   fi
 }
 

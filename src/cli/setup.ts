@@ -1,8 +1,7 @@
 import type { Client } from '@temporalio/client'
 
 import { missingSearchAttributes } from '../client/search-attributes.js'
-import { openStore } from '../store/store.js'
-import { storeLocation } from '../store/store-location.js'
+import { prepareStore } from '../store/prepare-store.js'
 import type { Command } from './command.js'
 
 /** Makes ready what threads need, as often as one likes: the database's schema and the search attributes. */
@@ -12,10 +11,7 @@ export const setup: Command = {
   arguments: [],
   flags: {},
   async run({ threads, terminal }) {
-    const { database } = storeLocation({})
-    // Opening it brings it to the schema of this version.
-    await (await openStore()).close()
-    terminal.line(`database: ready (${database})`)
+    terminal.line(`database: ready (${await prepareStore()})`)
     const added = await addSearchAttributes(threads.temporal)
     terminal.line(`search attributes: ready${added.length === 0 ? '' : ` (added ${added.join(', ')})`}`)
   },

@@ -165,6 +165,24 @@ export const LIMITS = {
   respond: 10 * SECOND,
   /** Between two looks whether the workflow knows a request whose row is older than its activity's answer. */
   respondPause: SECOND / 20,
+  /** PostgreSQL takes a hundred in all unless told otherwise: four processes with these, and a few for people. */
+  databaseConnections: 20,
+  /** How long opening, a read or a write waits for others in all: activities retry after it, people see a sentence. */
+  databasePatience: 30 * SECOND,
+  /** Statements take milliseconds; the longest, of a migration, has no limit. */
+  databaseStatement: 30 * SECOND,
+  /** A lock held longer belongs to a session that hangs: three tries fit into the patience. */
+  databaseLock: 10 * SECOND,
+  /** A transaction of a process that stands still keeps others from its rows. */
+  databaseIdle: 60 * SECOND,
+  /** How long a migration tries to get at tables that others use: it waits in turns, so that they never wait for it. */
+  migrationPatience: 5 * MINUTE,
+  /** Commits of this long are told to other processes together: a stream commits every few milliseconds. */
+  notifyDelay: 3,
+  /** A notification is lost with the process or the connection that had it: who watches is behind no longer than this. */
+  watchFallback: SECOND,
+  /** Longer than any statement may take: the network is gone without saying so. */
+  databaseSilence: 40 * SECOND,
   /** Deltas of a stream are written at once, then in batches of this age or size. */
   deltaInterval: 10,
   deltaBytes: KB,

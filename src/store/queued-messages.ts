@@ -35,7 +35,8 @@ export async function queuedMessages(
     .where('thread_id', '=', threadId)
     .where('position', 'is', null)
     .where('status', '=', 'pending')
-    .orderBy(sql`rowid`)
+    .orderBy('created_at')
+    .orderBy('id')
     .limit(limit)
     .execute()
   return rows.map(({ id, text, tool_calls: calls, subagent_id: child, created_at: createdAt }) => {

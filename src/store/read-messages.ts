@@ -178,8 +178,7 @@ async function readQueued(db: Reader, options: ListMessages): Promise<readonly M
     .where('position', 'is', null)
     .where('status', '=', 'pending')
     .orderBy('created_at')
-    // Messages of one millisecond stay in the order of their acceptance.
-    .orderBy(sql`rowid`)
+    .orderBy('id')
     .execute()
   return rows.map(messageFromRow)
 }

@@ -41,11 +41,17 @@ export async function stageMessage(tx: Writer, draft: MessageDraft): Promise<Sta
   if (thread === undefined) return 'missing_thread'
   // T8: the row is the authority, also after Temporal has forgotten the workflow.
   if (thread.terminate_requested_at !== null || thread.closed_at !== null) return 'terminated'
-  if (BOUNDED.includes(draft.sentBy) && (await countUndelivered(tx, draft.threadId)) >= LIMITS.queuedItems)
-    return 'queue_full'
+  const queue = await queueOf(tx, draft.threadId)
+  if (BOUNDED.includes(draft.sentBy) && queue.length >= LIMITS.queuedItems) return 'queue_full'
+  // Those that wait are shown in the order of their acceptance, whatever the clocks of their senders say.
+  const createdAt = Math.max(draft.createdAt, queue.newest + 1)
   await tx
     .insertInto('messages')
-    .values({ ...messageToRow({ ...draft, status: 'pending' }), position: null, digest: draft.digest })
+    .values({
+      ...messageToRow({ ...draft, createdAt, status: 'pending' }),
+      position: null,
+      digest: draft.digest,
+    })
     .execute()
   await touchThread(tx, draft.threadId, draft.createdAt)
   return 'staged'
@@ -53,12 +59,21 @@ export async function stageMessage(tx: Writer, draft: MessageDraft): Promise<Sta
 
 /** Messages that wait for a place in the transcript. */
 export async function countUndelivered(db: Reader, threadId: string): Promise<number> {
-  const { count } = await db
+  return (await queueOf(db, threadId)).length
+}
+
+/** `newest`: when the last one was created, 0 if there is none. */
+async function queueOf(
+  db: Reader,
+  threadId: string,
+): Promise<{ readonly length: number; readonly newest: number }> {
+  const { length, newest } = await db
     .selectFrom('messages')
-    .select((select) => select.fn.countAll<number>().as('count'))
+    .select((select) => [select.fn.countAll<number>().as('length'), select.fn.max('created_at').as('newest')])
     .where('thread_id', '=', threadId)
     .where('position', 'is', null)
     .where('status', '=', 'pending')
     .executeTakeFirstOrThrow()
-  return count
+  // Kysely's type of a greatest value leaves out that of no rows.
+  return { length, newest: (newest as number | null) ?? 0 }
 }

@@ -38,7 +38,7 @@ test.each(['', ' ', ':memory:', 'file://other-machine/threads.db', 'file:a.db?mo
 )
 
 test('every problem is named at once, without passwords', () => {
-  const environment = { EVERTHREAD_DATABASE_URL: 'postgres://u:hunter2@db/x', EVERTHREAD_BLOBS_URL: 's3://b' }
+  const environment = { EVERTHREAD_DATABASE_URL: 'mysql://u:hunter2@db/x', EVERTHREAD_BLOBS_URL: 'gs://b' }
   let thrown: unknown
   try {
     storeLocation({}, environment)
@@ -46,8 +46,28 @@ test('every problem is named at once, without passwords', () => {
     thrown = error
   }
   expect(ConfigError.isInstance(thrown) && thrown.problems).toEqual([
-    expect.stringMatching(/^Expected EVERTHREAD_DATABASE_URL .* got the scheme "postgres:"$/),
-    expect.stringMatching(/^Expected EVERTHREAD_BLOBS_URL .* got the scheme "s3:"$/),
+    expect.stringMatching(/^Expected EVERTHREAD_DATABASE_URL .* got the scheme "mysql:"$/),
+    expect.stringMatching(/^Expected EVERTHREAD_BLOBS_URL .* got the scheme "gs:"$/),
   ])
   expect(String(thrown)).not.toContain('hunter2')
+})
+
+test.each([
+  'postgres://user:hunter2@db.example:5433/threads?sslmode=require',
+  'postgresql://db/threads?connections=3',
+  'postgres:///threads?host=/var/run/postgresql',
+])('the database %s stays as it is', (database) => {
+  expect(storeLocation({ database }, {}).database).toBe(database)
+})
+
+test.each([
+  ['postgres://user:hunter2@db', 'without the name of a database'],
+  ['postgres://user:hunter2/x@db/threads', 'no URL'],
+  [
+    'postgres://user:hunter2@db/threads?connections=2',
+    'connections=2, which is no whole number of at least 3',
+  ],
+])('the database %s is refused, without its password', (database, words) => {
+  expect(() => storeLocation({ database }, {})).toThrow(words)
+  expect(() => storeLocation({ database }, {})).not.toThrow('hunter2')
 })

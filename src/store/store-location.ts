@@ -2,10 +2,11 @@ import { resolve } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 
 import { ConfigError } from '../protocol/config-error.js'
+import { isPostgres, postgresProblem } from './postgres/postgres-place.js'
 
-/** Where a store is: `file:` URLs or plain paths, relative to the working directory. */
+/** Where a store is: URLs, or plain paths relative to the working directory. */
 export interface StoreOptions {
-  /** @default EVERTHREAD_DATABASE_URL, else `file:.everthread/threads.db` */
+  /** A SQLite file, or `postgres://user:password@host:5432/database`. @default EVERTHREAD_DATABASE_URL, else `file:.everthread/threads.db` */
   readonly database?: string
   /** @default EVERTHREAD_BLOBS_URL, else `file:.everthread/blobs` */
   readonly blobs?: string
@@ -21,9 +22,9 @@ export interface StoreLocation {
   readonly blobs: string
 }
 
-/** Absolute paths of database file and blob folder. @throws ConfigError naming everything that is wrong. */
+/** Absolute path of the database file or its URL, and absolute path of the blob folder. @throws ConfigError naming everything that is wrong. */
 export function storeLocation(options: StoreOptions, environment = process.env): StoreLocation {
-  const database = parsePlace({
+  const database = parseDatabase({
     source: options.database === undefined ? 'EVERTHREAD_DATABASE_URL' : 'store.database',
     place: options.database ?? environment['EVERTHREAD_DATABASE_URL'] ?? 'file:.everthread/threads.db',
     example: 'file:.everthread/threads.db',
@@ -43,6 +44,16 @@ interface Place {
   readonly place: string
   readonly example: string
 }
+
+function parseDatabase(place: Place): { path: string } | { problem: string } {
+  if (!isPostgres(place.place)) return parsePlace(place)
+  const problem = postgresProblem(place.place)
+  return problem === undefined
+    ? { path: place.place }
+    : { problem: `Expected ${place.source} to be a URL such as ${POSTGRES_EXAMPLE}, got ${problem}` }
+}
+
+const POSTGRES_EXAMPLE = 'postgres://user:password@host:5432/database'
 
 function parsePlace({ source, place, example }: Place): { path: string } | { problem: string } {
   const expected = `Expected ${source} to be a file: URL or a path such as ${example}`

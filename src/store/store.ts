@@ -1,9 +1,10 @@
 import type { Kysely, Transaction } from 'kysely'
 
 import type { BlobStore } from './blob-store.js'
-import { changesIn } from './changes.js'
+import type { Database } from './database.js'
 import { openDirectoryBlobs } from './directory-blobs.js'
 import type { Schema } from './schema.js'
+import { isPostgres } from './postgres/postgres-place.js'
 import { createSecretBox } from './secret-box.js'
 import type { SecretBox } from './secret-box.js'
 import { secretKeys } from './secret-keys.js'
@@ -11,13 +12,12 @@ import { StoreError } from './store-error.js'
 import { storeLocation } from './store-location.js'
 import type { StoreLocation, StoreOptions } from './store-location.js'
 import { openSqlite } from './sqlite/open-sqlite.js'
-import { asStoreError } from './sqlite/sqlite-error.js'
 import { assertSecretsOpen } from './variables.js'
 
 /** Can only select, trees too. A `Writer` is one too, so reads compose into transactions. */
 export type Reader = Pick<Kysely<Schema>, 'selectFrom' | 'withRecursive'>
 
-/** A transaction that holds the database's write lock. */
+/** A transaction: as if no other ran meanwhile. */
 export type Writer = Transaction<Schema>
 
 /** Where the content of threads lives: a database and the files' bytes beside it. */
@@ -25,8 +25,9 @@ export interface Store {
   /** Waits for nobody and sees nothing uncommitted; each statement sees the newest commit. */
   read<T>(work: (db: Reader) => Promise<T>): Promise<T>
   /**
-   * All of `work` or nothing. One at a time: `work` awaits its own statements only, never another `write`, the
-   * network or user code. @throws StoreError `busy` when its turn or another process's lock takes 30 s
+   * All of `work` or nothing, as if it ran alone: `work` awaits its own statements only, never another `write`, the
+   * network or user code. It may run again when another write came between, so what it leaves behind outside of the
+   * database is of its last run. @throws StoreError `busy` when its turn or another process's lock takes 30 s
    */
   write<T>(work: (tx: Writer) => Promise<T>): Promise<T>
   readonly blobs: BlobStore
@@ -41,7 +42,8 @@ export interface Store {
 }
 
 /**
- * Opens the store, making folders, database and schema where they are missing.
+ * Opens the store, making folders, a SQLite file and its schema where they are missing; the schema of a PostgreSQL
+ * database is made by `everthread setup`.
  * @throws ConfigError for places that are not understood, and for secrets whose key is missing; StoreError, one sentence,
  * for places that cannot be used
  */
@@ -60,38 +62,36 @@ export async function openStore(options: StoreOptions = {}): Promise<Store> {
 /** A store without keys. @throws StoreError */
 export async function openPlaces(location: StoreLocation): Promise<Omit<Store, 'secrets'>> {
   const blobs = await openDirectoryBlobs(location.blobs)
-  const sqlite = await openSqlite(location.database)
+  const database = await openDatabase(location.database)
   let closing: Promise<void> | undefined
 
-  async function guarded<T>(work: () => Promise<T>): Promise<T> {
+  function assertOpen(): void {
     if (closing !== undefined) throw new StoreError('closed', CLOSED)
-    try {
-      return await work()
-    } catch (error) {
-      throw asStoreError(error, location.database)
-    }
   }
 
   return {
-    read: (work) => guarded(() => work(sqlite.reader)),
-    write: (work) =>
-      guarded(async () => {
-        let changed = false
-        const result = await sqlite.writer.transaction().execute(async (tx) => {
-          const done = await work(tx)
-          changed = changesIn(tx).size > 0
-          return done
-        })
-        if (changed) sqlite.committed()
-        return result
-      }),
+    async read(work) {
+      assertOpen()
+      return database.read(work)
+    },
+    async write(work) {
+      assertOpen()
+      return database.write(work)
+    },
     blobs,
     watch(threadId, listener) {
-      if (closing !== undefined) throw new StoreError('closed', CLOSED)
-      return sqlite.watch(threadId, listener)
+      assertOpen()
+      return database.watch(threadId, listener)
     },
-    close: () => (closing ??= sqlite.close()),
+    close: () => (closing ??= database.close()),
   }
+}
+
+/** `pg` is loaded where it is used. */
+async function openDatabase(place: string): Promise<Database> {
+  if (!isPostgres(place)) return openSqlite(place)
+  const { openPostgres } = await import('./postgres/open-postgres.js')
+  return openPostgres(place)
 }
 
 const CLOSED = 'Expected an open store, got one that was closed: open it again with openStore'

@@ -125,7 +125,7 @@ export async function listThreads(
   if (filter.root !== undefined) query = query.where('root_thread_id', '=', filter.root)
   // Quotes inside a tag are escaped in JSON, so the quoted tag occurs only as an element.
   if (filter.tag !== undefined)
-    query = query.where(sql<boolean>`instr(tags, ${JSON.stringify(filter.tag)}) > 0`)
+    query = query.where(sql<boolean>`replace(tags, ${JSON.stringify(filter.tag)}, '') <> tags`)
   if (after !== null) {
     query = query.where((where) =>
       where(where.refTuple('last_activity_at', 'id'), '<', where.tuple(after.lastActivityAt, after.id)),

@@ -2,6 +2,8 @@
 export interface Watchers {
   /** Nobody watches: the driver need not look. */
   readonly idle: boolean
+  /** The threads that somebody watches. */
+  readonly threadIds: readonly string[]
   /** Returns its end, after which the listener is not called again. */
   add(threadId: string, listener: () => void): () => void
   tell(threadIds: Iterable<string>): void
@@ -21,6 +23,9 @@ export function createWatchers(): Watchers {
   return {
     get idle() {
       return listeners.size === 0
+    },
+    get threadIds() {
+      return [...listeners.keys()]
     },
     add(threadId, listener) {
       // Two watches with the same function are two.

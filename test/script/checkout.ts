@@ -86,6 +86,8 @@ export function createCheckout(): Checkout {
   const stamp = execFileSync('cksum', { input: '{}', encoding: 'utf8' })
   checkout.file('node_modules/.everthread-stamp', stamp)
   checkout.program('temporal-fake', fakeCli(node))
+  for (const name of ['initdb', 'postgres'])
+    checkout.program(name, ['#!/bin/sh', 'echo "postgres (PostgreSQL) 15.1"'])
   onTestFinished(() => rm(folder, { recursive: true, force: true }))
   return checkout
 }
@@ -105,6 +107,7 @@ function runScript(
       EVERTHREAD_CACHE: join(checkout.folder, 'cache'),
       TEMPORAL_CLI_PATH: join(checkout.folder, 'programs/temporal-fake'),
       TEMPORAL_TEST_SERVER_PATH: '/bin/true',
+      POSTGRES_BIN_PATH: join(checkout.folder, 'programs'),
       ...environment,
     },
   })

@@ -2,9 +2,10 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
-import { afterAll, beforeAll, describe } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 
 import { openStore } from '../../src/store/store.js'
+import type { Store } from '../../src/store/store.js'
 import { storeConformance } from './conformance.js'
 
 describe('a store in a SQLite file', () => {
@@ -15,12 +16,22 @@ describe('a store in a SQLite file', () => {
   })
   afterAll(() => rm(folder, { recursive: true, force: true }))
 
-  storeConformance(() => {
+  const open = (): Promise<Store> => {
     const place = join(folder, String(++stores))
     return openStore({
       database: join(place, 'threads.db'),
       blobs: join(place, 'blobs'),
       secretKey: '1f'.repeat(32),
     })
+  }
+  storeConformance(open)
+
+  test('writers of one process are served in the order they come', async () => {
+    const store = await open()
+    const order: number[] = []
+    const numbers = Array.from({ length: 50 }, (_, index) => index)
+    await Promise.all(numbers.map((number) => store.write(async () => void order.push(number))))
+    expect(order).toEqual(numbers)
+    await store.close()
   })
 })

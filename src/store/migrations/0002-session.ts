@@ -1,4 +1,4 @@
-import { createTable } from './create-table.js'
+import { addColumns, createTable } from './create-table.js'
 import type { SchemaChanger, Table } from './create-table.js'
 
 const TABLES: Readonly<Record<string, Table>> = {
@@ -93,7 +93,7 @@ export async function createSessionSchema(db: SchemaChanger): Promise<void> {
     .where('key_id' as never, 'is not', null)
     .execute()
   // The call that a nested call was made for.
-  await db.schema.alterTable('tool_calls').addColumn('parent_call_id', 'text').execute()
+  await addColumns(db, 'tool_calls', { parent_call_id: 'text?' })
   // Reasoning as its provider takes it back.
-  await db.schema.alterTable('messages').addColumn('reasoning_details', 'text').execute()
+  await addColumns(db, 'messages', { reasoning_details: 'text?' })
 }

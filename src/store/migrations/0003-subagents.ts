@@ -1,3 +1,4 @@
+import { addColumns } from './create-table.js'
 import type { SchemaChanger } from './create-table.js'
 
 /**
@@ -5,10 +6,12 @@ import type { SchemaChanger } from './create-table.js'
  * which values were given to a child for itself and all that it starts.
  */
 export async function createSubagentSchema(db: SchemaChanger): Promise<void> {
-  await db.schema.alterTable('children').addColumn('receives', 'text').execute()
-  await db.schema.alterTable('children').addColumn('closed_at', 'bigint').execute()
-  // What a child says of itself decides nothing: its state is another column.
-  await db.schema.alterTable('children').addColumn('status_text', 'text').execute()
+  await addColumns(db, 'children', {
+    receives: 'text?',
+    closed_at: 'big?',
+    // What a child says of itself decides nothing: its state is another column.
+    status_text: 'text?',
+  })
   await db.schema
     .alterTable('variables')
     .addColumn('for_graph', 'integer', (column) => column.notNull().defaultTo(0))

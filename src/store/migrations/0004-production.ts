@@ -1,9 +1,10 @@
+import { addColumns } from './create-table.js'
 import type { SchemaChanger } from './create-table.js'
 
 /** What many processes need: the trace that a message belongs to, and indexes for lists by account and for sweeps. */
 export async function createProductionSchema(db: SchemaChanger): Promise<void> {
   // W3C trace context of the sender: a step is a part of the trace of the message that it takes.
-  await db.schema.alterTable('messages').addColumn('traceparent', 'text').execute()
+  await addColumns(db, 'messages', { traceparent: 'text?' })
   const index = (name: string) => db.schema.createIndex(name)
   await index('threads_by_account').on('threads').columns(['account', 'last_activity_at', 'id']).execute()
   await index('threads_closed')

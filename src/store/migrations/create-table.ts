@@ -1,15 +1,18 @@
-import type { ColumnDataType, CreateTableBuilder, Kysely } from 'kysely'
+import { sql } from 'kysely'
+import type { CreateTableBuilder, Expression, Kysely } from 'kysely'
 
-/** What a migration may do. */
-export type SchemaChanger = Pick<Kysely<unknown>, 'schema'>
+import type { SchemaDialect } from './schema-dialect.js'
 
-type Columns = Readonly<Record<string, 'id' | 'text' | 'text?' | 'int' | 'int?' | 'big' | 'big?'>>
+/** What a migration may do, and with which database. */
+export type SchemaChanger = Pick<Kysely<unknown>, 'schema'> & Pick<SchemaDialect, 'kind'>
+
+type Kind = 'id' | 'text' | 'text?' | 'int' | 'int?' | 'big' | 'big?'
 
 const DATA_TYPES = { text: 'text', int: 'integer', big: 'bigint' } as const
 
 /** `big` where a number may not fit 32 bits: times in microseconds and sizes. A `?` may be null. */
 export interface Table {
-  readonly columns: Columns
+  readonly columns: Readonly<Record<string, Kind>>
   readonly key?: readonly string[]
 }
 
@@ -17,16 +20,29 @@ export interface Table {
 export async function createTable(db: SchemaChanger, name: string, { columns, key }: Table): Promise<void> {
   let builder: CreateTableBuilder<string, string> = db.schema.createTable(name)
   for (const [column, kind] of Object.entries(columns)) {
-    builder = builder.addColumn(column, dataType(kind), (definition) => {
-      if (kind === 'id') return definition.primaryKey().autoIncrement()
-      return kind.endsWith('?') ? definition : definition.notNull()
+    builder = builder.addColumn(column, dataType(db, kind), (definition) => {
+      if (kind !== 'id') return kind.endsWith('?') ? definition : definition.notNull()
+      const primary = definition.primaryKey()
+      return db.kind === 'postgres' ? primary.generatedAlwaysAsIdentity() : primary.autoIncrement()
     })
   }
   if (key !== undefined) builder = builder.addPrimaryKeyConstraint(`${name}_key`, [...key])
   await builder.execute()
 }
 
-function dataType(kind: Columns[string]): ColumnDataType {
-  const [name = 'text'] = kind.split('?')
-  return name in DATA_TYPES ? DATA_TYPES[name as keyof typeof DATA_TYPES] : 'integer'
+/** Adds columns that may be null: the older code of a rolling deploy writes rows without them. */
+export async function addColumns(
+  db: SchemaChanger,
+  table: string,
+  columns: Readonly<Record<string, Kind>>,
+): Promise<void> {
+  for (const [column, kind] of Object.entries(columns))
+    await db.schema.alterTable(table).addColumn(column, dataType(db, kind)).execute()
+}
+
+function dataType(db: SchemaChanger, kind: Kind): 'integer' | 'bigint' | 'text' | Expression<unknown> {
+  if (kind === 'id') return db.kind === 'postgres' ? 'bigint' : 'integer'
+  const type = DATA_TYPES[kind.replace('?', '') as keyof typeof DATA_TYPES]
+  // By bytes, as SQLite compares: the order of a database's language changes with its operating system.
+  return type === 'text' && db.kind === 'postgres' ? sql`text collate "C"` : type
 }

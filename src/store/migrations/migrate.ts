@@ -7,6 +7,7 @@ import { createSessionSchema } from './0002-session.js'
 import { createSubagentSchema } from './0003-subagents.js'
 import { createProductionSchema } from './0004-production.js'
 import type { SchemaChanger } from './create-table.js'
+import type { SchemaDialect } from './schema-dialect.js'
 
 /** One step of the schema. Steps only add: nullable columns or ones with a default; what goes is dropped two releases later. */
 interface Migration {
@@ -32,16 +33,18 @@ type InfoSchema = { schema_info: { version: number; oldest_code: number } }
  * Brings a database to this code's schema, once however many processes try; a newer schema is left as it is, if it
  * allows this code, so that a rolling deploy works. @throws StoreError `incompatible`
  */
-export async function migrate(database: Kysely<Schema>): Promise<void> {
+export async function migrate(database: Kysely<Schema>, dialect: SchemaDialect): Promise<void> {
   const db = database.withTables<InfoSchema>()
-  if (await isReady(db)) return
+  if (isCurrent(await readVersion(db, dialect))) return
   await db.transaction().execute(async (tx) => {
+    await dialect.lock(tx)
     // Another process may have done it while this one waited for the lock.
-    if (await isReady(tx)) return
-    if ((await tx.introspection.getTables()).length === 0) await createInfo(tx)
-    const { version } = await tx.selectFrom('schema_info').select('version').executeTakeFirstOrThrow()
-    for (const migration of MIGRATIONS.slice(version)) {
-      await migration.up(tx)
+    const found = await readVersion(tx, dialect)
+    if (isCurrent(found)) return
+    if (found === null) await createInfo(tx)
+    const changer = { schema: tx.schema, kind: dialect.kind }
+    for (const migration of MIGRATIONS.slice(found?.version ?? 0)) {
+      await migration.up(changer)
       await tx
         .updateTable('schema_info')
         .set({ version: migration.version, oldest_code: migration.oldestCode })
@@ -50,20 +53,49 @@ export async function migrate(database: Kysely<Schema>): Promise<void> {
   })
 }
 
-async function isReady(db: Kysely<Schema & InfoSchema>): Promise<boolean> {
-  const tables = await db.introspection.getTables()
-  if (tables.length === 0) return false
-  if (!tables.some((table) => table.name === 'schema_info')) throw new StoreError('incompatible', NOT_OURS)
-  const info = await db.selectFrom('schema_info').selectAll().executeTakeFirst()
-  if (info === undefined) throw new StoreError('incompatible', NOT_OURS)
-  if (info.version > CODE_VERSION && info.oldest_code > CODE_VERSION) {
+/** For databases that are migrated by hand. @throws StoreError `incompatible`, naming the command */
+export async function assertMigrated(database: Kysely<Schema>, dialect: SchemaDialect): Promise<void> {
+  const found = await readVersion(database.withTables<InfoSchema>(), dialect)
+  if (isCurrent(found)) return
+  const got = found === null ? 'an empty database' : `schema version ${found.version}`
+  throw new StoreError(
+    'incompatible',
+    `Expected a database of schema version ${CODE_VERSION}, got ${got}: run "npx everthread setup" first`,
+  )
+}
+
+interface SchemaVersion {
+  readonly version: number
+  readonly oldest_code: number
+}
+
+/** Null for an empty database. */
+async function readVersion(
+  db: Kysely<Schema & InfoSchema>,
+  dialect: SchemaDialect,
+): Promise<SchemaVersion | null> {
+  const tables = await dialect.tables(db)
+  if (tables.length === 0) return null
+  const ours = tables.includes('schema_info')
+  const info = ours ? await db.selectFrom('schema_info').selectAll().executeTakeFirst() : undefined
+  if (info !== undefined) return info
+  throw new StoreError(
+    'incompatible',
+    `Expected an empty database or one made by everthread, got the tables of another program: ${dialect.elsewhere}`,
+  )
+}
+
+/** @throws StoreError for a schema that this code is too old for */
+function isCurrent(found: SchemaVersion | null): boolean {
+  if (found === null) return false
+  if (found.version > CODE_VERSION && found.oldest_code > CODE_VERSION) {
     throw new StoreError(
       'incompatible',
       `Expected a database that code of schema version ${CODE_VERSION} may use, got schema version ` +
-        `${info.version}, which needs at least ${info.oldest_code}: install a newer version of everthread`,
+        `${found.version}, which needs at least ${found.oldest_code}: install a newer version of everthread`,
     )
   }
-  return info.version >= CODE_VERSION
+  return found.version >= CODE_VERSION
 }
 
 async function createInfo(db: Kysely<Schema & InfoSchema>): Promise<void> {
@@ -74,6 +106,3 @@ async function createInfo(db: Kysely<Schema & InfoSchema>): Promise<void> {
     .execute()
   await db.insertInto('schema_info').values({ version: 0, oldest_code: 0 }).execute()
 }
-
-const NOT_OURS =
-  'Expected an empty database or one made by everthread, got the tables of another program: name another file'

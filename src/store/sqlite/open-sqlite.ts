@@ -4,36 +4,30 @@ import { dirname } from 'node:path'
 import { Kysely } from 'kysely'
 import type { DatabaseSync } from 'node:sqlite'
 
+import { changesIn } from '../changes.js'
+import type { Database } from '../database.js'
 import { diskError } from '../disk-error.js'
 import { makeFolders } from '../make-folders.js'
 import { migrate } from '../migrations/migrate.js'
 import type { Schema } from '../schema.js'
 import { StoreError } from '../store-error.js'
+import type { Writer } from '../store.js'
 import { createConnection } from './connection.js'
 import { createDialect } from './dialect.js'
 import { createReaderDriver, createWriterDriver } from './drivers.js'
 import { loadSqlite } from './load-sqlite.js'
 import { retryBusy } from './retry-busy.js'
 import { asStoreError } from './sqlite-error.js'
+import { SQLITE_SCHEMA } from './sqlite-schema.js'
 import { watchSqlite } from './watch-sqlite.js'
-import type { SqliteWatch } from './watch-sqlite.js'
 
 /** SQLite waits with the event loop standing still: long enough for another's short transaction, no longer. */
 const BUSY_TIMEOUT = 50
 /** How long opening and each write wait for others, in all: activities retry after it, people see a sentence. */
 const PATIENCE = 30_000
 
-export interface SqliteDatabase {
-  readonly reader: Kysely<Schema>
-  readonly writer: Kysely<Schema>
-  readonly watch: SqliteWatch['watch']
-  /** After each commit of events or deltas by this process. */
-  committed(): void
-  close(): Promise<void>
-}
-
 /** Opens a database file, made and migrated when needed. @throws StoreError with one sentence on what to do */
-export async function openSqlite(path: string, patience = PATIENCE): Promise<SqliteDatabase> {
+export async function openSqlite(path: string, patience = PATIENCE): Promise<Database> {
   await prepareFolder(path)
   const opened: DatabaseSync[] = []
   try {
@@ -43,7 +37,7 @@ export async function openSqlite(path: string, patience = PATIENCE): Promise<Sql
     const writer = new Kysely<Schema>({
       dialect: createDialect(createWriterDriver(createConnection(writing), patience)),
     })
-    await migrate(writer)
+    await migrate(writer, SQLITE_SCHEMA)
     const reading = openDatabase(path, true)
     opened.push(reading)
     const reader = new Kysely<Schema>({
@@ -51,10 +45,9 @@ export async function openSqlite(path: string, patience = PATIENCE): Promise<Sql
     })
     const { watch, committed, end } = watchSqlite(reading)
     return {
-      reader,
-      writer,
+      read: (work) => told(path, () => work(reader)),
+      write: (work) => told(path, () => writeTelling(writer, work, committed)),
       watch,
-      committed,
       close: async () => {
         await writer.destroy()
         end()
@@ -65,6 +58,29 @@ export async function openSqlite(path: string, patience = PATIENCE): Promise<Sql
     for (const database of opened) database.close()
     throw asStoreError(error, path)
   }
+}
+
+async function told<T>(path: string, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work()
+  } catch (error) {
+    throw asStoreError(error, path)
+  }
+}
+
+async function writeTelling<T>(
+  writer: Kysely<Schema>,
+  work: (tx: Writer) => Promise<T>,
+  committed: () => void,
+): Promise<T> {
+  let changed = false
+  const result = await writer.transaction().execute(async (tx) => {
+    const done = await work(tx)
+    changed = changesIn(tx).size > 0
+    return done
+  })
+  if (changed) committed()
+  return result
 }
 
 function openDatabase(path: string, readOnly: boolean): DatabaseSync {

@@ -76,4 +76,12 @@ export function folderConformance(withStore: WithStore): void {
       expect(await list(store, '/')).toEqual([])
     }),
   )
+
+  test(
+    'names are in the order of their characters, in any language',
+    withStore(async (store) => {
+      for (const name of ['b', 'a', 'B', 'é', 'a b', '_', '10', '9', 'Z']) await make(store, `/${name}`)
+      expect(await list(store, '/')).toEqual(['10', '9', 'B', 'Z', '_', 'a', 'a b', 'b', 'é'])
+    }),
+  )
 }

@@ -96,4 +96,19 @@ export function messageListConformance(withStore: WithStore): void {
       expect(await list(store)).toEqual(['m1 m3 m5 m6', 4, false])
     }),
   )
+
+  test(
+    'queued ones are in the order of acceptance, whatever their clocks say',
+    withStore(async (store) => {
+      await makeThread(store, 't')
+      for (const [id, createdAt] of [
+        ['z', NOW],
+        ['y', NOW - 5_000_000],
+        ['x', NOW + 9],
+        ['w', NOW],
+      ] as const)
+        await store.write((tx) => stageMessage(tx, draft(id, { createdAt })))
+      expect(await list(store)).toEqual(['z y x w', 4, false])
+    }),
+  )
 }

@@ -6,6 +6,8 @@ import { getValue, listValues, setValue } from '../../../src/store/values.js'
 import { NOW } from './with-store.js'
 import type { WithStore } from './with-store.js'
 
+const ERROR = { id: 'e', threadId: 't', at: NOW, type: 'TypeError', message: 'words', stack: null }
+
 export function recordConformance(withStore: WithStore): void {
   test(
     'values belong to a thread; undefined deletes',
@@ -27,6 +29,17 @@ export function recordConformance(withStore: WithStore): void {
   )
 
   test(
+    'texts come back with every character that they had',
+    withStore(async (store) => {
+      const texts = ['a\0b', '\0', '\uFDD0', '\uFDD00\uFDD01\0', '\uFFFE 👩‍👩‍👧 \u202E é', '\'\\";--']
+      for (const [index, text] of texts.entries()) {
+        await store.write((tx) => recordError(tx, { ...ERROR, id: `e${index}`, message: text }))
+        expect((await store.read((db) => findError(db, `e${index}`)))?.message).toBe(text)
+      }
+    }),
+  )
+
+  test(
     'a plan stays as it was first put',
     withStore(async (store) => {
       await store.write((tx) => putPlan(tx, { digest: 'd', content: { prompt: 'one' }, now: NOW }))
@@ -39,10 +52,9 @@ export function recordConformance(withStore: WithStore): void {
   test(
     'T5: the words of an error stay under its id',
     withStore(async (store) => {
-      const error = { id: 'e', threadId: 't', at: NOW, type: 'TypeError', message: 'words', stack: null }
-      await store.write((tx) => recordError(tx, error))
-      await store.write((tx) => recordError(tx, { ...error, message: 'again' }))
-      expect(await store.read((db) => findError(db, 'e'))).toEqual(error)
+      await store.write((tx) => recordError(tx, ERROR))
+      await store.write((tx) => recordError(tx, { ...ERROR, message: 'again' }))
+      expect(await store.read((db) => findError(db, 'e'))).toEqual(ERROR)
       expect(await store.read((db) => findError(db, 'none'))).toBeNull()
     }),
   )

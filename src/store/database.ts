@@ -1,0 +1,12 @@
+import type { Reader, Store, Writer } from './store.js'
+
+/** A database that holds the rows of threads: what a driver gives. What it throws for trouble is a StoreError. */
+export interface Database {
+  /** See `Store.read`. */
+  read<T>(work: (db: Reader) => Promise<T>): Promise<T>
+  /** See `Store.write`. */
+  write<T>(work: (tx: Writer) => Promise<T>): Promise<T>
+  readonly watch: Store['watch']
+  /** Ends the transaction in flight first. */
+  close(): Promise<void>
+}

@@ -1,0 +1,86 @@
+import { Kysely, PostgresDialect } from 'kysely'
+
+import { LIMITS } from '../../protocol/limits.js'
+import type { Database } from '../database.js'
+import { assertMigrated, migrate } from '../migrations/migrate.js'
+import type { Schema } from '../schema.js'
+import { openPool } from './pool.js'
+import type { PoolLimits } from './pool.js'
+import { asStoreError } from './postgres-error.js'
+import { postgresPlace } from './postgres-place.js'
+import type { PostgresPlace } from './postgres-place.js'
+import { POSTGRES_SCHEMA } from './postgres-schema.js'
+import { retryPassing, transact } from './transact.js'
+import { watchPostgres } from './watch-postgres.js'
+
+export interface PostgresOptions {
+  /** Milliseconds, for tests. @default LIMITS.databasePatience */
+  readonly patience?: number
+}
+
+/**
+ * Opens a database whose schema `everthread setup` has made. @throws StoreError with one sentence on what to do; so do its
+ * reads and writes
+ */
+export async function openPostgres(
+  database: string,
+  { patience = LIMITS.databasePatience }: PostgresOptions = {},
+): Promise<Database> {
+  const place = postgresPlace(database)
+  const statement = LIMITS.databaseStatement
+  // Apart: a transaction that reads beside itself would otherwise wait for connections that all transactions hold.
+  const connections = Math.floor((place.connections - 1) / 2)
+  const reader = connect(place, { connections, patience, statement })
+  const writer = connect(place, { connections, patience, statement })
+  const { watch, committed, end } = watchPostgres(reader, place)
+  const running = new Set<Promise<unknown>>()
+  const close = async (): Promise<void> => {
+    await Promise.allSettled(running)
+    await end()
+    await Promise.all([reader.destroy(), writer.destroy()])
+  }
+  async function told<T>(work: Promise<T>): Promise<T> {
+    running.add(work)
+    try {
+      return await work
+    } catch (error) {
+      throw asStoreError(error, place.name)
+    } finally {
+      running.delete(work)
+    }
+  }
+  try {
+    await told(assertMigrated(reader, POSTGRES_SCHEMA))
+  } catch (error) {
+    await close()
+    throw error
+  }
+  return {
+    read: (work) => told(retryPassing(() => work(reader), performance.now() + patience)),
+    async write(work) {
+      const { result, threadIds } = await told(transact(writer, work, patience))
+      committed(threadIds)
+      return result
+    },
+    watch,
+    close,
+  }
+}
+
+/** Brings a database to this code's schema, once however many processes try. @throws StoreError */
+export async function migratePostgres(database: string): Promise<void> {
+  const place = postgresPlace(database)
+  // An index on a large table takes its time; so does the turn of another who migrates.
+  const db = connect(place, { connections: 1, patience: LIMITS.databasePatience, statement: null })
+  try {
+    await retryPassing(() => migrate(db, POSTGRES_SCHEMA), performance.now() + LIMITS.migrationPatience)
+  } catch (error) {
+    throw asStoreError(error, place.name)
+  } finally {
+    await db.destroy()
+  }
+}
+
+function connect(place: PostgresPlace, limits: PoolLimits): Kysely<Schema> {
+  return new Kysely<Schema>({ dialect: new PostgresDialect({ pool: openPool(place, limits) }) })
+}

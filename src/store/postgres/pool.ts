@@ -1,0 +1,92 @@
+import type { PostgresPool, PostgresPoolClient, PostgresQueryResult } from 'kysely'
+import pg from 'pg'
+import type { CustomTypesConfig, PoolClient, PoolConfig } from 'pg'
+
+import { LIMITS } from '../../protocol/limits.js'
+import type { PostgresPlace } from './postgres-place.js'
+import { decodeText, encodeText } from './text-codec.js'
+
+export interface PoolLimits {
+  readonly connections: number
+  /** Milliseconds that a caller waits for a connection. */
+  readonly patience: number
+  /** Null: as long as it takes. */
+  readonly statement: number | null
+}
+
+/** What every connection to a place is told. */
+export function connectionConfig(place: PostgresPlace): PoolConfig {
+  return {
+    fallback_application_name: 'everthread',
+    keepAlive: true,
+    // A network that drops silent connections is kept from it.
+    keepAliveInitialDelayMillis: 10_000,
+    types: TYPES,
+    ...place.config,
+  }
+}
+
+/** Connections as Kysely wants them: of one that nothing comes from any more, the call in flight fails. */
+export function openPool(
+  place: PostgresPlace,
+  { connections, patience, statement }: PoolLimits,
+): PostgresPool {
+  const pool = new pg.Pool({
+    ...connectionConfig(place),
+    max: connections,
+    connectionTimeoutMillis: patience,
+    lock_timeout: Math.min(LIMITS.databaseLock, patience),
+    idle_in_transaction_session_timeout: LIMITS.databaseIdle,
+    ...(statement !== null && { statement_timeout: statement }),
+  })
+  // Of a connection that nobody uses: the next call gets another one.
+  pool.on('error', () => {})
+  const known = new WeakMap<PoolClient, PostgresPoolClient>()
+  return {
+    options: pool.options,
+    async connect() {
+      const client = await pool.connect()
+      const wrapped = known.get(client) ?? guarded(client, statement === null ? null : LIMITS.databaseSilence)
+      known.set(client, wrapped)
+      return wrapped
+    },
+    end: () => pool.end(),
+  }
+}
+
+function guarded(client: PoolClient, silence: number | null): PostgresPoolClient {
+  // Without a listener, a connection that is cut between two statements would end the process.
+  client.on('error', () => {})
+  async function query<R>(sql: string, parameters: readonly unknown[] = []): Promise<PostgresQueryResult<R>> {
+    // Ends the socket under the statement, which then fails.
+    const timer = silence === null ? undefined : setTimeout(() => void client.end(), silence)
+    try {
+      const result = await client.query(sql, parameters.map(encoded))
+      // What Kysely wants is a part of what `pg` answers: the driver's boundary.
+      return result as unknown as PostgresQueryResult<R>
+    } finally {
+      clearTimeout(timer)
+    }
+  }
+  return {
+    // Cursors are not used: the one other form.
+    query: query as PostgresPoolClient['query'],
+    release: (destroy) => client.release(destroy),
+  }
+}
+
+function encoded(parameter: unknown): unknown {
+  return typeof parameter === 'string' ? encodeText(parameter) : parameter
+}
+
+const INT8 = 20
+const NUMERIC = 1700
+const TEXT = 25
+
+/** Counts, sums and times are below 2^53. */
+const TYPES: CustomTypesConfig = {
+  getTypeParser: ((oid: number, format?: 'text' | 'binary') => {
+    if (oid === INT8 || oid === NUMERIC) return Number
+    return oid === TEXT ? decodeText : pg.types.getTypeParser(oid, format)
+  }) as CustomTypesConfig['getTypeParser'],
+}

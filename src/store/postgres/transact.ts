@@ -1,0 +1,101 @@
+import { setTimeout as delay } from 'node:timers/promises'
+
+import { sql } from 'kysely'
+import type { Kysely } from 'kysely'
+
+import { changesIn } from '../changes.js'
+import type { Schema } from '../schema.js'
+import type { Writer } from '../store.js'
+import { isConflict, isLost, isPassing } from './postgres-error.js'
+
+const FIRST_PAUSE = 5
+/** A server that restarts is back within seconds. */
+const LONGEST_PAUSE = 500
+
+/** Runs `work` until it does not fail in passing, or until `deadline` (milliseconds of `performance.now`). */
+export async function retryPassing<T>(work: () => Promise<T>, deadline: number): Promise<T> {
+  for (let pause = FIRST_PAUSE; ; pause = Math.min(pause * 2, LONGEST_PAUSE)) {
+    try {
+      return await work()
+    } catch (error) {
+      if (!isPassing(error) || performance.now() + pause > deadline) throw error
+      // Those that lost to the same winner would meet again; a lost conflict needs no long pause.
+      await delay((isConflict(error) ? Math.min(pause, 50) : pause) * (0.2 + Math.random()))
+    }
+  }
+}
+
+/**
+ * All of `work` or nothing, as if no other transaction ran meanwhile: SERIALIZABLE, so what `work` read is still so when
+ * it commits, and it runs again when it is not. Whatever happens to the connection, it is done once: of a commit whose
+ * answer was lost the server is asked what became of it.
+ */
+export async function transact<T>(
+  database: Kysely<Schema>,
+  work: (tx: Writer) => Promise<T>,
+  patience: number,
+): Promise<Committed<T>> {
+  const deadline = performance.now() + patience
+  return retryPassing(() => attempt(database, work, deadline), deadline)
+}
+
+export interface Committed<T> {
+  readonly result: T
+  /** The threads whose events or deltas it appended to. */
+  readonly threadIds: ReadonlySet<string>
+}
+
+interface Committing<T> extends Committed<T> {
+  /** Null: nothing was written. */
+  readonly transaction: string | null
+}
+
+async function attempt<T>(
+  database: Kysely<Schema>,
+  work: (tx: Writer) => Promise<T>,
+  deadline: number,
+): Promise<Committed<T>> {
+  let committing: Committing<T> | undefined
+  try {
+    return await database
+      .transaction()
+      .setIsolationLevel('serializable')
+      .execute(async (tx) => {
+        const result = await work(tx)
+        committing = { result, threadIds: changesIn(tx), transaction: await transactionId(tx) }
+        return committing
+      })
+  } catch (error) {
+    if (committing === undefined || !isLost(error)) throw error
+    // Assigned in the closure above, which the compiler does not follow.
+    const done = committing as Committing<T>
+    const { transaction } = done
+    if (transaction === null || (await isCommitted(database, transaction, deadline))) return done
+    throw error
+  }
+}
+
+async function transactionId(tx: Writer): Promise<string | null> {
+  const { rows } = await sql<{ id: string | null }>`
+    select pg_current_xact_id_if_assigned()::text as id`.execute(tx)
+  return rows[0]?.id ?? null
+}
+
+/** Waits until the server knows: the session that lost its client may still be at it. */
+async function isCommitted(
+  database: Kysely<Schema>,
+  transaction: string,
+  deadline: number,
+): Promise<boolean> {
+  for (;;) {
+    const status = await retryPassing(() => statusOf(database, transaction), deadline)
+    if (status !== 'in progress') return status === 'committed'
+    await delay(FIRST_PAUSE)
+  }
+}
+
+async function statusOf(database: Kysely<Schema>, transaction: string): Promise<string | null> {
+  const { rows } = await sql<{ status: string | null }>`
+    select pg_xact_status(${transaction}::xid8) as status`.execute(database)
+  return rows[0]?.status ?? null
+}
