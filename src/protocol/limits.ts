@@ -124,6 +124,8 @@ export const LIMITS = {
   /** A tool result above this is stored whole and shown to the model as head, tail and a path to the rest. */
   toolResultBytes: 64 * KB,
   fileBytes: 100 * MB,
+  /** How old the time of a blob may be when the same bytes are written again: sweeps wait for a day. */
+  blobRenewal: HOUR,
   /** Of one request, in one file or in several: in base64, beside 4 MB of texts, it is below the 32 MB that providers take. */
   inlinedFileBytes: 20 * MB,
 

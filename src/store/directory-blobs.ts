@@ -1,13 +1,14 @@
 import { createHash, randomUUID } from 'node:crypto'
 import { createReadStream } from 'node:fs'
-import { open, readFile, rename, rm, stat } from 'node:fs/promises'
+import { open, readFile, rename, rm, stat, utimes } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 
 import { LIMITS } from '../protocol/limits.js'
-import type { BlobStore, StoredBlob } from './blob-store.js'
+import { checkedDigest, checkedRange, damagedBlob, digestOf, tooLargeFile, verified } from './blob-bytes.js'
+import { deleteOldDrafts, listBlobFolder, nullIfMissing, writtenTime } from './blob-folder.js'
+import type { BlobStore, ByteRange, StoredBlob } from './blob-store.js'
 import { diskError } from './disk-error.js'
 import { makeFolders } from './make-folders.js'
-import { StoreError } from './store-error.js'
 
 /** A folder of blobs, `ab/cd/abcd…`; made if it is missing. @throws StoreError `unavailable` */
 export async function openDirectoryBlobs(folder: string): Promise<BlobStore> {
@@ -37,27 +38,53 @@ export async function openDirectoryBlobs(folder: string): Promise<BlobStore> {
   return {
     async write(data) {
       if (!(data instanceof Uint8Array)) return store(data)
-      if (data.byteLength > LIMITS.fileBytes) throw tooLarge()
-      const blob = { digest: createHash('sha256').update(data).digest('hex'), size: data.byteLength }
-      const known = await stat(pathOf(blob.digest)).catch(() => undefined)
-      return known?.size === blob.size ? blob : store([data])
+      if (data.byteLength > LIMITS.fileBytes) throw tooLargeFile()
+      const blob = { digest: digestOf(data), size: data.byteLength }
+      return (await onDisk(renew(pathOf(blob.digest), blob.size))) ? blob : store([data])
     },
     async read(digest) {
-      const data = await onDisk(readFile(pathOf(checked(digest))).catch(nullIfMissing))
-      if (data !== null && createHash('sha256').update(data).digest('hex') !== digest) throw damaged(digest)
+      const data = await onDisk(readFile(pathOf(checkedDigest(digest))).catch(nullIfMissing))
+      if (data !== null && digestOf(data) !== digest) throw damagedBlob(digest)
       return data
     },
-    async stream(digest) {
-      const path = pathOf(checked(digest))
+    async stream(digest, range) {
+      const path = pathOf(checkedDigest(digest))
+      const part = range === undefined ? undefined : checkedRange(range)
       const found = await onDisk(stat(path).catch(nullIfMissing))
       // Opened when somebody iterates: a stream that nobody reads must not hold a file open.
-      return found === null ? null : verified(path, digest)
+      if (found === null) return null
+      return part === undefined ? verified(chunksOf(path), digest) : chunksOf(path, part)
     },
+    async delete(digest, writtenBefore = Infinity) {
+      const path = pathOf(checkedDigest(digest))
+      const writtenAt = await onDisk(writtenTime(path))
+      if (writtenAt === null || writtenAt >= writtenBefore) return false
+      await onDisk(rm(path, { force: true }))
+      return true
+    },
+    async *list() {
+      try {
+        yield* listBlobFolder(folder)
+      } catch (error) {
+        throw diskError(error, `the blob folder ${folder}`)
+      }
+    },
+    deleteDrafts: (begunBefore) => onDisk(deleteOldDrafts(temporary, begunBefore)),
   }
 }
 
 /** Names the blob folder in the errors of our own file operations, not in those of the caller's chunks. */
 type OnDisk = <T>(work: Promise<T>) => Promise<T>
+
+/** Whether the bytes are there already. Written anew now: who sweeps by age must not take them from their new owner. */
+async function renew(path: string, size: number): Promise<boolean> {
+  const known = await stat(path).catch(nullIfMissing)
+  if (known?.size !== size) return false
+  const now = new Date()
+  return utimes(path, now, now)
+    .then(() => true, nullIfMissing)
+    .then(Boolean)
+}
 
 async function writeDraft(
   path: string,
@@ -70,7 +97,7 @@ async function writeDraft(
   try {
     for await (const chunk of chunks) {
       size += chunk.byteLength
-      if (size > LIMITS.fileBytes) throw tooLarge()
+      if (size > LIMITS.fileBytes) throw tooLargeFile()
       hash.update(chunk)
       await onDisk(file.writeFile(chunk))
     }
@@ -98,35 +125,10 @@ async function syncFolder(folder: string): Promise<void> {
   }
 }
 
-async function* verified(path: string, digest: string): AsyncIterable<Uint8Array> {
-  const hash = createHash('sha256')
-  const chunks: AsyncIterable<Uint8Array> = createReadStream(path)
-  for await (const chunk of chunks) {
-    hash.update(chunk)
-    yield chunk
-  }
-  if (hash.digest('hex') !== digest) throw damaged(digest)
-}
-
-/** A digest becomes a path: anything else would leave the folder. */
-function checked(digest: string): string {
-  if (/^[0-9a-f]{64}$/.test(digest)) return digest
-  throw new Error(`Expected a SHA-256 digest of 64 hexadecimal digits, got ${digest.length} characters`)
-}
-
-function nullIfMissing(error: unknown): null {
-  if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return null
-  throw error
-}
-
-function damaged(digest: string): StoreError {
-  return new StoreError(
-    'corrupt',
-    `The bytes of blob ${digest} are not those written; restore it from a backup`,
-  )
-}
-
-function tooLarge(): StoreError {
-  const megabytes = LIMITS.fileBytes / 1024 / 1024
-  return new StoreError('too_large', `Expected a file of at most ${megabytes} MB, got a larger one: split it`)
+async function* chunksOf(path: string, range?: ByteRange): AsyncIterable<Uint8Array> {
+  // Node's own `end` is the last byte that is read: an empty range has none.
+  if (range !== undefined && range.start === range.end) return
+  const last = range === undefined ? {} : { start: range.start, end: range.end - 1 }
+  const chunks: AsyncIterable<Uint8Array> = createReadStream(path, last)
+  yield* chunks
 }

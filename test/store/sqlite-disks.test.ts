@@ -1,4 +1,4 @@
-import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { mkdir, mkdtemp, readdir, readFile, rm, utimes, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
@@ -113,6 +113,34 @@ test('a damaged blob is noticed, whole and streamed', async () => {
   expect((await refusal(drain())).code).toBe('corrupt')
   expect(await readdir(dirname(path))).toEqual([digest])
   expect(await readdir(place('blobs/tmp'))).toEqual([])
+  await store.close()
+})
+
+test('bytes written again are as young as new ones', async () => {
+  const store = await open()
+  const bytes = new Uint8Array([1, 2, 3])
+  const { digest } = await store.blobs.write(bytes)
+  const path = place(join('blobs', digest.slice(0, 2), digest.slice(2, 4), digest))
+  const yesterday = new Date(Date.now() - 86_400_000)
+  const hourAgo = Date.now() - 3_600_000
+  await utimes(path, yesterday, yesterday)
+  await store.blobs.write(bytes)
+  expect(await store.blobs.delete(digest, hourAgo)).toBe(false)
+  await utimes(path, yesterday, yesterday)
+  expect(await store.blobs.delete(digest, hourAgo)).toBe(true)
+  await store.close()
+})
+
+test('old drafts and strange files are no blobs', async () => {
+  const store = await open()
+  await writeFile(place('blobs/tmp/left-over'), 'half')
+  await writeFile(place('blobs/notes.txt'), 'mine')
+  await mkdir(place('blobs/aa'))
+  await writeFile(place('blobs/aa/bb'), 'mine')
+  for await (const blob of store.blobs.list()) expect(blob).toBeUndefined()
+  expect(await store.blobs.deleteDrafts(Date.now() + 3_600_000)).toBe(1)
+  expect(await readdir(place('blobs/tmp'))).toEqual([])
+  expect(await readdir(place('blobs/aa'))).toEqual(['bb'])
   await store.close()
 })
 
