@@ -4,7 +4,7 @@ set -euo pipefail
 
 cd "$(dirname "${BASH_SOURCE[0]}")"
 scripts="$PWD/scripts/dev"
-for part in output processes cache dev-server temporal-cli test-server postgres project doctor; do
+for part in output processes cache dev-server temporal-cli test-server postgres s3 project doctor; do
   # shellcheck source=/dev/null
   . "$scripts/$part.sh"
 done
@@ -22,6 +22,7 @@ help() {
   install                   installs what is missing, and ends
   locate                    prints the paths of the Temporal CLI and of the time-skipping test server
   locate postgres           prints the folder of PostgreSQL's programs
+  locate s3                 prints the path of the S3 server for tests
   doctor                    what was found where, what is missing, what to do
   help                      this text
 
@@ -32,6 +33,7 @@ help() {
   TEMPORAL_CLI_PATH          a Temporal CLI of your own
   TEMPORAL_TEST_SERVER_PATH  a time-skipping test server of your own
   POSTGRES_BIN_PATH          the folder of PostgreSQL's programs, for tests
+  VERSITYGW_PATH             a versitygw, the S3 server for tests, of your own
   EVERTHREAD_CACHE           where downloads are kept, instead of ~/.cache/everthread
 END
 }
@@ -117,6 +119,7 @@ command_test() {
   ensure_build
   forget_temporal_environment
   export TEMPORAL_CLI_PATH=$temporal_cli TEMPORAL_TEST_SERVER_PATH=$test_server POSTGRES_BIN_PATH=$postgres_bin
+  export VERSITYGW_PATH=$s3_server
   run_process vitest run "$@" || code=$?
   return "$code"
 }
@@ -148,6 +151,7 @@ command_install_servers() {
   ensure_test_server
   ensure_temporal_cli
   ensure_postgres
+  ensure_s3_server
 }
 
 # For the tests, when vitest is run by hand: the servers that are there, without installing any.
@@ -155,6 +159,11 @@ command_locate() {
   if [ "${1:-}" = postgres ]; then
     find_postgres || exit 1
     printf '%s\n' "$postgres_bin"
+    return
+  fi
+  if [ "${1:-}" = s3 ]; then
+    find_s3_server || exit 1
+    printf '%s\n' "$s3_server"
     return
   fi
   find_temporal_cli && find_test_server || exit 1

@@ -4,7 +4,11 @@ import { defineConfig } from 'vitest/config'
 
 import { RunReporter } from './test/support/run-reporter.js'
 
-const needsServers = ['./test/support/servers-setup.ts', './test/support/postgres-setup.ts']
+const needsServers = [
+  './test/support/servers-setup.ts',
+  './test/support/postgres-setup.ts',
+  './test/support/s3-setup.ts',
+]
 const quietRuntime = ['./test/support/quiet-runtime.ts']
 
 /** Examples import the package by its name: here that is the source. */

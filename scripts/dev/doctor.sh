@@ -12,6 +12,7 @@ doctor() {
   doctor_temporal_cli
   doctor_test_server
   doctor_postgres
+  doctor_s3_server
   doctor_cache
   doctor_server
   [ "$doctor_problems" -eq 0 ] || fail "$doctor_problems of the above must be put right."
@@ -76,6 +77,22 @@ doctor_postgres() {
     report will "$name" "the next test run installs Debian's package"
   else
     report MISSING "$name" 'for tests, install version 13 or later (apt-get install postgresql, brew install postgresql), or set POSTGRES_BIN_PATH'
+  fi
+}
+
+doctor_s3_server() {
+  local name='S3 server for tests' problem
+  if problem=$( (find_s3_server) 2>&1); then
+    find_s3_server
+    report ok "$name" "$s3_server ($s3_server_source)"
+  elif [ -n "$problem" ]; then
+    report MISSING "$name" "${problem#temporal-dev: }"
+  elif command -v go >/dev/null 2>&1; then
+    report will "$name" "the next test run downloads it, or builds it with $(command -v go) (one to four minutes)"
+  elif command -v curl >/dev/null 2>&1; then
+    report will "$name" 'the next test run downloads it; on a closed network install Go or set VERSITYGW_PATH'
+  else
+    report MISSING "$name" 'install curl or Go, or set VERSITYGW_PATH'
   fi
 }
 

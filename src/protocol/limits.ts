@@ -126,6 +126,19 @@ export const LIMITS = {
   fileBytes: 100 * MB,
   /** How old the time of a blob may be when the same bytes are written again: sweeps wait for a day. */
   blobRenewal: HOUR,
+  /** What S3 takes as one request, and a stream as one part: three of them are in memory, one that fails is sent again. */
+  s3PartBytes: 8 * MB,
+  s3PartsAtOnce: 2,
+  /** Attempts of one request, with the SDK's own pauses: activities try again after it for a day. */
+  s3Attempts: 4,
+  /** A service that is there takes a connection in milliseconds. */
+  s3Connect: 5 * SECOND,
+  /** From the first byte of a request to the answer: a part passes at 140 KB/s, and a copy of 100 MB has its time. */
+  s3Request: 60 * SECOND,
+  /** A connection on which nothing moves; a reader that rests longer has it opened anew. */
+  s3Idle: 20 * SECOND,
+  /** Times that a broken download is opened anew without one more byte. */
+  s3Resumes: 3,
   /** Of one request, in one file or in several: in base64, beside 4 MB of texts, it is below the 32 MB that providers take. */
   inlinedFileBytes: 20 * MB,
 

@@ -71,3 +71,15 @@ test.each([
   expect(() => storeLocation({ database }, {})).toThrow(words)
   expect(() => storeLocation({ database }, {})).not.toThrow('hunter2')
 })
+
+test('a bucket has its own problems, all at once', () => {
+  const bad = 's3://key:hunter2@Bucket/a//b?region=eu-west-1&endpoint=x&secret=hunter2'
+  let thrown: unknown
+  try {
+    storeLocation({ database: ' ', blobs: bad }, {})
+  } catch (error) {
+    thrown = error
+  }
+  expect(ConfigError.isInstance(thrown) && thrown.problems).toHaveLength(6)
+  expect(String(thrown)).not.toContain('hunter2')
+})

@@ -2,13 +2,18 @@ import { resolve } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 
 import { ConfigError } from '../protocol/config-error.js'
+import { parseBucket } from './blob-location.js'
+import type { BlobLocation } from './blob-location.js'
 import { isPostgres, postgresProblem } from './postgres/postgres-place.js'
 
 /** Where a store is: URLs, or plain paths relative to the working directory. */
 export interface StoreOptions {
   /** A SQLite file, or `postgres://user:password@host:5432/database`. @default EVERTHREAD_DATABASE_URL, else `file:.everthread/threads.db` */
   readonly database?: string
-  /** @default EVERTHREAD_BLOBS_URL, else `file:.everthread/blobs` */
+  /**
+   * Or `s3://bucket/prefix?region=…&endpoint=…&forcePathStyle=…`, with credentials from the AWS SDK's own sources.
+   * @default EVERTHREAD_BLOBS_URL, else `file:.everthread/blobs`
+   */
   readonly blobs?: string
   /**
    * 32 bytes as base64 or hex, for secret variables; several, separated by commas: the first seals, all open.
@@ -19,24 +24,38 @@ export interface StoreOptions {
 
 export interface StoreLocation {
   readonly database: string
-  readonly blobs: string
+  readonly blobs: BlobLocation
 }
 
-/** Absolute path of the database file or its URL, and absolute path of the blob folder. @throws ConfigError naming everything that is wrong. */
+/**
+ * Absolute path of the database file or its URL; absolute path of the blob folder or its bucket.
+ * @throws ConfigError naming everything that is wrong.
+ */
 export function storeLocation(options: StoreOptions, environment = process.env): StoreLocation {
   const database = parseDatabase({
     source: options.database === undefined ? 'EVERTHREAD_DATABASE_URL' : 'store.database',
     place: options.database ?? environment['EVERTHREAD_DATABASE_URL'] ?? 'file:.everthread/threads.db',
     example: 'file:.everthread/threads.db',
   })
-  const blobs = parsePlace({
-    source: options.blobs === undefined ? 'EVERTHREAD_BLOBS_URL' : 'store.blobs',
-    place: options.blobs ?? environment['EVERTHREAD_BLOBS_URL'] ?? 'file:.everthread/blobs',
-    example: 'file:.everthread/blobs',
-  })
-  const problems = [database, blobs].flatMap((parsed) => ('problem' in parsed ? [parsed.problem] : []))
-  if ('problem' in database || 'problem' in blobs) throw new ConfigError(problems)
-  return { database: database.path, blobs: blobs.path }
+  const blobs = blobLocation(options, environment)
+  const problems = [
+    ...('problem' in database ? [database.problem] : []),
+    ...('problems' in blobs ? blobs.problems : []),
+  ]
+  if ('problem' in database || 'problems' in blobs) throw new ConfigError(problems)
+  return { database: database.path, blobs: blobs.location }
+}
+
+function blobLocation(
+  options: StoreOptions,
+  environment: NodeJS.ProcessEnv,
+): { readonly location: BlobLocation } | { readonly problems: readonly string[] } {
+  const source = options.blobs === undefined ? 'EVERTHREAD_BLOBS_URL' : 'store.blobs'
+  const place = options.blobs ?? environment['EVERTHREAD_BLOBS_URL'] ?? 'file:.everthread/blobs'
+  const bucket = parseBucket(source, place)
+  if (bucket !== undefined) return bucket
+  const parsed = parsePlace({ source, place, example: 'file:.everthread/blobs, or an s3: URL' })
+  return 'problem' in parsed ? { problems: [parsed.problem] } : { location: parsed.path }
 }
 
 interface Place {

@@ -1,8 +1,8 @@
 import type { Kysely, Transaction } from 'kysely'
 
+import { openBlobs } from './blob-location.js'
 import type { BlobStore } from './blob-store.js'
 import type { Database } from './database.js'
-import { openDirectoryBlobs } from './directory-blobs.js'
 import type { Schema } from './schema.js'
 import { isPostgres } from './postgres/postgres-place.js'
 import { createSecretBox } from './secret-box.js'
@@ -61,7 +61,7 @@ export async function openStore(options: StoreOptions = {}): Promise<Store> {
 
 /** A store without keys. @throws StoreError */
 export async function openPlaces(location: StoreLocation): Promise<Omit<Store, 'secrets'>> {
-  const blobs = await openDirectoryBlobs(location.blobs)
+  const blobs = await openBlobs(location.blobs)
   const database = await openDatabase(location.database)
   let closing: Promise<void> | undefined
 

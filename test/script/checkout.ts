@@ -52,7 +52,7 @@ const fakeCli = (node: string): readonly string[] => [
   "require('node:net').createServer().listen(port, '127.0.0.1', () => console.log(`Server:  localhost:${port}`))",
 ]
 
-/** Makes the checkout, with a CLI and a test server that count as installed, and removes it after the test. */
+/** Makes the checkout, with servers that count as installed, and removes it after the test. */
 export function createCheckout(): Checkout {
   const folder = mkdtempSync(join(tmpdir(), 'everthread-checkout-'))
   const node = process.execPath
@@ -88,6 +88,7 @@ export function createCheckout(): Checkout {
   checkout.program('temporal-fake', fakeCli(node))
   for (const name of ['initdb', 'postgres'])
     checkout.program(name, ['#!/bin/sh', 'echo "postgres (PostgreSQL) 15.1"'])
+  checkout.program('versitygw-fake', ['#!/bin/sh', 'echo "Version  : v9.9.9"'])
   onTestFinished(() => rm(folder, { recursive: true, force: true }))
   return checkout
 }
@@ -108,6 +109,7 @@ function runScript(
       TEMPORAL_CLI_PATH: join(checkout.folder, 'programs/temporal-fake'),
       TEMPORAL_TEST_SERVER_PATH: '/bin/true',
       POSTGRES_BIN_PATH: join(checkout.folder, 'programs'),
+      VERSITYGW_PATH: join(checkout.folder, 'programs/versitygw-fake'),
       ...environment,
     },
   })

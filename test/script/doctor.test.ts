@@ -36,16 +36,19 @@ test('doctor says what was found where', async () => {
   expect(await run.ended).toBe(0)
   expect(run.output()).toMatch(/^ok +Temporal CLI .*temporal-fake \(TEMPORAL_CLI_PATH; temporal version 9/m)
   expect(run.output()).toMatch(/^ok +time-skipping test server +\/bin\/true \(TEMPORAL_TEST_SERVER_PATH\)$/m)
+  expect(run.output()).toMatch(/^ok +S3 server for tests .*versitygw-fake \(VERSITYGW_PATH\)$/m)
 })
 
 test('doctor counts what is missing and says what to do', async () => {
   const checkout = createCheckout()
-  const environment = { PATH: barePath(checkout), TEMPORAL_CLI_PATH: '', TEMPORAL_TEST_SERVER_PATH: '' }
+  const unset = { TEMPORAL_CLI_PATH: '', TEMPORAL_TEST_SERVER_PATH: '', VERSITYGW_PATH: '' }
+  const environment = { PATH: barePath(checkout), ...unset }
   const run = checkout.run(['doctor'], environment)
   expect(await run.ended).toBe(1)
   expect(run.output()).toMatch(/^MISSING +Temporal CLI +install curl or Go, or set TEMPORAL_CLI_PATH$/m)
   expect(run.output()).toMatch(/^MISSING +time-skipping test server +install curl, or Java 11 and Maven/m)
-  expect(run.output()).toContain('2 of the above must be put right')
+  expect(run.output()).toMatch(/^MISSING +S3 server for tests +install curl or Go, or set VERSITYGW_PATH$/m)
+  expect(run.output()).toContain('3 of the above must be put right')
 })
 
 test('a wrong TEMPORAL_CLI_PATH is reported and never replaced', async () => {
@@ -59,12 +62,26 @@ test('a wrong TEMPORAL_CLI_PATH is reported and never replaced', async () => {
   expect(install.output().trim().split('\n')).toHaveLength(1)
 })
 
+test('a wrong VERSITYGW_PATH is reported and never replaced', async () => {
+  const checkout = createCheckout()
+  const environment = { VERSITYGW_PATH: '/nowhere/versitygw' }
+  const doctor = checkout.run(['doctor'], environment)
+  expect(await doctor.ended).toBe(1)
+  expect(doctor.output()).toMatch(/^MISSING +S3 server for tests +VERSITYGW_PATH names \/nowhere\/versitygw/m)
+  const install = checkout.run(['install'], environment)
+  expect(await install.ended).toBe(1)
+  expect(install.output().trim().split('\n')).toHaveLength(1)
+})
+
 test('neither Go nor Java is answered with one sentence', async () => {
   const checkout = createCheckout()
   const PATH = barePath(checkout)
   const noGo = checkout.run(['install'], { PATH, TEMPORAL_CLI_PATH: '' })
   expect(await noGo.ended).toBe(1)
   expect(noGo.output()).toMatch(/no Go to build it; install Go or the CLI, or set TEMPORAL_CLI_PATH\.$/m)
+  const noS3 = checkout.run(['install'], { PATH, VERSITYGW_PATH: '' })
+  expect(await noS3.ended).toBe(1)
+  expect(noS3.output()).toMatch(/no Go to build it; install Go, or set VERSITYGW_PATH to a versitygw\.$/m)
   const noJava = checkout.run(['install'], { PATH, TEMPORAL_TEST_SERVER_PATH: '' })
   expect(await noJava.ended).toBe(1)
   expect(noJava.output()).toMatch(/no Java to run it on; install Java 11 or later and Maven/)

@@ -86,3 +86,34 @@ test('a stopped install ends its download and leaves nothing', async () => {
   expect(isRunning(Number(checkout.read('curl-pid')))).toBe(false)
   expect(readdirSync(join(checkout.folder, 'cache'))).toEqual([])
 })
+
+test('the S3 server comes as a download, else as a build', async () => {
+  const checkout = createCheckout()
+  const program = '#!/bin/sh\necho "Version  : v1.8.0"\n'
+  checkout.program('curl', [
+    '#!/bin/bash',
+    'url=${!#}',
+    'while [ "$1" != -o ]; do shift; done',
+    `name=$(basename "$url" .tar.gz); mkdir -p ${checkout.folder}/archive/$name`,
+    `printf '${program.replaceAll('\n', '\\n')}' >${checkout.folder}/archive/$name/versitygw`,
+    `chmod +x ${checkout.folder}/archive/$name/versitygw`,
+    `tar -czf "$2" -C ${checkout.folder}/archive "$name"`,
+  ])
+  expect(await checkout.run(['install'], { VERSITYGW_PATH: '' }).ended).toBe(0)
+  expect(checkout.read('cache/versitygw-1.8.0/versitygw')).toBe(program)
+
+  checkout.program('curl', ['#!/bin/sh', 'exit 6'])
+  checkout.program('go', [
+    '#!/bin/sh',
+    'if [ "$1" = env ]; then exit; fi',
+    'echo "$*" >>requests',
+    `printf '${program.replaceAll('\n', '\\n')}' >"$GOBIN/versitygw"; chmod +x "$GOBIN/versitygw"`,
+  ])
+  const EVERTHREAD_CACHE = `${checkout.folder}/other-cache`
+  expect(await checkout.run(['install'], { VERSITYGW_PATH: '', EVERTHREAD_CACHE }).ended).toBe(0)
+  expect(checkout.read('requests')).toContain('github.com/versity/versitygw/cmd/versitygw@v1.8.0')
+  expect(readdirSync(EVERTHREAD_CACHE, { recursive: true })).toEqual([
+    'versitygw-1.8.0',
+    'versitygw-1.8.0/versitygw',
+  ])
+})
