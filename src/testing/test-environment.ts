@@ -12,6 +12,7 @@ import type { Registry } from '../definitions/registry.js'
 import type { RunCaps } from '../protocol/plan.js'
 import { shareStore } from '../store/share-store.js'
 import type { Store } from '../store/store.js'
+import type { StoreOptions } from '../store/store-location.js'
 import { instanceEnv } from '../worker/instance-env.js'
 import type { InstanceEnv } from '../worker/instance-env.js'
 import { runCaps } from '../worker/run-caps.js'
@@ -36,6 +37,8 @@ export interface TestEnvironmentOptions<R extends Registry> extends Replacements
   readonly limits?: Partial<RunCaps>
   /** Values of variables for every thread, as a worker's `env`. */
   readonly env?: InstanceEnv
+  /** Where threads are stored; what is there stays at the end. @default a temporary folder */
+  readonly store?: Pick<StoreOptions, 'database' | 'blobs'>
   /** For secrets. @default a new key */
   readonly secretKey?: string
 }
@@ -44,13 +47,13 @@ export interface TestEnvironmentOptions<R extends Registry> extends Replacements
 export interface TestEnvironment<R extends Registry = Registry> {
   readonly threads: ThreadClient<R>
   readonly taskQueue: string
-  /** Where the threads are stored: a temporary folder. */
+  /** Where the threads are stored. */
   readonly store: Store
   /** Lets time pass for timers: skipped on the time-skipping server, slept on a real one. */
   sleep(duration: Duration): Promise<void>
   /** Ends the worker in the middle of whatever it does, and starts another. */
   restartWorker(): Promise<void>
-  /** Ends worker and server and removes the store. */
+  /** Ends worker and server, and removes the store that it made. */
   close(): Promise<void>
 }
 
@@ -72,7 +75,11 @@ export async function createTestEnvironment<R extends Registry>(
     const folder = await mkdtemp(join(tmpdir(), 'everthread-test-'))
     opened.push(() => rm(folder, { recursive: true, force: true }))
     const { secretKey = randomBytes(32).toString('base64') } = options
-    const place = { database: join(folder, 'threads.db'), blobs: join(folder, 'blobs'), secretKey }
+    const place = {
+      ...{ database: join(folder, 'threads.db'), blobs: join(folder, 'blobs') },
+      ...options.store,
+      secretKey,
+    }
     const store = await shareStore(place)
     opened.push(() => store.close())
     const { server: given = 'time-skipping' } = options

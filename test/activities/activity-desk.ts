@@ -34,8 +34,8 @@ export const NOW = 1_763_767_000_000
 
 export interface ActivityDesk {
   readonly store: Store
-  /** Of the store: its bytes are in `blobs`. */
-  readonly folder: string
+  /** Where its bytes are. */
+  readonly blobFolder: string
   readonly dependencies: ActivityDependencies
   /** The same thread on a worker with other definitions; hooks stay unless others are given. */
   with(parts: DeskParts): ActivityDependencies
@@ -69,15 +69,18 @@ interface MadeCall {
 export async function withDesk(parts: DeskParts, work: (desk: ActivityDesk) => Promise<void>): Promise<void> {
   const { secretKey } = parts
   await withStore(
-    async (store, folder) => {
+    async (store, blobFolder) => {
       await store.write((tx) => insertThread(tx, { id: 't', agent: 'clerk', created_at: NOW * 1000 }))
-      await work(deskOf({ store, folder }, parts))
+      await work(deskOf({ store, blobFolder }, parts))
     },
     secretKey === undefined ? {} : { secretKey },
   )
 }
 
-function deskOf({ store, folder }: Pick<ActivityDesk, 'store' | 'folder'>, parts: DeskParts): ActivityDesk {
+function deskOf(
+  { store, blobFolder }: Pick<ActivityDesk, 'store' | 'blobFolder'>,
+  parts: DeskParts,
+): ActivityDesk {
   const caps = runCaps()
   const { hooks = [] } = parts
   const worker = (other: DeskParts): ActivityDependencies => {
@@ -94,7 +97,7 @@ function deskOf({ store, folder }: Pick<ActivityDesk, 'store' | 'folder'>, parts
   }
   return {
     store,
-    folder,
+    blobFolder,
     dependencies,
     with: worker,
     send,

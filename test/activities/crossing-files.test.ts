@@ -92,7 +92,7 @@ describe.each(WAYS)('SA-A-07.12a a file on its way from %s', (_way, from, to) =>
 })
 
 test('SA-A-07.12a 100 MB come along in milliseconds, and no byte moves', () =>
-  withDesk({}, async ({ store, dependencies, folder }) => {
+  withDesk({}, async ({ store, dependencies, blobFolder }) => {
     await addChild(store)
     const size = 100 * 1024 * 1024
     const { result, milliseconds } = await timed(() => store.blobs.write(Buffer.alloc(size, 7)))
@@ -100,11 +100,11 @@ test('SA-A-07.12a 100 MB come along in milliseconds, and no byte moves', () =>
     const big = { threadId: 'c', path: '/out/big.bin', mimeType: 'application/octet-stream' }
     await store.write((tx) => putFile(tx, { ...big, size, blob, now: NOW }))
     await endSession(store, { paths: ['/out/big.bin'] })
-    const before = await blobs(join(folder, 'blobs'))
+    const before = await blobs(blobFolder)
     expect(before).toEqual({ files: 1, bytes: size })
     const crossed = await timed(() => deliver(dependencies))
     expect(crossed.milliseconds).toBeLessThan(milliseconds / 4)
-    expect(await blobs(join(folder, 'blobs'))).toEqual(before)
+    expect(await blobs(blobFolder)).toEqual(before)
     const [message] = await messagesOf(store, 't')
     expect(message?.attachments).toMatchObject([{ path: '/attachments/big.bin', size }])
     expect(await store.read((db) => statFile(db, 't', '/attachments/big.bin'))).toMatchObject({ blob, size })

@@ -2,11 +2,11 @@ import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { z } from 'zod'
 
 import { defineAgent, defineHook, defineModel, definePrompt, defineTool, registry } from '../../src/index.js'
-import { createTestEnvironment } from '../../src/testing/index.js'
 import type { TestEnvironment } from '../../src/testing/index.js'
 import { factsOf, transcript } from '../support/thread-facts.js'
 import { createVoice } from '../support/voice.js'
 import { unscripted } from '../support/unscripted.js'
+import { testEnvironment } from '../support/test-store.js'
 
 /** Fields of definitions, by what a request to the model shows of them. */
 const PNG = Buffer.from('\x89PNG\r\n\x1a\n and so on', 'latin1')
@@ -66,7 +66,7 @@ let env: TestEnvironment<typeof desk>
 
 beforeAll(async () => {
   const models = { seeing: seeing.model, blind: blind.model }
-  env = await createTestEnvironment({ registry: desk, models })
+  env = await testEnvironment({ registry: desk, models })
 }, 60_000)
 afterAll(() => env.close())
 beforeEach(() => {

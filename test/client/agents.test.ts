@@ -1,9 +1,10 @@
 import { expect, test } from 'vitest'
 
 import { defineAgent, defineModel, definePrompt, registry } from '../../src/index.js'
-import { createTestEnvironment, scriptedModel } from '../../src/testing/index.js'
+import { scriptedModel } from '../../src/testing/index.js'
 import { collect } from './client-fixture.js'
 import { unscripted } from '../support/unscripted.js'
+import { testEnvironment } from '../support/test-store.js'
 
 const sideA = { prompt: 'clerk' } as const
 const base = {
@@ -32,7 +33,7 @@ const desk = registry({
 
 test('SA-A-01.2a SA-A-01.2d SA-A-01.2e SA-A-01.2f SA-A-01.2k the listing shows title, description and icon', async () => {
   const chat = scriptedModel(() => ({ text: 'Hello' }))
-  const env = await createTestEnvironment({ registry: desk, models: { chat } })
+  const env = await testEnvironment({ registry: desk, models: { chat } })
   try {
     expect(await collect(env.threads.agents())).toEqual([
       { name: 'plain', type: 'ai_human', title: null, description: null, icon: null, exposeAsTool: false },

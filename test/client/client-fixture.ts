@@ -1,7 +1,4 @@
 import { randomBytes, randomUUID } from 'node:crypto'
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 
 import { Client, Connection } from '@temporalio/client'
 import { afterAll, afterEach, beforeAll, beforeEach } from 'vitest'
@@ -11,6 +8,7 @@ import { openStore } from '../../src/store/store.js'
 import type { Store } from '../../src/store/store.js'
 import { startDevServer } from '../support/servers.js'
 import type { DevServer } from '../support/servers.js'
+import { makePlace } from '../support/test-store.js'
 
 export interface ClientFixture {
   readonly threads: ThreadClient
@@ -28,8 +26,8 @@ export async function createClientFixture(
     namespace = 'default',
   }: { readonly secretKey?: string; readonly namespace?: string } = {},
 ): Promise<ClientFixture> {
-  const folder = await mkdtemp(join(tmpdir(), 'everthread-client-'))
-  const location = { database: join(folder, 'threads.db'), blobs: join(folder, 'blobs'), secretKey }
+  const { place, remove } = await makePlace()
+  const location = { ...place, secretKey }
   const store = await openStore(location)
   const connection = Connection.lazy({ address })
   const taskQueue = `client-${randomUUID()}`
@@ -46,7 +44,7 @@ export async function createClientFixture(
       await threads.close()
       await store.close()
       await connection.close()
-      await rm(folder, { recursive: true, force: true })
+      await remove()
     },
   }
 }

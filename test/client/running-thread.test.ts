@@ -3,12 +3,13 @@ import { z } from 'zod'
 
 import { defineAgent, defineModel, definePrompt, defineTool, registry } from '../../src/index.js'
 import { WaitTimeoutError } from '../../src/protocol/thread-error.js'
-import { assertEvents, createTestEnvironment, scriptedModel } from '../../src/testing/index.js'
+import { assertEvents, scriptedModel } from '../../src/testing/index.js'
 import type { ScriptedRequest, TestEnvironment } from '../../src/testing/index.js'
 import { recordedRuns, searchForContent } from '../support/histories.js'
 import { MARKER, marked } from '../support/marker.js'
 import { unscripted } from '../support/unscripted.js'
 import { collect } from './client-fixture.js'
+import { testEnvironment } from '../support/test-store.js'
 
 const variables = [{ name: 'KEY', type: 'secret', required: true, description: 'Key of the shop' }] as const
 const desk = registry({
@@ -59,7 +60,7 @@ let env: TestEnvironment<typeof desk>
 
 beforeAll(async () => {
   const chat = scriptedModel((request) => script.reply(request))
-  env = await createTestEnvironment({ registry: desk, models: { chat } })
+  env = await testEnvironment({ registry: desk, models: { chat } })
 }, 60_000)
 afterAll(() => env.close())
 

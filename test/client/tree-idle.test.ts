@@ -3,12 +3,13 @@ import { z } from 'zod'
 
 import type { ThreadHandle } from '../../src/client/index.js'
 import { defineAgent, defineModel, definePrompt, defineTool, registry } from '../../src/index.js'
-import { createTestEnvironment, scriptedModel } from '../../src/testing/index.js'
+import { scriptedModel } from '../../src/testing/index.js'
 import type { ScriptedAnswer, TestEnvironment } from '../../src/testing/index.js'
 import { createGate } from '../support/gate.js'
 import type { Gate } from '../support/gate.js'
 import { until } from '../support/until.js'
 import { collect } from './client-fixture.js'
+import { testEnvironment } from '../support/test-store.js'
 
 const provider = {
   languageModel(): never {
@@ -84,7 +85,7 @@ beforeAll(async () => {
     if (prompt === 'a_helper') return times === 0 ? helper : done
     return times === 0 ? send('helper') : { text: `Heard: ${messages.at(-1)?.text}` }
   })
-  env = await createTestEnvironment({ registry: desk, models: { voice }, server: 'dev' })
+  env = await testEnvironment({ registry: desk, models: { voice }, server: 'dev' })
 }, 60_000)
 afterAll(() => env.close())
 beforeEach(() => {

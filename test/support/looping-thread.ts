@@ -1,7 +1,3 @@
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-
 import { Client } from '@temporalio/client'
 import { NativeConnection } from '@temporalio/worker'
 
@@ -13,6 +9,7 @@ import type { RunResult, ThreadHandle } from '../../src/client/index.js'
 import { defineAgent, defineModel, definePrompt, defineTool, registry } from '../../src/index.js'
 import { createWorker } from '../../src/worker/index.js'
 import { marked } from './marker.js'
+import { makePlace } from './test-store.js'
 
 /** A worker whose agent calls its tool as often as a test says, with results as long as it says. */
 export interface LoopingThreads {
@@ -24,8 +21,7 @@ export interface LoopingThreads {
 
 export async function startLoopingThreads(address: string): Promise<LoopingThreads> {
   const taskQueue = 'looping-threads'
-  const folder = await mkdtemp(join(tmpdir(), 'everthread-looping-'))
-  const store = { database: join(folder, 'threads.db'), blobs: join(folder, 'blobs') }
+  const { place: store, remove } = await makePlace()
   const turn: Turn = { calls: 0, resultLength: 0, ended: () => {} }
   const connection = await NativeConnection.connect({ address })
   const client = new Client({ connection })
@@ -51,7 +47,7 @@ export async function startLoopingThreads(address: string): Promise<LoopingThrea
       worker.shutdown()
       await running
       await connection.close()
-      await rm(folder, { recursive: true })
+      await remove()
     },
   }
 }

@@ -1,22 +1,21 @@
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-
 import { openStore } from '../../src/store/store.js'
 import type { Store } from '../../src/store/store.js'
+import { makePlace } from './test-store.js'
 
-/** Runs `work` with an empty store in a folder of its own, which is gone afterwards. */
+/** Runs `work` with an empty store of its own, which is gone afterwards, and the folder of its blobs. */
 export async function withStore(
-  work: (store: Store, folder: string) => Promise<void>,
+  work: (store: Store, blobFolder: string) => Promise<void>,
   options: { readonly secretKey?: string } = {},
 ): Promise<void> {
-  const folder = await mkdtemp(join(tmpdir(), 'everthread-store-'))
-  const place = { database: join(folder, 'threads.db'), blobs: join(folder, 'blobs') }
-  const store = await openStore({ ...place, ...options })
+  const { place, blobFolder, remove } = await makePlace()
   try {
-    await work(store, folder)
+    const store = await openStore({ ...place, ...options })
+    try {
+      await work(store, blobFolder)
+    } finally {
+      await store.close()
+    }
   } finally {
-    await store.close()
-    await rm(folder, { recursive: true, force: true })
+    await remove()
   }
 }

@@ -1,12 +1,13 @@
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
 
 import type { Registry } from '../../src/definitions/registry.js'
-import { assertReplays, createTestEnvironment } from '../../src/testing/index.js'
+import { assertReplays } from '../../src/testing/index.js'
 import type { TestEnvironment, TestEnvironmentOptions } from '../../src/testing/index.js'
 import { recordedRuns, searchForContent } from './histories.js'
 import type { RecordedRun } from './histories.js'
 import { startTimeSkippingServer } from './time-skipping-server.js'
 import type { TimeSkippingServer } from './time-skipping-server.js'
+import { testEnvironment } from './test-store.js'
 
 const CONTINUED = 'continued as new at every point'
 
@@ -69,7 +70,7 @@ export function threeModes<R extends Registry>(
     beforeAll(async () => {
       const server = restarts && isCached ? 'dev' : (timeSkipping?.environment ?? 'time-skipping')
       const worker = { ...('worker' in modeOptions && modeOptions.worker), workflowBundle }
-      environment = await createTestEnvironment({ server, ...options, ...modeOptions, worker })
+      environment = await testEnvironment({ server, ...options, ...modeOptions, worker })
     })
     afterAll(() => environment?.close())
 

@@ -10,11 +10,12 @@ import {
   registry,
 } from '../../src/index.js'
 import { putVariable } from '../../src/store/variables.js'
-import { assertEvents, createTestEnvironment, scriptedModel } from '../../src/testing/index.js'
+import { assertEvents, scriptedModel } from '../../src/testing/index.js'
 import type { TestEnvironment } from '../../src/testing/index.js'
 import { startTimeSkippingServer } from '../support/time-skipping-server.js'
 import type { TimeSkippingServer } from '../support/time-skipping-server.js'
 import { until } from '../support/until.js'
+import { testEnvironment } from '../support/test-store.js'
 
 const DAY = 24 * 3_600_000
 
@@ -74,7 +75,7 @@ async function withEnvironment(
 ): Promise<void> {
   const chat = scriptedModel(options.script)
   const { env = {}, continueAsNewEveryStep = false } = options
-  const environment = await createTestEnvironment({
+  const environment = await testEnvironment({
     registry: desk,
     models: { chat },
     server: server.environment,

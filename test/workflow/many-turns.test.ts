@@ -1,9 +1,10 @@
 import { afterAll, beforeAll, expect, inject, test } from 'vitest'
 
 import { defineAgent, defineModel, definePrompt, registry } from '../../src/index.js'
-import { createTestEnvironment, scriptedModel } from '../../src/testing/index.js'
+import { scriptedModel } from '../../src/testing/index.js'
 import type { TestEnvironment } from '../../src/testing/index.js'
 import { activityNames, recordedRuns } from '../support/histories.js'
+import { testEnvironment } from '../support/test-store.js'
 
 const desk = registry({
   models: [defineModel({ name: 'chat', provider: { languageModel: () => ({}) as never }, model: 'm' })],
@@ -28,7 +29,7 @@ const chat = scriptedModel(() => ({ text: 'Yes.' }))
 beforeAll(async () => {
   const workflowBundle = { codePath: inject('workflowBundlePath') }
   const worker = { maxCachedWorkflows: 10, workflowBundle }
-  env = await createTestEnvironment({ registry: desk, models: { chat }, server: 'dev', worker })
+  env = await testEnvironment({ registry: desk, models: { chat }, server: 'dev', worker })
 }, 90_000)
 afterAll(() => env.close())
 

@@ -1,7 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 
 import type { ThreadHandle } from '../../src/client/index.js'
-import { createTestEnvironment } from '../../src/testing/index.js'
 import type { TestEnvironment } from '../../src/testing/index.js'
 import { familyDesk } from '../support/family-desk.js'
 import type { FamilyDesk } from '../support/family-desk.js'
@@ -12,6 +11,7 @@ import { activityNames, recordedRuns } from '../support/histories.js'
 import { marked } from '../support/marker.js'
 import { factTypes, toolResults } from '../support/thread-facts.js'
 import { until } from '../support/until.js'
+import { testEnvironment } from '../support/test-store.js'
 
 /**
  * T7: an operator ends a child in Temporal. On a real server: the time-skipping one writes no close event for a child
@@ -22,7 +22,7 @@ let env: TestEnvironment<FamilyDesk>
 
 beforeAll(async () => {
   const { models, tools } = scripts
-  env = await createTestEnvironment({ registry: familyDesk, models, tools, server: 'dev' })
+  env = await testEnvironment({ registry: familyDesk, models, tools, server: 'dev' })
 }, 90_000)
 afterAll(() => env.close())
 

@@ -1,7 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 
 import type { ThreadState } from '../../src/index.js'
-import { createTestEnvironment } from '../../src/testing/index.js'
 import type { TestEnvironment } from '../../src/testing/index.js'
 import { startFamily } from '../support/family-runs.js'
 import { createFamilyScripts } from '../support/family-scripts.js'
@@ -10,6 +9,7 @@ import type { KindsDesk } from '../support/kinds-desk.js'
 import { act, approve, calls, create, done, draft } from '../support/kinds-replies.js'
 import { marked } from '../support/marker.js'
 import { until } from '../support/until.js'
+import { testEnvironment } from '../support/test-store.js'
 
 /**
  * A child whose tool ends its parent, which then ends it. On a real server: the time-skipping one loses a workflow task that
@@ -20,7 +20,7 @@ let env: TestEnvironment<KindsDesk>
 
 beforeAll(async () => {
   const { models, tools } = scripts
-  env = await createTestEnvironment({ registry: kindsDesk, models, tools, server: 'dev' })
+  env = await testEnvironment({ registry: kindsDesk, models, tools, server: 'dev' })
 }, 90_000)
 afterAll(() => env.close())
 

@@ -7,6 +7,7 @@ import { inject } from 'vitest'
 
 import { runCommand } from '../../../src/cli/run-command.js'
 import { openTerminal } from '../../../src/cli/terminal.js'
+import { makePlace } from '../../support/test-store.js'
 
 /** What commands find in the environment of a person: a server, a store, a key. */
 export interface CliPlace {
@@ -16,11 +17,12 @@ export interface CliPlace {
 
 export async function openCliPlace(more: Readonly<Record<string, string>> = {}): Promise<CliPlace> {
   const folder = await mkdtemp(join(tmpdir(), 'everthread-cli-'))
+  const { place, remove } = await makePlace()
   const before = { ...process.env }
   Object.assign(process.env, {
     TEMPORAL_ADDRESS: inject('devServerAddress'),
-    EVERTHREAD_DATABASE_URL: join(folder, 'threads.db'),
-    EVERTHREAD_BLOBS_URL: join(folder, 'blobs'),
+    EVERTHREAD_DATABASE_URL: place.database,
+    EVERTHREAD_BLOBS_URL: place.blobs,
     EVERTHREAD_SECRET_KEY: Buffer.alloc(32, 7).toString('base64'),
     EVERTHREAD_TASK_QUEUE: folder,
     ...more,
@@ -29,6 +31,7 @@ export async function openCliPlace(more: Readonly<Record<string, string>> = {}):
     folder,
     async close() {
       process.env = before
+      await remove()
       await rm(folder, { recursive: true, force: true })
     },
   }

@@ -9,6 +9,7 @@ import { inject } from 'vitest'
 import { ThreadClient } from '../../../src/client/index.js'
 import { recordedRuns, searchForContent } from '../../support/histories.js'
 import type { RecordedRun, Search } from '../../support/histories.js'
+import { makePlace } from '../../support/test-store.js'
 import type { Effect, integrationDesk } from './desk.js'
 import { startModelServer } from './model-server.js'
 import type { Answerer, ModelServer } from './model-server.js'
@@ -55,16 +56,13 @@ type NewThread = Omit<Parameters<Threads['create']>[0], 'agent' | 'id'> & {
 
 export async function createFixture({ answerer, ...options }: Options = {}): Promise<Fixture> {
   const folder = await mkdtemp(join(tmpdir(), 'everthread-integration-'))
+  const { place: storePlace, remove } = await makePlace()
   const model = await startModelServer(answerer)
   const place: WorkerPlace = {
     address: inject('devServerAddress'),
     namespace: 'default',
     taskQueue: `integration-${randomUUID()}`,
-    store: {
-      database: join(folder, 'threads.db'),
-      blobs: join(folder, 'blobs'),
-      secretKey: randomBytes(32).toString('base64'),
-    },
+    store: { ...storePlace, secretKey: randomBytes(32).toString('base64') },
     modelUrl: model.url,
     effects: join(folder, 'effects.jsonl'),
     codePath: inject('workflowBundlePath'),
@@ -117,6 +115,7 @@ export async function createFixture({ answerer, ...options }: Options = {}): Pro
       await threads.close()
       await connection.close()
       await model.close()
+      await remove()
       await rm(folder, { recursive: true, force: true })
     },
   }

@@ -1,0 +1,68 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+
+import { inject } from 'vitest'
+
+import type { StoreOptions } from '../../src/store/store-location.js'
+import { createTestEnvironment } from '../../src/testing/index.js'
+import type { TestEnvironment, TestEnvironmentOptions } from '../../src/testing/index.js'
+import type { Registry } from '../../src/definitions/registry.js'
+import { createDatabase } from './postgres-database.js'
+import { makeBucket } from './s3-bucket.js'
+
+/** An empty store of a test's own. */
+export interface TestPlace {
+  readonly place: Required<Pick<StoreOptions, 'database' | 'blobs'>>
+  /** Where its blobs are on this machine. */
+  readonly blobFolder: string
+  remove(): Promise<void>
+}
+
+/**
+ * A place for a store: SQLite and a folder, or PostgreSQL and S3 when EVERTHREAD_TEST_STORE is `postgres`: all tests of
+ * activities, clients and workflows run on either.
+ */
+export async function makePlace(): Promise<TestPlace> {
+  return testStoreKind() === 'postgres' ? postgresPlace() : folderPlace()
+}
+
+export function testStoreKind(): 'sqlite' | 'postgres' {
+  const kind = process.env['EVERTHREAD_TEST_STORE'] ?? 'sqlite'
+  if (kind === 'sqlite' || kind === 'postgres') return kind
+  throw new Error(`Expected EVERTHREAD_TEST_STORE to be "sqlite" or "postgres", got "${kind}"`)
+}
+
+/** A test environment whose store is of that kind. */
+export async function testEnvironment<R extends Registry>(
+  options: TestEnvironmentOptions<R>,
+): Promise<TestEnvironment<R>> {
+  const { place, remove } = await makePlace()
+  try {
+    const environment = await createTestEnvironment({ ...options, store: place })
+    return { ...environment, close: () => environment.close().finally(remove) }
+  } catch (error) {
+    await remove()
+    throw error
+  }
+}
+
+async function folderPlace(): Promise<TestPlace> {
+  const folder = await mkdtemp(join(tmpdir(), 'everthread-store-'))
+  const blobFolder = join(folder, 'blobs')
+  return {
+    place: { database: join(folder, 'threads.db'), blobs: blobFolder },
+    blobFolder,
+    remove: () => rm(folder, { recursive: true, force: true }),
+  }
+}
+
+async function postgresPlace(): Promise<TestPlace> {
+  const { url, drop } = await createDatabase()
+  if ('problem' in inject('s3Server')) {
+    const { place, blobFolder, remove } = await folderPlace()
+    return { place: { ...place, database: url }, blobFolder, remove: () => drop().finally(remove) }
+  }
+  const bucket = await makeBucket()
+  return { place: { database: url, blobs: bucket.url() }, blobFolder: bucket.folder, remove: drop }
+}
