@@ -19,14 +19,16 @@ let folder = ''
 const started: StoreProcess[] = []
 const opened: Store[] = []
 
+const place = () => ({ database: join(folder, 'threads.db'), blobs: join(folder, 'blobs') })
+
 function start(job: string, ...options: readonly string[]): StoreProcess {
-  const child = runProcess(job, folder, ...options)
+  const child = runProcess(job, place(), ...options)
   started.push(child)
   return child
 }
 
 async function open(): Promise<Store> {
-  const store = await openStore({ database: join(folder, 'threads.db'), blobs: join(folder, 'blobs') })
+  const store = await openStore(place())
   opened.push(store)
   return store
 }

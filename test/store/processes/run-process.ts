@@ -2,6 +2,8 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { createInterface } from 'node:readline'
 
+import type { StoreOptions } from '../../../src/store/store-location.js'
+
 const HOOKS = new URL('./resolve-typescript.ts', import.meta.url).href
 const STORE_PROCESS = new URL('./store-process.ts', import.meta.url).pathname
 
@@ -14,8 +16,9 @@ export interface StoreProcess {
 }
 
 /** Another process on the same store; see `store-process.ts` for the jobs. */
-export function runProcess(job: string, ...options: readonly string[]): StoreProcess {
-  const child = spawn(process.execPath, ['--import', HOOKS, STORE_PROCESS, job, ...options], {
+export function runProcess(job: string, place: StoreOptions, ...options: readonly string[]): StoreProcess {
+  const given = [job, JSON.stringify(place), ...options]
+  const child = spawn(process.execPath, ['--import', HOOKS, STORE_PROCESS, ...given], {
     stdio: ['ignore', 'pipe', 'pipe'],
   })
   const exit = once(child, 'exit')

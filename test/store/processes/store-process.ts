@@ -2,12 +2,16 @@ import { setTimeout as delay } from 'node:timers/promises'
 
 import { appendMessage } from '../../../src/store/deliver-messages.js'
 import { appendEvents } from '../../../src/store/events.js'
+import { prepareStore } from '../../../src/store/prepare-store.js'
 import { openStore } from '../../../src/store/store.js'
 import type { Writer } from '../../../src/store/store.js'
+import type { StoreOptions } from '../../../src/store/store-location.js'
 
-const [job = '', folder = '', ...options] = process.argv.slice(2)
+const [job = '', given = '', ...options] = process.argv.slice(2)
+const place = JSON.parse(given) as StoreOptions
 
-const store = await openStore({ database: `${folder}/threads.db`, blobs: `${folder}/blobs` })
+if (job === 'setup') await prepareStore(place)
+const store = await openStore(place)
 if (job === 'append') await appendMany(options[0] ?? '', Number(options[1]))
 if (job === 'hold') await hold(Number(options[0]))
 if (job === 'hang') await hang()

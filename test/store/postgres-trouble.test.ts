@@ -1,0 +1,242 @@
+import { createConnection, createServer } from 'node:net'
+import type { AddressInfo, Server } from 'node:net'
+
+import pg from 'pg'
+import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
+
+import { appendMessage } from '../../src/store/deliver-messages.js'
+import type { Database } from '../../src/store/database.js'
+import { migratePostgres, openPostgres } from '../../src/store/postgres/open-postgres.js'
+import { readTranscript } from '../../src/store/read-messages.js'
+import { insertThread, updateThread } from '../../src/store/threads.js'
+import { POSTGRES_PASSWORD, POSTGRES_USER, startPostgres } from '../support/postgres-server.js'
+import type { PostgresServer } from '../support/postgres-server.js'
+import { freePort } from '../support/servers.js'
+import { NOW } from './conformance/with-store.js'
+
+let server: PostgresServer
+let url: string
+const opened: { close(): Promise<unknown> }[] = []
+
+beforeAll(async () => {
+  server = await startPostgres()
+  url = server.url('threads')
+  await ask(server.url('postgres'), 'create database threads')
+  await migratePostgres(url)
+  await ask(url, "create role few login password 'of few' connection limit 1")
+  await ask(url, 'create role stranger login password $$of strangers$$')
+})
+afterEach(async () => {
+  for (const one of opened.splice(0)) await one.close()
+})
+afterAll(() => server.stop())
+
+async function open(place = url, patience?: number): Promise<Database> {
+  const database = await openPostgres(place, patience === undefined ? {} : { patience })
+  opened.push(database)
+  return database
+}
+
+async function newThread(database: Database, id: string): Promise<void> {
+  await database.write((tx) => insertThread(tx, { id, agent: 'support', created_at: NOW }))
+}
+
+const append = (database: Database, threadId: string, id: string) =>
+  database.write((tx) =>
+    appendMessage(tx, { id, threadId, role: 'user', content: id, createdAt: NOW, sentBy: 'client' }),
+  )
+
+/** Each message once, and no gap. */
+async function expectWhole(database: Database, threadId: string, count: number): Promise<void> {
+  const rows = await database.read((db) => readTranscript(db, threadId))
+  expect(rows.map(({ position }) => position)).toEqual(countTo(count))
+  expect(new Set(rows.map(({ id }) => id)).size).toBe(count)
+}
+
+test('a server that is killed and comes back loses and doubles nothing', async () => {
+  const database = await open()
+  await newThread(database, 'killed')
+  const writers = countTo(4).map(async (writer) => {
+    for (const number of countTo(60)) await append(database, 'killed', `killed-${writer}-${number}`)
+  })
+  await appearing(database, 'killed', 50)
+  await server.kill()
+  await server.start()
+  await Promise.all(writers)
+  await expectWhole(database, 'killed', 240)
+})
+
+test('a server that is restarted in good order loses nothing', async () => {
+  const database = await open()
+  await newThread(database, 'restarted')
+  const writing = Promise.all(
+    countTo(100).map((number) => append(database, 'restarted', `restarted-${number}`)),
+  )
+  await appearing(database, 'restarted', 10)
+  await server.pause()
+  await server.start()
+  await writing
+  await expectWhole(database, 'restarted', 100)
+})
+
+test('connections that are cut again and again lose and double nothing', async () => {
+  const database = await open()
+  await newThread(database, 'cut')
+  let done = false
+  const writing = Promise.all(countTo(60).map((number) => append(database, 'cut', `cut-${number}`))).finally(
+    () => (done = true),
+  )
+  while (!done)
+    await ask(
+      server.url('postgres'),
+      "select pg_terminate_backend(pid) from pg_stat_activity where datname = 'threads' and random() < 0.2",
+    )
+  await writing
+  await expectWhole(database, 'cut', 60)
+})
+
+test.each(['before', 'after'] as const)(
+  'a commit whose connection ends %s it happens is done once',
+  async (when) => {
+    const proxy = await cuttingProxy(server.port, when)
+    opened.push({ close: async () => proxy.close() })
+    const database = await open(url.replace(`:${server.port}/`, `:${(proxy.address() as AddressInfo).port}/`))
+    await newThread(database, when)
+    let runs = 0
+    await database.write(async (tx) => {
+      runs += 1
+      await updateThread(tx, when, { title: 'cut here' })
+      await appendMessage(tx, {
+        id: when,
+        threadId: when,
+        role: 'user',
+        content: 'x',
+        createdAt: NOW,
+        sentBy: 'client',
+      })
+    })
+    expect(runs).toBe(when === 'before' ? 2 : 1)
+    await expectWhole(database, when, 1)
+  },
+)
+
+test('a row that another session keeps locked is busy, soon', async () => {
+  const database = await open(url, 600)
+  await newThread(database, 'locked')
+  const holder = new pg.Client({ connectionString: url })
+  await holder.connect()
+  opened.push({ close: () => holder.end() })
+  await holder.query("begin; update threads set title = 'mine' where id = 'locked'")
+  const since = performance.now()
+  await expect(database.write((tx) => updateThread(tx, 'locked', { title: 'ours' }))).rejects.toMatchObject({
+    code: 'busy',
+    message: expect.stringContaining('another session keeps locked: end that session'),
+  })
+  expect(performance.now() - since).toBeLessThan(10_000)
+  await holder.query('rollback')
+  await database.write((tx) => updateThread(tx, 'locked', { title: 'ours' }))
+})
+
+test('a server that is away is said to be, after the patience', async () => {
+  const database = await open(url, 300)
+  await server.pause()
+  const failing = database.read((db) => readTranscript(db, 'killed'))
+  await expect(failing).rejects.toMatchObject({
+    code: 'unavailable',
+    message: expect.stringContaining('does not answer'),
+  })
+  await server.start()
+  await database.read((db) => readTranscript(db, 'killed'))
+})
+
+test.each([
+  [
+    'a wrong password',
+    (right: string) => right.replace(POSTGRES_PASSWORD, 'hunter2'),
+    'refused the user or its password',
+  ],
+  [
+    'a missing database',
+    (right: string) => right.replace('/threads', '/nothing'),
+    'does not exist: make it with createdb',
+  ],
+  [
+    'a wrong host',
+    (right: string) => right.replace('127.0.0.1', 'no-such-host.invalid'),
+    'host that is not known',
+  ],
+  [
+    'a user without rights',
+    (right: string) => right.replace(`${POSTGRES_USER}:${POSTGRES_PASSWORD}`, 'stranger:of strangers'),
+    'give it all rights',
+  ],
+])('%s is named, with what to do', async (_case, wrong, words) => {
+  const error: unknown = await open(wrong(url)).catch((thrown: unknown) => thrown)
+  expect(error).toMatchObject({ code: 'unavailable', message: expect.stringContaining(words) })
+  expect(String(error)).not.toMatch(/hunter2|a-password-of-tests|of strangers/)
+})
+
+test('a port where nobody listens is named, with what to do', async () => {
+  const error: unknown = await open(url.replace(`:${server.port}`, `:${await freePort()}`)).catch(
+    (thrown: unknown) => thrown,
+  )
+  expect(error).toMatchObject({ code: 'unavailable', message: expect.stringContaining('start the server') })
+})
+
+test('too many connections are named, with what to do', async () => {
+  const few = url.replace(`${POSTGRES_USER}:${POSTGRES_PASSWORD}`, 'few:of few')
+  const holder = new pg.Client({ connectionString: few })
+  await holder.connect()
+  opened.push({ close: () => holder.end() })
+  await expect(open(few)).rejects.toMatchObject({
+    code: 'unavailable',
+    message: expect.stringContaining('raise max_connections, or lower ?connections='),
+  })
+})
+
+async function appearing(database: Database, threadId: string, count: number): Promise<void> {
+  while ((await database.read((db) => readTranscript(db, threadId))).length < count);
+}
+
+/** Passes everything on, but ends the connection of the transaction that says so, at its commit. */
+async function cuttingProxy(port: number, when: 'before' | 'after'): Promise<Server> {
+  let cut = false
+  const proxy = createServer((client) => {
+    const upstream = createConnection(port, '127.0.0.1')
+    const end = (): void => {
+      client.destroy()
+      upstream.destroy()
+    }
+    let marked = false
+    let committing = false
+    client.on('data', (data) => {
+      marked ||= data.includes('cut here')
+      committing = marked && !cut && data.includes('commit')
+      if (!committing) upstream.write(data)
+      else if (when === 'before') [cut] = [true, end()]
+      else upstream.write(data)
+    })
+    upstream.on('data', (data) => {
+      if (!committing) return void client.write(data)
+      cut = true
+      end()
+    })
+    for (const socket of [client, upstream]) {
+      socket.on('error', end)
+      socket.on('close', end)
+    }
+  })
+  await new Promise<void>((resolve) => proxy.listen(0, '127.0.0.1', resolve))
+  return proxy
+}
+
+async function ask(place: string, text: string): Promise<void> {
+  const client = new pg.Client({ connectionString: place })
+  await client.connect()
+  await client.query(text)
+  await client.end()
+}
+
+function countTo(last: number): readonly number[] {
+  return Array.from({ length: last }, (_, index) => index + 1)
+}
