@@ -5,7 +5,8 @@ import { join } from 'node:path'
 import pg from 'pg'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 
-import { readEvents } from '../../src/store/events.js'
+import { LIMITS } from '../../src/protocol/limits.js'
+import { appendEvents, readEvents } from '../../src/store/events.js'
 import { readTranscript } from '../../src/store/read-messages.js'
 import { openStore } from '../../src/store/store.js'
 import type { Store } from '../../src/store/store.js'
@@ -13,7 +14,7 @@ import { findThread, updateThread } from '../../src/store/threads.js'
 import { createDatabase } from '../support/postgres-database.js'
 import type { PostgresDatabase } from '../support/postgres-database.js'
 import { until } from '../support/until.js'
-import { makeThread } from './conformance/with-store.js'
+import { makeThread, NOW } from './conformance/with-store.js'
 import { runProcess } from './processes/run-process.js'
 import type { StoreProcess } from './processes/run-process.js'
 
@@ -77,6 +78,40 @@ test('a commit by another process tells who watches', async () => {
   const listening = await watching(store)
   await start('append', 'a', '1').ended()
   await until('to be told', () => listening.told > 0)
+})
+
+test('a commit is told long before anybody looks by itself', async () => {
+  const [store, other] = [await open(), await open()]
+  await makeThread(store, 't')
+  const listening = await watching(store)
+  const since = performance.now()
+  for (const number of countTo(10)) {
+    await other.write((tx) => appendEvents(tx, { threadId: 't', events: [{ type: 'one' }], now: NOW }))
+    await until('to be told', () => listening.told >= number)
+  }
+  // Ten looks would take ten seconds.
+  expect(performance.now() - since).toBeLessThan(8 * LIMITS.watchFallback)
+})
+
+test('a commit whose notification is lost is found all the same', async () => {
+  const store = await open()
+  await makeThread(store, 't')
+  const listening = await watching(store)
+  await until('the first look', () => listening.told > 0)
+  const before = listening.told
+  await query(`update threads set last_sequence = 1 where id = 't'`)
+  await until('to be told', () => listening.told > before)
+})
+
+test('a listener whose connection is cut listens again', async () => {
+  const [store, other] = [await open(), await open()]
+  await makeThread(store, 't')
+  const listening = await watching(store)
+  await query("select pg_terminate_backend(pid) from pg_stat_activity where query like 'listen %'")
+  await until('to listen again', () => listening.told > 0)
+  const before = listening.told
+  await other.write((tx) => appendEvents(tx, { threadId: 't', events: [{ type: 'one' }], now: NOW }))
+  await until('to be told', () => listening.told > before)
 })
 
 test('a kill in the middle of a transaction leaves nothing half', async () => {

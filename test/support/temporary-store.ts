@@ -1,8 +1,12 @@
 import { openStore } from '../../src/store/store.js'
 import type { Store } from '../../src/store/store.js'
+import { withRepeatedWrites } from './repeated-writes.js'
 import { makePlace } from './test-store.js'
 
-/** Runs `work` with an empty store of its own, which is gone afterwards, and the folder of its blobs. */
+/**
+ * Runs `work` with an empty store of its own, which is gone afterwards, and the folder of its blobs. With
+ * EVERTHREAD_TEST_WRITES=repeated each write is done, rolled back and done again.
+ */
 export async function withStore(
   work: (store: Store, blobFolder: string) => Promise<void>,
   options: { readonly secretKey?: string } = {},
@@ -11,7 +15,8 @@ export async function withStore(
   try {
     const store = await openStore({ ...place, ...options })
     try {
-      await work(store, blobFolder)
+      const repeats = process.env['EVERTHREAD_TEST_WRITES'] === 'repeated'
+      await work(repeats ? withRepeatedWrites(store) : store, blobFolder)
     } finally {
       await store.close()
     }
