@@ -1,9 +1,11 @@
 import type { ThreadEvent } from '../protocol/events.js'
+import type { EventScope } from '../protocol/facts.js'
 import type { JsonObject } from '../protocol/json.js'
 import { LIMITS } from '../protocol/limits.js'
 import type { Message } from '../protocol/message.js'
 import { utf8Length } from '../protocol/utf8-length.js'
 import { findChild } from '../store/children.js'
+import type { NewDelta } from '../store/deltas.js'
 import type { StoredEvent } from '../store/events.js'
 import { findRequest } from '../store/pending.js'
 import { findMessage } from '../store/read-messages.js'
@@ -14,9 +16,20 @@ import { queuedPreviews } from './queue-preview.js'
 /** Of the envelope; grows when a field gets another meaning. */
 const SCHEMA_VERSION = 1
 
+/** A fact as all subscribers get it, but for its cursor, which is each one's own. What a newer version wrote is one too. */
+export interface JoinedFact extends EventScope {
+  readonly sequence: number
+  readonly eventId: string
+  readonly type: string
+  readonly timestamp: string
+  readonly schemaVersion: number
+  readonly threadId: string
+  readonly payload: object
+}
+
 /** A stored fact as subscribers get it, with the text that it is about: the log itself holds ids and small facts. */
-export async function joinEvent(db: Reader, threadId: string, event: StoredEvent): Promise<ThreadEvent> {
-  const joined = {
+export async function joinEvent(db: Reader, threadId: string, event: StoredEvent): Promise<JoinedFact> {
+  return {
     ...event.scope,
     sequence: event.sequence,
     eventId: `${threadId}:${event.sequence}`,
@@ -26,21 +39,14 @@ export async function joinEvent(db: Reader, threadId: string, event: StoredEvent
     threadId,
     payload: { ...event.payload, ...(await textOf(db, threadId, event)) },
   }
-  // The wire boundary of the event log: what a newer version wrote is delivered as it is.
-  return joined as unknown as ThreadEvent
 }
 
-export interface Delta {
-  readonly threadId: string
-  readonly messageId: string
-  readonly kind: 'text' | 'reasoning'
-  readonly attempt: number
-  readonly offset: number
-  readonly text: string
-}
-
-export function deltaEvent({ threadId, messageId, kind, attempt, offset, text }: Delta): ThreadEvent {
+export function deltaEvent(
+  { threadId, messageId, kind, attempt, offset, text }: NewDelta,
+  cursor: string,
+): ThreadEvent {
   return {
+    cursor,
     type: kind === 'text' ? 'model.delta' : 'reasoning.delta',
     timestamp: new Date().toISOString(),
     schemaVersion: SCHEMA_VERSION,

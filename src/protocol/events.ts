@@ -6,32 +6,41 @@ import type { Side } from './plan.js'
 import type { QueuedItem } from './snapshot.js'
 import type { StopReason, ThreadStatus } from './status.js'
 
-/** What every fact of the event log carries. */
-interface FactEnvelope extends EventScope {
-  /** Per thread, from 1, without gaps. */
-  readonly sequence: number
-  /** Unique in the store. */
-  readonly eventId: string
+/** What every event carries. */
+interface Envelope extends EventScope {
+  /**
+   * Where a subscriber is once it has this event: `events({ after: cursor })` goes on from here, in the middle of a text
+   * too. Opaque, ASCII, and of this subscription: two subscribers may have different ones at the same event.
+   */
+  readonly cursor: string
   /** ISO 8601. */
   readonly timestamp: string
   readonly schemaVersion: number
   readonly threadId: string
 }
 
+/** What every fact of the event log carries. */
+interface FactEnvelope extends Envelope {
+  /** Per thread, from 1, without gaps. */
+  readonly sequence: number
+  /** Unique in the store. */
+  readonly eventId: string
+}
+
 /** Text while it streams: no fact, so it has no sequence, and `message.created` replaces it. */
-interface DeltaEnvelope extends EventScope {
+interface DeltaEnvelope extends Envelope {
   readonly sequence?: undefined
   readonly eventId?: undefined
-  readonly timestamp: string
-  readonly schemaVersion: number
-  readonly threadId: string
   readonly messageId: string
 }
 
 type FactOf<Type extends string, Payload> = FactEnvelope & { readonly type: Type; readonly payload: Payload }
 type DeltaOf<Type extends string> = DeltaEnvelope & { readonly type: Type; readonly payload: DeltaPayload }
 
-/** The first delta after a (re)connect holds all text so far. A higher attempt means: drop what was shown before. */
+/**
+ * The first delta of a subscription holds all text that came since its cursor, or since the beginning. A higher attempt
+ * means: drop what was shown before.
+ */
 export interface DeltaPayload {
   readonly attempt: number
   /** Characters of this kind before it, in this attempt. */

@@ -36,6 +36,7 @@ describe('the event log', () => {
     )
     expect(events[0]).toEqual({
       sequence: 21,
+      cursor: '21',
       eventId: 't:21',
       type: 'queue.changed',
       timestamp: '1970-01-01T00:00:00.005Z',

@@ -1,0 +1,55 @@
+import { ThreadNotFoundError } from '../protocol/thread-error.js'
+import { readDeltas } from '../store/deltas.js'
+import type { StoredDelta } from '../store/deltas.js'
+import { readEvents } from '../store/events.js'
+import type { Reader } from '../store/store.js'
+import { threadProgress } from '../store/thread-progress.js'
+import { joinEvent } from './join-event.js'
+import type { JoinedFact } from './join-event.js'
+
+/** At most 16 KiB each: what one subscriber holds while its consumer is busy. */
+const PAGE = 100
+
+/** What one read gives to all who are at the same place. */
+export interface EventPage {
+  readonly events: readonly JoinedFact[]
+  /** What streams, in the order of arrival. */
+  readonly deltas: readonly StoredDelta[]
+  /** Messages among the events: they have no use for their deltas any more. */
+  readonly created: ReadonlySet<string>
+  /** There are more events after these. */
+  readonly more: boolean
+  readonly closed: boolean
+}
+
+export interface ReadEventPage {
+  readonly threadId: string
+  readonly sequence: number
+  /** Null: nothing that streams. */
+  readonly delta: number | null
+}
+
+/**
+ * Deltas are read first: whatever they follow on is in the events read after them, and a message among those events has
+ * no use for its deltas any more. @throws ThreadNotFoundError
+ */
+export async function readEventPage(db: Reader, read: ReadEventPage): Promise<EventPage> {
+  const { threadId, sequence, delta } = read
+  const deltas = delta === null ? [] : await readDeltas(db, threadId, delta)
+  const progress = await threadProgress(db, threadId)
+  if (progress === null) throw new ThreadNotFoundError(threadId)
+  const { lastSequence, closed } = progress
+  const stored =
+    lastSequence > sequence ? await readEvents(db, { threadId, after: sequence, limit: PAGE }) : []
+  const events: JoinedFact[] = []
+  for (const event of stored) events.push(await joinEvent(db, threadId, event))
+  const created = stored.filter(({ type }) => type === 'message.created')
+  return {
+    events,
+    deltas,
+    created: new Set(created.flatMap(({ scope }) => scope.messageId ?? [])),
+    more: stored.length === PAGE,
+    // Read before the events, so a closed thread's last event is among them.
+    closed,
+  }
+}
