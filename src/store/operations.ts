@@ -70,6 +70,22 @@ export async function takeOperation(
   return result.numUpdatedRows === 1n
 }
 
+/** Whether an operation is started and this attempt's: it may do more. */
+export async function isHeld(
+  db: Reader,
+  { threadId, id, attempt }: Pick<OperationHold, 'threadId' | 'id' | 'attempt'>,
+): Promise<boolean> {
+  const row = await db
+    .selectFrom('operations')
+    .select('id')
+    .where('thread_id', '=', threadId)
+    .where('id', '=', id)
+    .where('attempt', '=', attempt)
+    .where('state', '=', 'started')
+    .executeTakeFirst()
+  return row !== undefined
+}
+
 export interface FinishedOperation {
   readonly threadId: string
   readonly id: string

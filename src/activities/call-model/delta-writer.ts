@@ -2,13 +2,18 @@ import { LIMITS } from '../../protocol/limits.js'
 import type { AnswerDelta } from '../../model/model-answer.js'
 import { appendDelta } from '../../store/deltas.js'
 import type { NewDelta } from '../../store/deltas.js'
+import { isHeld } from '../../store/operations.js'
 import { StoreError } from '../../store/store-error.js'
 import type { Store } from '../../store/store.js'
+import { operationOf } from './model-step.js'
 import type { ModelStep } from './model-step.js'
 
 type Kind = AnswerDelta['kind']
 
-/** Streams an answer into the store for subscribers: the first text at once, then in small batches. */
+/**
+ * Streams an answer into the store for subscribers: the first text at once, then in small batches. What comes while a
+ * batch is being written waits for it as one: a store that is slow makes larger batches, not a line of them.
+ */
 export interface DeltaWriter {
   add(delta: AnswerDelta): void
   /** The request of this number begins: its text starts at offset 0. */
@@ -23,18 +28,30 @@ export function writeDeltas(store: Store, step: ModelStep): DeltaWriter {
   let waiting: NewDelta[] = []
   let waitingLength = 0
   let timer: NodeJS.Timeout | null = null
-  let writing: Promise<void> = Promise.resolve()
+  let writing: Promise<void> | null = null
   let lastWrite = 0
 
   function flush(): void {
     if (timer !== null) clearTimeout(timer)
     timer = null
-    if (waiting.length === 0) return
+    if (waiting.length === 0 || writing !== null) return
     const deltas = waiting
     waiting = []
     waitingLength = 0
     lastWrite = performance.now()
-    writing = writing.then(() => write(store, deltas))
+    const written = write(store, step, deltas).then(() => {
+      writing = null
+      schedule()
+    })
+    // What is no StoreError is a bug: `done` throws it, and nothing is written any more.
+    written.catch(() => undefined)
+    writing = written
+  }
+
+  function schedule(): void {
+    const age = performance.now() - lastWrite
+    if (waitingLength >= LIMITS.deltaBytes || age >= LIMITS.deltaInterval) flush()
+    else if (waiting.length > 0) timer ??= setTimeout(flush, LIMITS.deltaInterval - age)
   }
 
   return {
@@ -50,9 +67,7 @@ export function writeDeltas(store: Store, step: ModelStep): DeltaWriter {
       })
       offsets[kind] += text.length
       waitingLength += text.length
-      const age = performance.now() - lastWrite
-      if (waitingLength >= LIMITS.deltaBytes || age >= LIMITS.deltaInterval) flush()
-      else timer ??= setTimeout(flush, LIMITS.deltaInterval - age)
+      schedule()
     },
     begin(request) {
       flush()
@@ -61,7 +76,10 @@ export function writeDeltas(store: Store, step: ModelStep): DeltaWriter {
     },
     async done() {
       flush()
-      await writing
+      while (writing !== null) {
+        await writing
+        flush()
+      }
     },
   }
 }
@@ -74,10 +92,15 @@ function merge(waiting: NewDelta[], delta: NewDelta): void {
   else waiting.push(delta)
 }
 
-/** Deltas are a convenience: a store that cannot take them costs the live text, never the answer. */
-async function write(store: Store, deltas: readonly NewDelta[]): Promise<void> {
+/**
+ * Deltas are a convenience: a store that cannot take them costs the live text, never the answer. A worker that was given
+ * up and does not know it streams to nobody: its text would stand among its successor's (T4).
+ */
+async function write(store: Store, step: ModelStep, deltas: readonly NewDelta[]): Promise<void> {
+  const held = { ...operationOf(step.input), attempt: step.attempt }
   try {
     await store.write(async (tx) => {
+      if (!(await isHeld(tx, held))) return
       for (const delta of deltas) await appendDelta(tx, delta)
     })
   } catch (error) {
