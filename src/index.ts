@@ -9,6 +9,7 @@ export { defineTool } from './definitions/tool.js'
 export {
   MessageRejectedError,
   NoWorkerError,
+  NotQueuedError,
   RequestNotFoundError,
   TemporalUnavailableError,
   ThreadConflictError,

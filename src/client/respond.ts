@@ -12,9 +12,9 @@ import { answerVariables } from './answer-variables.js'
 import { checkAnswer } from './check-answer.js'
 import type { Answer, CheckedAnswer } from './check-answer.js'
 import type { ClientContext } from './client-context.js'
+import { nobodyTook } from './nobody-took.js'
 import { isOpen, knownThread } from './open-thread.js'
 import { lostThread } from './signal-thread.js'
-import { silenceOf } from './silence.js'
 import { updateWorkflow } from './update-workflow.js'
 
 export interface Responding {
@@ -64,11 +64,12 @@ async function announce(context: ClientContext, request: PendingRecord, input: R
     const update = { name: UPDATES.respond, id: updateId, input, patience }
     const answer = await updateWorkflow(context, threadId, update)
     if (answer === 'accepted') return
-    if (answer === 'silent') throw await silent(context, threadId)
+    if (answer === 'silent') throw await nobodyTook(context, threadId, 'answer')
     if (answer === 'gone') throw await goneError(context, request)
     if (answer === 'invalid') throw invalid(request)
     if (await wasTaken(context, request)) return
-    if (Date.now() + LIMITS.respondPause >= until) throw new NoWorkerError(threadId, context.taskQueue)
+    if (Date.now() + LIMITS.respondPause >= until)
+      throw new NoWorkerError(threadId, { taskQueue: context.taskQueue, kept: 'answer' })
     await sleep(LIMITS.respondPause)
     // The server of tests keeps a refusal under its id for ever.
     updateId = `${UPDATES.respond}:${id}:${randomUUID()}`
@@ -88,12 +89,6 @@ async function wasTaken(context: ClientContext, request: PendingRecord): Promise
   })
   if (fate === 'ended') throw new RequestNotFoundError(threadId, { id, reason: 'one that was ended' })
   return fate === 'taken'
-}
-
-async function silent(context: ClientContext, threadId: string): Promise<unknown> {
-  const silence = await silenceOf(context, threadId)
-  if (silence.of === 'server') return silence.error
-  return new NoWorkerError(threadId, silence.of === 'worker' ? silence.taskQueue : context.taskQueue)
 }
 
 /** The row tells why Temporal has no workflow. */

@@ -17,6 +17,7 @@ import { knownThread, openThread } from './open-thread.js'
 import type { PendingRequest } from './pending-request.js'
 import { queueTool } from './queue-tool.js'
 import { readSnapshot } from './read-snapshot.js'
+import { removeQueued } from './remove-queued.js'
 import { respond } from './respond.js'
 import type { Answered } from './respond.js'
 import type { RunResult } from './run-result.js'
@@ -76,6 +77,12 @@ export interface ThreadHandle<R extends Registry<string, string, unknown> = Regi
    * of another kind; NoWorkerError when nobody takes it within 10 s: it is kept, give it again
    */
   respond(requestId: string, answer: Answer): Promise<Answered>
+  /**
+   * Takes back a message, queued tool or effect of `snapshot().queue`, or a scheduled effect: by its id, once. Its row
+   * stays, as `removed`. @throws NotQueuedError for one that is unknown or was delivered; NoWorkerError when nobody takes
+   * it within 10 s: it is removed all the same, do it again
+   */
+  removeQueued(id: string): Promise<void>
   /** One that waits for its answer, from the store. @throws RequestNotFoundError */
   request(requestId: string): Promise<PendingRequest>
   /**
@@ -131,6 +138,7 @@ export function createThreadHandle<R extends Registry<string, string, unknown>>(
     queueTool: (name, args, { id } = {}) => queueTool(context, { threadId, name, args, id }),
     respond: (requestId, answer) => respond(context, { threadId, requestId, answer }),
     request: (requestId) => findPendingRequest(context, { threadId, requestId }),
+    removeQueued: (id) => removeQueued(context, threadId, id),
     setEnv: (values) => setVariables(context, threadId, values),
     stop: (options = {}) => signal({ name: SIGNALS.stop, input: stopInput(options) }),
     continue: () => signal({ name: SIGNALS.continue }),

@@ -9,6 +9,7 @@ import {
   messageIdProblem,
   queueMessageProblem,
   queueToolProblem,
+  removeQueuedProblem,
   respondProblem,
   setEnvProblem,
   stopProblem,
@@ -256,6 +257,7 @@ test('T5 no sentence repeats what came', () => {
     queueToolProblem,
     setEnvProblem,
     respondProblem,
+    removeQueuedProblem,
   ]
   for (const problem of problems)
     for (const input of inputs) expect(String(problem(input))).not.toContain(secret)

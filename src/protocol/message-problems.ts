@@ -125,6 +125,12 @@ export function respondProblem(answer: unknown): string | undefined {
   return 'Expected one of "approved", true or false, "names", a list of names, and "result", true.'
 }
 
+/** Says what is wrong with the input of a `removeQueued` update, or nothing. */
+export function removeQueuedProblem(input: unknown): string | undefined {
+  if (isObject(input) && typeof input['id'] === 'string' && input['id'].length > 0) return undefined
+  return `Expected { id }, the id of an item of the queue, got ${describe(input)}.`
+}
+
 /** Names of variables are not carried, so their number is not bounded. */
 function hasNames({ names }: Fields): boolean {
   return Array.isArray(names) && names.length > 0 && names.every(isName)

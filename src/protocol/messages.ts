@@ -13,7 +13,7 @@ export const SIGNALS = {
   operations: 'operations',
 } as const
 
-export const UPDATES = { respond: 'respond' } as const
+export const UPDATES = { respond: 'respond', removeQueued: 'removeQueued' } as const
 
 export const QUERIES = { snapshot: 'snapshot' } as const
 
@@ -99,6 +99,14 @@ export type Respond =
   | { readonly id: string; readonly approved: boolean }
   | { readonly id: string; readonly names: readonly string[] }
   | { readonly id: string; readonly result: true }
+
+/**
+ * Takes a message, tool or effect out of the queue. A client marks its row first, and that decides; what has no row, a
+ * message that was sent inline, can be taken back while no run is under way.
+ */
+export interface RemoveQueued {
+  readonly id: string
+}
 
 /** Child to parent; its content is in the store before this is sent (T2). */
 export interface ChildReport {

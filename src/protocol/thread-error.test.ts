@@ -42,7 +42,7 @@ test('errors of an answer name the request and the queue', () => {
   expect(unknown.message).toBe(
     'Expected a request "approval_1" of thread "t" that waits for this answer, got no such request.',
   )
-  const nobody: unknown = new NoWorkerError('t', 'everthread')
+  const nobody: unknown = new NoWorkerError('t', { taskQueue: 'everthread', kept: 'answer' })
   expect(nobody).toMatchObject({ code: 'no_worker', taskQueue: 'everthread' })
   expect(NoWorkerError.isInstance(nobody)).toBe(true)
   expect(RequestNotFoundError.isInstance(nobody)).toBe(false)

@@ -5,6 +5,7 @@ export type ThreadErrorCode =
   | 'thread_terminated'
   | 'message_rejected'
   | 'request_not_found'
+  | 'not_queued'
   | 'no_worker'
   | 'timeout'
   | 'temporal_unavailable'
@@ -125,15 +126,52 @@ export class RequestNotFoundError extends ThreadError {
   }
 }
 
-/** No worker took the answer in time. It is kept in the store: the same answer again is safe. */
+export interface NotQueued {
+  readonly id: string
+  /** What it is instead. */
+  readonly reason: string
+  readonly delivered: boolean
+}
+
+/** Nothing of this id waits in the thread's queue: it is unknown, delivered, or nobody's to take back. */
+export class NotQueuedError extends ThreadError {
+  readonly itemId: string
+  /** It came to its turn before. */
+  readonly delivered: boolean
+
+  constructor(threadId: string, { id, reason, delivered }: NotQueued, cause?: unknown) {
+    super(
+      'not_queued',
+      threadId,
+      `Expected a message, tool or effect "${id}" that waits in the queue of thread "${threadId}", got ${reason}: look at its snapshot.`,
+      cause,
+    )
+    this.itemId = id
+    this.delivered = delivered
+  }
+
+  static override isInstance(error: unknown): error is NotQueuedError {
+    return hasCode(error, 'not_queued')
+  }
+}
+
+/** What waits in the store for a worker. */
+export type Kept = 'answer' | 'removal'
+
+/** No worker took it in time. It is kept in the store: the same again is safe. */
 export class NoWorkerError extends ThreadError {
   readonly taskQueue: string
 
-  constructor(threadId: string, taskQueue: string, cause?: unknown) {
+  constructor(
+    threadId: string,
+    { taskQueue, kept }: { readonly taskQueue: string; readonly kept: Kept },
+    cause?: unknown,
+  ) {
+    const again = kept === 'answer' ? 'give the same answer' : 'remove it'
     super(
       'no_worker',
       threadId,
-      `Expected a worker on task queue "${taskQueue}" to take the answer, got none in time. The answer is kept: start a worker, then give the same answer again.`,
+      `Expected a worker on task queue "${taskQueue}" to take the ${kept}, got none in time. The ${kept} is kept: start a worker, then ${again} again.`,
       cause,
     )
     this.taskQueue = taskQueue

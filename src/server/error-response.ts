@@ -10,6 +10,7 @@ const STATUS: Readonly<Record<string, ContentfulStatusCode>> = {
   thread_terminated: 409,
   message_rejected: 400,
   request_not_found: 404,
+  not_queued: 409,
   no_worker: 503,
   timeout: 504,
   temporal_unavailable: 503,

@@ -1,15 +1,18 @@
 import { defineUpdate, setHandler } from '@temporalio/workflow'
 import { failure } from '../protocol/failures.js'
 import { UPDATES } from '../protocol/messages.js'
-import type { Respond } from '../protocol/messages.js'
+import type { RemoveQueued, Respond } from '../protocol/messages.js'
+import { itemRemoved, removalRefusal } from '../thread/removals.js'
 import { responded, responseRefusal } from '../thread/requests.js'
 import type { ThreadHost } from './thread-host.js'
 
+const removeQueuedUpdate = defineUpdate<void, [RemoveQueued]>(UPDATES.removeQueued)
 const respondUpdate = defineUpdate<void, [Respond]>(UPDATES.respond)
 
 /**
- * Registers the update that answers a request. It is refused as `Request.NotFound` or `Request.Invalid`, leaves no trace
- * then, and is synchronous: an accepted answer is in the state before anything else happens (T10).
+ * Registers the updates: one answers a request, one takes back what waits. Each is refused as `Request.NotFound` or
+ * `Request.Invalid`, leaves no trace then, and is synchronous: what was accepted is in the state before anything else
+ * happens (T10).
  */
 export function takeAnswers(host: ThreadHost): void {
   setHandler(
@@ -21,6 +24,19 @@ export function takeAnswers(host: ThreadHost): void {
     {
       validator: (answer) => {
         const refusal = responseRefusal(host.control, answer)
+        if (refusal !== null) throw failure(refusal)
+      },
+    },
+  )
+  setHandler(
+    removeQueuedUpdate,
+    (item) => {
+      host.countSignal()
+      host.update((control) => itemRemoved(control, item))
+    },
+    {
+      validator: (item) => {
+        const refusal = removalRefusal(host.control, item)
         if (refusal !== null) throw failure(refusal)
       },
     },

@@ -10,6 +10,7 @@ import { messageListConformance } from './conformance/message-lists.js'
 import { messageConformance } from './conformance/messages.js'
 import { operationConformance } from './conformance/operations.js'
 import { recordConformance } from './conformance/records.js'
+import { removalConformance } from './conformance/removals.js'
 import { runConformance } from './conformance/runs.js'
 import { threadTreeConformance } from './conformance/thread-tree.js'
 import { threadConformance } from './conformance/threads.js'
@@ -42,5 +43,6 @@ export function storeConformance(open: () => Promise<Store>): void {
   describe('folders', () => folderConformance(withStore))
   describe('values, plans and errors', () => recordConformance(withStore))
   describe('effects, variables and queued tools', () => sessionConformance(withStore))
+  describe('removals', () => removalConformance(withStore))
   describe('blobs', () => blobConformance(withStore))
 }

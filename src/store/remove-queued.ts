@@ -1,0 +1,104 @@
+import { endEffect, findEffect } from './effects.js'
+import { appendEvents } from './events.js'
+import type { NewEvent } from './events.js'
+import { countUndelivered } from './stage-message.js'
+import type { Reader, Writer } from './store.js'
+import { findToolCall, finishToolCall } from './tool-calls.js'
+
+/**
+ * `removed`: it never gets there now; `before`: it was removed already; `begun`: it is in the transcript, at work or over;
+ * `owed`: a subagent's report, which answers for a call; `unknown`: the store has no row of it.
+ */
+export type Removal = 'removed' | 'before' | 'begun' | 'owed' | 'unknown'
+
+export interface RemovedItem {
+  readonly threadId: string
+  /** Of a message, a queued tool call or an effect. */
+  readonly id: string
+  /** Microseconds. */
+  readonly now: number
+}
+
+/**
+ * T3: takes an item back that waits its turn. This row or the transaction that begins the item comes first, never both;
+ * the row stays, and says so.
+ */
+export async function removeQueuedItem(tx: Writer, item: RemovedItem): Promise<Removal> {
+  const removal = await removeItem(tx, item)
+  if (removal.fate !== 'removed') return removal.fate
+  const { threadId, now } = item
+  const waiting = await countUndelivered(tx, threadId)
+  const changed = { type: 'queue.changed', payload: { waiting } }
+  await appendEvents(tx, { threadId, events: [...(removal.events ?? []), changed], now })
+  return 'removed'
+}
+
+interface Removed {
+  readonly fate: Removal
+  readonly events?: readonly NewEvent[]
+}
+
+async function removeItem(tx: Writer, { threadId, id, now }: RemovedItem): Promise<Removed> {
+  const message = await findRow(tx, threadId, id)
+  if (message !== undefined) {
+    const fate = fateOf(message)
+    if (fate === 'removed') await markRemoved(tx, id)
+    return { fate }
+  }
+  const call = await findToolCall(tx, threadId, id)
+  if (call !== null) {
+    const holder = await findRow(tx, threadId, call.message_id)
+    const fate = holder === undefined ? 'begun' : fateOf(holder)
+    if (fate === 'removed') {
+      await finishToolCall(tx, { threadId, callId: id, status: 'cancelled', errorCode: 'removed', now })
+      await markRemoved(tx, call.message_id)
+    }
+    return { fate }
+  }
+  return removeEffect(tx, { threadId, id, now })
+}
+
+async function removeEffect(tx: Writer, { threadId, id, now }: RemovedItem): Promise<Removed> {
+  const effect = await findEffect(tx, threadId, id)
+  if (effect === null) return { fate: 'unknown' }
+  if (effect.status === 'removed') return { fate: 'before' }
+  if (effect.status !== 'scheduled' || (await isStarted(tx, threadId, id))) return { fate: 'begun' }
+  const name = await endEffect(tx, { threadId, id, status: 'removed', now })
+  return { fate: 'removed', events: [{ type: 'effect.removed', payload: { effectId: id, name } }] }
+}
+
+interface WaitingRow {
+  readonly position: number | null
+  readonly status: string
+  readonly subagent_id: string | null
+}
+
+function findRow(db: Reader, threadId: string, id: string): Promise<WaitingRow | undefined> {
+  return db
+    .selectFrom('messages')
+    .select(['position', 'status', 'subagent_id'])
+    .where('id', '=', id)
+    .where('thread_id', '=', threadId)
+    .executeTakeFirst()
+}
+
+function fateOf({ position, status, subagent_id: child }: WaitingRow): Removal {
+  if (status === 'removed') return 'before'
+  if (position !== null || status !== 'pending') return 'begun'
+  return child === null ? 'removed' : 'owed'
+}
+
+async function markRemoved(tx: Writer, messageId: string): Promise<void> {
+  await tx.updateTable('messages').set({ status: 'removed' }).where('id', '=', messageId).execute()
+}
+
+/** T4: what is at work commits its outcome. */
+async function isStarted(db: Reader, threadId: string, effectId: string): Promise<boolean> {
+  const operation = await db
+    .selectFrom('operations')
+    .select('id')
+    .where('thread_id', '=', threadId)
+    .where('id', '=', effectId)
+    .executeTakeFirst()
+  return operation !== undefined
+}

@@ -1,0 +1,57 @@
+import { expect, test } from 'vitest'
+
+import { NOW, idleControl, message, run } from '../../test/support/control-states.js'
+import type { QueueEntry } from './control.js'
+import { acceptMessage } from './inbox.js'
+import { itemRemoved, removalRefusal } from './removals.js'
+
+const tool: QueueEntry = { kind: 'tool', id: 'queued_1', name: 'work', queuedAt: NOW }
+const effect: QueueEntry = { kind: 'effect', id: 'e', queuedAt: NOW }
+const report: QueueEntry = { kind: 'report', id: 'r', queuedAt: NOW }
+const waiting = idleControl(
+  {},
+  { queue: [message('m'), tool, effect, report], effects: [{ id: 'later', dueAt: NOW + 9 }] },
+)
+
+test.each(['m', 'queued_1', 'e'])('T3 %s leaves the queue, and the others keep their order', (id) => {
+  expect(removalRefusal(waiting, { id })).toBeNull()
+  const left = itemRemoved(waiting, { id })
+  expect(left.queue).toEqual(waiting.queue.filter((entry) => entry.id !== id))
+  expect(left.facts).toEqual([])
+  expect(removalRefusal(left, { id })).toBe('Request.NotFound')
+})
+
+test('an effect that is not due is taken back too', () => {
+  expect(removalRefusal(waiting, { id: 'later' })).toBeNull()
+  expect(itemRemoved(waiting, { id: 'later' })).toEqual({ ...waiting, effects: [] })
+})
+
+test('T10 what is no item, a report or malformed is refused', () => {
+  expect(removalRefusal(waiting, { id: 'r' })).toBe('Request.NotFound')
+  expect(removalRefusal(waiting, { id: 'nothing' })).toBe('Request.NotFound')
+  expect(removalRefusal(waiting, {})).toBe('Request.Invalid')
+  expect(removalRefusal(waiting, undefined)).toBe('Request.Invalid')
+  expect(removalRefusal({ ...waiting, terminating: true }, { id: 'm' })).toBe('Request.NotFound')
+})
+
+test('T3 an inline message is taken back only where no run delivers it', () => {
+  const inline = acceptMessage(
+    idleControl({}, { stopped: true }),
+    { content: 'hello', role: 'assistant' },
+    NOW,
+  )
+  const item = { id: 'everthread:item:1' }
+  expect(removalRefusal({ ...inline, run: run() }, item)).toBe('Request.NotFound')
+  expect(removalRefusal(inline, item)).toBeNull()
+  const left = itemRemoved({ ...inline, facts: [] }, item)
+  expect(left).toMatchObject({ queue: [], facts: [{ type: 'queue.changed', payload: { waiting: 0 } }] })
+})
+
+test('T7 the call that a removed message belongs to is answered with the next report', () => {
+  const asked = acceptMessage(
+    idleControl({ parent: { threadId: 'p', callId: 'c' } }),
+    { messageId: 'm', from: 'parent', invocation: 'call-m' },
+    NOW,
+  )
+  expect(itemRemoved(asked, { id: 'm' }).invocations).toEqual(['call-m'])
+})

@@ -1,0 +1,96 @@
+import { expect, test } from 'vitest'
+
+import { deliverMessages } from '../../../src/store/deliver-messages.js'
+import { findEffect, insertEffect } from '../../../src/store/effects.js'
+import { readEvents } from '../../../src/store/events.js'
+import { insertOperation } from '../../../src/store/operations.js'
+import { placeQueuedTool } from '../../../src/store/place-queued-tool.js'
+import { findMessage } from '../../../src/store/read-messages.js'
+import { removeQueuedItem } from '../../../src/store/remove-queued.js'
+import { stageMessage } from '../../../src/store/stage-message.js'
+import { stageQueuedTool } from '../../../src/store/stage-queued-tool.js'
+import type { Store } from '../../../src/store/store.js'
+import { findToolCall } from '../../../src/store/tool-calls.js'
+import { NOW, makeThread } from './with-store.js'
+import type { WithStore } from './with-store.js'
+
+const remove = (store: Store, id: string, threadId = 't') =>
+  store.write((tx) => removeQueuedItem(tx, { threadId, id, now: NOW }))
+
+/** What waits and is taken back (T3). */
+export function removalConformance(withStore: WithStore): void {
+  test(
+    'T3 a removed message is never delivered, and says so',
+    withStore(async (store) => {
+      await makeThread(store, 't')
+      for (const id of ['m', 'n']) await stage(store, id)
+      expect([await remove(store, 'm'), await remove(store, 'm')]).toEqual(['removed', 'before'])
+      const delivered = await store.write((tx) =>
+        deliverMessages(tx, { threadId: 't', ids: ['m', 'n'], run: 1, step: 1 }),
+      )
+      expect(delivered.map(({ id }) => id)).toEqual(['n'])
+      expect(await store.read((db) => findMessage(db, 't', 'm'))).toMatchObject({ status: 'removed' })
+      expect(await remove(store, 'n')).toBe('begun')
+      const events = await store.read((db) => readEvents(db, { threadId: 't', after: 0, limit: 9 }))
+      expect(events).toMatchObject([{ type: 'queue.changed', payload: { waiting: 1 } }])
+    }),
+  )
+
+  test(
+    'T4 a removed tool is over before it began',
+    withStore(async (store) => {
+      await makeThread(store, 't')
+      for (const id of ['c', 'd']) await stageTool(store, id)
+      expect([await remove(store, 'c'), await remove(store, 'c')]).toEqual(['removed', 'before'])
+      const call = await store.read((db) => findToolCall(db, 't', 'c'))
+      expect(call).toMatchObject({ status: 'cancelled', error_code: 'removed' })
+      await store.write(async (tx) => {
+        const placed = await findToolCall(tx, 't', 'd')
+        if (placed !== null) await placeQueuedTool(tx, placed, { run: 1, step: 1, side: 'a', now: NOW })
+      })
+      expect(await remove(store, 'd')).toBe('begun')
+      // The id keeps its meaning.
+      expect(await stageTool(store, 'c')).toBe('same')
+    }),
+  )
+
+  test(
+    'an effect is removed until it is at work',
+    withStore(async (store) => {
+      await makeThread(store, 't')
+      const effect = { thread_id: 't', name: 'remind', args: {}, due_at: NOW, created_at: NOW }
+      for (const id of ['e', 'f']) await store.write((tx) => insertEffect(tx, { ...effect, id }))
+      expect([await remove(store, 'e'), await remove(store, 'e')]).toEqual(['removed', 'before'])
+      expect(await store.read((db) => findEffect(db, 't', 'e'))).toMatchObject({ status: 'removed' })
+      const at = { kind: 'effect', state: 'started', attempt: 1, started_at: NOW } as const
+      await store.write((tx) => insertOperation(tx, { thread_id: 't', id: 'f', ...at }))
+      expect(await remove(store, 'f')).toBe('begun')
+      const events = await store.read((db) => readEvents(db, { threadId: 't', after: 0, limit: 9 }))
+      expect(events.map(({ type }) => type)).toEqual(['effect.removed', 'queue.changed'])
+    }),
+  )
+
+  test(
+    'reports, and what other threads have, stay',
+    withStore(async (store) => {
+      await makeThread(store, 't')
+      await makeThread(store, 'other')
+      await stage(store, 'm')
+      await stage(store, 'r', 'child')
+      expect(await remove(store, 'm', 'other')).toBe('unknown')
+      expect(await remove(store, 'r')).toBe('owed')
+      expect(await remove(store, 'nothing')).toBe('unknown')
+    }),
+  )
+}
+
+async function stage(store: Store, id: string, subagentId?: string): Promise<void> {
+  const message = { id, threadId: 't', role: 'user', content: id, createdAt: NOW, sentBy: 'client' } as const
+  const child = subagentId === undefined ? {} : { subagentId }
+  await store.write((tx) => stageMessage(tx, { ...message, ...child, digest: id }))
+}
+
+async function stageTool(store: Store, toolCallId: string): Promise<string> {
+  const call = { threadId: 't', toolCallId, name: 'notify', args: {}, sentBy: 'client', now: NOW } as const
+  return store.write((tx) => stageQueuedTool(tx, call))
+}
