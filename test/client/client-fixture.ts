@@ -4,6 +4,7 @@ import { Client, Connection } from '@temporalio/client'
 import { afterAll, afterEach, beforeAll, beforeEach } from 'vitest'
 
 import { ThreadClient } from '../../src/client/index.js'
+import type { StoreOptions } from '../../src/client/index.js'
 import { openStore } from '../../src/store/store.js'
 import type { Store } from '../../src/store/store.js'
 import { startDevServer } from '../support/servers.js'
@@ -13,6 +14,8 @@ import { makePlace } from '../support/test-store.js'
 export interface ClientFixture {
   readonly threads: ThreadClient
   readonly taskQueue: string
+  /** Of the store, for other processes. */
+  readonly place: StoreOptions
   /** Another connection to the same store, as a worker has one. */
   readonly store: Store
   close(): Promise<void>
@@ -39,6 +42,7 @@ export async function createClientFixture(
   return {
     threads,
     taskQueue,
+    place: location,
     store,
     async close() {
       await threads.close()
@@ -71,6 +75,9 @@ export function servedFixture(): ServedFixture {
     },
     get threads() {
       return fixture.threads
+    },
+    get place() {
+      return fixture.place
     },
     get taskQueue() {
       return fixture.taskQueue

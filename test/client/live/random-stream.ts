@@ -1,0 +1,82 @@
+import { appendMessage } from '../../../src/store/deliver-messages.js'
+import { appendDelta, deleteDeltas, dropAttempts } from '../../../src/store/deltas.js'
+import type { DeltaKind } from '../../../src/store/deltas.js'
+import { appendEvents } from '../../../src/store/events.js'
+import type { NewEvent } from '../../../src/store/events.js'
+import type { Store } from '../../../src/store/store.js'
+import type { SeededRandom } from '../../support/seeded-random.js'
+import { forget, nothingShown } from './shown.js'
+import type { Shown } from './shown.js'
+
+/** A thread that streams answers, gives attempts up, commits messages and tells facts, as chance has it. */
+export interface RandomStream {
+  /** A transaction or two. */
+  step(): Promise<void>
+  /** What somebody who never misses anything has seen by now. */
+  readonly expected: Shown
+}
+
+interface Streaming {
+  readonly messageId: string
+  attempt: number
+  readonly offsets: Record<DeltaKind, number>
+}
+
+export function randomStream(store: Store, threadId: string, random: SeededRandom): RandomStream {
+  const expected = nothingShown()
+  let messages = 0
+  let now: Streaming | null = null
+
+  const tell = (event: NewEvent) => {
+    expected.facts.push(`${expected.facts.length + 1} ${event.type}`)
+    return store.write((tx) => appendEvents(tx, { threadId, events: [event], now: 1 }))
+  }
+
+  async function stream(streaming: Streaming): Promise<void> {
+    const kind = random.pick<DeltaKind>(['text', 'text', 'reasoning'])
+    const text = 'abcdefghij'.slice(0, 1 + random.below(9))
+    const { messageId, attempt, offsets } = streaming
+    const offset = offsets[kind]
+    await store.write((tx) => appendDelta(tx, { threadId, messageId, attempt, kind, offset, text }))
+    offsets[kind] += text.length
+    const key = `${messageId}/${attempt}/${kind === 'text' ? 'model.delta' : 'reasoning.delta'}`
+    expected.texts.set(key, (expected.texts.get(key) ?? '') + text)
+  }
+
+  async function tryAgain(streaming: Streaming): Promise<void> {
+    streaming.attempt += 1
+    streaming.offsets.text = 0
+    streaming.offsets.reasoning = 0
+    const { messageId, attempt } = streaming
+    // A fallback leaves what was streamed to the commit; an attempt after a crash drops it.
+    if (random.chance(0.5)) await store.write((tx) => dropAttempts(tx, messageId, attempt))
+    await stream(streaming)
+  }
+
+  async function commit({ messageId }: Streaming): Promise<void> {
+    const message = { id: messageId, threadId, role: 'assistant', content: 'x', sentBy: 'model' } as const
+    const created = { type: 'message.created', scope: { messageId }, payload: { role: 'assistant' } }
+    expected.facts.push(`${expected.facts.length + 1} message.created`)
+    await store.write(async (tx) => {
+      await deleteDeltas(tx, messageId)
+      await appendMessage(tx, { ...message, createdAt: 1 })
+      await appendEvents(tx, { threadId, events: [created], now: 1 })
+    })
+    forget(expected, messageId)
+  }
+
+  return {
+    expected,
+    async step() {
+      now ??= { messageId: `m ${++messages}:${threadId}`, attempt: 1, offsets: { text: 0, reasoning: 0 } }
+      const chance = random.next()
+      if (chance < 0.2) await tell({ type: 'queue.changed', payload: { waiting: 0 } })
+      else if (chance < 0.8) await stream(now)
+      else if (chance < 0.88) await tryAgain(now)
+      else {
+        await commit(now)
+        now = null
+      }
+    },
+  }
+}
