@@ -2,8 +2,7 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { createInterface } from 'node:readline'
 
-import type { ThreadEvent } from '../../../src/client/index.js'
-import type { StoreOptions } from '../../../src/client/index.js'
+import type { StoreOptions, ThreadEvent } from '../../../src/client/index.js'
 
 const HOOKS = new URL('../../store/processes/resolve-typescript.ts', import.meta.url).href
 const SUBSCRIBER = new URL('./subscriber-process.ts', import.meta.url).pathname
