@@ -43,14 +43,14 @@ export async function openSqlite(path: string, patience = PATIENCE): Promise<Dat
     const reader = new Kysely<Schema>({
       dialect: createDialect(createReaderDriver(createConnection(reading))),
     })
-    const { watch, committed, end } = watchSqlite(reading)
+    const commits = watchSqlite(reading)
     return {
       read: (work) => told(path, () => work(reader)),
-      write: (work) => told(path, () => writeTelling(writer, work, committed)),
-      watch,
+      write: (work) => told(path, () => writeTelling(writer, work, () => commits.committed())),
+      watch: (threadId, listener) => commits.watch(threadId, listener),
       close: async () => {
         await writer.destroy()
-        end()
+        commits.end()
         for (const database of opened) database.close()
       },
     }
