@@ -24,6 +24,8 @@ const BY_NAME: Readonly<Record<string, Advice>> = {
   InvalidAccessKeyId: WRONG_KEY,
   SignatureDoesNotMatch: WRONG_KEY,
   InvalidToken: WRONG_KEY,
+  // So says versitygw, with the status of something that is missing.
+  XAdminUserNotFound: WRONG_KEY,
   ExpiredToken: WRONG_KEY,
   RequestTimeTooSkewed: unavailable('the clock of this machine is wrong: set it'),
   AccessDenied: NO_ACCESS,

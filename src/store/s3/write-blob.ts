@@ -85,6 +85,8 @@ function measured(data: AsyncIterable<Uint8Array>): Measured {
   let size = 0
   let ended = false
   let failure: Error | undefined
+  // What is thrown while a chunk is out comes from its taker, not from the sender.
+  let isOut = false
 
   async function* chunks(): AsyncGenerator<Uint8Array, void> {
     try {
@@ -93,11 +95,13 @@ function measured(data: AsyncIterable<Uint8Array>): Measured {
         if (size > LIMITS.fileBytes) throw tooLargeFile()
         hash.update(chunk)
         // A sender may fill one buffer again and again, and parts wait here for their upload.
+        isOut = true
         yield Uint8Array.from(chunk)
+        isOut = false
       }
     } catch (error) {
-      failure = error instanceof Error ? error : new Error(String(error))
-      throw failure
+      if (!isOut) failure = error instanceof Error ? error : new Error(String(error), { cause: error })
+      throw error
     }
   }
   const passing = chunks()

@@ -15,6 +15,7 @@ const store = await openStore(place)
 if (job === 'append') await appendMany(options[0] ?? '', Number(options[1]))
 if (job === 'hold') await hold(Number(options[0]))
 if (job === 'hang') await hang()
+if (job === 'upload') await upload()
 await store.close()
 
 /** `count` transactions of a message and two events each. */
@@ -37,6 +38,16 @@ async function hang(): Promise<void> {
     process.stdout.write('in the middle\n')
     await delay(600_000)
   })
+}
+
+/** Writes 40 MB of a file that never ends. */
+async function upload(): Promise<void> {
+  async function* endless(): AsyncIterable<Uint8Array> {
+    for (let n = 0; n < 40; n++) yield new Uint8Array(1_048_576).fill(n)
+    process.stdout.write('in the middle\n')
+    await delay(600_000)
+  }
+  await store.blobs.write(endless())
 }
 
 async function appendOne(tx: Writer, id: string): Promise<void> {
