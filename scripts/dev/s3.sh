@@ -5,8 +5,9 @@ versitygw_version=1.8.0
 s3_server=''
 s3_server_source=''
 
+# Without -q: that would leave after the first of several lines, and what is still writing would fail the pipe.
 s3_server_works() {
-  [ -x "$1" ] && "$1" --version </dev/null 2>/dev/null | grep -q '^Version'
+  [ -x "$1" ] && "$1" --version </dev/null 2>/dev/null | grep '^Version' >/dev/null
 }
 
 # Looks without installing; 1 when there is none.

@@ -88,7 +88,10 @@ export function createCheckout(): Checkout {
   checkout.program('temporal-fake', fakeCli(node))
   for (const name of ['initdb', 'postgres'])
     checkout.program(name, ['#!/bin/sh', 'echo "postgres (PostgreSQL) 15.1"'])
-  checkout.program('versitygw-fake', ['#!/bin/sh', 'echo "Version  : v9.9.9"'])
+  checkout.program('versitygw-fake', [
+    '#!/bin/sh',
+    'echo "Version  : v9.9.9"; sleep 0.1; echo "Build    : none"',
+  ])
   onTestFinished(() => rm(folder, { recursive: true, force: true }))
   return checkout
 }
