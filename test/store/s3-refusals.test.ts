@@ -101,10 +101,10 @@ test('the AWS SDK is only needed for a bucket', async () => {
     const location = { bucket: 'bucket', prefix: '', forcePathStyle: false }
     await openBlobs(location).catch((error) => console.log(error.name, error.message))
   `
-  const hooks = ['resolve-typescript', 'without-aws-sdk'].flatMap((name) => [
-    '--import',
-    new URL(`processes/${name}.ts`, import.meta.url).href,
-  ])
+  const hooks = [
+    new URL('./processes/resolve-typescript.ts', import.meta.url),
+    new URL('./processes/without-aws-sdk.ts', import.meta.url),
+  ].flatMap(({ href }) => ['--import', href])
   const output = await new Promise<string>((resolve, reject) => {
     execFile(process.execPath, [...hooks, '--input-type=module', '-e', script], (error, stdout) =>
       error === null ? resolve(stdout) : reject(error),
