@@ -126,7 +126,7 @@ export const LIMITS = {
   fileBytes: 100 * MB,
   /** How old the time of a blob may be when the same bytes are written again: sweeps wait for a day. */
   blobRenewal: HOUR,
-  /** What S3 takes as one request, and a stream as one part: three of them are in memory, one that fails is sent again. */
+  /** What S3 takes as one request, and a stream as one part: some five of them are in memory, one that fails is sent again. */
   s3PartBytes: 8 * MB,
   s3PartsAtOnce: 2,
   /** Attempts of one request, with the SDK's own pauses: activities try again after it for a day. */

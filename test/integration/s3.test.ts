@@ -117,7 +117,7 @@ test("a thread's files are in the bucket and nowhere else", async () => {
 
   const digests = [Buffer.from(NOTES), PHOTO, RECORDING].map(digestOf)
   const keys = await contentOf(bucket)
-  expect(keys.map((key) => key.split('/').at(-1)).toSorted()).toEqual(digests.toSorted())
+  expect(keys.map((key) => key.split('/').at(-1) ?? '').toSorted()).toEqual(digests.toSorted())
   expect(keys.every((key) => key.startsWith('threads/'))).toBe(true)
   expect((await readdir(folder)).filter((name) => !name.startsWith('threads.db'))).toEqual(['effects.jsonl'])
 })
