@@ -18,6 +18,7 @@ import type { ListPending } from './list-pending.js'
 import { summarizeThreads } from './list-threads.js'
 import type { ListThreads, ThreadSummary } from './list-threads.js'
 import type { PendingRequest } from './pending-request.js'
+import { reopenThread } from './reopen-thread.js'
 import { registeredSearchAttributes } from './search-attributes.js'
 import { createThreadHandle } from './thread-handle.js'
 import type { ThreadHandle } from './thread-handle.js'
@@ -73,6 +74,15 @@ export class ThreadClient<R extends Registry<string, string, unknown> = Registry
   /** Makes no call. */
   get(threadId: string): ThreadHandle<R> {
     return createThreadHandle<R>(this.#context, threadId)
+  }
+
+  /**
+   * Starts a thread that is `lost` again, from what the store has of it: what was in flight has failed, and what it was
+   * doing goes on. @throws ThreadConflictError when it is not lost; ThreadTerminatedError, ThreadNotFoundError
+   */
+  async reopen(threadId: string): Promise<ThreadHandle<R>> {
+    await reopenThread(this.#context, threadId)
+    return this.get(threadId)
   }
 
   /** Newest activity first, from the store. */

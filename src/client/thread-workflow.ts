@@ -27,25 +27,41 @@ export async function startWorkflow(
   thread: ThreadRecord,
   limits?: ThreadLimits,
 ): Promise<'running' | 'closed'> {
-  const start: ThreadStart = {
+  const start = await threadStart(context, thread, limits)
+  const started = await callTemporal(context, thread.id, () =>
+    context.temporal().workflow.start(THREAD_WORKFLOW, {
+      ...startOptions(context, thread, start),
+      workflowIdConflictPolicy: 'USE_EXISTING',
+      workflowIdReusePolicy: 'REJECT_DUPLICATE',
+    }),
+  )
+  return started === 'gone' ? 'closed' : 'running'
+}
+
+/** The start input of a thread, from its row. */
+export async function threadStart(
+  context: ClientContext,
+  thread: ThreadRecord,
+  limits?: ThreadLimits,
+): Promise<ThreadStart> {
+  return {
     agent: thread.agent,
     ...(thread.user_id !== null && { userId: thread.user_id }),
     ...(thread.tags.length > 0 && { tags: thread.tags }),
     searchAttributes: await context.searchAttributes(thread.id),
     ...(limits !== undefined && { limits }),
   }
-  const started = await callTemporal(context, thread.id, () =>
-    context.temporal().workflow.start(THREAD_WORKFLOW, {
-      workflowId: thread.id,
-      taskQueue: context.taskQueue,
-      args: [start],
-      workflowIdConflictPolicy: 'USE_EXISTING',
-      workflowIdReusePolicy: 'REJECT_DUPLICATE',
-      memo: { agent: thread.agent, ...(thread.user_id !== null && { userId: thread.user_id }) },
-      staticSummary: thread.agent,
-    }),
-  )
-  return started === 'gone' ? 'closed' : 'running'
+}
+
+/** How a thread is started, whatever may have been there before. */
+export function startOptions(context: ClientContext, thread: ThreadRecord, start: ThreadStart) {
+  return {
+    workflowId: thread.id,
+    taskQueue: context.taskQueue,
+    args: [start],
+    memo: { agent: thread.agent, ...(thread.user_id !== null && { userId: thread.user_id }) },
+    staticSummary: thread.agent,
+  }
 }
 
 /** `gone`: Temporal has no open workflow of this id; the store tells whether it ever had one. */

@@ -87,6 +87,8 @@ export type ThreadEvent =
       'thread.closed',
       { readonly outcome: string; readonly reason: StopReason; readonly rejected: number }
     >
+  /** It was lost, and goes on. */
+  | FactOf<'thread.reopened', Readonly<Record<string, never>>>
   | FactOf<'run.started', { readonly trigger: string }>
   | FactOf<'run.completed', RunEnded>
   | FactOf<'run.failed', RunEnded & { readonly error?: string }>

@@ -1,13 +1,12 @@
 /** What is wrong with a message of the wire contract, in one sentence that names kinds and sizes, never content (T5). */
 import { LIMITS } from './limits.js'
 import { OUR_IDS } from './messages.js'
+import { reopenedProblem } from './reopened.js'
 import { utf8Length } from './utf8-length.js'
+import { areCallIds, carriedBytes, isCallId, isName, isObject, isWholeNumber } from './value-shapes.js'
+import type { Fields } from './value-shapes.js'
 
-type Fields = Readonly<Record<string, unknown>>
-
-export function isObject(value: unknown): value is Fields {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
-}
+export { isObject }
 
 /** Says what is wrong with a thread id, or nothing. */
 export function threadIdProblem(id: unknown): string | undefined {
@@ -28,7 +27,7 @@ export function threadStartProblem(start: unknown): string | undefined {
     const problem = queueMessageProblem(start['message'])
     if (problem !== undefined) return problem
   }
-  const { parent, tags, searchAttributes, userId } = start
+  const { parent, tags, searchAttributes, userId, reopened } = start
   if (parent !== undefined && !isStartParent(parent))
     return `Expected "parent" to be { threadId, callId, root }, got ${describe(parent)}.`
   if (userId !== undefined && !isName(userId))
@@ -37,7 +36,9 @@ export function threadStartProblem(start: unknown): string | undefined {
     return `Expected "tags" to be a list of at most ${LIMITS.startNames}, each ${NAME}, got ${describe(tags)}.`
   if (searchAttributes !== undefined && !isNames(searchAttributes))
     return `Expected "searchAttributes" to be a list of names, got ${describe(searchAttributes)}.`
-  return threadLimitsProblem(start['limits'])
+  return (
+    (reopened === undefined ? undefined : reopenedProblem(reopened)) ?? threadLimitsProblem(start['limits'])
+  )
 }
 
 function isStartParent(parent: unknown): boolean {
@@ -56,10 +57,6 @@ function threadLimitsProblem(limits: unknown): string | undefined {
   if (historyEvents !== undefined && !isWholeNumber(historyEvents, 0, Number.MAX_SAFE_INTEGER))
     return `Expected "limits.historyEvents" to be a whole number, got ${describe(historyEvents)}.`
   return undefined
-}
-
-function isWholeNumber(value: unknown, least: number, most: number): boolean {
-  return typeof value === 'number' && Number.isInteger(value) && value >= least && value <= most
 }
 
 /** Says what is wrong with the input of a `queueMessage` signal, or nothing. */
@@ -150,24 +147,6 @@ export function childReportProblem(report: unknown): string | undefined {
 
 function isTypeOrMissing(value: unknown, type: 'boolean' | 'string'): boolean {
   return value === undefined || typeof value === type
-}
-
-/** As a message id: it is carried too. */
-function isCallId(value: unknown): value is string {
-  return isName(value) && carriedBytes(value) <= LIMITS.messageIdLength
-}
-
-function areCallIds(value: unknown): boolean {
-  return Array.isArray(value) && value.length <= LIMITS.invocations && value.every(isCallId)
-}
-
-/** Quotes, control characters and letters beyond ASCII take more than one byte each. */
-function carriedBytes(id: string): number {
-  return utf8Length(JSON.stringify(id)) - 2
-}
-
-function isName(value: unknown): value is string {
-  return typeof value === 'string' && value.length > 0 && value.length <= LIMITS.threadIdLength
 }
 
 /** They ride in each continue-as-new, so their number is bounded. */

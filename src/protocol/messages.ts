@@ -1,4 +1,5 @@
 import type { ToldOperation } from './operations.js'
+import type { ReopenedThread } from './reopened.js'
 
 /** Workflow type of a thread. The names in this file are wire format: never changed, only added. */
 export const THREAD_WORKFLOW = 'agentThread'
@@ -38,6 +39,8 @@ export interface ThreadStart {
   readonly searchAttributes?: readonly string[]
   readonly limits?: ThreadLimits
   readonly parent?: StartParent
+  /** The thread was lost, and goes on with this; ids and numbers only (T5). */
+  readonly reopened?: ReopenedThread
 }
 
 /** Who started a thread. */

@@ -35,6 +35,8 @@ export type StopReason =
   | 'blocked'
   | 'stopped'
   | 'terminated'
+  /** Its thread was closed in Temporal by an operator, and opened again. */
+  | 'lost'
   | (string & {})
 
 /** What became of a run, as its last event says; `runOutcome` tells it from the reason. */

@@ -61,7 +61,8 @@ function endsUnasked({ start, invocations }: ThreadControl): boolean {
   return start.resumable === false && invocations.length > 0
 }
 
-function runOf(control: ThreadControl, trigger: string, ending: Ending | null): ThreadControl {
+/** The next run, with fresh counters. */
+export function runOf(control: ThreadControl, trigger: string, ending: Ending | null): ThreadControl {
   const number = control.runs + 1
   const run: Run = {
     number,

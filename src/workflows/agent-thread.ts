@@ -26,6 +26,7 @@ import { firstMessage } from '../thread/invocations.js'
 import { lateBegins } from '../thread/late-messages.js'
 import { nextAction } from '../thread/next-action.js'
 import type { Action } from '../thread/next-action.js'
+import { reopenThread } from '../thread/reopened.js'
 import { createAlarm } from './alarm.js'
 import { closeWorkflow } from './close-workflow.js'
 import { perform } from './perform.js'
@@ -89,8 +90,9 @@ function firstControl(start: ThreadStart, carried: CarriedControl | undefined): 
 
 function begin(start: ThreadStart): ThreadControl {
   const now = Date.now()
-  const { message, ...facts } = start
-  const control = initialControl(workflowInfo().workflowId, facts, now)
+  const { message, reopened, ...facts } = start
+  const initial = initialControl(workflowInfo().workflowId, facts, now)
+  const control = reopened === undefined ? initial : reopenThread(initial, reopened, now)
   return message === undefined ? control : acceptMessage(control, firstMessage(control, message), now)
 }
 

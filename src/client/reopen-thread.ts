@@ -1,0 +1,114 @@
+import { WorkflowExecutionAlreadyStartedError } from '@temporalio/client'
+
+import { SIGNALS } from '../protocol/messages.js'
+import type { ReopenedThread } from '../protocol/reopened.js'
+import { ThreadConflictError } from '../protocol/thread-error.js'
+import { cutRun } from '../store/reopen/cut-run.js'
+import { readReopened } from '../store/reopen/read-reopened.js'
+import { findThread, updateThread } from '../store/threads.js'
+import type { ThreadRecord } from '../store/threads.js'
+import { waitingItems } from '../store/waiting-items.js'
+import type { WaitingItem } from '../store/waiting-items.js'
+import type { ClientContext } from './client-context.js'
+import { microseconds } from './clock.js'
+import { isOpen, openThread } from './open-thread.js'
+import { signalThread } from './signal-thread.js'
+import type { ThreadSignal } from './thread-workflow.js'
+import { startReopened } from './start-reopened.js'
+import { translate } from './translate.js'
+import { lookAtWorkflow } from './workflow-state.js'
+
+/** Times that a thread is looked at anew because it changed meanwhile: a worker that comes late, another reopening. */
+const TRIALS = 5
+
+/**
+ * Starts the workflow of a lost thread again, from what the store has of it, and tells it what waits. Repeated, or done by
+ * several at once, it is done once. @throws ThreadNotFoundError, ThreadTerminatedError, TemporalUnavailableError;
+ * ThreadConflictError when the thread is not lost, or its parent is
+ */
+export async function reopenThread(context: ClientContext, threadId: string): Promise<void> {
+  for (let trial = 0; trial < TRIALS; trial += 1) if (await reopened(context, threadId)) return
+  throw conflict(threadId, 'is written to by somebody: try again when its workers are idle')
+}
+
+async function reopened(context: ClientContext, threadId: string): Promise<boolean> {
+  const store = await context.store()
+  const thread = await store.read((db) => openThread(db, threadId))
+  const workflow = await lookAtWorkflow(context, threadId)
+  if (workflow.state === 'open') {
+    if (!workflow.reopened) throw conflict(threadId, 'runs in Temporal: nothing is to be opened again')
+    await tellWaiting(context, thread)
+    return true
+  }
+  await checkParent(context, thread)
+  const state = await store.write(async (tx) => {
+    const { last_sequence: sequence } = thread
+    const cut = await cutRun(tx, { threadId, sequence, now: microseconds() })
+    if (cut === 'busy') return null
+    const row = await openThread(tx, threadId)
+    const state = await readReopened(tx, row, { cut: cut === 'cut' })
+    if (state.stopped !== true) await updateThread(tx, threadId, { status: statusOf(state) })
+    return { row, reopened: state }
+  })
+  if (state === null) return false
+  await start(context, state.row, state.reopened)
+  await tellWaiting(context, state.row, state.reopened.stopped === true)
+  return true
+}
+
+/** Of several that start it one wins: that is the same for all. */
+async function start(context: ClientContext, row: ThreadRecord, state: ReopenedThread): Promise<void> {
+  try {
+    await startReopened(context, row, state)
+  } catch (error) {
+    if (!(error instanceof WorkflowExecutionAlreadyStartedError))
+      throw translate(error, { client: context.temporal(), threadId: row.id })
+  }
+}
+
+function statusOf({ side, request }: ReopenedThread): string {
+  if (side !== undefined) return 'running'
+  return request === undefined ? 'idle' : 'blocked'
+}
+
+/** A child that finds its parent gone ends: the parent comes first. */
+async function checkParent(
+  context: ClientContext,
+  { id, parent_thread_id: parentId }: ThreadRecord,
+): Promise<void> {
+  if (parentId === null) return
+  const store = await context.store()
+  const parent = await store.read((db) => findThread(db, parentId))
+  if (parent === null || !isOpen(parent))
+    throw conflict(id, `is a child of "${parentId}", which is closed: terminate it`)
+  if ((await lookAtWorkflow(context, parentId)).state !== 'open')
+    throw conflict(id, `is a child of "${parentId}", which is lost too: reopen that one first`)
+}
+
+function conflict(threadId: string, problem: string): ThreadConflictError {
+  return new ThreadConflictError(threadId, {
+    problem: `Expected a thread that is closed in Temporal and open in the store, got "${threadId}", which ${problem}.`,
+  })
+}
+
+/** T3: what has no place in the transcript is told again, in its order; told twice it is one item. */
+export async function tellWaiting(
+  context: ClientContext,
+  thread: ThreadRecord,
+  stopped = false,
+): Promise<void> {
+  const store = await context.store()
+  for (const item of await store.read((db) => waitingItems(db, thread)))
+    await signalThread(
+      context,
+      thread.id,
+      signalOf(item, stopped && item.createdAt <= (thread.snapshot_at ?? 0)),
+    )
+}
+
+/** What waited for a stopped thread to go on does not make it go on. */
+export function signalOf(item: WaitingItem, parked: boolean): ThreadSignal {
+  if (item.kind === 'tool') return { name: SIGNALS.queueTool, input: item.tool }
+  const message = parked ? { from: 'tool' as const, ...item.message } : item.message
+  return { name: SIGNALS.queueMessage, input: message }
+}

@@ -1,0 +1,36 @@
+import { LIMITS } from '../protocol/limits.js'
+import { THREAD_WORKFLOW } from '../protocol/messages.js'
+import type { ThreadStart } from '../protocol/messages.js'
+import type { ReopenedThread } from '../protocol/reopened.js'
+import type { ThreadRecord } from '../store/threads.js'
+import type { ClientContext } from './client-context.js'
+import { startOptions, threadStart } from './thread-workflow.js'
+import { REOPENED_MEMO } from './workflow-state.js'
+
+/**
+ * The one start that may follow a closed workflow of the same id: the row says that the thread is open.
+ * @throws WorkflowExecutionAlreadyStartedError when somebody was faster
+ */
+export async function startReopened(
+  context: ClientContext,
+  thread: ThreadRecord,
+  reopened: ReopenedThread,
+): Promise<void> {
+  const { id, agent, parent_thread_id: parentId, parent_call_id: callId, root_thread_id: root } = thread
+  const start: ThreadStart = {
+    ...(await threadStart(context, thread)),
+    ...(!thread.resumable && { resumable: false }),
+    ...(parentId !== null && callId !== null && { parent: { threadId: parentId, callId, root } }),
+    reopened,
+  }
+  const { memo, ...options } = startOptions(context, thread, start)
+  await context.call(LIMITS.temporalCall, () =>
+    context.temporal().workflow.start(THREAD_WORKFLOW, {
+      ...options,
+      memo: { ...memo, agent, [REOPENED_MEMO]: true },
+      workflowId: id,
+      workflowIdConflictPolicy: 'FAIL',
+      workflowIdReusePolicy: 'ALLOW_DUPLICATE',
+    }),
+  )
+}

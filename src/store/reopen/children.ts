@@ -1,0 +1,135 @@
+/** The children of a thread that was lost, with what they owe, from the rows of both. */
+import { LIMITS } from '../../protocol/limits.js'
+import type { ReopenedChild, ReopenedDeferred, ReopenedThread } from '../../protocol/reopened.js'
+import type { ChildRecord } from '../children.js'
+import { deferredChildOf, requestFromRow } from '../pending.js'
+import type { PendingRecord } from '../pending.js'
+import type { Reader } from '../store.js'
+import { reportsOf, writtenCalls } from './child-calls.js'
+import type { GivenCall } from './child-calls.js'
+
+export type ReopenedChildren = Pick<ReopenedThread, 'open' | 'deferred' | 'groups'>
+
+export async function reopenedChildren(
+  db: Reader,
+  threadId: string,
+  children: readonly ChildRecord[],
+): Promise<ReopenedChildren> {
+  const written = await writtenCalls(db, threadId)
+  const open: ReopenedChild[] = []
+  for (const child of children)
+    if (child.closed_at === null && child.status !== 'deferred')
+      open.push(await openChild(db, child, written))
+  return {
+    // The store has no more of them than a thread may have; those that owe come first.
+    open: open
+      .toSorted((one, other) => Number(other.invocations.length > 0) - Number(one.invocations.length > 0))
+      .slice(0, LIMITS.openChildren),
+    deferred: await deferredOf(db, threadId, children),
+    groups: await untoldGroups(db, { threadId, children, open }),
+  }
+}
+
+async function openChild(
+  db: Reader,
+  { reference, resumable, call_id: callId }: ChildRecord,
+  written: readonly GivenCall[],
+): Promise<ReopenedChild> {
+  const { count, answered } = await reportsOf(db, reference)
+  const given = [callId, ...written.filter((call) => call.reference === reference).map((call) => call.callId)]
+  const invocations = given.filter((id) => !answered.has(id)).slice(-LIMITS.invocationsPerChild)
+  return { reference, resumable, invocations, reports: count }
+}
+
+async function deferredOf(
+  db: Reader,
+  threadId: string,
+  children: readonly ChildRecord[],
+): Promise<readonly ReopenedDeferred[]> {
+  const waiting = children.filter((child) => child.status === 'deferred' && child.closed_at === null)
+  if (waiting.length === 0) return []
+  const rows = await db
+    .selectFrom('pending')
+    .selectAll()
+    .where('thread_id', '=', threadId)
+    .where('kind', '=', 'variables')
+    .where('status', '!=', 'closed')
+    .execute()
+  const requests = rows.map(requestFromRow)
+  const deferred: ReopenedDeferred[] = []
+  for (const child of waiting) {
+    const request = requests.find((candidate) => deferredChildOf(candidate) === child.reference)
+    const messageId = await firstMessageOf(db, child.reference)
+    if (request !== undefined && messageId !== null) deferred.push(deferredChild(child, request, messageId))
+  }
+  return deferred.slice(0, LIMITS.openChildren)
+}
+
+function deferredChild(
+  { reference, agent, resumable, call_id: callId }: ChildRecord,
+  { id: requestId, requested_at: at, status }: PendingRecord,
+  messageId: string,
+): ReopenedDeferred {
+  const child = { reference, agent, messageId, resumable }
+  return { requestId, callId, child, requestedAt: Math.floor(at / 1000), supplied: status === 'answered' }
+}
+
+/** The one that its parent gave it as it was made. */
+export async function firstMessageOf(db: Reader, reference: string): Promise<string | null> {
+  const first = await db
+    .selectFrom('messages')
+    .select('id')
+    .where('thread_id', '=', reference)
+    .where('sent_by', '=', 'parent')
+    .orderBy('created_at')
+    .orderBy('id')
+    .limit(1)
+    .executeTakeFirst()
+  return first?.id ?? null
+}
+
+interface Groups {
+  readonly threadId: string
+  readonly children: readonly ChildRecord[]
+  readonly open: readonly ReopenedChild[]
+}
+
+/** Children that one call started in one go, and whose ends neither its result nor a message has told. */
+async function untoldGroups(
+  db: Reader,
+  { threadId, children, open }: Groups,
+): Promise<ReopenedThread['groups']> {
+  const ids = [...new Set(children.flatMap(({ spawn_group_id: id }) => (id === null ? [] : [id])))]
+  const groups: { callId: string; references: readonly string[] }[] = []
+  for (const callId of ids) {
+    const members = children.filter((child) => child.spawn_group_id === callId)
+    if (await isTold(db, { threadId, callId, blocking: members.some(({ blocking }) => blocking) })) continue
+    const owing = open.filter(({ invocations }) => invocations.includes(callId))
+    const references = members.map(({ reference }) => reference)
+    groups.push({
+      callId,
+      references: owing.map((child) => child.reference).filter((id) => references.includes(id)),
+    })
+  }
+  return groups.slice(-LIMITS.openChildren)
+}
+
+async function isTold(
+  db: Reader,
+  { threadId, callId, blocking }: { threadId: string; callId: string; blocking: boolean },
+): Promise<boolean> {
+  const message = await db
+    .selectFrom('messages')
+    .select('id')
+    .where('thread_id', '=', threadId)
+    .where('digest', '=', `group:${callId}`)
+    .executeTakeFirst()
+  if (message !== undefined || !blocking) return message !== undefined
+  const call = await db
+    .selectFrom('tool_calls')
+    .select('status')
+    .where('thread_id', '=', threadId)
+    .where('id', '=', callId)
+    .executeTakeFirst()
+  return call?.status === 'succeeded' || call?.status === 'failed'
+}

@@ -1,0 +1,78 @@
+import { runIdOf } from '../../protocol/ids.js'
+import { closeOpenCalls } from '../close-open-calls.js'
+import { appendEvents } from '../events.js'
+import type { NewEvent } from '../events.js'
+import type { Reader, Writer } from '../store.js'
+import { findThread } from '../threads.js'
+
+interface CutRun {
+  readonly threadId: string
+  /** Of the last event, before Temporal was asked: anything since then says that somebody is at work. */
+  readonly sequence: number
+  /** Microseconds. */
+  readonly now: number
+}
+
+/**
+ * Ends what was in flight in a thread that was lost: open calls get a result, so that its transcript stays valid for a
+ * provider, and no worker that comes late can commit (T4). `busy`: the thread changed meanwhile, and nothing was done.
+ */
+export async function cutRun(
+  tx: Writer,
+  { threadId, sequence, now }: CutRun,
+): Promise<'cut' | 'idle' | 'busy'> {
+  const thread = await findThread(tx, threadId)
+  if (thread?.last_sequence !== sequence) return 'busy'
+  const runs = await unendedRuns(tx, threadId)
+  // It runs at least once, and counts once: nothing of it is there, so it is done from its beginning.
+  await tx
+    .deleteFrom('operations')
+    .where('thread_id', '=', threadId)
+    .where('kind', '=', 'effect')
+    .where('state', '!=', 'finished')
+    .execute()
+  await closeOpenCalls(tx, { threadId, outcome: 'interrupted', now })
+  await tx
+    .updateTable('runs')
+    .set({ ended_at: now, reason: 'lost', outcome: 'failed' })
+    .where('thread_id', '=', threadId)
+    .where('ended_at', 'is', null)
+    .execute()
+  const events = [...runs.map(lostRun), ...(await reopenedFact(tx, threadId))]
+  await appendEvents(tx, { threadId, events, now })
+  return runs.length === 0 ? 'idle' : 'cut'
+}
+
+interface UnendedRun {
+  readonly number: number
+  readonly steps: number
+}
+
+function unendedRuns(db: Reader, threadId: string): Promise<readonly UnendedRun[]> {
+  return db
+    .selectFrom('runs')
+    .select(['number', 'steps'])
+    .where('thread_id', '=', threadId)
+    .where('ended_at', 'is', null)
+    .orderBy('number')
+    .execute()
+}
+
+const NO_USAGE = { inputTokens: 0, outputTokens: 0, cachedInputTokens: 0, cost: null }
+
+function lostRun({ number, steps }: UnendedRun): NewEvent {
+  const payload = { reason: 'lost', steps, usage: NO_USAGE }
+  return { type: 'run.failed', scope: { runId: runIdOf(number) }, payload }
+}
+
+/** Of several that reopen it at once, one says so. */
+async function reopenedFact(db: Reader, threadId: string): Promise<readonly NewEvent[]> {
+  const last = await db
+    .selectFrom('events')
+    .select('type')
+    .where('thread_id', '=', threadId)
+    .orderBy('sequence', 'desc')
+    .limit(1)
+    .executeTakeFirst()
+  return last?.type === 'thread.reopened' ? [] : [{ type: 'thread.reopened', payload: {} }]
+}

@@ -1,0 +1,160 @@
+import { runIdOf } from '../../protocol/ids.js'
+import type { ReopenedThread } from '../../protocol/reopened.js'
+import type { LastRun } from '../../protocol/snapshot.js'
+import { LIMITS } from '../../protocol/limits.js'
+import { OUR_IDS } from '../../protocol/messages.js'
+import { findChild, listChildren } from '../children.js'
+import { scheduledEffects } from '../effects.js'
+import { highestNumbers } from '../late-messages.js'
+import { deferredChildOf, openRequests } from '../pending.js'
+import { lastRun } from '../runs.js'
+import type { RunRecord } from '../runs.js'
+import type { Reader } from '../store.js'
+import type { ThreadRecord } from '../threads.js'
+import { actingAgent, actingSide } from './acting.js'
+import { reportsOf, writtenCalls } from './child-calls.js'
+import type { Reported } from './child-calls.js'
+import { firstMessageOf, reopenedChildren } from './children.js'
+
+/** What the rows of a lost thread say of its control state, once what was in flight is ended. `cut`: a run was. */
+export async function readReopened(
+  db: Reader,
+  thread: ThreadRecord,
+  { cut }: { readonly cut: boolean },
+): Promise<ReopenedThread> {
+  const { id } = thread
+  const run = await lastRun(db, id)
+  const numbers = await highestNumbers(db, id)
+  const children = await listChildren(db, id)
+  const effects = await scheduledEffects(db, id)
+  const request = cut ? null : await blockedOn(db, id)
+  const goesOn = cut && run !== null && !(await hasEnded(db, thread, run))
+  const parked = !cut && (thread.status === 'stopped' || thread.status === 'blocked')
+  return {
+    ...(await actingAgent(db, thread)),
+    ...(await reopenedChildren(db, id, children)),
+    ...(await asChild(db, thread)),
+    runs: Math.max(numbers.runs, run?.number ?? 0),
+    settles: Math.max(numbers.settles, await highestSettle(db, id)),
+    items: await highestItem(db, id),
+    children: children.length,
+    effects: effects
+      .slice(0, LIMITS.effects)
+      .map((effect) => [effect.id, Math.floor(effect.due_at / 1000)] as const),
+    ...(goesOn && { side: await actingSide(db, id) }),
+    ...(parked && { stopped: true as const }),
+    ...(request === null ? {} : { request }),
+    ...(run?.ended_at == null ? {} : { lastRun: lastRunOf(run, run.ended_at) }),
+  }
+}
+
+function lastRunOf({ number, reason, steps }: RunRecord, endedAt: number): LastRun {
+  return { runId: runIdOf(number), reason: reason ?? 'lost', steps, endedAt: Math.floor(endedAt / 1000) }
+}
+
+/** Its session is over: the report of it is stored, or nobody waits for one. */
+async function hasEnded(
+  db: Reader,
+  thread: ThreadRecord,
+  { number, started_at: at }: RunRecord,
+): Promise<boolean> {
+  if (thread.parent_thread_id !== null) return (await reportsOf(db, thread.id)).at >= at
+  const ended = await db
+    .selectFrom('tool_calls')
+    .select('id')
+    .where('thread_id', '=', thread.id)
+    .where('run', '=', number)
+    .where('session', 'is not', null)
+    .executeTakeFirst()
+  return ended !== undefined
+}
+
+async function blockedOn(
+  db: Reader,
+  threadId: string,
+): Promise<NonNullable<ReopenedThread['request']> | null> {
+  const open = await openRequests(db, { threadId, limit: LIMITS.openChildren })
+  const request = open.find((candidate) => candidate.call_id === null && deferredChildOf(candidate) === null)
+  return request === undefined
+    ? null
+    : { id: request.id, requestedAt: Math.floor(request.requested_at / 1000) }
+}
+
+type AsChild = Pick<ReopenedThread, 'reports' | 'invocations' | 'report'>
+
+/** What it owes its parent, and has said: nothing any more to one that was told of the loss. */
+async function asChild(db: Reader, thread: ThreadRecord): Promise<AsChild> {
+  const { id, parent_thread_id: parentThreadId } = thread
+  const reported = await reportsOf(db, id)
+  const reports = reported.count
+  if (parentThreadId === null) return { reports, invocations: [] }
+  const entry = await findChild(db, parentThreadId, id)
+  if (entry !== null && entry.closed_at !== null && reported.last?.closes !== true)
+    return { reports, invocations: [] }
+  const invocations = await takenCalls(db, thread, reported)
+  return { reports, invocations, ...(reported.last !== null && { report: reported.last }) }
+}
+
+/** Calls whose message is in the transcript; one that waits brings its call with its signal. */
+async function takenCalls(
+  db: Reader,
+  { id, parent_thread_id: parentThreadId, parent_call_id: firstCall }: ThreadRecord,
+  { answered }: Reported,
+): Promise<readonly string[]> {
+  const given = await callsGiven(db, { id, parentThreadId, firstCall })
+  const open = given.filter(({ callId }) => !answered.has(callId))
+  const taken: string[] = []
+  for (const { callId, messageId } of open)
+    if (messageId === null || (await isPlaced(db, messageId))) taken.push(callId)
+  return taken.slice(-LIMITS.invocations)
+}
+
+interface ChildOf {
+  readonly id: string
+  readonly parentThreadId: string | null
+  readonly firstCall: string | null
+}
+
+/** All calls of its parent, each with the message that it is in this thread; the first one began the thread. */
+export async function callsGiven(
+  db: Reader,
+  { id, parentThreadId, firstCall }: ChildOf,
+): Promise<readonly { readonly callId: string; readonly messageId: string | null }[]> {
+  if (parentThreadId === null || firstCall === null) return []
+  const written = (await writtenCalls(db, parentThreadId)).filter(({ reference }) => reference === id)
+  return [{ callId: firstCall, messageId: await firstMessageOf(db, id) }, ...written]
+}
+
+async function isPlaced(db: Reader, messageId: string): Promise<boolean> {
+  const message = await db
+    .selectFrom('messages')
+    .select(['position', 'status'])
+    .where('id', '=', messageId)
+    .executeTakeFirst()
+  return message === undefined || message.position !== null || message.status !== 'pending'
+}
+
+async function highestSettle(db: Reader, threadId: string): Promise<number> {
+  const rows = await db
+    .selectFrom('operations')
+    .select('id')
+    .where('thread_id', '=', threadId)
+    .where('kind', '=', 'settle')
+    .orderBy('started_at', 'desc')
+    // Some may be of the same moment.
+    .limit(20)
+    .execute()
+  return Math.max(0, ...rows.map(({ id }) => Number(id.split('_')[1])))
+}
+
+/** Rows are made of items once, by the item's id. */
+async function highestItem(db: Reader, threadId: string): Promise<number> {
+  const prefix = `item:${OUR_IDS}item:`
+  const rows = await db
+    .selectFrom('messages')
+    .select('digest')
+    .where('thread_id', '=', threadId)
+    .where('digest', 'like', `${prefix}%`)
+    .execute()
+  return Math.max(0, ...rows.map(({ digest }) => Number(digest.slice(prefix.length))))
+}
