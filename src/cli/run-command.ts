@@ -7,10 +7,11 @@ import type { Command, GivenArguments } from './command.js'
 import { inspect } from './inspect.js'
 import { rotateSecrets } from './rotate-secrets.js'
 import { setup } from './setup.js'
+import { sweep } from './sweep.js'
 import type { Terminal } from './terminal.js'
 
 const COMMANDS: ReadonlyMap<string, Command> = new Map(
-  Object.entries({ setup, inspect, chat, 'rotate-secrets': rotateSecrets }),
+  Object.entries({ setup, inspect, chat, 'rotate-secrets': rotateSecrets, sweep }),
 )
 
 /** Runs what the command line says; answers the exit code: 0, 1 for what failed, 2 for what cannot be understood. */

@@ -7,6 +7,7 @@ import { ThreadConflictError } from '../protocol/thread-error.js'
 import { digestOf } from '../store/digest.js'
 import { appendEvents } from '../store/events.js'
 import type { SecretBox } from '../store/secret-box.js'
+import { lastRun } from '../store/runs.js'
 import { insertThread } from '../store/threads.js'
 import type { ThreadRecord } from '../store/threads.js'
 import type { Writer } from '../store/store.js'
@@ -50,10 +51,13 @@ export async function createThread(context: ClientContext, options: CreateThread
   if (options.message !== undefined) checkMessage(threadId, options.message, () => defaultId)
 
   const store = await context.store()
-  const thread = await store.write((tx) => register(tx, store.secrets, { ...options, id: threadId }))
+  const { thread, isNew } = await store.write(async (tx) => ({
+    thread: await register(tx, store.secrets, { ...options, id: threadId }),
+    isNew: (await lastRun(tx, threadId)) === null,
+  }))
   const problem = conflictProblem(thread, options)
   if (problem !== undefined) throw new ThreadConflictError(threadId, { problem })
-  if (isOpen(thread)) await startWorkflow(context, thread, options.limits)
+  if (isOpen(thread)) await startWorkflow(context, thread, { limits: options.limits, isNew })
   if (options.message !== undefined)
     await sendMessage(context, { threadId, message: options.message, defaultId })
   return threadId

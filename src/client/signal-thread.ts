@@ -28,7 +28,7 @@ export async function signalThread(
     if (hasRun || Date.now() > deadline) throw lostThread(threadId)
     // A child is started by its parent alone, or it would be no child in Temporal.
     if (thread.parent_thread_id !== null) await sleep(CHILD_PAUSE)
-    else if ((await startWorkflow(context, thread)) === 'closed') throw lostThread(threadId)
+    else if ((await startWorkflow(context, thread, { isNew: true })) === 'closed') throw lostThread(threadId)
   }
 }
 

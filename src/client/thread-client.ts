@@ -18,6 +18,10 @@ import type { ListPending } from './list-pending.js'
 import { summarizeThreads } from './list-threads.js'
 import type { ListThreads, ThreadSummary } from './list-threads.js'
 import type { PendingRequest } from './pending-request.js'
+import { deleteThread } from './retention/delete-thread.js'
+import type { DeletedThread, DeleteThread } from './retention/delete-thread.js'
+import { sweepThreads } from './retention/sweep-threads.js'
+import type { SweepThreads, SweptThreads } from './retention/sweep-threads.js'
 import { reopenThread } from './reopen-thread.js'
 import { registeredSearchAttributes } from './search-attributes.js'
 import { createThreadHandle } from './thread-handle.js'
@@ -83,6 +87,19 @@ export class ThreadClient<R extends Registry<string, string, unknown> = Registry
   async reopen(threadId: string): Promise<ThreadHandle<R>> {
     await reopenThread(this.#context, threadId)
     return this.get(threadId)
+  }
+
+  /**
+   * Deletes a thread and all below it for good: rows, files and histories. Done again it finishes what was cut off, and
+   * where there is nothing it does nothing. @throws ThreadConflictError for a tree that is open
+   */
+  deleteThread(threadId: string, options: DeleteThread = {}): Promise<DeletedThread> {
+    return deleteThread(this.#context, threadId, options)
+  }
+
+  /** Deletes trees that closed long ago, and what no thread uses any more. @throws ConfigError */
+  sweep(options: SweepThreads): Promise<SweptThreads> {
+    return sweepThreads(this.#context, options)
   }
 
   /** Newest activity first, from the store. */

@@ -18,6 +18,12 @@ export function workflowOf(context: ClientContext, threadId: string): WorkflowHa
   return context.temporal().workflow.getHandle(threadId)
 }
 
+interface StartThread {
+  readonly limits?: ThreadLimits | undefined
+  /** The store has no run of it: whatever Temporal has closed under this id was another thread, deleted since. */
+  readonly isNew: boolean
+}
+
 /**
  * Starts a thread's workflow, or finds it running. `closed`: there was one, and a closed thread is never revived.
  * A start carries no message, for the input of a second start is dropped.
@@ -25,14 +31,14 @@ export function workflowOf(context: ClientContext, threadId: string): WorkflowHa
 export async function startWorkflow(
   context: ClientContext,
   thread: ThreadRecord,
-  limits?: ThreadLimits,
+  { limits, isNew }: StartThread,
 ): Promise<'running' | 'closed'> {
   const start = await threadStart(context, thread, limits)
   const started = await callTemporal(context, thread.id, () =>
     context.temporal().workflow.start(THREAD_WORKFLOW, {
       ...startOptions(context, thread, start),
       workflowIdConflictPolicy: 'USE_EXISTING',
-      workflowIdReusePolicy: 'REJECT_DUPLICATE',
+      workflowIdReusePolicy: isNew ? 'ALLOW_DUPLICATE' : 'REJECT_DUPLICATE',
     }),
   )
   return started === 'gone' ? 'closed' : 'running'

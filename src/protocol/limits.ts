@@ -173,6 +173,12 @@ export const LIMITS = {
   retryLast: 30 * SECOND,
   /** A definition that this worker lacks is waited for: a rolling deploy takes about a minute. */
   missingDefinition: 60 * SECOND,
+  /** Rows of one transaction of a deletion: some milliseconds, in which nobody else writes to a SQLite store. */
+  deletedAtOnce: 500,
+  /** How long a deletion waits for its threads to close: twice the time after which a dead worker is noticed. */
+  deletedClose: 60 * SECOND,
+  /** A file's bytes are kept so long after they were written: whoever has written them names them within the day. */
+  blobGrace: 24 * HOUR,
   snapshotQuery: 2 * SECOND,
   /** How long the client lets Temporal answer, retries in it: as long as Temporal's own connect timeout. */
   temporalCall: 10 * SECOND,

@@ -11,6 +11,8 @@ import { messageConformance } from './conformance/messages.js'
 import { operationConformance } from './conformance/operations.js'
 import { recordConformance } from './conformance/records.js'
 import { removalConformance } from './conformance/removals.js'
+import { reopenConformance } from './conformance/reopen.js'
+import { retentionConformance } from './conformance/retention.js'
 import { runConformance } from './conformance/runs.js'
 import { threadTreeConformance } from './conformance/thread-tree.js'
 import { threadConformance } from './conformance/threads.js'
@@ -44,5 +46,7 @@ export function storeConformance(open: () => Promise<Store>): void {
   describe('values, plans and errors', () => recordConformance(withStore))
   describe('effects, variables and queued tools', () => sessionConformance(withStore))
   describe('removals', () => removalConformance(withStore))
+  describe('lost threads', () => reopenConformance(withStore))
+  describe('retention', () => retentionConformance(withStore))
   describe('blobs', () => blobConformance(withStore))
 }

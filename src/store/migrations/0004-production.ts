@@ -14,4 +14,6 @@ export async function createProductionSchema(db: SchemaChanger): Promise<void> {
     .execute()
   // Which blobs no file names any more.
   await index('files_by_blob').on('files').column('blob').execute()
+  // Of a thread that is deleted.
+  await index('errors_by_thread').on('errors').column('thread_id').execute()
 }

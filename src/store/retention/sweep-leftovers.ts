@@ -1,0 +1,149 @@
+/** What no thread uses any more: bytes, plans, errors. */
+import type { ExpressionBuilder } from 'kysely'
+
+import { LIMITS } from '../../protocol/limits.js'
+import type { Schema } from '../schema.js'
+import type { Reader, Store, Writer } from '../store.js'
+import { repeated } from './delete-rows.js'
+
+export interface Sweep {
+  /** Milliseconds since 1970. */
+  readonly before: number
+  readonly dryRun: boolean
+}
+
+/**
+ * Deletes bytes that no file names, and that nobody wrote since. A copy names what another file names: it is seen in the
+ * transaction that decides, or comes after it and finds no source. Bytes that are written anew are young.
+ */
+export async function sweepBlobs(store: Store, { before, dryRun }: Sweep): Promise<number> {
+  let swept = 0
+  for (let after = ''; ;) {
+    const digests = await store.read((db) => unnamed(db, before, after))
+    for (const digest of digests) {
+      if (!dryRun && !(await forget(store, digest, before))) continue
+      swept += 1
+    }
+    const last = digests.at(-1)
+    if (last === undefined) break
+    after = last
+  }
+  const untold = await sweepUntold(store, { before, dryRun })
+  if (!dryRun) await store.blobs.deleteDrafts(before)
+  return swept + untold
+}
+
+async function unnamed(db: Reader, before: number, after: string): Promise<readonly string[]> {
+  const rows = await db
+    .selectFrom('blobs')
+    .select('digest')
+    .where('digest', '>', after)
+    .where('created_at', '<', before * 1000)
+    .where(isUnnamed)
+    .orderBy('digest')
+    .limit(LIMITS.deletedAtOnce)
+    .execute()
+  return rows.map(({ digest }) => digest)
+}
+
+function isUnnamed(where: ExpressionBuilder<Schema, 'blobs'>) {
+  return where.not(
+    where.exists(where.selectFrom('files').select('files.path').whereRef('files.blob', '=', 'blobs.digest')),
+  )
+}
+
+/** Its row first: from then on whoever names it again writes it anew, and makes it young. */
+async function forget(store: Store, digest: string, before: number): Promise<boolean> {
+  const forgotten = await store.write(async (tx) => {
+    const result = await tx
+      .deleteFrom('blobs')
+      .where('digest', '=', digest)
+      .where('created_at', '<', before * 1000)
+      .where(isUnnamed)
+      .executeTakeFirst()
+    return result.numDeletedRows === 1n
+  })
+  return forgotten && (await store.blobs.delete(digest, before))
+}
+
+/** Bytes whose transaction never came: a tool that was cut off had written them. */
+async function sweepUntold(store: Store, { before, dryRun }: Sweep): Promise<number> {
+  let swept = 0
+  for await (const { digest, writtenAt } of store.blobs.list()) {
+    if (writtenAt >= before || (await store.read((db) => isKnown(db, digest)))) continue
+    if (!dryRun && !(await store.blobs.delete(digest, before))) continue
+    swept += 1
+  }
+  return swept
+}
+
+async function isKnown(db: Reader, digest: string): Promise<boolean> {
+  const row = await db.selectFrom('blobs').select('digest').where('digest', '=', digest).executeTakeFirst()
+  return row !== undefined
+}
+
+/** Deletes errors of threads that are gone, and of none. */
+export async function sweepErrors(store: Store, { before, dryRun }: Sweep): Promise<number> {
+  const old = (db: Reader) =>
+    db
+      .selectFrom('errors')
+      .where('at', '<', before * 1000)
+      .where((where) =>
+        where.not(
+          where.exists(
+            where.selectFrom('threads').select('threads.id').whereRef('threads.id', '=', 'errors.thread_id'),
+          ),
+        ),
+      )
+  if (dryRun)
+    return store.read(async (db) => {
+      const { count } = await old(db)
+        .select((select) => select.fn.countAll<number>().as('count'))
+        .executeTakeFirstOrThrow()
+      return Number(count)
+    })
+  return repeated(store, async (tx) => {
+    const ids = (await old(tx).select('errors.id').limit(LIMITS.deletedAtOnce).execute()).map(({ id }) => id)
+    if (ids.length > 0) await tx.deleteFrom('errors').where('id', 'in', ids).execute()
+    return ids.length
+  })
+}
+
+/** Deletes plans that no run under way has: the next run of an agent stores its plan anew. */
+export async function sweepPlans(store: Store, { before, dryRun }: Sweep): Promise<number> {
+  const old = await store.read((db) =>
+    db
+      .selectFrom('plans')
+      .select('digest')
+      .where('created_at', '<', before * 1000)
+      .execute(),
+  )
+  let swept = 0
+  for (const { digest } of old) {
+    const isGone = dryRun
+      ? !(await store.read((db) => isUsed(db, digest)))
+      : await store.write((tx) => deletePlan(tx, digest))
+    if (isGone) swept += 1
+  }
+  return swept
+}
+
+/** Looked at and deleted at once: a run that begins meanwhile has stored it already, or stores it again. */
+async function deletePlan(tx: Writer, digest: string): Promise<boolean> {
+  if (await isUsed(tx, digest)) return false
+  const result = await tx.deleteFrom('plans').where('digest', '=', digest).executeTakeFirst()
+  return result.numDeletedRows === 1n
+}
+
+async function isUsed(db: Reader, digest: string): Promise<boolean> {
+  const user = await db
+    .selectFrom('runs')
+    .innerJoin('operations', 'operations.thread_id', 'runs.thread_id')
+    .select('operations.id')
+    .where('runs.ended_at', 'is', null)
+    .where('operations.kind', 'in', ['model', 'begin'])
+    .where('operations.detail', 'like', `%"plan":"${digest}"%`)
+    .limit(1)
+    .executeTakeFirst()
+  return user !== undefined
+}
