@@ -14,7 +14,8 @@ export interface Command {
   readonly summary: string
   readonly arguments: readonly string[]
   readonly flags: Readonly<Record<string, 'boolean' | 'string'>>
-  run(context: CommandContext, given: GivenArguments): Promise<void>
+  /** Answers the exit code, where it is not 0. */
+  run(context: CommandContext, given: GivenArguments): Promise<number | void>
 }
 
 export interface GivenArguments {

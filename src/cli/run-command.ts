@@ -4,6 +4,7 @@ import { parseArgs } from 'node:util'
 import { ThreadClient } from '../client/index.js'
 import { chat } from './chat.js'
 import type { Command, GivenArguments } from './command.js'
+import { doctor } from './doctor.js'
 import { inspect } from './inspect.js'
 import { rotateSecrets } from './rotate-secrets.js'
 import { setup } from './setup.js'
@@ -11,7 +12,7 @@ import { sweep } from './sweep.js'
 import type { Terminal } from './terminal.js'
 
 const COMMANDS: ReadonlyMap<string, Command> = new Map(
-  Object.entries({ setup, inspect, chat, 'rotate-secrets': rotateSecrets, sweep }),
+  Object.entries({ setup, inspect, chat, 'rotate-secrets': rotateSecrets, sweep, doctor }),
 )
 
 /** Runs what the command line says; answers the exit code: 0, 1 for what failed, 2 for what cannot be understood. */
@@ -35,8 +36,7 @@ export async function runCommand(line: readonly string[], terminal: Terminal): P
   }
   const threads = new ThreadClient()
   try {
-    await command.run({ threads, terminal }, given)
-    return 0
+    return (await command.run({ threads, terminal }, given)) ?? 0
   } catch (error) {
     // Each error of ours is one sentence that says what to do; a stack helps nobody at a terminal.
     terminal.problem(error instanceof Error ? error.message : String(error))

@@ -18,6 +18,8 @@ import type { ListPending } from './list-pending.js'
 import { summarizeThreads } from './list-threads.js'
 import type { ListThreads, ThreadSummary } from './list-threads.js'
 import type { PendingRequest } from './pending-request.js'
+import { examine } from './doctor/examine.js'
+import type { Examine, Finding } from './doctor/finding.js'
 import { deleteThread } from './retention/delete-thread.js'
 import type { DeletedThread, DeleteThread } from './retention/delete-thread.js'
 import { sweepThreads } from './retention/sweep-threads.js'
@@ -100,6 +102,11 @@ export class ThreadClient<R extends Registry<string, string, unknown> = Registry
   /** Deletes trees that closed long ago, and what no thread uses any more. @throws ConfigError */
   sweep(options: SweepThreads): Promise<SweptThreads> {
     return sweepThreads(this.#context, options)
+  }
+
+  /** Compares store and Temporal, thread by thread; with `fix` it repairs what can be repaired without loss. */
+  doctor(options: Examine = {}): AsyncIterable<Finding> {
+    return examine(this.#context, options)
   }
 
   /** Newest activity first, from the store. */

@@ -173,6 +173,10 @@ export const LIMITS = {
   retryLast: 30 * SECOND,
   /** A definition that this worker lacks is waited for: a rolling deploy takes about a minute. */
   missingDefinition: 60 * SECOND,
+  /** What was accepted or asked for just now is on its way: an activity's retries and a signal take less. */
+  underWay: MINUTE,
+  /** A workflow task that fails so often fails by itself: a worker that died costs one or two. */
+  failingAttempts: 5,
   /** Rows of one transaction of a deletion: some milliseconds, in which nobody else writes to a SQLite store. */
   deletedAtOnce: 500,
   /** How long a deletion waits for its threads to close: twice the time after which a dead worker is noticed. */

@@ -1,0 +1,32 @@
+import type { Finding } from '../client/index.js'
+import type { Command } from './command.js'
+
+/** Do store and Temporal agree? Exit code 1: something is left that somebody has to look after. */
+export const doctor: Command = {
+  usage: '[--fix [--reopen]] [--json]',
+  summary: 'compare store and Temporal; --fix repairs what is safe, --reopen lost threads too',
+  arguments: [],
+  flags: { fix: 'boolean', reopen: 'boolean', json: 'boolean' },
+  async run({ threads, terminal }, { flags }) {
+    const isJson = flags['json'] === true
+    const options = { fix: flags['fix'] === true, reopen: flags['reopen'] === true }
+    let [found, left] = [0, 0]
+    for await (const finding of threads.doctor(options)) {
+      found += 1
+      if (!finding.fixed) left += 1
+      terminal.line(isJson ? JSON.stringify(finding) : lineOf(finding))
+    }
+    if (!isJson) terminal.line(summaryOf(found, left))
+    return left === 0 ? 0 : 1
+  },
+}
+
+function lineOf({ kind, threadId, problem, fixed, remedy }: Finding): string {
+  const whose = threadId === null ? '' : ` ${threadId}`
+  return `${fixed ? 'fixed' : 'left'}  ${kind}${whose}: ${problem}. ${remedy}`
+}
+
+function summaryOf(found: number, left: number): string {
+  if (found === 0) return 'Store and Temporal agree.'
+  return `${found} found, ${found - left} fixed, ${left} left.`
+}

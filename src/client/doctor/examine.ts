@@ -1,0 +1,37 @@
+import { deepestOpen, openThreadIds } from '../../store/consistency.js'
+import type { ClientContext } from '../client-context.js'
+import { checkStore } from './check-store.js'
+import { checkThread } from './check-thread.js'
+import type { Doctor, Examine, Finding } from './finding.js'
+
+/** Threads at a time: each is a call to Temporal, or a few. */
+const AT_A_TIME = 10
+
+/** Compares store and Temporal: all open threads, parents before children, then the store with itself. */
+export async function* examine(
+  context: ClientContext,
+  { fix = false, reopen = false }: Examine = {},
+): AsyncGenerator<Finding, void, undefined> {
+  const doctor: Doctor = { context, fix, reopen }
+  yield* checkOpenThreads(doctor)
+  yield* checkStore(doctor)
+}
+
+/** A child is reopened once its parent is. */
+async function* checkOpenThreads(doctor: Doctor): AsyncGenerator<Finding, void, undefined> {
+  const store = await doctor.context.store()
+  const deepest = await store.read(deepestOpen)
+  for (let depth = 0; depth <= deepest; depth += 1) yield* checkLevel(doctor, depth)
+}
+
+async function* checkLevel(doctor: Doctor, depth: number): AsyncGenerator<Finding, void, undefined> {
+  const store = await doctor.context.store()
+  for (let after = ''; ;) {
+    const page = { depth, after, limit: AT_A_TIME }
+    const ids = await store.read((db) => openThreadIds(db, page))
+    for (const findings of await Promise.all(ids.map((id) => checkThread(doctor, id)))) yield* findings
+    const last = ids.at(-1)
+    if (last === undefined) return
+    after = last
+  }
+}

@@ -1,0 +1,134 @@
+/** What the rows of a store say against each other: reads of `everthread doctor`. */
+import { sql } from 'kysely'
+
+import type { Reader } from './store.js'
+
+export interface Page {
+  /** Where the last page ended; '' at first. */
+  readonly after: string
+  readonly limit: number
+}
+
+/** Threads of a depth that are not closed, by id. */
+export async function openThreadIds(
+  db: Reader,
+  { depth, after, limit }: Page & { readonly depth: number },
+): Promise<readonly string[]> {
+  const rows = await db
+    .selectFrom('threads')
+    .select('id')
+    .where('closed_at', 'is', null)
+    .where('depth', '=', depth)
+    .where('id', '>', after)
+    .orderBy('id')
+    .limit(limit)
+    .execute()
+  return rows.map(({ id }) => id)
+}
+
+/** The depth of the deepest thread that is not closed. */
+export async function deepestOpen(db: Reader): Promise<number> {
+  const row = await db
+    .selectFrom('threads')
+    .select(sql<number | null>`max(depth)`.as('depth'))
+    .where('closed_at', 'is', null)
+    .executeTakeFirstOrThrow()
+  return Number(row.depth ?? 0)
+}
+
+/** What of a thread's numbers does not fit together, in words; null if all does. */
+export async function numberProblem(db: Reader, threadId: string): Promise<string | null> {
+  const before = await countersOf(db, threadId)
+  const events = await db
+    .selectFrom('events')
+    .select(sql<number>`count(*)`.as('count'))
+    .where('thread_id', '=', threadId)
+    .where('sequence', '<=', before.sequence)
+    .executeTakeFirstOrThrow()
+  const missing = before.sequence - Number(events.count)
+  if (missing !== 0) return `${missing} of ${before.sequence} events are missing`
+  const messages = await db
+    .selectFrom('messages')
+    .select(sql<number | null>`max(position)`.as('last'))
+    .where('thread_id', '=', threadId)
+    .executeTakeFirstOrThrow()
+  const last = Number(messages.last ?? 0)
+  // Messages may be deleted, which leaves a position out for good; each statement sees what is committed then.
+  const { position } = await countersOf(db, threadId)
+  return last > position
+    ? `a message has position ${last}, behind the last that was given (${position})`
+    : null
+}
+
+async function countersOf(
+  db: Reader,
+  threadId: string,
+): Promise<{ readonly sequence: number; readonly position: number }> {
+  const row = await db
+    .selectFrom('threads')
+    .select(['last_sequence as sequence', 'last_position as position'])
+    .where('id', '=', threadId)
+    .executeTakeFirst()
+  return row ?? { sequence: 0, position: Number.MAX_SAFE_INTEGER }
+}
+
+/** Requests that can be answered although their thread is closed. */
+export async function requestsOfClosed(
+  db: Reader,
+  limit: number,
+): Promise<readonly { readonly threadId: string; readonly id: string }[]> {
+  return db
+    .selectFrom('pending')
+    .innerJoin('threads', 'threads.id', 'pending.thread_id')
+    .select(['pending.thread_id as threadId', 'pending.id'])
+    .where('pending.status', '=', sql.lit('open'))
+    .where('threads.closed_at', 'is not', null)
+    .orderBy('pending.thread_id')
+    .orderBy('pending.id')
+    .limit(limit)
+    .execute()
+}
+
+/** Children that are closed and that the registry of their open parent still has as open. */
+export async function untoldChildren(
+  db: Reader,
+  { closedBefore, limit }: { readonly closedBefore: number; readonly limit: number },
+): Promise<readonly { readonly threadId: string; readonly reference: string; readonly status: string }[]> {
+  return db
+    .selectFrom('children')
+    .innerJoin('threads as child', 'child.id', 'children.reference')
+    .innerJoin('threads as parent', 'parent.id', 'children.parent_thread_id')
+    .select(['parent.id as threadId', 'children.reference', 'child.status'])
+    .where('children.closed_at', 'is', null)
+    .where('child.closed_at', 'is not', null)
+    .where('child.closed_at', '<', closedBefore)
+    .where('parent.closed_at', 'is', null)
+    .orderBy('children.reference')
+    .limit(limit)
+    .execute()
+}
+
+/** Digests that files name, by digest; a folder names none. */
+export async function namedDigests(db: Reader, { after, limit }: Page): Promise<readonly string[]> {
+  const rows = await db
+    .selectFrom('files')
+    .select('blob')
+    .distinct()
+    .where('blob', 'is not', null)
+    .where('blob', '>', after)
+    .orderBy('blob')
+    .limit(limit)
+    .execute()
+  return rows.flatMap(({ blob }) => (blob === null ? [] : [blob]))
+}
+
+/** A thread that names these bytes. */
+export async function threadNaming(db: Reader, digest: string): Promise<string | null> {
+  const row = await db
+    .selectFrom('files')
+    .select('thread_id')
+    .where('blob', '=', digest)
+    .limit(1)
+    .executeTakeFirst()
+  return row?.thread_id ?? null
+}

@@ -1,0 +1,80 @@
+import { randomUUID } from 'node:crypto'
+
+import { afterAll, beforeAll, expect, test } from 'vitest'
+
+import type { Examine, Finding } from '../../src/client/index.js'
+import { stageMessage } from '../../src/store/stage-message.js'
+import { stageQueuedTool } from '../../src/store/stage-queued-tool.js'
+import { createTestEnvironment } from '../../src/testing/index.js'
+import type { TestEnvironment } from '../../src/testing/index.js'
+import { familyDesk } from '../support/family-desk.js'
+import type { FamilyDesk } from '../support/family-desk.js'
+import { startFamily } from '../support/family-runs.js'
+import { createFamilyScripts } from '../support/family-scripts.js'
+import { createGate } from '../support/gate.js'
+import { approve, done, draft, order } from '../support/kinds-replies.js'
+import { marked } from '../support/marker.js'
+import { toolResults, transcript } from '../support/thread-facts.js'
+import { until } from '../support/until.js'
+
+const scripts = createFamilyScripts()
+let env: TestEnvironment<FamilyDesk>
+
+beforeAll(async () => {
+  const { models, tools } = scripts
+  env = await createTestEnvironment({ registry: familyDesk, models, tools, server: 'dev' })
+}, 90_000)
+afterAll(() => env.close())
+
+async function findings(options: Examine = {}): Promise<readonly Finding[]> {
+  const found: Finding[] = []
+  for await (const finding of env.threads.doctor(options)) found.push(finding)
+  return found
+}
+
+test('T3 what was accepted and never told is told', async () => {
+  const { thread } = await startFamily(env, scripts, {
+    voices: { planner: [done, { text: marked('Late') }, { text: marked('Later') }] },
+  })
+  await thread.waitUntilIdle()
+  const { threadId } = thread
+  // As a client leaves it that died before its signal.
+  await env.store.write(async (tx) => {
+    const message = { id: `late-${threadId}`, threadId, role: 'user', content: marked('Late?') } as const
+    await stageMessage(tx, { ...message, createdAt: 1, sentBy: 'client', digest: 'x' })
+    const tool = { threadId, toolCallId: `queued_${randomUUID().slice(0, 8)}`, name: 'plan', args: {} }
+    await stageQueuedTool(tx, { ...tool, sentBy: 'client', now: 2 })
+  })
+  expect(await findings()).toMatchObject([
+    { kind: 'unsignalled', threadId, fixed: false, problem: expect.stringContaining('2 items') },
+  ])
+  expect(await findings({ fix: true })).toMatchObject([{ kind: 'unsignalled', fixed: true }])
+  await until('both', async () => (await toolResults(thread)).length === 1)
+  await thread.waitUntilIdle()
+  expect(await findings({ fix: true })).toEqual([])
+  const rows = await transcript(thread)
+  expect(rows.filter(({ content }) => content === marked('Late?'))).toHaveLength(1)
+})
+
+test('T7 threads that were killed together are reopened together', async () => {
+  const gate = createGate()
+  const family = await startFamily(env, scripts, {
+    voices: {
+      planner: [{ toolCalls: [order('pair')] }, done, done, done],
+      writer: [() => gate.passed.then(() => draft), draft],
+      editor: [approve(), approve()],
+    },
+  })
+  const { thread } = family
+  const child = await family.child()
+  await until('the request of the child', () => family.requests('writer').length === 1)
+  for (const { workflow } of [thread, child]) await workflow.terminate('operator')
+  const found = await findings({ fix: true, reopen: true })
+  expect(found.map(({ kind, threadId }) => [kind, threadId])).toEqual([
+    ['lost', thread.threadId],
+    ['lost', child.threadId],
+  ])
+  gate.open()
+  await until('both at rest', async () => (await thread.waitUntilIdle({ children: true })).status === 'idle')
+  expect(await findings({ fix: true })).toEqual([])
+})
