@@ -1,11 +1,11 @@
 /**
  * The payload converter of workers. Decoding happens before any handler runs, and one signal that cannot be
  * decoded wedges a workflow for ever; here it becomes `{ undecodable: true }`, which the handlers record and
- * skip (T10). A pure function of the bytes, frozen like wire format (T11). Soft only in our own workflow types:
- * a user's workflow in the same worker fails as it always did.
+ * skip (T10). A pure function of the bytes, frozen like wire format (T11). It goes around the converter of the worker's
+ * user, if there is one, and is soft only in our own workflow types: a user's workflow fails as it always did.
  */
-import { defaultPayloadConverter } from '@temporalio/common'
 import type { PayloadConverter } from '@temporalio/common'
+import { payloadConverter as inner } from './inner-payload-converter.js'
 
 /** What an undecodable payload becomes. */
 export const UNDECODABLE = Object.freeze({ undecodable: true })
@@ -14,12 +14,10 @@ export const UNDECODABLE = Object.freeze({ undecodable: true })
 export const CONVERTER_MARKER = 'everthread-payload-converter-1'
 
 export const payloadConverter: PayloadConverter = {
-  toPayload: (value, context, hint) => defaultPayloadConverter.toPayload(value, context, hint),
+  toPayload: (value, context, hint) => inner.toPayload(value, context, hint),
   fromPayload<T>(...parameters: Parameters<PayloadConverter['fromPayload']>): T {
     try {
-      return defaultPayloadConverter.fromPayload<T>(
-        ...(parameters as Parameters<typeof defaultPayloadConverter.fromPayload<T>>),
-      )
+      return inner.fromPayload<T>(...(parameters as Parameters<typeof inner.fromPayload<T>>))
     } catch (error) {
       if (!isOurWorkflow()) throw error
       return UNDECODABLE as T

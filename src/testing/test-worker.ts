@@ -4,6 +4,7 @@ import type { WorkerOptions } from '@temporalio/worker'
 import type { Registry } from '../definitions/registry.js'
 import type { RunCaps } from '../protocol/plan.js'
 import type { Store } from '../store/store.js'
+import { threadBundler } from '../worker/bundle-threads.js'
 import { listWorkerAgents } from '../worker/list-worker-agents.js'
 import { withoutUndefined } from '../worker/without-undefined.js'
 import { threadWorkerOptions } from '../worker/worker-options.js'
@@ -33,6 +34,7 @@ export async function startTestWorker(options: TestWorkerOptions): Promise<TestW
     shutdownForceTime: '5s',
     ...(!ownCode && { workflowBundle: await threadBundle() }),
     ...given,
+    plugins: [threadBundler, ...(given.plugins ?? [])],
   }
   await listWorkerAgents(store, registry)
   const worker = await Worker.create(threadWorkerOptions({ registry, store, caps, env }, temporal))

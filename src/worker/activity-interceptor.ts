@@ -11,14 +11,19 @@ import { recordError } from '../store/errors.js'
 import { StoreError } from '../store/store-error.js'
 import type { Store } from '../store/store.js'
 
+/** A worker; its store is asked for when an activity comes, for it may open late. */
+interface StoreOwner {
+  readonly store: Store
+}
+
 /**
  * The one guard of our activities: whatever they throw, except cancellation, leaves as a failure from the table, without
  * text, stack or cause; the real error is in the store under the failure's error id (T5). Answers above 64 KB are
  * refused before they are sent, for one of 5 MB is never reported and hangs.
  */
-export function activityInterceptor(store: Store): ActivityInterceptorsFactory {
+export function activityInterceptor(worker: StoreOwner): ActivityInterceptorsFactory {
   return (context) =>
-    context.info.activityType.startsWith('thread.') ? { inbound: guard(store, context) } : {}
+    context.info.activityType.startsWith('thread.') ? { inbound: guard(worker.store, context) } : {}
 }
 
 function guard(store: Store, context: Context): ActivityInboundCallsInterceptor {

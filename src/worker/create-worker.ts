@@ -1,32 +1,26 @@
 import { Worker } from '@temporalio/worker'
-import type { WorkerOptions, WorkerPlugin } from '@temporalio/worker'
+import type { BundlerPlugin, WorkerOptions, WorkerPlugin } from '@temporalio/worker'
 
-import type { Registry } from '../definitions/registry.js'
-import type { RunCaps } from '../protocol/plan.js'
 import { shareStore } from '../store/share-store.js'
-import type { StoreOptions } from '../store/store-location.js'
+import { bundleThreads } from './bundle-threads.js'
 import { connectToTemporal, explained } from './connect-to-temporal.js'
 import type { TemporalTarget } from './connect-to-temporal.js'
-import { threadDataConverter } from './data-converter.js'
+import { threadDeployment } from './deployment-options.js'
+import type { ThreadDeploymentOptions } from './deployment-options.js'
 import { instanceEnv } from './instance-env.js'
-import type { InstanceEnv } from './instance-env.js'
 import { listWorkerAgents } from './list-worker-agents.js'
 import { runCaps } from './run-caps.js'
+import type { ThreadOptions } from './thread-options.js'
 import { withoutUndefined } from './without-undefined.js'
 import { checkWorkflowBundle } from './workflow-bundle.js'
 import { threadWorkerOptions } from './worker-options.js'
 import type { ThreadWorker } from './worker-options.js'
 import { warnOfRegistry, warnOfRemoteTemporal } from './worker-warnings.js'
 
-/** Every option of Temporal's worker passes through; `workflowsPath`, if given, must export `agentThread` too. */
-export interface CreateWorkerOptions extends Partial<WorkerOptions> {
-  readonly registry: Registry
-  /** Where threads are stored: the same place as the clients' store. */
-  readonly store?: StoreOptions
-  /** Values of variables for every thread (Standard Agents' instance level): `{ API_KEY: process.env.API_KEY }`. */
-  readonly env?: InstanceEnv
-  /** Hard caps that hold whatever an agent says. @default 250 steps a run, 100 session turns, 8 equal tool errors */
-  readonly limits?: Partial<RunCaps>
+/** Every option of Temporal's worker passes through; the workflows of a `workflowsPath` run beside threads. */
+export interface CreateWorkerOptions
+  extends Partial<Omit<WorkerOptions, 'workerDeploymentOptions'>>, ThreadOptions {
+  readonly workerDeploymentOptions?: ThreadDeploymentOptions
 }
 
 /**
@@ -36,12 +30,14 @@ export interface CreateWorkerOptions extends Partial<WorkerOptions> {
  * @throws ConfigError for options that cannot work, StoreError for a place that cannot be used
  */
 export async function createWorker(options: CreateWorkerOptions): Promise<Worker> {
-  const { registry, store: location, env, limits, ...given } = options
-  const temporal: Partial<WorkerOptions> = withoutUndefined(given)
+  const { registry, store: location, env, limits, workerDeploymentOptions: deployment, ...given } = options
+  const temporal: Partial<WorkerOptions> = {
+    ...withoutUndefined(given),
+    ...(deployment !== undefined && { workerDeploymentOptions: threadDeployment(deployment) }),
+  }
   const caps = runCaps(limits)
   const values = instanceEnv(env)
-  threadDataConverter(temporal.dataConverter)
-  if (temporal.workflowBundle !== undefined) await checkWorkflowBundle(temporal.workflowBundle)
+  if (temporal.workflowBundle !== undefined) checkWorkflowBundle(temporal.workflowBundle)
   warnOfRegistry(registry)
   const store = await shareStore(location)
   try {
@@ -71,7 +67,7 @@ async function createConnected(
     return await Worker.create({
       ...threadWorkerOptions(thread, { ...defaults, ...temporal }),
       // First is outermost: the store closes when everything else has ended.
-      plugins: [closingAfterRun(close), ...(temporal.plugins ?? [])],
+      plugins: [threadsUntilEnd(close), ...(temporal.plugins ?? [])],
     })
   } catch (error) {
     await target?.connection.close()
@@ -83,9 +79,10 @@ function pick({ connection, namespace }: TemporalTarget): Pick<WorkerOptions, 'c
   return { connection, namespace }
 }
 
-function closingAfterRun(close: () => Promise<void>): WorkerPlugin {
+function threadsUntilEnd(close: () => Promise<void>): WorkerPlugin & BundlerPlugin {
   return {
     name: 'everthread',
+    configureBundler: bundleThreads,
     async runWorker(worker, next) {
       try {
         await next(worker)

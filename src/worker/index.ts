@@ -1,5 +1,7 @@
 export { createWorker } from './create-worker.js'
+export { EverthreadPlugin } from './everthread-plugin.js'
 export { loadRegistry } from './load-registry.js'
 export { workflowBundleOptions } from './workflow-paths.js'
 
 export type { CreateWorkerOptions } from './create-worker.js'
+export type { ThreadOptions as EverthreadPluginOptions } from './thread-options.js'

@@ -5,7 +5,7 @@ import { activityInterceptor } from './activity-interceptor.js'
 import type { Registry } from '../definitions/registry.js'
 import type { RunCaps } from '../protocol/plan.js'
 import type { Store } from '../store/store.js'
-import { threadDataConverter } from './data-converter.js'
+import { threadDeployment } from './deployment-options.js'
 import { workflowBundleOptions } from './workflow-paths.js'
 import { WORKER_KNOBS } from './worker-knobs.js'
 
@@ -16,25 +16,22 @@ export interface ThreadWorker {
   readonly env?: Readonly<Record<string, string>>
 }
 
-/** Adds threads to the options of a worker; what they set stays. @throws ConfigError */
+/**
+ * Adds threads to the options of a worker; what they set stays. Its workflow code is made by `bundleThreads`.
+ * @throws ConfigError
+ */
 export function threadWorkerOptions(thread: ThreadWorker, options: WorkerOptions): WorkerOptions {
+  const { workerDeploymentOptions: deployment } = options
   return {
     ...(options.workflowBundle === undefined && { workflowsPath: workflowBundleOptions.workflowsPath }),
     ...WORKER_KNOBS,
     ...options,
+    ...(deployment !== undefined && { workerDeploymentOptions: threadDeployment(deployment) }),
     activities: { ...options.activities, ...createActivities(thread) },
     interceptors: {
       ...options.interceptors,
-      // A bundle has them in it, and the SDK would warn that they are passed over.
-      ...(options.workflowBundle === undefined && {
-        workflowModules: [
-          ...workflowBundleOptions.workflowInterceptorModules,
-          ...(options.interceptors?.workflowModules ?? []),
-        ],
-      }),
       // First is outermost: what an interceptor of the user throws must not reach history as it is (T5).
-      activity: [activityInterceptor(thread.store), ...(options.interceptors?.activity ?? [])],
+      activity: [activityInterceptor(thread), ...(options.interceptors?.activity ?? [])],
     },
-    dataConverter: threadDataConverter(options.dataConverter),
   }
 }

@@ -1,4 +1,4 @@
-import { readFile } from 'node:fs/promises'
+import { readFileSync } from 'node:fs'
 
 import type { WorkflowBundleOption } from '@temporalio/worker'
 
@@ -12,13 +12,15 @@ import { CONVERTER_MARKER } from '../protocol/payload-converter.js'
  * bundle, so without ours in it one undecodable signal would stop a thread for ever (T10).
  * @throws ConfigError
  */
-export async function checkWorkflowBundle(bundle: WorkflowBundleOption): Promise<void> {
-  const problems = bundleProblems(await codeOf(bundle))
+export function checkWorkflowBundle(bundle: WorkflowBundleOption): void {
+  const problems = bundleProblems(codeOf(bundle))
   if (problems.length > 0) throw new ConfigError(problems)
 }
 
 function bundleProblems(code: string): readonly string[] {
-  const make = 'make it with bundleWorkflowCode({ ...workflowBundleOptions }) from everthread/worker.'
+  const make =
+    'make it with bundleWorkflowCode(workflowBundleOptions) from everthread/worker, or, with workflows of your own, ' +
+    'with bundleWorkflowCode({ workflowsPath, plugins: [new EverthreadPlugin({ registry })] }).'
   const problems: string[] = []
   // The converter names the workflow type too; the name of an activity that only a thread calls is found in its code alone.
   if (!code.includes(ACTIVITIES.settle))
@@ -32,10 +34,10 @@ function bundleProblems(code: string): readonly string[] {
   return problems
 }
 
-async function codeOf(bundle: WorkflowBundleOption): Promise<string> {
+function codeOf(bundle: WorkflowBundleOption): string {
   if ('code' in bundle) return bundle.code
   try {
-    return await readFile(bundle.codePath, 'utf8')
+    return readFileSync(bundle.codePath, 'utf8')
   } catch (error) {
     const reason = error instanceof Error && 'code' in error ? String(error.code) : 'an error'
     const expected = `Expected workflowBundle.codePath to be a readable file, got ${reason} for "${bundle.codePath}"`

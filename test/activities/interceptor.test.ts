@@ -16,7 +16,7 @@ function run(
   work: () => unknown,
   { type = 'thread.callModel', input = { level: 1 } as unknown } = {},
 ): Promise<unknown> {
-  return attempt({ activityType: type }, [activityInterceptor(desk.store)]).run(
+  return attempt({ activityType: type }, [activityInterceptor(desk)]).run(
     async (_input: unknown) => work(),
     input,
   )

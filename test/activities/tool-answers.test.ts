@@ -150,7 +150,7 @@ describe('errors', () => {
     withDesk({}, async (desk) => {
       const early = { ...modelInput(), ...PLAIN_CALL, callId: 'call_1_1_0', name: 'work', plan: 'none' }
       const input = { ...early, sideSteps: { a: 0, b: 0 }, first: true, last: true }
-      const worker = attempt({ activityType: 'thread.executeTool' }, [activityInterceptor(desk.store)])
+      const worker = attempt({ activityType: 'thread.executeTool' }, [activityInterceptor(desk)])
       const running = worker.run((given: ExecuteToolInput) => executeTool(desk.dependencies, given), input)
       const id = /\(error (.+)\)/.exec((await failureOf(running)).message)?.[1] ?? ''
       expect(await desk.transcript()).toEqual([])

@@ -84,10 +84,13 @@ test('a store with secrets needs their key', async () => {
   expect(error.message).toContain('for this store has secrets that it sealed, got no key')
 })
 
-test("a payload converter of the user's own is refused", async () => {
-  const error = await failureOf({ dataConverter: { payloadConverterPath: '/own/converter.js' } })
+test('a deployment that would pin threads is refused', async () => {
+  const version = { deploymentName: 'desk', buildId: '1' }
+  const error = await failureOf({
+    workerDeploymentOptions: { version, useWorkerVersioning: true, defaultVersioningBehavior: 'PINNED' },
+  })
   expect(error).toSatisfy(ConfigError.isInstance)
-  expect(error.message).toContain("threads need Everthread's converter")
+  expect(error.message).toContain('to be AUTO_UPGRADE, got PINNED')
 })
 
 async function failureOf(options: Omit<Parameters<typeof createWorker>[0], 'registry'>): Promise<Error> {

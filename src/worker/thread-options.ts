@@ -1,0 +1,15 @@
+import type { Registry } from '../definitions/registry.js'
+import type { RunCaps } from '../protocol/plan.js'
+import type { StoreOptions } from '../store/store-location.js'
+import type { InstanceEnv } from './instance-env.js'
+
+/** What a worker has to know of threads. */
+export interface ThreadOptions {
+  readonly registry: Registry
+  /** Where threads are stored: the same place as the clients' store. */
+  readonly store?: StoreOptions
+  /** Values of variables for every thread (Standard Agents' instance level): `{ API_KEY: process.env.API_KEY }`. */
+  readonly env?: InstanceEnv
+  /** Hard caps that hold whatever an agent says. @default 250 steps a run, 100 session turns, 8 equal tool errors */
+  readonly limits?: Partial<RunCaps>
+}
