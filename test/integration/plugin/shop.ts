@@ -21,16 +21,14 @@ import type { Voice } from '../../support/voice.js'
 const source = (path: string): string => fileURLToPath(new URL(`../../../${path}`, import.meta.url))
 
 /** The shop's workflows, which name the package as a user does. */
-export const SHOP_WORKFLOWS = source('examples/own-worker/workflows.ts')
+const SHOP_WORKFLOWS = source('examples/own-worker/workflows.ts')
 
 /** In this repository the package is its source. */
-export const webpackConfigHook: NonNullable<BundleOptions['webpackConfigHook']> = (config) => ({
-  ...config,
-  resolve: {
-    ...config.resolve,
-    alias: { ...config.resolve?.alias, 'everthread/workflows$': source('src/workflows/index.ts') },
-  },
-})
+const webpackConfigHook: NonNullable<BundleOptions['webpackConfigHook']> = (config) => {
+  const alias = new Map(Object.entries(config.resolve?.alias ?? {}))
+  alias.set('everthread/workflows$', source('src/workflows/index.ts'))
+  return { ...config, resolve: { ...config.resolve, alias: Object.fromEntries(alias) } }
+}
 
 /** A team that runs Temporal already, with one line more. */
 export interface Shop {

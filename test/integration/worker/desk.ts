@@ -17,6 +17,8 @@ interface Place {
   readonly modelUrl: string
   /** Tools append a line for each thing that they do. */
   readonly effects: string
+  /** Of the agents: what the clerk is told. @default '1' */
+  readonly version?: string
 }
 
 /** One thing that a tool did, written down outside of Everthread. */
@@ -31,7 +33,7 @@ export interface Effect {
 const work = z.object({ task: z.string(), hold: z.boolean().default(false) })
 
 /** The agents of the integration tests: a model in another process, and tools whose effects others can count. */
-export function integrationDesk({ modelUrl, effects }: Place) {
+export function integrationDesk({ modelUrl, effects, version = '1' }: Place) {
   const provider = createOpenAICompatible({ name: 'mock', baseURL: modelUrl, apiKey: 'none' })
   const write = (effect: Effect): void => appendFileSync(effects, `${JSON.stringify(effect)}\n`)
 
@@ -53,7 +55,7 @@ export function integrationDesk({ modelUrl, effects }: Place) {
       definePrompt({
         name: 'clerk',
         toolDescription: 'Answers people',
-        prompt: 'You are the clerk.',
+        prompt: version === '1' ? 'You are the clerk.' : `You are the clerk, version ${version}.`,
         model: 'chat',
         includeChat: true,
         includePastTools: true,

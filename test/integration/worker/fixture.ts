@@ -29,10 +29,10 @@ export interface Fixture {
   readonly store: WorkerPlace['store']
   /** A thread whose dead worker is noticed soon; its id and its case are one. */
   create(options: NewThread): ReturnType<Threads['create']>
-  /** A running worker process. */
-  startWorker(): Promise<WorkerProcess>
+  /** A running worker process; `place`: what is different about it. */
+  startWorker(place?: Partial<WorkerPlace>): Promise<WorkerProcess>
   /** A worker process that has loaded everything and takes no task yet. */
-  prepareWorker(): Promise<WorkerProcess>
+  prepareWorker(place?: Partial<WorkerPlace>): Promise<WorkerProcess>
   /** What the tools of a thread did. */
   effects(threadId: string): Promise<readonly Effect[]>
   childrenOf(threadId: string): Promise<readonly string[]>
@@ -75,8 +75,8 @@ export async function createFixture({ answerer, ...options }: Options = {}): Pro
   const client = new Client({ connection, namespace })
   const threads: Threads = new ThreadClient({ client, taskQueue, store })
   const workers: Promise<WorkerProcess>[] = []
-  const prepareWorker = (): Promise<WorkerProcess> => {
-    const worker = startWorkerProcess(place)
+  const prepareWorker = (own: Partial<WorkerPlace> = {}): Promise<WorkerProcess> => {
+    const worker = startWorkerProcess({ ...place, ...own })
     workers.push(worker)
     return worker
   }
@@ -88,8 +88,8 @@ export async function createFixture({ answerer, ...options }: Options = {}): Pro
     create: (options) =>
       threads.create({ agent: 'clerk', limits: { heartbeatTimeout: HEARTBEAT_TIMEOUT }, ...options }),
     prepareWorker,
-    async startWorker() {
-      const worker = await prepareWorker()
+    async startWorker(own) {
+      const worker = await prepareWorker(own)
       await worker.run()
       return worker
     },

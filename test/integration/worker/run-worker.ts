@@ -22,6 +22,11 @@ export interface WorkerPlace {
   readonly graceTime: number
   /** 0: every workflow task replays the history. @default Temporal's own */
   readonly maxCachedWorkflows?: number
+  /** How many workflow tasks at a time. @default Temporal's own */
+  readonly workflowTasks?: number
+  /** Its agents and its deployment version. @default '1', and no deployment */
+  readonly version?: string
+  readonly deploymentName?: string
 }
 
 export type WorkerOrder = { readonly kind: 'run' } | { readonly kind: 'die'; readonly at: Death }

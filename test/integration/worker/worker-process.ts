@@ -34,6 +34,13 @@ const worker = await createWorker({
   workflowBundle: { codePath: place.codePath },
   plugins: [mortal],
   shutdownGraceTime: place.graceTime,
+  ...(place.workflowTasks !== undefined && { maxConcurrentWorkflowTaskExecutions: place.workflowTasks }),
+  ...(place.deploymentName !== undefined && {
+    workerDeploymentOptions: {
+      version: { deploymentName: place.deploymentName, buildId: place.version ?? '1' },
+      useWorkerVersioning: true,
+    },
+  }),
   ...(place.maxCachedWorkflows !== undefined && { maxCachedWorkflows: place.maxCachedWorkflows }),
 })
 

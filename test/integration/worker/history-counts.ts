@@ -1,0 +1,73 @@
+import type { Client } from '@temporalio/client'
+
+import { recordedRuns } from '../../support/histories.js'
+import type { RecordedRun } from '../../support/histories.js'
+
+/** As the wire has it: nobody took the task. */
+const SCHEDULE_TO_START = 2
+
+type HistoryEvent = NonNullable<RecordedRun['history']['events']>[number]
+
+/** What the histories of threads say about the workers that they met. */
+export interface HistoryCounts {
+  readonly threads: number
+  readonly runs: number
+  readonly tasks: number
+  /** Workflow tasks that failed, or whose worker took them and never answered. */
+  readonly failedTasks: readonly string[]
+  /** Workflow tasks that the worker who had the thread in its cache did not take in time, so that any other did. */
+  readonly handedOver: number
+  /** Temporal runs that two versions worked on. */
+  readonly crossed: number
+  /** Temporal runs in which the new version's change was active. */
+  readonly patched: number
+}
+
+export async function countHistories(client: Client, threadIds: readonly string[]): Promise<HistoryCounts> {
+  const runs = (await inTurns(threadIds, (id) => recordedRuns(client, id))).flat()
+  const events = runs.map(eventsOf)
+  return {
+    threads: threadIds.length,
+    runs: runs.length,
+    tasks: events.flat().filter((event) => event.workflowTaskCompletedEventAttributes != null).length,
+    failedTasks: runs.flatMap((run) => eventsOf(run).flatMap((event) => failedTask(run, event))),
+    handedOver: events.flat().filter((event) => isHandover(event.workflowTaskTimedOutEventAttributes)).length,
+    crossed: events.filter((of) => new Set(of.flatMap(buildOf)).size > 1).length,
+    patched: events.filter((of) => of.some(isPatch)).length,
+  }
+}
+
+/** A few at a time: all at once would wait for each other. */
+export async function inTurns<T, R>(
+  items: readonly T[],
+  work: (item: T) => Promise<R>,
+): Promise<readonly R[]> {
+  const answers: R[] = []
+  for (let from = 0; from < items.length; from += 20)
+    answers.push(...(await Promise.all(items.slice(from, from + 20).map(work))))
+  return answers
+}
+
+function eventsOf({ history }: RecordedRun): readonly HistoryEvent[] {
+  return history.events ?? []
+}
+
+function failedTask({ workflowId }: RecordedRun, event: HistoryEvent): readonly string[] {
+  const { workflowTaskFailedEventAttributes: failed, workflowTaskTimedOutEventAttributes: late } = event
+  if (failed != null) return [`${workflowId}: ${failed.failure?.message ?? 'failed'}`]
+  return late == null || isHandover(late)
+    ? []
+    : [`${workflowId}: event ${String(event.eventId)}: nobody answered`]
+}
+
+function isHandover(timedOut: HistoryEvent['workflowTaskTimedOutEventAttributes']): boolean {
+  return timedOut?.timeoutType === SCHEDULE_TO_START
+}
+
+function buildOf({ workflowTaskCompletedEventAttributes: done }: HistoryEvent): readonly string[] {
+  return done?.deploymentVersion?.buildId == null ? [] : [done.deploymentVersion.buildId]
+}
+
+function isPatch({ markerRecordedEventAttributes: marker }: HistoryEvent): boolean {
+  return marker?.markerName === 'core_patch'
+}
