@@ -1,12 +1,16 @@
 import { randomUUID } from 'node:crypto'
 
+import { MockActivityEnvironment } from '@temporalio/testing'
+import { Worker } from '@temporalio/worker'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 
+import { refund_order } from '../../examples/own-worker/refund-order.js'
+import type { ThreadState } from '../../src/index.js'
 import { recordedRuns } from '../support/histories.js'
 import { payload, signalRaw } from '../support/raw-messages.js'
 import { factsOf, transcript } from '../support/thread-facts.js'
 import { until } from '../support/until.js'
-import { openShop } from './plugin/shop.js'
+import { openShop, replayOptions } from './plugin/shop.js'
 import type { Shop } from './plugin/shop.js'
 
 const refund = (orderId: string) => ({
@@ -48,6 +52,35 @@ test("a user's workflow starts a thread and waits for it", async () => {
     { role: 'assistant', content: 'They have their money back.' },
   ])
   expect(await thread.snapshot()).toMatchObject({ status: 'completed' })
+})
+
+test('a tool that is repeated finds the workflow that it started', async () => {
+  const environment = new MockActivityEnvironment({ taskQueue: shop.taskQueue }, { client: shop.client })
+  const call = { id: 'call_1', attempt: 1, idempotencyKey: randomUUID() }
+  const state = { threadId: 'a-thread' } as ThreadState
+  const runIds: string[] = []
+  for (const attempt of [1, 2]) {
+    const answer = await environment.run(async () =>
+      refund_order.execute(state, { orderId: 'F-1', euros: 40 }, { ...call, attempt }),
+    )
+    expect(answer).toEqual({ status: 'success', result: '40 euros are refunded for F-1.' })
+    const { runId } = await shop.client.workflow.getHandle(`refund-${call.idempotencyKey}`).describe()
+    runIds.push(runId)
+  }
+  expect(runIds[1]).toBe(runIds[0])
+})
+
+test('histories of threads and of own workflows replay with the plugin', async () => {
+  const order = `G-${randomUUID()}`
+  const [taskQueue, workflowId] = [shop.taskQueue, randomUUID()]
+  shop.voice.says(refund(order), { text: 'Done.' })
+  await shop.client.workflow.execute('reviewComplaint', { taskQueue, workflowId, args: [order] })
+  const ids = [workflowId, `complaint-${order}`]
+  const runs = (await Promise.all(ids.map((id) => recordedRuns(shop.client, id)))).flat()
+  const results = Worker.runReplayHistories(replayOptions, runs)
+  const errors: unknown[] = []
+  for await (const { error } of results) errors.push(error)
+  expect(errors).toEqual([undefined, undefined])
 })
 
 test("a user's workflow that is cancelled ends its thread", async () => {

@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url'
 import { Client, Connection } from '@temporalio/client'
 import type { DataConverter } from '@temporalio/common'
 import { NativeConnection, Worker } from '@temporalio/worker'
-import type { BundleOptions, WorkerOptions } from '@temporalio/worker'
+import type { BundleOptions, ReplayWorkerOptions, WorkerOptions } from '@temporalio/worker'
 import { inject } from 'vitest'
 
 import { shopActivities } from '../../../examples/own-worker/activities.js'
@@ -28,6 +28,13 @@ const webpackConfigHook: NonNullable<BundleOptions['webpackConfigHook']> = (conf
   const alias = new Map(Object.entries(config.resolve?.alias ?? {}))
   alias.set('everthread/workflows$', source('src/workflows/index.ts'))
   return { ...config, resolve: { ...config.resolve, alias: Object.fromEntries(alias) } }
+}
+
+/** As the shop checks an upgrade. */
+export const replayOptions: ReplayWorkerOptions = {
+  workflowsPath: SHOP_WORKFLOWS,
+  bundlerOptions: { webpackConfigHook },
+  plugins: [new EverthreadPlugin({ registry: complaints })],
 }
 
 /** A team that runs Temporal already, with one line more. */

@@ -1,0 +1,81 @@
+import type { WorkerOptions } from '@temporalio/worker'
+import { expect, test } from 'vitest'
+
+import { emptyRegistry } from '../../test/support/empty-registry.js'
+import { ConfigError } from '../protocol/config-error.js'
+import { EverthreadPlugin } from './everthread-plugin.js'
+import { WORKER_KNOBS } from './worker-knobs.js'
+import { workflowBundleOptions } from './workflow-paths.js'
+
+const plugin = new EverthreadPlugin({ registry: emptyRegistry })
+const configured = (options: Partial<WorkerOptions>): WorkerOptions =>
+  plugin.configureWorker({ taskQueue: 'orders', ...options })
+const version = { deploymentName: 'orders', buildId: '1' }
+
+test("a user's activities stay, and ours are named apart", () => {
+  const ship = async (): Promise<string> => 'shipped'
+  const activities = configured({ activities: { ship } }).activities as Record<string, unknown>
+  expect(activities['ship']).toBe(ship)
+  const added = Object.keys(activities).filter((name) => name !== 'ship')
+  expect(added).toContain('thread.callModel')
+  expect(added.every((name) => name.startsWith('thread.'))).toBe(true)
+})
+
+test('our knobs hold only where the user set none', () => {
+  expect(configured({})).toMatchObject(WORKER_KNOBS)
+  expect(configured({ shutdownGraceTime: undefined })).toMatchObject(WORKER_KNOBS)
+  const own = { shutdownGraceTime: '1 minute', maxHeartbeatThrottleInterval: '5s' }
+  expect(configured(own)).toMatchObject({ ...WORKER_KNOBS, ...own })
+})
+
+test('our workflows are there where the user has none', () => {
+  expect(configured({}).workflowsPath).toBe(workflowBundleOptions.workflowsPath)
+  expect(configured({ workflowsPath: '/own/workflows.js' }).workflowsPath).toBe('/own/workflows.js')
+})
+
+test("a user's data converter and interceptors stay", () => {
+  const dataConverter = { payloadConverterPath: '/own/converter.js', payloadCodecs: [] }
+  const activity = (): object => ({})
+  const options = configured({ dataConverter, interceptors: { activity: [activity] } })
+  expect(options.dataConverter).toBe(dataConverter)
+  // First is outermost: no failure of theirs reaches history as it is (T5).
+  expect(options.interceptors?.activity?.[1]).toBe(activity)
+})
+
+test('a bundle gets threads beside, and webpack hears the user last', () => {
+  const options = plugin.configureBundler({
+    workflowsPath: '/own/workflows.js',
+    payloadConverterPath: '/own/converter.js',
+    workflowInterceptorModules: ['/own/interceptors.js'],
+    webpackConfigHook: (config) => ({ ...config, name: 'own' }),
+  })
+  expect(options.workflowsPath).toMatch(/workflows\/beside-theirs\.ts$/)
+  expect(options.payloadConverterPath).toBe(workflowBundleOptions.payloadConverterPath)
+  expect(options.workflowInterceptorModules).toEqual([
+    ...workflowBundleOptions.workflowInterceptorModules,
+    '/own/interceptors.js',
+  ])
+  const config = options.webpackConfigHook?.({ resolve: { alias: { known: '/known.js' } } })
+  expect(config?.name).toBe('own')
+  const alias = Object.entries(config?.resolve?.alias ?? {})
+  expect(alias[0]).toEqual(['known', '/known.js'])
+  expect(alias.map(([, path]) => path)).toEqual(['/known.js', '/own/workflows.js', '/own/converter.js'])
+})
+
+test('a prebuilt bundle without threads is refused', () => {
+  expect(() => configured({ workflowBundle: { code: 'exports = {}' } })).toThrow(/agentThread[^]+converter/)
+})
+
+test('threads move to a new version, and pinning them is refused', () => {
+  const deployed = (behavior: 'AUTO_UPGRADE' | 'PINNED'): WorkerOptions =>
+    configured({
+      workerDeploymentOptions: { version, useWorkerVersioning: true, defaultVersioningBehavior: behavior },
+    })
+  expect(deployed('AUTO_UPGRADE').workerDeploymentOptions).toMatchObject({ version })
+  expect(() => deployed('PINNED')).toThrow(ConfigError)
+})
+
+test('options that cannot work are refused at once', () => {
+  const make = (): unknown => new EverthreadPlugin({ registry: emptyRegistry, limits: { stepsPerRun: 0 } })
+  expect(make).toThrow(ConfigError)
+})
