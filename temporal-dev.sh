@@ -4,7 +4,7 @@ set -euo pipefail
 
 cd "$(dirname "${BASH_SOURCE[0]}")"
 scripts="$PWD/scripts/dev"
-for part in output processes cache dev-server temporal-cli test-server postgres s3 project doctor; do
+for part in output processes cache dev-server temporal-cli test-server postgres s3 python project doctor; do
   # shellcheck source=/dev/null
   . "$scripts/$part.sh"
 done
@@ -23,6 +23,7 @@ help() {
   locate                    prints the paths of the Temporal CLI and of the time-skipping test server
   locate postgres           prints the folder of PostgreSQL's programs
   locate s3                 prints the path of the S3 server for tests
+  locate python             prints the path of the Python that has the packages of the tests
   doctor                    what was found where, what is missing, what to do
   help                      this text
 
@@ -34,6 +35,7 @@ help() {
   TEMPORAL_TEST_SERVER_PATH  a time-skipping test server of your own
   POSTGRES_BIN_PATH          the folder of PostgreSQL's programs, for tests
   VERSITYGW_PATH             a versitygw, the S3 server for tests, of your own
+  EVERTHREAD_PYTHON          a Python of your own, with the packages of test/python/requirements.txt
   EVERTHREAD_CACHE           where downloads are kept, instead of ~/.cache/everthread
 END
 }
@@ -111,6 +113,7 @@ command_demo() {
 command_install() {
   ensure_packages
   command_install_servers
+  ensure_python
 }
 
 command_test() {
@@ -119,7 +122,7 @@ command_test() {
   ensure_build
   forget_temporal_environment
   export TEMPORAL_CLI_PATH=$temporal_cli TEMPORAL_TEST_SERVER_PATH=$test_server POSTGRES_BIN_PATH=$postgres_bin
-  export VERSITYGW_PATH=$s3_server
+  export VERSITYGW_PATH=$s3_server EVERTHREAD_PYTHON=$python
   run_process vitest run "$@" || code=$?
   return "$code"
 }
@@ -156,18 +159,16 @@ command_install_servers() {
 
 # For the tests, when vitest is run by hand: the servers that are there, without installing any.
 command_locate() {
-  if [ "${1:-}" = postgres ]; then
-    find_postgres || exit 1
-    printf '%s\n' "$postgres_bin"
-    return
-  fi
-  if [ "${1:-}" = s3 ]; then
-    find_s3_server || exit 1
-    printf '%s\n' "$s3_server"
-    return
-  fi
-  find_temporal_cli && find_test_server || exit 1
-  printf '%s\n%s\n' "$temporal_cli" "$test_server"
+  case ${1:-} in
+    '')
+      find_temporal_cli && find_test_server || exit 1
+      printf '%s\n%s\n' "$temporal_cli" "$test_server"
+      ;;
+    postgres) find_postgres && printf '%s\n' "$postgres_bin" || exit 1 ;;
+    s3) find_s3_server && printf '%s\n' "$s3_server" || exit 1 ;;
+    python) find_python && printf '%s\n' "$python" || exit 1 ;;
+    *) fail "locate knows postgres, s3 and python, not \"$1\"." ;;
+  esac
 }
 
 command=${1:-help}

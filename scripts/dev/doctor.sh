@@ -13,6 +13,7 @@ doctor() {
   doctor_test_server
   doctor_postgres
   doctor_s3_server
+  doctor_python
   doctor_cache
   doctor_server
   [ "$doctor_problems" -eq 0 ] || fail "$doctor_problems of the above must be put right."
@@ -93,6 +94,20 @@ doctor_s3_server() {
     report will "$name" 'the next test run downloads it; on a closed network install Go or set VERSITYGW_PATH'
   else
     report MISSING "$name" 'install curl or Go, or set VERSITYGW_PATH'
+  fi
+}
+
+doctor_python() {
+  local name='Python packages' problem
+  if problem=$( (find_python) 2>&1); then
+    find_python
+    report ok "$name" "$python ($python_source)"
+  elif [ -n "$problem" ]; then
+    report MISSING "$name" "${problem#temporal-dev: }"
+  elif python3_works; then
+    report will "$name" 'the next test run installs them with pip into the cache (20 s)'
+  else
+    report MISSING "$name" 'install python3, 3.10 or later (on Debian also python3-venv), or set EVERTHREAD_PYTHON; only tests need it'
   fi
 }
 

@@ -74,6 +74,7 @@ export function createCheckout(): Checkout {
   }
   cpSync(join(project, 'temporal-dev.sh'), join(folder, 'temporal-dev.sh'))
   cpSync(join(project, 'scripts/dev'), join(folder, 'scripts/dev'), { recursive: true })
+  cpSync(join(project, 'test/python'), join(folder, 'test/python'), { recursive: true })
   checkout.file(
     'package.json',
     '{ "type": "commonjs", "scripts": { "build": "mkdir -p dist && touch dist/index.js" } }',
@@ -113,6 +114,7 @@ function runScript(
       TEMPORAL_TEST_SERVER_PATH: '/bin/true',
       POSTGRES_BIN_PATH: join(checkout.folder, 'programs'),
       VERSITYGW_PATH: join(checkout.folder, 'programs/versitygw-fake'),
+      EVERTHREAD_PYTHON: '/bin/true',
       ...environment,
     },
   })
