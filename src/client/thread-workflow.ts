@@ -6,6 +6,7 @@ import { THREAD_WORKFLOW } from '../protocol/messages.js'
 import type { ThreadLimits, ThreadStart } from '../protocol/messages.js'
 import type { ThreadRecord } from '../store/threads.js'
 import type { ClientContext } from './client-context.js'
+import { fairnessKey } from './fairness-key.js'
 import { translate } from './translate.js'
 
 /** A signal of the wire contract and its one input, if it has one. */
@@ -67,6 +68,8 @@ export function startOptions(context: ClientContext, thread: ThreadRecord, start
     args: [start],
     memo: { agent: thread.agent, ...(thread.user_id !== null && { userId: thread.user_id }) },
     staticSummary: thread.agent,
+    // Activities and children have it from their workflow: the server passes it on.
+    ...(thread.account !== null && { priority: { fairnessKey: fairnessKey(thread.account) } }),
   }
 }
 

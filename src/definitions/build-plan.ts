@@ -114,7 +114,12 @@ function promptPlan(registry: Registry, prompt: PromptDefinition): PromptPlan {
   const called = listed.filter((tool) => !isResumable(tool))
   const tools = Object.fromEntries(called.map((tool) => [tool.name, toolPlan(tool)]))
   const lifecycle = called.length === listed.length ? {} : LIFECYCLE_PLANS
-  return { model: prompt.model, tools: { ...tools, ...lifecycle } }
+  const { taskQueue } = registered(registry.model(prompt.model), `model '${prompt.model}'`)
+  return {
+    model: prompt.model,
+    ...(taskQueue === undefined ? {} : { taskQueue }),
+    tools: { ...tools, ...lifecycle },
+  }
 }
 
 const LIFECYCLE_PLANS = {
@@ -125,8 +130,10 @@ const LIFECYCLE_PLANS = {
 /** What the workflow knows of a tool; of a subagent, as one that is called by its own name. */
 export function toolPlan(listed: ListedTool): ToolPlan {
   switch (listed.kind) {
-    case 'function':
-      return { kind: 'function', timeout: listed.tool.timeout ?? LIMITS.toolTimeout }
+    case 'function': {
+      const { timeout = LIMITS.toolTimeout, taskQueue } = listed.tool
+      return { kind: 'function', timeout, ...(taskQueue === undefined ? {} : { taskQueue }) }
+    }
     case 'prompt':
       return { kind: 'prompt', prompt: listed.name }
     case 'hand_off':

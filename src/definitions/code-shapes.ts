@@ -1,8 +1,14 @@
 import { z } from 'zod'
 
 import { LIMITS } from '../protocol/limits.js'
-import { count, execute, name, schema, text, variables } from './field-shapes.js'
+import { count, execute, name, schema, taskQueue, text, variables } from './field-shapes.js'
 import { HOOK_POINTS } from './hook-points.js'
+
+/** Of an activity of another worker; ours are called `thread.…`. */
+const activityType = name.refine(
+  (value) => !value.startsWith('thread.'),
+  'expected a type of an activity that does not begin with "thread."',
+)
 
 /** What a tool may look like. */
 export const toolShape = z.strictObject({
@@ -22,6 +28,8 @@ export const toolShape = z.strictObject({
   // An activity is retried for a day at most, so that no longer call could end.
   timeout: count.max(LIMITS.scheduleToClose).optional(),
   idempotent: z.boolean().optional(),
+  taskQueue: taskQueue.optional(),
+  remote: z.strictObject({ taskQueue, activity: activityType }).optional(),
 })
 
 /** What a hook may look like. */

@@ -14,6 +14,12 @@ export const variableName = z.string().superRefine((value, context) => {
   if (problem !== undefined) context.addIssue({ code: 'custom', message: problem })
 })
 
+/** Names that begin so are the server's own. */
+export const taskQueue = name.refine(
+  (value) => !value.startsWith('/_sys/') && !/\p{Cc}/u.test(value),
+  'expected a name of a task queue: no control characters, and no /_sys/ at its beginning',
+)
+
 export const count = z.int().positive()
 
 /** The shape of arguments. */

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 
-import { count, name, providerOptions, text } from './field-shapes.js'
+import { count, name, providerOptions, taskQueue, text } from './field-shapes.js'
 import { providerVersionProblem } from './provider-version.js'
 
 const price = z.number().nonnegative()
@@ -40,6 +40,7 @@ export const modelShape = z.strictObject({
   rateLimit: z
     .strictObject({ concurrency: count.optional(), requestsPerMinute: count.optional() })
     .optional(),
+  taskQueue: taskQueue.optional(),
   inputPrice: price.optional(),
   outputPrice: price.optional(),
   cachedPrice: price.optional(),

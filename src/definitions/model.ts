@@ -61,6 +61,11 @@ export interface ModelDefinition<
   readonly fallbacks?: readonly Fallback[]
   /** Shared by all models of the same provider object: the strictest holds. */
   readonly rateLimit?: ModelRateLimit
+  /**
+   * Where prompts of this model call it, fallbacks included: a worker with this `taskQueue` has to run.
+   * @default the thread's own
+   */
+  readonly taskQueue?: string
   readonly inputPrice?: number
   readonly outputPrice?: number
   /** For input tokens that the provider read from its cache. */

@@ -71,6 +71,19 @@ export interface ToolDefinition<Schema extends z.ZodObject | undefined = z.ZodOb
    * @default false
    */
   readonly idempotent?: boolean
+  /**
+   * Where its code runs: a worker with this `taskQueue` has to run. A tool that another one invokes in place runs there.
+   * @default the thread's own
+   */
+  readonly taskQueue?: string
+  /** Its code is an activity of a worker in another language. @see defineRemoteTool */
+  readonly remote?: RemoteActivity
+}
+
+/** An activity of another worker, by its type, and the task queue that this worker polls. */
+export interface RemoteActivity {
+  readonly taskQueue: string
+  readonly activity: string
 }
 
 /** Declares a tool; `registry()` checks it. */

@@ -154,6 +154,8 @@ export interface CallModelInput extends StepInput {
   /** Given while the thread's row may be missing: a start from the command line has none. */
   readonly start: ThreadStart | null
   readonly createdAt: number
+  /** It comes from another task queue: it is answered where it is. */
+  readonly moved?: true
 }
 
 export type CallModelAnswer =
@@ -166,6 +168,8 @@ export type CallModelAnswer =
       readonly operations?: readonly ThreadOperation[]
     }
   | { readonly type: 'begun'; readonly plan?: Plan; readonly operations?: readonly ThreadOperation[] }
+  /** The run's new plan has its model on another task queue: nothing was done, and nothing stored. */
+  | { readonly type: 'moved'; readonly plan: Plan }
   /** The prompt has just become active: these calls come before its first step. Nothing is drained, and no model asked. */
   | {
       readonly type: 'activates'
@@ -230,7 +234,7 @@ export interface ResultAnswer {
   readonly text?: true
 }
 
-/** The name is no function but this: the workflow goes on with it as with a call of the plan. */
+/** What the name is: the workflow goes on with it as with a call of the plan. A function only if it runs elsewhere. */
 export interface KindAnswer {
   readonly type: 'kind'
   readonly tool: ToolPlan
@@ -239,6 +243,8 @@ export interface KindAnswer {
 export interface ExecuteToolInput extends CallInput {
   /** The answer that the call waited for; the row of the request holds it, `approved` only what a raw update said. */
   readonly response: { readonly requestId: string; readonly approved?: boolean } | null
+  /** An activity said on which task queue the name runs: it runs where it is. */
+  readonly moved?: true
 }
 
 export type ExecuteToolAnswer =

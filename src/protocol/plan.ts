@@ -38,12 +38,15 @@ export interface SidePlan {
 
 export interface PromptPlan {
   readonly model: string
+  /** Where the model is called; its fallbacks with it. @default the thread's own task queue */
+  readonly taskQueue?: string
   readonly tools: Readonly<Record<string, ToolPlan>>
 }
 
 /** `timeout` in milliseconds. */
 export type ToolPlan =
-  | { readonly kind: 'function'; readonly timeout: number }
+  /** `taskQueue`: where it runs. @default the thread's own */
+  | { readonly kind: 'function'; readonly timeout: number; readonly taskQueue?: string }
   | { readonly kind: 'prompt'; readonly prompt: string }
   | { readonly kind: 'hand_off'; readonly agent: string }
   /** Not resumable: called by its own name. Whether the call waits is known to the activities. */

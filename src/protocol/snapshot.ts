@@ -30,6 +30,8 @@ export interface RunSnapshot {
   readonly sessionTurns: number
   /** 'model chat', 'tool refund_order', 'child …', or null between two of them. */
   readonly doing: string | null
+  /** Where that is done, if not on the thread's own task queue: without a worker there it waits. */
+  readonly taskQueue?: string
   readonly since: number
 }
 

@@ -3,6 +3,7 @@ import type { CallModelAnswer, EndAnswer, WaitAnswer } from '../protocol/activit
 import { LIMITS } from '../protocol/limits.js'
 import type { ThreadOperation } from '../protocol/operations.js'
 import { actualSide } from '../protocol/plan.js'
+import type { Plan } from '../protocol/plan.js'
 import { activationBegins, withPlan } from './activation.js'
 import { callBytes } from './calls.js'
 import type { ModelCall, QueueEntry, Run, Step, ThreadControl } from './control.js'
@@ -26,13 +27,15 @@ export function modelAnswered(
   now: number,
 ): ThreadControl {
   if (answer.type === 'activates') return activating(control, called.side, answer, now)
+  if (answer.type === 'moved') return movedTo(control, answer.plan)
   const { drain } = called
   const left = lateSetAside(drained(control, drain), drain, answer)
   const taken: ThreadControl = { ...left, registered: true, progressed: true }
   if (taken.run === null) return control
   const { side, asked, toolFirst } = called
   if (answer.type === 'wait') return waitAsked(taken, answer, { side, asked, toolFirst })
-  const run: Run = { ...taken.run, again: null }
+  const { moved: _moved, ...going } = taken.run
+  const run: Run = { ...going, again: null }
   const next: ThreadControl = { ...taken, run, request: hasLooked(answer) ? null : taken.request }
   if (answer.type === 'end') return toolFirst ? toolSkipped(next, answer, now) : runEnded(next, answer, now)
   // Only the call of a frame can be refused.
@@ -65,6 +68,12 @@ export function modelAnswered(
   const step = stepOf(run, planned.plan === null ? side : actualSide(planned.plan, side), answer)
   const stepping = { ...planned, run: { ...counted(used(run, answer.usage), step), planned: true, step } }
   return withinBudget(applyOperations(stepping, answer.operations, now))
+}
+
+/** The same call is made again, where its model is called. */
+function movedTo(control: ThreadControl, plan: Plan): ThreadControl {
+  if (control.run === null) return control
+  return { ...control, plan, progressed: true, run: { ...control.run, moved: true } }
 }
 
 /**

@@ -24,7 +24,8 @@ export interface CallWork {
 
 export type CallAction =
   | (CallWork & { readonly kind: 'callPrompt'; readonly frame: Frame })
-  | (CallWork & { readonly kind: 'executeTool' | 'prepareChild' | 'prepareMessage' })
+  | (CallWork & { readonly kind: 'executeTool' })
+  | (CallWork & { readonly kind: 'prepareChild' | 'prepareMessage' })
   | (CallWork & { readonly kind: 'completeCall'; readonly by: Completion })
   | { readonly kind: 'awaitChildren'; readonly call: CallIn<'waiting'> }
   | { readonly kind: 'awaitAnswer'; readonly call: CallIn<'pending'> }

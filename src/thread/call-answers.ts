@@ -62,7 +62,8 @@ export function callPending(
 export function kindAnswered(control: ThreadControl, callId: string, tool: ToolPlan): ThreadControl {
   const place = callInFlight(control.run?.step?.calls ?? [])
   const deep = tool.kind === 'prompt' && (place?.frames.length ?? 0) >= LIMITS.frameDepth
-  const known = place?.call.tool !== undefined || tool.kind === 'function' || tool.kind === 'hand_off'
+  const here = tool.kind === 'hand_off' || (tool.kind === 'function' && tool.taskQueue === undefined)
+  const known = place?.call.tool !== undefined || here
   if (deep || known) return activityFailed(control)
   return changeCall({ ...control, progressed: true }, callId, (call) => ({ ...call, tool }))
 }

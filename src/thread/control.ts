@@ -111,6 +111,8 @@ export interface Run {
   readonly usage: Usage
   /** The run's plan is known: its first model call was answered. */
   readonly planned: boolean
+  /** Its first model call was sent to the task queue of its model, and is answered there. */
+  readonly moved?: true
   readonly sideStarts: boolean
   /** Whether the turn under way has text; a turn without leaves a neutral line. */
   readonly turnHasText: boolean

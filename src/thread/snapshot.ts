@@ -10,6 +10,7 @@ import { missingFrom } from './child-waits.js'
 import { endingOf, runAction } from './next-action.js'
 import type { Action } from './next-action.js'
 import { openRequests } from './requests.js'
+import { taskQueueOf } from './task-queues.js'
 
 /** What the `snapshot` query answers. `since`: when the action under way began, in milliseconds. */
 export function snapshotOf(
@@ -64,6 +65,12 @@ export function doingOf(control: ThreadControl): string | null {
   return doing(control, runAction(control, run))
 }
 
+/** The task queue on which that is done, if it is not the thread's own: whoever waits for it knows which worker to look at. */
+export function doingOn(control: ThreadControl): string | null {
+  const { run } = control
+  return run === null || doingOf(control) === null ? null : taskQueueOf(control, runAction(control, run))
+}
+
 function doing(control: ThreadControl, action: Action): string | null {
   switch (action.kind) {
     case 'callModel':
@@ -105,12 +112,14 @@ function promptModel({ plan }: ThreadControl, prompt: string): string {
 }
 
 function runSnapshot(control: ThreadControl, run: Run, since: number): ControlSnapshot['run'] {
+  const taskQueue = doingOn(control)
   return {
     runId: runIdOf(run.number),
     side: run.step?.side ?? run.side,
     steps: run.steps,
     sessionTurns: run.sessionTurns,
     doing: doingOf(control),
+    ...(taskQueue === null ? {} : { taskQueue }),
     since,
   }
 }

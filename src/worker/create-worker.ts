@@ -1,6 +1,7 @@
 import { Worker } from '@temporalio/worker'
 import type { BundlerPlugin, WorkerOptions, WorkerPlugin } from '@temporalio/worker'
 
+import { ConfigError } from '../protocol/config-error.js'
 import { shareStore } from '../store/share-store.js'
 import { bundleThreads } from './bundle-threads.js'
 import { connectToTemporal, explained } from './connect-to-temporal.js'
@@ -21,6 +22,11 @@ import { warnOfRegistry, warnOfRemoteTemporal } from './worker-warnings.js'
 export interface CreateWorkerOptions
   extends Partial<Omit<WorkerOptions, 'workerDeploymentOptions'>>, ThreadOptions {
   readonly workerDeploymentOptions?: ThreadDeploymentOptions
+  /**
+   * `false`: a worker for the `taskQueue` of tools and models, which runs their calls and no threads.
+   * @default true
+   */
+  readonly workflows?: boolean
 }
 
 /**
@@ -30,11 +36,20 @@ export interface CreateWorkerOptions
  * @throws ConfigError for options that cannot work, StoreError for a place that cannot be used
  */
 export async function createWorker(options: CreateWorkerOptions): Promise<Worker> {
-  const { registry, store: location, env, limits, workerDeploymentOptions: deployment, ...given } = options
+  const {
+    registry,
+    store: location,
+    env,
+    limits,
+    workflows = true,
+    workerDeploymentOptions: deployment,
+    ...given
+  } = options
   const temporal: Partial<WorkerOptions> = {
     ...withoutUndefined(given),
     ...(deployment !== undefined && { workerDeploymentOptions: threadDeployment(deployment) }),
   }
+  if (!workflows) assertNoWorkflows(temporal)
   const caps = runCaps(limits)
   const values = instanceEnv(env)
   if (temporal.workflowBundle !== undefined) checkWorkflowBundle(temporal.workflowBundle)
@@ -44,11 +59,20 @@ export async function createWorker(options: CreateWorkerOptions): Promise<Worker
     await listWorkerAgents(store, registry)
     const target = temporal.connection === undefined ? await connectToTemporal() : null
     if (target !== null) warnOfRemoteTemporal(target.address)
-    return await createConnected({ registry, store, caps, env: values }, temporal, target)
+    return await createConnected({ registry, store, caps, env: values, workflows }, temporal, target)
   } catch (error) {
     await store.close()
     throw error
   }
+}
+
+/** A worker with workflow code would take threads that were started on its queue. */
+function assertNoWorkflows({ workflowsPath, workflowBundle }: Partial<WorkerOptions>): void {
+  if (workflowsPath === undefined && workflowBundle === undefined) return
+  const given = workflowsPath === undefined ? 'workflowBundle' : 'workflowsPath'
+  throw new ConfigError([
+    `Expected no workflow code with workflows: false, got ${given}: leave one of the two out.`,
+  ])
 }
 
 /** `target`: a connection of our own, which ends with the worker. */

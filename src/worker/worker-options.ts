@@ -14,6 +14,8 @@ export interface ThreadWorker {
   readonly store: Store
   readonly caps: RunCaps
   readonly env?: Readonly<Record<string, string>>
+  /** False: activities only; without workflow code Temporal's worker polls for no workflow tasks. @default true */
+  readonly workflows?: boolean
 }
 
 /**
@@ -22,8 +24,10 @@ export interface ThreadWorker {
  */
 export function threadWorkerOptions(thread: ThreadWorker, options: WorkerOptions): WorkerOptions {
   const { workerDeploymentOptions: deployment } = options
+  const { workflows = true } = thread
+  const bundles = workflows && options.workflowBundle === undefined
   return {
-    ...(options.workflowBundle === undefined && { workflowsPath: workflowBundleOptions.workflowsPath }),
+    ...(bundles && { workflowsPath: workflowBundleOptions.workflowsPath }),
     ...WORKER_KNOBS,
     ...options,
     ...(deployment !== undefined && { workerDeploymentOptions: threadDeployment(deployment) }),

@@ -19,6 +19,8 @@ interface Call<N extends Name> {
   readonly summary: string
   /** What cuts it: a stop and a terminate, only a terminate, or nothing. */
   readonly cutBy: CutBy | null
+  /** @default the thread's own */
+  readonly taskQueue?: string | null
   readonly input: Omit<Input<N>, keyof ActivityInput>
 }
 
@@ -45,8 +47,8 @@ export async function callActivity<N extends Name>(host: ThreadHost, call: Call<
   const start = (): Promise<Answer<N>> => scheduled(host, call, input)
   try {
     const answer = await (call.cutBy === null ? start() : host.cancellable(start, call.cutBy))
-    // A terminated thread's activity did nothing: the settle that follows stores them.
-    if (facts.length > 0 && answer.type !== 'terminated')
+    // What did nothing stored nothing: the activity that follows does.
+    if (facts.length > 0 && answer.type !== 'terminated' && answer.type !== 'moved')
       host.update((current) => factsSent(current, control.facts, control.factsDropped))
     if (resumes(call.name)) host.update(resumedAnswered)
     return { kind: 'answered', answer }
@@ -69,7 +71,8 @@ function resumes(name: Name): boolean {
 }
 
 function scheduled<N extends Name>(host: ThreadHost, call: Call<N>, input: Input<N>): Promise<Answer<N>> {
-  const options = activityOptions(host.control, call.limit, call.summary)
+  const { limit, summary, taskQueue = null } = call
+  const options = activityOptions(host.control, { limit, summary, taskQueue })
   const activities = proxyActivities<Record<string, (input: Input<N>) => Promise<Answer<N>>>>(options)
   const activity = activities[ACTIVITIES[call.name]]
   if (activity === undefined) throw new Error(`There is no activity ${call.name}.`)

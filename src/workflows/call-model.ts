@@ -5,14 +5,16 @@ import { planOf } from '../thread/advance.js'
 import { modelAnswered, terminationFound } from '../thread/apply.js'
 import type { QueueEntry } from '../thread/control.js'
 import type { Action } from '../thread/next-action.js'
+import { taskQueueOf } from '../thread/task-queues.js'
 import { callActivity, notAnswered } from './call-activity.js'
 import type { ThreadHost } from './thread-host.js'
 
 /** Phases 1 to 4 of a step: the queue as it is now goes into it, and what arrives meanwhile waits for the next one. */
 export async function callModel(
   host: ThreadHost,
-  { run, side, asked, toolFirst, drain }: Extract<Action, { readonly kind: 'callModel' }>,
+  action: Extract<Action, { readonly kind: 'callModel' }>,
 ): Promise<void> {
+  const { run, side, asked, toolFirst, drain } = action
   const { control } = host
   const plan = run.planned ? planOf(control) : null
   const called = await callActivity(host, {
@@ -20,6 +22,7 @@ export async function callModel(
     limit: LIMITS.modelCall,
     summary: `${control.agent}: step ${run.steps + 1}${plan === null ? '' : `, model ${modelOf(plan, side)}`}`,
     cutBy: 'stop',
+    taskQueue: taskQueueOf(control, action),
     input: {
       step: run.steps + 1,
       side,
@@ -37,6 +40,7 @@ export async function callModel(
       drain: drain.flatMap(drainItem),
       start: control.registered ? null : control.start,
       createdAt: control.createdAt,
+      ...(run.moved === true && { moved: true }),
     },
   })
   if (called.kind !== 'answered') return notAnswered(host, called)

@@ -3,14 +3,16 @@ import { planOf } from '../thread/advance.js'
 import { terminationFound } from '../thread/apply.js'
 import { frameAnswered, frameBegins } from '../thread/call-answers.js'
 import type { Action } from '../thread/next-action.js'
+import { taskQueueOf } from '../thread/task-queues.js'
 import { callActivity, notAnswered } from './call-activity.js'
 import type { ThreadHost } from './thread-host.js'
 
 /** The nested step of a prompt that was called as a tool: its model call; its calls are on top of that call then. */
 export async function callPrompt(
   host: ThreadHost,
-  { step, frame }: Extract<Action, { readonly kind: 'callPrompt' }>,
+  action: Extract<Action, { readonly kind: 'callPrompt' }>,
 ): Promise<void> {
+  const { step, frame } = action
   host.update(frameBegins)
   const { control } = host
   const { digest } = planOf(control)
@@ -19,6 +21,7 @@ export async function callPrompt(
     limit: LIMITS.modelCall,
     summary: `${control.agent}: prompt ${frame.prompt}`,
     cutBy: 'stop',
+    taskQueue: taskQueueOf(control, action),
     input: {
       step: step.number,
       side: step.side,

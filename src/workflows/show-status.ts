@@ -3,7 +3,7 @@ import { LIMITS } from '../protocol/limits.js'
 import { SEARCH_ATTRIBUTES, rootOf } from '../protocol/messages.js'
 import { utf8Length } from '../protocol/utf8-length.js'
 import type { ThreadControl } from '../thread/control.js'
-import { doingOf, statusOf } from '../thread/snapshot.js'
+import { doingOf, doingOn, statusOf } from '../thread/snapshot.js'
 import type { ThreadHost } from './thread-host.js'
 
 /** What the Temporal UI shows of a thread: agent, status, step, tool; registered names only, never content (T5). */
@@ -26,6 +26,8 @@ function detailsOf(control: ThreadControl): string {
     lines.push(`Tokens: ${run.usage.inputTokens} in, ${run.usage.outputTokens} out`)
     const doing = doingOf(control)
     if (doing !== null) lines.push(`Doing: ${doing}`)
+    const taskQueue = doingOn(control)
+    if (taskQueue !== null) lines.push(`Task queue: ${taskQueue}`)
   }
   return lines.join('  \n')
 }

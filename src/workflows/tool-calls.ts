@@ -9,21 +9,27 @@ import { callAnswered, callPending, kindAnswered } from '../thread/call-answers.
 import { childrenPrepared, messagePrepared } from '../thread/child-calls.js'
 import type { ThreadControl } from '../thread/control.js'
 import type { Action } from '../thread/next-action.js'
+import { taskQueueOf } from '../thread/task-queues.js'
 import { callActivity, notAnswered } from './call-activity.js'
 import type { Called } from './call-activity.js'
 import type { ThreadHost } from './thread-host.js'
 
 /** A function tool, or a name that the plan does not have: the activity says what it is. */
-export async function executeTool(host: ThreadHost, work: CallWork): Promise<void> {
+export async function executeTool(
+  host: ThreadHost,
+  work: Extract<Action, { readonly kind: 'executeTool' }>,
+): Promise<void> {
   const { call } = work
   const called = await callActivity(host, {
     name: 'executeTool',
     limit: timeLimit(work),
     summary: `tool ${call.name}`,
     cutBy: 'stop',
+    taskQueue: taskQueueOf(host.control, work),
     input: {
       ...callInput(host, work),
       response: call.state === 'open' ? (call.response ?? null) : null,
+      ...(call.tool?.kind === 'function' && { moved: true }),
     },
   })
   applyAnswer(host, call.id, called)

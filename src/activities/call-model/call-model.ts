@@ -24,6 +24,7 @@ import { commitWait, waitBeforeNext } from './commit-wait.js'
 import { writeDeltas } from './delta-writer.js'
 import { drainStep } from './drain-step.js'
 import { activate } from './immediates/activate.js'
+import { movedModel } from './moved-model.js'
 import { notRegistered } from './model-failure.js'
 import { openStep, operationOf } from './model-step.js'
 import type { ModelStep } from './model-step.js'
@@ -40,6 +41,8 @@ export async function callModel(
     const { toolFirst, frame, activated } = asked
     if (toolFirst) return beginRun(dependencies, asked)
     if (frame !== null) return callInFrame(dependencies, { ...asked, frame }, signal)
+    const moved = await movedModel(dependencies, asked)
+    if (moved !== null) return moved
     const activates = activated ? null : await activate(dependencies, asked, signal)
     if (activates !== null) return activates
     const drained = await drainStep(dependencies, asked)

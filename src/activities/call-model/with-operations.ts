@@ -7,7 +7,8 @@ export function withOperations<Answer extends CallModelAnswer>(
   operations: readonly ThreadOperation[],
 ): Answer {
   if (operations.length === 0) return answer
-  if (answer.type === 'terminated' || answer.type === 'wait' || answer.type === 'refused') return answer
+  if (answer.type === 'terminated' || answer.type === 'moved') return answer
+  if (answer.type === 'wait' || answer.type === 'refused') return answer
   const { operations: before = [] } = answer
   return { ...answer, operations: [...before, ...operations] }
 }

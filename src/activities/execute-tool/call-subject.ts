@@ -1,9 +1,10 @@
+import { Context } from '@temporalio/activity'
 import { toolPlan } from '../../definitions/build-plan.js'
 import { namedTool } from '../../definitions/listed-tools.js'
 import type { HandoffContent, PlanContent } from '../../definitions/plan-content.js'
 import { registered } from '../../definitions/registered.js'
 import type { ToolDefinition } from '../../definitions/tool.js'
-import type { CallInput } from '../../protocol/activities.js'
+import type { ExecuteToolInput } from '../../protocol/activities.js'
 import { LIMITS } from '../../protocol/limits.js'
 import { toolPlanOf } from '../../protocol/plan.js'
 import type { ToolPlan } from '../../protocol/plan.js'
@@ -18,13 +19,13 @@ import type { CallResult } from './call-result.js'
 export type CallSubject =
   | { readonly kind: 'function'; readonly tool: ToolDefinition; readonly timeout: number }
   | { readonly kind: 'hand_off'; readonly binding: HandoffContent }
-  /** Not done here: the workflow makes a nested step of it, or a child. */
+  /** Not done here: the workflow makes a nested step of it, or a child, or asks on its task queue. */
   | { readonly kind: 'elsewhere'; readonly tool: ToolPlan }
   | { readonly kind: 'refused'; readonly result: CallResult }
   /** No name that may be called here. */
   | { readonly kind: 'unknown' }
 
-type Asked = Pick<CallInput, 'side' | 'promptPath' | 'queued' | 'depth'>
+type Asked = Pick<ExecuteToolInput, 'side' | 'promptPath' | 'queued' | 'depth' | 'moved'>
 
 /**
  * What the active prompt lists under the name; for a tool that code has queued, also what the registry has under it.
@@ -52,6 +53,7 @@ export function callSubject(
   }
   switch (planned.kind) {
     case 'function': {
+      if (isElsewhere(planned) && input.moved !== true) return { kind: 'elsewhere', tool: planned }
       const tool = registry.tool(name)
       if (tool !== undefined) return { kind: 'function', tool, timeout: planned.timeout }
       waitForDefinition(`tool "${name}"`)
@@ -69,6 +71,11 @@ export function callSubject(
     case 'subagent_message':
       return { kind: 'elsewhere', tool: planned }
   }
+}
+
+/** The workflow cannot know where a name runs that its prompt does not list, or that was queued from outside a step. */
+function isElsewhere({ taskQueue }: Extract<ToolPlan, { readonly kind: 'function' }>): boolean {
+  return taskQueue !== undefined && taskQueue !== Context.current().info.taskQueue
 }
 
 /** A prompt that no prompt of the plan reaches: only code can have asked for it, so it runs as code does. */
