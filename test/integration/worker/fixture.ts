@@ -76,7 +76,7 @@ export async function createFixture({ answerer, ...options }: Options = {}): Pro
   const threads: Threads = new ThreadClient({ client, taskQueue, store })
   const workers: Promise<WorkerProcess>[] = []
   const prepareWorker = (own: Partial<WorkerPlace> = {}): Promise<WorkerProcess> => {
-    const worker = startWorkerProcess({ ...place, ...own })
+    const worker = startWorkerProcess({ ...place, ...own, threadQueue: place.taskQueue })
     workers.push(worker)
     return worker
   }

@@ -5,15 +5,17 @@ import type { WorkerPlugin } from '@temporalio/worker'
 import { createActivities } from '../../../src/activities/index.js'
 import { shareStore } from '../../../src/store/share-store.js'
 import { createWorker } from '../../../src/worker/index.js'
+import type { Registry } from '../../../src/definitions/registry.js'
 import { runCaps } from '../../../src/worker/run-caps.js'
 import { endingsDesk } from '../subagent-endings/desk.js'
 import { mortalStore } from './death.js'
 import type { Death } from './death.js'
 import { integrationDesk } from './desk.js'
+import { queuesDesk } from './queues-desk.js'
 import type { WorkerOrder, WorkerPlace } from './run-worker.js'
 
 const place = JSON.parse(process.argv[2] ?? '') as WorkerPlace
-const registry = place.desk === 'endings' ? endingsDesk(place) : integrationDesk(place)
+const registry = deskOf(place)
 let death: Death | undefined
 
 /** The same activities on a store that can kill its process: nothing in `src` knows of it. */
@@ -31,7 +33,7 @@ const worker = await createWorker({
   connection,
   namespace: place.namespace,
   taskQueue: place.taskQueue,
-  workflowBundle: { codePath: place.codePath },
+  ...(place.workflows === false ? { workflows: false } : { workflowBundle: { codePath: place.codePath } }),
   plugins: [mortal],
   shutdownGraceTime: place.graceTime,
   ...(place.workflowTasks !== undefined && { maxConcurrentWorkflowTaskExecutions: place.workflowTasks }),
@@ -51,6 +53,11 @@ process.on('message', (order: WorkerOrder) => {
 // A test that died leaves no worker behind.
 process.on('disconnect', () => process.exit())
 process.send?.('ready')
+
+function deskOf({ desk }: WorkerPlace): Registry {
+  if (desk === 'endings') return endingsDesk(place)
+  return desk === 'queues' ? queuesDesk(place) : integrationDesk(place)
+}
 
 async function run(): Promise<void> {
   const ended = worker.run()
