@@ -5,6 +5,7 @@ export { defineHook } from './definitions/hook.js'
 export { defineModel } from './definitions/model.js'
 export { definePrompt } from './definitions/prompt.js'
 export { registry } from './definitions/registry.js'
+export { defineRemoteTool } from './definitions/remote-tool.js'
 export { defineTool } from './definitions/tool.js'
 export {
   MessageRejectedError,

@@ -1,4 +1,4 @@
-import type { JsonValue } from '../protocol/json.js'
+import type { JsonObject, JsonValue } from '../protocol/json.js'
 import { MessageRejectedError, RequestNotFoundError } from '../protocol/thread-error.js'
 import { digestOf } from '../store/digest.js'
 import { answerRequest, findRequest } from '../store/pending.js'
@@ -89,7 +89,7 @@ async function decisionOf(
 }
 
 /** A `ToolResult` that names files of the thread only. */
-function resultOf({ fields, parts, attached }: CheckedResult, files: readonly object[]): JsonValue {
+export function resultOf({ fields, parts, attached }: CheckedResult, files: readonly object[]): JsonObject {
   const content = parts?.map((part) =>
     'text' in part
       ? { type: 'text', text: part.text }
@@ -102,6 +102,7 @@ function resultOf({ fields, parts, attached }: CheckedResult, files: readonly ob
   }
 }
 
-function resultDigest({ fields, parts, files, attached }: CheckedResult): string {
+/** Of what was given: the same result again has it again. */
+export function resultDigest({ fields, parts, files, attached }: CheckedResult): string {
   return digestOf([fields, parts as JsonValue, files.map(attachmentDigest), attached])
 }

@@ -25,6 +25,8 @@ import type { DeletedThread, DeleteThread } from './retention/delete-thread.js'
 import { sweepThreads } from './retention/sweep-threads.js'
 import type { SweepThreads, SweptThreads } from './retention/sweep-threads.js'
 import { reopenThread } from './reopen-thread.js'
+import { remoteCalls } from './remote-calls/remote-calls.js'
+import type { RemoteCalls } from './remote-calls/remote-calls.js'
 import { registeredSearchAttributes } from './search-attributes.js'
 import { createThreadHandle } from './thread-handle.js'
 import type { ThreadHandle } from './thread-handle.js'
@@ -122,6 +124,11 @@ export class ThreadClient<R extends Registry<string, string, unknown> = Registry
   /** What workers run, by name, from the store: they write it when they start. */
   agents(): AsyncIterable<AgentSummary> {
     return agentSummaries(this.#context)
+  }
+
+  /** For workers in other languages: what the HTTP server does for them. */
+  get remoteCalls(): RemoteCalls {
+    return remoteCalls(this.#context)
   }
 
   /** Closes the store, and the connection if it is our own. */

@@ -19,6 +19,7 @@ import type { CompleteCallAnswer, CompleteCallInput } from './complete-call.js'
 import type { Fact } from './facts.js'
 import type { ThreadOperation } from './operations.js'
 import type { Plan, Side, ToolPlan } from './plan.js'
+import type { RemoteAnswer } from './remote-call.js'
 import type { StopReason, ThreadStatus } from './status.js'
 import type { ThreadStart } from './messages.js'
 
@@ -250,6 +251,7 @@ export interface ExecuteToolInput extends CallInput {
 export type ExecuteToolAnswer =
   | ResultAnswer
   | KindAnswer
+  | RemoteAnswer
   | PendingAnswer
   | WaitAnswer
   | EndAnswer

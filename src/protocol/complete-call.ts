@@ -25,5 +25,7 @@ export type Completion =
   /** The nested step of a prompt tool is over; its rows say what came of it. */
   | { readonly kind: 'frame'; readonly frame: Frame }
   | { readonly kind: 'response'; readonly requestId: string }
+  /** The activity of another worker has ended, well or not: the row of the call says what came of it. */
+  | { readonly kind: 'remote' }
 
 export type CompleteCallAnswer = ResultAnswer | PendingAnswer | EndAnswer | TerminatedAnswer

@@ -47,6 +47,11 @@ export function resultOperationId(callId: string): string {
   return `${callId}_result`
 }
 
+/** Of what a worker in another language does for a call: its row holds the claim and the answer. */
+export function remoteOperationId(callId: string): string {
+  return `${callId}_remote`
+}
+
 export function settleOperationId(settle: number): string {
   return `settle_${settle}`
 }

@@ -115,6 +115,12 @@ export const LIMITS = {
   longestHook: 5 * MINUTE,
   /** As long as a hook may take: a question to a person is asked when the check for it hangs. */
   approvalCheck: 30 * SECOND,
+  /** For the claim of a call and the delivery of its result: the worker's own limit wins over start-to-close. */
+  remoteSlack: MINUTE,
+  /** A worker that dies or fails again and again is tried for some two minutes. */
+  remoteAttempts: 10,
+  /** What one call may stage; each is a line of its row. */
+  remoteFiles: 100,
   /** Before the second attempt of a tool that asks for retries; doubled before each later one. */
   toolRetryPause: SECOND,
   /** A status text of a subagent, as its parent's registry shows it. */

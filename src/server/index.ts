@@ -1,4 +1,5 @@
 export { createThreadApp } from './thread-app.js'
 export type { ThreadAppOptions } from './thread-app.js'
+export type { ToolWorker } from './tool-calls/tool-worker.js'
 export { serveThreads } from './serve-threads.js'
 export type { ServeThreadsOptions, ThreadServer } from './serve-threads.js'

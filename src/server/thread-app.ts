@@ -6,12 +6,16 @@ import type { ThreadClient } from '../client/thread-client.js'
 import { ConfigError } from '../protocol/config-error.js'
 import { LIMITS } from '../protocol/limits.js'
 import { errorResponse, problemResponse } from './error-response.js'
+import { addToolCallRoutes } from './tool-calls/tool-call-routes.js'
+import type { ToolWorker } from './tool-calls/tool-worker.js'
 import { addVariablesRoutes } from './variables-routes.js'
 
 export interface ThreadAppOptions {
   readonly client: ThreadClient
   /** What callers send as `Authorization: Bearer …`: at least 16 characters of letters, digits and `-._~+/=`. */
   readonly token: string
+  /** Workers in other languages, for tools of `defineRemoteTool`. @default none, and no routes for them */
+  readonly toolWorkers?: readonly ToolWorker[]
 }
 
 /**
@@ -20,7 +24,7 @@ export interface ThreadAppOptions {
  *
  * @throws ConfigError for a token that no header can carry, or that is short
  */
-export function createThreadApp({ client, token }: ThreadAppOptions): OpenAPIHono {
+export function createThreadApp({ client, token, toolWorkers = [] }: ThreadAppOptions): OpenAPIHono {
   if (!/^[\w.~+/-]{16,}=*$/.test(token))
     throw new ConfigError([
       `Expected "token" to be 16 characters or more of letters, digits and -._~+/=, got ${token.length} characters.`,
@@ -46,6 +50,7 @@ export function createThreadApp({ client, token }: ThreadAppOptions): OpenAPIHon
     }),
   )
   addVariablesRoutes(app, client)
+  if (toolWorkers.length > 0) addToolCallRoutes(app, { client, workers: toolWorkers })
   return app
 }
 

@@ -29,6 +29,7 @@ export type CallAction =
   | (CallWork & { readonly kind: 'completeCall'; readonly by: Completion })
   | { readonly kind: 'awaitChildren'; readonly call: CallIn<'waiting'> }
   | { readonly kind: 'awaitAnswer'; readonly call: CallIn<'pending'> }
+  | { readonly kind: 'runRemote'; readonly call: CallIn<'remote'> }
 
 /** What is done for a call whatever ends its run. */
 export type ChildAction =
@@ -57,6 +58,7 @@ export function callAction(control: ThreadControl, run: Run, step: Step): CallAc
   if (child !== null) return child
   if (call.state === 'waiting') return { kind: 'awaitChildren', call }
   if (call.state === 'pending') return { kind: 'awaitAnswer', call }
+  if (call.state === 'remote') return { kind: 'runRemote', call }
   const side = step.outside ? [] : [sidePlanOf(planOf(control), step.side).prompt]
   const work = { run, step, call, promptPath: [...side, ...frames], depth: frames.length }
   const tool = toolOf(control, work)
@@ -92,6 +94,7 @@ function toolOf(
 /** What answers a call that does not end with its own activity, once it is there. */
 function completionOf(call: Call, depth: number): Completion | null {
   if (call.state === 'answered') return { kind: 'response', requestId: call.requestId }
+  if (call.state === 'returned') return { kind: 'remote' }
   if (call.state === 'reported') return answerOf(call.wait)
   if (call.state !== 'framed') return null
   return { kind: 'frame', frame: { callId: call.id, prompt: call.prompt, depth: depth + 1 } }

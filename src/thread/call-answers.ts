@@ -5,6 +5,7 @@ import { runIdOf, stepIdOf } from '../protocol/ids.js'
 import { LIMITS } from '../protocol/limits.js'
 import { queuesTool } from '../protocol/operations.js'
 import type { ToolPlan } from '../protocol/plan.js'
+import type { RemoteAnswer } from '../protocol/remote-call.js'
 import { activityFailed, runEnded, waitAsked, withinBudget } from './apply.js'
 import { callInFlight, calledTool, changeCall, changeStep } from './calls.js'
 import type { Run, Step, ThreadControl } from './control.js'
@@ -56,6 +57,24 @@ export function callPending(
   }))
   const begun = next === 'complete' ? changeStep(waiting, begunPhase) : waiting
   return applyOperations(begun, answer.operations, now)
+}
+
+/** The call is to run on another worker; its activity has begun it and marked the phase. */
+export function callRemote(control: ThreadControl, callId: string, answer: RemoteAnswer): ThreadControl {
+  const { taskQueue, activity, timeout } = answer
+  const remote = changeCall({ ...control, progressed: true }, callId, (call) => ({
+    ...calledTool(call),
+    state: 'remote',
+    remote: { taskQueue, activity, timeout },
+  }))
+  return changeStep(remote, begunPhase)
+}
+
+/** The other worker's activity has ended, however: the store says whether there is a result. */
+export function remoteReturned(control: ThreadControl, callId: string): ThreadControl {
+  return changeCall({ ...control, progressed: true }, callId, (call) =>
+    call.state === 'remote' ? { ...calledTool(call), state: 'returned' } : call,
+  )
 }
 
 /** An activity said what the name is. What it cannot be, or was said to be before, would be asked for without end. */

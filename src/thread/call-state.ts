@@ -2,6 +2,7 @@
 import type { CallOutcome, PendingAnswer } from '../protocol/activities.js'
 import type { CallReport, PreparedChild } from '../protocol/child-activities.js'
 import type { ToolPlan } from '../protocol/plan.js'
+import type { RemoteAnswer } from '../protocol/remote-call.js'
 
 /** What a call is, whatever its state. */
 export interface CalledTool {
@@ -17,6 +18,7 @@ export interface CalledTool {
  * A tool call: `open` → done. A prompt's: `open` → `framed` → done. A subagent's: `open` → `prepared` → `waiting` →
  * `reported` → done; one that does not wait goes from `prepared` to `reported` at once. A message to a subagent: `open` →
  * `addressed` → `waiting` → `reported` → done. One that waits for an answer: `open` → `pending` → `open` or `answered` → done, maybe several times.
+ * A tool in another language: `open` → `remote` → `returned` → done.
  */
 export type Call = CalledTool &
   (
@@ -24,6 +26,10 @@ export type Call = CalledTool &
     | { readonly state: 'framed'; readonly prompt: string; readonly calls: readonly Call[] }
     | { readonly state: 'pending'; readonly request: CallRequest }
     | { readonly state: 'answered'; readonly requestId: string }
+    /** Checked and allowed: its code is an activity of another worker. */
+    | { readonly state: 'remote'; readonly remote: RemoteCall }
+    /** That activity has ended; what came of it is in the store. */
+    | { readonly state: 'returned' }
     | {
         readonly state: 'prepared'
         /** Those that are still to be started, in order. */
@@ -60,6 +66,9 @@ export interface ChildWait {
   /** Children that were told of an interrupt, or that nobody waits for any more. */
   readonly stopped: readonly string[]
 }
+
+/** Where a call runs; `timeout` in milliseconds. */
+export type RemoteCall = Pick<RemoteAnswer, 'taskQueue' | 'activity' | 'timeout'>
 
 /** What a call waits for; who may answer, and with what, is in the store. */
 export interface CallRequest extends Pick<PendingAnswer, 'requestId' | 'kind' | 'status' | 'next'> {

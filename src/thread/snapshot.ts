@@ -79,6 +79,7 @@ function doing(control: ThreadControl, action: Action): string | null {
       return `model ${promptModel(control, action.frame.prompt)}`
     case 'executeTool':
     case 'awaitAnswer':
+    case 'runRemote':
       return `tool ${action.call.name}`
     case 'prepareChild':
     case 'prepareMessage':

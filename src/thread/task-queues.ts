@@ -13,6 +13,8 @@ export function taskQueueOf(control: ThreadControl, action: Action): string | nu
       return promptQueue(control.plan, action.frame.prompt)
     case 'executeTool':
       return action.tool?.kind === 'function' ? (action.tool.taskQueue ?? null) : null
+    case 'runRemote':
+      return action.call.remote.taskQueue
     default:
       return null
   }

@@ -12,6 +12,7 @@ import {
 import { expireChild } from './expire-child.js'
 import { announceReport, deliverReport } from './parent-thread.js'
 import { runEffect } from './run-effect.js'
+import { runRemote } from './run-remote.js'
 import { settle } from './settle.js'
 import { tellThread } from './tell-thread.js'
 import type { ThreadHost } from './thread-host.js'
@@ -52,6 +53,8 @@ export async function perform(
       return startDeferred(host, action.deferred)
     case 'expireChild':
       return expireChild(host, action.deferred)
+    case 'runRemote':
+      return runRemote(host, action.call)
     case 'completeCall':
       return completeCall(host, action)
     case 'runEffect':

@@ -5,7 +5,7 @@ import { LIMITS } from '../protocol/limits.js'
 import { planOf } from '../thread/advance.js'
 import { runEnded, terminationFound, waitAsked } from '../thread/apply.js'
 import type { CallWork } from '../thread/call-action.js'
-import { callAnswered, callPending, kindAnswered } from '../thread/call-answers.js'
+import { callAnswered, callPending, callRemote, kindAnswered } from '../thread/call-answers.js'
 import { childrenPrepared, messagePrepared } from '../thread/child-calls.js'
 import type { ThreadControl } from '../thread/control.js'
 import type { Action } from '../thread/next-action.js'
@@ -123,6 +123,8 @@ function applied(control: ThreadControl, callId: string, answer: Answer): Thread
   switch (answer.type) {
     case 'result':
       return callAnswered(control, callId, answer, now)
+    case 'remote':
+      return callRemote(control, callId, answer)
     case 'kind':
       return kindAnswered(control, callId, answer.tool)
     case 'children':

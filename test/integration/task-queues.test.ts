@@ -90,15 +90,29 @@ test('a task queue whose worker comes late goes on', async () => {
   expect(await fixture.effects(id)).toHaveLength(1)
 })
 
-test('the fairness key of an account is in all that a thread schedules', async () => {
+test('the fairness key of an account goes to calls, subagents and later runs', async () => {
   const id = 'fair'
-  const thread = await fixture.create({ id, account: 'acme', message: marked(`please book #${id}`) })
+  const { temporal } = fixture.threads
+  const limits = { historyEvents: 1 }
+  const thread = await fixture.create({
+    id,
+    account: 'acme',
+    limits,
+    message: marked(`please research #${id}`),
+  })
   await thread.waitUntilIdle()
-  const events = (await recordedRuns(fixture.threads.temporal, id)).flatMap(
-    ({ history }) => history.events ?? [],
-  )
-  const started = events.flatMap(({ workflowExecutionStartedEventAttributes: fact }) => fact?.priority ?? [])
-  expect(started).toMatchObject([{ fairnessKey: 'acme' }])
+  await thread.send(marked(`please charge #${id}`))
+  await thread.waitUntilIdle()
+  const [child = ''] = await fixture.childrenOf(id)
+  for (const one of [id, child]) {
+    const runs = await recordedRuns(temporal, one)
+    expect(runs.length).toBeGreaterThan(1)
+    for (const { history } of runs) {
+      const started = history.events?.[0]?.workflowExecutionStartedEventAttributes
+      expect(started?.priority).toMatchObject({ fairnessKey: 'acme' })
+    }
+    expect(await fixture.effects(one)).toMatchObject([{ fairnessKey: 'acme' }])
+  }
 })
 
 function scheduledIn(runs: readonly RecordedRun[]): readonly { activity: string; queue: string }[] {

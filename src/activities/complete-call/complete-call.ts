@@ -3,6 +3,7 @@ import { whileBeating } from '../beat.js'
 import type { ActivityDependencies } from '../dependencies.js'
 import { completeByChildren } from './complete-by-children.js'
 import { completeByFrame } from './complete-by-frame.js'
+import { completeByRemote } from './complete-by-remote.js'
 import { completeByResponse } from './complete-by-response.js'
 import { completeBySent } from './complete-by-sent.js'
 
@@ -20,6 +21,8 @@ export async function completeCall(
         return completeBySent(dependencies, input, by)
       case 'frame':
         return completeByFrame(dependencies, input, by.frame)
+      case 'remote':
+        return completeByRemote(dependencies, input)
       case 'response':
         return completeByResponse(dependencies, input, by.requestId)
     }

@@ -17,6 +17,7 @@ import { denied, failed, unknown } from './call-result.js'
 import { commitResult } from './commit-result.js'
 import { needsApproval } from './needs-approval.js'
 import { resolveRequest } from './resolve-request.js'
+import { sendRemote } from './send-remote.js'
 import { runTool } from './run-tool.js'
 
 export interface FunctionCall {
@@ -40,13 +41,16 @@ export async function executeFunction(
   const parsed = parseToolArguments(tool, row.arguments)
   const held = parsed.ok ? await heldUp(dependencies, calling, parsed.args) : null
   if (held !== null) return held
-  const again = tool.idempotent === true
+  const { remote } = tool
+  // What is only sent elsewhere has not happened yet: whether it may be repeated is asked there.
+  const again = tool.idempotent === true || remote !== undefined
   const { response } = input
   const begun = await beginCall(store, input, { operationId: input.callId, again, opens: true, response })
   if (begun.kind === 'answered') return begun.answer
   const { call } = begun
   if (begun.kind === 'cut_off') return commitResult(store, call, unknown(), { hooks })
   if (!parsed.ok) return commitResult(store, call, failed(parsed.problem, 'invalid_arguments'), { hooks })
+  if (remote !== undefined) return sendRemote(dependencies, { ...calling, call, remote, args: parsed.args })
   return runTool(dependencies, { ...calling, call, args: parsed.args })
 }
 

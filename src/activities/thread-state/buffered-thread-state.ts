@@ -11,6 +11,7 @@ import { createRedactor } from '../variables/redactor.js'
 import type { Redactor } from '../variables/redactor.js'
 import { createCallGate } from './call-gate.js'
 import type { CallGate } from './call-gate.js'
+import type { StoredContent } from './file-changes.js'
 import { createExecutionState } from './execution-state.js'
 import type { ExecutionFacts } from './execution-state.js'
 import type { BufferedWrite } from './journal.js'
@@ -82,6 +83,8 @@ export interface BufferedState {
    * @throws a sentence on what is wrong with one of them
    */
   readonly attach: (files: readonly GivenAttachment[]) => Promise<readonly AttachmentRef[]>
+  /** Writes a file whose bytes are in the blob store already. Before `close`. @throws FileError */
+  readonly place: (path: string, content: StoredContent) => Promise<void>
   /** Has its place among what else is written through `state`, in the order of the calls. Before `close`. */
   readonly write: (write: BufferedWrite) => void
   /** From now on every member throws, and what the tool left running changes nothing. */
@@ -123,6 +126,9 @@ export async function openBufferedState(options: BufferedStateOptions): Promise<
     state: own.state,
     redactor,
     attach: (given) => resolveAttachments({ files: own.files, blobs: store.blobs }, given),
+    async place(path, content) {
+      await own.files.put(path, async () => content)
+    },
     write: (write) => own.journal.add(write),
     close,
     async settled() {

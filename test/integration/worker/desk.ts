@@ -28,6 +28,8 @@ export interface Effect {
   readonly did: 'acted' | 'aborted'
   readonly attempt: number
   readonly key: string
+  /** Of the task in which it was done, where a desk looks. */
+  readonly fairnessKey?: string | null
 }
 
 const work = z.object({ task: z.string(), hold: z.boolean().default(false) })

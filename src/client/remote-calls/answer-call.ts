@@ -1,0 +1,46 @@
+import type { JsonObject } from '../../protocol/json.js'
+import { MessageRejectedError } from '../../protocol/thread-error.js'
+import { finishRemoteCall, isAnswered } from '../../store/remote-calls.js'
+import { resultDigest, resultOf } from '../answer-row.js'
+import { checkAnswer } from '../check-answer.js'
+import type { CheckedResult } from '../check-answer.js'
+import type { ClientContext } from '../client-context.js'
+import { microseconds } from '../clock.js'
+import { tokensCall } from './held-call.js'
+import type { HeldRemoteCall } from './held-call.js'
+import { RemoteCallError } from './remote-call-error.js'
+
+/**
+ * Writes the result of a call, before its activity ends (T2). The same one again changes nothing.
+ * @throws RemoteCallError; MessageRejectedError for what is no result
+ */
+export async function answerCall(
+  context: ClientContext,
+  held: HeldRemoteCall,
+  result: unknown,
+): Promise<void> {
+  const { threadId } = held
+  const checked = checkAnswer(threadId, { result })
+  if (checked.kind !== 'call') throw new MessageRejectedError(threadId, 'Expected the result of a tool.')
+  const digest = resultDigest(checked.result)
+  const answer = { type: 'answered', result: storedResult(threadId, checked.result), digest } as const
+  const store = await context.store()
+  await store.write(async (tx) => {
+    const record = await tokensCall(tx, held)
+    if (!isAnswered(record)) return finishRemoteCall(tx, held, { record, answer, now: microseconds() })
+    if (record.answer.digest !== digest) throw new RemoteCallError(held, 'answered')
+  })
+}
+
+/** Files are written before, by their paths: a result of many megabytes would be a row of as many. */
+function storedResult(threadId: string, result: CheckedResult): JsonObject {
+  const files = result.files.map((file) => {
+    if (file.kind === 'file')
+      return { path: file.path, ...(file.description !== null && { description: file.description }) }
+    throw new MessageRejectedError(
+      threadId,
+      `Expected the file "${file.name}" by its path, got its data: write it first, then name its path.`,
+    )
+  })
+  return resultOf(result, files)
+}
