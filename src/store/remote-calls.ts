@@ -10,6 +10,7 @@ import type { JsonObject } from '../protocol/json.js'
 import type { StoredBlob } from './blob-store.js'
 import { findOperation, finishOperation, insertOperation, takeOperation } from './operations.js'
 import type { OperationRecord } from './operations.js'
+import type { Sealed } from './secret-box.js'
 import type { Reader, Writer } from './store.js'
 
 /** What is known of a call before anybody takes it. */
@@ -55,10 +56,13 @@ export interface RemoteRecord extends RemoteDetail {
 
 export interface RemoteAnswerRow {
   readonly type: 'answered'
-  /** A `ToolResult` that names files of the thread or of the call. */
-  readonly result: JsonObject
   readonly digest: string
+  /** A `ToolResult` that names files of the thread or of the call. */
+  readonly result: StoredResult
 }
+
+/** Sealed where the worker was given secrets: it may repeat one, and only the call's completion takes them out. */
+export type StoredResult = { readonly plain: JsonObject } | { readonly sealed: Sealed }
 
 /** Which call of which thread. */
 export interface RemoteKey {

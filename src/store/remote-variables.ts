@@ -1,5 +1,6 @@
 import { remoteOperationId } from '../protocol/ids.js'
-import type { RemoteCall, RemoteKey } from './remote-calls.js'
+import type { JsonObject } from '../protocol/json.js'
+import type { RemoteCall, RemoteKey, StoredResult } from './remote-calls.js'
 import type { SecretBox, SecretPlace } from './secret-box.js'
 
 interface RemoteVariable {
@@ -7,6 +8,9 @@ interface RemoteVariable {
   readonly value: string
   readonly secret: boolean
 }
+
+/** No variable can be called so. */
+const RESULT = '\n result'
 
 /** Where a secret of a remote call is sealed for: it opens for no other call. */
 export function remoteSecretPlace({ threadId, callId }: RemoteKey, name: string): SecretPlace {
@@ -27,4 +31,20 @@ export function openRemoteVariables(
       value: secret ? secrets.open({ value, keyId }, remoteSecretPlace(key, name)) : value,
     }
   })
+}
+
+/** @throws StoreError `no_key` */
+export function sealResult(
+  secrets: SecretBox,
+  key: RemoteKey,
+  { variables, result }: Pick<RemoteCall, 'variables'> & { readonly result: JsonObject },
+): StoredResult {
+  if (Object.values(variables).every(({ keyId }) => keyId === null)) return { plain: result }
+  return { sealed: secrets.seal(JSON.stringify(result), remoteSecretPlace(key, RESULT)) }
+}
+
+/** @throws StoreError `no_key`, `corrupt` */
+export function openResult(secrets: SecretBox, key: RemoteKey, stored: StoredResult): JsonObject {
+  if ('plain' in stored) return stored.plain
+  return JSON.parse(secrets.open(stored.sealed, remoteSecretPlace(key, RESULT))) as JsonObject
 }

@@ -7,6 +7,7 @@ import {
   defineHook,
   defineModel,
   definePrompt,
+  defineRemoteTool,
   defineTool,
   registry,
 } from '../index.js'
@@ -44,6 +45,15 @@ const desk = registry({
       args: z.object({ from: z.number().default(1) }),
       execute: () => ({ status: 'success', result: 'real' }),
     }),
+  },
+})
+const elsewhere = registry({
+  models: [defineModel({ name: 'chat', provider, model: 'x', taskQueue: 'models' })],
+  prompts: [],
+  agents: [],
+  tools: {
+    near: defineTool({ description: 'Near', taskQueue: 'gpu', execute: () => ({ status: 'success' }) }),
+    far: defineRemoteTool({ description: 'Far', taskQueue: 'python', activity: 'far' }),
   },
 })
 const chat = scriptedModel([])
@@ -99,4 +109,15 @@ test('what is not scripted or not registered is named', () => {
       'Expected tools of the registry only, got "coutn".',
     ])
   }
+})
+
+test('what runs elsewhere runs in the worker of the test', () => {
+  const models = { chat: scriptedModel([]) }
+  const far = () => ({ status: 'success' }) as const
+  const scripted = scriptedRegistry(elsewhere, { models, tools: { far } })
+  expect(scripted.model('chat')).not.toHaveProperty('taskQueue')
+  expect(scripted.tool('near')).not.toHaveProperty('taskQueue')
+  expect(scripted.tool('far')).not.toHaveProperty('remote')
+  // Without a fake it is what it is: tests may bring a worker in that language.
+  expect(scriptedRegistry(elsewhere, { models }).tool('far')).toMatchObject({ remote: { activity: 'far' } })
 })

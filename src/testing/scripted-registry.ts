@@ -73,13 +73,19 @@ function withModel(
   definition: ModelDefinition | undefined,
   model: LanguageModel,
 ): ModelDefinition | undefined {
-  return definition && { ...definition, provider: { languageModel: () => model } }
+  if (definition === undefined) return undefined
+  const { taskQueue: _elsewhere, ...here } = definition
+  return { ...here, provider: { languageModel: () => model } }
 }
 
 function withExecute(
   definition: ToolDefinition | undefined,
   fake: FakeTool<never> | undefined,
 ): ToolDefinition | undefined {
-  if (definition === undefined || fake === undefined) return definition
-  return { ...definition, execute: (state, args, call) => fake(args as never, state, call) }
+  if (definition === undefined) return undefined
+  // The one worker of a test serves the threads' own task queue.
+  const { taskQueue: _elsewhere, ...here } = definition
+  if (fake === undefined) return here
+  const { remote: _inAnotherLanguage, ...local } = here
+  return { ...local, execute: (state, args, call) => fake(args as never, state, call) }
 }

@@ -3,7 +3,7 @@ import { resultOperationId } from '../../protocol/ids.js'
 import { FileError } from '../../store/file-error.js'
 import { findRemoteCall, finishRemoteCall, isAnswered } from '../../store/remote-calls.js'
 import type { RemoteAnswerRow, RemoteRecord, UnansweredRow } from '../../store/remote-calls.js'
-import { openRemoteVariables } from '../../store/remote-variables.js'
+import { openRemoteVariables, openResult } from '../../store/remote-variables.js'
 import type { Store } from '../../store/store.js'
 import { microseconds } from '../call-model/model-step.js'
 import type { ActivityDependencies } from '../dependencies.js'
@@ -59,9 +59,10 @@ function redacted(
   },
 ): unknown {
   const { threadId, callId } = call.input
-  for (const { name, value, secret } of openRemoteVariables(store.secrets, { threadId, callId }, remote))
+  const key = { threadId, callId }
+  for (const { name, value, secret } of openRemoteVariables(store.secrets, key, remote))
     if (secret) state.redactor.note(name, value)
-  return state.redactor.redactJson(remote.answer.result)
+  return state.redactor.redactJson(openResult(store.secrets, key, remote.answer.result))
 }
 
 /** T9: what the call has written comes with its result. A sentence on what cannot be. */

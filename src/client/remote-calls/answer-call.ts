@@ -1,6 +1,7 @@
 import type { JsonObject } from '../../protocol/json.js'
 import { MessageRejectedError } from '../../protocol/thread-error.js'
 import { finishRemoteCall, isAnswered } from '../../store/remote-calls.js'
+import { sealResult } from '../../store/remote-variables.js'
 import { resultDigest, resultOf } from '../answer-row.js'
 import { checkAnswer } from '../check-answer.js'
 import type { CheckedResult } from '../check-answer.js'
@@ -23,12 +24,18 @@ export async function answerCall(
   const checked = checkAnswer(threadId, { result })
   if (checked.kind !== 'call') throw new MessageRejectedError(threadId, 'Expected the result of a tool.')
   const digest = resultDigest(checked.result)
-  const answer = { type: 'answered', result: storedResult(threadId, checked.result), digest } as const
+  const given = storedResult(threadId, checked.result)
   const store = await context.store()
   await store.write(async (tx) => {
     const record = await tokensCall(tx, held)
-    if (!isAnswered(record)) return finishRemoteCall(tx, held, { record, answer, now: microseconds() })
-    if (record.answer.digest !== digest) throw new RemoteCallError(held, 'answered')
+    if (isAnswered(record)) {
+      if (record.answer.digest !== digest) throw new RemoteCallError(held, 'answered')
+      return
+    }
+    const { variables } = record
+    const stored = sealResult(store.secrets, held, { variables, result: given })
+    const answer = { type: 'answered', result: stored, digest } as const
+    await finishRemoteCall(tx, held, { record, answer, now: microseconds() })
   })
 }
 
