@@ -84,8 +84,8 @@ function withExecute(
 ): ToolDefinition | undefined {
   if (definition === undefined) return undefined
   // The one worker of a test serves the threads' own task queue.
-  const { taskQueue: _elsewhere, ...here } = definition
-  if (fake === undefined) return here
+  const { taskQueue, ...here } = definition
+  if (fake === undefined) return taskQueue === undefined ? definition : here
   const { remote: _inAnotherLanguage, ...local } = here
   return { ...local, execute: (state, args, call) => fake(args as never, state, call) }
 }

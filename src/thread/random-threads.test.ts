@@ -13,7 +13,7 @@ const THREADS = Array.from({ length: 600 }, (_, seed) => {
 describe('whatever happens, in whatever order', () => {
   test('the lives are many and different', () => {
     const kinds = new Set(THREADS.flatMap(({ thread }) => thread.log.actions.map(({ kind }) => kind)))
-    expect(kinds.size).toBe(21)
+    expect(kinds.size).toBe(22)
     const count = (of: (thread: RandomThread) => number): number =>
       THREADS.reduce((sum, { thread }) => sum + of(thread), 0)
     expect(THREADS.filter(({ end }) => end === 'closed').length).toBeGreaterThan(100)
@@ -32,6 +32,7 @@ describe('whatever happens, in whatever order', () => {
     expect(count(({ family }) => family.children.sent.length)).toBeGreaterThan(50)
     expect(count(({ family }) => family.children.cancelled.length)).toBeGreaterThan(20)
     expect(count(({ log }) => log.answeredRequests.length)).toBeGreaterThan(300)
+    expect(count(({ log }) => log.remotes.length)).toBeGreaterThan(100)
     expect(count(({ log }) => log.effects.length)).toBeGreaterThan(100)
     expect(count(({ log }) => log.taken.filter((key) => key.startsWith('tool ')).length)).toBeGreaterThan(500)
     expect(Math.max(...THREADS.map(({ thread }) => thread.log.deepest))).toBeGreaterThan(3)

@@ -40,6 +40,7 @@ export class RandomAnswers {
     if (random.chance(0.05)) return this.#wait(now, plan)
     if (random.chance(0.04)) return { type: 'interrupted', plan }
     if (called.toolFirst) return { type: 'begun', plan }
+    if (!run.planned && run.moved !== true && random.chance(0.1)) return { type: 'moved', plan }
     if (!this.#thread.control.activated.includes(called.side) && random.chance(0.3))
       return { type: 'activates', plan, calls: this.#immediate(), usage: USAGE }
     const mayRest = run.steps === 0 && !run.begun && run.again === null
@@ -68,6 +69,7 @@ export class RandomAnswers {
     if (random.chance(0.03)) return this.#end()
     if (random.chance(0.04)) return this.#wait(now)
     if (random.chance(0.1)) return this.pending(call)
+    if (random.chance(0.08)) return REMOTE
     const unknown = tool === undefined && call.tool === undefined
     if (unknown && random.chance(0.3)) return { type: 'kind', tool: this.#kind(depth) } as const
     return this.result(call)
@@ -134,6 +136,7 @@ export class RandomAnswers {
       { kind: 'subagent', agent: 'helper' },
       { kind: 'subagent_message' },
       { kind: 'function', timeout: 1 },
+      { kind: 'function', timeout: 1, taskQueue: 'gpu' },
     ]
     return this.#random.pick(depth < 8 ? kinds : kinds.slice(2))
   }
@@ -153,6 +156,8 @@ export class RandomAnswers {
     return Array.from({ length: count }, () => this.#random.pick(TOOLS))
   }
 }
+
+const REMOTE = { type: 'remote', taskQueue: 'python', activity: 'draw', timeout: 1000 } as const
 
 /** Set by the thread that is driven: effects are due some time after its start. */
 const DUE_FROM = 1_763_767_000_000

@@ -176,6 +176,8 @@ export class RandomThread {
       case 'startDeferred':
       case 'expireChild':
         return this.family.perform(action)
+      case 'runRemote':
+        return this.#runRemote(action.call.id)
       case 'completeCall':
         return this.#complete(action)
       case 'runEffect':
@@ -237,12 +239,12 @@ export class RandomThread {
     const called = { side, asked, toolFirst }
     const answer = this.#answers.model(run, called, this.now)
     if (this.#random.chance(0.2)) this.#signal()
-    const taken = answer.type === 'activates' ? [] : drain
+    const taken = answer.type === 'activates' || answer.type === 'moved' ? [] : drain
     this.log.drained.push(...taken.map(keyOf))
     this.log.takes(taken, () =>
       this.change((control) => apply.modelAnswered(control, { ...called, drain }, answer, this.now)),
     )
-    this.#stored()
+    if (answer.type !== 'moved') this.#stored()
   }
 
   #callPrompt({ call, frame }: Kind<'callPrompt'>): void {
@@ -268,6 +270,7 @@ export class RandomThread {
     const now = this.now
     this.change((control) => {
       if (answer.type === 'result') return answers.callAnswered(control, call.id, answer, now)
+      if (answer.type === 'remote') return answers.callRemote(control, call.id, answer)
       if (answer.type === 'kind') return answers.kindAnswered(control, call.id, answer.tool)
       if (answer.type === 'pending') return answers.callPending(control, call.id, answer, now)
       return answer.type === 'wait'
@@ -275,6 +278,14 @@ export class RandomThread {
         : apply.runEnded(control, answer, now)
     })
     this.#stored()
+  }
+
+  /** However it ends, the call is completed, unless its run is over. */
+  #runRemote(id: string): void {
+    this.log.remotes.push(id)
+    if (this.#random.chance(0.3)) this.#signal()
+    if (endingOf(this.control) !== null && this.#random.chance(0.5)) return
+    this.change((control) => answers.remoteReturned(control, id))
   }
 
   #complete({ call, by }: Kind<'completeCall'>): void {

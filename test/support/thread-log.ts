@@ -21,6 +21,8 @@ export class ThreadLog {
   readonly outOfTurn: string[] = []
   /** Calls that got a result from an activity. */
   readonly results: string[] = []
+  /** Calls that ran on another worker. */
+  readonly remotes: string[] = []
   readonly requests: string[] = []
   readonly answeredRequests: string[] = []
   readonly effects: string[] = []

@@ -59,6 +59,7 @@ export const THREAD_RULES: readonly Rule[] = [
       end === 'closed' || log.left.every((key) => REMOVABLE.some((kind) => key.startsWith(`${kind} `))),
   },
   { fact: 'T4 no call gets two results', holds: ({ log }) => once(log.results) },
+  { fact: 'T4 no call is sent to another worker twice', holds: ({ log }) => once(log.remotes) },
   {
     fact: 'T3 every effect that is given up is told of once, or waits for that',
     holds: ({ log, control }) =>
