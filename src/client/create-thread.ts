@@ -98,10 +98,11 @@ async function register(
   return knownThread(tx, id)
 }
 
-function conflictProblem(thread: ThreadRecord, { agent, userId }: CreateThread): string | undefined {
+function conflictProblem(thread: ThreadRecord, { agent, userId, account }: CreateThread): string | undefined {
   const expected = `Expected thread id "${thread.id}" to be new or the same thread`
   if (thread.agent !== agent) return `${expected}, got one of agent "${thread.agent}": use another id.`
   if (thread.user_id !== (userId ?? null)) return `${expected}, got one of another user: use another id.`
+  if (thread.account !== (account ?? null)) return `${expected}, got one of another account: use another id.`
   return undefined
 }
 

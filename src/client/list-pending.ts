@@ -1,6 +1,8 @@
 import { listRequests } from '../store/list-requests.js'
-import type { RequestCursor } from '../store/list-requests.js'
+import type { ListedRequest, RequestCursor } from '../store/list-requests.js'
 import type { ClientContext } from './client-context.js'
+import { cursorOf, pageLimit, readCursor } from './page-cursor.js'
+import type { PageOptions } from './page-cursor.js'
 import { pendingRequest } from './pending-request.js'
 import type { PendingRequest } from './pending-request.js'
 
@@ -12,13 +14,26 @@ type RequestPage = Awaited<ReturnType<typeof listRequests>>
 export interface ListPending {
   readonly agent?: string
   readonly userId?: string
+  /** The tenant. */
+  readonly account?: string
+  readonly threadId?: string
+}
+
+/** A request, and the thread whose it is. */
+export type ThreadRequest = PendingRequest & { readonly threadId: string }
+
+/** Open requests of one page, oldest first. */
+export interface PendingPage {
+  readonly requests: readonly ThreadRequest[]
+  /** `cursor` of the next page; null on the last one. */
+  readonly next: string | null
 }
 
 /** Oldest first; a page is read when the one before is used up. */
 export async function* pendingRequests(
   context: ClientContext,
   filter: ListPending,
-): AsyncGenerator<PendingRequest & { readonly threadId: string }, void, undefined> {
+): AsyncGenerator<ThreadRequest, void, undefined> {
   const store = await context.store()
   let after: RequestCursor | null = null
   do {
@@ -26,8 +41,32 @@ export async function* pendingRequests(
     const page: RequestPage = await store.read((db) =>
       listRequests(db, { filter, after: cursor, limit: PAGE }),
     )
-    for (const listed of page.requests)
-      yield { ...pendingRequest(listed), threadId: listed.request.thread_id }
+    yield* page.requests.map(threadRequest)
     after = page.next
   } while (after !== null)
+}
+
+/** @throws ConfigError for a cursor that is none, or a limit that cannot be */
+export async function pageOfPending(
+  context: ClientContext,
+  filter: ListPending,
+  { cursor, limit }: PageOptions,
+): Promise<PendingPage> {
+  const after = cursor === undefined ? null : requestCursor(cursor)
+  const size = pageLimit(limit)
+  const store = await context.store()
+  const { requests, next } = await store.read((db) => listRequests(db, { filter, after, limit: size }))
+  return {
+    requests: requests.map(threadRequest),
+    next: next === null ? null : cursorOf([next.requestedAt, next.threadId, next.id]),
+  }
+}
+
+function requestCursor(cursor: string): RequestCursor {
+  const [requestedAt, threadId, id] = readCursor(cursor, ['number', 'string', 'string'])
+  return { requestedAt: Number(requestedAt), threadId: String(threadId), id: String(id) }
+}
+
+function threadRequest(listed: ListedRequest): ThreadRequest {
+  return { ...pendingRequest(listed), threadId: listed.request.thread_id }
 }

@@ -1,7 +1,9 @@
 import type { ThreadStatus } from '../protocol/status.js'
-import { listThreads } from '../store/threads.js'
+import { findThread, listThreads } from '../store/threads.js'
 import type { ThreadCursor, ThreadRecord } from '../store/threads.js'
 import type { ClientContext } from './client-context.js'
+import { cursorOf, pageLimit, readCursor } from './page-cursor.js'
+import type { PageOptions } from './page-cursor.js'
 
 const PAGE = 100
 
@@ -17,6 +19,8 @@ export interface ListThreads {
   /** Thread id of a root: all threads of its tree, itself too. */
   readonly root?: string
   readonly tag?: string
+  /** The tenant. Subagents have that of their root. */
+  readonly account?: string
 }
 
 /** A thread in a list, as the store has it. Times are microseconds since 1970. */
@@ -25,6 +29,8 @@ export interface ThreadSummary {
   readonly agent: string
   readonly status: ThreadStatus
   readonly userId: string | null
+  /** The tenant; a subagent has that of its root. */
+  readonly account: string | null
   /** Thread id of the parent; null for a root thread. */
   readonly parent: string | null
   /** Thread id of the root of its tree; its own id for a root thread. */
@@ -50,12 +56,48 @@ export async function* summarizeThreads(
   } while (after !== null)
 }
 
+/** Threads of one page, newest activity first. */
+export interface ThreadsPage {
+  readonly threads: readonly ThreadSummary[]
+  /** `cursor` of the next page; null on the last one. */
+  readonly next: string | null
+}
+
+/** @throws ConfigError for a cursor that is none, or a limit that cannot be */
+export async function pageOfThreads(
+  context: ClientContext,
+  filter: ListThreads,
+  { cursor, limit }: PageOptions,
+): Promise<ThreadsPage> {
+  const after = cursor === undefined ? null : threadCursor(cursor)
+  const size = pageLimit(limit)
+  const store = await context.store()
+  const { threads, next } = await store.read((db) => listThreads(db, { filter, after, limit: size }))
+  return {
+    threads: threads.map(summaryOf),
+    next: next === null ? null : cursorOf([next.lastActivityAt, next.id]),
+  }
+}
+
+function threadCursor(cursor: string): ThreadCursor {
+  const [lastActivityAt, id] = readCursor(cursor, ['number', 'string'])
+  return { lastActivityAt: Number(lastActivityAt), id: String(id) }
+}
+
+/** Null if the store has no such thread. */
+export async function findSummary(context: ClientContext, threadId: string): Promise<ThreadSummary | null> {
+  const store = await context.store()
+  const thread = await store.read((db) => findThread(db, threadId))
+  return thread === null ? null : summaryOf(thread)
+}
+
 function summaryOf(thread: ThreadRecord): ThreadSummary {
   return {
     threadId: thread.id,
     agent: thread.agent,
     status: thread.status,
     userId: thread.user_id,
+    account: thread.account,
     parent: thread.parent_thread_id,
     root: thread.root_thread_id,
     title: thread.title,

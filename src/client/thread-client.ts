@@ -13,11 +13,11 @@ import { createThread } from './create-thread.js'
 import type { CreateThread } from './create-thread.js'
 import { agentSummaries } from './list-agents.js'
 import type { AgentSummary } from './list-agents.js'
-import { pendingRequests } from './list-pending.js'
-import type { ListPending } from './list-pending.js'
-import { summarizeThreads } from './list-threads.js'
-import type { ListThreads, ThreadSummary } from './list-threads.js'
-import type { PendingRequest } from './pending-request.js'
+import { pageOfPending, pendingRequests } from './list-pending.js'
+import type { ListPending, PendingPage, ThreadRequest } from './list-pending.js'
+import { findSummary, pageOfThreads, summarizeThreads } from './list-threads.js'
+import type { ListThreads, ThreadSummary, ThreadsPage } from './list-threads.js'
+import type { PageOptions } from './page-cursor.js'
 import { examine } from './doctor/examine.js'
 import type { Examine, Finding } from './doctor/finding.js'
 import { deleteThread } from './retention/delete-thread.js'
@@ -116,9 +116,24 @@ export class ThreadClient<R extends Registry<string, string, unknown> = Registry
     return summarizeThreads(this.#context, filter)
   }
 
+  /** As `list`, a page at a time, for callers that come back with a cursor. @throws ConfigError for a cursor that is none */
+  page(filter: ListThreads = {}, options: PageOptions = {}): Promise<ThreadsPage> {
+    return pageOfThreads(this.#context, filter, options)
+  }
+
+  /** A thread as the store has it; null if there is none. */
+  find(threadId: string): Promise<ThreadSummary | null> {
+    return findSummary(this.#context, threadId)
+  }
+
   /** Open requests of all threads, oldest first, from the store. */
-  pending(filter: ListPending = {}): AsyncIterable<PendingRequest & { readonly threadId: string }> {
+  pending(filter: ListPending = {}): AsyncIterable<ThreadRequest> {
     return pendingRequests(this.#context, filter)
+  }
+
+  /** As `pending`, a page at a time. @throws ConfigError for a cursor that is none */
+  pendingPage(filter: ListPending = {}, options: PageOptions = {}): Promise<PendingPage> {
+    return pageOfPending(this.#context, filter, options)
   }
 
   /** What workers run, by name, from the store: they write it when they start. */

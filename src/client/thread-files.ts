@@ -3,23 +3,51 @@ import { checkFilePath } from '../store/file-path.js'
 import { statFile } from '../store/file-entry.js'
 import { FileError } from '../store/file-error.js'
 import type { StoredFile } from '../store/file-row.js'
-import { putFile } from '../store/files.js'
+import { putFile, removeFile } from '../store/files.js'
 import { listFolder } from '../store/folders.js'
 import type { ClientContext } from './client-context.js'
 import { microseconds } from './clock.js'
 import { knownThread, openThread } from './open-thread.js'
 
+/**
+ * Bytes from `start` (the first one) up to, and without, `end` (behind the last one). A negative number counts from the
+ * end, as in `slice`.
+ */
+export interface FileRange {
+  readonly start?: number
+  readonly end?: number
+}
+
+/** A file, or a part of it, that is read as it is iterated. */
+export interface FileStream {
+  readonly file: FileRecord
+  /** The part that `data` holds; `end` is not in it. */
+  readonly start: number
+  readonly end: number
+  /** Iterating a whole file throws StoreError `corrupt` at its end if it is not what was written. */
+  readonly data: AsyncIterable<Uint8Array>
+}
+
 /** A thread's own files, as its tools see them. Paths are absolute: `/notes/plan.md`. */
 export interface ThreadFiles {
   /** Null if there is no such file. */
   readFile(path: string): Promise<ArrayBuffer | null>
-  /** Writes or replaces. @throws ThreadTerminatedError; FileError for a path that cannot be; StoreError over 100 MB */
-  writeFile(path: string, data: Uint8Array | string, mimeType: string): Promise<FileRecord>
+  /** As `readFile`, in pieces: the file as it is now, whatever is written meanwhile. */
+  readFileStream(path: string, range?: FileRange): Promise<FileStream | null>
+  /**
+   * Writes or replaces; a stream is never held whole. @throws ThreadTerminatedError; FileError for a path that cannot be;
+   * StoreError over 100 MB
+   */
+  writeFile(path: string, data: FileData, mimeType: string): Promise<FileRecord>
+  /** False if there was none. @throws ThreadTerminatedError; FileError `is_folder` */
+  unlinkFile(path: string): Promise<boolean>
   /** Null if there is neither file nor folder. */
   statFile(path: string): Promise<FileRecord | null>
   /** What is directly in a folder; `/` is always there. @throws FileError `not_found` */
   readdirFile(path: string): Promise<{ entries: FileRecord[] }>
 }
+
+export type FileData = Uint8Array | string | AsyncIterable<Uint8Array>
 
 export function threadFiles(context: ClientContext, threadId: string): ThreadFiles {
   return {
@@ -31,6 +59,15 @@ export function threadFiles(context: ClientContext, threadId: string): ThreadFil
       // A copy, for the bytes may be a part of a larger buffer.
       return bytes === null ? null : new Uint8Array(bytes).buffer
     },
+    async readFileStream(path, range = {}) {
+      const store = await context.store()
+      const file = await find(context, threadId, path)
+      if (file === null || file.blob === null) return null
+      const { start, end } = part(file.size, range)
+      const isWhole = start === 0 && end === file.size
+      const data = await store.blobs.stream(file.blob, isWhole ? undefined : { start, end })
+      return data === null ? null : { file: recordOf(file), start, end, data }
+    },
     async writeFile(path, data, mimeType) {
       checkFilePath(path)
       const store = await context.store()
@@ -41,6 +78,13 @@ export function threadFiles(context: ClientContext, threadId: string): ThreadFil
         return recordOf(
           await putFile(tx, { threadId, path, mimeType, size, blob: digest, now: microseconds() }),
         )
+      })
+    },
+    async unlinkFile(path) {
+      const store = await context.store()
+      return store.write(async (tx) => {
+        await openThread(tx, threadId)
+        return removeFile(tx, threadId, path)
       })
     },
     async statFile(path) {
@@ -58,6 +102,11 @@ export function threadFiles(context: ClientContext, threadId: string): ThreadFil
       return { entries: entries.map(recordOf) }
     },
   }
+}
+
+function part(size: number, { start = 0, end = size }: FileRange): { start: number; end: number } {
+  const place = (index: number): number => Math.min(size, Math.max(0, index < 0 ? size + index : index))
+  return { start: place(start), end: Math.max(place(start), place(end)) }
 }
 
 async function find(context: ClientContext, threadId: string, path: string): Promise<StoredFile | null> {

@@ -77,8 +77,11 @@ export const LIMITS = {
   effectArgumentBytes: 64 * KB,
   /** Ten years: a due time beyond it is a mistake of units. */
   effectDelay: 3650 * 24 * HOUR,
-  /** Of one HTTP request: 32 of the longest variables fit. */
+  /** Of one HTTP request, files apart: 32 of the longest variables fit, and a message with its metadata. */
   requestBytes: 4 * MB,
+  /** Rows of a list that is read page by page: a screen of them, and at most what a second takes to send. */
+  page: 50,
+  longestPage: 500,
   /** Tags, search attributes and the like of one start. */
   startNames: 32,
   /** A run refuses its 10,001st signal: long before, the thread continues as new. */

@@ -11,6 +11,7 @@ export interface RequestFilter {
   /** Of the thread. */
   readonly agent?: string
   readonly userId?: string
+  readonly account?: string
 }
 
 /** Where a page ended. */
@@ -56,6 +57,7 @@ export async function listRequests(
   if (filter.id !== undefined) query = query.where('pending.id', '=', filter.id)
   if (filter.agent !== undefined) query = query.where('threads.agent', '=', filter.agent)
   if (filter.userId !== undefined) query = query.where('threads.user_id', '=', filter.userId)
+  if (filter.account !== undefined) query = query.where('threads.account', '=', filter.account)
   if (after !== null)
     query = query.where((where) =>
       where(

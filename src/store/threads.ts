@@ -97,6 +97,7 @@ export interface ThreadFilter {
   /** All threads of a tree, its root too. */
   readonly root?: string
   readonly tag?: string
+  readonly account?: string
 }
 
 /** Where a page ended. A thread that became active since then is on an earlier page. */
@@ -122,6 +123,7 @@ export async function listThreads(
   if (filter.userId !== undefined) query = query.where('user_id', '=', filter.userId)
   if (filter.parent === null) query = query.where('parent_thread_id', 'is', null)
   else if (filter.parent !== undefined) query = query.where('parent_thread_id', '=', filter.parent)
+  if (filter.account !== undefined) query = query.where('account', '=', filter.account)
   if (filter.root !== undefined) query = query.where('root_thread_id', '=', filter.root)
   // Quotes inside a tag are escaped in JSON, so the quoted tag occurs only as an element.
   if (filter.tag !== undefined)

@@ -57,6 +57,19 @@ test('more than a page comes without a gap', async () => {
   const ids = Array.from({ length: 250 }, (_, index) => `v${String(index).padStart(3, '0')}`)
   for (const id of ids) await askRequest(fixture.store, { thread: 'a', kind: 'variables', id, args: null })
   expect(await idsOf()).toEqual(ids)
+  const first = await fixture.threads.pendingPage({}, { limit: 200 })
+  const last = await fixture.threads.pendingPage({}, { cursor: first.next ?? '' })
+  expect([...first.requests, ...last.requests].map(({ id }) => id)).toEqual(ids)
+  expect(last.next).toBeNull()
+})
+
+test('requests of one account and of one thread are listed apart', async () => {
+  for (const account of ['acme', 'globex']) {
+    await addThread(account, { account })
+    await askRequest(fixture.store, { thread: account, kind: 'variables', id: `of-${account}`, args: null })
+  }
+  expect(await idsOf({ account: 'acme' })).toEqual(['of-acme'])
+  expect(await idsOf({ threadId: 'globex' })).toEqual(['of-globex'])
 })
 
 test('the recorded snapshot holds requests, effects and tools', async () => {

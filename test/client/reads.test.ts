@@ -29,6 +29,33 @@ describe('files', () => {
     expect((await thread.readdirFile('/')).entries.map(({ path }) => path)).toEqual(['/notes'])
   })
 
+  test('are written from a stream and read in parts', async () => {
+    async function* chunks() {
+      yield Buffer.from('0123')
+      yield Buffer.from('456789')
+    }
+    expect(await thread.writeFile('/ten', chunks(), 'text/plain')).toMatchObject({ size: 10 })
+    const part = async (range?: { start?: number; end?: number }) => {
+      const stream = await thread.readFileStream('/ten', range)
+      const text = stream && Buffer.concat([...(await collect(stream.data))]).toString()
+      return [stream?.start, stream?.end, text]
+    }
+    expect(await part()).toEqual([0, 10, '0123456789'])
+    expect(await part({ start: 2, end: 5 })).toEqual([2, 5, '234'])
+    expect(await part({ start: -3 })).toEqual([7, 10, '789'])
+    expect(await part({ start: 8, end: 99 })).toEqual([8, 10, '89'])
+    expect(await part({ start: 10 })).toEqual([10, 10, ''])
+    expect(await thread.readFileStream('/none')).toBeNull()
+  })
+
+  test('are removed, once', async () => {
+    await thread.writeFile('/notes/plan.md', 'x', 'text/plain')
+    expect(await thread.unlinkFile('/notes/plan.md')).toBe(true)
+    expect(await thread.unlinkFile('/notes/plan.md')).toBe(false)
+    expect(await thread.readFile('/notes/plan.md')).toBeNull()
+    await expect(thread.unlinkFile('/notes')).rejects.toMatchObject({ code: 'is_folder' })
+  })
+
   test('that are not there are null or a named error', async () => {
     expect(await thread.readFile('/none')).toBeNull()
     expect(await thread.statFile('/none')).toBeNull()
@@ -73,6 +100,43 @@ describe('the list', () => {
     expect(await ids({ agent: 'other' })).toEqual(['a'])
     expect(await ids({ userId: 'ann' })).toEqual(['b'])
     expect(await ids({ status: 'stopped' })).toEqual(['b'])
+  })
+
+  test('of one account leaves out all others', async () => {
+    await addThread('mine', { account: 'acme' })
+    await addThread('other', { account: 'globex' })
+    const listed = await collect(fixture.threads.list({ account: 'acme' }))
+    expect(listed.map(({ threadId, account }) => [threadId, account])).toEqual([['mine', 'acme']])
+  })
+
+  test('is read page by page with the cursor of the page before', async () => {
+    for (let index = 0; index < 5; index += 1) await addThread(`p${index}`, { last_activity_at: index + 10 })
+    const pages: string[] = []
+    let cursor: string | undefined
+    do {
+      const page = await fixture.threads.page({}, { limit: 4, ...(cursor !== undefined && { cursor }) })
+      pages.push(page.threads.map(({ threadId }) => threadId).join(' '))
+      cursor = page.next ?? undefined
+    } while (cursor !== undefined)
+    expect(pages).toEqual(['p4 p3 p2 p1', 'p0 t'])
+  })
+
+  test.each(['', 'x', 'WzFd', Buffer.from('[1,2]').toString('base64url'), '[1,"t"]'])(
+    'refuses the cursor %j, which is none of its own',
+    async (cursor) => {
+      await expect(fixture.threads.page({}, { cursor })).rejects.toThrow('Expected "cursor"')
+      await expect(fixture.threads.pendingPage({}, { cursor })).rejects.toThrow('Expected "cursor"')
+    },
+  )
+
+  test('refuses a page that is empty or too long', async () => {
+    for (const limit of [0, 501, 1.5])
+      await expect(fixture.threads.page({}, { limit })).rejects.toThrow('Expected "limit" to be 1 to 500')
+  })
+
+  test('has a single thread too, or null', async () => {
+    expect(await fixture.threads.find('t')).toMatchObject({ threadId: 't', account: null })
+    expect(await fixture.threads.find('nobody')).toBeNull()
   })
 })
 

@@ -88,7 +88,7 @@ describe('creating', () => {
     await elsewhere.close()
   })
 
-  test('a known id with another agent or user is refused', async () => {
+  test('a known id with another agent, user or account is refused', async () => {
     await fixture.threads.create({ agent: 'support', id: 'ticket-2', userId: 'ann' })
     const code = 'thread_conflict'
     await expect(
@@ -96,6 +96,9 @@ describe('creating', () => {
     ).rejects.toMatchObject({ code })
     await expect(
       fixture.threads.create({ agent: 'support', id: 'ticket-2', userId: 'ben' }),
+    ).rejects.toMatchObject({ code })
+    await expect(
+      fixture.threads.create({ agent: 'support', id: 'ticket-2', userId: 'ann', account: 'acme' }),
     ).rejects.toMatchObject({ code })
   })
 
