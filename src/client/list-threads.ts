@@ -39,6 +39,8 @@ export interface ThreadSummary {
   readonly tags: readonly string[]
   readonly createdAt: number
   readonly lastActivityAt: number
+  /** When it closed; null while it is open. */
+  readonly closedAt: number | null
 }
 
 /** Newest activity first; a page is read when the one before is used up. */
@@ -104,5 +106,6 @@ function summaryOf(thread: ThreadRecord): ThreadSummary {
     tags: thread.tags,
     createdAt: thread.created_at,
     lastActivityAt: thread.last_activity_at,
+    closedAt: thread.closed_at,
   }
 }

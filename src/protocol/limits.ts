@@ -79,9 +79,18 @@ export const LIMITS = {
   effectDelay: 3650 * 24 * HOUR,
   /** Of one HTTP request, files apart: 32 of the longest variables fit, and a message with its metadata. */
   requestBytes: 4 * MB,
+  /** Of a request that carries a few words at most. */
+  smallRequestBytes: 16 * KB,
   /** Rows of a list that is read page by page: a screen of them, and at most what a second takes to send. */
   page: 50,
   longestPage: 500,
+  /** A stream of events says something this often, for proxies cut what is quiet for half a minute. */
+  eventHeartbeat: 15 * SECOND,
+  /** Then it ends, and the client goes on behind its last event: a token that was taken away is not good for ever. */
+  eventStream: HOUR,
+  /** How long a look whether the server is ready may take, and how long its answer is good for. */
+  readinessCheck: 2 * SECOND,
+  readinessAge: SECOND,
   /** Tags, search attributes and the like of one start. */
   startNames: 32,
   /** A run refuses its 10,001st signal: long before, the thread continues as new. */

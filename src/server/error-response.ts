@@ -1,10 +1,22 @@
-import type { Context } from 'hono'
 import { HTTPException } from 'hono/http-exception'
 import type { ContentfulStatusCode } from 'hono/utils/http-status'
 
 import { RequestNotFoundError, ThreadError } from '../protocol/thread-error.js'
+import { FileError } from '../store/file-error.js'
+import type { FileErrorCode } from '../store/file-error.js'
+import { StoreError } from '../store/store-error.js'
+import { ProblemError } from './problem-error.js'
+import type { ThreadContext } from './server-context.js'
 
-const STATUS: Readonly<Record<string, ContentfulStatusCode>> = {
+/** What a caller is told. */
+interface Problem {
+  readonly status: ContentfulStatusCode
+  readonly code: string
+  readonly message: string
+  readonly headers?: Readonly<Record<string, string>>
+}
+
+const THREAD_STATUS: Readonly<Record<string, ContentfulStatusCode>> = {
   thread_not_found: 404,
   thread_conflict: 409,
   thread_terminated: 409,
@@ -16,34 +28,67 @@ const STATUS: Readonly<Record<string, ContentfulStatusCode>> = {
   temporal_unavailable: 503,
 }
 
-const CODES: Readonly<Record<number, string>> = { 400: 'bad_request', 401: 'unauthorized' }
-
-/** What the client throws as a status and a body; whatever else it is stays inside. */
-export function errorResponse(context: Context, error: Error): Response {
-  if (RequestNotFoundError.isInstance(error) && error.answered)
-    return problemResponse(context, 409, 'request_answered', error.message)
-  if (ThreadError.isInstance(error))
-    return problemResponse(context, STATUS[error.code] ?? 500, error.code, error.message)
-  if (error instanceof HTTPException) return httpResponse(context, error)
-  return problemResponse(context, 500, 'internal', 'The request could not be carried out.')
+const FILE_STATUS: Readonly<Record<FileErrorCode, ContentfulStatusCode>> = {
+  invalid_path: 400,
+  not_found: 404,
+  is_folder: 409,
+  is_file: 409,
+  not_a_folder: 409,
+  not_empty: 409,
 }
 
-/** Of Hono's own parts: they say in headers what is expected. */
-function httpResponse(context: Context, error: HTTPException): Response {
-  const { headers } = error.getResponse()
-  const expected = headers.get('www-authenticate')
-  if (expected !== null) context.header('WWW-Authenticate', expected)
-  const status = error.status as ContentfulStatusCode
-  const words = status === 401 ? 'Expected the header "Authorization: Bearer <token>".' : error.message
-  return problemResponse(context, status, CODES[status] ?? 'error', words)
+/** A moment, for what passes by itself. */
+const SOON = { 'Retry-After': '1' }
+
+/** What was thrown as a status and the one shape of an error; whatever is not for callers stays inside. */
+export function errorResponse(context: ThreadContext, error: unknown): Response {
+  const problem = problemOf(error)
+  if (problem.status >= 500) context.set('failure', error)
+  return problemResponse(context, problem)
+}
+
+function problemOf(error: unknown): Problem {
+  if (error instanceof ProblemError) return error
+  if (ThreadError.isInstance(error)) return threadProblem(error)
+  if (FileError.isInstance(error))
+    return { status: FILE_STATUS[error.code], code: `file_${error.code}`, message: error.message }
+  if (StoreError.isInstance(error)) return storeProblem(error)
+  // Of Hono's own parts: a body that is no JSON.
+  if (error instanceof HTTPException && error.status < 500)
+    return { status: error.status as ContentfulStatusCode, code: 'bad_request', message: error.message }
+  return { status: 500, code: 'internal', message: 'The request could not be carried out.' }
+}
+
+function threadProblem(error: ThreadError): Problem {
+  const { code, message } = error
+  if (RequestNotFoundError.isInstance(error) && error.answered)
+    return { status: 409, code: 'request_answered', message }
+  // Its words name addresses.
+  if (code === 'temporal_unavailable')
+    return {
+      ...{ status: 503, code, headers: SOON },
+      message:
+        'Expected an answer of Temporal, got none: what was accepted is kept, the same request again is safe.',
+    }
+  const status = THREAD_STATUS[code] ?? 500
+  return { status, code, message, ...(status === 503 && { headers: SOON }) }
+}
+
+/** Their words name places of this machine. */
+function storeProblem({ code, message }: StoreError): Problem {
+  if (code === 'too_large') return { status: 413, code, message }
+  return {
+    status: 503,
+    code: 'store_unavailable',
+    message: 'Expected an answer of the store, got none: try again.',
+    headers: SOON,
+  }
 }
 
 /** The one shape of an error. */
-export function problemResponse(
-  context: Context,
-  status: ContentfulStatusCode,
-  code: string,
-  message: string,
-): Response {
-  return context.json({ error: { code, message } }, status)
+export function problemResponse(context: ThreadContext, problem: Problem): Response {
+  const { status, code, message, headers = {} } = problem
+  if (status === 401) context.header('WWW-Authenticate', 'Bearer')
+  for (const [name, value] of Object.entries(headers)) context.header(name, value)
+  return context.json({ error: { code, message, requestId: context.get('requestId') } }, status)
 }

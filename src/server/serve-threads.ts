@@ -15,7 +15,7 @@ export interface ServeThreadsOptions extends ThreadAppOptions {
 /** A server that listens. */
 export interface ThreadServer {
   readonly url: string
-  /** Takes no more requests, and resolves when those in flight are answered. The client stays open. */
+  /** Takes no more requests, ends streams of events, and resolves when those in flight are answered. The client stays open. */
   close(): Promise<void>
 }
 
@@ -25,7 +25,9 @@ export async function serveThreads({
   hostname = '127.0.0.1',
   ...options
 }: ServeThreadsOptions): Promise<ThreadServer> {
-  const app = createThreadApp(options)
+  const closing = new AbortController()
+  const signals = [closing.signal, ...(options.closing === undefined ? [] : [options.closing])]
+  const app = createThreadApp({ ...options, closing: AbortSignal.any(signals) })
   const server = serve({ fetch: app.fetch, port, hostname })
   await new Promise<void>((resolve, reject) => {
     server.once('listening', resolve)
@@ -38,6 +40,7 @@ export async function serveThreads({
     url: `http://${host}:${taken}`,
     close: () =>
       new Promise((resolve, reject) => {
+        closing.abort()
         server.close((error) => (error === undefined ? resolve() : reject(error)))
       }),
   }

@@ -1,62 +1,98 @@
 import { OpenAPIHono } from '@hono/zod-openapi'
-import { bearerAuth } from 'hono/bearer-auth'
-import { bodyLimit } from 'hono/body-limit'
+import { secureHeaders } from 'hono/secure-headers'
 
 import type { ThreadClient } from '../client/thread-client.js'
-import { ConfigError } from '../protocol/config-error.js'
 import { LIMITS } from '../protocol/limits.js'
+import { authenticateCallers } from './authenticate.js'
+import type { Authentication } from './authenticate.js'
+import { refuseNulls, wordsOf } from './check-request.js'
 import { errorResponse, problemResponse } from './error-response.js'
-import { addToolCallRoutes } from './tool-calls/tool-call-routes.js'
-import type { ToolWorker } from './tool-calls/tool-worker.js'
-import { addVariablesRoutes } from './variables-routes.js'
+import { limitBodies } from './limit-bodies.js'
+import { describeApp } from './open-api.js'
+import { guardThreads } from './own-thread.js'
+import { ProblemError } from './problem-error.js'
+import { DEFAULT_RATE_LIMIT, limitRates } from './rate-limit.js'
+import type { RateLimit } from './rate-limit.js'
+import { logRequests } from './request-log.js'
+import type { RequestEntry } from './request-log.js'
+import { addAgentsRoutes } from './routes/agents-routes.js'
+import { addControlRoutes } from './routes/control-routes.js'
+import { addEventsRoutes } from './routes/events-routes.js'
+import { addFilesRoutes } from './routes/files-routes.js'
+import { addHealthRoutes } from './routes/health-routes.js'
+import { addMessagesRoutes } from './routes/messages-routes.js'
+import { addRequestsRoutes } from './routes/requests-routes.js'
+import { addSnapshotRoutes } from './routes/snapshot-routes.js'
+import { addThreadsRoutes } from './routes/threads-routes.js'
+import { addVariablesRoutes } from './routes/variables-routes.js'
+import type { ServerContext, ServerEnv, ThreadApp } from './server-context.js'
 
-export interface ThreadAppOptions {
+export interface ThreadAppOptions extends Authentication {
   readonly client: ThreadClient
-  /** What callers send as `Authorization: Bearer …`: at least 16 characters of letters, digits and `-._~+/=`. */
-  readonly token: string
-  /** Workers in other languages, for tools of `defineRemoteTool`. @default none, and no routes for them */
-  readonly toolWorkers?: readonly ToolWorker[]
+  /** Of each token, in this process; false: none. @default 1,000 requests in 10 seconds */
+  readonly rateLimit?: RateLimit | false
+  /** One line per request, and nothing of its content. @default nothing is logged */
+  readonly log?: (entry: RequestEntry) => void
+  /** Ends streams of events; requests in flight are answered. */
+  readonly closing?: AbortSignal
+  /** Milliseconds between two signs of life on a quiet stream of events. @default 15,000 */
+  readonly heartbeat?: number
+  /** Milliseconds until a stream of events ends, and its reader comes back. @default an hour */
+  readonly longestStream?: number
 }
+
+/** Nothing here is a page: whatever a browser gets, it runs nothing of it, frames nothing and keeps nothing. */
+const HEADERS = {
+  contentSecurityPolicy: { defaultSrc: ["'none'"], frameAncestors: ["'none'"] },
+  xFrameOptions: 'DENY',
+  // A route that says something of its own has its reason.
+  overwrite: false,
+}
+
+/** What answers without a token. */
+const PUBLIC: ReadonlySet<string> = new Set(['/health', '/ready', '/openapi.json'])
 
 /**
- * The HTTP server's routes as a Hono application: mount it where you like, or let `serveThreads` listen. All but
- * `/openapi.json` asks for the token; bodies are limited; errors are `{ error: { code, message } }`.
+ * The HTTP control plane as a Hono application: mount it where you like, or let `serveThreads` listen. A caller has the
+ * threads of its account, bodies and rates are limited, errors are `{ error: { code, message, requestId } }`.
  *
- * @throws ConfigError for a token that no header can carry, or that is short
+ * @throws ConfigError for tokens that no header can carry, or that are short
  */
-export function createThreadApp({ client, token, toolWorkers = [] }: ThreadAppOptions): OpenAPIHono {
-  if (!/^[\w.~+/-]{16,}=*$/.test(token))
-    throw new ConfigError([
-      `Expected "token" to be 16 characters or more of letters, digits and -._~+/=, got ${token.length} characters.`,
-    ])
-  const app = new OpenAPIHono({
-    defaultHook: (result, context) =>
-      result.success ? undefined : problemResponse(context, 400, 'bad_request', wordsOf(result.error.issues)),
+export function createThreadApp(options: ThreadAppOptions): OpenAPIHono<ServerEnv> {
+  const { client, rateLimit = DEFAULT_RATE_LIMIT, log = () => undefined } = options
+  const server: ServerContext = {
+    client,
+    log,
+    heartbeat: options.heartbeat ?? LIMITS.eventHeartbeat,
+    longestStream: options.longestStream ?? LIMITS.eventStream,
+    closing: options.closing ?? new AbortController().signal,
+  }
+  const app: ThreadApp = new OpenAPIHono<ServerEnv>({
+    defaultHook: (result) => {
+      if (!result.success) throw new ProblemError(400, 'bad_request', wordsOf(result.error.issues))
+    },
   })
   app.onError((error, context) => errorResponse(context, error))
-  app.notFound((context) => problemResponse(context, 404, 'not_found', 'There is nothing at this path.'))
-  app.openAPIRegistry.registerComponent('securitySchemes', 'token', { type: 'http', scheme: 'bearer' })
-  app.doc31('/openapi.json', {
-    openapi: '3.1.0',
-    info: { title: 'Everthread', version: '0.1.0', description: 'Durable agent threads.' },
-  })
-  app.use('/threads/*', bearerAuth({ token }))
-  app.use(
-    '/threads/*',
-    bodyLimit({
-      maxSize: LIMITS.requestBytes,
-      onError: (context) =>
-        problemResponse(context, 413, 'too_large', `Expected at most ${LIMITS.requestBytes} bytes.`),
-    }),
+  app.notFound((context) =>
+    problemResponse(context, { status: 404, code: 'not_found', message: 'There is nothing at this path.' }),
   )
-  addVariablesRoutes(app, client)
-  if (toolWorkers.length > 0) addToolCallRoutes(app, { client, workers: toolWorkers })
+  app.use(secureHeaders(HEADERS), logRequests(server))
+  app.use(refuseNulls())
+  const guards = [authenticateCallers(options), ...(rateLimit === false ? [] : [limitRates(rateLimit)])]
+  for (const guard of guards)
+    app.use((context, next) => (PUBLIC.has(context.req.path) ? next() : guard(context, next)))
+  app.use('/threads/:threadId/*', guardThreads(server))
+  app.use(limitBodies())
+  addHealthRoutes(app, server)
+  addAgentsRoutes(app, server)
+  addThreadsRoutes(app, server)
+  addMessagesRoutes(app, server)
+  addControlRoutes(app, server)
+  addEventsRoutes(app, server)
+  addSnapshotRoutes(app, server)
+  addFilesRoutes(app, server)
+  addRequestsRoutes(app, server)
+  addVariablesRoutes(app, server)
+  describeApp(app)
   return app
-}
-
-/** Where and what, never the value: it may be a secret. */
-function wordsOf(
-  issues: readonly { readonly path: readonly PropertyKey[]; readonly message: string }[],
-): string {
-  return issues.map(({ path, message }) => `${path.map(String).join('.') || 'body'}: ${message}`).join('; ')
 }

@@ -139,7 +139,7 @@ describe('the server', () => {
 
   test('a token that is short or that no header carries is refused before anything starts', () => {
     for (const wrong of ['', 'short', 'words with spaces in them'])
-      expect(() => createThreadApp({ client: fixture.threads, token: wrong })).toThrow('Expected "token"')
+      expect(() => createThreadApp({ client: fixture.threads, tokens: [{ token: wrong }] })).toThrow('Expected "token"')
   })
 
   test('its OpenAPI document names the routes and their answers', async () => {
@@ -155,7 +155,7 @@ describe('the server', () => {
 
   test('it listens on a free port, answers, and closes', async () => {
     const { path } = await waiting()
-    const listening = await serveThreads({ client: fixture.threads, token, port: 0 })
+    const listening = await serveThreads({ client: fixture.threads, tokens: [{ token }], port: 0 })
     const response = await fetch(listening.url + path, { headers: { authorization: `Bearer ${token}` } })
     expect(response.status).toBe(200)
     await response.body?.cancel()
@@ -175,7 +175,7 @@ async function waiting(): Promise<{ path: string; threadId: string }> {
 }
 
 function app() {
-  return createThreadApp({ client: fixture.threads, token })
+  return createThreadApp({ client: fixture.threads, tokens: [{ token }] })
 }
 
 async function request(path: string, init: { method?: string; body?: string } = {}): Promise<Response> {

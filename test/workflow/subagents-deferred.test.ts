@@ -173,7 +173,7 @@ kindsRuns((families) => {
   })
 
   async function request(path: string, body?: object): Promise<Response> {
-    const app = createThreadApp({ client: families.env.threads, token })
+    const app = createThreadApp({ client: families.env.threads, tokens: [{ token }] })
     const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' }
     const sent = body === undefined ? {} : { method: 'POST', body: JSON.stringify(body) }
     return app.request(path, { headers, ...sent })

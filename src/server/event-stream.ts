@@ -1,0 +1,66 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+
+import type { ThreadEvent } from '../protocol/events.js'
+
+export interface EventStreamOptions {
+  /** One that was read already. */
+  readonly first: IteratorResult<ThreadEvent, void> | undefined
+  /** Milliseconds between two signs of life while nothing happens. */
+  readonly heartbeat: number
+  /** The stream ends when this aborts. */
+  readonly signal: AbortSignal
+  /** The reader has gone, or the stream has ended: nobody asks for more. */
+  readonly onEnd: () => void
+}
+
+const encoder = new TextEncoder()
+
+/**
+ * Events as an event stream of the web. It is pulled: the next event is read when the reader has taken the one before, so a
+ * slow one holds nothing up and is held in no memory. While nothing happens a comment keeps proxies from cutting it.
+ */
+export function eventStream(
+  events: AsyncIterator<ThreadEvent, void>,
+  { first, heartbeat, signal, onEnd }: EventStreamOptions,
+): ReadableStream<Uint8Array> {
+  let next = first === undefined ? undefined : Promise.resolve(first)
+  return new ReadableStream({
+    async pull(controller) {
+      next ??= events.next()
+      const came = await within(next, heartbeat, signal)
+      if (came === 'quiet') return controller.enqueue(encoder.encode(': \n\n'))
+      next = undefined
+      if (came === 'ended' || came.done === true) {
+        onEnd()
+        return controller.close()
+      }
+      controller.enqueue(encoder.encode(frameOf(came.value)))
+    },
+    async cancel() {
+      onEnd()
+      await events.return?.()
+    },
+  })
+}
+
+/** What comes first: the event, the end of the stream, or silence for as long as a heartbeat. */
+async function within<T>(
+  next: Promise<T>,
+  heartbeat: number,
+  signal: AbortSignal,
+): Promise<T | 'quiet' | 'ended'> {
+  const over = new AbortController()
+  const stop = AbortSignal.any([over.signal, signal])
+  const quiet = sleep(heartbeat, 'quiet' as const, { signal: stop }).catch(() => 'ended' as const)
+  try {
+    return await Promise.race([next, quiet])
+  } finally {
+    over.abort()
+  }
+}
+
+/** JSON has no line breaks of its own, so an event is one line of data. */
+function frameOf(event: ThreadEvent): string {
+  const id = event.sequence === undefined ? '' : `id: ${event.sequence}\n`
+  return `${id}event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`
+}

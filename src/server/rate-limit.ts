@@ -1,0 +1,39 @@
+import type { MiddlewareHandler } from 'hono'
+import { RateLimiterMemory, RateLimiterRes } from 'rate-limiter-flexible'
+
+import { ConfigError } from '../protocol/config-error.js'
+import { ProblemError } from './problem-error.js'
+import type { ServerEnv } from './server-context.js'
+
+/** How many requests each token may make, counted in this process: several processes allow that many each. */
+export interface RateLimit {
+  readonly requests: number
+  readonly seconds: number
+}
+
+/** A hundred a second for minutes on end is no person and no ordinary service; bursts of a second or two are. */
+export const DEFAULT_RATE_LIMIT: RateLimit = { requests: 1000, seconds: 10 }
+
+/** Refuses with 429 and `Retry-After` what is above the limit. @throws ConfigError */
+export function limitRates({ requests, seconds }: RateLimit): MiddlewareHandler<ServerEnv> {
+  if (!(Number.isInteger(requests) && requests > 0 && seconds > 0))
+    throw new ConfigError([
+      `Expected "rateLimit" to be whole requests in some seconds, got ${requests} in ${seconds}.`,
+    ])
+  const limiter = new RateLimiterMemory({ points: requests, duration: seconds })
+  return async (context, next) => {
+    try {
+      await limiter.consume(context.get('caller').rateKey)
+    } catch (refusal) {
+      if (!(refusal instanceof RateLimiterRes)) throw refusal
+      const wait = Math.max(1, Math.ceil(refusal.msBeforeNext / 1000))
+      throw new ProblemError(
+        429,
+        'rate_limited',
+        `Expected at most ${requests} requests in ${seconds} seconds, got another one: wait ${wait} s.`,
+        { 'Retry-After': String(wait) },
+      )
+    }
+    await next()
+  }
+}

@@ -1,0 +1,65 @@
+import { randomUUID } from 'node:crypto'
+
+import type { MiddlewareHandler } from 'hono'
+
+import type { ServerContext, ServerEnv } from './server-context.js'
+
+/** One answered request. Holds no content (T5): neither path as it came, for it may be a file's, nor words of errors. */
+export interface RequestEntry {
+  /** ISO 8601. */
+  readonly at: string
+  readonly level: 'info' | 'error'
+  readonly requestId: string
+  readonly method: string
+  /** Of the route: `/threads/:threadId/messages`. */
+  readonly route: string
+  readonly threadId?: string
+  readonly account?: string
+  readonly status: number
+  /** Until the answer begins: a stream goes on after it. */
+  readonly milliseconds: number
+  /** Of a status of 500 and above: what was thrown, and where. */
+  readonly error?: { readonly name: string; readonly code?: string; readonly frames: readonly string[] }
+}
+
+/** What a caller may name its request: anything else would be somebody else's lines in our log. */
+const REQUEST_ID = /^[\w.:-]{1,128}$/
+
+/** Gives each request an id, the caller's if it has a sound one, answers it, and logs one line. */
+export function logRequests({ log }: Pick<ServerContext, 'log'>): MiddlewareHandler<ServerEnv> {
+  return async (context, next) => {
+    const begun = performance.now()
+    const given = context.req.header('x-request-id')
+    const requestId = given !== undefined && REQUEST_ID.test(given) ? given : randomUUID()
+    context.set('requestId', requestId)
+    await next()
+    context.res.headers.set('X-Request-Id', requestId)
+    const threadId = context.req.param('threadId')
+    const caller: { readonly account: string | null } | undefined = context.get('caller')
+    const status = context.res.status
+    const failure = context.get('failure')
+    log({
+      at: new Date().toISOString(),
+      level: status < 500 ? 'info' : 'error',
+      requestId,
+      method: context.req.method,
+      route: context.req.routePath,
+      ...(threadId !== undefined && { threadId }),
+      ...(caller !== undefined && caller.account !== null && { account: caller.account }),
+      status,
+      milliseconds: Math.round(performance.now() - begun),
+      ...(failure !== undefined && { error: withoutWords(failure) }),
+    })
+  }
+}
+
+function withoutWords(failure: unknown): NonNullable<RequestEntry['error']> {
+  if (!(failure instanceof Error)) return { name: typeof failure, frames: [] }
+  const code = 'code' in failure && typeof failure.code === 'string' ? failure.code : undefined
+  const frames = (failure.stack ?? '').split('\n').filter((line) => /^\s+at /.test(line))
+  return {
+    name: failure.name,
+    ...(code !== undefined && { code }),
+    frames: frames.map((line) => line.trim()),
+  }
+}

@@ -1,0 +1,147 @@
+import { createRoute, z } from '@hono/zod-openapi'
+
+import type { FileStream } from '../../client/thread-files.js'
+import { LIMITS } from '../../protocol/limits.js'
+import { readRange } from '../byte-range.js'
+import { downloadHeaders } from '../download-headers.js'
+import { ProblemError } from '../problem-error.js'
+import type { ServerContext, ThreadApp } from '../server-context.js'
+import { fileRecord } from '../schemas/file.js'
+import { json, problem, readRefusals, security, threadParams, writeRefusals } from '../schemas/parts.js'
+
+const shared = { tags: ['files'], security }
+
+const path = z.string().openapi({ description: 'Absolute: /notes/plan.md.', example: '/notes/plan.md' })
+
+const content = { ...shared, path: '/threads/{threadId}/files/content' as const }
+
+const request = { params: threadParams, query: z.object({ path }) }
+
+const bytes = {
+  content: { 'application/octet-stream': { schema: z.string().openapi({ format: 'binary' }) } },
+}
+
+const list = createRoute({
+  ...shared,
+  method: 'get',
+  path: '/threads/{threadId}/files',
+  operationId: 'listFiles',
+  summary: 'What is directly in a folder of the thread.',
+  request: {
+    params: threadParams,
+    query: z.object({
+      path: path.optional().openapi({ description: 'A folder; left out: the outermost one.', example: '/' }),
+    }),
+  },
+  responses: {
+    200: json('By name.', z.object({ entries: z.array(fileRecord) }).openapi('Folder')),
+    ...readRefusals,
+  },
+})
+
+const download = createRoute({
+  ...content,
+  method: 'get',
+  operationId: 'downloadFile',
+  summary: 'The bytes of a file, or one range of them; always as a download, whatever type it has.',
+  request: {
+    ...request,
+    headers: z.object({
+      range: z.string().optional().openapi({ description: 'bytes=0-99, bytes=100-, bytes=-100; one range.' }),
+      'if-range': z
+        .string()
+        .optional()
+        .openapi({ description: 'The ETag that the range is of: another file comes whole.' }),
+    }),
+  },
+  responses: {
+    200: { description: 'All of it, in its own type.', ...bytes },
+    206: { description: 'The range, in its own type.', ...bytes },
+    ...readRefusals,
+    409: json('It is a folder.', problem),
+    416: json('The file ends before the range; `Content-Range` has its size.', problem),
+  },
+})
+
+const upload = createRoute({
+  ...content,
+  method: 'put',
+  operationId: 'uploadFile',
+  summary: `Writes or replaces a file, as it streams in; at most ${LIMITS.fileBytes} bytes. Its type is the Content-Type.`,
+  request: { ...request, body: { required: true, ...bytes } },
+  responses: { 200: json('Written.', fileRecord), ...writeRefusals },
+})
+
+const remove = createRoute({
+  ...content,
+  method: 'delete',
+  operationId: 'deleteFile',
+  summary: 'Removes a file; one that is not there is fine.',
+  request,
+  responses: { 204: { description: 'It is not there any more.' }, ...writeRefusals },
+})
+
+/** The thread's own files, as its tools see them. */
+export function addFilesRoutes(app: ThreadApp, { client }: ServerContext): void {
+  app.openapi(list, async (context) => {
+    const { path: folder = '/' } = context.req.valid('query')
+    return context.json(await client.get(context.req.valid('param').threadId).readdirFile(folder), 200)
+  })
+  app.openapi(download, async (context) => {
+    const { path: named } = context.req.valid('query')
+    const { range: header, 'if-range': tag } = context.req.valid('header')
+    const thread = client.get(context.req.valid('param').threadId)
+    const range = readRange(header)
+    let stream = await thread.readFileStream(named, range)
+    if (range !== undefined && stream !== null && tag !== undefined && tag !== tagOf(stream))
+      stream = await thread.readFileStream(named)
+    if (stream === null) {
+      throw (await thread.statFile(named)) === null
+        ? new ProblemError(404, 'file_not_found', 'Expected a file of the thread at that path, got none.')
+        : new ProblemError(409, 'file_is_folder', 'Expected a file of the thread at that path, got a folder.')
+    }
+    return respond(stream, range !== undefined && (tag === undefined || tag === tagOf(stream)))
+  })
+  app.openapi(upload, async (context) => {
+    const { body, headers } = context.req.raw
+    if (Number(headers.get('content-length') ?? 0) > LIMITS.fileBytes)
+      throw new ProblemError(
+        413,
+        'too_large',
+        `Expected a file of at most ${LIMITS.fileBytes} bytes, got a larger one.`,
+      )
+    const type = headers.get('content-type') ?? 'application/octet-stream'
+    const data = body ?? new Uint8Array()
+    const thread = client.get(context.req.valid('param').threadId)
+    return context.json(await thread.writeFile(context.req.valid('query').path, data, type), 200)
+  })
+  app.openapi(remove, async (context) => {
+    await client.get(context.req.valid('param').threadId).unlinkFile(context.req.valid('query').path)
+    return context.body(null, 204)
+  })
+}
+
+/** Another one whenever the file was written. */
+function tagOf({ file }: FileStream): string {
+  return `"${file.updatedAt.toString(36)}-${file.size.toString(36)}"`
+}
+
+function respond(stream: FileStream, isPart: boolean): Response {
+  const { file, start, end, data } = stream
+  if (isPart && start >= file.size)
+    throw new ProblemError(
+      416,
+      'range_not_satisfiable',
+      `Expected a range of the ${file.size} bytes, got one behind them.`,
+      {
+        'Content-Range': `bytes */${file.size}`,
+      },
+    )
+  const headers = downloadHeaders(stream, tagOf(stream))
+  const body = ReadableStream.from(data)
+  if (!isPart) return new Response(body, { headers })
+  return new Response(body, {
+    status: 206,
+    headers: { ...headers, 'Content-Range': `bytes ${start}-${end - 1}/${file.size}` },
+  })
+}

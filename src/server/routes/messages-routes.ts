@@ -1,0 +1,75 @@
+import { createRoute, z } from '@hono/zod-openapi'
+
+import type { NewMessage } from '../../client/new-message.js'
+import { LIMITS } from '../../protocol/limits.js'
+import { keyedMessageId } from '../keyed-id.js'
+import { withoutUndefined } from '../without-undefined.js'
+import type { ServerContext, ThreadApp } from '../server-context.js'
+import { givenMessage, messagesPage } from '../schemas/message.js'
+import {
+  flag,
+  json,
+  jsonBody,
+  key,
+  readRefusals,
+  security,
+  threadParams,
+  writeRefusals,
+} from '../schemas/parts.js'
+
+const shared = { tags: ['messages'], security, path: '/threads/{threadId}/messages' as const }
+
+const position = z.coerce.number().int().min(0).max(Number.MAX_SAFE_INTEGER)
+
+const list = createRoute({
+  ...shared,
+  method: 'get',
+  operationId: 'listMessages',
+  summary:
+    'The newest messages, in their order, queued ones last; older ones by the positions before or after one.',
+  request: {
+    params: threadParams,
+    query: z.object({
+      limit: z.coerce.number().int().min(1).max(LIMITS.longestPage).optional(),
+      before: position.optional().openapi({ description: 'Positions below this one: the newest of them.' }),
+      after: position.optional().openapi({ description: 'Positions above this one, from there on.' }),
+      includeSilent: flag,
+      maxDepth: z.coerce.number().int().min(0).max(LIMITS.frameDepth).optional(),
+    }),
+  },
+  responses: { 200: json('A page.', messagesPage), ...readRefusals },
+})
+
+const send = createRoute({
+  ...shared,
+  method: 'post',
+  operationId: 'sendMessage',
+  summary: 'Accepts a message: it is kept and delivered once, also with no worker running.',
+  request: {
+    params: threadParams,
+    body: jsonBody(givenMessage.extend({ key: key.optional() }).openapi('NewMessage')),
+  },
+  responses: {
+    202: json('Accepted.', z.object({ messageId: z.string() }).openapi('SentMessage')),
+    ...writeRefusals,
+  },
+})
+
+/** What a thread holds, and what it is told. */
+export function addMessagesRoutes(app: ThreadApp, { client }: ServerContext): void {
+  app.openapi(list, async (context) => {
+    const { threadId } = context.req.valid('param')
+    return context.json(
+      await client.get(threadId).messages(withoutUndefined(context.req.valid('query'))),
+      200,
+    )
+  })
+  app.openapi(send, async (context) => {
+    const { threadId } = context.req.valid('param')
+    const { key: repeated, ...message } = context.req.valid('json')
+    const id = repeated === undefined ? {} : { id: keyedMessageId(threadId, repeated) }
+    // Its fields were looked at; the client looks again.
+    const { messageId } = await client.get(threadId).send({ ...message, ...id } as NewMessage)
+    return context.json({ messageId }, 202)
+  })
+}

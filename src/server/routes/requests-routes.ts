@@ -1,0 +1,102 @@
+import { createRoute, z } from '@hono/zod-openapi'
+
+import type { Answer } from '../../client/check-answer.js'
+import { LIMITS } from '../../protocol/limits.js'
+import { asBadRequest } from '../bad-request.js'
+import { withoutUndefined } from '../without-undefined.js'
+import type { ServerContext, ThreadApp } from '../server-context.js'
+import {
+  fields,
+  json,
+  jsonBody,
+  pageQuery,
+  readRefusals,
+  refusals,
+  security,
+  threadParams,
+  writeRefusals,
+} from '../schemas/parts.js'
+import { pendingRequest, requestsPage } from '../schemas/request.js'
+
+const shared = { tags: ['requests'], security }
+
+const list = createRoute({
+  ...shared,
+  method: 'get',
+  path: '/requests',
+  operationId: 'listRequests',
+  summary: 'What waits for an answer, oldest first, of all threads of the account.',
+  request: {
+    query: pageQuery.extend({
+      agent: z.string().optional(),
+      userId: z.string().optional(),
+      threadId: z.string().optional(),
+      account: z.string().optional().openapi({ description: 'For operators.' }),
+    }),
+  },
+  responses: { 200: json('A page.', requestsPage), ...refusals },
+})
+
+const params = threadParams.extend({ requestId: z.string() })
+
+const path = '/threads/{threadId}/requests/{requestId}' as const
+
+const read = createRoute({
+  ...shared,
+  method: 'get',
+  path,
+  operationId: 'getRequest',
+  summary: 'One request that waits for its answer.',
+  request: { params },
+  responses: { 200: json('It waits.', pendingRequest), ...readRefusals },
+})
+
+const answer = z
+  .union([
+    z.strictObject({
+      approved: z.boolean(),
+      reason: z.string().max(LIMITS.answerTextBytes).optional(),
+      by: z.string().max(LIMITS.answerTextBytes).optional(),
+    }),
+    z.strictObject({ env: z.record(z.string(), z.string()) }),
+    z.strictObject({
+      result: fields.openapi({ description: "A tool's result: `status`, `result`, `error`, …" }),
+    }),
+  ])
+  .openapi('Answer')
+
+const respond = createRoute({
+  ...shared,
+  method: 'post',
+  path,
+  operationId: 'answerRequest',
+  summary: 'Answers a request, once; the same answer again is fine.',
+  request: { params, body: jsonBody(answer) },
+  responses: {
+    200: json('The thread goes on with it.', z.object({ child: z.string().nullable() }).openapi('Answered')),
+    ...writeRefusals,
+  },
+})
+
+/** What threads ask, and the answers. */
+export function addRequestsRoutes(app: ThreadApp, { client }: ServerContext): void {
+  app.openapi(list, async (context) => {
+    const { cursor, limit, account: asked, ...rest } = context.req.valid('query')
+    const account = context.get('caller').account ?? asked
+    const filter = withoutUndefined({ ...rest, account })
+    const page = await asBadRequest(client, () =>
+      client.pendingPage(filter, withoutUndefined({ cursor, limit })),
+    )
+    return context.json(page, 200)
+  })
+  app.openapi(read, async (context) => {
+    const { threadId, requestId } = context.req.valid('param')
+    return context.json(await client.get(threadId).request(requestId), 200)
+  })
+  app.openapi(respond, async (context) => {
+    const { threadId, requestId } = context.req.valid('param')
+    // Looked at whole by the client.
+    const given = context.req.valid('json') as Answer
+    return context.json(await client.get(threadId).respond(requestId, given), 200)
+  })
+}

@@ -1,0 +1,142 @@
+import { createRoute, z } from '@hono/zod-openapi'
+
+import type { CreateThread } from '../../client/create-thread.js'
+import { LIMITS } from '../../protocol/limits.js'
+import { ThreadNotFoundError } from '../../protocol/thread-error.js'
+import { asBadRequest } from '../bad-request.js'
+import { keyedThreadId } from '../keyed-id.js'
+import { ProblemError } from '../problem-error.js'
+import type { Caller, ServerContext, ThreadApp } from '../server-context.js'
+import { givenMessage } from '../schemas/message.js'
+import {
+  json,
+  jsonBody,
+  key,
+  pageQuery,
+  problem,
+  readRefusals,
+  refusals,
+  security,
+  threadParams,
+  writeRefusals,
+} from '../schemas/parts.js'
+import { withoutUndefined } from '../without-undefined.js'
+import { threadSummary, threadsPage } from '../schemas/thread.js'
+
+const name = z.string().min(1).max(LIMITS.threadIdLength)
+
+const newThread = z
+  .strictObject({
+    agent: name,
+    key: key.optional(),
+    id: name
+      .optional()
+      .openapi({ description: "For operators: the thread's own id. An account gives a `key`." }),
+    account: name
+      .optional()
+      .openapi({ description: "For operators: whose thread it is. An account's are its own." }),
+    message: z.union([z.string().min(1), givenMessage]).optional(),
+    userId: name.optional(),
+    env: z.record(z.string(), z.string()).optional().openapi({ description: 'Values of variables.' }),
+    tags: z.array(name).max(LIMITS.startNames).optional(),
+    title: z.string().max(500).optional(),
+  })
+  .openapi('NewThread')
+
+const create = createRoute({
+  method: 'post',
+  path: '/threads',
+  operationId: 'createThread',
+  tags: ['threads'],
+  security,
+  summary: 'Makes a thread, or finds the one of that key, and sends its first message once.',
+  request: { body: jsonBody(newThread) },
+  responses: {
+    201: json('It is there, and its message is accepted.', threadSummary),
+    ...writeRefusals,
+    403: json("The token's account may not say that.", problem),
+  },
+})
+
+const list = createRoute({
+  method: 'get',
+  path: '/threads',
+  operationId: 'listThreads',
+  tags: ['threads'],
+  security,
+  summary: 'Threads of the account, newest activity first.',
+  request: {
+    query: pageQuery.extend({
+      agent: z.string().optional(),
+      status: z.string().optional(),
+      userId: z.string().optional(),
+      parent: z
+        .string()
+        .optional()
+        .openapi({ description: 'Threads that this one started; "none": root threads.' }),
+      root: z.string().optional().openapi({ description: 'All threads of its tree, itself too.' }),
+      tag: z.string().optional(),
+      account: z.string().optional().openapi({ description: 'For operators.' }),
+    }),
+  },
+  responses: { 200: json('A page.', threadsPage), ...refusals },
+})
+
+const read = createRoute({
+  method: 'get',
+  path: '/threads/{threadId}',
+  operationId: 'getThread',
+  tags: ['threads'],
+  security,
+  summary: 'A thread, as the store has it.',
+  request: { params: threadParams },
+  responses: { 200: json('The thread.', threadSummary), ...readRefusals },
+})
+
+/** Threads as such: made, listed, looked at. */
+export function addThreadsRoutes(app: ThreadApp, { client }: ServerContext): void {
+  app.openapi(create, async (context) => {
+    const given = ownBody(context.req.valid('json'), context.get('caller'))
+    const { threadId } = await asBadRequest(client, () => client.create(given))
+    return context.json(await found(threadId), 201)
+  })
+  app.openapi(list, async (context) => {
+    const { cursor, limit, parent, account: asked, ...rest } = context.req.valid('query')
+    const account = context.get('caller').account ?? asked
+    const filter = withoutUndefined({ ...rest, account, parent: parent === 'none' ? null : parent })
+    const page = await asBadRequest(client, () => client.page(filter, withoutUndefined({ cursor, limit })))
+    return context.json(page, 200)
+  })
+  app.openapi(read, async (context) => context.json(await found(context.req.valid('param').threadId), 200))
+
+  async function found(threadId: string) {
+    const thread = await client.find(threadId)
+    if (thread === null) throw new ThreadNotFoundError(threadId)
+    return thread
+  }
+}
+
+/** Ids are one name space of all accounts: one that an account could choose would tell it of others' threads. */
+function ownBody(
+  { key: given, id, account, message, ...rest }: z.infer<typeof newThread>,
+  caller: Caller,
+): CreateThread {
+  if (caller.account !== null && id !== undefined)
+    throw new ProblemError(
+      403,
+      'forbidden',
+      'Expected no "id" from an account, got one: give a "key", which is the account\'s own.',
+    )
+  if (caller.account !== null && account !== undefined && account !== caller.account)
+    throw new ProblemError(403, 'forbidden', 'Expected no "account", or that of the token, got another one.')
+  if (id !== undefined && given !== undefined)
+    throw new ProblemError(400, 'bad_request', 'Expected "id" or "key", got both.')
+  const owner = caller.account ?? account
+  const threadId = given === undefined ? id : keyedThreadId(owner ?? null, given)
+  return {
+    ...rest,
+    ...(threadId !== undefined && { id: threadId }),
+    ...(owner !== undefined && { account: owner }),
+    ...(message !== undefined && { message: typeof message === 'string' ? { content: message } : message }),
+  } as CreateThread
+}

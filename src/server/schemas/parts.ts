@@ -1,0 +1,78 @@
+import { z } from '@hono/zod-openapi'
+
+import { LIMITS } from '../../protocol/limits.js'
+
+/** The one shape of an error. */
+export const problem = z
+  .object({
+    error: z.object({
+      code: z.string().openapi({ description: 'For programs: later versions add codes.' }),
+      message: z.string().openapi({ description: 'For people: what was expected and what came.' }),
+      requestId: z
+        .string()
+        .openapi({ description: 'As in the header X-Request-Id, and in the log of the server.' }),
+    }),
+  })
+  .openapi('Problem')
+
+export const microseconds = z.int().openapi({ description: 'Microseconds since 1970.' })
+
+export const threadParams = z.object({
+  threadId: z
+    .string()
+    .openapi({ description: "Another account's thread is none at all.", example: 'ticket-17' }),
+})
+
+export const pageQuery = z.object({
+  cursor: z.string().optional().openapi({ description: '`next` of the page before.' }),
+  limit: z.coerce.number().int().min(1).max(LIMITS.longestPage).optional(),
+})
+
+export const next = z
+  .string()
+  .nullable()
+  .openapi({ description: '`cursor` of the next page; null on the last one.' })
+
+/** A flag in a query. */
+export const flag = z
+  .enum(['true', 'false'])
+  .transform((value) => value === 'true')
+  .optional()
+
+export const fields = z.record(z.string(), z.unknown())
+
+/** A key that makes a repeated request the same one. */
+export const key = z.string().min(1).max(LIMITS.nameLength).openapi({
+  description: 'Idempotency key: the same request again, under the same key, is done once.',
+})
+
+export function json<Schema extends z.ZodType>(description: string, schema: Schema) {
+  return { description, content: { 'application/json': { schema } } }
+}
+
+export function jsonBody<Schema extends z.ZodType>(schema: Schema) {
+  return { required: true, content: { 'application/json': { schema } } } as const
+}
+
+/** What every route may answer besides. */
+const ALWAYS = {
+  401: json('The token is missing or wrong.', problem),
+  429: json('Too many requests: `Retry-After` says how many seconds to wait.', problem),
+  503: json('The store, Temporal or a worker did not answer: what was accepted is kept, try again.', problem),
+} as const
+
+const BAD = { 400: json('The request is not as described.', problem) } as const
+
+const THREAD = { 404: json('There is no such thread, or nothing of that name in it.', problem) } as const
+
+const BODY = { 413: json('The body is too large.', problem) } as const
+
+const CLOSED = { 409: json('The thread is closed, or has something else under that name.', problem) } as const
+
+export const refusals = { ...ALWAYS, ...BAD }
+/** Of a route that reads something of a thread. */
+export const readRefusals = { ...refusals, ...THREAD }
+/** Of a route that does something to a thread. */
+export const writeRefusals = { ...readRefusals, ...BODY, ...CLOSED }
+
+export const security = [{ token: [] }]

@@ -1,0 +1,85 @@
+import { z } from '@hono/zod-openapi'
+
+import type { ThreadTree } from '../../client/thread-tree.js'
+import { microseconds } from './parts.js'
+import { pendingRequest } from './request.js'
+import { status } from './thread.js'
+
+const reason = z.string().openapi({ description: 'Why a run ended; later versions add members.' })
+
+const run = z.object({
+  runId: z.string(),
+  side: z.enum(['a', 'b']),
+  steps: z.int(),
+  sessionTurns: z.int(),
+  doing: z.string().nullable(),
+  since: microseconds,
+})
+
+const queued = z.object({
+  id: z.string(),
+  kind: z.enum(['message', 'tool', 'effect', 'report', 'variables', 'continue']),
+  queuedAt: microseconds,
+  preview: z.string().optional(),
+})
+
+const effect = z.object({
+  id: z.string(),
+  name: z.string(),
+  scheduledAt: microseconds,
+  createdAt: microseconds,
+})
+
+/** A child as its parent knows it. */
+const entry = z
+  .object({
+    reference: z.string().openapi({ description: 'Its thread id.' }),
+    name: z.string(),
+    title: z.string().optional(),
+    description: z.string(),
+    resumable: z.boolean(),
+    blocking: z.boolean(),
+    threadName: z.string().optional(),
+    spawnGroupId: z.string().optional(),
+    createdAt: microseconds,
+    status: z.string(),
+    parentCommunication: z.enum(['implicit', 'explicit']),
+  })
+  .openapi('Subagent')
+
+export const snapshot = z
+  .object({
+    threadId: z.string(),
+    agent: z.string(),
+    parent: z.string().nullable(),
+    root: z.string(),
+    status,
+    stale: z
+      .boolean()
+      .openapi({ description: 'True: what the store has, for no worker answered or it is closed.' }),
+    at: microseconds,
+    run: run.nullable(),
+    queue: z.array(queued).readonly(),
+    pending: z.array(pendingRequest).readonly(),
+    effects: z.array(effect).readonly(),
+    children: z.array(entry).readonly(),
+    lastRun: z.object({ runId: z.string(), reason, steps: z.int(), endedAt: microseconds }).nullable(),
+    lastSequence: z.int(),
+    createdAt: microseconds,
+    terminated: microseconds.nullable(),
+  })
+  .openapi('Snapshot')
+
+/** A thread and all below it. */
+export const tree: z.ZodType<ThreadTree> = z
+  .object({
+    threadId: z.string(),
+    agent: z.string(),
+    status,
+    closedAt: microseconds.nullable(),
+    entry: entry.nullable(),
+    get children() {
+      return z.array(tree).readonly()
+    },
+  })
+  .openapi('Tree') as z.ZodType<ThreadTree>

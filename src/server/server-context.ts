@@ -1,0 +1,38 @@
+import type { OpenAPIHono } from '@hono/zod-openapi'
+import type { Context } from 'hono'
+
+import type { ThreadClient } from '../client/thread-client.js'
+import type { RequestEntry } from './request-log.js'
+
+/** Who calls. */
+export interface Caller {
+  /** Whose threads there are for it; null: an operator, for whom there are all. */
+  readonly account: string | null
+  /** Whose rate is counted; never the token itself. */
+  readonly rateKey: string
+}
+
+/** What each request has beside itself. */
+export interface ServerEnv {
+  readonly Variables: {
+    readonly requestId: string
+    /** Of every route but the public ones. */
+    readonly caller: Caller
+    /** What became an answer of 500 and above, for the log. */
+    readonly failure: unknown
+  }
+}
+
+export type ThreadApp = OpenAPIHono<ServerEnv>
+export type ThreadContext = Context<ServerEnv>
+
+/** What the routes of one server share. */
+export interface ServerContext {
+  readonly client: ThreadClient
+  readonly log: (entry: RequestEntry) => void
+  /** Milliseconds between two signs of life on a stream of events, and how long one lasts. */
+  readonly heartbeat: number
+  readonly longestStream: number
+  /** Aborts when the server closes: streams end then. */
+  readonly closing: AbortSignal
+}
