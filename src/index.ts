@@ -6,6 +6,7 @@ export { defineModel } from './definitions/model.js'
 export { definePrompt } from './definitions/prompt.js'
 export { registry } from './definitions/registry.js'
 export { defineRemoteTool } from './definitions/remote-tool.js'
+export { defineThreadEndpoint } from './definitions/thread-endpoint.js'
 export { defineTool } from './definitions/tool.js'
 export {
   MessageRejectedError,
@@ -52,6 +53,7 @@ export type {
   ThreadState,
   WriteFileOptions,
 } from './definitions/thread-state.js'
+export type { ThreadEndpoint } from './definitions/thread-endpoint.js'
 export type {
   PendingToolResult,
   ToolArguments,

@@ -41,6 +41,9 @@ export interface ThreadClientOptions {
   readonly store?: StoreOptions
 }
 
+/** What the operations of a client share, for the parts of this package that are no methods of it. */
+export let contextOf: (client: ThreadClient) => ClientContext
+
 /**
  * Threads for services: starts, steers and reads them. Connects and opens the store at its first call; `R` is the type of
  * a registry, of which nothing is loaded.
@@ -53,6 +56,10 @@ export class ThreadClient<R extends Registry<string, string, unknown> = Registry
   #searchAttributes: Promise<readonly string[]> | undefined
   readonly #calls = new Set<Promise<unknown>>()
   #closed = false
+
+  static {
+    contextOf = (client) => client.#context
+  }
 
   constructor(options: ThreadClientOptions = {}) {
     this.#options = options

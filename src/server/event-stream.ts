@@ -61,6 +61,5 @@ async function within<T>(
 
 /** JSON has no line breaks of its own, so an event is one line of data. */
 function frameOf(event: ThreadEvent): string {
-  const id = event.sequence === undefined ? '' : `id: ${event.sequence}\n`
-  return `${id}event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`
+  return `id: ${event.cursor}\nevent: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`
 }

@@ -5,20 +5,20 @@ import { LIMITS } from '../protocol/limits.js'
 import { ProblemError } from './problem-error.js'
 import type { ServerEnv } from './server-context.js'
 
-/** Routes that take a few words at most. */
-const SMALL = /^\/threads\/[^/]+\/(stop|continue|terminate)$/
+/** Routes of a thread that take a few words at most. */
+const SMALL: ReadonlySet<string> = new Set(['stop', 'continue', 'terminate'])
 
 /** Streamed, and counted as they are. */
-const STREAMED = /^\/threads\/[^/]+\/files\/content$/
+const STREAMED = 'files/content'
 
 /** Refuses with 413 what is longer than its route takes, without reading further. */
 export function limitBodies(): MiddlewareHandler<ServerEnv> {
   const small = limit(LIMITS.smallRequestBytes)
   const usual = limit(LIMITS.requestBytes)
   return (context, next) => {
-    const { path } = context.req
-    if (STREAMED.test(path)) return next()
-    return SMALL.test(path) ? small(context, next) : usual(context, next)
+    const [, behind = ''] = /\/threads\/[^/]+\/(.*)$/.exec(context.req.path) ?? []
+    if (behind === STREAMED) return next()
+    return SMALL.has(behind) ? small(context, next) : usual(context, next)
   }
 }
 

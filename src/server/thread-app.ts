@@ -6,6 +6,8 @@ import { LIMITS } from '../protocol/limits.js'
 import { authenticateCallers } from './authenticate.js'
 import type { Authentication } from './authenticate.js'
 import { refuseNulls, wordsOf } from './check-request.js'
+import { answerEndpoints } from './endpoints/thread-endpoints.js'
+import type { ThreadEndpoints } from './endpoints/thread-endpoints.js'
 import { errorResponse, problemResponse } from './error-response.js'
 import { limitBodies } from './limit-bodies.js'
 import { describeApp } from './open-api.js'
@@ -31,6 +33,8 @@ export interface ThreadAppOptions extends Authentication {
   readonly client: ThreadClient
   /** Of each token, in this process; false: none. @default 1,000 requests in 10 seconds */
   readonly rateLimit?: RateLimit | false
+  /** Routes of your own for each thread, below `/threads/{threadId}/api/`. */
+  readonly endpoints?: ThreadEndpoints
   /** One line per request, and nothing of its content. @default nothing is logged */
   readonly log?: (entry: RequestEntry) => void
   /** Ends streams of events; requests in flight are answered. */
@@ -49,9 +53,6 @@ const HEADERS = {
   overwrite: false,
 }
 
-/** What answers without a token. */
-const PUBLIC: ReadonlySet<string> = new Set(['/health', '/ready', '/openapi.json'])
-
 /**
  * The HTTP control plane as a Hono application: mount it where you like, or let `serveThreads` listen. A caller has the
  * threads of its account, bodies and rates are limited, errors are `{ error: { code, message, requestId } }`.
@@ -59,7 +60,7 @@ const PUBLIC: ReadonlySet<string> = new Set(['/health', '/ready', '/openapi.json
  * @throws ConfigError for tokens that no header can carry, or that are short
  */
 export function createThreadApp(options: ThreadAppOptions): OpenAPIHono<ServerEnv> {
-  const { client, rateLimit = DEFAULT_RATE_LIMIT, log = () => undefined } = options
+  const { client, rateLimit = DEFAULT_RATE_LIMIT, log = () => undefined, endpoints } = options
   const server: ServerContext = {
     client,
     log,
@@ -78,12 +79,13 @@ export function createThreadApp(options: ThreadAppOptions): OpenAPIHono<ServerEn
   )
   app.use(secureHeaders(HEADERS), logRequests(server))
   app.use(refuseNulls())
-  const guards = [authenticateCallers(options), ...(rateLimit === false ? [] : [limitRates(rateLimit)])]
-  for (const guard of guards)
-    app.use((context, next) => (PUBLIC.has(context.req.path) ? next() : guard(context, next)))
+  // What answers before the guards asks for no token.
+  describeApp(app)
+  addHealthRoutes(app, server)
+  app.use(authenticateCallers(options))
+  if (rateLimit !== false) app.use(limitRates(rateLimit))
   app.use('/threads/:threadId/*', guardThreads(server))
   app.use(limitBodies())
-  addHealthRoutes(app, server)
   addAgentsRoutes(app, server)
   addThreadsRoutes(app, server)
   addMessagesRoutes(app, server)
@@ -93,6 +95,6 @@ export function createThreadApp(options: ThreadAppOptions): OpenAPIHono<ServerEn
   addFilesRoutes(app, server)
   addRequestsRoutes(app, server)
   addVariablesRoutes(app, server)
-  describeApp(app)
+  if (endpoints !== undefined) app.all('/threads/:threadId/api/*', answerEndpoints(server, endpoints))
   return app
 }

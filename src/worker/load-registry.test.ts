@@ -70,7 +70,9 @@ test('what is no definition is passed over', async () => {
   const folder = await folderOf({ ...SOUND, ...Object.fromEntries(others.map((path) => [path, throwing])) })
   const registry = await loadRegistry(folder)
   expect(registry.names().tools).toEqual(['look_up'])
-  expect(registry.warnings).toEqual(['api/ is passed over: thread endpoints come with the HTTP server'])
+  expect(registry.warnings).toEqual([
+    'api/ is passed over: loadThreadEndpoints of everthread/server reads it',
+  ])
 })
 
 test('the folder around the layout is refused, not empty', async () => {

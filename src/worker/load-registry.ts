@@ -91,5 +91,5 @@ async function readKind(root: string, kind: DefinitionKind): Promise<ReadKind> {
 
 function endpointWarnings(entries: readonly string[]): readonly string[] {
   if (!entries.includes('api/')) return []
-  return ['api/ is passed over: thread endpoints come with the HTTP server']
+  return ['api/ is passed over: loadThreadEndpoints of everthread/server reads it']
 }

@@ -94,7 +94,8 @@ async function findChangeable(
     throw new Error(
       `Expected a message of an earlier step, got "${messageId}", which belongs to the step in flight.`,
     )
-  if (origin.kind === 'relative' && found.run !== null && found.run === (await openRun(store, threadId)))
+  const fromOutside = origin.kind === 'relative' || origin.kind === 'endpoint'
+  if (fromOutside && found.run !== null && found.run === (await openRun(store, threadId)))
     throw new Error(
       `Expected a message of an earlier run, got "${messageId}", which belongs to the run in flight.`,
     )
@@ -104,7 +105,7 @@ async function findChangeable(
   return changed === undefined ? found.message : changed
 }
 
-/** Of another thread it is not known which step is in flight. */
+/** From outside of its run it is not known which step is in flight. */
 async function openRun(store: Store, threadId: string): Promise<number | null> {
   const run = await store.read((db) => lastRun(db, threadId))
   return run === null || run.ended_at !== null ? null : run.number

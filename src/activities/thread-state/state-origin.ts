@@ -24,6 +24,14 @@ export type StateOrigin =
       readonly step: null
       readonly side: null
     }
+  /** A thread endpoint, which is no part of any run. */
+  | {
+      readonly kind: 'endpoint'
+      readonly id: string
+      readonly run: null
+      readonly step: null
+      readonly side: null
+    }
   /** Code of another thread: a child's or the parent's. */
   | {
       readonly kind: 'relative'
@@ -44,6 +52,7 @@ export function scopeOf({ kind, id, run, step }: StateOrigin): EventScope {
 
 export function senderOf(origin: StateOrigin): MessageSender {
   if (origin.kind === 'relative') return origin.sentBy
+  if (origin.kind === 'endpoint') return 'client'
   return origin.kind === 'call' ? 'tool' : origin.kind
 }
 

@@ -1,10 +1,12 @@
 import { createRoute, z } from '@hono/zod-openapi'
 
+import { positionAfter } from '../../client/event-cursor.js'
+import { asBadRequest } from '../bad-request.js'
 import { eventStream } from '../event-stream.js'
 import type { ServerContext, ThreadApp } from '../server-context.js'
 import { flag, readRefusals, security, threadParams } from '../schemas/parts.js'
 
-const after = z.coerce.number().int().min(0).max(Number.MAX_SAFE_INTEGER).optional()
+const after = z.string().max(3000).optional()
 
 const follow = createRoute({
   method: 'get',
@@ -19,7 +21,9 @@ const follow = createRoute({
   request: {
     params: threadParams,
     query: z.object({
-      after: after.openapi({ description: 'A sequence: events come from the next one on.' }),
+      after: after.openapi({
+        description: 'The `cursor` of an event, or a sequence: events come from the next one on.',
+      }),
       follow: flag.openapi({ description: 'False: ends with the last event there is.' }),
     }),
     headers: z.object({
@@ -38,8 +42,9 @@ export function addEventsRoutes(app: ThreadApp, server: ServerContext): void {
   const { client, heartbeat, longestStream, closing } = server
   app.openapi(follow, async (context) => {
     const { threadId } = context.req.valid('param')
-    const { after: given = 0, follow: follows = true } = context.req.valid('query')
+    const { after: given = '0', follow: follows = true } = context.req.valid('query')
     const last = context.req.valid('header')['last-event-id'] ?? given
+    await asBadRequest(client, async () => positionAfter(last))
     const end = new AbortController()
     const signal = AbortSignal.any([end.signal, closing, AbortSignal.timeout(longestStream)])
     const thread = await client.find(threadId)

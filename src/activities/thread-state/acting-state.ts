@@ -1,0 +1,93 @@
+import { randomUUID } from 'node:crypto'
+
+import type { PlanContent } from '../../definitions/plan-content.js'
+import type { ThreadState } from '../../definitions/thread-state.js'
+import type { ThreadOperation } from '../../protocol/operations.js'
+import { ThreadNotFoundError, ThreadTerminatedError } from '../../protocol/thread-error.js'
+import { findThread } from '../../store/threads.js'
+import type { Writer } from '../../store/store.js'
+import type { ActivityDependencies } from '../dependencies.js'
+import { createRedactor } from '../variables/redactor.js'
+import type { Redactor } from '../variables/redactor.js'
+import { actingMembers } from './acting-members.js'
+import type { Acting } from './acting-members.js'
+import { openBufferedState } from './buffered-thread-state.js'
+import type { BufferedState } from './buffered-thread-state.js'
+
+export interface ActingStateOptions {
+  readonly dependencies: ActivityDependencies
+  readonly threadId: string
+  /** Name of the active agent. */
+  readonly agent: string
+  /** What is known of the agent; null where nobody here has it. */
+  readonly content: PlanContent | null
+  /** Tells the workflow, after the commit of its rows (T2). */
+  readonly tell: (operation: ThreadOperation) => Promise<void>
+}
+
+/** A state outside of any run, whose every write acts at once. */
+export interface ActingState {
+  readonly state: ThreadState
+  /** All that was begun is done: to be awaited before the caller is answered. @throws what failed of it */
+  readonly settled: () => Promise<void>
+  /** Knows the secrets that `state` gave (T5). */
+  readonly redactor: Redactor
+}
+
+/** Opens the state that a thread endpoint gets. @throws ThreadNotFoundError */
+export async function openActingState(options: ActingStateOptions): Promise<ActingState> {
+  const redactor = createRedactor()
+  let begun: Promise<unknown> = Promise.resolve()
+  const acting: Acting = {
+    async read(work) {
+      // Stays open: a stream that it answers is read later, and there is nothing to commit.
+      return work((await open(options, redactor)).state)
+    },
+    async write(work) {
+      const opened = await open(options, redactor)
+      const result = await work(opened.state)
+      await commit(options, opened)
+      return result
+    },
+    begin(work) {
+      begun = begun.then(() => acting.write(work))
+      // `settled` throws it; without a handler it would end the process before.
+      begun.catch(() => undefined)
+    },
+  }
+  const state = await actingMembers(acting, async (own) => own)
+  if (state === null) throw new ThreadNotFoundError(options.threadId)
+  return { state, settled: async () => void (await begun), redactor }
+}
+
+/** Ids are made from that of the origin, so each write has its own. */
+function open(options: ActingStateOptions, redactor: Redactor): Promise<BufferedState> {
+  const origin = {
+    kind: 'endpoint',
+    id: `endpoint_${randomUUID()}`,
+    run: null,
+    step: null,
+    side: null,
+  } as const
+  return openBufferedState({ ...options, now: Date.now(), origin, execution: null, redactor })
+}
+
+async function commit(
+  { dependencies, threadId, tell }: ActingStateOptions,
+  opened: BufferedState,
+): Promise<void> {
+  await opened.settled()
+  const { operations } = await dependencies.store.write(async (tx) => {
+    await assertOpen(tx, threadId)
+    return opened.commit(tx)
+  })
+  for (const operation of operations) await tell(operation)
+}
+
+/** T8: its row is the authority. */
+async function assertOpen(tx: Writer, threadId: string): Promise<void> {
+  const thread = await findThread(tx, threadId)
+  if (thread === null) throw new ThreadNotFoundError(threadId)
+  if (thread.closed_at === null && thread.terminate_requested_at === null) return
+  throw new ThreadTerminatedError(threadId, thread.closed_at === null ? 'terminated' : thread.status)
+}

@@ -1,0 +1,49 @@
+import { expect, test } from 'vitest'
+
+import { comparePrecedence, endpointRoute, matchRoute } from './endpoint-route.js'
+
+function matched(names: readonly string[], method: string, path: string) {
+  const routes = names.map((name) => ({ name, route: endpointRoute(name) }))
+  for (const { name, route } of routes.toSorted((one, other) => comparePrecedence(one.route, other.route))) {
+    const params = route.method === method ? matchRoute(route, path === '' ? [] : path.split('/')) : null
+    if (params !== null) return [name, params]
+  }
+  return null
+}
+
+test.each([
+  ['orders', 'get', 'orders', {}],
+  ['orders.post', 'post', 'orders', {}],
+  ['orders/index.PUT', 'put', 'orders', {}],
+  ['index', 'get', '', {}],
+  ['orders/[id].delete', 'delete', 'orders/A-17', { id: 'A-17' }],
+  ['files/[*]', 'get', 'files/a/b.txt', { '*': 'a/b.txt' }],
+  ['files/[*]', 'get', 'files', { '*': '' }],
+  ['report.json', 'get', 'report.json', {}],
+])('K-23 the endpoint %s answers %s %s', (name, method, path, params) => {
+  expect(matched([name], method, path)).toEqual([name, params])
+})
+
+test.each([
+  ['orders', 'post', 'orders'],
+  ['orders', 'get', 'orders/A-17'],
+  ['orders/[id]', 'get', 'orders'],
+  ['orders/[id]', 'get', 'orders/A/B'],
+])('K-23 the endpoint %s does not answer %s %s', (name, method, path) => {
+  expect(matched([name], method, path)).toBeNull()
+})
+
+test('K-23 what is written out goes before what is open, and that before the rest', () => {
+  const names = ['[*]', 'orders/[*]', 'orders/[id]', 'orders/open', '[any]/open', 'orders']
+  expect(matched(names, 'get', 'orders/open')).toEqual(['orders/open', {}])
+  expect(matched(names, 'get', 'orders/A-17')).toEqual(['orders/[id]', { id: 'A-17' }])
+  expect(matched(names, 'get', 'orders/A/B')).toEqual(['orders/[*]', { '*': 'A/B' }])
+  expect(matched(names, 'get', 'orders')).toEqual(['orders', {}])
+  expect(matched(names, 'get', 'bills/open')).toEqual(['[any]/open', { any: 'bills' }])
+  expect(matched(names, 'get', 'bills')).toEqual(['[*]', { '*': 'bills' }])
+})
+
+test.each(['', '/orders', 'orders/', '../x', 'a//b', '[*]/x', '[id]/[id]', 'a b', '[]'])(
+  'a name such as %j is refused before anything starts',
+  (name) => expect(() => endpointRoute(name)).toThrow('Expected thread endpoints to be named'),
+)
