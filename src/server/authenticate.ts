@@ -1,6 +1,7 @@
 import type { MiddlewareHandler } from 'hono'
 
 import { ConfigError } from '../protocol/config-error.js'
+import { UNAUTHORIZED } from './error-response.js'
 import { ProblemError } from './problem-error.js'
 import type { Caller, ServerEnv } from './server-context.js'
 import { callersByToken } from './tokens.js'
@@ -23,12 +24,7 @@ export function authenticateCallers({ tokens, authenticate }: Authentication): M
   const find = authenticate === undefined ? byToken(tokens ?? []) : byRule(authenticate)
   return async (context, next) => {
     const caller = await find(context.req.raw)
-    if (caller === null)
-      throw new ProblemError(
-        401,
-        'unauthorized',
-        'Expected the header "Authorization: Bearer <token>" with a token of this server.',
-      )
+    if (caller === null) throw new ProblemError(401, 'unauthorized', UNAUTHORIZED)
     context.set('caller', caller)
     await next()
   }

@@ -37,14 +37,18 @@ const FILE_STATUS: Readonly<Record<FileErrorCode, ContentfulStatusCode>> = {
   not_empty: 409,
 }
 
+export const UNAUTHORIZED = 'Expected the header "Authorization: Bearer <token>" with a token of this server.'
+
 /** A moment, for what passes by itself. */
 const SOON = { 'Retry-After': '1' }
 
 /** What was thrown as a status and the one shape of an error; whatever is not for callers stays inside. */
 export function errorResponse(context: ThreadContext, error: unknown): Response {
   const problem = problemOf(error)
-  if (problem.status >= 500) context.set('failure', error)
-  return problemResponse(context, problem)
+  const { status, code, message, headers = {} } = problem
+  if (status >= 500) context.set('failure', error)
+  for (const [name, value] of Object.entries(headers)) context.header(name, value)
+  return problemResponse(context, status, code, message)
 }
 
 function problemOf(error: unknown): Problem {
@@ -53,10 +57,14 @@ function problemOf(error: unknown): Problem {
   if (FileError.isInstance(error))
     return { status: FILE_STATUS[error.code], code: `file_${error.code}`, message: error.message }
   if (StoreError.isInstance(error)) return storeProblem(error)
-  // Of Hono's own parts: a body that is no JSON.
-  if (error instanceof HTTPException && error.status < 500)
-    return { status: error.status as ContentfulStatusCode, code: 'bad_request', message: error.message }
+  if (error instanceof HTTPException && error.status < 500) return ofHono(error)
   return { status: 500, code: 'internal', message: 'The request could not be carried out.' }
+}
+
+/** Of Hono's own parts: a body that is no JSON. */
+function ofHono({ status, message }: HTTPException): Problem {
+  if (status === 401) return { status, code: 'unauthorized', message: UNAUTHORIZED }
+  return { status: status as ContentfulStatusCode, code: 'bad_request', message }
 }
 
 function threadProblem(error: ThreadError): Problem {
@@ -86,9 +94,12 @@ function storeProblem({ code, message }: StoreError): Problem {
 }
 
 /** The one shape of an error. */
-export function problemResponse(context: ThreadContext, problem: Problem): Response {
-  const { status, code, message, headers = {} } = problem
+export function problemResponse(
+  context: ThreadContext,
+  status: ContentfulStatusCode,
+  code: string,
+  message: string,
+): Response {
   if (status === 401) context.header('WWW-Authenticate', 'Bearer')
-  for (const [name, value] of Object.entries(headers)) context.header(name, value)
   return context.json({ error: { code, message, requestId: context.get('requestId') } }, status)
 }

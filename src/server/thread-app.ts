@@ -74,9 +74,7 @@ export function createThreadApp(options: ThreadAppOptions): OpenAPIHono<ServerEn
     },
   })
   app.onError((error, context) => errorResponse(context, error))
-  app.notFound((context) =>
-    problemResponse(context, { status: 404, code: 'not_found', message: 'There is nothing at this path.' }),
-  )
+  app.notFound((context) => problemResponse(context, 404, 'not_found', 'There is nothing at this path.'))
   app.use(secureHeaders(HEADERS), logRequests(server))
   app.use(refuseNulls())
   // What answers before the guards asks for no token.

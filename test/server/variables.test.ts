@@ -139,7 +139,9 @@ describe('the server', () => {
 
   test('a token that is short or that no header carries is refused before anything starts', () => {
     for (const wrong of ['', 'short', 'words with spaces in them'])
-      expect(() => createThreadApp({ client: fixture.threads, tokens: [{ token: wrong }] })).toThrow('Expected "token"')
+      expect(() => createThreadApp({ client: fixture.threads, tokens: [{ token: wrong }] })).toThrow(
+        'Expected "token"',
+      )
   })
 
   test('its OpenAPI document names the routes and their answers', async () => {

@@ -1,0 +1,207 @@
+import { describe, expect, test } from 'vitest'
+
+import { ACME, GLOBEX, OPERATOR, codeOf, serverFixture } from './server-fixture.js'
+
+const server = serverFixture()
+const { call, fixture } = server
+
+describe('POST /threads', () => {
+  test("makes a thread of the token's account and sends its first message", async () => {
+    const body = { agent: 'support', message: 'My tent leaks.', userId: 'ann', tags: ['tent'], title: 'Tent' }
+    const made = await call('/threads', { token: ACME, body })
+    expect(made.status).toBe(201)
+    expect(made.body).toMatchObject({
+      agent: 'support',
+      status: 'idle',
+      account: 'acme',
+      userId: 'ann',
+      tags: ['tent'],
+      title: 'Tent',
+      parent: null,
+      root: made.body.threadId,
+      closedAt: null,
+    })
+    const { messages } = await fixture.threads.get(made.body.threadId).messages()
+    expect(messages.map(({ content }) => content)).toEqual(['My tent leaks.'])
+  })
+
+  test('under the same key makes one thread and sends its message once', async () => {
+    const body = { agent: 'support', key: 'ticket-17', message: { content: 'Hello' } }
+    const first = await call('/threads', { token: ACME, body })
+    const again = await call('/threads', { token: ACME, body })
+    expect(again.body.threadId).toBe(first.body.threadId)
+    expect((await fixture.threads.get(first.body.threadId).messages()).messages).toHaveLength(1)
+  })
+
+  test('under a key that another account has used makes another thread', async () => {
+    const body = { agent: 'support', key: 'ticket-17' }
+    const theirs = await call('/threads', { token: ACME, body })
+    const own = await call('/threads', { token: GLOBEX, body })
+    expect([theirs.status, own.status]).toEqual([201, 201])
+    expect(own.body.threadId).not.toBe(theirs.body.threadId)
+    expect(own.body.account).toBe('globex')
+  })
+
+  test('takes an id and an account from an operator alone', async () => {
+    const made = await call('/threads', { body: { agent: 'support', id: 'own-id', account: 'acme' } })
+    expect(made.body).toMatchObject({ threadId: 'own-id', account: 'acme' })
+    // Taken or not, an account learns nothing.
+    for (const id of ['own-id', 'free-id'])
+      expect(codeOf(await call('/threads', { token: GLOBEX, body: { agent: 'support', id } }))).toEqual([
+        403,
+        'forbidden',
+      ])
+    expect(
+      codeOf(await call('/threads', { token: GLOBEX, body: { agent: 'support', account: 'acme' } })),
+    ).toEqual([403, 'forbidden'])
+    expect(
+      (await call('/threads', { token: ACME, body: { agent: 'support', account: 'acme' } })).status,
+    ).toBe(201)
+  })
+
+  test('with a known id and another agent is a conflict', async () => {
+    await call('/threads', { body: { agent: 'support', id: 'taken' } })
+    expect(codeOf(await call('/threads', { body: { agent: 'other', id: 'taken' } }))).toEqual([
+      409,
+      'thread_conflict',
+    ])
+  })
+
+  test.each([
+    ['no agent', {}],
+    ['an empty agent', { agent: '' }],
+    ['an unknown field', { agent: 'support', admin: true }],
+    ['id and key', { agent: 'support', id: 'a', key: 'b' }],
+    ['an id of ours', { agent: 'support', id: 'everthread:x' }],
+    ['an empty message', { agent: 'support', message: {} }],
+    ['a long title', { agent: 'support', title: 'x'.repeat(501) }],
+  ])('with %s is 400', async (_what, body) => {
+    expect((await call('/threads', { body })).status).toBe(400)
+  })
+})
+
+describe('GET /threads', () => {
+  test('lists the threads of the account, page by page, newest activity first', async () => {
+    for (const id of ['a', 'b', 'c']) await server.thread('acme', id)
+    await server.thread('globex', 'theirs')
+    const first = await call('/threads?limit=2', { token: ACME })
+    const last = await call(`/threads?limit=2&cursor=${first.body.next}`, { token: ACME })
+    const ids = [...first.body.threads, ...last.body.threads].map(
+      ({ threadId }: { threadId: string }) => threadId,
+    )
+    expect([ids, last.body.next]).toEqual([['c', 'b', 'a'], null])
+  })
+
+  test('lists all threads for an operator, or those of one account', async () => {
+    await server.thread('acme', 'a')
+    await server.thread('globex', 'b')
+    await server.thread(null, 'c')
+    expect((await call('/threads', { token: OPERATOR })).body.threads).toHaveLength(3)
+    expect((await call('/threads?account=globex', { token: OPERATOR })).body.threads).toMatchObject([
+      { threadId: 'b' },
+    ])
+  })
+
+  test('never lists another account, whatever the filter', async () => {
+    await server.thread('acme', 'a')
+    for (const filter of ['account=acme', 'root=a', 'parent=none', 'agent=support'])
+      expect((await call(`/threads?${filter}`, { token: GLOBEX })).body.threads).toEqual([])
+  })
+
+  test.each(['cursor=x', 'limit=0', 'limit=501', 'limit=x'])('with %s is 400', async (query) => {
+    expect((await call(`/threads?${query}`)).status).toBe(400)
+  })
+})
+
+describe('one thread', () => {
+  test('is read by its id, or is 404', async () => {
+    const threadId = await server.thread()
+    expect((await call(`/threads/${threadId}`)).body).toMatchObject({ threadId, account: 'acme' })
+    expect(codeOf(await call('/threads/nobody'))).toEqual([404, 'thread_not_found'])
+  })
+
+  test('with signs of its own in its id is found', async () => {
+    const threadId = await server.thread('acme', 'tickets/a b#17?ü%')
+    expect((await call(`/threads/${encodeURIComponent(threadId)}`)).body).toMatchObject({ threadId })
+  })
+
+  test('has a snapshot and a tree', async () => {
+    const threadId = await server.thread()
+    expect((await call(`/threads/${threadId}/snapshot`)).body).toMatchObject({
+      threadId,
+      stale: true,
+      queue: [],
+      pending: [],
+    })
+    expect((await call(`/threads/${threadId}/tree`)).body).toMatchObject({
+      threadId,
+      entry: null,
+      children: [],
+    })
+  })
+
+  test('is stopped, continued and terminated, as often as one likes', async () => {
+    const threadId = await server.thread()
+    for (const [path, body] of [
+      ['stop', { runId: 'run_1', children: false }],
+      ['stop', {}],
+      ['continue', undefined],
+      ['terminate', { reason: 'Done' }],
+      ['terminate', {}],
+    ] as const)
+      expect((await call(`/threads/${threadId}/${path}`, { method: 'POST', body })).status).toBe(202)
+    expect(codeOf(await call(`/threads/${threadId}/continue`, { method: 'POST' }))).toEqual([
+      409,
+      'thread_terminated',
+    ])
+    expect((await call(`/threads/${threadId}`)).status).toBe(200)
+  })
+})
+
+describe('messages', () => {
+  test('are accepted, once under a key, and read back', async () => {
+    const threadId = await server.thread()
+    const path = `/threads/${threadId}/messages`
+    const body = { content: 'Hello', key: 'first', metadata: { from: 'web' } }
+    const sent = await call(path, { body })
+    expect(sent.status).toBe(202)
+    expect((await call(path, { body })).body).toEqual(sent.body)
+    expect(codeOf(await call(path, { body: { ...body, content: 'Other' } }))).toEqual([
+      409,
+      'thread_conflict',
+    ])
+    const { messages, hasMore } = (await call(path)).body
+    expect(messages).toMatchObject([
+      { id: sent.body.messageId, content: 'Hello', metadata: { from: 'web' }, position: null },
+    ])
+    expect(hasMore).toBe(false)
+  })
+
+  test('carry files, new ones and those of the thread', async () => {
+    const threadId = await server.thread()
+    await fixture.threads.get(threadId).writeFile('/plan.md', 'x', 'text/markdown')
+    const attachments = ['/plan.md', { name: 'a.txt', mimeType: 'text/plain', data: 'aGVsbG8=' }]
+    expect((await call(`/threads/${threadId}/messages`, { body: { attachments } })).status).toBe(202)
+    const [message] = (await call(`/threads/${threadId}/messages`)).body.messages
+    expect(message.attachments).toMatchObject([{ path: '/plan.md' }, { name: 'a.txt', size: 5 }])
+  })
+
+  test.each([
+    ['nothing', {}],
+    ['an unknown field', { content: 'x', id: 'own' }],
+    ['a file that is not there', { attachments: ['/none'] }],
+    ['bytes that are no base64', { attachments: [{ name: 'a', mimeType: 'text/plain', data: '%%' }] }],
+  ])('with %s are 400', async (_what, body) => {
+    const threadId = await server.thread()
+    expect((await call(`/threads/${threadId}/messages`, { body })).status).toBe(400)
+  })
+
+  test('to a terminated thread are refused', async () => {
+    const threadId = await server.thread()
+    await fixture.threads.get(threadId).terminate()
+    expect(codeOf(await call(`/threads/${threadId}/messages`, { body: { content: 'x' } }))).toEqual([
+      409,
+      'thread_terminated',
+    ])
+  })
+})
