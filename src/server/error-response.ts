@@ -64,6 +64,8 @@ function problemOf(error: unknown): Problem {
 /** Of Hono's own parts: a body that is no JSON. */
 function ofHono({ status, message }: HTTPException): Problem {
   if (status === 401) return { status, code: 'unauthorized', message: UNAUTHORIZED }
+  if (status === 415)
+    return { status, code: 'unsupported_media_type', message: 'Expected a body of type application/json.' }
   return { status: status as ContentfulStatusCode, code: 'bad_request', message }
 }
 

@@ -11,6 +11,8 @@ export interface EventStreamOptions {
   readonly signal: AbortSignal
   /** The reader has gone, or the stream has ended: nobody asks for more. */
   readonly onEnd: () => void
+  /** What broke it off. Whoever reads it comes back behind the last event. */
+  readonly onFailure: (failure: unknown) => void
 }
 
 const encoder = new TextEncoder()
@@ -21,21 +23,27 @@ const encoder = new TextEncoder()
  */
 export function eventStream(
   events: AsyncIterator<ThreadEvent, void>,
-  { first, heartbeat, signal, onEnd }: EventStreamOptions,
+  { first, heartbeat, signal, onEnd, onFailure }: EventStreamOptions,
 ): ReadableStream<Uint8Array> {
   let next = first === undefined ? undefined : Promise.resolve(first)
+  async function pull(controller: ReadableStreamDefaultController<Uint8Array>): Promise<void> {
+    next ??= events.next()
+    const came = await within(next, heartbeat, signal)
+    if (came === 'quiet') return controller.enqueue(encoder.encode(': \n\n'))
+    next = undefined
+    if (came === 'ended' || came.done === true) {
+      onEnd()
+      return controller.close()
+    }
+    controller.enqueue(encoder.encode(frameOf(came.value)))
+  }
   return new ReadableStream({
-    async pull(controller) {
-      next ??= events.next()
-      const came = await within(next, heartbeat, signal)
-      if (came === 'quiet') return controller.enqueue(encoder.encode(': \n\n'))
-      next = undefined
-      if (came === 'ended' || came.done === true) {
+    pull: (controller) =>
+      pull(controller).catch((failure: unknown) => {
+        onFailure(failure)
         onEnd()
-        return controller.close()
-      }
-      controller.enqueue(encoder.encode(frameOf(came.value)))
-    },
+        controller.close()
+      }),
     async cancel() {
       onEnd()
       await events.return?.()

@@ -1,8 +1,10 @@
 import { randomUUID } from 'node:crypto'
 
 import type { MiddlewareHandler } from 'hono'
+import { routePath } from 'hono/route'
 
-import type { ServerContext, ServerEnv } from './server-context.js'
+import { errorResponse } from './error-response.js'
+import type { Caller, ServerContext, ServerEnv, ThreadContext } from './server-context.js'
 
 /** One answered request. Holds no content (T5): neither path as it came, for it may be a file's, nor words of errors. */
 export interface RequestEntry {
@@ -32,24 +34,48 @@ export function logRequests({ log }: Pick<ServerContext, 'log'>): MiddlewareHand
     const given = context.req.header('x-request-id')
     const requestId = given !== undefined && REQUEST_ID.test(given) ? given : randomUUID()
     context.set('requestId', requestId)
-    await next()
+    try {
+      await next()
+    } catch (thrown) {
+      // Hono answers for errors; what is thrown otherwise ends up here.
+      context.res = errorResponse(context, thrown)
+    }
     context.res.headers.set('X-Request-Id', requestId)
-    const threadId = context.req.param('threadId')
-    const caller: { readonly account: string | null } | undefined = context.get('caller')
-    const status = context.res.status
-    const failure = context.get('failure')
-    log({
-      at: new Date().toISOString(),
-      level: status < 500 ? 'info' : 'error',
-      requestId,
-      method: context.req.method,
-      route: context.req.routePath,
-      ...(threadId !== undefined && { threadId }),
-      ...(caller !== undefined && caller.account !== null && { account: caller.account }),
-      status,
-      milliseconds: Math.round(performance.now() - begun),
-      ...(failure !== undefined && { error: withoutWords(failure) }),
-    })
+    log(entryOf(context, { begun, status: context.res.status, failure: context.get('failure') }))
+  }
+}
+
+/** One more line for an answer that broke off while it streamed. */
+export function logBroken(
+  { log }: Pick<ServerContext, 'log'>,
+  context: ThreadContext,
+  failure: unknown,
+): void {
+  log(entryOf(context, { begun: performance.now(), status: 500, failure }))
+}
+
+interface Answered {
+  /** Of performance.now(). */
+  readonly begun: number
+  readonly status: number
+  readonly failure: unknown
+}
+
+function entryOf(context: ThreadContext, { begun, status, failure }: Answered): RequestEntry {
+  const threadId = context.req.param('threadId')
+  const caller: Caller | undefined = context.get('caller')
+  return {
+    at: new Date().toISOString(),
+    level: status < 500 ? 'info' : 'error',
+    requestId: context.get('requestId'),
+    method: context.req.method,
+    // Of what would have answered, also where a guard has.
+    route: routePath(context, -1),
+    ...(threadId !== undefined && { threadId }),
+    ...(caller !== undefined && caller.account !== null && { account: caller.account }),
+    status,
+    milliseconds: Math.round(performance.now() - begun),
+    ...(failure !== undefined && { error: withoutWords(failure) }),
   }
 }
 

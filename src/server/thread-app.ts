@@ -1,5 +1,4 @@
 import { OpenAPIHono } from '@hono/zod-openapi'
-import { secureHeaders } from 'hono/secure-headers'
 
 import type { ThreadClient } from '../client/thread-client.js'
 import { LIMITS } from '../protocol/limits.js'
@@ -27,6 +26,7 @@ import { addRequestsRoutes } from './routes/requests-routes.js'
 import { addSnapshotRoutes } from './routes/snapshot-routes.js'
 import { addThreadsRoutes } from './routes/threads-routes.js'
 import { addVariablesRoutes } from './routes/variables-routes.js'
+import { setHeaders } from './security-headers.js'
 import type { ServerContext, ServerEnv, ThreadApp } from './server-context.js'
 
 export interface ThreadAppOptions extends Authentication {
@@ -43,14 +43,6 @@ export interface ThreadAppOptions extends Authentication {
   readonly heartbeat?: number
   /** Milliseconds until a stream of events ends, and its reader comes back. @default an hour */
   readonly longestStream?: number
-}
-
-/** Nothing here is a page: whatever a browser gets, it runs nothing of it, frames nothing and keeps nothing. */
-const HEADERS = {
-  contentSecurityPolicy: { defaultSrc: ["'none'"], frameAncestors: ["'none'"] },
-  xFrameOptions: 'DENY',
-  // A route that says something of its own has its reason.
-  overwrite: false,
 }
 
 /**
@@ -75,7 +67,7 @@ export function createThreadApp(options: ThreadAppOptions): OpenAPIHono<ServerEn
   })
   app.onError((error, context) => errorResponse(context, error))
   app.notFound((context) => problemResponse(context, 404, 'not_found', 'There is nothing at this path.'))
-  app.use(secureHeaders(HEADERS), logRequests(server))
+  app.use(setHeaders(), logRequests(server))
   app.use(refuseNulls())
   // What answers before the guards asks for no token.
   describeApp(app)

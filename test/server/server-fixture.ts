@@ -56,7 +56,9 @@ export function serverFixture(options: Partial<ThreadAppOptions> = {}) {
         ...(isJson && { 'content-type': 'application/json' }),
         ...headers,
       },
-      ...(body !== undefined && { body: (isJson ? JSON.stringify(body) : body) as BodyInit }),
+      ...(body !== undefined && {
+        body: (isJson ? JSON.stringify(body) : body) as NonNullable<RequestInit['body']>,
+      }),
       ...(body instanceof ReadableStream && { duplex: 'half' }),
     })
   }

@@ -3,6 +3,7 @@ import { createRoute, z } from '@hono/zod-openapi'
 import { positionAfter } from '../../client/event-cursor.js'
 import { asBadRequest } from '../bad-request.js'
 import { eventStream } from '../event-stream.js'
+import { logBroken } from '../request-log.js'
 import type { ServerContext, ThreadApp } from '../server-context.js'
 import { flag, readRefusals, security, threadParams } from '../schemas/parts.js'
 
@@ -55,7 +56,8 @@ export function addEventsRoutes(app: ThreadApp, server: ServerContext): void {
     // A browser would come back for ever to a stream that ends at once; this is how it is told not to.
     const first = thread?.closedAt === null || thread === null ? undefined : await events.next()
     if (first?.done === true) return context.body(null, 204)
-    const body = eventStream(events, { first, heartbeat, signal, onEnd: () => end.abort() })
+    const onFailure = (failure: unknown): void => logBroken(server, context, failure)
+    const body = eventStream(events, { first, heartbeat, signal, onEnd: () => end.abort(), onFailure })
     return new Response(body, { headers: { 'Content-Type': 'text/event-stream', 'X-Accel-Buffering': 'no' } })
   })
 }

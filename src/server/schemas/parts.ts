@@ -65,7 +65,10 @@ const BAD = { 400: json('The request is not as described.', problem) } as const
 
 const THREAD = { 404: json('There is no such thread, or nothing of that name in it.', problem) } as const
 
-const BODY = { 413: json('The body is too large.', problem) } as const
+const BODY = {
+  413: json('The body is too large.', problem),
+  415: json('The body is of another type.', problem),
+} as const
 
 const CLOSED = { 409: json('The thread is closed, or has something else under that name.', problem) } as const
 

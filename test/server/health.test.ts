@@ -1,0 +1,26 @@
+import { expect, test } from 'vitest'
+
+import { createThreadApp } from '../../src/server/index.js'
+import { createClientFixture } from '../client/client-fixture.js'
+import { OPERATOR, serverFixture } from './server-fixture.js'
+
+const server = serverFixture()
+
+test('a server whose store and Temporal answer is healthy and ready', async () => {
+  expect((await server.call('/health', { token: '' })).body).toEqual({ status: 'ok' })
+  const ready = await server.call('/ready', { token: '' })
+  expect([ready.status, ready.body]).toEqual([200, { ready: true, store: true, temporal: true }])
+})
+
+test('a server without Temporal, or without its store, is healthy and not ready', async () => {
+  const alone = await createClientFixture('127.0.0.1:1')
+  const app = () => createThreadApp({ client: alone.threads, tokens: [{ token: OPERATOR }] })
+  const ready = async () => {
+    const response = await app().request('/ready')
+    return [response.status, await response.json()]
+  }
+  expect(await ready()).toEqual([503, { ready: false, store: true, temporal: false }])
+  await alone.close()
+  expect(await ready()).toEqual([503, { ready: false, store: false, temporal: false }])
+  expect((await app().request('/health')).status).toBe(200)
+})
