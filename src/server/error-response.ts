@@ -1,7 +1,7 @@
 import { HTTPException } from 'hono/http-exception'
 import type { ContentfulStatusCode } from 'hono/utils/http-status'
 
-import { RequestNotFoundError, ThreadError } from '../protocol/thread-error.js'
+import { NotQueuedError, RequestNotFoundError, ThreadError } from '../protocol/thread-error.js'
 import { FileError } from '../store/file-error.js'
 import type { FileErrorCode } from '../store/file-error.js'
 import { StoreError } from '../store/store-error.js'
@@ -22,7 +22,7 @@ const THREAD_STATUS: Readonly<Record<string, ContentfulStatusCode>> = {
   thread_terminated: 409,
   message_rejected: 400,
   request_not_found: 404,
-  not_queued: 409,
+  not_queued: 404,
   no_worker: 503,
   timeout: 504,
   temporal_unavailable: 503,
@@ -73,6 +73,7 @@ function threadProblem(error: ThreadError): Problem {
   const { code, message } = error
   if (RequestNotFoundError.isInstance(error) && error.answered)
     return { status: 409, code: 'request_answered', message }
+  if (NotQueuedError.isInstance(error) && error.delivered) return { status: 409, code, message }
   // Its words name addresses.
   if (code === 'temporal_unavailable')
     return {

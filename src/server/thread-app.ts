@@ -22,6 +22,7 @@ import { addEventsRoutes } from './routes/events-routes.js'
 import { addFilesRoutes } from './routes/files-routes.js'
 import { addHealthRoutes } from './routes/health-routes.js'
 import { addMessagesRoutes } from './routes/messages-routes.js'
+import { addRemovalRoutes } from './routes/removal-routes.js'
 import { addRequestsRoutes } from './routes/requests-routes.js'
 import { addSnapshotRoutes } from './routes/snapshot-routes.js'
 import { addThreadsRoutes } from './routes/threads-routes.js'
@@ -80,6 +81,7 @@ export function createThreadApp(options: ThreadAppOptions): OpenAPIHono<ServerEn
   addThreadsRoutes(app, server)
   addMessagesRoutes(app, server)
   addControlRoutes(app, server)
+  addRemovalRoutes(app, server)
   addEventsRoutes(app, server)
   addSnapshotRoutes(app, server)
   addFilesRoutes(app, server)

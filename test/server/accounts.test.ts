@@ -145,7 +145,7 @@ function filled(path: string, threadId: string): string {
   return path
     .replace(THREAD, threadId)
     .replace('{requestId}', 'request')
-    .replaceAll(/\{\w+\}/g, 'message-of-acme')
+    .replace('{itemId}', 'message-of-acme')
 }
 
 /** Enough for a body that is read at all. */

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
 
+import { insertThread } from '../../src/store/threads.js'
 import { ACME, GLOBEX, OPERATOR, codeOf, serverFixture } from './server-fixture.js'
 
 const server = serverFixture()
@@ -158,6 +159,19 @@ describe('one thread', () => {
   })
 })
 
+describe('DELETE /threads/{threadId}', () => {
+  test('deletes a closed thread for good, and refuses one that is open', async () => {
+    const threadId = await server.thread()
+    expect(codeOf(await call(`/threads/${threadId}`, { method: 'DELETE' }))).toEqual([409, 'thread_conflict'])
+    await fixture.store.write((tx) =>
+      insertThread(tx, { id: 'closed', agent: 'support', created_at: 1, status: 'completed', closed_at: 2 }),
+    )
+    const deleted = await call('/threads/closed', { method: 'DELETE' })
+    expect([deleted.status, deleted.body.threads]).toEqual([200, 1])
+    expect(codeOf(await call('/threads/closed', { method: 'DELETE' }))).toEqual([404, 'thread_not_found'])
+  })
+})
+
 describe('messages', () => {
   test('are accepted, once under a key, and read back', async () => {
     const threadId = await server.thread()
@@ -195,6 +209,17 @@ describe('messages', () => {
     const threadId = await server.thread()
     expect((await call(`/threads/${threadId}/messages`, { body })).status).toBe(400)
   })
+
+  test('that wait are taken back, once', async () => {
+    const threadId = await server.thread()
+    const path = `/threads/${threadId}`
+    const { messageId } = (await call(`${path}/messages`, { body: { content: 'x' } })).body
+    const take = () => call(`${path}/queue/${messageId}`, { method: 'DELETE' })
+    // Its row decides at once; no worker takes it out of the workflow's queue here.
+    expect(codeOf(await take())).toEqual([503, 'no_worker'])
+    expect((await call(`${path}/messages`)).body.messages).toEqual([])
+    expect(codeOf(await call(`${path}/queue/none`, { method: 'DELETE' }))).toEqual([404, 'not_queued'])
+  }, 30_000)
 
   test('to a terminated thread are refused', async () => {
     const threadId = await server.thread()

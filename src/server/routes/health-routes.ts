@@ -2,7 +2,9 @@ import { createRoute, z } from '@hono/zod-openapi'
 
 import { createReadiness } from '../readiness.js'
 import type { ServerContext, ThreadApp } from '../server-context.js'
-import { json } from '../schemas/parts.js'
+import { json, problem } from '../schemas/parts.js'
+
+const MALFORMED = { 400: json('The URL cannot be read.', problem) }
 
 const health = createRoute({
   method: 'get',
@@ -11,7 +13,10 @@ const health = createRoute({
   tags: ['server'],
   security: [],
   summary: 'The process answers: nothing else is looked at.',
-  responses: { 200: json('It does.', z.object({ status: z.literal('ok') }).openapi('Health')) },
+  responses: {
+    200: json('It does.', z.object({ status: z.literal('ok') }).openapi('Health')),
+    ...MALFORMED,
+  },
 })
 
 const state = z.object({ ready: z.boolean(), store: z.boolean(), temporal: z.boolean() }).openapi('Readiness')
@@ -23,7 +28,11 @@ const ready = createRoute({
   tags: ['server'],
   security: [],
   summary: 'Whether store and Temporal answer. Looked at once a second at most.',
-  responses: { 200: json('Both do.', state), 503: json('One does not: send nobody here.', state) },
+  responses: {
+    200: json('Both do.', state),
+    503: json('One does not: send nobody here.', state),
+    ...MALFORMED,
+  },
 })
 
 /** What load balancers ask, without a token. */
