@@ -29,6 +29,8 @@ import { addThreadsRoutes } from './routes/threads-routes.js'
 import { addVariablesRoutes } from './routes/variables-routes.js'
 import { setHeaders } from './security-headers.js'
 import type { ServerContext, ServerEnv, ThreadApp } from './server-context.js'
+import { addToolCallRoutes } from './tool-calls/tool-call-routes.js'
+import type { ToolWorker } from './tool-calls/tool-worker.js'
 
 export interface ThreadAppOptions extends Authentication {
   readonly client: ThreadClient
@@ -36,6 +38,8 @@ export interface ThreadAppOptions extends Authentication {
   readonly rateLimit?: RateLimit | false
   /** Routes of your own for each thread, below `/threads/{threadId}/api/`. */
   readonly endpoints?: ThreadEndpoints
+  /** Workers in other languages, for tools of `defineRemoteTool`. @default none, and no routes for them */
+  readonly toolWorkers?: readonly ToolWorker[]
   /** One line per request, and nothing of its content. @default nothing is logged */
   readonly log?: (entry: RequestEntry) => void
   /** Ends streams of events; requests in flight are answered. */
@@ -53,7 +57,13 @@ export interface ThreadAppOptions extends Authentication {
  * @throws ConfigError for tokens that no header can carry, or that are short
  */
 export function createThreadApp(options: ThreadAppOptions): OpenAPIHono<ServerEnv> {
-  const { client, rateLimit = DEFAULT_RATE_LIMIT, log = () => undefined, endpoints } = options
+  const {
+    client,
+    rateLimit = DEFAULT_RATE_LIMIT,
+    log = () => undefined,
+    endpoints,
+    toolWorkers = [],
+  } = options
   const server: ServerContext = {
     client,
     log,
@@ -73,6 +83,8 @@ export function createThreadApp(options: ThreadAppOptions): OpenAPIHono<ServerEn
   // What answers before the guards asks for no token.
   describeApp(app)
   addHealthRoutes(app, server)
+  // Their tokens are of workers and of calls.
+  if (toolWorkers.length > 0) addToolCallRoutes(app, { client, workers: toolWorkers })
   app.use(authenticateCallers(options))
   if (rateLimit !== false) app.use(limitRates(rateLimit))
   app.use('/threads/:threadId/*', guardThreads(server))

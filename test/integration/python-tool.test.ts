@@ -46,7 +46,11 @@ beforeAll(async () => {
     worker: { workflowBundle: { codePath: inject('workflowBundlePath') } },
   })
   const toolWorkers = [{ token, taskQueues: [taskQueue] }]
-  const app = createThreadApp({ client: env.threads, token: randomBytes(24).toString('hex'), toolWorkers })
+  const app = createThreadApp({
+    client: env.threads,
+    tokens: [{ token: randomBytes(24).toString('hex') }],
+    toolWorkers,
+  })
   const port = await freePort()
   url = `http://127.0.0.1:${port}`
   server = serve({

@@ -33,7 +33,7 @@ beforeEach(async () => {
   const place = { database: join(folder, 'threads.db'), blobs: join(folder, 'blobs'), secretKey }
   store = await openStore(place)
   client = new ThreadClient({ store: place })
-  app = createThreadApp({ client, token: 'a-token-of-this-test', toolWorkers: workers })
+  app = createThreadApp({ client, tokens: [{ token: 'a-token-of-this-test' }], toolWorkers: workers })
 })
 afterEach(async () => {
   await client.close()
@@ -189,7 +189,7 @@ describe('files', () => {
 
 test('tokens that cannot be are refused at the start', () => {
   const make = (toolWorkers: typeof workers) => () =>
-    createThreadApp({ client, token: 'a-token-of-this-test', toolWorkers })
+    createThreadApp({ client, tokens: [{ token: 'a-token-of-this-test' }], toolWorkers })
   expect(make([{ token: 'short', taskQueues: ['q'] }])).toThrow(/toolWorkers\[0\].token/)
   expect(make([{ token: 'long-enough-to-be-one', taskQueues: [] }])).toThrow(/toolWorkers\[0\].taskQueues/)
   expect(make([...workers, ...workers])).toThrow(/got one twice/)

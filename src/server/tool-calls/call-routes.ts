@@ -1,14 +1,9 @@
 import { createRoute, z } from '@hono/zod-openapi'
 
+import { json, problem } from '../schemas/parts.js'
 import { accepted, claimRequest, claimed, filePath, params, stored, toolResult } from './call-schemas.js'
 
 const path = '/tool-calls/{thread_id}/{call_id}'
-
-const problem = z.object({ error: z.object({ code: z.string(), message: z.string() }) }).openapi('Problem')
-
-function json<Schema extends z.ZodType>(description: string, schema: Schema) {
-  return { description, content: { 'application/json': { schema } } }
-}
 
 const bytes = z.string().openapi({ type: 'string', format: 'binary' })
 

@@ -1,12 +1,12 @@
 import { Readable } from 'node:stream'
 
 import { OpenAPIHono } from '@hono/zod-openapi'
-import { bodyLimit } from 'hono/body-limit'
 
 import type { HeldRemoteCall } from '../../client/remote-calls/held-call.js'
 import type { ThreadClient } from '../../client/thread-client.js'
-import { LIMITS } from '../../protocol/limits.js'
-import { problemResponse } from '../error-response.js'
+import { limitBodies } from '../limit-bodies.js'
+import { ProblemError } from '../problem-error.js'
+import type { ServerEnv, ThreadApp, ThreadContext } from '../server-context.js'
 import { bearerOf, callProblem, unauthorized } from './call-problem.js'
 import { claimRoute, readFileRoute, resultRoute, writeFileRoute } from './call-routes.js'
 import { toolWorkers } from './tool-worker.js'
@@ -22,9 +22,9 @@ export interface ToolCallRoutes {
  * claim alone.
  * @throws ConfigError for workers that cannot be
  */
-export function addToolCallRoutes(app: OpenAPIHono, { client, workers }: ToolCallRoutes): void {
+export function addToolCallRoutes(app: ThreadApp, { client, workers }: ToolCallRoutes): void {
   const { defaultHook } = app
-  const routes = new OpenAPIHono(defaultHook === undefined ? {} : { defaultHook })
+  const routes = new OpenAPIHono<ServerEnv>(defaultHook === undefined ? {} : { defaultHook })
   routes.onError((error, context) => callProblem(context, error))
   describeTokens(routes)
   guard(routes)
@@ -35,17 +35,15 @@ export function addToolCallRoutes(app: OpenAPIHono, { client, workers }: ToolCal
 }
 
 /** Before a body is looked at: whoever has no token learns nothing of what is expected. */
-function guard(routes: OpenAPIHono): void {
+function guard(routes: ThreadApp): void {
   routes.use('/tool-calls/*', async (context, next) => {
     bearerOf(context)
     await next()
   })
-  for (const route of ['claim', 'result'])
-    routes.use(`/tool-calls/:thread_id/:call_id/${route}`, limited(LIMITS.requestBytes))
-  routes.use('/tool-calls/:thread_id/:call_id/files', limited(LIMITS.fileBytes))
+  routes.use('/tool-calls/*', limitBodies())
 }
 
-function addClaim(routes: OpenAPIHono, { client, workers }: ToolCallRoutes): void {
+function addClaim(routes: ThreadApp, { client, workers }: ToolCallRoutes): void {
   const workerOf = toolWorkers(workers)
   routes.openapi(claimRoute, async (context) => {
     const worker = workerOf(bearerOf(context))
@@ -60,11 +58,11 @@ function addClaim(routes: OpenAPIHono, { client, workers }: ToolCallRoutes): voi
   })
 }
 
-function addFiles(routes: OpenAPIHono, { remoteCalls }: ThreadClient): void {
+function addFiles(routes: ThreadApp, { remoteCalls }: ThreadClient): void {
   routes.openapi(readFileRoute, async (context) => {
     const { path } = context.req.valid('query')
     const file = await remoteCalls.readFile(heldBy(context), path)
-    if (file === null) return problemResponse(context, 404, 'not_found', `There is no file ${path}.`)
+    if (file === null) throw new ProblemError(404, 'not_found', `There is no file ${path}.`)
     const headers = { 'Content-Type': file.mimeType, 'Content-Length': String(file.size) }
     return new Response(Readable.toWeb(Readable.from(file.bytes)) as ReadableStream, { headers })
   })
@@ -77,28 +75,19 @@ function addFiles(routes: OpenAPIHono, { remoteCalls }: ThreadClient): void {
   })
 }
 
-function addResult(routes: OpenAPIHono, { remoteCalls }: ThreadClient): void {
+function addResult(routes: ThreadApp, { remoteCalls }: ThreadClient): void {
   routes.openapi(resultRoute, async (context) => {
     await remoteCalls.answer(heldBy(context), context.req.valid('json'))
     return context.json({ status: 'accepted' as const }, 200)
   })
 }
 
-type Asked = Parameters<typeof bearerOf>[0]
-
-function heldBy(context: Asked): HeldRemoteCall {
+function heldBy(context: ThreadContext): HeldRemoteCall {
   const { thread_id: threadId = '', call_id: callId = '' } = context.req.param()
   return { threadId, callId, token: bearerOf(context) }
 }
 
-function limited(maxSize: number): ReturnType<typeof bodyLimit> {
-  return bodyLimit({
-    maxSize,
-    onError: (context) => problemResponse(context, 413, 'too_large', `Expected at most ${maxSize} bytes.`),
-  })
-}
-
-function describeTokens(app: OpenAPIHono): void {
+function describeTokens(app: ThreadApp): void {
   const bearer = { type: 'http', scheme: 'bearer' } as const
   const schemes = { toolWorker: 'Of a worker in another language.', toolCall: 'Of one claim of one call.' }
   for (const [name, description] of Object.entries(schemes))
