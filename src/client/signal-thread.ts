@@ -49,6 +49,6 @@ export function lostThread(threadId: string): MessageRejectedError {
   return new MessageRejectedError(
     threadId,
     `Expected an open workflow of thread "${threadId}" in Temporal, got none while the store has the thread open: it is ` +
-      'lost (terminated by an operator, or another namespace). Terminate it, or check TEMPORAL_NAMESPACE.',
+      'lost (terminated by an operator, or another namespace). Reopen it, terminate it, or check TEMPORAL_NAMESPACE.',
   )
 }

@@ -11,7 +11,7 @@ import { openDirectoryBlobs } from '../../src/store/directory-blobs.js'
 import { findChild, insertChild } from '../../src/store/children.js'
 import { putFile } from '../../src/store/files.js'
 import { findRequest, insertRequest } from '../../src/store/pending.js'
-import { markDeleting } from '../../src/store/retention/delete-rows.js'
+import { deleteThreadRows, markDeleting } from '../../src/store/retention/delete-rows.js'
 import { insertRun } from '../../src/store/runs.js'
 import { stageMessage } from '../../src/store/stage-message.js'
 import type { Writer } from '../../src/store/store.js'
@@ -155,11 +155,10 @@ test('a workflow task that fails again and again is found', { timeout: 120_000 }
   const { namespace } = options
   const taskQueue = { name: fixture.taskQueue }
   for (let times = 0; times < 5; times += 1) {
-    const { taskToken } = await workflowService.pollWorkflowTaskQueue({
-      namespace,
-      taskQueue,
-      identity: 'test',
-    })
+    const poll = { namespace, taskQueue, identity: 'test' }
+    const { taskToken } = await temporal.withDeadline(Date.now() + 60_000, () =>
+      workflowService.pollWorkflowTaskQueue(poll),
+    )
     await workflowService.respondWorkflowTaskFailed({ namespace, taskToken, identity: 'test' })
   }
   expect(await findings({ fix: true })).toMatchObject([
@@ -209,13 +208,17 @@ test('a registry that has a closed child as open is mended', async () => {
 
 test('a deletion that was cut off is finished', async () => {
   await store(async (tx) => {
-    await insertThread(tx, { id: 'half', agent: 'x', created_at: 1, closed_at: 2 })
+    const of = { agent: 'x', created_at: 1, closed_at: 2 }
+    await insertThread(tx, { ...of, id: 'half' })
+    for (const id of ['half-gone', 'half-left'])
+      await insertThread(tx, { ...of, id, parent_thread_id: 'half' })
     await markDeleting(tx, 'half')
   })
+  await deleteThreadRows(fixture.store, 'half-gone')
   const { found, left } = await treated()
   expect(found).toMatchObject([{ kind: 'half_deleted', threadId: 'half' }])
   expect(left).toEqual([])
-  expect(await row('half')).toBeNull()
+  for (const id of ['half', 'half-left']) expect(await row(id)).toBeNull()
 })
 
 test('bytes without a name, and names without bytes', () =>

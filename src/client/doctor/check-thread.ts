@@ -37,7 +37,7 @@ function brokenNumbers({ id: threadId }: ThreadRecord, problem: string): Finding
 }
 
 function failing({ id: threadId }: ThreadRecord, attempts: number): Finding {
-  const problem = `Its workflow task has failed ${attempts} times in a row`
+  const problem = `Its workflow task is at attempt ${attempts}: workers fail it again and again`
   return left(
     { kind: 'task_failing', threadId, problem },
     'See the task in the Temporal UI: a codec without its key, or a worker that is older than the thread.',
