@@ -1,12 +1,12 @@
-import { WorkflowNotFoundError } from '@temporalio/client'
+import { NamespaceNotFoundError, isGrpcServiceError } from '@temporalio/client'
 
 import { LIMITS } from '../protocol/limits.js'
 import type { ClientContext } from './client-context.js'
-import { workflowOf } from './thread-workflow.js'
 import { translate } from './translate.js'
 
 /** What Temporal knows of a thread. */
 export type WorkflowState =
+  /** `attempts` of its workflow task in flight, from 1. */
   | { readonly state: 'open'; readonly reopened: boolean; readonly attempts: number }
   /** With Temporal's status; `not_found`: its history is gone, or there was none. */
   | { readonly state: 'closed'; readonly status: string }
@@ -14,17 +14,35 @@ export type WorkflowState =
 /** In the memo of a thread that was opened again, through continue-as-new. */
 export const REOPENED_MEMO = 'reopened'
 
-const OPEN: ReadonlySet<string> = new Set(['RUNNING', 'PAUSED'])
+/** Of Temporal's `WorkflowExecutionStatus`, whose enum is in a package that the client does not load. */
+const CLOSED: ReadonlyMap<unknown, string> = new Map([
+  [2, 'completed'],
+  [3, 'failed'],
+  [4, 'canceled'],
+  [5, 'terminated'],
+  [7, 'timed_out'],
+])
 
-/** @throws TemporalUnavailableError */
+/** gRPC's own number. */
+const NOT_FOUND = 5
+
+/** Decodes nothing: whoever looks may lack the codec that a thread is stored with. @throws TemporalUnavailableError */
 export async function lookAtWorkflow(context: ClientContext, threadId: string): Promise<WorkflowState> {
+  const client = context.temporal()
+  const { namespace } = client.options
+  const request = { namespace, execution: { workflowId: threadId } }
   try {
-    const found = await context.call(LIMITS.temporalCall, () => workflowOf(context, threadId).describe())
-    if (!OPEN.has(found.status.name)) return { state: 'closed', status: found.status.name.toLowerCase() }
-    const attempts = found.raw.pendingWorkflowTask?.attempt ?? 0
-    return { state: 'open', reopened: found.memo?.[REOPENED_MEMO] === true, attempts }
+    const { workflowExecutionInfo: info, pendingWorkflowTask: task } = await context.call(
+      LIMITS.temporalCall,
+      () => client.workflowService.describeWorkflowExecution(request),
+    )
+    const status = CLOSED.get(info?.status)
+    if (status !== undefined) return { state: 'closed', status }
+    const reopened = Object.hasOwn(info?.memo?.fields ?? {}, REOPENED_MEMO)
+    return { state: 'open', reopened, attempts: task?.attempt ?? 0 }
   } catch (error) {
-    if (error instanceof WorkflowNotFoundError) return { state: 'closed', status: 'not_found' }
-    throw translate(error, { client: context.temporal(), threadId })
+    if (!isGrpcServiceError(error) || error.code !== NOT_FOUND) throw translate(error, { client, threadId })
+    if (!/^namespace /i.test(error.details)) return { state: 'closed', status: 'not_found' }
+    throw translate(new NamespaceNotFoundError(namespace), { client, threadId })
   }
 }

@@ -1,6 +1,7 @@
 import { utimes } from 'node:fs/promises'
 import { join } from 'node:path'
 
+import { Client, Connection } from '@temporalio/client'
 import { expect, test } from 'vitest'
 
 import type { Examine, Finding, ThreadHandle } from '../../src/client/index.js'
@@ -18,6 +19,8 @@ import type { Writer } from '../../src/store/store.js'
 import { findThread, insertThread, updateThread } from '../../src/store/threads.js'
 import { withStore } from '../support/temporary-store.js'
 import { checkStore } from '../../src/client/doctor/check-store.js'
+import { examine } from '../../src/client/doctor/examine.js'
+import { TemporalUnavailableError } from '../../src/index.js'
 import { collect, servedFixture } from './client-fixture.js'
 
 const fixture = servedFixture()
@@ -293,4 +296,18 @@ test('the sweep command says what it deleted', async () => {
   const done = await command({ 'closed-for': '90d' }, sweepCommand)
   expect(done.lines[0]).toBe('threads: 1 in 1 trees deleted')
   await expect(command({}, sweepCommand)).rejects.toThrow('--closed-for')
+})
+
+test('a namespace that is not there is no lost thread', async () => {
+  await started()
+  const connection = Connection.lazy({ address: fixture.address })
+  const client = new Client({ connection, namespace: 'elsewhere' })
+  const context = { ...unreachable, store: () => Promise.resolve(fixture.store) }
+  const elsewhere = {
+    ...context,
+    temporal: () => client,
+    call: <T>(_: number, work: () => Promise<T>) => work(),
+  }
+  await expect(collect(examine(elsewhere))).rejects.toSatisfy(TemporalUnavailableError.isInstance)
+  await connection.close()
 })

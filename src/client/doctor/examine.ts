@@ -1,7 +1,10 @@
 import { deepestOpen, openThreadIds } from '../../store/consistency.js'
 import type { ClientContext } from '../client-context.js'
+import { TemporalUnavailableError } from '../../protocol/thread-error.js'
+import { StoreError } from '../../store/store-error.js'
 import { checkStore } from './check-store.js'
 import { checkThread } from './check-thread.js'
+import { left } from './finding.js'
 import type { Doctor, Examine, Finding } from './finding.js'
 
 /** Threads at a time: each is a call to Temporal, or a few. */
@@ -29,9 +32,20 @@ async function* checkLevel(doctor: Doctor, depth: number): AsyncGenerator<Findin
   for (let after = ''; ;) {
     const page = { depth, after, limit: AT_A_TIME }
     const ids = await store.read((db) => openThreadIds(db, page))
-    for (const findings of await Promise.all(ids.map((id) => checkThread(doctor, id)))) yield* findings
+    for (const findings of await Promise.all(ids.map((id) => checked(doctor, id)))) yield* findings
     const last = ids.at(-1)
     if (last === undefined) return
     after = last
+  }
+}
+
+/** One that cannot be looked at does not keep the others from it; a server that is away does. */
+async function checked(doctor: Doctor, threadId: string): Promise<readonly Finding[]> {
+  try {
+    return await checkThread(doctor, threadId)
+  } catch (error) {
+    if (TemporalUnavailableError.isInstance(error) || StoreError.isInstance(error)) throw error
+    const problem = `It could not be looked at: ${error instanceof Error ? error.message : String(error)}`
+    return [left({ kind: 'unasked', threadId, problem }, 'Look again.')]
   }
 }
