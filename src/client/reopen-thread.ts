@@ -1,6 +1,7 @@
 import { WorkflowExecutionAlreadyStartedError } from '@temporalio/client'
 
 import { SIGNALS } from '../protocol/messages.js'
+import type { ThreadLimits } from '../protocol/messages.js'
 import type { ReopenedThread } from '../protocol/reopened.js'
 import { ThreadConflictError } from '../protocol/thread-error.js'
 import { cutRun } from '../store/reopen/cut-run.js'
@@ -15,29 +16,39 @@ import { isOpen, openThread } from './open-thread.js'
 import { signalThread } from './signal-thread.js'
 import type { ThreadSignal } from './thread-workflow.js'
 import { startReopened } from './start-reopened.js'
+import type { ReopenedStart } from './start-reopened.js'
 import { translate } from './translate.js'
 import { lookAtWorkflow } from './workflow-state.js'
 
 /** Times that a thread is looked at anew because it changed meanwhile: a worker that comes late, another reopening. */
 const TRIALS = 5
 
+export interface ReopenThread {
+  /** Of its start: the store does not keep them. @default none, as if it had been created without */
+  readonly limits?: ThreadLimits
+}
+
 /**
  * Starts the workflow of a lost thread again, from what the store has of it, and tells it what waits. Repeated, or done by
  * several at once, it is done once. @throws ThreadNotFoundError, ThreadTerminatedError, TemporalUnavailableError;
  * ThreadConflictError when the thread is not lost, or its parent is
  */
-export async function reopenThread(context: ClientContext, threadId: string): Promise<void> {
-  for (let trial = 0; trial < TRIALS; trial += 1) if (await reopened(context, threadId)) return
+export async function reopenThread(
+  context: ClientContext,
+  threadId: string,
+  { limits }: ReopenThread = {},
+): Promise<void> {
+  for (let trial = 0; trial < TRIALS; trial += 1) if (await reopened(context, threadId, limits)) return
   throw conflict(threadId, 'is written to by somebody: try again when its workers are idle')
 }
 
-async function reopened(context: ClientContext, threadId: string): Promise<boolean> {
+async function reopened(context: ClientContext, threadId: string, limits?: ThreadLimits): Promise<boolean> {
   const store = await context.store()
   const thread = await store.read((db) => openThread(db, threadId))
   const workflow = await lookAtWorkflow(context, threadId)
   if (workflow.state === 'open') {
     if (!workflow.reopened) throw conflict(threadId, 'runs in Temporal: nothing is to be opened again')
-    await tellWaiting(context, thread)
+    await tellWaiting(context, thread, thread.status === 'stopped' || thread.status === 'blocked')
     return true
   }
   await checkParent(context, thread)
@@ -51,13 +62,13 @@ async function reopened(context: ClientContext, threadId: string): Promise<boole
     return { row, reopened: state }
   })
   if (state === null) return false
-  await start(context, state.row, state.reopened)
+  await start(context, state.row, { reopened: state.reopened, limits })
   await tellWaiting(context, state.row, state.reopened.stopped === true)
   return true
 }
 
 /** Of several that start it one wins: that is the same for all. */
-async function start(context: ClientContext, row: ThreadRecord, state: ReopenedThread): Promise<void> {
+async function start(context: ClientContext, row: ThreadRecord, state: ReopenedStart): Promise<void> {
   try {
     await startReopened(context, row, state)
   } catch (error) {

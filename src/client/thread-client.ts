@@ -27,6 +27,7 @@ import type { SweepThreads, SweptThreads } from './retention/sweep-threads.js'
 import { reopenThread } from './reopen-thread.js'
 import { remoteCalls } from './remote-calls/remote-calls.js'
 import type { RemoteCalls } from './remote-calls/remote-calls.js'
+import type { ReopenThread } from './reopen-thread.js'
 import { registeredSearchAttributes } from './search-attributes.js'
 import { createThreadHandle } from './thread-handle.js'
 import type { ThreadHandle } from './thread-handle.js'
@@ -95,8 +96,8 @@ export class ThreadClient<R extends Registry<string, string, unknown> = Registry
    * Starts a thread that is `lost` again, from what the store has of it: what was in flight has failed, and what it was
    * doing goes on. @throws ThreadConflictError when it is not lost; ThreadTerminatedError, ThreadNotFoundError
    */
-  async reopen(threadId: string): Promise<ThreadHandle<R>> {
-    await reopenThread(this.#context, threadId)
+  async reopen(threadId: string, options: ReopenThread = {}): Promise<ThreadHandle<R>> {
+    await reopenThread(this.#context, threadId, options)
     return this.get(threadId)
   }
 

@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto'
 
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, beforeAll, expect, inject, test } from 'vitest'
 
 import type { ThreadHandle } from '../../src/client/index.js'
 import { RequestNotFoundError, ThreadConflictError, ThreadTerminatedError } from '../../src/index.js'
-import { createTestEnvironment } from '../../src/testing/index.js'
+import { assertReplays, createTestEnvironment } from '../../src/testing/index.js'
 import type { TestEnvironment } from '../../src/testing/index.js'
 import { createGate } from '../support/gate.js'
 import { recordedRuns, searchForContent } from '../support/histories.js'
@@ -113,6 +113,9 @@ test('a thread lost in mid tool call goes on with another run', async () => {
   ])
   const runs = await recordedRuns(env.threads.temporal, thread.threadId)
   expect(searchForContent(runs, []).leaks).toEqual([])
+  expect(await assertReplays(runs, { workflowBundle: { codePath: inject('workflowBundlePath') } })).toBe(
+    runs.length,
+  )
 })
 
 test('an idle thread without a history answers under its id', { timeout: 90_000 }, async () => {
@@ -238,4 +241,24 @@ test('a thread that was reopened can be lost again', async () => {
   }
   await thread.send(marked('More'))
   expect(await thread.waitUntilIdle()).toMatchObject({ reply: { content: marked('Two') } })
+})
+
+test('what a thread was reopened with is not carried on', async () => {
+  const { thread } = await start('clerk', { chat: [{ text: marked('One') }, { text: marked('Two') }] })
+  await thread.waitUntilIdle()
+  await lose(thread)
+  await env.threads.reopen(thread.threadId, { limits: { historyEvents: 0 } })
+  await thread.send(marked('More'))
+  expect(await thread.waitUntilIdle()).toMatchObject({ reply: { content: marked('Two') } })
+  const runs = await until('continue-as-new', async () => {
+    const all = await recordedRuns(env.threads.temporal, thread.threadId)
+    return all.length > 2 && all
+  })
+  const starts = runs.map(({ history }) => {
+    const attributes = history.events?.[0]?.workflowExecutionStartedEventAttributes
+    return Buffer.from(attributes?.input?.payloads?.[0]?.data ?? []).toString()
+  })
+  expect(starts.filter((text) => text.includes('"reopened"'))).toHaveLength(1)
+  // Its memo is: to ask once more is fine.
+  await env.threads.reopen(thread.threadId)
 })

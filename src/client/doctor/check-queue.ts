@@ -35,12 +35,13 @@ export async function checkQueue(doctor: Doctor, thread: ThreadRecord): Promise<
         'Start a worker, then look again.',
       ),
     ]
-  const { queue, children } = answer.snapshot
+  const { queue, children, run } = answer.snapshot
   const known = new Set(queue.map(({ id }) => id))
   const owed = children.flatMap((child) => (child.owed ? [child.reference] : []))
   // One that was delivered since is in neither.
   const waiting = await store.read((db) => oldItems(db, thread))
-  const unknown = waiting.filter((item) => !known.has(keyOf(item)))
+  // A run may have a tool behind the call that it is at.
+  const unknown = waiting.filter((item) => !known.has(keyOf(item)) && (run === null || item.kind !== 'tool'))
   if (unknown.length === 0) return []
   const problem = `${unknown.length} items were accepted, and its workflow does not know of them`
   const work = async (): Promise<void> => {
