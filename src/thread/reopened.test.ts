@@ -26,7 +26,8 @@ const parent = { parent: { threadId: 'p', callId: 'call_1_1_0' } }
 describe('a thread that was lost', () => {
   test('T4 goes on with numbers that nothing has', () => {
     const control = advance(acceptMessage(reopened({}), { messageId: 'm' }, NOW))
-    expect(control).toMatchObject({ runs: 5, settles: 3, registered: true, run: { number: 5, side: 'a' } })
+    expect(control).toMatchObject({ runs: 5, settles: 3, itemsNumbered: 7, run: { number: 5, side: 'a' } })
+    expect(control.registered).toBe(true)
     expect(nextAction(reopened({}))).toEqual({ kind: 'wait' })
   })
 
