@@ -1,4 +1,5 @@
 // npm run bench -- NAME [--json]
+import { explainBench } from './explain/explain-bench.js'
 import type { BenchResult } from './figure.js'
 import { printJson, printTables } from './print-result.js'
 import { stepBench } from './step/step-bench.js'
@@ -7,7 +8,7 @@ interface Bench {
   run(): Promise<BenchResult & { readonly machine: readonly string[] }>
 }
 
-const BENCHES: Readonly<Record<string, Bench>> = { step: { run: stepBench } }
+const BENCHES: Readonly<Record<string, Bench>> = { explain: { run: explainBench }, step: { run: stepBench } }
 
 const names = Object.keys(BENCHES).join(', ')
 const given = process.argv.slice(2)

@@ -5,11 +5,18 @@ import type { WorkflowClient } from '@temporalio/client'
 /** Where and with what a figure was measured: without that it says nothing. */
 export async function describeMachine(workflows: WorkflowClient): Promise<readonly string[]> {
   const server = await workflows.workflowService.getSystemInfo({})
+  return machineWith(
+    `Temporal server ${server.serverVersion ?? 'unknown'} (dev server), ` +
+      `SDK ${versionOf('@temporalio/worker')}, SQLite ${process.versions['sqlite'] ?? 'unknown'}`,
+  )
+}
+
+/** The same of a bench on other servers, which are named by the caller. */
+export function machineWith(versions: string): readonly string[] {
   const memory = `${Math.round(totalmem() / 2 ** 30)} GB`
   return [
     `machine: ${cpus().length} x ${cpus()[0]?.model ?? 'unknown'}, ${memory}, ${process.platform} ${release()}`,
-    `versions: node ${process.versions.node}, Temporal server ${server.serverVersion ?? 'unknown'} (dev server), ` +
-      `SDK ${versionOf('@temporalio/worker')}, SQLite ${process.versions['sqlite'] ?? 'unknown'}`,
+    `versions: node ${process.versions.node}, ${versions}`,
     `load average at the end: ${loadavg()
       .map((load) => load.toFixed(2))
       .join(', ')}`,

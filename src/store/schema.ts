@@ -14,6 +14,7 @@ import type {
  */
 export interface Schema {
   readonly threads: ThreadsTable
+  readonly thread_tags: ThreadTagsTable
   readonly messages: MessagesTable
   readonly tool_calls: ToolCallsTable
   readonly operations: OperationsTable
@@ -61,6 +62,12 @@ export interface ThreadsTable {
   /** The recorded snapshot, for readers without a worker. */
   snapshot: string | null
   snapshot_at: number | null
+}
+
+/** The tags of threads once more, to find threads by them. */
+export interface ThreadTagsTable {
+  tag: string
+  thread_id: string
 }
 
 export interface MessagesTable {

@@ -1,4 +1,3 @@
-import { sql } from 'kysely'
 import type { Selectable } from 'kysely'
 
 import { rowCodec } from './row-codec.js'
@@ -16,8 +15,8 @@ export type ThreadRecord = Decoded<
 export type NewThread = Pick<ThreadRecord, 'id' | 'agent' | 'created_at'> &
   Partial<Omit<ThreadRecord, 'last_sequence' | 'last_position'>>
 
-/** `last_sequence` and `last_position` are counted by the functions that allocate them. */
-export type ThreadPatch = Partial<Omit<ThreadRecord, 'id' | 'last_sequence' | 'last_position'>>
+/** Counters are counted by the functions that allocate them; tags are given once. */
+export type ThreadPatch = Partial<Omit<ThreadRecord, 'id' | 'tags' | 'last_sequence' | 'last_position'>>
 
 const codec = rowCodec<
   Selectable<ThreadsTable>,
@@ -42,7 +41,15 @@ export async function insertThread(tx: Writer, thread: NewThread): Promise<boole
     .values(row)
     .onConflict((conflict) => conflict.doNothing())
     .executeTakeFirst()
-  return result.numInsertedOrUpdatedRows === 1n
+  if (result.numInsertedOrUpdatedRows !== 1n) return false
+  await insertTags(tx, thread.id, thread.tags ?? [])
+  return true
+}
+
+async function insertTags(tx: Writer, threadId: string, tags: readonly string[]): Promise<void> {
+  if (tags.length === 0) return
+  const rows = [...new Set(tags)].map((tag) => ({ tag, thread_id: threadId }))
+  await tx.insertInto('thread_tags').values(rows).execute()
 }
 
 export async function findThread(db: Reader, id: string): Promise<ThreadRecord | null> {
@@ -125,9 +132,11 @@ export async function listThreads(
   else if (filter.parent !== undefined) query = query.where('parent_thread_id', '=', filter.parent)
   if (filter.account !== undefined) query = query.where('account', '=', filter.account)
   if (filter.root !== undefined) query = query.where('root_thread_id', '=', filter.root)
-  // Quotes inside a tag are escaped in JSON, so the quoted tag occurs only as an element.
-  if (filter.tag !== undefined)
-    query = query.where(sql<boolean>`replace(tags, ${JSON.stringify(filter.tag)}, '') <> tags`)
+  const { tag } = filter
+  if (tag !== undefined)
+    query = query.where('id', 'in', (tags) =>
+      tags.selectFrom('thread_tags').select('thread_id').where('tag', '=', tag),
+    )
   if (after !== null) {
     query = query.where((where) =>
       where(where.refTuple('last_activity_at', 'id'), '<', where.tuple(after.lastActivityAt, after.id)),

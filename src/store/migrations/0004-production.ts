@@ -1,11 +1,31 @@
-import { addColumns } from './create-table.js'
+import { sql } from 'kysely'
+
+import { addColumns, createTable } from './create-table.js'
 import type { SchemaChanger } from './create-table.js'
 
 /** What many processes need: the trace that a message belongs to, and indexes for lists by account and for sweeps. */
 export async function createProductionSchema(db: SchemaChanger): Promise<void> {
   // W3C trace context of the sender: a step is a part of the trace of the message that it takes.
   await addColumns(db, 'messages', { traceparent: 'text?' })
+  // A list by tag would otherwise read all threads.
+  await createTable(db, 'thread_tags', {
+    columns: { tag: 'text', thread_id: 'text' },
+    key: ['tag', 'thread_id'],
+  })
+  // PostgreSQL's databases begin with this version.
+  if (db.kind === 'sqlite')
+    await sql`insert into thread_tags select distinct value, threads.id from threads, json_each(tags)`.execute(
+      db,
+    )
   const index = (name: string) => db.schema.createIndex(name)
+  await index('tags_by_thread').on('thread_tags').column('thread_id').execute()
+  await index('threads_by_agent').on('threads').columns(['agent', 'last_activity_at', 'id']).execute()
+  await index('threads_by_status').on('threads').columns(['status', 'last_activity_at', 'id']).execute()
+  await index('threads_roots')
+    .on('threads')
+    .columns(['last_activity_at', 'id'])
+    .where('parent_thread_id' as never, 'is', null)
+    .execute()
   await index('threads_by_account').on('threads').columns(['account', 'last_activity_at', 'id']).execute()
   await index('threads_closed')
     .on('threads')

@@ -4,7 +4,7 @@ import type { CreateTableBuilder, Expression, Kysely } from 'kysely'
 import type { SchemaDialect } from './schema-dialect.js'
 
 /** What a migration may do, and with which database. */
-export type SchemaChanger = Pick<Kysely<unknown>, 'schema'> & Pick<SchemaDialect, 'kind'>
+export type SchemaChanger = Pick<Kysely<unknown>, 'schema' | 'getExecutor'> & Pick<SchemaDialect, 'kind'>
 
 type Kind = 'id' | 'text' | 'text?' | 'int' | 'int?' | 'big' | 'big?'
 

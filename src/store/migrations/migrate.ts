@@ -21,7 +21,8 @@ const MIGRATIONS: readonly Migration[] = [
   { version: 1, oldestCode: 1, up: createFirstSchema },
   { version: 2, oldestCode: 1, up: createSessionSchema },
   { version: 3, oldestCode: 1, up: createSubagentSchema },
-  { version: 4, oldestCode: 1, up: createProductionSchema },
+  // Older code makes threads whose tags no list finds.
+  { version: 4, oldestCode: 4, up: createProductionSchema },
 ]
 
 /** The schema version that this code was written for. */
@@ -42,7 +43,7 @@ export async function migrate(database: Kysely<Schema>, dialect: SchemaDialect):
     const found = await readVersion(tx, dialect)
     if (isCurrent(found)) return
     if (found === null) await createInfo(tx)
-    const changer = { schema: tx.schema, kind: dialect.kind }
+    const changer = { schema: tx.schema, getExecutor: () => tx.getExecutor(), kind: dialect.kind }
     for (const migration of MIGRATIONS.slice(found?.version ?? 0)) {
       await migration.up(changer)
       await tx

@@ -14,6 +14,12 @@ export interface PoolLimits {
   readonly statement: number | null
 }
 
+/**
+ * Every read has its index, and a plan that reads a whole table is a wrong guess: of a tree's size, of a table that was
+ * small yesterday. In a serializable transaction it would also conflict with every write to that table.
+ */
+const SETTINGS = ['-c enable_seqscan=off']
+
 /** What every connection to a place is told. */
 export function connectionConfig(place: PostgresPlace): PoolConfig {
   return {
@@ -22,7 +28,8 @@ export function connectionConfig(place: PostgresPlace): PoolConfig {
     // A network that drops silent connections is kept from it.
     keepAliveInitialDelayMillis: 10_000,
     types: TYPES,
-    ...place.config,
+    connectionString: place.connectionString,
+    options: [...place.options, ...SETTINGS].join(' '),
   }
 }
 

@@ -10,12 +10,10 @@ test('the name of a place has no password and no parameters', () => {
 })
 
 test('our own parameters never reach the server', () => {
-  const { connections, config } = postgresPlace(
+  const { connections, connectionString, options } = postgresPlace(
     'postgres://me@db/threads?connections=7&options=-csearch_path%3Dours&sslmode=require',
   )
   expect(connections).toBe(7)
-  expect(config).toEqual({
-    connectionString: 'postgres://me@db/threads?sslmode=require',
-    options: '-csearch_path=ours',
-  })
+  expect(connectionString).toBe('postgres://me@db/threads?sslmode=require')
+  expect(options).toEqual(['-csearch_path=ours'])
 })

@@ -1,5 +1,3 @@
-import type { PoolConfig } from 'pg'
-
 import { LIMITS } from '../../protocol/limits.js'
 
 /** A database of a server, as its URL names it. */
@@ -8,8 +6,10 @@ export interface PostgresPlace {
   readonly name: string
   /** That this process may open in all. */
   readonly connections: number
-  /** What `pg` is told, without the pool's own numbers. */
-  readonly config: Pick<PoolConfig, 'connectionString' | 'options'>
+  /** The URL, without what is ours. */
+  readonly connectionString: string
+  /** Settings that the URL gives to the server. */
+  readonly options: readonly string[]
 }
 
 export function isPostgres(database: string): boolean {
@@ -44,7 +44,7 @@ export function postgresPlace(database: string): PostgresPlace {
   const place = { name: postgresName(database), connections: connectionsOf(url) }
   url.searchParams.delete('connections')
   url.searchParams.delete('options')
-  return { ...place, config: { connectionString: url.href, ...(options !== null && { options }) } }
+  return { ...place, connectionString: url.href, options: options === null ? [] : [options] }
 }
 
 /** One reads, one writes, one listens. */

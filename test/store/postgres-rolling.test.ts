@@ -1,0 +1,98 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+
+import pg from 'pg'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+
+import { readTranscript } from '../../src/store/read-messages.js'
+import { prepareStore } from '../../src/store/prepare-store.js'
+import { openStore } from '../../src/store/store.js'
+import type { Store } from '../../src/store/store.js'
+import { createDatabase } from '../support/postgres-database.js'
+import type { PostgresDatabase } from '../support/postgres-database.js'
+import { until } from '../support/until.js'
+import { makeThread } from './conformance/with-store.js'
+import { runProcess } from './processes/run-process.js'
+
+/** What a later version might do: add a column, an index, a table. `oldestCode`: which code may go on. */
+const nextMigration = (oldestCode: number): readonly string[] => [
+  'alter table messages add column mood text collate "C"',
+  'create index messages_by_mood on messages (mood)',
+  'create table moods (name text primary key)',
+  `update schema_info set version = version + 1, oldest_code = ${oldestCode}`,
+]
+
+let folder = ''
+let database: PostgresDatabase
+const opened: Store[] = []
+
+const place = () => ({ database: database.url, blobs: join(folder, 'blobs') })
+
+async function open(): Promise<Store> {
+  const store = await openStore(place())
+  opened.push(store)
+  return store
+}
+
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'everthread-rolling-'))
+  database = await createDatabase()
+})
+afterEach(async () => {
+  for (const store of opened.splice(0)) await store.close()
+  await database.drop()
+  await rm(folder, { recursive: true, force: true })
+})
+
+test('a process works on while the schema goes one version further', async () => {
+  const store = await open()
+  await makeThread(store, 't')
+  const workers = ['a', 'b'].map((name) => runProcess('append', place(), name, '150'))
+  await until('the processes to write', async () => (await count(store)) > 20)
+  await migrateFurther(4)
+  const then = await count(store)
+  expect(then).toBeLessThan(300)
+  await Promise.all(workers.map((worker) => worker.ended()))
+  const transcript = await store.read((db) => readTranscript(db, 't'))
+  expect(transcript.map(({ position }) => position)).toEqual(
+    Array.from({ length: 300 }, (_, index) => index + 1),
+  )
+})
+
+test('code of before starts on a schema that allows it, and leaves it', async () => {
+  await migrateFurther(4)
+  await prepareStore(place())
+  await makeThread(await open(), 't')
+  expect(await ask('select version, oldest_code from schema_info')).toEqual([{ version: 5, oldest_code: 4 }])
+})
+
+test('code of before refuses a schema that needs a newer one', async () => {
+  const running = await open()
+  await makeThread(running, 't')
+  await migrateFurther(5)
+  const words = /may use, got schema version 5, which needs at least 5: install a newer version of everthread/
+  await expect(openStore(place())).rejects.toThrow(words)
+  await expect(prepareStore(place())).rejects.toThrow(words)
+  // One that runs is on its way out: what it has begun it may end.
+  await makeThread(running, 'u')
+})
+
+async function count(store: Store): Promise<number> {
+  return (await store.read((db) => readTranscript(db, 't'))).length
+}
+
+async function migrateFurther(oldestCode: number): Promise<void> {
+  await ask(nextMigration(oldestCode).join('; '))
+}
+
+/** In one transaction. */
+async function ask(text: string): Promise<unknown[]> {
+  const client = new pg.Client({ connectionString: database.url })
+  await client.connect()
+  try {
+    return (await client.query(text)).rows
+  } finally {
+    await client.end()
+  }
+}
