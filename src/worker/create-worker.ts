@@ -4,6 +4,7 @@ import type { BundlerPlugin, WorkerOptions, WorkerPlugin } from '@temporalio/wor
 import { ConfigError } from '../protocol/config-error.js'
 import { shareStore } from '../store/share-store.js'
 import { bundleThreads } from './bundle-threads.js'
+import { storeLocation } from '../store/store-location.js'
 import { connectToTemporal, explained } from './connect-to-temporal.js'
 import type { TemporalTarget } from './connect-to-temporal.js'
 import { threadDeployment } from './deployment-options.js'
@@ -58,7 +59,7 @@ export async function createWorker(options: CreateWorkerOptions): Promise<Worker
   try {
     await listWorkerAgents(store, registry)
     const target = temporal.connection === undefined ? await connectToTemporal() : null
-    if (target !== null) warnOfRemoteTemporal(target.address)
+    if (target !== null) warnOfRemoteTemporal(target.address, storeLocation(location ?? {}).database)
     return await createConnected({ registry, store, caps, env: values, workflows }, temporal, target)
   } catch (error) {
     await store.close()

@@ -1,6 +1,7 @@
 import { Runtime } from '@temporalio/worker'
 
 import type { Registry } from '../definitions/registry.js'
+import { isPostgres } from '../store/postgres/postgres-place.js'
 
 const warned = new WeakSet<Registry>()
 
@@ -12,7 +13,8 @@ export function warnOfRegistry(registry: Registry): void {
 }
 
 /** SQLite is a file of this machine: workers elsewhere would run the same threads without their content. */
-export function warnOfRemoteTemporal(address: string): void {
+export function warnOfRemoteTemporal(address: string, database: string): void {
+  if (isPostgres(database)) return
   const host = address.replace(/:\d+$/, '').replace(/^\[|\]$/g, '')
   if (host === 'localhost' || host === '::1' || host.startsWith('127.')) return
   Runtime.instance().logger.warn(

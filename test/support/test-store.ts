@@ -27,7 +27,7 @@ export async function makePlace(): Promise<TestPlace> {
   return testStoreKind() === 'postgres' ? postgresPlace() : folderPlace()
 }
 
-export function testStoreKind(): 'sqlite' | 'postgres' {
+function testStoreKind(): 'sqlite' | 'postgres' {
   const kind = process.env['EVERTHREAD_TEST_STORE'] ?? 'sqlite'
   if (kind === 'sqlite' || kind === 'postgres') return kind
   throw new Error(`Expected EVERTHREAD_TEST_STORE to be "sqlite" or "postgres", got "${kind}"`)
@@ -40,7 +40,7 @@ export async function testEnvironment<R extends Registry>(
   const { place, remove } = await makePlace()
   try {
     const environment = await createTestEnvironment({ ...options, store: place })
-    return { ...environment, close: () => environment.close().finally(remove) }
+    return { ...environment, close: () => environment.close().then(remove) }
   } catch (error) {
     await remove()
     throw error
@@ -61,7 +61,7 @@ async function postgresPlace(): Promise<TestPlace> {
   const { url, drop } = await createDatabase()
   if ('problem' in inject('s3Server')) {
     const { place, blobFolder, remove } = await folderPlace()
-    return { place: { ...place, database: url }, blobFolder, remove: () => drop().finally(remove) }
+    return { place: { ...place, database: url }, blobFolder, remove: () => drop().then(remove) }
   }
   const bucket = await makeBucket()
   return { place: { database: url, blobs: bucket.url() }, blobFolder: bucket.folder, remove: drop }

@@ -32,11 +32,11 @@ export async function openPostgres(
   const connections = Math.floor((place.connections - 1) / 2)
   const reader = connect(place, { connections, patience, statement })
   const writer = connect(place, { connections, patience, statement })
-  const { watch, committed, end } = watchPostgres(reader, place)
+  const watching = watchPostgres(reader, place)
   const running = new Set<Promise<unknown>>()
   const close = async (): Promise<void> => {
     await Promise.allSettled(running)
-    await end()
+    await watching.end()
     await Promise.all([reader.destroy(), writer.destroy()])
   }
   async function told<T>(work: Promise<T>): Promise<T> {
@@ -59,10 +59,10 @@ export async function openPostgres(
     read: (work) => told(retryPassing(() => work(reader), performance.now() + patience)),
     async write(work) {
       const { result, threadIds } = await told(transact(writer, work, patience))
-      committed(threadIds)
+      watching.committed(threadIds)
       return result
     },
-    watch,
+    watch: (threadId, listener) => watching.watch(threadId, listener),
     close,
   }
 }

@@ -40,19 +40,24 @@ export function watchPostgres(reader: Kysely<Schema>, place: PostgresPlace): Pos
 
   function lookSoon(): void {
     if (ended || watchers.idle || timer !== undefined) return
-    timer = setTimeout(async () => {
-      // Who watches reads too, and meets the error where somebody can act on it.
-      await look().catch(() => watchers.tellAll())
-      timer = undefined
-      lookSoon()
-    }, LIMITS.watchFallback)
+    timer = setTimeout(() => void lookAgain(), LIMITS.watchFallback)
+  }
+
+  async function lookAgain(): Promise<void> {
+    // Who watches reads too, and meets the error where somebody can act on it.
+    await look().catch(() => watchers.tellAll())
+    timer = undefined
+    lookSoon()
   }
 
   return {
     watch(threadId, listen) {
       const end = watchers.add(threadId, listen)
       // What was committed before it listened is told by its beginning.
-      listener ??= listenTo(place, { heard: announcer.others(watchers.tell), began: watchers.tellAll })
+      listener ??= listenTo(place, {
+        heard: announcer.others((threadIds) => watchers.tell(threadIds)),
+        began: () => watchers.tellAll(),
+      })
       lookSoon()
       return () => {
         end()
