@@ -37,6 +37,9 @@ test('doctor says what was found where', async () => {
   expect(run.output()).toMatch(/^ok +Temporal CLI .*temporal-fake \(TEMPORAL_CLI_PATH; temporal version 9/m)
   expect(run.output()).toMatch(/^ok +time-skipping test server +\/bin\/true \(TEMPORAL_TEST_SERVER_PATH\)$/m)
   expect(run.output()).toMatch(/^ok +S3 server for tests .*versitygw-fake \(VERSITYGW_PATH\)$/m)
+  expect(run.output()).toMatch(
+    /^ok +PostgreSQL .*programs \(POSTGRES_BIN_PATH; postgres \(PostgreSQL\) 15\.1\)$/m,
+  )
 })
 
 test('doctor counts what is missing and says what to do', async () => {
@@ -68,6 +71,17 @@ test('a wrong VERSITYGW_PATH is reported and never replaced', async () => {
   const doctor = checkout.run(['doctor'], environment)
   expect(await doctor.ended).toBe(1)
   expect(doctor.output()).toMatch(/^MISSING +S3 server for tests +VERSITYGW_PATH names \/nowhere\/versitygw/m)
+  const install = checkout.run(['install'], environment)
+  expect(await install.ended).toBe(1)
+  expect(install.output().trim().split('\n')).toHaveLength(1)
+})
+
+test('a wrong POSTGRES_BIN_PATH is reported and never replaced', async () => {
+  const checkout = createCheckout()
+  const environment = { POSTGRES_BIN_PATH: '/nowhere' }
+  const doctor = checkout.run(['doctor'], environment)
+  expect(await doctor.ended).toBe(1)
+  expect(doctor.output()).toMatch(/^MISSING +PostgreSQL +POSTGRES_BIN_PATH names \/nowhere/m)
   const install = checkout.run(['install'], environment)
   expect(await install.ended).toBe(1)
   expect(install.output().trim().split('\n')).toHaveLength(1)

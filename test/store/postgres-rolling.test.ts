@@ -2,9 +2,14 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
+import { Kysely, PostgresDialect, sql } from 'kysely'
 import pg from 'pg'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 
+import { createFirstSchema } from '../../src/store/migrations/0001-first.js'
+import { createSessionSchema } from '../../src/store/migrations/0002-session.js'
+import { createSubagentSchema } from '../../src/store/migrations/0003-subagents.js'
+import { migratePostgres } from '../../src/store/postgres/open-postgres.js'
 import { readTranscript } from '../../src/store/read-messages.js'
 import { prepareStore } from '../../src/store/prepare-store.js'
 import { openStore } from '../../src/store/store.js'
@@ -77,6 +82,43 @@ test('code of before refuses a schema that needs a newer one', async () => {
   // One that runs is on its way out: what it has begun it may end.
   await makeThread(running, 'u')
 })
+
+test('a migration waits in turns for tables that are in use', async () => {
+  const old = await createDatabase({ empty: true })
+  const holder = new pg.Client({ connectionString: old.url })
+  const other = new pg.Client({ connectionString: old.url, statement_timeout: 10_000 })
+  try {
+    await makeVersion(old.url, 3)
+    for (const client of [holder, other]) await client.connect()
+    await holder.query('begin; lock table messages in share mode')
+    const migrating = migratePostgres(old.url)
+    await until('the migration to wait', async () => (await other.query(WAITING)).rowCount === 1)
+    // Whoever comes behind the migration is let through, again and again.
+    for (const _ of [1, 2]) await other.query('select * from messages')
+    await holder.query('rollback')
+    await migrating
+    expect((await other.query('select version from schema_info')).rows).toEqual([{ version: 4 }])
+  } finally {
+    await holder.end()
+    await other.end()
+    await old.drop()
+  }
+})
+
+const WAITING = "select 1 from pg_stat_activity where wait_event_type = 'Lock' and query like 'alter table%'"
+
+/** A database as the code of that version left it. */
+async function makeVersion(url: string, version: number): Promise<void> {
+  const db = new Kysely<unknown>({
+    dialect: new PostgresDialect({ pool: new pg.Pool({ connectionString: url }) }),
+  })
+  const changer = { schema: db.schema, getExecutor: () => db.getExecutor(), kind: 'postgres' } as const
+  for (const up of [createFirstSchema, createSessionSchema, createSubagentSchema].slice(0, version))
+    await up(changer)
+  await sql`create table schema_info (version int not null, oldest_code int not null)`.execute(db)
+  await sql`insert into schema_info values (${version}, 1)`.execute(db)
+  await db.destroy()
+}
 
 async function count(store: Store): Promise<number> {
   return (await store.read((db) => readTranscript(db, 't'))).length

@@ -50,6 +50,7 @@ export async function startPostgres(settings: readonly string[] = []): Promise<P
       '-E',
       'UTF8',
       '--locale=C',
+      ...languageOf(programs),
       '-N',
     ],
     { ...owner, cwd: home },
@@ -89,6 +90,13 @@ export async function startPostgres(settings: readonly string[] = []): Promise<P
       await rm(home, { recursive: true, force: true })
     },
   }
+}
+
+/** A language whose order is not that of bytes, as most databases have one. */
+function languageOf(programs: string): readonly string[] {
+  const version = execFileSync(join(programs, 'postgres'), ['--version'], { encoding: 'utf8' })
+  const major = Number(/\(PostgreSQL\) (\d+)/.exec(version)?.[1])
+  return major >= 15 ? ['--locale-provider=icu', '--icu-locale=en-US'] : []
 }
 
 interface Place {
