@@ -1,4 +1,5 @@
 // npm run bench -- NAME [--json]
+import { eventsBench } from './events/events-bench.js'
 import { explainBench } from './explain/explain-bench.js'
 import type { BenchResult } from './figure.js'
 import { printJson, printTables } from './print-result.js'
@@ -8,7 +9,11 @@ interface Bench {
   run(): Promise<BenchResult & { readonly machine: readonly string[] }>
 }
 
-const BENCHES: Readonly<Record<string, Bench>> = { explain: { run: explainBench }, step: { run: stepBench } }
+const BENCHES: Readonly<Record<string, Bench>> = {
+  events: { run: eventsBench },
+  explain: { run: explainBench },
+  step: { run: stepBench },
+}
 
 const names = Object.keys(BENCHES).join(', ')
 const given = process.argv.slice(2)

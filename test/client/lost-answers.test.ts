@@ -1,14 +1,11 @@
 import { randomUUID } from 'node:crypto'
 
-import { NativeConnection } from '@temporalio/worker'
-import type { Worker } from '@temporalio/worker'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 
 import type { ThreadHandle } from '../../src/client/index.js'
 import { defineAgent, defineModel, definePrompt, defineTool, registry } from '../../src/index.js'
 import { scriptedModel } from '../../src/testing/index.js'
 import { ThreadError } from '../../src/protocol/thread-error.js'
-import { createWorker } from '../../src/worker/index.js'
 import { createGate } from '../support/gate.js'
 import type { Gate } from '../support/gate.js'
 import { startLosingProxy } from '../support/losing-proxy.js'
@@ -17,8 +14,8 @@ import { startDevServer } from '../support/servers.js'
 import type { DevServer } from '../support/servers.js'
 import { factTypes, transcript } from '../support/thread-facts.js'
 import { until } from '../support/until.js'
-import { createClientFixture } from './client-fixture.js'
-import type { ClientFixture } from './client-fixture.js'
+import { createWorkingFixture } from './working-fixture.js'
+import type { WorkingFixture } from './working-fixture.js'
 
 /** Calls of the tools, by thread. */
 const did = new Map<string, number>()
@@ -59,24 +56,14 @@ const desk = registry({
 
 let server: DevServer
 let proxy: LosingProxy
-let fixture: ClientFixture
-let connection: NativeConnection
-let worker: Worker
-let running: Promise<void>
+let fixture: WorkingFixture
 
 beforeAll(async () => {
   server = await startDevServer()
   proxy = await startLosingProxy(server.address)
-  fixture = await createClientFixture(proxy.address)
-  connection = await NativeConnection.connect({ address: server.address })
-  const { taskQueue, place: store } = fixture
-  worker = await createWorker({ registry: desk, connection, taskQueue, store, shutdownGraceTime: 0 })
-  running = worker.run()
+  fixture = await createWorkingFixture({ registry: desk, server, address: proxy.address })
 })
 afterAll(async () => {
-  worker.shutdown()
-  await running
-  await connection.close()
   await fixture.close()
   await proxy.close()
   await server.stop()

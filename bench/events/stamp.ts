@@ -1,0 +1,13 @@
+/** Milliseconds of a clock that all processes of the machine share, so that one may write them and another read them. */
+export function now(): number {
+  return Number(process.hrtime.bigint()) / 1e6
+}
+
+/** Ends each stamp: a delta may hold several tokens. */
+export const STAMP_END = ';'
+
+/** Milliseconds since each token of a text was made. */
+export function agesOf(text: string): readonly number[] {
+  const at = now()
+  return text.split(STAMP_END).flatMap((stamp) => (stamp === '' ? [] : [at - Number(stamp)]))
+}
