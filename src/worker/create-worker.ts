@@ -23,11 +23,6 @@ import { warnOfRegistry, warnOfRemoteTemporal } from './worker-warnings.js'
 export interface CreateWorkerOptions
   extends Partial<Omit<WorkerOptions, 'workerDeploymentOptions'>>, ThreadOptions {
   readonly workerDeploymentOptions?: ThreadDeploymentOptions
-  /**
-   * `false`: a worker for the `taskQueue` of tools and models, which runs their calls and no threads.
-   * @default true
-   */
-  readonly workflows?: boolean
 }
 
 /**

@@ -66,6 +66,15 @@ test('a prebuilt bundle without threads is refused', () => {
   expect(() => configured({ workflowBundle: { code: 'exports = {}' } })).toThrow(/agentThread[^]+converter/)
 })
 
+test('a worker of tools keeps its own workflow code as it is', () => {
+  const tools = new EverthreadPlugin({ registry: emptyRegistry, workflows: false })
+  const options = tools.configureWorker({ taskQueue: 'tools', workflowBundle: { code: 'exports = {}' } })
+  expect(Object.keys(options.activities ?? {})).toContain('thread.executeTool')
+  expect(tools.configureWorker({ taskQueue: 'tools' }).workflowsPath).toBeUndefined()
+  const bundle = { workflowsPath: '/own/workflows.js' }
+  expect(tools.configureBundler(bundle)).toEqual(bundle)
+})
+
 test('threads move to a new version, and pinning them is refused', () => {
   const deployed = (behavior: 'AUTO_UPGRADE' | 'PINNED'): WorkerOptions =>
     configured({

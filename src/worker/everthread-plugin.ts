@@ -3,12 +3,12 @@ import type { BundleOptions, ReplayWorkerOptions, WorkerOptions } from '@tempora
 
 import { bundleThreads } from './bundle-threads.js'
 import { lateThreadWorker } from './late-thread-worker.js'
+import type { LateThreadWorker } from './late-thread-worker.js'
 import type { ThreadOptions } from './thread-options.js'
 import { withoutUndefined } from './without-undefined.js'
 import { checkWorkflowBundle } from './workflow-bundle.js'
 import { workflowBundleOptions } from './workflow-paths.js'
 import { threadWorkerOptions } from './worker-options.js'
-import type { ThreadWorker } from './worker-options.js'
 
 /**
  * Threads beside what a worker runs already: `Worker.create({ …, plugins: [new EverthreadPlugin({ registry })] })`. Adds
@@ -18,7 +18,7 @@ import type { ThreadWorker } from './worker-options.js'
  * @throws ConfigError for options that cannot work
  */
 export class EverthreadPlugin extends SimplePlugin {
-  readonly #thread: ThreadWorker
+  readonly #thread: LateThreadWorker
 
   constructor(options: ThreadOptions) {
     const thread = lateThreadWorker(options)
@@ -28,7 +28,8 @@ export class EverthreadPlugin extends SimplePlugin {
 
   /** @throws ConfigError for a prebuilt bundle without threads, and for a deployment that pins them */
   override configureWorker(options: WorkerOptions): WorkerOptions {
-    if (options.workflowBundle !== undefined) checkWorkflowBundle(options.workflowBundle)
+    const { workflowBundle: bundle } = options
+    if (this.#thread.workflows && bundle !== undefined) checkWorkflowBundle(bundle)
     return threadWorkerOptions(this.#thread, withoutUndefined(options))
   }
 
@@ -38,6 +39,6 @@ export class EverthreadPlugin extends SimplePlugin {
   }
 
   override configureBundler(options: BundleOptions): BundleOptions {
-    return bundleThreads(options)
+    return this.#thread.workflows ? bundleThreads(options) : options
   }
 }

@@ -9,6 +9,7 @@ import { warnOfRegistry } from './worker-warnings.js'
 
 /** A worker of threads whose store is open while it runs. */
 export interface LateThreadWorker extends ThreadWorker {
+  readonly workflows: boolean
   run(work: () => Promise<void>): Promise<void>
 }
 
@@ -18,12 +19,14 @@ export function lateThreadWorker({
   store: location,
   env,
   limits,
+  workflows = true,
 }: ThreadOptions): LateThreadWorker {
   let opened: Store | undefined
   return {
     registry,
     caps: runCaps(limits),
     env: instanceEnv(env),
+    workflows,
     get store() {
       if (opened === undefined)
         throw new Error('Expected a worker that runs, got an activity before its run.')

@@ -12,4 +12,9 @@ export interface ThreadOptions {
   readonly env?: InstanceEnv
   /** Hard caps that hold whatever an agent says. @default 250 steps a run, 100 session turns, 8 equal tool errors */
   readonly limits?: Partial<RunCaps>
+  /**
+   * `false`: for the `taskQueue` of tools and models: their calls run there, and no threads.
+   * @default true
+   */
+  readonly workflows?: boolean
 }
