@@ -69,7 +69,7 @@ export function threeModes<R extends Registry>(
 
     beforeAll(async () => {
       const server = restarts && isCached ? 'dev' : (timeSkipping?.environment ?? 'time-skipping')
-      const worker = { ...('worker' in modeOptions && modeOptions.worker), workflowBundle }
+      const worker = { ...options.worker, ...('worker' in modeOptions && modeOptions.worker), workflowBundle }
       environment = await testEnvironment({ server, ...options, ...modeOptions, worker })
     })
     afterAll(() => environment?.close())
