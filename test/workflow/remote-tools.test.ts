@@ -15,6 +15,8 @@ import { createVoice } from '../support/voice.js'
 
 type Work = (call: ClaimedCall, input: RemoteCallInput) => Promise<ToolResult | undefined>
 
+/** Of a worker that ends its activity without having claimed anything. */
+const UNCLAIMED: Work = async () => undefined
 const taskQueue = 'remote-tools'
 const voice = createVoice()
 const works = new Map<string, Work>()
@@ -26,6 +28,7 @@ async function work(input: RemoteCallInput): Promise<string> {
   const beat = setInterval(() => Context.current().heartbeat(), 100)
   const claimId = Context.current().info.base64TaskToken
   try {
+    if (works.get(threadId) === UNCLAIMED) return 'nobody reads this'
     const call = await calls?.claim({ threadId, callId, claimId, taskQueues: [taskQueue] })
     const result = call === undefined ? undefined : await works.get(threadId)?.(call, input)
     if (call !== undefined && result !== undefined)
@@ -64,12 +67,14 @@ threeModes(options, (modes) => {
       'hold_once',
       async (call, input) => {
         keys.push(call.idempotencyKey, input.idempotencyKey)
-        return { status: 'success', result: marked(String(call.arguments['task'])) }
+        return { status: 'success', result: marked(JSON.stringify(call.arguments)) }
       },
       { task: 'work' },
     )
     expect(await thread.waitUntilIdle()).toMatchObject({ status: 'idle', steps: 2 })
-    expect(await toolResults(thread)).toMatchObject([{ tool_status: 'success', content: marked('work') }])
+    expect(await toolResults(thread)).toMatchObject([
+      { tool_status: 'success', content: marked('{"task":"work"}') },
+    ])
     expect(keys).toEqual([`${thread.threadId}:call_1_1_0`, `${thread.threadId}:call_1_1_0`])
     expect(activityNames(await modes.runs(thread.threadId))).toEqual([
       ...['thread.callModel', 'thread.executeTool', 'hold', 'thread.completeCall', 'thread.callModel'],
@@ -139,12 +144,18 @@ threeModes(options, (modes) => {
     await expect(calls?.answer(held, { status: 'success' })).rejects.toMatchObject({ problem: 'ended' })
   })
 
-  modes.skippingTime('without a worker for a day the model is told so', async () => {
-    const thread = await start('nobody', async () => undefined, { task: marked('work') })
-    const queue = `${taskQueue}-nobody`
-    await until('the call to wait', async () => (await thread.snapshot()).run?.taskQueue === queue)
-    await modes.env.sleep('25 hours')
+  test('a call that nobody claimed has not happened, and the model is told so', async () => {
+    const thread = await start('hold_once', UNCLAIMED, { task: marked('work') })
     expect(await thread.waitUntilIdle()).toMatchObject({ status: 'idle', steps: 2 })
     expect((await toolResults(thread))[0]?.content).toContain('so nothing has happened')
+  })
+
+  test('a terminate cuts a call that nobody can take', async () => {
+    const thread = await start('nobody', UNCLAIMED, { task: marked('work') })
+    const queue = `${taskQueue}-nobody`
+    await until('the call to wait', async () => (await thread.snapshot()).run?.taskQueue === queue)
+    await thread.terminate()
+    await until('a result', async () => (await toolResults(thread)).length > 0)
+    expect((await toolResults(thread))[0]?.content).toContain('cancelled')
   })
 })
