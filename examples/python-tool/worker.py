@@ -27,6 +27,7 @@ async def main() -> None:
         os.environ.get("TEMPORAL_ADDRESS", "localhost:7233"),
         namespace=os.environ.get("TEMPORAL_NAMESPACE", "default"),
     )
+    print("connected", flush=True)
     await run_worker(
         {"count_words": count_words},
         task_queue=os.environ.get("PYTHON_TASK_QUEUE", "python-tools"),

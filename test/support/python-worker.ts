@@ -20,11 +20,12 @@ export interface PythonWorker {
   kill(): Promise<void>
 }
 
-const SCRIPT = new URL('../python/tool_worker.py', import.meta.url).pathname
+const SCRIPT = 'test/python/tool_worker.py'
 
-/** A worker in Python, in a process of its own; resolves when it is connected. */
-export async function startPythonWorker(place: PythonWorkerPlace): Promise<PythonWorker> {
-  const child = spawn(locatePython(), ['-B', SCRIPT], {
+/** A worker in Python, in a process of its own; resolves when it says that it is connected. */
+export async function startPythonWorker(place: PythonWorkerPlace, script = SCRIPT): Promise<PythonWorker> {
+  const path = new URL(`../../${script}`, import.meta.url).pathname
+  const child = spawn(locatePython(), ['-B', path], {
     stdio: ['ignore', 'pipe', 'pipe'],
     env: {
       PATH: process.env['PATH'],
