@@ -7,6 +7,8 @@ import { deliverReport } from './deliver-report/deliver-report.js'
 import type { ActivityDependencies } from './dependencies.js'
 import { executeTool } from './execute-tool/execute-tool.js'
 import { expireChild } from './expire-child.js'
+import { observeCall, observeStep, observeWork } from './observed/observe.js'
+import { observeSettle } from './observed/observe-settle.js'
 import { prepareChild } from './prepare-child/prepare-child.js'
 import { prepareMessage } from './prepare-message/prepare-message.js'
 import { runEffect } from './run-effect/run-effect.js'
@@ -17,15 +19,39 @@ type Named = { readonly [N in keyof ThreadActivities as (typeof ACTIVITIES)[N]]:
 /** The activities of a worker, under their wire names. */
 export function createActivities(dependencies: ActivityDependencies): Named {
   return {
-    [ACTIVITIES.callModel]: (input) => callModel(dependencies, input),
-    [ACTIVITIES.executeTool]: (input) => executeTool(dependencies, input),
-    [ACTIVITIES.prepareChild]: (input) => prepareChild(dependencies, input),
-    [ACTIVITIES.prepareMessage]: (input) => prepareMessage(dependencies, input),
-    [ACTIVITIES.completeCall]: (input) => completeCall(dependencies, input),
-    [ACTIVITIES.deliverReport]: (input) => deliverReport(dependencies, input),
+    [ACTIVITIES.callModel]: (input) => observeStep(dependencies, input, () => callModel(dependencies, input)),
+    ...callActivities(dependencies),
+    [ACTIVITIES.deliverReport]: (input) =>
+      observeWork(dependencies, { activity: ACTIVITIES.deliverReport, input }, () =>
+        deliverReport(dependencies, input),
+      ),
     [ACTIVITIES.checkChildren]: (input) => checkChildren(dependencies, input),
     [ACTIVITIES.expireChild]: (input) => expireChild(dependencies, input),
-    [ACTIVITIES.runEffect]: (input) => runEffect(dependencies, input),
-    [ACTIVITIES.settle]: (input) => settle(dependencies, input),
+    [ACTIVITIES.runEffect]: (input) =>
+      observeWork(dependencies, { activity: ACTIVITIES.runEffect, input }, () =>
+        runEffect(dependencies, input),
+      ),
+    [ACTIVITIES.settle]: (input) => observeSettle(dependencies, input, () => settle(dependencies, input)),
+  }
+}
+
+type OfCall = 'executeTool' | 'prepareChild' | 'prepareMessage' | 'completeCall'
+
+function callActivities(dependencies: ActivityDependencies): Pick<Named, (typeof ACTIVITIES)[OfCall]> {
+  const {
+    executeTool: execute,
+    prepareChild: prepare,
+    prepareMessage: address,
+    completeCall: complete,
+  } = ACTIVITIES
+  return {
+    [execute]: (input) =>
+      observeCall(dependencies, { activity: execute, input }, () => executeTool(dependencies, input)),
+    [prepare]: (input) =>
+      observeCall(dependencies, { activity: prepare, input }, () => prepareChild(dependencies, input)),
+    [address]: (input) =>
+      observeCall(dependencies, { activity: address, input }, () => prepareMessage(dependencies, input)),
+    [complete]: (input) =>
+      observeCall(dependencies, { activity: complete, input }, () => completeCall(dependencies, input)),
   }
 }

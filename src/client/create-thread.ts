@@ -11,6 +11,8 @@ import { lastRun } from '../store/runs.js'
 import { insertThread } from '../store/threads.js'
 import type { ThreadRecord } from '../store/threads.js'
 import type { Writer } from '../store/store.js'
+import { clientSpan } from '../telemetry/client-span.js'
+import { inSpan } from '../telemetry/in-span.js'
 import { variablesProblem } from './check-variables.js'
 import type { ClientContext } from './client-context.js'
 import { microseconds } from './clock.js'
@@ -47,12 +49,21 @@ export async function createThread(context: ClientContext, options: CreateThread
   const threadId = options.id ?? randomUUID()
   const problems = createProblems(threadId, options)
   if (problems.length > 0) throw new ConfigError(problems)
-  const defaultId = firstMessageIdOf(threadId)
-  if (options.message !== undefined) checkMessage(threadId, options.message, () => defaultId)
+  if (options.message !== undefined) checkMessage(threadId, options.message, () => firstMessageIdOf(threadId))
 
+  const span = clientSpan('everthread.create', { threadId, agent: options.agent })
+  return inSpan(span, () => create(context, { ...options, id: threadId }))
+}
+
+async function create(
+  context: ClientContext,
+  options: CreateThread & { readonly id: string },
+): Promise<string> {
+  const threadId = options.id
+  const defaultId = firstMessageIdOf(threadId)
   const store = await context.store()
   const { thread, isNew } = await store.write(async (tx) => ({
-    thread: await register(tx, store.secrets, { ...options, id: threadId }),
+    thread: await register(tx, store.secrets, options),
     isNew: (await lastRun(tx, threadId)) === null,
   }))
   const problem = conflictProblem(thread, options)

@@ -8,6 +8,8 @@ import { utf8Length } from '../protocol/utf8-length.js'
 import { MessageRejectedError, TemporalUnavailableError } from '../protocol/thread-error.js'
 import { stageQueuedTool } from '../store/stage-queued-tool.js'
 import { findToolCall } from '../store/tool-calls.js'
+import { clientSpan } from '../telemetry/client-span.js'
+import { inSpan } from '../telemetry/in-span.js'
 import type { ClientContext } from './client-context.js'
 import { microseconds } from './clock.js'
 import { openThread } from './open-thread.js'
@@ -27,7 +29,12 @@ export interface QueuingTool {
  * Accepts a call of a tool: its row first (T2), then a signal with id and name (T5). It waits its turn in the queue; the
  * same id and content again is one call.
  */
-export async function queueTool(
+export function queueTool(context: ClientContext, queuing: QueuingTool): Promise<{ toolCallId: string }> {
+  const { threadId } = queuing
+  return inSpan(clientSpan('everthread.queueTool', { threadId }), () => queue(context, queuing))
+}
+
+async function queue(
   context: ClientContext,
   { threadId, name, args, id = randomUUID() }: QueuingTool,
 ): Promise<{ toolCallId: string }> {

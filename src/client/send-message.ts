@@ -8,6 +8,8 @@ import { digestOf } from '../store/digest.js'
 import { findMessage } from '../store/read-messages.js'
 import { stageMessage } from '../store/stage-message.js'
 import type { Writer } from '../store/store.js'
+import { clientSpan } from '../telemetry/client-span.js'
+import { inSpan } from '../telemetry/in-span.js'
 import type { ClientContext } from './client-context.js'
 import { microseconds } from './clock.js'
 import { checkMessage } from './new-message.js'
@@ -30,7 +32,12 @@ export interface Sending {
  * The one path of a message: its row first (T2), then a signal with nothing but its id (T5). Sent again with the same
  * id and content it is delivered once (T3), whatever failed before.
  */
-export async function sendMessage(
+export function sendMessage(context: ClientContext, sending: Sending): Promise<{ messageId: string }> {
+  const { threadId } = sending
+  return inSpan(clientSpan('everthread.send', { threadId }), () => send(context, sending))
+}
+
+async function send(
   context: ClientContext,
   { threadId, message: given, defaultId }: Sending,
 ): Promise<{ messageId: string }> {

@@ -1,4 +1,5 @@
 import type { Store } from '../store/store.js'
+import { instruments } from '../telemetry/instruments.js'
 import { readEventPage } from './event-page.js'
 import type { EventPage } from './event-page.js'
 
@@ -65,7 +66,10 @@ function createFeed(store: Store, threadId: string, ended: () => void): Shared {
   }
 
   return {
-    join: () => void (users += 1),
+    join() {
+      users += 1
+      instruments().subscribers.add(1)
+    },
     get version() {
       return version
     },
@@ -83,6 +87,7 @@ function createFeed(store: Store, threadId: string, ended: () => void): Shared {
     },
     leave() {
       users -= 1
+      instruments().subscribers.add(-1)
       if (users > 0) return
       end()
       ended()

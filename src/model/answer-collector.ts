@@ -17,6 +17,7 @@ export class AnswerCollector {
   readonly #streamedInputs = new Set<string>()
   #bytes = 0
   #responseId: string | null = null
+  #responseModel: string | null = null
 
   constructor(options: { readonly answerBytes: number; readonly onDelta: (delta: AnswerDelta) => void }) {
     this.#answerBytes = options.answerBytes
@@ -51,6 +52,7 @@ export class AnswerCollector {
         return true
       case 'response-metadata':
         this.#responseId = part.id ?? this.#responseId
+        this.#responseModel = part.modelId ?? this.#responseModel
         return false
       case 'tool-input-start':
       case 'tool-result':
@@ -79,6 +81,7 @@ export class AnswerCollector {
       finishReason: finishReason.unified,
       usage: usageOf(usage),
       responseId: this.#responseId,
+      responseModel: this.#responseModel,
     }
   }
 

@@ -14,6 +14,8 @@ export interface ModelAnswer {
   readonly finishReason: string
   readonly usage: ModelUsage
   readonly responseId: string | null
+  /** The model that answered, by the provider's name: an alias is resolved there. */
+  readonly responseModel: string | null
 }
 
 /** A tool call as the model wrote it, not yet checked in any way. */

@@ -8,6 +8,7 @@ import type {
   ToolCallEntry,
 } from '../protocol/message.js'
 import type { Side } from '../protocol/plan.js'
+import { activeTraceparent } from '../telemetry/traceparent.js'
 import type { MessagesTable } from './schema.js'
 
 export type MessageSender =
@@ -82,6 +83,8 @@ export function messageToRow(message: NewMessage): Omit<Insertable<MessagesTable
     sent_by: message.sentBy,
     run: message.run ?? null,
     step: message.step ?? null,
+    // Of the one who writes it, whoever that is: a step belongs to the trace of what it takes.
+    traceparent: activeTraceparent(),
   }
 }
 

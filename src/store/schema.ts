@@ -164,6 +164,8 @@ export interface RunsTable {
   error: string | null
   /** JSON of ThreadState.context. */
   context: string
+  /** W3C trace context that its steps stand below. */
+  traceparent: string | null
 }
 
 export interface ChildrenTable {

@@ -1,7 +1,11 @@
 import { randomUUID } from 'node:crypto'
 import { ApplicationFailure, CancelledFailure } from '@temporalio/common'
 import type { Context } from '@temporalio/activity'
-import type { ActivityInboundCallsInterceptor, ActivityInterceptorsFactory } from '@temporalio/worker'
+import type {
+  ActivityInboundCallsInterceptor,
+  ActivityInterceptors,
+  ActivityInterceptorsFactory,
+} from '@temporalio/worker'
 import { readThrown } from '../activities/thrown.js'
 import { LEVEL } from '../protocol/activities.js'
 import { FAILURES, failure } from '../protocol/failures.js'
@@ -10,6 +14,7 @@ import { LIMITS } from '../protocol/limits.js'
 import { recordError } from '../store/errors.js'
 import { StoreError } from '../store/store-error.js'
 import type { Store } from '../store/store.js'
+import { threadLogAttributes } from './log-attributes.js'
 
 /** A worker; its store is asked for when an activity comes, for it may open late. */
 interface StoreOwner {
@@ -22,13 +27,26 @@ interface StoreOwner {
  * refused before they are sent, for one of 5 MB is never reported and hangs.
  */
 export function activityInterceptor(worker: StoreOwner): ActivityInterceptorsFactory {
-  return (context) =>
-    context.info.activityType.startsWith('thread.') ? { inbound: guard(worker.store, context) } : {}
+  return (context) => (context.info.activityType.startsWith('thread.') ? guarded(worker.store, context) : {})
 }
 
-function guard(store: Store, context: Context): ActivityInboundCallsInterceptor {
+function guarded(store: Store, context: Context): ActivityInterceptors {
+  let input: unknown
+  const taken = (given: unknown): void => void (input = given)
+  return {
+    inbound: guard(store, context, taken),
+    outbound: { getLogAttributes: threadLogAttributes(() => input) },
+  }
+}
+
+function guard(
+  store: Store,
+  context: Context,
+  taken: (input: unknown) => void,
+): ActivityInboundCallsInterceptor {
   return {
     async execute(input, next) {
+      taken(input.args[0])
       try {
         assertLevel(input.args[0])
         const answer = await next(input)

@@ -10,6 +10,7 @@ import type { TemporalTarget } from './connect-to-temporal.js'
 import { threadDeployment } from './deployment-options.js'
 import type { ThreadDeploymentOptions } from './deployment-options.js'
 import { instanceEnv } from './instance-env.js'
+import { installLogging } from './logging.js'
 import { listWorkerAgents } from './list-worker-agents.js'
 import { runCaps } from './run-caps.js'
 import type { ThreadOptions } from './thread-options.js'
@@ -46,6 +47,7 @@ export async function createWorker(options: CreateWorkerOptions): Promise<Worker
     ...(deployment !== undefined && { workerDeploymentOptions: threadDeployment(deployment) }),
   }
   if (!workflows) assertNoWorkflows(temporal)
+  installLogging()
   const caps = runCaps(limits)
   const values = instanceEnv(env)
   if (temporal.workflowBundle !== undefined) checkWorkflowBundle(temporal.workflowBundle)

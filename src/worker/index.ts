@@ -1,5 +1,6 @@
 export { createWorker } from './create-worker.js'
 export { EverthreadPlugin } from './everthread-plugin.js'
+export { jsonLogger } from './json-logger.js'
 export { loadRegistry } from './load-registry.js'
 export { workflowBundleOptions } from './workflow-paths.js'
 

@@ -63,6 +63,7 @@ test('replies come in order, streamed by words', async () => {
     finishReason: 'stop',
     usage: { inputTokens: 99, outputTokens: 5, cachedInputTokens: 0 },
     responseId: 'scripted-1',
+    responseModel: null,
   })
   expect(deltas.map(({ text }) => text)).toEqual(['Why', ' not?', 'Well,', ' yes. '])
   expect(model.remaining).toBe(1)

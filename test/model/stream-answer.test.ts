@@ -41,6 +41,7 @@ test('an empty answer is returned as it is', async () => {
     finishReason: 'stop',
     usage: { inputTokens: 0, outputTokens: 0, cachedInputTokens: 0 },
     responseId: null,
+    responseModel: null,
   })
 })
 

@@ -10,6 +10,7 @@ import type { ModelLimits } from '../../model/model-limits.js'
 import type { ModelDefinition } from '../../definitions/model.js'
 import { LIMITS } from '../../protocol/limits.js'
 import type { ActivityDependencies } from '../dependencies.js'
+import { withinRequest } from '../watched-model.js'
 import { admission } from './admission.js'
 import type { Answered } from './answer-facts.js'
 import type { DeltaWriter } from './delta-writer.js'
@@ -17,7 +18,8 @@ import type { FailedModel } from './model-failure.js'
 import type { BuiltRequest } from './build-request.js'
 import type { ModelStep } from './model-step.js'
 import { providedModel } from './provided-model.js'
-import { startRequest } from './start-request.js'
+import { recordRequests } from './record-requests.js'
+import type { RecordedRequests } from './record-requests.js'
 
 /** Milliseconds: a timer may ring a little before its time, and nobody answers in so few. */
 const TIMER_SLACK = 5
@@ -69,31 +71,31 @@ interface Asked {
 
 async function askModel(
   dependencies: ActivityDependencies,
-  { step, deltas, signal }: Question,
+  question: Question,
   { candidate, built, limits }: Asked,
 ): Promise<Answered | ModelError> {
-  let since = performance.now()
-  let again = false
-  const begin = async (): Promise<void> => {
-    await startRequest(dependencies.store, step, { model: candidate.name, built, again })
-    again = true
-    deltas.begin(step.log.number)
-    since = performance.now()
-  }
+  const { step, deltas, signal } = question
+  const requests = recordRequests(dependencies.store, question, { candidate, built })
+  const { watch } = requests
   try {
+    const model = await languageModelOf(candidate, requests)
     const { answer } = await callWithRetries({
-      model: await languageModelOf(candidate, begin),
+      model: withinRequest(model, watch),
       options: built.options,
       signal,
       limits,
       admitted: admission(dependencies.registry, { step, provider: candidate.provider, signal }),
-      onDelta: (delta) => deltas.add(delta),
-      onAttempt: ({ error }) => (error === undefined ? begin() : step.log.failed(error)),
+      onDelta: (delta) => {
+        watch.token()
+        deltas.add(delta)
+      },
+      onAttempt: ({ error }) => (error === undefined ? requests.begin(model) : requests.failed(error)),
     })
-    return { answer, milliseconds: Math.round(performance.now() - since) }
+    return requests.answered(answer)
   } catch (error) {
+    if (ModelError.isInstance(error)) requests.failed(error)
+    else requests.cut(error)
     if (!ModelError.isInstance(error)) throw error
-    if (step.log.open) step.log.failed(error)
     return error
   }
 }
@@ -101,12 +103,12 @@ async function askModel(
 /** A model that its provider cannot give is a model that failed, not a worker. */
 async function languageModelOf(
   candidate: ModelDefinition,
-  begin: () => Promise<void>,
+  requests: RecordedRequests,
 ): Promise<LanguageModel> {
   try {
     return providedModel(candidate)
   } catch (error) {
-    await begin()
+    await requests.begin(null)
     throw error
   }
 }

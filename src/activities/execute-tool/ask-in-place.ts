@@ -17,7 +17,11 @@ import type { FailedModel } from '../call-model/model-failure.js'
 import { providedModel } from '../call-model/provided-model.js'
 import { withOfferedTools } from '../call-model/offered-tools.js'
 import { pricesOf, usageOf } from '../call-model/usage.js'
+import { errorTypeOf } from '../../telemetry/error-type.js'
+import { watchModel } from '../../telemetry/watch-model.js'
+import type { ModelCaller } from '../../telemetry/watch-model.js'
 import type { ActivityDependencies } from '../dependencies.js'
+import { askedModel, withinRequest } from '../watched-model.js'
 import { withVariables } from '../variables/render-system.js'
 import type { InvokingCall } from './invoke-tool.js'
 
@@ -41,22 +45,31 @@ export async function askInPlace(dependencies: ActivityDependencies, asked: Aske
   const failures: FailedModel[] = []
   for (const model of candidates) {
     if (model === undefined) continue
+    const watch = watchModel(callerOf(asked, model))
     try {
+      const provided = providedModel(model)
       const { answer } = await callWithRetries({
-        model: providedModel(model),
+        model: withinRequest(provided, watch),
         options,
         signal: asked.caller.signal,
-        onDelta: () => undefined,
-        onAttempt: () => undefined,
+        onDelta: () => watch.token(),
+        onAttempt: ({ error }) =>
+          error === undefined ? watch.begin(askedModel(model, provided)) : watch.failed(error.kind),
       })
+      watch.answered(answer)
       return { kind: 'answered', answer, usage: usageOf(pricesOf(model), answer.usage) }
     } catch (error) {
+      watch.failed(ModelAbortedError.isInstance(error) ? 'interrupted' : errorTypeOf(error))
       if (ModelAbortedError.isInstance(error)) return { kind: 'failed', problem: 'The call was stopped.' }
       failures.push({ model: model.name, error: classifyModelError(error) })
     }
   }
   const missing = `The model "${asked.prompt.model}" is not available at the moment.`
   return { kind: 'failed', problem: failures.length === 0 ? missing : failureMessage(failures) }
+}
+
+function callerOf({ caller, state, prompt }: AskedInPlace, { name: model }: ModelDefinition): ModelCaller {
+  return { threadId: caller.threadId, agent: state.agentId, prompt: prompt.name, model }
 }
 
 async function requestOf(

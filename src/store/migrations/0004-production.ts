@@ -7,6 +7,8 @@ import type { SchemaChanger } from './create-table.js'
 export async function createProductionSchema(db: SchemaChanger): Promise<void> {
   // W3C trace context of the sender: a step is a part of the trace of the message that it takes.
   await addColumns(db, 'messages', { traceparent: 'text?' })
+  // The same for all later steps of a run.
+  await addColumns(db, 'runs', { traceparent: 'text?' })
   // A list by tag would otherwise read all threads.
   await createTable(db, 'thread_tags', {
     columns: { tag: 'text', thread_id: 'text' },

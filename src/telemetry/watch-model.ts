@@ -1,0 +1,138 @@
+import { SpanKind, context, trace } from '@opentelemetry/api'
+import type { Attributes, Context, Span } from '@opentelemetry/api'
+
+import { failSpan } from './in-span.js'
+import { instruments } from './instruments.js'
+import { providerName } from './provider-name.js'
+import { tracer } from './tracer.js'
+
+/** The model that is asked, by its provider's names. */
+export interface AskedModel {
+  /** As the AI SDK has it. */
+  readonly provider: string
+  readonly model: string
+}
+
+/** Whose call it is; ids and registered names. */
+export interface ModelCaller {
+  readonly threadId: string
+  readonly agent: string
+  readonly prompt: string
+  /** As the registry has it. */
+  readonly model: string
+}
+
+/** What an answer tells of itself: numbers and the provider's names, no words (T5). */
+export interface SeenAnswer {
+  readonly finishReason: string
+  readonly responseId: string | null
+  readonly responseModel: string | null
+  readonly usage: {
+    readonly inputTokens: number
+    readonly outputTokens: number
+    readonly cachedInputTokens: number
+  }
+}
+
+/** Requests to models: each has a span of its own, for each of them may cost. */
+export interface ModelWatch {
+  begin(asked: AskedModel): void
+  /** The first one counts. */
+  token(): void
+  answered(answer: SeenAnswer): void
+  /** Nothing, if no request is under way. */
+  failed(type: string): void
+  /** Runs within the request at hand: a provider's own spans stand below it. */
+  within<T>(work: () => T): T
+}
+
+interface Request {
+  readonly span: Span
+  readonly context: Context
+  readonly attributes: Attributes
+  readonly since: number
+  hasToken: boolean
+}
+
+export function watchModel(caller: ModelCaller): ModelWatch {
+  const base = context.active()
+  let open: Request | null = null
+
+  function close(problem: string | null): Request | null {
+    const request = open
+    open = null
+    if (request === null) return null
+    const attributes = { ...request.attributes, ...(problem !== null && { 'error.type': problem }) }
+    instruments().modelSeconds.record(secondsSince(request), attributes)
+    return request
+  }
+
+  return {
+    begin(asked) {
+      open = beginRequest(base, caller, asked)
+    },
+    token() {
+      if (open === null || open.hasToken) return
+      open.hasToken = true
+      instruments().firstTokenSeconds.record(secondsSince(open), open.attributes)
+    },
+    answered(answer) {
+      const request = close(null)
+      if (request === null) return
+      countTokens(request, answer)
+      request.span.setAttributes(answerAttributes(answer))
+      request.span.end()
+    },
+    failed(type) {
+      const request = close(type)
+      if (request === null) return
+      failSpan(request.span, type)
+      request.span.end()
+    },
+    within: (work) => (open === null ? work() : context.with(open.context, work)),
+  }
+}
+
+function beginRequest(base: Context, caller: ModelCaller, { provider, model }: AskedModel): Request {
+  const attributes = {
+    'gen_ai.operation.name': 'chat',
+    'gen_ai.provider.name': providerName(provider),
+    'gen_ai.request.model': model,
+  }
+  const of = {
+    'gen_ai.conversation.id': caller.threadId,
+    'gen_ai.agent.name': caller.agent,
+    'everthread.prompt': caller.prompt,
+    'everthread.model': caller.model,
+  }
+  const options = { kind: SpanKind.CLIENT, attributes: { ...attributes, ...of } }
+  const span = tracer().startSpan(`chat ${model}`, options, base)
+  return {
+    span,
+    context: trace.setSpan(base, span),
+    attributes,
+    since: performance.now(),
+    hasToken: false,
+  }
+}
+
+function answerAttributes({ finishReason, responseId, responseModel, usage }: SeenAnswer): Attributes {
+  return {
+    'gen_ai.response.finish_reasons': [finishReason],
+    ...(responseId !== null && { 'gen_ai.response.id': responseId }),
+    ...(responseModel !== null && { 'gen_ai.response.model': responseModel }),
+    'gen_ai.usage.input_tokens': usage.inputTokens,
+    'gen_ai.usage.output_tokens': usage.outputTokens,
+    'gen_ai.usage.cache_read.input_tokens': usage.cachedInputTokens,
+  }
+}
+
+function countTokens({ attributes }: Request, { usage }: SeenAnswer): void {
+  const { tokens } = instruments()
+  tokens.record(usage.inputTokens, { ...attributes, 'gen_ai.token.type': 'input' })
+  tokens.record(usage.outputTokens, { ...attributes, 'gen_ai.token.type': 'output' })
+}
+
+function secondsSince({ since }: Request): number {
+  return (performance.now() - since) / 1000
+}

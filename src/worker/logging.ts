@@ -1,0 +1,60 @@
+import { DefaultLogger, Runtime, makeTelemetryFilterString } from '@temporalio/worker'
+import type { LogLevel, Logger } from '@temporalio/worker'
+
+import { ConfigError } from '../protocol/config-error.js'
+import { jsonLogger } from './json-logger.js'
+
+const LEVELS = ['TRACE', 'DEBUG', 'INFO', 'WARN', 'ERROR'] as const satisfies readonly LogLevel[]
+
+export interface LoggingOptions {
+  readonly format: 'json' | 'text'
+  readonly level: LogLevel
+}
+
+/**
+ * EVERTHREAD_LOG and EVERTHREAD_LOG_LEVEL; null when neither is set. Environment, not an option of a worker: Temporal's
+ * Runtime, and its logger with it, belongs to the process. @throws ConfigError
+ */
+export function loggingOptions(env: Readonly<Record<string, string | undefined>>): LoggingOptions | null {
+  const { EVERTHREAD_LOG: format = '', EVERTHREAD_LOG_LEVEL: asked = '' } = env
+  if (format === '' && asked === '') return null
+  const level = LEVELS.find((known) => known === (asked.toUpperCase() || 'INFO'))
+  const problems: string[] = []
+  if (format !== '' && format !== 'json' && format !== 'text')
+    problems.push(`Expected EVERTHREAD_LOG to be "json" or "text", got "${format}".`)
+  if (level === undefined)
+    problems.push(
+      `Expected EVERTHREAD_LOG_LEVEL to be one of ${LEVELS.join(', ').toLowerCase()}, got "${asked}".`,
+    )
+  if (problems.length > 0 || level === undefined) throw new ConfigError(problems)
+  return { format: format === 'json' ? 'json' : 'text', level }
+}
+
+/**
+ * Before anything else of Temporal: the Runtime is made by its first use. One that is there already is its owner's, and
+ * stays as it is. @throws ConfigError
+ */
+export function installLogging(env: Readonly<Record<string, string | undefined>> = process.env): void {
+  const options = loggingOptions(env)
+  if (options === null || Runtime._instance !== undefined) return
+  const { level } = options
+  Runtime.install({
+    logger: loggerOf(options),
+    // What Temporal's native part says goes through the same logger, or it would be lines of another form.
+    telemetryOptions: {
+      logging: {
+        forward: {},
+        filter: makeTelemetryFilterString({ core: nativeLevel(level), other: 'ERROR' }),
+      },
+    },
+  })
+}
+
+function loggerOf({ format, level }: LoggingOptions): Logger {
+  return format === 'json' ? jsonLogger(level) : new DefaultLogger(level)
+}
+
+/** Its INFO is for those who develop it. */
+function nativeLevel(level: LogLevel): LogLevel {
+  return level === 'INFO' ? 'WARN' : level
+}
