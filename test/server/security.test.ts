@@ -176,7 +176,8 @@ describe('an error', () => {
     const client = Object.assign(new ThreadClient(), {
       find: fixture.threads.find.bind(fixture.threads),
       get: () => {
-        throw thrown
+        // Whatever it is: a bug may throw anything.
+        throw thrown as Error
       },
     })
     const lines: object[] = []
