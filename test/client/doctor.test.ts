@@ -1,4 +1,5 @@
-import { utimes } from 'node:fs/promises'
+import { mkdtemp, rm, utimes } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
 import { Client, Connection } from '@temporalio/client'
@@ -8,16 +9,15 @@ import type { Examine, Finding, ThreadHandle } from '../../src/client/index.js'
 import { doctor as doctorCommand } from '../../src/cli/doctor.js'
 import { sweep as sweepCommand } from '../../src/cli/sweep.js'
 import type { Terminal } from '../../src/cli/terminal.js'
-import { openDirectoryBlobs } from '../../src/store/directory-blobs.js'
 import { findChild, insertChild } from '../../src/store/children.js'
 import { putFile } from '../../src/store/files.js'
 import { findRequest, insertRequest } from '../../src/store/pending.js'
 import { deleteThreadRows, markDeleting } from '../../src/store/retention/delete-rows.js'
 import { insertRun } from '../../src/store/runs.js'
 import { stageMessage } from '../../src/store/stage-message.js'
+import { openStore } from '../../src/store/store.js'
 import type { Writer } from '../../src/store/store.js'
 import { findThread, insertThread, updateThread } from '../../src/store/threads.js'
-import { withStore } from '../support/temporary-store.js'
 import { checkStore } from '../../src/client/doctor/check-store.js'
 import { examine } from '../../src/client/doctor/examine.js'
 import { TemporalUnavailableError } from '../../src/index.js'
@@ -224,8 +224,11 @@ test('a deletion that was cut off is finished', async () => {
   for (const id of ['half', 'half-left']) expect(await row(id)).toBeNull()
 })
 
-test('bytes without a name, and names without bytes', () =>
-  withStore(async (store, folder) => {
+test('bytes without a name, and names without bytes', async () => {
+  // A folder, whose times a test can set.
+  const folder = await mkdtemp(join(tmpdir(), 'everthread-doctor-'))
+  const store = await openStore({ database: join(folder, 'threads.db'), blobs: join(folder, 'blobs') })
+  try {
     const context = { ...unreachable, store: () => Promise.resolve(store) }
     const look = (fix: boolean) => collect(checkStore({ context, fix, reopen: false }))
     const write = (text: string) => store.blobs.write(Buffer.from(text))
@@ -235,8 +238,7 @@ test('bytes without a name, and names without bytes', () =>
     await store.write((tx) => putFile(tx, file))
     const young = await write('young')
     expect(await look(true)).toEqual([])
-    const blobs = await openDirectoryBlobs(join(folder, 'blobs'))
-    await blobs.delete(digest)
+    await store.blobs.delete(digest)
     const path = join(folder, 'blobs', young.digest.slice(0, 2), young.digest.slice(2, 4), young.digest)
     await utimes(path, 1, 1)
     expect(await look(false)).toMatchObject([
@@ -246,7 +248,11 @@ test('bytes without a name, and names without bytes', () =>
     expect(await look(true)).toMatchObject([{ kind: 'missing_blob' }, { kind: 'unused_blobs', fixed: true }])
     expect(await look(true)).toMatchObject([{ kind: 'missing_blob', fixed: false }])
     expect(await store.blobs.read(young.digest)).toBeNull()
-  }))
+  } finally {
+    await store.close()
+    await rm(folder, { recursive: true, force: true })
+  }
+})
 
 const refuse = (): never => {
   throw new Error('Expected that the store is enough.')

@@ -2,7 +2,6 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 
 import type { ThreadHandle } from '../../src/client/index.js'
 import { ThreadConflictError, ThreadNotFoundError } from '../../src/index.js'
-import { createTestEnvironment } from '../../src/testing/index.js'
 import type { TestEnvironment } from '../../src/testing/index.js'
 import { familyDesk } from '../support/family-desk.js'
 import type { FamilyDesk } from '../support/family-desk.js'
@@ -11,6 +10,7 @@ import type { Family } from '../support/family-runs.js'
 import { createFamilyScripts } from '../support/family-scripts.js'
 import { approve, done, draft, order } from '../support/kinds-replies.js'
 import { marked } from '../support/marker.js'
+import { testEnvironment } from '../support/test-store.js'
 import { until } from '../support/until.js'
 
 const scripts = createFamilyScripts()
@@ -18,7 +18,7 @@ let env: TestEnvironment<FamilyDesk>
 
 beforeAll(async () => {
   const { models, tools } = scripts
-  env = await createTestEnvironment({ registry: familyDesk, models, tools, server: 'dev' })
+  env = await testEnvironment({ registry: familyDesk, models, tools, server: 'dev' })
 }, 90_000)
 afterAll(() => env.close())
 
@@ -58,7 +58,7 @@ async function isForgotten(thread: ThreadHandle): Promise<boolean> {
   )
 }
 
-test('a tree is deleted with rows, files and histories', { timeout: 120_000 }, async () => {
+test('a tree is deleted with rows, files and histories', { timeout: 300_000 }, async () => {
   const { family: root, child } = await family()
   const { thread } = root
   await thread.waitUntilIdle({ children: true })
@@ -69,7 +69,7 @@ test('a tree is deleted with rows, files and histories', { timeout: 120_000 }, a
   expect(await rowsOf(thread.threadId, child.threadId)).toEqual({})
   await expect(thread.snapshot()).rejects.toSatisfy(ThreadNotFoundError.isInstance)
   expect(await env.threads.deleteThread(thread.threadId)).toEqual({ threads: 0, kept: [] })
-  for (const gone of [thread, child]) await until('no history', () => isForgotten(gone), 90_000, 200)
+  for (const gone of [thread, child]) await until('no history', () => isForgotten(gone), 120_000, 200)
 })
 
 test('a busy tree is ended before it is deleted', async () => {

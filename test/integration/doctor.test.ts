@@ -5,7 +5,6 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { Examine, Finding } from '../../src/client/index.js'
 import { stageMessage } from '../../src/store/stage-message.js'
 import { stageQueuedTool } from '../../src/store/stage-queued-tool.js'
-import { createTestEnvironment } from '../../src/testing/index.js'
 import type { TestEnvironment } from '../../src/testing/index.js'
 import { familyDesk } from '../support/family-desk.js'
 import type { FamilyDesk } from '../support/family-desk.js'
@@ -15,6 +14,7 @@ import { createGate } from '../support/gate.js'
 import { approve, done, draft, order } from '../support/kinds-replies.js'
 import { marked } from '../support/marker.js'
 import { toolResults, transcript } from '../support/thread-facts.js'
+import { testEnvironment } from '../support/test-store.js'
 import { until } from '../support/until.js'
 
 const scripts = createFamilyScripts()
@@ -22,7 +22,7 @@ let env: TestEnvironment<FamilyDesk>
 
 beforeAll(async () => {
   const { models, tools } = scripts
-  env = await createTestEnvironment({ registry: familyDesk, models, tools, server: 'dev' })
+  env = await testEnvironment({ registry: familyDesk, models, tools, server: 'dev' })
 }, 90_000)
 afterAll(() => env.close())
 

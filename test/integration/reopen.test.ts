@@ -4,7 +4,7 @@ import { afterAll, beforeAll, expect, inject, test } from 'vitest'
 
 import type { ThreadHandle } from '../../src/client/index.js'
 import { RequestNotFoundError, ThreadConflictError, ThreadTerminatedError } from '../../src/index.js'
-import { assertReplays, createTestEnvironment } from '../../src/testing/index.js'
+import { assertReplays } from '../../src/testing/index.js'
 import type { TestEnvironment } from '../../src/testing/index.js'
 import { createGate } from '../support/gate.js'
 import { recordedRuns, searchForContent } from '../support/histories.js'
@@ -12,6 +12,7 @@ import { marked } from '../support/marker.js'
 import { factTypes, toolResults } from '../support/thread-facts.js'
 import { createThreadScripts } from '../support/thread-scripts.js'
 import type { ThreadScript } from '../support/thread-scripts.js'
+import { testEnvironment } from '../support/test-store.js'
 import { until } from '../support/until.js'
 import { noted, workflowDesk } from '../support/workflow-desk.js'
 import type { WorkflowDesk } from '../support/workflow-desk.js'
@@ -22,7 +23,7 @@ let env: TestEnvironment<WorkflowDesk>
 
 beforeAll(async () => {
   const { models, tools } = scripts
-  env = await createTestEnvironment({ registry: workflowDesk, models, tools, server: 'dev' })
+  env = await testEnvironment({ registry: workflowDesk, models, tools, server: 'dev' })
 }, 90_000)
 afterAll(() => env.close())
 
@@ -56,7 +57,7 @@ async function lose(thread: ThreadHandle, history: 'kept' | 'gone' = 'kept'): Pr
         () => false,
         () => true,
       ),
-    60_000,
+    120_000,
     100,
   )
 }
@@ -118,7 +119,7 @@ test('a thread lost in mid tool call goes on with another run', async () => {
   )
 })
 
-test('an idle thread without a history answers under its id', { timeout: 90_000 }, async () => {
+test('an idle thread without a history answers under its id', { timeout: 180_000 }, async () => {
   const { thread, chat } = await start('clerk', { chat: [{ text: marked('One') }, { text: marked('Two') }] })
   await thread.waitUntilIdle()
   await lose(thread, 'gone')
