@@ -2,7 +2,6 @@ import { Worker } from '@temporalio/worker'
 import type { WorkflowBundleOption } from '@temporalio/worker'
 
 import { threadBundle } from './thread-bundle.js'
-import { workflowBundleOptions } from '../worker/workflow-paths.js'
 
 /** A history of a thread: as Temporal's client gives it, or the parsed content of a JSON file. */
 export interface RecordedHistory {
@@ -25,10 +24,10 @@ export async function assertReplays(
   histories: AsyncIterable<RecordedHistory> | Iterable<RecordedHistory>,
   options: ReplayOptions = {},
 ): Promise<number> {
-  const { payloadConverterPath } = workflowBundleOptions
   const workflowBundle = options.workflowBundle ?? (await threadBundle())
   const results = Worker.runReplayHistories(
-    { workflowBundle, dataConverter: { payloadConverterPath } },
+    // The converter that decides is in the bundle.
+    { workflowBundle },
     histories as Parameters<typeof Worker.runReplayHistories>[1],
   )
   let replayed = 0
