@@ -23,7 +23,7 @@ test('the worker of the Python example counts the words of a file', async () => 
   const toolWorkers = [{ token, taskQueues: ['python-tools'] }]
   const server = await serveThreads({
     client: env.threads,
-    tokens: [{ token: `${token}-of-people` }],
+    tokens: [{ token: `${token}-of-people`, account: 'people' }],
     toolWorkers,
     port: 0,
   })
