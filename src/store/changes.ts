@@ -2,7 +2,10 @@ import type { Writer } from './store.js'
 
 const noted = new WeakMap<Writer, Set<string>>()
 
-/** Says that a transaction appends events or deltas of the thread: whoever watches it is told after the commit. */
+/**
+ * Says that a transaction appends to the thread: whoever watches it is told after the commit. Said before the row of the
+ * thread is written, so that a driver knows for which thread a transaction was in conflict with another one.
+ */
 export function noteChange(tx: Writer, threadId: string): void {
   const threadIds = noted.get(tx)
   if (threadIds === undefined) noted.set(tx, new Set([threadId]))

@@ -26,6 +26,7 @@ export interface NewEvents {
 /** Appends in this order, numbered without a gap; answers the thread's last sequence. */
 export async function appendEvents(tx: Writer, { threadId, events, now }: NewEvents): Promise<number> {
   if (events.length === 0) return lastSequence(tx, threadId)
+  noteChange(tx, threadId)
   const thread = await tx
     .updateTable('threads')
     .set((update) => ({
@@ -36,7 +37,6 @@ export async function appendEvents(tx: Writer, { threadId, events, now }: NewEve
     .returning('last_sequence')
     .executeTakeFirst()
   if (thread === undefined) throw new Error(`Expected a row of thread ${threadId}, got none`)
-  noteChange(tx, threadId)
   const before = thread.last_sequence - events.length
   await tx
     .insertInto('events')

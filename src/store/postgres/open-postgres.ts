@@ -10,7 +10,7 @@ import { asStoreError } from './postgres-error.js'
 import { postgresPlace } from './postgres-place.js'
 import type { PostgresPlace } from './postgres-place.js'
 import { POSTGRES_SCHEMA } from './postgres-schema.js'
-import { retryPassing, transact } from './transact.js'
+import { createTransactor, retryPassing } from './transact.js'
 import { watchPostgres } from './watch-postgres.js'
 
 export interface PostgresOptions {
@@ -33,6 +33,7 @@ export async function openPostgres(
   const reader = connect(place, { connections, patience, statement })
   const writer = connect(place, { connections, patience, statement })
   const watching = watchPostgres(reader, place)
+  const transact = createTransactor(writer, patience)
   const running = new Set<Promise<unknown>>()
   const close = async (): Promise<void> => {
     await Promise.allSettled(running)
@@ -58,7 +59,7 @@ export async function openPostgres(
   return {
     read: (work) => told(retryPassing(() => work(reader), performance.now() + patience)),
     async write(work) {
-      const { result, threadIds } = await told(transact(writer, work, patience))
+      const { result, threadIds } = await told(transact(work))
       watching.committed(threadIds)
       return result
     },

@@ -6,6 +6,7 @@ import type { Kysely } from 'kysely'
 import { changesIn } from '../changes.js'
 import type { Schema } from '../schema.js'
 import type { Writer } from '../store.js'
+import { createLanes } from './lanes.js'
 import { isConflict, isLost, isPassing } from './postgres-error.js'
 
 const FIRST_PAUSE = 5
@@ -19,24 +20,51 @@ export async function retryPassing<T>(work: () => Promise<T>, deadline: number):
       return await work()
     } catch (error) {
       if (!isPassing(error) || performance.now() + pause > deadline) throw error
-      // Those that lost to the same winner would meet again; a lost conflict needs no long pause.
-      await delay((isConflict(error) ? Math.min(pause, 50) : pause) * (0.2 + Math.random()))
+      await pauseFor(error, pause)
     }
   }
 }
 
 /**
- * All of `work` or nothing, as if no other transaction ran meanwhile: SERIALIZABLE, so what `work` read is still so when
- * it commits, and it runs again when it is not. Whatever happens to the connection, it is done once: of a commit whose
- * answer was lost the server is asked what became of it.
+ * Makes what does all of `work` or nothing, as if no other transaction ran meanwhile: SERIALIZABLE, so what `work` read is
+ * still so when it commits, and it runs again when it is not. Whatever happens to the connection, it is done once: of a
+ * commit whose answer was lost the server is asked what became of it.
  */
-export async function transact<T>(
+export function createTransactor(
   database: Kysely<Schema>,
-  work: (tx: Writer) => Promise<T>,
   patience: number,
-): Promise<Committed<T>> {
-  const deadline = performance.now() + patience
-  return retryPassing(() => attempt(database, work, deadline), deadline)
+): <T>(work: (tx: Writer) => Promise<T>) => Promise<Committed<T>> {
+  const lanes = createLanes()
+  return async (work) => {
+    const deadline = performance.now() + patience
+    let leave: (() => void) | undefined
+    try {
+      for (let pause = FIRST_PAUSE; ; pause = Math.min(pause * 2, LONGEST_PAUSE)) {
+        let tx: Writer | undefined
+        try {
+          return await attempt(database, { work, begun: (begun) => (tx = begun) }, deadline)
+        } catch (error) {
+          if (!isPassing(error) || performance.now() + pause > deadline) throw error
+          const threadId = isConflict(error) && tx !== undefined ? firstOf(changesIn(tx)) : undefined
+          // Those of this process that lost for one thread go one after the other: side by side all but one lose again.
+          if (threadId !== undefined && leave === undefined) leave = await lanes.enter(threadId, deadline)
+          else await pauseFor(error, pause)
+        }
+      }
+    } finally {
+      leave?.()
+    }
+  }
+}
+
+function firstOf(threadIds: ReadonlySet<string>): string | undefined {
+  for (const threadId of threadIds) return threadId
+  return undefined
+}
+
+/** Those that lost to the same winner would meet again; a lost conflict needs no long pause. */
+async function pauseFor(error: unknown, pause: number): Promise<void> {
+  await delay((isConflict(error) ? Math.min(pause, 50) : pause) * (0.2 + Math.random()))
 }
 
 export interface Committed<T> {
@@ -50,9 +78,14 @@ interface Committing<T> extends Committed<T> {
   readonly transaction: string | null
 }
 
+interface Attempt<T> {
+  readonly work: (tx: Writer) => Promise<T>
+  readonly begun: (tx: Writer) => void
+}
+
 async function attempt<T>(
   database: Kysely<Schema>,
-  work: (tx: Writer) => Promise<T>,
+  { work, begun }: Attempt<T>,
   deadline: number,
 ): Promise<Committed<T>> {
   let committing: Committing<T> | undefined
@@ -61,6 +94,7 @@ async function attempt<T>(
       .transaction()
       .setIsolationLevel('serializable')
       .execute(async (tx) => {
+        begun(tx)
         const result = await work(tx)
         committing = { result, threadIds: changesIn(tx), transaction: await transactionId(tx) }
         return committing

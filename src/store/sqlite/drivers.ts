@@ -1,6 +1,6 @@
 import type { Driver } from 'kysely'
 
-import { createMutex } from './mutex.js'
+import { createMutex } from '../mutex.js'
 import { retryBusy } from './retry-busy.js'
 import type { SqliteConnection } from './connection.js'
 

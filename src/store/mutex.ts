@@ -1,4 +1,4 @@
-import { StoreError } from '../store-error.js'
+import { StoreError } from './store-error.js'
 
 export interface Mutex {
   /** Waits in line until `deadline` (milliseconds of `performance.now`). @throws StoreError `busy` */
