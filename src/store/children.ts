@@ -236,6 +236,8 @@ export async function deferredChildren(db: Reader, parentThreadId: string): Prom
     .where('parent_thread_id', '=', parentThreadId)
     .where('status', '=', 'deferred')
     .where('closed_at', 'is', null)
+    .orderBy('created_at')
+    .orderBy('reference')
     .execute()
   return rows.map(codec.fromRow)
 }

@@ -135,7 +135,11 @@ export async function closeRequests(
     .where('status', '=', 'open')
   if (callIds !== undefined) query = query.where('call_id', 'in', callIds)
   if (ids !== undefined) query = query.where('id', 'in', ids)
-  return (await query.returningAll().execute()).map(requestFromRow)
+  const closed = (await query.returningAll().execute()).map(requestFromRow)
+  // Rows of an update come in any order.
+  return closed.toSorted(
+    (one, other) => one.requested_at - other.requested_at || (one.id < other.id ? -1 : 1),
+  )
 }
 
 /** Open requests, oldest first, of one thread or of all. */

@@ -51,6 +51,7 @@ export async function findVariables(
     .selectAll()
     .where('thread_id', '=', threadId)
     .where('name', 'in', names)
+    .orderBy('name')
     .execute()
   return rows.map((row) => ({ ...row, type: row.type === 'text' ? 'text' : 'secret' }))
 }
