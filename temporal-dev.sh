@@ -17,7 +17,8 @@ help() {
   demo [--crash] [--keep]   a complete conversation on a real server; --crash kills the worker on the
                             way, --keep leaves server and Temporal UI running until Ctrl-C
   test [ARGUMENTS]          every test, or those that the arguments for vitest name
-  up                        server, demo worker and Temporal UI until Ctrl-C; keeps its data
+  up                        server, demo worker, HTTP server and Temporal UI until Ctrl-C; keeps its data
+                            (HTTP on EVERTHREAD_HTTP_PORT, else 8080, else a free one)
   server                    only the server and the Temporal UI until Ctrl-C
   install                   installs what is missing, and ends
   locate                    prints the paths of the Temporal CLI and of the time-skipping test server

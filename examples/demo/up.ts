@@ -1,8 +1,10 @@
+import { randomBytes } from 'node:crypto'
+
 import { chooseModel } from './choose-model.ts'
 import { startProcess } from './processes.ts'
 import { heading } from './terminal.ts'
 
-/** What `./temporal-dev.sh up` keeps running: a worker, and the demo model if no real one is set. */
+/** What `./temporal-dev.sh up` keeps running: a worker, an HTTP server, and the demo model if no real one is set. */
 const onDeath = (error: Error): void => {
   console.error(error.message)
   process.exit(1)
@@ -11,6 +13,8 @@ const choice = chooseModel(process.env)
 const model = choice.kind === 'demo' ? await startProcess('demo-model', { onDeath }) : undefined
 const environment = model === undefined ? {} : { DEMO_MODEL_URL: model.ready }
 await startProcess('worker', { environment, onDeath, loud: true })
+const token = randomBytes(16).toString('hex')
+const server = await startProcess('server', { environment: { DEMO_TOKEN: token }, onDeath, loud: true })
 
 const address = process.env['TEMPORAL_ADDRESS'] ?? '127.0.0.1:7233'
 const prefix = address.endsWith(':7233') ? '' : `TEMPORAL_ADDRESS=${address} `
@@ -25,3 +29,10 @@ console.log(
 )
 console.log(`  ${temporal} signal ${thread} --name queueMessage --input '{"content":"My tent leaks."}'`)
 console.log(`  ${temporal} query  ${thread} --name snapshot`)
+heading('Or over HTTP')
+console.log(
+  `  server: ${server.ready}   document: ${server.ready}/openapi.json   token (of an operator): ${token}`,
+)
+console.log(
+  `  curl -H 'Authorization: Bearer ${token}' ${server.ready}/threads --json '{"agent":"support","id":"hello","message":"My tent leaks."}'`,
+)

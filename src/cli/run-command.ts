@@ -8,12 +8,22 @@ import { doctor } from './doctor.js'
 import { inspect } from './inspect.js'
 import { reopen } from './reopen.js'
 import { rotateSecrets } from './rotate-secrets.js'
+import { serve } from './serve.js'
 import { setup } from './setup.js'
 import { sweep } from './sweep.js'
 import type { Terminal } from './terminal.js'
 
 const COMMANDS: ReadonlyMap<string, Command> = new Map(
-  Object.entries({ setup, inspect, chat, 'rotate-secrets': rotateSecrets, doctor, reopen, sweep }),
+  Object.entries({
+    setup,
+    inspect,
+    chat,
+    serve,
+    'rotate-secrets': rotateSecrets,
+    doctor,
+    reopen,
+    sweep,
+  }),
 )
 
 /** Runs what the command line says; answers the exit code: 0, 1 for what failed, 2 for what cannot be understood. */

@@ -18,6 +18,8 @@ export interface ClientFixture {
   readonly place: StoreOptions
   /** Another connection to the same store, as a worker has one. */
   readonly store: Store
+  /** Where it is. */
+  readonly folder: string
   close(): Promise<void>
 }
 
@@ -44,6 +46,7 @@ export async function createClientFixture(
     taskQueue,
     place: location,
     store,
+    folder,
     async close() {
       await threads.close()
       await store.close()
@@ -53,7 +56,7 @@ export async function createClientFixture(
   }
 }
 
-interface ServedFixture extends Omit<ClientFixture, 'close'> {
+interface ServedFixture extends Omit<ClientFixture, 'close' | 'folder'> {
   readonly address: string
 }
 

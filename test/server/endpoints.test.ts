@@ -1,51 +1,15 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { z } from 'zod'
 
 import type { ThreadClient, ThreadHandle } from '../../src/client/index.js'
-import {
-  defineAgent,
-  defineEffect,
-  defineModel,
-  definePrompt,
-  defineThreadEndpoint,
-  defineTool,
-  registry,
-} from '../../src/index.js'
+import { defineThreadEndpoint } from '../../src/index.js'
 import type { ThreadEndpoint } from '../../src/index.js'
 import { createThreadApp } from '../../src/server/index.js'
 import type { RequestEntry } from '../../src/server/index.js'
 import { createTestEnvironment, scriptedModel } from '../../src/testing/index.js'
 import type { TestEnvironment } from '../../src/testing/index.js'
 import { addChildRows } from '../support/child-rows.js'
+import { deskOfTests as desk } from './desk-of-tests.js'
 import { ACME, GLOBEX, OPERATOR } from './server-fixture.js'
-
-const provider = {
-  languageModel(): never {
-    throw new Error('Expected the model to be scripted by the test.')
-  },
-}
-
-const desk = registry({
-  models: [defineModel({ name: 'chat', provider, model: 'x' })],
-  prompts: [
-    definePrompt({
-      ...{ name: 'desk', toolDescription: 'Answers', prompt: 'You answer.', model: 'chat' },
-      ...{ includeChat: true, tools: ['look_up'] },
-    }),
-  ],
-  agents: [defineAgent({ name: 'support', sideA: { prompt: 'desk' } })],
-  tools: {
-    look_up: defineTool({
-      description: 'Looks something up',
-      args: z.object({ what: z.string() }),
-      execute: async (state, { what }) => {
-        await state.setValue('looked', what)
-        return { status: 'success', result: `Found ${what}` }
-      },
-    }),
-  },
-  effects: { remind: defineEffect('Reminds', async (state) => state.setValue('reminded', true)) },
-})
 
 /** What the test at hand does in its endpoint. */
 let work: ThreadEndpoint
@@ -195,7 +159,7 @@ describe('what an endpoint writes', () => {
   })
 })
 
-test('K-23 a tool is queued from an endpoint and runs in its thread; invokeTool says so', async () => {
+test('a tool is queued from an endpoint and runs in its thread; invokeTool says so', async () => {
   await answered((_request, state) => {
     state.queueTool('look_up', { what: 'first' })
     state.queueTool('look_up', { what: 'second' })

@@ -2,7 +2,7 @@ import { createRoute, z } from '@hono/zod-openapi'
 
 import { LIMITS } from '../../protocol/limits.js'
 import type { ServerContext, ThreadApp } from '../server-context.js'
-import { jsonBody, security, threadParams, writeRefusals } from '../schemas/parts.js'
+import { optionalBody, security, threadParams, writeRefusals } from '../schemas/parts.js'
 
 const ACCEPTED = { description: 'Accepted.' }
 
@@ -16,7 +16,7 @@ const stop = createRoute({
   summary: 'Ends the run and parks the thread until a user message or `continue`.',
   request: {
     params: threadParams,
-    body: jsonBody(
+    body: optionalBody(
       z.strictObject({
         runId: z.string().optional().openapi({ description: 'Only that run; another one goes on.' }),
         children: z
@@ -48,7 +48,7 @@ const terminate = createRoute({
     'Refuses everything from now on, ends what is in flight, closes; subagents too. It stays readable.',
   request: {
     params: threadParams,
-    body: jsonBody(z.strictObject({ reason: z.string().max(LIMITS.answerTextBytes).optional() })),
+    body: optionalBody(z.strictObject({ reason: z.string().max(LIMITS.answerTextBytes).optional() })),
   },
   responses: { 202: ACCEPTED, ...writeRefusals },
 })

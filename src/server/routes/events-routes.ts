@@ -7,7 +7,16 @@ import { logBroken } from '../request-log.js'
 import type { ServerContext, ThreadApp } from '../server-context.js'
 import { flag, readRefusals, security, threadParams } from '../schemas/parts.js'
 
-const after = z.string().max(3000).optional()
+const after = z.string().max(2200).optional()
+
+/** As event streams have it. */
+const frame = z
+  .object({
+    id: z.string(),
+    event: z.string().openapi({ description: 'The type of the event.' }),
+    data: z.string().openapi({ description: 'The event, as JSON.' }),
+  })
+  .openapi('EventFrame')
 
 const follow = createRoute({
   method: 'get',
@@ -32,7 +41,7 @@ const follow = createRoute({
     }),
   },
   responses: {
-    200: { description: 'The events.', content: { 'text/event-stream': { schema: z.string() } } },
+    200: { description: 'The events.', content: { 'text/event-stream': { schema: frame } } },
     204: { description: 'The thread is closed, and its last event was seen.' },
     ...readRefusals,
   },

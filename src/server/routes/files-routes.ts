@@ -68,7 +68,7 @@ const upload = createRoute({
   method: 'put',
   operationId: 'uploadFile',
   summary: `Writes or replaces a file, as it streams in; at most ${LIMITS.fileBytes} bytes. Its type is the Content-Type.`,
-  request: { ...request, body: { required: true, ...bytes } },
+  request: { ...request, body: { required: false, ...bytes } },
   responses: { 200: json('Written.', fileRecord), ...writeRefusals },
 })
 

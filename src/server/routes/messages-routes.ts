@@ -14,12 +14,13 @@ import {
   readRefusals,
   security,
   threadParams,
+  wholeNumber,
   writeRefusals,
 } from '../schemas/parts.js'
 
 const shared = { tags: ['messages'], security, path: '/threads/{threadId}/messages' as const }
 
-const position = z.coerce.number().int().min(0).max(Number.MAX_SAFE_INTEGER)
+const position = wholeNumber(0, Number.MAX_SAFE_INTEGER)
 
 const list = createRoute({
   ...shared,
@@ -30,11 +31,11 @@ const list = createRoute({
   request: {
     params: threadParams,
     query: z.object({
-      limit: z.coerce.number().int().min(1).max(LIMITS.longestPage).optional(),
-      before: position.optional().openapi({ description: 'Positions below this one: the newest of them.' }),
-      after: position.optional().openapi({ description: 'Positions above this one, from there on.' }),
+      limit: wholeNumber(1, LIMITS.longestPage),
+      before: position.openapi({ description: 'Positions below this one: the newest of them.' }),
+      after: position.openapi({ description: 'Positions above this one, from there on.' }),
       includeSilent: flag,
-      maxDepth: z.coerce.number().int().min(0).max(LIMITS.frameDepth).optional(),
+      maxDepth: wholeNumber(0, LIMITS.frameDepth),
     }),
   },
   responses: { 200: json('A page.', messagesPage), ...readRefusals },

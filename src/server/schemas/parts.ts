@@ -23,9 +23,20 @@ export const threadParams = z.object({
     .openapi({ description: "Another account's thread is none at all.", example: 'ticket-17' }),
 })
 
+/** A number in a query: digits only, for '' and ' ' are numbers to whoever converts them. */
+export function wholeNumber(minimum: number, maximum: number) {
+  return z
+    .string()
+    .regex(/^\d{1,16}$/)
+    .transform(Number)
+    .pipe(z.int().min(minimum).max(maximum))
+    .optional()
+    .openapi({ type: 'integer', minimum, maximum })
+}
+
 export const pageQuery = z.object({
   cursor: z.string().optional().openapi({ description: '`next` of the page before.' }),
-  limit: z.coerce.number().int().min(1).max(LIMITS.longestPage).optional(),
+  limit: wholeNumber(1, LIMITS.longestPage),
 })
 
 export const next = z
@@ -54,10 +65,16 @@ export function jsonBody<Schema extends z.ZodType>(schema: Schema) {
   return { required: true, content: { 'application/json': { schema } } } as const
 }
 
+/** A body that may be left out. */
+export function optionalBody<Schema extends z.ZodType>(schema: Schema) {
+  return { required: false, content: { 'application/json': { schema } } } as const
+}
+
 /** What every route may answer besides. */
 const ALWAYS = {
   401: json('The token is missing or wrong.', problem),
   429: json('Too many requests: `Retry-After` says how many seconds to wait.', problem),
+  431: { description: 'URL and headers are longer than 16 KB.' },
   503: json('The store, Temporal or a worker did not answer: what was accepted is kept, try again.', problem),
 } as const
 

@@ -77,7 +77,7 @@ export const tree: z.ZodType<ThreadTree> = z
     agent: z.string(),
     status,
     closedAt: microseconds.nullable(),
-    entry: entry.nullable(),
+    entry: z.union([entry, z.null()]),
     get children() {
       return z.array(tree).readonly()
     },
