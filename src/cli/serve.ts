@@ -5,6 +5,7 @@ import { serveThreads } from '../server/index.js'
 import type { ThreadServer } from '../server/index.js'
 import type { Command } from './command.js'
 import { readTokens } from './read-tokens.js'
+import type { Terminal } from './terminal.js'
 
 /** Serves threads over HTTP until the process is asked to end. */
 export const serve: Command = {
@@ -25,7 +26,7 @@ export const serve: Command = {
     const operators = tokens.filter(({ account }) => account === undefined).length
     const who = `${operators} of operators, ${tokens.length - operators} of accounts`
     terminal.line(`serving threads at ${server.url} (document: ${server.url}/openapi.json); tokens: ${who}`)
-    await untilAsked(server)
+    await untilAsked(server, terminal)
   },
 }
 
@@ -45,10 +46,15 @@ function portOf(given: unknown): number {
   throw new ConfigError([`Expected --port to be a number from 0 to 65535, got "${String(given)}"`])
 }
 
-/** SIGTERM and SIGINT: nothing new is taken, streams end, what is in flight is answered. */
-function untilAsked(server: ThreadServer): Promise<void> {
+/** Ctrl-C and SIGTERM: nothing new is taken, streams end, what is in flight is answered. */
+function untilAsked(server: ThreadServer, terminal: Terminal): Promise<void> {
   return new Promise((resolve, reject) => {
-    for (const signal of ['SIGTERM', 'SIGINT'] as const)
-      process.once(signal, () => void server.close().then(resolve, reject))
+    const stop = (): void => {
+      forget()
+      process.off('SIGTERM', stop)
+      server.close().then(resolve, reject)
+    }
+    const forget = terminal.onInterrupt(stop)
+    process.on('SIGTERM', stop)
   })
 }

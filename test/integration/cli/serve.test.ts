@@ -1,0 +1,51 @@
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+
+import { afterAll, beforeAll, expect, test } from 'vitest'
+
+import { until } from '../../support/until.js'
+import { openCliPlace, openScreen } from './cli-place.js'
+import type { CliPlace } from './cli-place.js'
+
+const TOKEN = 'a-token-of-the-account-acme'
+
+let place: CliPlace
+
+beforeAll(async () => {
+  place = await openCliPlace()
+})
+afterAll(() => place.close())
+
+test('serve answers over HTTP with the tokens of a file until it is asked to end', async () => {
+  const file = join(place.folder, 'tokens')
+  await writeFile(file, `# of acme\n${TOKEN} acme\n`)
+  const screen = openScreen()
+  const served = screen.run('serve', '--port', '0', '--tokens', file)
+  const url = await until('its address', () => /serving threads at (\S+)/.exec(screen.shown)?.[1])
+  expect(screen.shown).toContain('tokens: 0 of operators, 1 of accounts')
+  expect((await fetch(`${url}/health`)).status).toBe(200)
+  expect((await fetch(`${url}/threads`)).status).toBe(401)
+  const made = await fetch(`${url}/threads`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${TOKEN}`, 'content-type': 'application/json' },
+    body: JSON.stringify({ agent: 'support', key: 'ticket-17' }),
+  })
+  expect([made.status, await made.json()]).toMatchObject([201, { account: 'acme' }])
+  expect(screen.shown).toMatch(/"route":"\/threads","account":"acme","status":201/)
+  expect(screen.shown).not.toContain(TOKEN)
+  screen.interrupt()
+  expect(await served).toBe(0)
+  await expect(fetch(`${url}/health`)).rejects.toThrow('fetch failed')
+  screen.close()
+})
+
+test.each([
+  [['serve'], 'EVERTHREAD_TOKENS'],
+  [['serve', '--tokens', '/nowhere/at-all'], 'Expected --tokens to name a file'],
+  [['serve', '--port', 'x'], 'EVERTHREAD_TOKENS'],
+])('%j without what it needs says so', async (line, words) => {
+  const screen = openScreen()
+  expect(await screen.run(...line)).toBe(1)
+  expect(screen.shown).toContain(words)
+  screen.close()
+})
