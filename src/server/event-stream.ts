@@ -26,9 +26,12 @@ export function eventStream(
   { first, heartbeat, signal, onEnd, onFailure }: EventStreamOptions,
 ): ReadableStream<Uint8Array> {
   let next = first === undefined ? undefined : Promise.resolve(first)
+  let isLeft = false
   async function pull(controller: ReadableStreamDefaultController<Uint8Array>): Promise<void> {
     next ??= events.next()
     const came = await within(next, heartbeat, signal)
+    // A stream that its reader has left takes nothing more, not even its end.
+    if (isLeft) return
     if (came === 'quiet') return controller.enqueue(encoder.encode(': \n\n'))
     next = undefined
     if (came === 'ended' || came.done === true) {
@@ -42,9 +45,10 @@ export function eventStream(
       pull(controller).catch((failure: unknown) => {
         onFailure(failure)
         onEnd()
-        controller.close()
+        if (!isLeft) controller.close()
       }),
     async cancel() {
+      isLeft = true
       onEnd()
       await events.return?.()
     },

@@ -65,7 +65,7 @@ test('all that the document allows, and more, is answered as the document says',
   const { code, output } = await schemathesis([
     ...['--config-file', configuration, 'run', `${server.url}/openapi.json`],
     ...['--header', `Authorization: Bearer ${OPERATOR}`],
-    ...['--checks', CHECKS.join(','), '--phases', 'examples,coverage,fuzzing', '--max-examples', '8'],
+    ...['--checks', CHECKS.join(','), '--phases', 'examples,coverage,fuzzing', '--max-examples', '5'],
     ...[
       '--seed',
       '1',
@@ -77,7 +77,7 @@ test('all that the document allows, and more, is answered as the document says',
       '--request-timeout',
       '20',
     ],
-    ...['--max-time', '70', '--no-shrink', '--continue-on-failure'],
+    ...['--max-time', '45', '--no-shrink', '--continue-on-failure'],
   ])
   expect(code, output).toBe(0)
   expect(output).toMatch(/Operations: +\d+ selected/)

@@ -3,6 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect, test } from 'vitest'
 
 import { serveThreads } from '../../src/server/index.js'
+import type { RequestEntry } from '../../src/server/index.js'
 import { appendEvents } from '../../src/store/events.js'
 import { updateThread } from '../../src/store/threads.js'
 import { until } from '../support/until.js'
@@ -87,8 +88,15 @@ describe('a server that listens', () => {
   test('frees a stream whose reader has gone', async () => {
     const threadId = await server.thread()
     const ended: string[] = []
+    const logged: RequestEntry[] = []
     const client = watched(ended)
-    const listening = await serveThreads({ client, tokens: [{ token: OPERATOR }], port: 0, heartbeat: 50 })
+    const listening = await serveThreads({
+      client,
+      tokens: [{ token: OPERATOR }],
+      port: 0,
+      heartbeat: 50,
+      log: (entry) => logged.push(entry),
+    })
     const leave = new AbortController()
     const response = await fetch(`${listening.url}/threads/${threadId}/events`, {
       headers: { authorization: `Bearer ${OPERATOR}` },
@@ -97,6 +105,7 @@ describe('a server that listens', () => {
     await response.body?.getReader().read()
     leave.abort()
     await until('the end of the iteration', () => ended.length === 1)
+    expect(logged.filter(({ level }) => level === 'error')).toEqual([])
     await listening.close()
   })
 

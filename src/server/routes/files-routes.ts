@@ -17,8 +17,12 @@ const content = { ...shared, path: '/threads/{threadId}/files/content' as const 
 
 const request = { params: threadParams, query: z.object({ path }) }
 
+const binary = z.string().openapi({ format: 'binary' })
+
+const anyType = { content: { '*/*': { schema: binary } } }
+
 const bytes = {
-  content: { 'application/octet-stream': { schema: z.string().openapi({ format: 'binary' }) } },
+  content: { 'application/octet-stream': { schema: binary } },
 }
 
 const list = createRoute({
@@ -55,8 +59,8 @@ const download = createRoute({
     }),
   },
   responses: {
-    200: { description: 'All of it, in its own type.', ...bytes },
-    206: { description: 'The range, in its own type.', ...bytes },
+    200: { description: 'All of it, in its own type.', ...anyType },
+    206: { description: 'The range, in its own type.', ...anyType },
     ...readRefusals,
     409: json('It is a folder.', problem),
     416: json('The file ends before the range; `Content-Range` has its size.', problem),
