@@ -19,7 +19,7 @@ export interface ClientFixture {
   /** Another connection to the same store, as a worker has one. */
   readonly store: Store
   /** Where it is. */
-  readonly folder: string
+  readonly blobFolder: string
   close(): Promise<void>
 }
 
@@ -31,7 +31,7 @@ export async function createClientFixture(
     namespace = 'default',
   }: { readonly secretKey?: string; readonly namespace?: string } = {},
 ): Promise<ClientFixture> {
-  const { place, remove } = await makePlace()
+  const { place, blobFolder, remove } = await makePlace()
   const location = { ...place, secretKey }
   const store = await openStore(location)
   const connection = Connection.lazy({ address })
@@ -46,7 +46,7 @@ export async function createClientFixture(
     taskQueue,
     place: location,
     store,
-    folder,
+    blobFolder,
     async close() {
       await threads.close()
       await store.close()
@@ -56,7 +56,7 @@ export async function createClientFixture(
   }
 }
 
-interface ServedFixture extends Omit<ClientFixture, 'close' | 'folder'> {
+interface ServedFixture extends Omit<ClientFixture, 'close' | 'blobFolder'> {
   readonly address: string
 }
 

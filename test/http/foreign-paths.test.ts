@@ -1,6 +1,6 @@
 import { writeFile } from 'node:fs/promises'
 import { request } from 'node:http'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 
 import fc from 'fast-check'
 import { afterAll, beforeAll, expect, test } from 'vitest'
@@ -30,7 +30,7 @@ beforeAll(async () => {
   await fixture.threads.get('theirs').writeFile('/notes/secret.txt', CANARY, 'text/plain')
   await fixture.threads.get('mine').writeFile('/notes/own.txt', 'own', 'text/plain')
   digest = (await fixture.store.blobs.write(Buffer.from(CANARY))).digest
-  folder = fixture.folder
+  folder = dirname(fixture.blobFolder)
   await writeFile(join(folder, 'canary.txt'), CANARY)
   const tokens = [
     { token: GLOBEX, account: 'globex' },

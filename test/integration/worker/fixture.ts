@@ -42,7 +42,7 @@ export interface Fixture {
 }
 
 interface Options extends Partial<
-  Pick<WorkerPlace, 'namespace' | 'graceTime' | 'maxCachedWorkflows' | 'desk'>
+  Pick<WorkerPlace, 'namespace' | 'graceTime' | 'maxCachedWorkflows' | 'desk' | 'preload'>
 > {
   /** What the model says. @default what the integration desk's threads ask for */
   readonly answerer?: Answerer

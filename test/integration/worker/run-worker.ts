@@ -31,6 +31,8 @@ export interface WorkerPlace {
   /** Its agents and its deployment version. @default '1', and no deployment */
   readonly version?: string
   readonly deploymentName?: string
+  /** Loaded before anything else of the process. */
+  readonly preload?: string
 }
 
 export type WorkerOrder = { readonly kind: 'run' } | { readonly kind: 'die'; readonly at: Death }
@@ -52,7 +54,7 @@ export interface WorkerProcess {
 /** Starts a worker process that is ready to run, and takes no task before it is told to. */
 export async function startWorkerProcess(place: WorkerPlace): Promise<WorkerProcess> {
   const child = fork(WORKER_PROCESS, [JSON.stringify(place)], {
-    execArgv: ['--import', HOOKS],
+    execArgv: ['--import', HOOKS, ...(place.preload === undefined ? [] : ['--import', place.preload])],
     stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
   })
   let output = ''
