@@ -19,6 +19,7 @@ const OWNED = {
   variables: 'name',
   boundaries: 'id',
   errors: 'id',
+  thread_tags: 'tag',
 } as const
 
 /** When the top of a tree closed whose deletion was begun: before all others, so that the next sweep finds it first. */
