@@ -231,6 +231,8 @@ export const LIMITS = {
   deltaBytes: KB,
   /** Between two looks whether another process wrote to a SQLite store; one costs microseconds. */
   storePoll: 10,
+  /** The same while nobody has written for a second: it costs a tenth of a percent of a core, not one or two. */
+  storePollIdle: 40,
   eventJoinBytes: 16 * KB,
   /** Previews that come with a change of the queue; the snapshot has all of them. */
   eventQueueItems: 50,

@@ -10,9 +10,10 @@ import type { DevServer } from '../support/servers.js'
 import { createWorkingFixture } from './working-fixture.js'
 import type { WorkingFixture } from './working-fixture.js'
 
-const file = (path: string): string => new URL(path, import.meta.url).pathname
-const HOOKS = file('../store/processes/resolve-typescript.ts')
-const WITHOUT_BRIDGE = file('../support/without-bridge.ts')
+const HOOKS = new URL('../store/processes/resolve-typescript.ts', import.meta.url).pathname
+const WITHOUT_BRIDGE = new URL('../support/without-bridge.ts', import.meta.url).pathname
+const CLIENT_PROCESS = new URL('./live/client-process.ts', import.meta.url).pathname
+const door = (path: string): string => new URL(path, import.meta.url).pathname
 
 const chat = scriptedModel(() => ({ text: 'Done.' }))
 const desk = registry({
@@ -43,17 +44,17 @@ function run(script: string, ...options: readonly string[]): Promise<{ readonly 
 test('a client works where no worker package is installed', async () => {
   const { place: store, taskQueue } = fixture
   const place = JSON.stringify({ address: server.address, taskQueue, store })
-  const { stdout } = await run(file('./live/client-process.ts'), place)
+  const { stdout } = await run(CLIENT_PROCESS, place)
   expect(JSON.parse(stdout)).toMatchObject({ reply: 'Done.', status: 'idle', stale: false })
 })
 
 test.each(['../../src/client/index.ts', '../../src/server/index.ts', '../../src/index.ts'])(
   '%s loads nothing of a worker',
-  async (door) => {
-    await run(file(door))
+  async (path) => {
+    await run(door(path))
   },
 )
 
 test('a worker does not load there, so that the test can fail', async () => {
-  await expect(run(file('../../src/worker/index.ts'))).rejects.toThrow(/without-bridge/)
+  await expect(run(door('../../src/worker/index.ts'))).rejects.toThrow(/without-bridge/)
 })

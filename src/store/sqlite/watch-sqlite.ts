@@ -4,6 +4,9 @@ import { LIMITS } from '../../protocol/limits.js'
 import { createWatchers } from '../watchers.js'
 import { isBusy } from './sqlite-error.js'
 
+/** How long after a commit others are expected: text that streams is written each 10 ms. */
+const BUSY = 1_000
+
 /** Tells of commits by this and other processes. */
 export interface SqliteWatch {
   watch(threadId: string, listener: () => void): () => void
@@ -19,26 +22,17 @@ export interface SqliteWatch {
  */
 export function watchSqlite(reading: DatabaseSync): SqliteWatch {
   const watchers = createWatchers()
-  const version = reading.prepare('pragma data_version')
-  const newest = reading.prepare(NEWEST)
-  const touched = reading.prepare(TOUCHED)
-  let seen = { version: -1, event: 0, delta: 0 }
+  const news = createNews(reading)
+  let changedAt = 0
   let timer: NodeJS.Timeout | null = null
   let ended = false
 
-  /** What is committed while it reads is told by this look or by the next one. */
   function look(): void {
-    const current = Number(version.get()?.['data_version'])
-    if (current === seen.version) return
-    const { event, delta } = newest.get() as unknown as Newest
-    const rows = touched.all(seen.event, seen.delta) as unknown as readonly Touched[]
-    seen = { version: current, event: Math.max(seen.event, event), delta: Math.max(seen.delta, delta) }
-    watchers.tell(rows.map((row) => row.thread_id))
-  }
-
-  function tryToLook(): void {
     try {
-      look()
+      const threadIds = news.read()
+      if (threadIds === null) return
+      changedAt = performance.now()
+      watchers.tell(threadIds)
     } catch (error) {
       // Who watches reads, and meets the error where somebody can act on it.
       if (!isBusy(error)) watchers.tellAll()
@@ -48,24 +42,17 @@ export function watchSqlite(reading: DatabaseSync): SqliteWatch {
   function poll(): void {
     timer = null
     if (watchers.idle || ended) return
-    tryToLook()
-    timer ??= setTimeout(poll, LIMITS.storePoll)
-  }
-
-  function begin(): void {
-    try {
-      seen = { version: Number(version.get()?.['data_version']), ...(newest.get() as unknown as Newest) }
-    } catch {
-      // The first look then tells of everything, for nothing.
-      seen = { version: -1, event: 0, delta: 0 }
-    }
-    timer = setTimeout(poll, LIMITS.storePoll)
+    look()
+    const busy = performance.now() - changedAt < BUSY
+    timer ??= setTimeout(poll, busy ? LIMITS.storePoll : LIMITS.storePollIdle)
   }
 
   return {
     watch(threadId, listener) {
+      // Only the first: one who comes while others are told must not skip what is news to them.
+      if (watchers.idle) news.skip()
       const end = watchers.add(threadId, listener)
-      if (timer === null) begin()
+      timer ??= setTimeout(poll, LIMITS.storePoll)
       return () => {
         end()
         if (!watchers.idle || timer === null) return
@@ -74,13 +61,47 @@ export function watchSqlite(reading: DatabaseSync): SqliteWatch {
       }
     },
     committed() {
-      if (!watchers.idle) tryToLook()
+      if (!watchers.idle) look()
     },
     end() {
       ended = true
       if (timer !== null) clearTimeout(timer)
       timer = null
       watchers.tellAll()
+    },
+  }
+}
+
+interface News {
+  /** What is there is no news. */
+  skip(): void
+  /** Threads with rows that are newer than what was seen; null when the database has not changed. */
+  read(): readonly string[] | null
+}
+
+/** Reads what was committed, by whomever: what comes while it reads is found by this reading or by the next one. */
+function createNews(reading: DatabaseSync): News {
+  const version = reading.prepare('pragma data_version')
+  const newest = reading.prepare(NEWEST)
+  const touched = reading.prepare(TOUCHED)
+  const current = (): number => Number(version.get()?.['data_version'])
+  let seen = { version: -1, event: 0, delta: 0 }
+  return {
+    skip() {
+      try {
+        seen = { version: current(), ...(newest.get() as unknown as Newest) }
+      } catch {
+        // The first reading then finds everything, for nothing.
+        seen = { version: -1, event: 0, delta: 0 }
+      }
+    },
+    read() {
+      const now = current()
+      if (now === seen.version) return null
+      const { event, delta } = newest.get() as unknown as Newest
+      const rows = touched.all(seen.event, seen.delta) as unknown as readonly Touched[]
+      seen = { version: now, event: Math.max(seen.event, event), delta: Math.max(seen.delta, delta) }
+      return rows.map((row) => row.thread_id)
     },
   }
 }
