@@ -10,8 +10,5 @@ const server = await listen(given).catch((error: unknown) => {
   if (error instanceof Error && 'code' in error && error.code === 'EADDRINUSE') return listen(0)
   throw error
 })
-process.once('SIGTERM', async () => {
-  await server.close()
-  await client.close()
-})
+process.once('SIGTERM', () => void server.close().then(() => client.close()))
 console.log(`server: ${server.url}`)

@@ -63,7 +63,7 @@ test('of 1,000 paths that lead elsewhere none reads anything foreign', async () 
     { numRuns: 1000 },
   )
   // Refused in several ways, so they got as far as the routes.
-  expect([...statuses].toSorted()).toEqual(expect.arrayContaining([400, 404]))
+  expect([...statuses]).toEqual(expect.arrayContaining([400, 404]))
 }, 60_000)
 
 /** The path of a file, in the query. */

@@ -18,7 +18,7 @@ const attachment = z
   .openapi('Attachment')
 
 /** As Standard Agents has it: snake_case, `tool_calls` a JSON string. */
-export const message = z
+const message = z
   .object({
     id: z.string(),
     role: z.enum(['system', 'user', 'assistant', 'tool']),

@@ -27,9 +27,7 @@ export const pendingRequest = z.union([call, variables]).openapi('PendingRequest
 
 const threadId = { threadId: z.string() }
 
-export const threadRequest = z
-  .union([call.extend(threadId), variables.extend(threadId)])
-  .openapi('ThreadRequest')
+const threadRequest = z.union([call.extend(threadId), variables.extend(threadId)]).openapi('ThreadRequest')
 
 export const requestsPage = z
   .object({ requests: z.array(threadRequest).readonly(), next })
