@@ -200,7 +200,7 @@ describe('logs', () => {
       const environment = new MockActivityEnvironment(
         { activityType: ACTIVITIES.executeTool, attempt: 2 },
         {
-          interceptors: [activityInterceptor(desk.store)],
+          interceptors: [activityInterceptor(desk)],
           logger: new DefaultLogger('TRACE', (line) => void lines.push(line)),
         },
       )
