@@ -14,6 +14,33 @@ const quietRuntime = ['./test/support/quiet-runtime.ts']
 /** Examples import the package by its name: here that is the source. */
 const source = (path: string): string => fileURLToPath(new URL(path, import.meta.url))
 
+const INTEGRATION = ['test/{integration,chaos}/**/*.test.ts']
+
+/** Tests on a dev server of their project's own: two projects with the same files would else have the same thread ids. */
+function onServers(
+  name: string,
+  files: { readonly include: string[]; readonly exclude?: string[]; readonly env?: Record<string, string> },
+) {
+  return {
+    extends: true as const,
+    test: {
+      name,
+      ...files,
+      globalSetup: [
+        ...needsServers,
+        './test/support/dev-server-setup.ts',
+        './test/support/workflow-bundle-setup.ts',
+      ],
+      setupFiles: quietRuntime,
+      testTimeout: 60_000,
+      // Of those that say so: each waits for the server most of its time.
+      maxConcurrency: 16,
+      // Worker processes start in hooks.
+      hookTimeout: 60_000,
+    },
+  }
+}
+
 export default defineConfig({
   resolve: {
     alias: [
@@ -57,24 +84,18 @@ export default defineConfig({
           hookTimeout: 60_000,
         },
       },
-      {
-        extends: true,
-        test: {
-          name: 'integration',
-          include: ['test/{integration,chaos}/**/*.test.ts'],
-          globalSetup: [
-            ...needsServers,
-            './test/support/dev-server-setup.ts',
-            './test/support/workflow-bundle-setup.ts',
-          ],
-          setupFiles: quietRuntime,
-          testTimeout: 60_000,
-          // Of those that say so: each waits for the server most of its time.
-          maxConcurrency: 16,
-          // Worker processes start in hooks.
-          hookTimeout: 60_000,
-        },
-      },
+      onServers('integration', { include: INTEGRATION }),
+      // The same files with another store: what they promise holds on both.
+      onServers('workflow-postgres', {
+        include: ['test/workflow/**/*.test.ts'],
+        env: { EVERTHREAD_TEST_STORE: 'postgres', EVERTHREAD_TEST_MODES: 'default' },
+      }),
+      onServers('integration-postgres', {
+        include: INTEGRATION,
+        // Of one store only.
+        exclude: ['test/integration/{canary,s3}.test.ts'],
+        env: { EVERTHREAD_TEST_STORE: 'postgres' },
+      }),
     ],
   },
 })

@@ -18,6 +18,9 @@ const MODES = [
   { mode: CONTINUED, continueAsNewEveryStep: true },
 ] as const
 
+/** All of them, or those whose names begin so. */
+const modes = MODES.filter(({ mode }) => mode.startsWith(process.env['EVERTHREAD_TEST_MODES'] ?? ''))
+
 export interface ModeOptions<R extends Registry> extends TestEnvironmentOptions<R> {
   /** Tests end workers: the cache of a worker that is gone blocks a thread on the time-skipping server, on no real one. */
   readonly restarts?: boolean
@@ -50,7 +53,7 @@ export function threeModes<R extends Registry>(
   }, 60_000)
   afterAll(() => timeSkipping?.stop())
 
-  describe.each(MODES)('$mode', ({ mode, ...modeOptions }) => {
+  describe.each(modes)('$mode', ({ mode, ...modeOptions }) => {
     const isCached = 'worker' in modeOptions && modeOptions.worker.maxCachedWorkflows > 0
     const inline: string[] = []
     let environment: TestEnvironment<R> | undefined
