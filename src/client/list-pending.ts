@@ -17,6 +17,8 @@ export interface ListPending {
   /** The tenant. */
   readonly account?: string
   readonly threadId?: string
+  /** Thread id of a root: of all threads of its tree, its subagents' too. */
+  readonly root?: string
 }
 
 /** A request, and the thread whose it is. */

@@ -3,6 +3,7 @@ import type { Duration } from '@temporalio/common'
 
 import { ConfigError } from '../protocol/config-error.js'
 import { LIMITS } from '../protocol/limits.js'
+import type { RunSnapshot } from '../protocol/snapshot.js'
 import { WaitTimeoutError } from '../protocol/thread-error.js'
 import { lastSequence, readEvents } from '../store/events.js'
 import type { Store } from '../store/store.js'
@@ -17,6 +18,7 @@ import type { RunResult } from './run-result.js'
 import { watchThread } from './store-change.js'
 import { describeSilence, silenceOf } from './silence.js'
 import type { ThreadSnapshot } from './thread-snapshot.js'
+import { waitingBelow } from './waiting-below.js'
 
 /** How long `waitUntilIdle()` waits. */
 export interface WaitUntilIdle {
@@ -118,14 +120,20 @@ async function timeoutError(
   const { status, stale, threadId: busyId } = busy.snapshot
   const reason = busy.silent ? describeSilence(await silenceOf(context, busyId)) : busyWith(busy.snapshot)
   const whose = busyId === threadId ? '' : `subagent ${busyId}: `
-  return new WaitTimeoutError(threadId, { timeout, status, stale, reason: `${whose}${reason}` })
+  const waiting = await waitingBelow(context, threadId)
+  return new WaitTimeoutError(threadId, { timeout, status, stale, reason: `${whose}${reason}${waiting}` })
 }
 
 function busyWith({ run, queue }: ThreadSnapshot): string {
   const waiting = queue.length === 0 ? '' : `, ${queue.length} queued`
   return run === null
     ? `no run yet${waiting}`
-    : `${run.doing ?? 'between two actions'} in step ${run.steps} of ${run.runId}${waiting}`
+    : `${run.doing ?? 'between two actions'} in step ${stepOf(run)} of ${run.runId}${waiting}`
+}
+
+/** A step counts as soon as its model has answered. */
+function stepOf({ doing, steps }: RunSnapshot): number {
+  return doing?.startsWith('model ') === true ? steps + 1 : steps
 }
 
 function milliseconds(timeout: Duration): number {

@@ -12,6 +12,8 @@ export interface RequestFilter {
   readonly agent?: string
   readonly userId?: string
   readonly account?: string
+  /** Of all threads of a tree, its root too. */
+  readonly root?: string
 }
 
 /** Where a page ended. */
@@ -58,6 +60,7 @@ export async function listRequests(
   if (filter.agent !== undefined) query = query.where('threads.agent', '=', filter.agent)
   if (filter.userId !== undefined) query = query.where('threads.user_id', '=', filter.userId)
   if (filter.account !== undefined) query = query.where('threads.account', '=', filter.account)
+  if (filter.root !== undefined) query = query.where('threads.root_thread_id', '=', filter.root)
   if (after !== null)
     query = query.where((where) =>
       where(

@@ -34,6 +34,17 @@ test('open requests of all threads are listed, oldest first', async () => {
   expect(await idsOf({ agent: 'billing', userId: 'ann' })).toEqual([])
 })
 
+test('open requests of a tree are listed by its root', async () => {
+  await addThread('top')
+  await addThread('child', { agent: 'kid', parent_thread_id: 'top', root_thread_id: 'top' })
+  await addThread('grandchild', { agent: 'kid', parent_thread_id: 'child', root_thread_id: 'top' })
+  await addThread('other', { agent: 'kid' })
+  for (const thread of ['top', 'grandchild', 'other']) await askRequest(fixture.store, { thread })
+  const listed = await collect(fixture.threads.pending({ root: 'top' }))
+  expect(listed.map(({ threadId }) => threadId)).toEqual(['grandchild', 'top'])
+  expect(await collect(fixture.threads.pending({ root: 'top', agent: 'support' }))).toHaveLength(1)
+})
+
 test('only what can be answered is listed', async () => {
   await addThread('answered')
   await addThread('closed', { closed_at: 5 })

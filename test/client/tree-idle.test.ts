@@ -49,7 +49,13 @@ const desk = registry({
       requiredSchema: task,
       tools: [{ name: 'scout', ...told }, 'done', 'ask'],
     }),
-    definePrompt({ ...voice, name: 'a_scout', prompt: 'scout', requiredSchema: task, tools: ['done'] }),
+    definePrompt({
+      ...voice,
+      name: 'a_scout',
+      prompt: 'scout',
+      requiredSchema: task,
+      tools: ['done', 'refund'],
+    }),
   ],
   agents: [
     defineAgent({ name: 'boss', sideA: { prompt: 'boss' } }),
@@ -57,6 +63,11 @@ const desk = registry({
     defineAgent(worker('scout')),
   ],
   tools: {
+    refund: defineTool({
+      description: 'Refunds',
+      needsApproval: true,
+      execute: () => ({ status: 'success' }),
+    }),
     done: defineTool({
       description: 'Ends',
       args: z.object({ result: z.string() }),
@@ -74,6 +85,8 @@ let env: TestEnvironment<typeof desk>
 let gate: Gate
 /** What a helper does first. */
 let helper: ScriptedAnswer
+/** What a scout does first. */
+let scout: ScriptedAnswer
 let thread: ThreadHandle
 
 beforeAll(async () => {
@@ -81,7 +94,7 @@ beforeAll(async () => {
   const voice = scriptedModel(async ({ threadId, prompt, messages }) => {
     const times = asked.get(threadId) ?? 0
     asked.set(threadId, times + 1)
-    if (prompt === 'a_scout') return (await gate.passed, done)
+    if (prompt === 'a_scout') return scout === done || times > 0 ? (await gate.passed, done) : scout
     if (prompt === 'a_helper') return times === 0 ? helper : done
     return times === 0 ? send('helper') : { text: `Heard: ${messages.at(-1)?.text}` }
   })
@@ -91,6 +104,7 @@ afterAll(() => env.close())
 beforeEach(() => {
   gate = createGate()
   helper = send('scout')
+  scout = done
 })
 afterEach(() => gate.open())
 
@@ -128,6 +142,26 @@ test('a subagent that waits for a person holds up no wait', async () => {
   await env.threads.get(child).respond(pending[0]?.id ?? '', { result: { status: 'success', result: 'Yes' } })
   const { reply } = await thread.waitUntilIdle({ children: true })
   expect(reply?.content).toContain('Found it')
+})
+
+test('a wait that times out names the subagent that waits for a person', async () => {
+  scout = { toolCalls: [{ name: 'refund', args: {} }] }
+  thread = await env.threads.create({ agent: 'boss', message: 'Have it done.' })
+  const [asked] = await until('the request', async () => {
+    const requests = await collect(env.threads.pending({ root: thread.threadId }))
+    return requests.length > 0 && requests
+  })
+  const [helping = ''] = await childrenOf(thread)
+  const early = await env.threads
+    .get(helping)
+    .waitUntilIdle({ timeout: '500 ms' })
+    .catch((error: unknown) => error)
+  expect(String(early)).toContain(
+    `; subagent scout (${asked?.threadId}) waits for leave to run refund (request ${asked?.id}).`,
+  )
+  await env.threads.get(asked?.threadId ?? '').respond(asked?.id ?? '', { approved: true })
+  gate.open()
+  await thread.waitUntilIdle({ children: true })
 })
 
 async function childrenOf({ threadId }: ThreadHandle): Promise<readonly string[]> {
