@@ -1,39 +1,45 @@
 import { RequestNotFoundError } from '../protocol/thread-error.js'
-import type { ThreadHandle, ThreadSnapshot } from '../client/index.js'
+import type { ThreadHandle } from '../client/index.js'
 import type { Terminal } from './terminal.js'
 import { cut } from './thread-lines.js'
+import type { TreeRequest } from './tree-requests.js'
 
-type Request = ThreadSnapshot['pending'][number]
+interface Asking {
+  readonly terminal: Terminal
+  /** Takes the question back. */
+  readonly signal: AbortSignal
+}
 
 /** Puts one open request before the person and sends the answer; false if there was none. */
 export async function answerRequest(
-  terminal: Terminal,
+  asking: Asking,
   thread: ThreadHandle,
-  request: Request,
+  request: TreeRequest,
 ): Promise<boolean> {
-  const answer = await askFor(terminal, request)
+  const answer = await askFor(asking, request)
   if (answer === null) return false
+  if (answer === 'later') return true
   try {
     await thread.respond(request.id, answer)
   } catch (error) {
     // Somebody else was faster, or a stop has ended the call.
     if (!RequestNotFoundError.isInstance(error)) throw error
-    terminal.problem(error.message)
+    asking.terminal.problem(error.message)
   }
   return true
 }
 
-function askFor(
-  terminal: Terminal,
-  request: Request,
-): Promise<Parameters<ThreadHandle['respond']>[1] | null> {
-  if (request.kind === 'variables') return askForValues(terminal, request.missing)
-  const call = `${request.toolName} ${cut(JSON.stringify(request.args ?? {}))}`
-  return request.kind === 'approval' ? askForApproval(terminal, call) : askForResult(terminal, call)
+type Given = Parameters<ThreadHandle['respond']>[1] | 'later' | null
+
+function askFor(asking: Asking, request: TreeRequest): Promise<Given> {
+  if (request.kind === 'variables') return askForValues(asking, request)
+  const whose = request.subagent === null ? '' : ` of the subagent ${request.subagent}`
+  const call = `${request.toolName} ${cut(JSON.stringify(request.args ?? {}))}${whose}`
+  return request.kind === 'approval' ? askForApproval(asking, call) : askForResult(asking, call)
 }
 
-async function askForApproval(terminal: Terminal, call: string) {
-  const answer = await terminal.ask(`\nAllow ${call}? [y/N, or why not] `)
+async function askForApproval({ terminal, signal }: Asking, call: string): Promise<Given> {
+  const answer = await terminal.ask(`\nAllow ${call}? [y/N, or why not] `, signal)
   if (answer === null) return null
   const words = answer.trim()
   if (/^(y|yes)$/i.test(words)) return { approved: true, by: 'cli' }
@@ -41,16 +47,22 @@ async function askForApproval(terminal: Terminal, call: string) {
   return { approved: false, by: 'cli', ...reason }
 }
 
-async function askForResult(terminal: Terminal, call: string) {
-  const answer = await terminal.ask(`\n${call} waits for its result: `)
+async function askForResult({ terminal, signal }: Asking, call: string): Promise<Given> {
+  const answer = await terminal.ask(`\n${call} waits for its result: `, signal)
   return answer === null ? null : { result: { status: 'success' as const, result: answer } }
 }
 
-async function askForValues(terminal: Terminal, names: readonly string[]) {
+/** Nobody has to know a value now: an empty line leaves the request as it is. */
+async function askForValues(
+  { terminal, signal }: Asking,
+  { missing, agent, child, subagent }: Extract<TreeRequest, { readonly kind: 'variables' }>,
+): Promise<Given> {
   const env: Record<string, string> = {}
-  for (const name of names) {
-    const value = await terminal.ask(`\nThe agent needs ${name}: `)
+  const whose = child === undefined && subagent === null ? 'The agent' : `The subagent ${agent}`
+  for (const name of missing) {
+    const value = await terminal.ask(`\n${whose} needs ${name}: `, signal)
     if (value === null) return null
+    if (value === '') return 'later'
     env[name] = value
   }
   return { env }

@@ -7,48 +7,79 @@ export interface Terminal {
   line(text?: string): void
   /** What went wrong, apart from the output. */
   problem(text: string): void
-  /** One line of input; null at its end, or when `signal` aborts. */
+  /**
+   * One line of input; null at its end, or when `signal` aborts. What a person types while nothing is asked is no answer
+   * to a later question: it is passed over, and said so.
+   */
   ask(question: string, signal?: AbortSignal): Promise<string | null>
   /** Calls this at each Ctrl-C from now on, in place of ending the process; the answer undoes it. */
   onInterrupt(interrupted: () => void): () => void
 }
 
 interface Streams {
-  readonly input: Readable
+  readonly input: Readable & { readonly isTTY?: boolean }
   readonly output: Writable
   readonly problems: Writable
 }
 
+const NOT_ASKED = '(Nothing was asked when you typed that line: it was not sent.)'
+
 export function openTerminal({ input, output, problems }: Streams): Terminal & { close(): void } {
-  const reader = createInterface({ input, output, terminal: false })
-  const lines = reader[Symbol.asyncIterator]()
-  let pending: Promise<IteratorResult<string>> | undefined
+  const problem = (text: string): void => void problems.write(`${printable(text)}\n`)
+  const lines = readLines(input, () => problem(NOT_ASKED))
   return {
     write: (text) => void output.write(printable(text)),
     line: (text = '') => void output.write(`${printable(text)}\n`),
-    problem: (text) => void problems.write(`${printable(text)}\n`),
-    async ask(question, signal) {
+    problem,
+    ask(question, signal) {
       output.write(printable(question))
-      // A line that nobody waited for any more is the answer to the next question.
-      pending ??= lines.next()
-      const answer = await Promise.race([pending, aborted(signal)])
-      if (answer === null) return null
-      pending = undefined
-      return answer.done === true ? null : answer.value
+      return lines.next(signal)
     },
     onInterrupt(interrupted) {
       process.on('SIGINT', interrupted)
       return () => process.off('SIGINT', interrupted)
     },
-    close: () => reader.close(),
+    close: () => lines.close(),
   }
 }
 
-function aborted(signal: AbortSignal | undefined): Promise<null> {
-  return new Promise((resolve) => {
-    if (signal?.aborted === true) return resolve(null)
-    signal?.addEventListener('abort', () => resolve(null), { once: true })
+interface Lines {
+  next(signal?: AbortSignal): Promise<string | null>
+  close(): void
+}
+
+/** A file or a pipe waits with its lines until they are asked for; a person is told of one that comes too early. */
+function readLines(input: Streams['input'], tooEarly: () => void): Lines {
+  const reader = createInterface({ input, terminal: false })
+  const early: string[] = []
+  let take: ((line: string | null) => void) | null = null
+  let ended = false
+  reader.on('line', (line) => {
+    if (take !== null) take(line)
+    else if (input.isTTY === true) tooEarly()
+    else early.push(line)
   })
+  reader.on('close', () => {
+    ended = true
+    take?.(null)
+  })
+  return {
+    next(signal) {
+      const waiting = early.shift()
+      if (waiting !== undefined) return Promise.resolve(waiting)
+      if (ended || signal?.aborted === true) return Promise.resolve(null)
+      return new Promise((resolve) => {
+        const left = (): void => take?.(null)
+        take = (line) => {
+          take = null
+          signal?.removeEventListener('abort', left)
+          resolve(line)
+        }
+        signal?.addEventListener('abort', left, { once: true })
+      })
+    },
+    close: () => reader.close(),
+  }
 }
 
 /** What models, tools and people wrote must not steer the terminal that shows it. */

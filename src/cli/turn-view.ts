@@ -1,5 +1,5 @@
 import type { ThreadEvent, ThreadEventOf } from '../client/index.js'
-import type { Terminal } from './terminal.js'
+import type { Screen } from './message-prompt.js'
 import { cut } from './thread-lines.js'
 
 /** Shows a run as it happens: text as it streams, tools as one line each. */
@@ -7,7 +7,7 @@ export interface TurnView {
   show(event: ThreadEvent): void
 }
 
-export function createTurnView(terminal: Terminal): TurnView {
+export function createTurnView(screen: Screen): TurnView {
   // The message under way, the attempt it is shown of, and how much of it.
   let shown = { messageId: '', attempt: 0, length: 0 }
 
@@ -18,11 +18,11 @@ export function createTurnView(terminal: Terminal): TurnView {
     const begins = shown.messageId !== messageId || attempt > shown.attempt
     if (begins) {
       // A new attempt replaces what was shown of the last one.
-      terminal.write(shown.messageId === messageId ? '\n(again)\n' : '\n')
+      screen.write(shown.messageId === messageId ? '\n(again)\n' : '\n')
       shown = { messageId, attempt, length: 0 }
     }
     const fresh = text.slice(Math.max(0, shown.length - offset))
-    terminal.write(fresh)
+    screen.write(fresh)
     shown = { ...shown, length: Math.max(shown.length, offset + text.length) }
   }
 
@@ -30,10 +30,10 @@ export function createTurnView(terminal: Terminal): TurnView {
     const { message } = payload
     if (message?.role !== 'assistant' || message.silent || message.depth > 0) return
     const text = message.content ?? ''
-    if (shown.messageId !== messageId) terminal.write(text === '' ? '' : `\n${text}`)
-    else if (text.length > shown.length) terminal.write(text.slice(shown.length))
-    if (text !== '') terminal.line()
-    for (const { path } of message.attachments) terminal.line(`  [file ${path}]`)
+    if (shown.messageId !== messageId) screen.write(text === '' ? '' : `\n${text}`)
+    else if (text.length > shown.length) screen.write(text.slice(shown.length))
+    if (text !== '') screen.line()
+    for (const { path } of message.attachments) screen.line(`  [file ${path}]`)
   }
 
   return {
@@ -44,16 +44,31 @@ export function createTurnView(terminal: Terminal): TurnView {
         case 'message.created':
           return whole(event)
         case 'tool.started':
-          return terminal.line(`  → ${event.payload.name} ${cut(event.payload.preview ?? '')}`)
+          return screen.line(`  → ${event.payload.name} ${cut(event.payload.preview ?? '')}`)
         case 'tool.result':
-          return terminal.line(`  ← ${event.payload.name} ${event.payload.outcome}`)
+          return screen.line(`  ← ${event.payload.name} ${event.payload.outcome}`)
+        case 'subagent.status':
+          return screen.line(`  · ${nameOf(event.payload)}: ${cut(event.payload.status ?? '')}`)
+        case 'subagent.completed':
+          return screen.line(`  · ${nameOf(event.payload)} has ended`)
+        case 'subagent.failed':
+          return screen.line(`  · ${nameOf(event.payload)} has failed: ${event.payload.reason ?? ''}`)
         case 'run.cancelled':
-          return terminal.line('  (stopped)')
+          return screen.line('  (stopped)')
         case 'run.failed':
-          return terminal.line(`  (ended: ${event.payload.reason})`)
+          return screen.line(`  (ended: ${event.payload.reason})`)
         default:
           return undefined
       }
     },
   }
+}
+
+interface Named {
+  readonly name: string
+  readonly threadName?: string
+}
+
+function nameOf({ name, threadName }: Named): string {
+  return threadName === undefined ? name : `${name} "${threadName}"`
 }

@@ -51,7 +51,8 @@ export interface Screen {
 }
 
 export function openScreen(): Screen {
-  const [input, output] = [new PassThrough(), new PassThrough()]
+  const input = Object.assign(new PassThrough(), { isTTY: true })
+  const output = new PassThrough()
   let shown = ''
   output.on('data', (chunk: Buffer) => (shown += chunk.toString()))
   let interrupted: () => void = () => undefined

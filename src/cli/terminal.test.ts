@@ -1,0 +1,56 @@
+import { PassThrough } from 'node:stream'
+
+import { expect, test } from 'vitest'
+
+import { openTerminal } from './terminal.js'
+
+test('a line typed while nothing is asked answers nothing', async () => {
+  const { input, terminal, shown } = open({ isTTY: true })
+  input.write('y\n')
+  await turn()
+  const answer = terminal.ask('Allow it? ')
+  input.write('no\n')
+  expect(await answer).toBe('no')
+  expect(shown()).toContain('it was not sent')
+  // What was typed may be a secret.
+  expect(shown()).not.toContain('y\n')
+  terminal.close()
+})
+
+test('a line typed after a question was taken back is lost', async () => {
+  const { input, terminal } = open({ isTTY: true })
+  const left = new AbortController()
+  const first = terminal.ask('The agent needs KEY: ', left.signal)
+  left.abort()
+  expect(await first).toBeNull()
+  input.write('secret\n')
+  await turn()
+  const next = terminal.ask('you: ')
+  input.write('Hello\n')
+  expect(await next).toBe('Hello')
+  terminal.close()
+})
+
+test('lines of a pipe wait for their questions', async () => {
+  const { input, terminal } = open({})
+  input.end('one\ntwo\n')
+  await turn()
+  expect([await terminal.ask('?'), await terminal.ask('?'), await terminal.ask('?')]).toEqual([
+    'one',
+    'two',
+    null,
+  ])
+})
+
+function open(kind: { readonly isTTY?: boolean }) {
+  const input = Object.assign(new PassThrough(), kind)
+  const output = new PassThrough()
+  let shown = ''
+  output.on('data', (chunk: Buffer) => (shown += chunk.toString()))
+  return { input, terminal: openTerminal({ input, output, problems: output }), shown: () => shown }
+}
+
+/** Readline reads a stream when it is its turn. */
+function turn(): Promise<void> {
+  return new Promise((resolve) => setImmediate(() => setImmediate(resolve)))
+}
