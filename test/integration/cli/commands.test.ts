@@ -1,3 +1,7 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { fileURLToPath } from 'node:url'
+
 import { Client, Connection } from '@temporalio/client'
 import { NativeConnection } from '@temporalio/worker'
 import { afterAll, beforeAll, expect, inject, test } from 'vitest'
@@ -10,6 +14,9 @@ import { scriptedRegistry } from '../../../src/testing/scripted-registry.js'
 import { until } from '../../support/until.js'
 import { openCliPlace, openScreen } from './cli-place.js'
 import type { CliPlace } from './cli-place.js'
+
+const HOOKS = new URL('../../store/processes/resolve-typescript.ts', import.meta.url).href
+const EVERTHREAD = fileURLToPath(new URL('../../../src/cli/everthread.ts', import.meta.url))
 
 let place: CliPlace
 
@@ -106,6 +113,16 @@ test('the version is that of the package', async () => {
   expect(await screen.run('help')).toBe(0)
   expect(screen.shown).toContain('everthread --version')
   screen.close()
+})
+
+test('a pager that was left ends a command quietly', async () => {
+  const child = spawn(process.execPath, ['--import', HOOKS, EVERTHREAD, 'help'], { stdio: 'pipe' })
+  // It has nothing on the screen yet.
+  child.stdout.destroy()
+  let problems = ''
+  child.stderr.on('data', (chunk: Buffer) => (problems += chunk.toString()))
+  expect(await once(child, 'close')).toEqual([0, null])
+  expect(problems).toBe('')
 })
 
 test('what cannot be understood shows the usage', async () => {
