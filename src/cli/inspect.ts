@@ -1,27 +1,35 @@
 import type { ThreadHandle } from '../client/index.js'
+import type { FileRecord } from '../protocol/message.js'
 import type { Command, CommandContext } from './command.js'
 import { showEvent } from './show-event.js'
-import { messageLines, snapshotLines } from './thread-lines.js'
+import { fileLine, messageLines, section, snapshotLines } from './thread-lines.js'
 import { treeLines } from './tree-lines.js'
 
 const PAGE = 500
 
 /** Shows what the Temporal UI cannot: the content of a thread. */
 export const inspect: Command = {
-  usage: '<thread> [--follow]',
-  summary: 'show status, what waits, children, files and transcript; --follow goes on with what happens',
+  usage: '<thread> [--events] [--follow]',
+  summary:
+    'show status, what waits, children, files and transcript; --events what happened, --follow what happens next',
   arguments: ['thread'],
-  flags: { follow: 'boolean' },
+  flags: { events: 'boolean', follow: 'boolean' },
   async run(context, given) {
     const thread = context.threads.get(given.arguments[0] ?? '')
-    const after = await showThread(context, thread)
-    if (given.flags['follow'] === true) await follow(context, thread, after)
+    const sequence = await showThread(context, thread)
+    const { events, follow } = given.flags
+    const after = events === true ? 0 : sequence
+    if (events === true || follow === true)
+      await showEvents(context, thread, { after, follow: follow === true })
   },
 }
 
 async function showThread({ terminal }: CommandContext, thread: ThreadHandle): Promise<number> {
   const [snapshot, tree] = await Promise.all([thread.snapshot(), thread.tree()])
   for (const line of [...snapshotLines(snapshot), ...treeLines(tree)]) terminal.line(line)
+  const files: string[] = []
+  for await (const file of filesBelow(thread, '/')) files.push(fileLine(file))
+  for (const line of section('Files', files)) terminal.line(line)
   terminal.line('\nTranscript')
   for await (const message of transcript(thread))
     for (const line of messageLines(message)) terminal.line(`  ${line}`)
@@ -39,12 +47,30 @@ async function* transcript(thread: ThreadHandle) {
   }
 }
 
-async function follow({ terminal }: CommandContext, thread: ThreadHandle, after: number): Promise<void> {
+/** By folder, each with all that is below it. */
+async function* filesBelow(thread: ThreadHandle, folder: string): AsyncGenerator<FileRecord> {
+  const { entries } = await thread.readdirFile(folder)
+  for (const entry of entries)
+    if (entry.isDirectory) yield* filesBelow(thread, entry.path)
+    else yield entry
+}
+
+interface Shown {
+  readonly after: number
+  readonly follow: boolean
+}
+
+async function showEvents(
+  { terminal }: CommandContext,
+  thread: ThreadHandle,
+  { after, follow }: Shown,
+): Promise<void> {
   const ended = new AbortController()
   const undo = terminal.onInterrupt(() => ended.abort())
-  terminal.line('\nEvents (Ctrl-C ends)')
+  terminal.line(follow ? '\nEvents (Ctrl-C ends)' : '\nEvents')
   try {
-    for await (const event of thread.events({ after, signal: ended.signal })) showEvent(terminal, event)
+    for await (const event of thread.events({ after, follow, signal: ended.signal }))
+      showEvent(terminal, event)
   } finally {
     undo()
   }

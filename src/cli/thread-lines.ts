@@ -1,5 +1,6 @@
 import type { Message } from '../index.js'
 import type { ThreadSnapshot } from '../client/index.js'
+import type { FileRecord } from '../protocol/message.js'
 
 /** One line shows at most this of a text; the whole is in the store. */
 const SHOWN = 2000
@@ -54,12 +55,18 @@ export function messageLines(message: Message): readonly string[] {
   const who = `${message.role}${message.name === null ? '' : ` ${message.name}`}${marked === '' ? '' : ` (${marked})`}`
   const rest = [
     ...callsOf(message).map(({ name, args }) => `→ ${name}(${args})`),
-    ...message.attachments.map(({ path, mimeType, size }) => `[file ${path}, ${mimeType}, ${size} bytes]`),
+    ...message.attachments.map((file) => `[file ${fileLine(file)}]`),
   ]
+  const [first = '', ...more] = cut(message.content ?? '').split('\n')
   return [
-    `${place} ${indent}${who}: ${cut(message.content ?? '')}`,
-    ...rest.map((line) => `     ${indent}  ${cut(line)}`),
+    `${place} ${indent}${who}${message.content === null || message.content === '' ? '' : `: ${first}`}`,
+    // No line of a text looks like the beginning of a row.
+    ...[...more, ...rest.map(cut)].map((line) => `     ${indent}  ${line}`),
   ]
+}
+
+export function fileLine({ path, mimeType, size }: Pick<FileRecord, 'path' | 'mimeType' | 'size'>): string {
+  return `${path}, ${mimeType}, ${size} bytes`
 }
 
 function callsOf({ tool_calls }: Message): readonly { readonly name: string; readonly args: string }[] {

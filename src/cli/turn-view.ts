@@ -53,6 +53,8 @@ export function createTurnView(screen: Screen): TurnView {
           return screen.line(`  · ${nameOf(event.payload)} has ended`)
         case 'subagent.failed':
           return screen.line(`  · ${nameOf(event.payload)} has failed: ${event.payload.reason ?? ''}`)
+        case 'runtime.warning':
+          return screen.line(`  (${event.payload.code}${told(event.payload.message)})`)
         case 'run.cancelled':
           return screen.line('  (stopped)')
         case 'run.failed':
@@ -71,4 +73,8 @@ interface Named {
 
 function nameOf({ name, threadName }: Named): string {
   return threadName === undefined ? name : `${name} "${threadName}"`
+}
+
+function told(message: string | undefined): string {
+  return message === undefined ? '' : `: ${cut(message)}`
 }

@@ -131,6 +131,6 @@ test('what cannot be understood shows the usage', async () => {
   expect(await screen.run('inspect')).toBe(2)
   expect(await screen.run('help')).toBe(0)
   expect(await screen.run('inspect', '--help')).toBe(0)
-  expect(screen.shown).toContain('everthread inspect <thread> [--follow]')
+  expect(screen.shown).toContain('everthread inspect <thread> [--events] [--follow]')
   screen.close()
 })

@@ -1,5 +1,8 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 
+import { messageLines } from '../../../src/cli/thread-lines.js'
+import { ThreadClient } from '../../../src/client/index.js'
+import type { Message } from '../../../src/index.js'
 import { appendEvents } from '../../../src/store/events.js'
 import { openStore } from '../../../src/store/store.js'
 import type { Store } from '../../../src/store/store.js'
@@ -61,6 +64,35 @@ test('inspect names the parent and the root of a child', async () => {
   expect(screen.shown).toContain(', child of c-2, root root\n')
   expect(screen.shown).not.toContain('Children')
   screen.close()
+})
+
+test('inspect shows each file, and with --events what happened', async () => {
+  const threads = new ThreadClient()
+  const thread = threads.get('c-2-open')
+  await addChildRows(store, { id: 'c-2-open', root: 'root', parent: 'c-1', createdAt: 9 })
+  await thread.writeFile('/notes/plan.md', '# Plan', 'text/markdown')
+  const payload = { code: 'immediate_skipped', message: 'It has no arguments.' }
+  const event = { type: 'runtime.warning', payload }
+  await store.write((tx) => appendEvents(tx, { threadId: 'c-2-open', events: [event], now: 6 }))
+  await threads.close()
+  const screen = openScreen()
+  expect(await screen.run('inspect', 'c-2-open')).toBe(0)
+  expect(screen.shown).toContain('Files\n  /notes/plan.md, text/markdown, 6 bytes\n')
+  expect(screen.shown).not.toContain('immediate_skipped')
+  expect(await screen.run('inspect', 'c-2-open', '--events')).toBe(0)
+  expect(screen.shown).toContain(
+    'runtime.warning {"code":"immediate_skipped","message":"It has no arguments."}',
+  )
+  screen.close()
+})
+
+test('a line of a message is never taken for a row', () => {
+  const message = { position: 3, role: 'user', content: 'one\n  12 user: two', name: null, depth: 0 }
+  const more = { silent: false, status: 'completed', tool_calls: null, attachments: [] }
+  expect(messageLines({ ...message, ...more } as unknown as Message)).toEqual([
+    '   3 user: one',
+    '         12 user: two',
+  ])
 })
 
 test('inspect --follow shows what befalls subagents', async () => {
