@@ -1,4 +1,5 @@
 import type { Fact } from '../protocol/facts.js'
+import type { JsonValue } from '../protocol/json.js'
 import { MessageRejectedError, RequestNotFoundError } from '../protocol/thread-error.js'
 import { appendEvents } from '../store/events.js'
 import { deferredChildOf } from '../store/pending.js'
@@ -31,6 +32,7 @@ export async function answerVariables(
     const child = deferredChildOf(request)
     const owner = child ?? threadId
     if (request.status === 'open') {
+      checkAsked(request, values)
       if (child !== null) await bootChild(tx, request, { reference: child, values })
       const forGraph = child === null ? {} : ({ forGraph: true } as const)
       await putVariables(tx, store.secrets, { threadId: owner, values, ...forGraph })
@@ -53,6 +55,28 @@ export async function answerVariables(
   })
 }
 
+/** An empty text is a value for `setEnv`; as the answer of a request it is a mistake that could not be mended any more. */
+function checkAsked({ thread_id: threadId, id, detail }: PendingRecord, values: VariableValues): void {
+  const names = Object.keys(values)
+  const asked = new Set([...namesOf(detail?.['required']), ...namesOf(detail?.['missing'])])
+  const empty = names.filter((name) => values[name] === '')
+  const others = names.filter((name) => !asked.has(name))
+  if (others.length > 0)
+    throw new MessageRejectedError(
+      threadId,
+      `Expected only what request "${id}" asks for (${[...asked].join(', ')}), got also ${others.join(', ')}: setEnv takes any variable.`,
+    )
+  if (empty.length > 0)
+    throw new MessageRejectedError(
+      threadId,
+      `Expected values for request "${id}", got an empty text for ${empty.join(', ')}: the request stays open.`,
+    )
+}
+
+function namesOf(value: JsonValue | undefined): readonly string[] {
+  return Array.isArray(value) ? value.map(String) : []
+}
+
 interface Booting {
   readonly reference: string
   readonly values: VariableValues
@@ -64,7 +88,7 @@ async function bootChild(tx: Writer, request: PendingRecord, { reference, values
   const thread = await findThread(tx, reference)
   if (thread === null || !isOpen(thread))
     throw new RequestNotFoundError(threadId, { id, reason: 'one of a subagent that has ended' })
-  const missing = Array.isArray(detail?.['missing']) ? detail['missing'].map(String) : []
+  const missing = namesOf(detail?.['missing'])
   const lacking = missing.filter((name) => !Object.hasOwn(values, name))
   if (lacking.length > 0)
     throw new MessageRejectedError(

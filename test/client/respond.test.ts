@@ -176,12 +176,12 @@ describe('variables', () => {
   const request = { kind: 'variables', id: 'variables_1', args: null, detail } as const
 
   test('are sealed in the store, their names in the answer', async () => {
-    const { thread, id } = await asked(request)
+    const names = ['KEY', 'OTHER']
+    const { thread, id } = await asked({ ...request, detail: { ...detail, required: names } })
     await know(thread, id)
     const env = { KEY: MARKER, OTHER: 'x' }
     await thread.respond(id, { env })
     await thread.respond(id, { env })
-    const names = ['KEY', 'OTHER']
     expect((await rowOf(thread, id))?.answer).toEqual({ names })
     expect(await taken(thread)).toMatchObject({ taken: [{ id, names }], refused: 0 })
     const stored = await fixture.store.read((db) => findVariables(db, thread.threadId, names))
@@ -210,6 +210,15 @@ describe('variables', () => {
     expect(await rowOf(thread, id)).toMatchObject({ status: 'closed' })
     const [registered] = (await thread.snapshot()).children
     expect(registered).toMatchObject({ reference: child, status: 'terminated' })
+  })
+
+  test('an empty text and a name nobody asked for are refused', async () => {
+    const { thread, id } = await asked(request)
+    const refused = (env: Readonly<Record<string, string>>) =>
+      expect(thread.respond(id, { env })).rejects.toThrow
+    await refused({ KEY: '' })(`Expected values for request "${id}", got an empty text for KEY`)
+    await refused({ KEY: 'a', TOKEN: 'b' })(`asks for (KEY), got also TOKEN: setEnv takes any variable`)
+    expect(await thread.request(id)).toMatchObject({ missing: ['KEY'] })
   })
 
   test('with other values are another answer', async () => {

@@ -108,6 +108,8 @@ describe('POST', () => {
     ['a number as a value', '{"env":{"API_KEY":7}}', 'bad_request'],
     ['another field', '{"env":{"API_KEY":"k"},"admin":true}', 'bad_request'],
     ['no values', '{"env":{}}', 'message_rejected'],
+    ['an empty text', '{"env":{"API_KEY":""}}', 'message_rejected'],
+    ['a name that was not asked for', '{"env":{"API_KEY":"k","EXTRA":"x"}}', 'message_rejected'],
   ])('a body with %s is 400 and leaves the request open', async (_what, body, code) => {
     const { path } = await waiting()
     const response = await request(path, { method: 'POST', body })
