@@ -34,7 +34,7 @@ test('SA-A-04.1 a session tool is a name or an object', () => {
     "agent 'a': sideA.sessionStop.name: expected string, received undefined",
   ])
   expect(bound({ name: 'done', property: 'text' })).toEqual([
-    "agent 'a' has the unknown field sideA.sessionStop.property",
+    "agent 'a' has the unknown field sideA.sessionStop.property: its fields are name, messageProperty, attachmentsProperty",
   ])
 })
 

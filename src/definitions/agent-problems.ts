@@ -3,6 +3,7 @@ import type { KnownDefinitions } from './known-definitions.js'
 
 import { entryName } from './entry-name.js'
 import { listedHookProblems } from './hook-problems.js'
+import { meant } from './near-name.js'
 import { SESSION_TOOLS } from './normalized-agent.js'
 import { propertyProblem } from './property-problem.js'
 
@@ -46,7 +47,9 @@ function typeWarnings(owner: string, agent: AgentDefinition): readonly string[] 
 function sideProblems(owner: string, side: SideConfig, known: KnownDefinitions): string[] {
   const problems: string[] = []
   if (!known.names.prompts.has(side.prompt)) {
-    problems.push(`${owner} uses the prompt '${side.prompt}', which is not registered`)
+    problems.push(
+      `${owner} uses the prompt '${side.prompt}', which is not registered${meant(side.prompt, known.names.prompts)}`,
+    )
   }
   problems.push(...stopToolProblems(owner, side, known))
   for (const [newName, oldName] of SESSION_TOOLS) {
@@ -107,7 +110,8 @@ function lifecycleToolProblems(
   side: SideConfig,
   known: KnownDefinitions,
 ): string[] {
-  if (!known.names.tools.has(tool)) return [`${owner} names the tool '${tool}', which is not registered`]
+  if (!known.names.tools.has(tool))
+    return [`${owner} names the tool '${tool}', which is not registered${meant(tool, known.names.tools)}`]
   const prompt = known.prompts.get(side.prompt)
   if (prompt === undefined || (prompt.tools ?? []).some((entry) => entryName(entry) === tool)) return []
   return [

@@ -1,3 +1,5 @@
+import { meant } from './near-name.js'
+
 /** Right in Standard Agents, but not there yet. */
 const LATER = new Set(['providerTools'])
 
@@ -10,6 +12,11 @@ const ELSEWHERE: ReadonlyMap<string, string> = new Map([
   ['includedProviders', 'write it into providerOptions, as the AI SDK provider of the gateway takes it'],
   ['env', 'write values into env of the prompt or of the agent'],
   ['options', 'leave it out, nothing reads it'],
+  ['receives_messages', 'write it into resumable: { receives_messages }'],
+  ['maxInstances', 'write it into resumable: { receives_messages, maxInstances }'],
+  ['parentCommunication', 'write it into resumable: { receives_messages, parentCommunication }'],
+  ['nameEnv', 'write it into immediate: { nameEnv }'],
+  ['descriptionEnv', 'write it into immediate: { descriptionEnv }'],
 ])
 
 const NEWER_SPECIFICATION: ReadonlyMap<string, string> = new Map([
@@ -35,8 +42,14 @@ const OLD_PART_TYPES: ReadonlyMap<unknown, string> = new Map([
   ['prompt', "{ type: 'include', prompt }"],
 ])
 
+interface UnknownField {
+  readonly field: string
+  /** Those that there might be. */
+  readonly known: readonly string[]
+}
+
 /** Says of a field that no definition of this version has what to do about it. */
-export function unknownFieldProblem(path: string, field: string): string {
+export function unknownFieldProblem(path: string, { field, known }: UnknownField): string {
   if (LATER.has(field)) return notSupportedYet(path)
   const newName = OLD_NAMES.get(field)
   if (newName !== undefined) return `uses the old name ${path}: write ${newName}`
@@ -45,7 +58,10 @@ export function unknownFieldProblem(path: string, field: string): string {
   const advice = NEWER_SPECIFICATION.get(field)
   if (advice !== undefined) return `uses ${path} of Standard Agents 0.2.0, expected 0.1.0: ${advice}`
   if (field === 'exposeAsTool') return `has ${path}: leave it out, prompts are listed by name`
-  return `has the unknown field ${path}`
+  const unknown = `has the unknown field ${path}`
+  const near = meant(field, known)
+  if (near !== '') return unknown + near
+  return known.length === 0 ? unknown : `${unknown}: its fields are ${known.join(', ')}`
 }
 
 export function notSupportedYet(path: string): string {

@@ -1,5 +1,6 @@
 import type { KnownDefinitions } from './known-definitions.js'
 
+import { meant } from './near-name.js'
 import { repeated } from './name-problems.js'
 
 /** Says which hooks of an agent or a prompt are not there or are listed in vain. */
@@ -11,7 +12,7 @@ export function listedHookProblems(
   return [
     ...ids
       .filter((id) => !known.names.hooks.has(id))
-      .map((id) => `${owner} lists the hook '${id}', which is not registered`),
+      .map((id) => `${owner} lists the hook '${id}', which is not registered${meant(id, known.names.hooks)}`),
     ...repeated(ids).map((id) => `${owner} lists the hook '${id}' twice`),
   ]
 }

@@ -27,9 +27,9 @@ test('a hook has a known point, an id and code', () => {
     expect.stringMatching(/^hooks\[0\]: hook: expected one of "after_thread_created"\|/),
     'hooks[0]: id: must not be empty',
     'hooks[0]: execute: expected a function',
-    'hooks[0]: timeout: Too big: expected number to be <=300000',
-    'hooks[0] has the unknown field name',
-    "hook 'mask': timeout: Too small: expected number to be >0",
+    'hooks[0]: timeout: Too big: expected a number of milliseconds to be <=300000, got 3600000',
+    'hooks[0] has the unknown field name: its fields are hook, id, execute, timeout',
+    "hook 'mask': timeout: Too small: expected a number of milliseconds to be >0, got 0",
     "hook 'mask' is registered more than once",
   ])
 })
@@ -37,7 +37,7 @@ test('a hook has a known point, an id and code', () => {
 test('hooks that are listed are registered, each once', () => {
   const hooks = ['mask', 'msk', 'mask']
   const sentences = (owner: string) => [
-    `${owner} lists the hook 'msk', which is not registered`,
+    `${owner} lists the hook 'msk', which is not registered: did you mean 'mask'?`,
     `${owner} lists the hook 'mask' twice`,
   ]
   expect(problems({ hooks: [mask], prompts: [{ ...desk, hooks }], agents: [{ ...support, hooks }] })).toEqual(
@@ -52,7 +52,7 @@ test('an effect has a description, arguments and code', () => {
     "effect 'remind': description: must not be empty",
     "effect 'remind': args: expected a z.object of zod 4",
     "effect 'remind': execute: expected a function",
-    "effect 'remind' has the unknown field timeout",
+    "effect 'remind' has the unknown field timeout: its fields are description, args, execute",
     "the name of effect '': must not be empty",
   ])
   expect(problems({ effects: 7, hooks: {} })).toEqual([

@@ -1,6 +1,7 @@
 import type { KnownDefinitions } from './known-definitions.js'
 import type { ModelDefinition } from './model.js'
 
+import { meant } from './near-name.js'
 import { repeated } from './name-problems.js'
 
 /** Says what a model refers to that is not there or cannot be used so. */
@@ -11,7 +12,10 @@ export function modelProblems(model: ModelDefinition, known: KnownDefinitions): 
   return [
     ...fallbacks
       .filter((name) => !known.names.models.has(name))
-      .map((name) => `${owner} falls back to the model '${name}', which is not registered`),
+      .map(
+        (name) =>
+          `${owner} falls back to the model '${name}', which is not registered${meant(name, known.names.models)}`,
+      ),
     ...(fallbacks.includes(model.name) ? [`${owner} falls back to itself`] : []),
     ...repeated(fallbacks).map((name) => `${owner} falls back to the model '${name}' twice`),
     ...(isTwice

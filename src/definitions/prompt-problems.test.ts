@@ -17,7 +17,7 @@ test('a prompt lists registered tools, each once', () => {
   expect(promptProblems({ tools: ['done', 'done', 'dne', 7] })).toEqual([
     "prompt 'desk': tools[3]: expected the name of a tool, a prompt or an agent, or { name }",
     "prompt 'desk' lists the tool 'done' twice",
-    "prompt 'desk' lists the tool 'dne', which is not registered",
+    "prompt 'desk' lists the tool 'dne', which is not registered: did you mean 'done'?",
   ])
 })
 

@@ -5,6 +5,7 @@ import { argumentSchemaProblems } from './argument-schema.js'
 import { entryName } from './entry-name.js'
 import { listedHookProblems } from './hook-problems.js'
 import { includedPrompts } from './included-prompts.js'
+import { meant } from './near-name.js'
 import { toolEntryProblems, toolEntryWarnings } from './tool-entry-problems.js'
 
 /** Says what a prompt refers to that is not there or cannot be used so. */
@@ -12,7 +13,9 @@ export function promptProblems(prompt: PromptDefinition, known: KnownDefinitions
   const owner = `prompt '${prompt.name}'`
   const problems: string[] = []
   if (!known.names.models.has(prompt.model)) {
-    problems.push(`${owner} uses the model '${prompt.model}', which is not registered`)
+    problems.push(
+      `${owner} uses the model '${prompt.model}', which is not registered${meant(prompt.model, known.names.models)}`,
+    )
   }
   problems.push(...includeProblems(owner, prompt, known))
   if (prompt.requiredSchema !== undefined) {
@@ -42,7 +45,10 @@ function includeProblems(
   const missing = includedPrompts(prompt).filter((name) => !known.names.prompts.has(name))
   const circle = includeCircle(prompt.name, [prompt.name], known)
   return [
-    ...missing.map((name) => `${owner} includes the prompt '${name}', which is not registered`),
+    ...missing.map(
+      (name) =>
+        `${owner} includes the prompt '${name}', which is not registered${meant(name, known.names.prompts)}`,
+    ),
     ...(circle === undefined ? [] : [`${owner} includes itself: ${circle.join(' > ')}`]),
   ]
 }

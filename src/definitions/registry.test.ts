@@ -46,8 +46,8 @@ test('three mistakes are reported as three problems', () => {
   expect(build3).toThrowError(
     new ConfigError([
       "tool 'done': description: must not be empty",
-      "prompt 'desk' uses the model 'chatt', which is not registered",
-      "agent 'support': sideA uses the prompt 'dsk', which is not registered",
+      "prompt 'desk' uses the model 'chatt', which is not registered: did you mean 'chat'?",
+      "agent 'support': sideA uses the prompt 'dsk', which is not registered: did you mean 'desk'?",
     ]),
   )
   expect(build3).toThrowError(/^3 problems\n1\. .*\n2\. .*\n3\. /)
@@ -152,7 +152,7 @@ test('fallbacks of a model are other models, each once', () => {
   const fallbacks = ['small', 'smal', 'chat', 'small']
   const small = { ...model, name: 'small', fallbacks: ['chat'] }
   expect(problems({ models: [{ ...model, fallbacks }, small] })).toEqual([
-    "model 'chat' falls back to the model 'smal', which is not registered",
+    "model 'chat' falls back to the model 'smal', which is not registered: did you mean 'small'?",
     "model 'chat' falls back to itself",
     "model 'chat' falls back to the model 'small' twice",
   ])
@@ -162,11 +162,11 @@ test('rate limits and capabilities of a model are checked', () => {
   const capabilities = { reasoningLevels: { 101: 'most' }, maxOutputTokens: 0, supportsStreaming: 'no' }
   const rateLimit = { concurrency: 0, requestsPerMinute: 1.5, perDay: 3 }
   expect(problems({ models: [{ ...model, rateLimit, capabilities }] })).toEqual([
-    "model 'chat': rateLimit.concurrency: Too small: expected number to be >0",
-    expect.stringMatching(/^model 'chat': rateLimit\.requestsPerMinute: expected int/),
-    "model 'chat' has the unknown field rateLimit.perDay",
+    "model 'chat': rateLimit.concurrency: Too small: expected a number to be >0, got 0",
+    expect.stringMatching(/^model 'chat': rateLimit\.requestsPerMinute: expected a whole number, got 1\.5$/),
+    "model 'chat' has the unknown field rateLimit.perDay: its fields are concurrency, requestsPerMinute",
     "model 'chat': capabilities.supportsStreaming: expected boolean, received string",
-    "model 'chat': capabilities.maxOutputTokens: Too small: expected number to be >0",
+    "model 'chat': capabilities.maxOutputTokens: Too small: expected a number to be >0, got 0",
     "model 'chat': capabilities.reasoningLevels: expected levels from 0 to 100 as keys",
   ])
   const sound = {
@@ -208,12 +208,12 @@ test('fields of wrong kinds are refused one by one', () => {
   expect(toolProblems({ execute: 1, timeout: 0, idempotent: 'yes', args: {} })).toEqual([
     "tool 'done': args: expected a z.object of zod 4",
     "tool 'done': execute: expected a function",
-    "tool 'done': timeout: Too small: expected number to be >0",
+    "tool 'done': timeout: Too small: expected a number of milliseconds to be >0, got 0",
     "tool 'done': idempotent: expected boolean, received string",
   ])
   expect(problems({ models: [{ ...model, provider: {}, inputPrice: -1 }] })).toEqual([
     "model 'chat': provider: expected a provider of the AI SDK: an object with languageModel(id)",
-    "model 'chat': inputPrice: Too small: expected number to be >=0",
+    "model 'chat': inputPrice: Too small: expected a number of US dollars per million tokens to be >=0, got -1",
   ])
   expect(toolProblems({ needsApproval: 'yes', retry: { maximumAttempts: 0 }, variables: [7] })).toEqual([
     "tool 'done': variables[0]: expected object, received number",

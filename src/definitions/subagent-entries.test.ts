@@ -146,3 +146,14 @@ test('fields of newer entries are refused with advice', () => {
     "prompt 'desk' uses tools[1].scopedEnv of Standard Agents 0.2.0, expected 0.1.0: write it into immediate: { scopedEnv }",
   ])
 })
+
+test('what was meant is said of a field and a value', () => {
+  const entry = { name: 'research', resumeable: false, timeout: '5s', maxInstances: 3, colour: 'red' }
+  expect(listing(entry, 'reserch')).toEqual([
+    'prompt \'desk\': tools[1].timeout: expected a number of milliseconds, got "5s"',
+    "prompt 'desk' has the unknown field tools[1].resumeable: did you mean 'resumable'?",
+    "prompt 'desk' has tools[1].maxInstances: write it into resumable: { receives_messages, maxInstances }",
+    expect.stringContaining('has the unknown field tools[1].colour: its fields are name, '),
+    "prompt 'desk' lists the tool 'reserch', which is not registered: did you mean 'research'?",
+  ])
+})

@@ -7,6 +7,7 @@ import type { SubagentToolConfig } from './subagent-tool.js'
 import { entryName } from './entry-name.js'
 import { notSupportedYet } from './field-hints.js'
 import { KIND_WORDS } from './known-definitions.js'
+import { meant } from './near-name.js'
 import { propertyProblem } from './property-problem.js'
 
 /** All that an entry may have, whatever its name stands for. */
@@ -58,7 +59,8 @@ export function toolEntryProblems(
     return agent === undefined ? [] : agentEntryProblems(owner, config, agent, known)
   }
   if (/^(provider|mcp):/.test(name)) return [`${owner} ${notSupportedYet(`tools: '${name}'`)}`]
-  return [`${owner} lists the tool '${name}', which is not registered`]
+  const callable = [...names.tools, ...names.prompts, ...names.agents]
+  return [`${owner} lists the tool '${name}', which is not registered${meant(name, callable)}`]
 }
 
 /** Says what an entry may stand for besides what it does stand for. */

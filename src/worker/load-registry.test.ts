@@ -124,7 +124,7 @@ test('a file that cannot be read hides no other problem', async () => {
   }
   expect(await problemsOf(files)).toEqual([
     'tools/look_up.js cannot be imported: no key',
-    "agent 'support': sideA.maxSteps: Too small: expected number to be >0",
+    "agent 'support': sideA.maxSteps: Too small: expected a number to be >0, got 0",
     "prompt 'desk' uses the model 'chatt', which is not registered",
   ])
 })
@@ -132,7 +132,7 @@ test('a file that cannot be read hides no other problem', async () => {
 test('definitions of a folder are checked as those of a registry', async () => {
   expect(
     await problemsOf({ ...SOUND, 'hooks/masking.js': SOUND['hooks/masking.js'].replace('mask', 'msk') }),
-  ).toEqual(["agent 'support' lists the hook 'mask', which is not registered"])
+  ).toEqual(["agent 'support' lists the hook 'mask', which is not registered: did you mean 'msk'?"])
 })
 
 test('a folder without definitions is refused', async () => {

@@ -1,0 +1,29 @@
+/** The rest of a sentence about a name that is not there: the one that was probably meant, or nothing. */
+export function meant(name: string, known: Iterable<string>): string {
+  const near = nearName(name, known)
+  return near === undefined ? '' : `: did you mean '${near}'?`
+}
+
+/** The nearest of the known names, if it is as near as a slip of the pen. */
+export function nearName(name: string, known: Iterable<string>): string | undefined {
+  const most = name.length < 4 ? 1 : 2
+  const ranked = [...known]
+    .map((other) => ({ other, distance: distanceOf(name.toLowerCase(), other.toLowerCase()) }))
+    .filter(({ other, distance }) => distance <= most && distance < other.length)
+    .toSorted((left, right) => left.distance - right.distance)
+  return ranked[0]?.other
+}
+
+/** How many letters are to be written, left out or changed (Levenshtein). */
+function distanceOf(left: string, right: string): number {
+  let row = Array.from({ length: right.length + 1 }, (_, index) => index)
+  for (const [index, letter] of [...left].entries()) {
+    const next = [index + 1]
+    for (const [at, other] of [...right].entries()) {
+      const changed = (row[at] ?? 0) + (letter === other ? 0 : 1)
+      next.push(Math.min(changed, (row[at + 1] ?? 0) + 1, (next[at] ?? 0) + 1))
+    }
+    row = next
+  }
+  return row.at(-1) ?? 0
+}
