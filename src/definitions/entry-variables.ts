@@ -8,7 +8,7 @@ export interface EntryVariable {
   readonly name: string
 }
 
-/** Those of a prompt's entries whose values are read by the runtime; `scopedEnv` is only handed on. */
+/** Those of a prompt's entries whose values are read by the runtime. */
 export function entryVariables({ tools = [] }: PromptDefinition): readonly EntryVariable[] {
   return tools.flatMap((entry) => {
     if (typeof entry === 'string' || !('optional' in entry || 'immediate' in entry)) return []
@@ -20,5 +20,14 @@ export function entryVariables({ tools = [] }: PromptDefinition): readonly Entry
       ['immediate.descriptionEnv', hints.descriptionEnv],
     ] as const
     return read.flatMap(([field, name]) => (name === undefined ? [] : [{ agent, field, name }]))
+  })
+}
+
+/** Those that a prompt's entries hand on, by the names of their subagents. */
+export function scopedVariables({ tools = [] }: PromptDefinition): readonly Omit<EntryVariable, 'field'>[] {
+  return tools.flatMap((entry) => {
+    const immediate = typeof entry === 'string' || !('immediate' in entry) ? undefined : entry.immediate
+    if (typeof entry === 'string' || typeof immediate !== 'object') return []
+    return (immediate.scopedEnv ?? []).map((name) => ({ agent: entry.name, name }))
   })
 }

@@ -4,6 +4,7 @@ import type { PromptDefinition } from './prompt.js'
 import { argumentSchemaProblems } from './argument-schema.js'
 import { entryName } from './entry-name.js'
 import { listedHookProblems } from './hook-problems.js'
+import { immediateWarnings } from './immediate-warnings.js'
 import { includedPrompts } from './included-prompts.js'
 import { meant } from './near-name.js'
 import { toolEntryProblems, toolEntryWarnings } from './tool-entry-problems.js'
@@ -34,7 +35,11 @@ export function promptProblems(prompt: PromptDefinition, known: KnownDefinitions
 
 /** Says what is allowed in a prompt but probably not meant. */
 export function promptWarnings(prompt: PromptDefinition, known: KnownDefinitions): readonly string[] {
-  return (prompt.tools ?? []).flatMap((entry) => toolEntryWarnings(`prompt '${prompt.name}'`, entry, known))
+  const owner = `prompt '${prompt.name}'`
+  return (prompt.tools ?? []).flatMap((entry) => [
+    ...toolEntryWarnings(owner, entry, known),
+    ...immediateWarnings(owner, entry, known),
+  ])
 }
 
 function includeProblems(

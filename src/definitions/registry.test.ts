@@ -218,7 +218,7 @@ test('fields of wrong kinds are refused one by one', () => {
   expect(toolProblems({ needsApproval: 'yes', retry: { maximumAttempts: 0 }, variables: [7] })).toEqual([
     "tool 'done': variables[0]: expected object, received number",
     "tool 'done': needsApproval: expected a boolean or a function",
-    "tool 'done': retry.maximumAttempts: Too small: expected number to be >0",
+    "tool 'done': retry.maximumAttempts: Too small: expected a number to be >0, got 0",
   ])
   expect(toolProblems({ needsApproval: () => true, retry: { maximumAttempts: 3 } })).toEqual([])
   expect(problems({ agents: 7 })).toEqual(['registry: agents: expected array, received number'])

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { z } from 'zod'
 
 import { build, desk, problems, promptProblems, research } from '../../test/support/loose-registry.js'
 
@@ -128,9 +129,12 @@ test('variables that the runtime reads are no secrets', () => {
         `prompt 'desk' has the secret ${use} of 'research': only tools may read secrets, declare it as text`,
     ),
   )
-  expect(build(declaring('text', 'FLAG', 'NAME', 'TASK')).warnings).toEqual([])
-  expect(build(declaring('text', 'NAME', 'TASK')).warnings).toEqual([
-    "prompt 'desk' has the variable 'FLAG' as optional of 'research', which nothing declares: add it to variables",
+  const warnings = (...names: readonly string[]) =>
+    build(declaring('text', ...names)).warnings.filter((warning) => warning.includes('nothing declares'))
+  expect(warnings('FLAG', 'NAME', 'TASK', 'TOKEN')).toEqual([])
+  expect(warnings('NAME', 'TASK')).toEqual([
+    "prompt 'desk' has the variable 'FLAG' as optional of 'research', which nothing declares, so that a value from outside is a secret and the subagent is not there: add it to variables, as text",
+    "prompt 'desk' has the variable 'TOKEN' in immediate.scopedEnv of 'research', which nothing declares: add it to the variables of what reads it in the subagent",
   ])
 })
 
@@ -156,4 +160,35 @@ test('what was meant is said of a field and a value', () => {
     expect.stringContaining('has the unknown field tools[1].colour: its fields are name, '),
     "prompt 'desk' lists the tool 'reserch', which is not registered: did you mean 'research'?",
   ])
+})
+
+test('a subagent that starts by itself is told what it needs, and no more', () => {
+  const hints = { nameEnv: 'NAME' }
+  const variables = [{ name: 'NAME', type: 'text', required: false, description: 'Known.' }]
+  const warnings = (immediate: unknown, more: object, side: object) =>
+    build({
+      agents: [research],
+      prompts: [
+        { ...desk, ...side },
+        { ...desk, name: 'other', variables, tools: [{ name: 'research', immediate, ...more }] },
+      ],
+    }).warnings
+  const needs = { requiredSchema: z.object({ task: z.string() }) }
+  const takes = { requiredSchema: z.object({ task: z.string().default('All') }) }
+  expect(warnings(true, {}, needs)).toEqual([
+    expect.stringContaining(
+      "starts the subagent 'research' by itself with arguments of which nothing is known",
+    ),
+  ])
+  expect(warnings(hints, {}, {})).toEqual([
+    expect.stringContaining("starts the subagent 'research' by itself with hints that nothing reads"),
+  ])
+  const right = [
+    [true, {}, {}],
+    [true, {}, takes],
+    [hints, {}, takes],
+    [hints, {}, needs],
+    [hints, { resumable }, {}],
+  ] as const
+  for (const [immediate, more, side] of right) expect(warnings(immediate, more, side)).toEqual([])
 })

@@ -2,7 +2,7 @@ import type { KnownDefinitions } from './known-definitions.js'
 import type { PromptDefinition } from './prompt.js'
 import type { VariableDefinition } from './variable.js'
 
-import { entryVariables } from './entry-variables.js'
+import { entryVariables, scopedVariables } from './entry-variables.js'
 import { repeated } from './name-problems.js'
 
 /** A prompt or a tool. */
@@ -43,24 +43,44 @@ export function variableWarnings(known: KnownDefinitions): readonly string[] {
   const declared = new Set(declarersOf(known).flatMap(({ variables }) => variables.map(({ name }) => name)))
   return usesOf(known)
     .filter(({ name }) => !declared.has(name))
-    .map(({ use }) => `${use}, which nothing declares: add it to variables`)
+    .map(({ use, so }) => `${use}, which nothing declares${so}`)
 }
 
 interface VariableUse {
   readonly name: string
   /** The beginning of a sentence. */
   readonly use: string
+  /** Its end: what comes of it, and what to do. */
+  readonly so: string
 }
+
+/** What anybody gives is a secret, unless it is declared a text; words of definitions are in plain sight anyway. */
+const OUTSIDE = ', so that a value from outside is a secret and'
+
+const SO = {
+  text: `${OUTSIDE} left out: add it to variables`,
+  optional: `${OUTSIDE} the subagent is not there: add it to variables, as text`,
+  'immediate.nameEnv': `${OUTSIDE} no model is told it: add it to variables, as text`,
+  'immediate.descriptionEnv': `${OUTSIDE} no model is told it: add it to variables, as text`,
+  scopedEnv: ': add it to the variables of what reads it in the subagent',
+} as const
 
 function usesOf({ prompts }: Pick<KnownDefinitions, 'prompts'>): readonly VariableUse[] {
   return [...prompts.values()].flatMap((prompt) => [
     ...[...new Set(usedInText(prompt))].map((name) => ({
       name,
       use: `prompt '${prompt.name}' has the variable '${name}' in its text`,
+      so: SO.text,
     })),
     ...entryVariables(prompt).map(({ name, agent, field }) => ({
       name,
       use: `prompt '${prompt.name}' has the variable '${name}' as ${field} of '${agent}'`,
+      so: SO[field],
+    })),
+    ...scopedVariables(prompt).map(({ name, agent }) => ({
+      name,
+      use: `prompt '${prompt.name}' has the variable '${name}' in immediate.scopedEnv of '${agent}'`,
+      so: SO.scopedEnv,
     })),
   ])
 }

@@ -36,7 +36,7 @@ test('a secret in a text or in env is refused', () => {
 test('a variable that nothing declares gives a warning', () => {
   const text = [...ofCompany, ...ofCompany]
   expect(build({ prompts: [{ ...desk, prompt: text }] }).warnings).toEqual([
-    "prompt 'desk' has the variable 'COMPANY' in its text, which nothing declares: add it to variables",
+    "prompt 'desk' has the variable 'COMPANY' in its text, which nothing declares, so that a value from outside is a secret and left out: add it to variables",
   ])
   expect(promptProblems({ prompt: text, variables: [company] })).toEqual([])
 })
