@@ -13,9 +13,11 @@ import type { RunCaps } from '../protocol/plan.js'
 import { shareStore } from '../store/share-store.js'
 import type { Store } from '../store/store.js'
 import type { StoreOptions } from '../store/store-location.js'
+import { checkRegistry } from '../worker/check-registry.js'
 import { instanceEnv } from '../worker/instance-env.js'
 import type { InstanceEnv } from '../worker/instance-env.js'
 import { runCaps } from '../worker/run-caps.js'
+import { warnOfRegistry } from '../worker/worker-warnings.js'
 import { endWithProcess } from './end-with-process.js'
 import { scriptedRegistry } from './scripted-registry.js'
 import type { Replacements } from './scripted-registry.js'
@@ -64,6 +66,7 @@ export interface TestEnvironment<R extends Registry = Registry> {
 export async function createTestEnvironment<R extends Registry>(
   options: TestEnvironmentOptions<R>,
 ): Promise<TestEnvironment<R>> {
+  checkRegistry(options.registry)
   const registry = scriptedRegistry(options.registry, options)
   const caps = runCaps(options.limits)
   const env = instanceEnv(options.env)
@@ -87,6 +90,8 @@ export async function createTestEnvironment<R extends Registry>(
     if (server !== given) opened.push(await endWithProcess(server), () => server.teardown())
     const taskQueue = options.worker?.taskQueue ?? `test-${randomUUID()}`
     const temporal = { ...serverOptions(server), ...options.worker, taskQueue }
+    // As a worker does; only now, for a test may install a runtime of its own.
+    warnOfRegistry(options.registry)
     let worker = await startTestWorker({ registry, store, caps, env, temporal })
     opened.push(() => worker.stop())
     const { client } = server

@@ -3,8 +3,9 @@ import type { BundlerPlugin, WorkerOptions, WorkerPlugin } from '@temporalio/wor
 
 import { ConfigError } from '../protocol/config-error.js'
 import { shareStore } from '../store/share-store.js'
-import { bundleThreads } from './bundle-threads.js'
 import { storeLocation } from '../store/store-location.js'
+import { bundleThreads } from './bundle-threads.js'
+import { checkRegistry } from './check-registry.js'
 import { connectToTemporal, explained } from './connect-to-temporal.js'
 import type { TemporalTarget } from './connect-to-temporal.js'
 import { threadDeployment } from './deployment-options.js'
@@ -18,7 +19,7 @@ import { withoutUndefined } from './without-undefined.js'
 import { checkWorkflowBundle } from './workflow-bundle.js'
 import { threadWorkerOptions } from './worker-options.js'
 import type { ThreadWorker } from './worker-options.js'
-import { warnOfRegistry, warnOfRemoteTemporal } from './worker-warnings.js'
+import { warnOfMissingKey, warnOfRegistry, warnOfRemoteTemporal } from './worker-warnings.js'
 
 /** Every option of Temporal's worker passes through; the workflows of a `workflowsPath` run beside threads. */
 export interface CreateWorkerOptions
@@ -42,6 +43,7 @@ export async function createWorker(options: CreateWorkerOptions): Promise<Worker
     workerDeploymentOptions: deployment,
     ...given
   } = options
+  checkRegistry(registry)
   const temporal: Partial<WorkerOptions> = {
     ...withoutUndefined(given),
     ...(deployment !== undefined && { workerDeploymentOptions: threadDeployment(deployment) }),
@@ -54,6 +56,7 @@ export async function createWorker(options: CreateWorkerOptions): Promise<Worker
   warnOfRegistry(registry)
   const store = await shareStore(location)
   try {
+    warnOfMissingKey(registry, { secrets: store.secrets, env: values })
     await listWorkerAgents(store, registry)
     const target = temporal.connection === undefined ? await connectToTemporal() : null
     if (target !== null) warnOfRemoteTemporal(target.address, storeLocation(location ?? {}).database)

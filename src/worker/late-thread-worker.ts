@@ -1,11 +1,12 @@
 import { shareStore } from '../store/share-store.js'
 import type { Store } from '../store/store.js'
+import { checkRegistry } from './check-registry.js'
 import { instanceEnv } from './instance-env.js'
 import { listWorkerAgents } from './list-worker-agents.js'
 import { runCaps } from './run-caps.js'
 import type { ThreadOptions } from './thread-options.js'
 import type { ThreadWorker } from './worker-options.js'
-import { warnOfRegistry } from './worker-warnings.js'
+import { warnOfMissingKey, warnOfRegistry } from './worker-warnings.js'
 
 /** A worker of threads whose store is open while it runs. */
 export interface LateThreadWorker extends ThreadWorker {
@@ -21,11 +22,13 @@ export function lateThreadWorker({
   limits,
   workflows = true,
 }: ThreadOptions): LateThreadWorker {
+  checkRegistry(registry)
+  const values = instanceEnv(env)
   let opened: Store | undefined
   return {
     registry,
     caps: runCaps(limits),
-    env: instanceEnv(env),
+    env: values,
     workflows,
     get store() {
       if (opened === undefined)
@@ -36,6 +39,7 @@ export function lateThreadWorker({
       warnOfRegistry(registry)
       const store = await shareStore(location)
       try {
+        warnOfMissingKey(registry, { secrets: store.secrets, env: values })
         await listWorkerAgents(store, registry)
         opened = store
         await work()

@@ -2,6 +2,7 @@ import { Runtime } from '@temporalio/worker'
 
 import type { Registry } from '../definitions/registry.js'
 import { isPostgres } from '../store/postgres/postgres-place.js'
+import { secretKeyWarning } from './secret-key-warning.js'
 
 const warned = new WeakSet<Registry>()
 
@@ -10,6 +11,12 @@ export function warnOfRegistry(registry: Registry): void {
   if (warned.has(registry)) return
   warned.add(registry)
   for (const warning of registry.warnings) Runtime.instance().logger.warn(warning)
+}
+
+/** Logs that a worker needs a key that it does not have. */
+export function warnOfMissingKey(registry: Registry, given: Parameters<typeof secretKeyWarning>[1]): void {
+  const warning = secretKeyWarning(registry, given)
+  if (warning !== null) Runtime.instance().logger.warn(warning)
 }
 
 /** SQLite is a file of this machine: workers elsewhere would run the same threads without their content. */

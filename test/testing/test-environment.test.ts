@@ -1,7 +1,8 @@
-import { expect, test } from 'vitest'
+import { expect, test, vi } from 'vitest'
 
 import { assertEvents, createTestEnvironment, scriptedModel } from '../../src/testing/index.js'
 import type { TestServerKind } from '../../src/testing/index.js'
+import { build, desk } from '../support/loose-registry.js'
 import { marked } from '../support/marker.js'
 import { workflowDesk } from '../support/workflow-desk.js'
 
@@ -51,6 +52,18 @@ test('days are skipped and not slept', async () => {
     const [first, last] = [messages.at(0), messages.at(-1)]
     expect((last?.created_at ?? 0) - (first?.created_at ?? 0)).toBeGreaterThan(2.9 * 86_400_000_000)
   } finally {
+    await env.close()
+  }
+}, 60_000)
+
+test('what a registry warns of is said as by a worker', async () => {
+  const shown = vi.spyOn(process.stderr, 'write').mockReturnValue(true)
+  const registry = build({ prompts: [{ ...desk, prompt: [{ type: 'env', property: 'COMPANY' }] }] })
+  const env = await createTestEnvironment({ registry, models: { chat: silent } })
+  try {
+    expect(shown.mock.calls.join('\n')).toContain("has the variable 'COMPANY' in its text")
+  } finally {
+    shown.mockRestore()
     await env.close()
   }
 }, 60_000)

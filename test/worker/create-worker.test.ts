@@ -62,6 +62,13 @@ test('a store that cannot be opened is one sentence', async () => {
   expect(error.message).toMatch(/^Expected [^\n]+$/)
 })
 
+test('what is no registry is refused in one sentence', async () => {
+  for (const registry of [undefined, {}, [], 'support'])
+    expect((await failureOf({ registry } as never)).message).toContain(
+      'Expected "registry" to be what registry() or loadRegistry() answers, got ',
+    )
+})
+
 test('limits that are no counts are refused before anything starts', async () => {
   expect(await failureOf({ limits: { stepsPerRun: -1 } })).toSatisfy(ConfigError.isInstance)
 })

@@ -1,0 +1,22 @@
+import { expect, test } from 'vitest'
+
+import { build, desk, done, research } from '../../test/support/loose-registry.js'
+import { secretKeyWarning } from './secret-key-warning.js'
+
+const secret = { name: 'SHOP_KEY', type: 'secret', required: true, description: 'Of the shop' }
+const tools = { done: { ...done, variables: [secret] } }
+const without = { keyIds: [] }
+
+test('a worker without a key is told which secrets need it', () => {
+  const warning = secretKeyWarning(build({ tools }), { secrets: without, env: {} })
+  expect(warning).toContain('has no EVERTHREAD_SECRET_KEY, and its definitions have secrets (SHOP_KEY)')
+  const listing = { ...desk, tools: ['done', { name: 'research', immediate: { scopedEnv: ['PASS'] } }] }
+  const handing = build({ prompts: [listing], agents: [research] })
+  expect(secretKeyWarning(handing, { secrets: without, env: { PASS: 'p' } })).toContain('(PASS)')
+})
+
+test('a worker that has a key, or needs none, is told nothing', () => {
+  expect(secretKeyWarning(build({ tools }), { secrets: { keyIds: ['k'] }, env: {} })).toBeNull()
+  expect(secretKeyWarning(build({ tools }), { secrets: without, env: { SHOP_KEY: 's' } })).toBeNull()
+  expect(secretKeyWarning(build({}), { secrets: without, env: {} })).toBeNull()
+})
