@@ -162,6 +162,26 @@ describe('T7 a session without a payload', () => {
     }),
   )
 
+  test.each([
+    ['repeated_tool_error', ' The last error, of deliver: There is no file /a.txt.'],
+    ['model_failed', ' The model "chat" gave no answer because it has no key.'],
+    ['hook_blocked', ' The model "chat" gave no answer because it has no key.'],
+    ['max_steps', 'its limit of steps.'],
+  ])('that ended by %s tells what failed last', (reason, words) =>
+    withDesk({}, async (desk) => {
+      await addChild(desk.store)
+      const failed = { role: 'tool', name: 'deliver', toolStatus: 'error' } as const
+      await say(desk.store, 'An error before.', failed)
+      await say(desk.store, 'There is no file /a.txt.', failed)
+      await say(desk.store, 'Of another run.', { ...failed, run: 2 })
+      const ended = 'The model "chat" gave no answer because it has no key. Send a message to try again.'
+      await say(desk.store, ended, { status: 'failed' })
+      await deliver(desk.dependencies, { reason, sessionCall: null })
+      const [message] = await told(desk)
+      expect(message?.content?.endsWith(words)).toBe(true)
+    }),
+  )
+
   test.each(['max_session_turns', 'stop_on_response', 'stop_tool'])(
     'without session tools its last words are the result (%s)',
     (reason) =>

@@ -156,7 +156,8 @@ describe('a call that waits no longer', () => {
       const reports = [{ reference, report: { kind: 'timed_out' } }] as const
       expect(await desk.complete(input, { kind: 'children', reports })).toMatchObject({ outcome: 'failed' })
       expect((await desk.result())?.content).toBe(
-        'Error: The subagent did not answer within 5 seconds, the limit of this call.',
+        'Error: The subagent did not answer within 5 seconds, the limit of this call. ' +
+          `It was ended; its reference was ${reference}.`,
       )
       expect(await desk.registered(reference)).toMatchObject({
         ...{ status: 'terminated', closed_at: expect.any(Number) },

@@ -24,6 +24,9 @@ const SENTENCES: Readonly<Record<ModelErrorKind, string>> = {
   unknown: 'of an unknown error',
 }
 
+/** For the user alone: a parent can do other things. */
+export const TRY_AGAIN = 'Send a message to try again.'
+
 /** What the user reads when no model gave an answer: the kinds of the failures, never the providers' words. */
 export function failureMessage(failures: readonly FailedModel[]): string {
   const reasons = failures.map(({ model, error }, index) => {
@@ -32,7 +35,7 @@ export function failureMessage(failures: readonly FailedModel[]): string {
       ? `The model "${model}" gave no answer ${because}`
       : `Its fallback "${model}" gave none ${because}`
   })
-  return [...reasons, 'Send a message to try again.'].join(' ')
+  return [...reasons, TRY_AGAIN].join(' ')
 }
 
 function reasonOf({ kind, message }: ModelError): string {

@@ -2,7 +2,9 @@ import type { LanguageModelV4Message } from '@ai-sdk/provider'
 import { SYSTEM_NOTE } from '../../model/context/assemble-prompt.js'
 import type { OpenInstance } from '../../store/open-instances.js'
 
-const HEADING = 'The subagents of this conversation that are there, one a line:'
+const HEADING =
+  'The subagents of this conversation that are there, one a line. One that is completed or failed has ended its last ' +
+  'work: it is idle, and takes messages.'
 
 /**
  * What a parent's model is told of its children, behind the history: they change from step to step, and what stands

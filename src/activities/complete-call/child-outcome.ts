@@ -36,8 +36,8 @@ export async function childOutcome(db: Reader, answered: Answered): Promise<Chil
       return closed(db, answered, report.status)
     case 'timed_out': {
       const limit = timeout === null ? 'in time' : `within ${timeout / 1000} seconds, the limit of this call`
-      const stays = child?.resumable === true ? ' It goes on; what it reports comes as a message.' : ''
-      return { ...FAILED, text: `The subagent did not answer ${limit}.${stays}`, errorCode: 'timeout' }
+      const text = `The subagent did not answer ${limit}.${child === null ? '' : afterLimit(child)}`
+      return { ...FAILED, text, errorCode: 'timeout' }
     }
     case 'notice':
       return { kind: 'notice', text: SILENT_END, attachments: [], errorCode: null, messageId: null }
@@ -47,6 +47,12 @@ export async function childOutcome(db: Reader, answered: Answered): Promise<Chil
       return reported(db, answered, { kind, messageId })
     }
   }
+}
+
+function afterLimit({ resumable, reference }: ChildRecord): string {
+  return resumable === true
+    ? ' It goes on; what it reports comes as a message.'
+    : ` It was ended; its reference was ${reference}.`
 }
 
 /** It may have reported to the store before it could tell its parent's workflow. */

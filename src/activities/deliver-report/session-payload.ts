@@ -1,10 +1,14 @@
 import type { Registry } from '../../definitions/registry.js'
 import type { DeliverReportInput } from '../../protocol/end-activities.js'
+import { LIMITS } from '../../protocol/limits.js'
 import type { StopReason } from '../../protocol/status.js'
+import { lastFailure } from '../../store/last-failure.js'
 import { lastWords } from '../../store/last-words.js'
 import type { Reader } from '../../store/store.js'
 import { findThread } from '../../store/threads.js'
 import { findToolCall } from '../../store/tool-calls.js'
+import { TRY_AGAIN } from '../call-model/model-failure.js'
+import { fitting } from '../report-text.js'
 import { missingOfRun } from '../variables/variables-request.js'
 import { waitsForVariables, withoutResult } from './without-result.js'
 
@@ -41,8 +45,28 @@ export async function sessionPayload(
     return { kind: 'result', text: words ?? WORDLESS, paths: [] }
   }
   const missing = reason === 'blocked' ? await missingOfRun(db, input) : []
-  const text = missing.length === 0 ? withoutResult(reason) : waitsForVariables(missing)
+  if (missing.length > 0) return { kind: 'failure', text: waitsForVariables(missing), paths: [] }
+  const text = [withoutResult(reason), ...(await whatFailed(db, input))].join(' ')
   return { kind: 'failure', text, paths: [] }
+}
+
+/** Whose words say more than the reason of an end. */
+const FAILED: ReadonlyMap<StopReason, 'tool' | 'model'> = new Map([
+  ['repeated_tool_error', 'tool'],
+  ['model_failed', 'model'],
+  ['hook_blocked', 'model'],
+])
+
+/** From the child's transcript: a parent cannot read it. */
+async function whatFailed(
+  db: Reader,
+  { threadId, run, reason }: DeliverReportInput,
+): Promise<readonly string[]> {
+  const of = FAILED.get(reason)
+  const failure = of === undefined ? null : await lastFailure(db, { threadId, number: run }, of)
+  if (failure === null) return []
+  const text = fitting(failure.text.replace(TRY_AGAIN, '').trim(), LIMITS.answerTextBytes)
+  return [failure.tool === null ? text : `The last error, of ${failure.tool}: ${text}`]
 }
 
 /** Of an agent that this worker lacks nothing is known: its session has then ended without what it may have been for. */
