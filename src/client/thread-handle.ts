@@ -74,7 +74,7 @@ export interface ThreadHandle<R extends Registry<string, string, unknown> = Regi
   /**
    * Answers a request of `snapshot().pending`, from any process: once. The same answer again is fine.
    * @throws RequestNotFoundError for one that is unknown, ended or answered otherwise; MessageRejectedError for an answer
-   * of another kind; NoWorkerError when nobody takes it within 10 s: it is kept, give it again
+   * of another kind; NoWorkerError when nobody takes it within 10 s: it is kept, and the same one again is safe
    */
   respond(requestId: string, answer: Answer): Promise<Answered>
   /**

@@ -5,7 +5,7 @@ export function meant(name: string, known: Iterable<string>): string {
 }
 
 /** The nearest of the known names, if it is as near as a slip of the pen. */
-export function nearName(name: string, known: Iterable<string>): string | undefined {
+function nearName(name: string, known: Iterable<string>): string | undefined {
   const most = name.length < 4 ? 1 : 2
   const ranked = [...known]
     .map((other) => ({ other, distance: distanceOf(name.toLowerCase(), other.toLowerCase()) }))
@@ -16,10 +16,11 @@ export function nearName(name: string, known: Iterable<string>): string | undefi
 
 /** How many letters are to be written, left out or changed (Levenshtein). */
 function distanceOf(left: string, right: string): number {
-  let row = Array.from({ length: right.length + 1 }, (_, index) => index)
-  for (const [index, letter] of [...left].entries()) {
+  const others = Array.from(right)
+  let row = Array.from({ length: others.length + 1 }, (_, index) => index)
+  for (const [index, letter] of Array.from(left).entries()) {
     const next = [index + 1]
-    for (const [at, other] of [...right].entries()) {
+    for (const [at, other] of others.entries()) {
       const changed = (row[at] ?? 0) + (letter === other ? 0 : 1)
       next.push(Math.min(changed, (row[at + 1] ?? 0) + 1, (next[at] ?? 0) + 1))
     }

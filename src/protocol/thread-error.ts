@@ -171,7 +171,7 @@ export class NoWorkerError extends ThreadError {
     super(
       'no_worker',
       threadId,
-      `Expected a worker on task queue "${taskQueue}" to take the ${kept}, got none in time. The ${kept} is kept: start a worker, then ${again} again.`,
+      `Expected a worker on task queue "${taskQueue}" to take the ${kept}, got none in time. The ${kept} is kept: start a worker. If the thread does not go on then, ${again} again.`,
       cause,
     )
     this.taskQueue = taskQueue

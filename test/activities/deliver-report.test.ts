@@ -230,7 +230,7 @@ describe('T7 a session without a payload', () => {
       await deliver(desk.dependencies, { reason: 'blocked', kind: 'failure', sessionCall: null })
       const { kind, text } = (await registered(desk.store))?.report ?? {}
       expect(kind).toBe('failure')
-      expect(text).toMatch(/^env_required: .*: A, C\.$/)
+      expect(text).toMatch(/^env_required: .*: A, C\. Once somebody has set them, it can be asked again\.$/)
     }))
 })
 

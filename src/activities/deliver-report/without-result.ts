@@ -25,5 +25,5 @@ export function withoutResult(reason: StopReason): string {
 
 /** What it reads of one that waits for variables. `env_required` is the code that callers look for. */
 export function waitsForVariables(missing: readonly string[]): string {
-  return `env_required: The subagent cannot go on, for these variables have no value: ${missing.join(', ')}.`
+  return `env_required: The subagent cannot go on, for these variables have no value: ${missing.join(', ')}. Once somebody has set them, it can be asked again.`
 }
