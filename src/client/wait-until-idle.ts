@@ -133,7 +133,7 @@ function busyWith({ run, queue }: ThreadSnapshot): string {
 
 /** A step counts as soon as its model has answered. */
 function stepOf({ doing, steps }: RunSnapshot): number {
-  return doing?.startsWith('model ') === true ? steps + 1 : steps
+  return doing !== null && /^model\b/.test(doing) ? steps + 1 : steps
 }
 
 function milliseconds(timeout: Duration): number {

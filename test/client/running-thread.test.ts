@@ -115,7 +115,7 @@ test('a wait that is too short names what still runs', async () => {
     .waitUntilIdle({ timeout: '3 seconds' })
     .catch((caught: unknown) => caught)
   expect(WaitTimeoutError.isInstance(error) && error).toMatchObject({ status: 'running', stale: false })
-  expect(String(error)).toContain('got status "running": model in step')
+  expect(String(error)).toContain('got status "running": model in step 1 of run_1')
   expect((await thread.waitUntilIdle()).reply?.content).toBe(marked('Late'))
 })
 
