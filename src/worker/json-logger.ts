@@ -4,6 +4,9 @@ import type { LogEntry, LogLevel } from '@temporalio/worker'
 /** Fields of the line itself; what else is logged under these names must not hide them. */
 const RESERVED: ReadonlySet<string> = new Set(['time', 'level', 'message'])
 
+/** What identifies a task to Temporal's server, and nobody else: two hundred characters in each line. */
+const LEFT_OUT: ReadonlySet<string> = new Set(['taskToken', 'isLocal'])
+
 /** Our workflow type: its workflow id is the thread. */
 const THREAD_WORKFLOW = 'agentThread'
 
@@ -29,7 +32,8 @@ function jsonLine({ timestampNanos, level, message, meta = {} }: LogEntry): stri
     message,
   }
   if (meta['workflowType'] === THREAD_WORKFLOW) line['threadId'] = meta['workflowId']
-  for (const [name, value] of Object.entries(meta)) line[RESERVED.has(name) ? `${name}_` : name] = value
+  for (const [name, value] of Object.entries(meta))
+    if (!LEFT_OUT.has(name)) line[RESERVED.has(name) ? `${name}_` : name] = value
   return JSON.stringify(line, plainValues())
 }
 
