@@ -62,6 +62,7 @@ describe.each(REAL_PROVIDERS)('$name', ({ model: createModel }) => {
       finishReason: 'stop',
       usage: { inputTokens: 20, outputTokens: 7, cachedInputTokens: 4 },
       responseId: 'answer-1',
+      responseModel: 'mock',
     })
     expect(deltas.length).toBeGreaterThan(1)
     expect(deltas.map(({ text }) => text).join('')).toBe(answer.text)
