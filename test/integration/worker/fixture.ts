@@ -27,6 +27,8 @@ export interface Fixture {
   readonly model: ModelServer
   readonly taskQueue: string
   readonly store: WorkerPlace['store']
+  /** Where its blobs are on this machine. */
+  readonly blobFolder: string
   /** A thread whose dead worker is noticed soon; its id and its case are one. */
   create(options: NewThread): ReturnType<Threads['create']>
   /** A running worker process; `place`: what is different about it. */
@@ -56,7 +58,7 @@ type NewThread = Omit<Parameters<Threads['create']>[0], 'agent' | 'id'> & {
 
 export async function createFixture({ answerer, ...options }: Options = {}): Promise<Fixture> {
   const folder = await mkdtemp(join(tmpdir(), 'everthread-integration-'))
-  const { place: storePlace, remove } = await makePlace()
+  const { place: storePlace, blobFolder, remove } = await makePlace()
   const model = await startModelServer(answerer)
   const place: WorkerPlace = {
     address: inject('devServerAddress'),
@@ -85,6 +87,7 @@ export async function createFixture({ answerer, ...options }: Options = {}): Pro
     model,
     taskQueue,
     store,
+    blobFolder,
     create: (options) =>
       threads.create({ agent: 'clerk', limits: { heartbeatTimeout: HEARTBEAT_TIMEOUT }, ...options }),
     prepareWorker,
