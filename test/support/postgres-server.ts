@@ -5,6 +5,7 @@ import { once } from 'node:events'
 import { chown, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
 import { promisify } from 'node:util'
 
 import { freePort } from './servers.js'
@@ -61,12 +62,19 @@ export async function startPostgres(settings: readonly string[] = []): Promise<P
   process.once('exit', killWithUs)
 
   async function start(): Promise<void> {
-    child = spawn(join(programs, 'postgres'), serverArguments({ data, home, port, settings }), {
-      ...owner,
-      cwd: home,
-      stdio: ['ignore', 'ignore', 'pipe'],
-    })
-    await takesConnections(child)
+    for (const until = Date.now() + 30_000; ; await delay(100)) {
+      child = spawn(join(programs, 'postgres'), serverArguments({ data, home, port, settings }), {
+        ...owner,
+        cwd: home,
+        stdio: ['ignore', 'ignore', 'pipe'],
+      })
+      try {
+        return await takesConnections(child)
+      } catch (error) {
+        // What a killed one leaves behind ends by itself, and takes its time on a busy machine.
+        if (Date.now() > until || !/shared memory|lock file/.test(String(error))) throw error
+      }
+    }
   }
 
   async function end(signal: NodeJS.Signals): Promise<void> {
