@@ -7,6 +7,7 @@ import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
 import { appendMessage } from '../../src/store/deliver-messages.js'
 import type { Database } from '../../src/store/database.js'
 import { migratePostgres, openPostgres } from '../../src/store/postgres/open-postgres.js'
+import type { PostgresOptions } from '../../src/store/postgres/open-postgres.js'
 import { readTranscript } from '../../src/store/read-messages.js'
 import { insertThread, updateThread } from '../../src/store/threads.js'
 import { POSTGRES_PASSWORD, POSTGRES_USER, startPostgres } from '../support/postgres-server.js'
@@ -31,8 +32,8 @@ afterEach(async () => {
 })
 afterAll(() => server.stop())
 
-async function open(place = url, patience?: number): Promise<Database> {
-  const database = await openPostgres(place, patience === undefined ? {} : { patience })
+async function open(place = url, options: PostgresOptions = {}): Promise<Database> {
+  const database = await openPostgres(place, options)
   opened.push(database)
   return database
 }
@@ -100,28 +101,26 @@ test.each(['before', 'after'] as const)(
   async (when) => {
     const proxy = await cuttingProxy(server.port, when)
     opened.push({ close: async () => proxy.close() })
-    const database = await open(url.replace(`:${server.port}/`, `:${(proxy.address() as AddressInfo).port}/`))
-    await newThread(database, when)
-    let runs = 0
-    await database.write(async (tx) => {
-      runs += 1
-      await updateThread(tx, when, { title: 'cut here' })
-      await appendMessage(tx, {
-        id: when,
-        threadId: when,
-        role: 'user',
-        content: 'x',
-        createdAt: NOW,
-        sentBy: 'client',
-      })
-    })
-    expect(runs).toBe(when === 'before' ? 2 : 1)
+    const database = await open(through(proxy))
+    expect(await timesRun(database, when)).toBe(when === 'before' ? 2 : 1)
     await expectWhole(database, when, 1)
   },
 )
 
+test.each([
+  ['a statement', 'during', 'cut here', 2],
+  ['a commit', 'at-end', 'commit', 2],
+  ['the answer to a commit', 'after', 'COMMIT', 1],
+] as const)('a connection silent from %s on is done once', async (_what, when, word, runs) => {
+  const proxy = await silentProxy(server.port, word)
+  opened.push({ close: async () => proxy.close() })
+  const database = await open(through(proxy), { silence: 400 })
+  expect(await timesRun(database, `silent-${when}`)).toBe(runs)
+  await expectWhole(database, `silent-${when}`, 1)
+})
+
 test('a row that another session keeps locked is busy, soon', async () => {
-  const database = await open(url, 600)
+  const database = await open(url, { patience: 600 })
   await newThread(database, 'locked')
   const holder = new pg.Client({ connectionString: url })
   await holder.connect()
@@ -138,7 +137,7 @@ test('a row that another session keeps locked is busy, soon', async () => {
 })
 
 test('a server that is away is said to be, after the patience', async () => {
-  const database = await open(url, 300)
+  const database = await open(url, { patience: 300 })
   await server.pause()
   const failing = database.read((db) => readTranscript(db, 'killed'))
   await expect(failing).rejects.toMatchObject({
@@ -224,6 +223,49 @@ async function cuttingProxy(port: number, when: 'before' | 'after'): Promise<Ser
     for (const socket of [client, upstream]) {
       socket.on('error', end)
       socket.on('close', end)
+    }
+  })
+  await new Promise<void>((resolve) => proxy.listen(0, '127.0.0.1', resolve))
+  return proxy
+}
+
+function through(proxy: Server): string {
+  return url.replace(`:${server.port}/`, `:${(proxy.address() as AddressInfo).port}/`)
+}
+
+/** How often the work of one write ran, whose first statement says `cut here`. */
+async function timesRun(database: Database, id: string): Promise<number> {
+  await newThread(database, id)
+  let runs = 0
+  const message = { id, threadId: id, role: 'user', content: 'x', createdAt: NOW, sentBy: 'client' } as const
+  await database.write(async (tx) => {
+    runs += 1
+    await updateThread(tx, id, { title: 'cut here' })
+    await appendMessage(tx, message)
+  })
+  return runs
+}
+
+/** Passes everything on, but nothing more either way on the connection that says `cut here`, from the word on. */
+async function silentProxy(port: number, word: string): Promise<Server> {
+  let fell = false
+  const proxy = createServer((client) => {
+    const upstream = createConnection(port, '127.0.0.1')
+    let marked = false
+    let silent = false
+    const passing = (data: Buffer): boolean => {
+      marked ||= data.includes('cut here')
+      if (marked && !fell && data.includes(word)) fell = silent = true
+      return !silent
+    }
+    client.on('data', (data) => passing(data) && upstream.write(data))
+    upstream.on('data', (data) => passing(data) && client.write(data))
+    for (const socket of [client, upstream]) {
+      socket.on('error', () => socket.destroy())
+      socket.on('close', () => {
+        client.destroy()
+        upstream.destroy()
+      })
     }
   })
   await new Promise<void>((resolve) => proxy.listen(0, '127.0.0.1', resolve))

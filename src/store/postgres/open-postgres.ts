@@ -16,6 +16,8 @@ import { watchPostgres } from './watch-postgres.js'
 export interface PostgresOptions {
   /** Milliseconds, for tests. @default LIMITS.databasePatience */
   readonly patience?: number
+  /** Milliseconds, for tests. @default LIMITS.databaseSilence */
+  readonly silence?: number
 }
 
 /**
@@ -24,14 +26,15 @@ export interface PostgresOptions {
  */
 export async function openPostgres(
   database: string,
-  { patience = LIMITS.databasePatience }: PostgresOptions = {},
+  { patience = LIMITS.databasePatience, silence = LIMITS.databaseSilence }: PostgresOptions = {},
 ): Promise<Database> {
   const place = postgresPlace(database)
   const statement = LIMITS.databaseStatement
   // Apart: a transaction that reads beside itself would otherwise wait for connections that all transactions hold.
   const connections = Math.floor((place.connections - 1) / 2)
-  const reader = connect(place, { connections, patience, statement })
-  const writer = connect(place, { connections, patience, statement })
+  const limits = { connections, patience, statement, silence }
+  const reader = connect(place, limits)
+  const writer = connect(place, limits)
   const watching = watchPostgres(reader, place)
   const transact = createTransactor(writer, patience)
   const running = new Set<Promise<unknown>>()
@@ -72,7 +75,12 @@ export async function openPostgres(
 export async function migratePostgres(database: string): Promise<void> {
   const place = postgresPlace(database)
   // An index on a large table takes its time; so does the turn of another who migrates.
-  const db = connect(place, { connections: 1, patience: LIMITS.databasePatience, statement: null })
+  const db = connect(place, {
+    connections: 1,
+    patience: LIMITS.databasePatience,
+    statement: null,
+    silence: null,
+  })
   try {
     await retryPassing(() => migrate(db, POSTGRES_SCHEMA), performance.now() + LIMITS.migrationPatience)
   } catch (error) {

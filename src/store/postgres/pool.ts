@@ -12,6 +12,8 @@ export interface PoolLimits {
   readonly patience: number
   /** Null: as long as it takes. */
   readonly statement: number | null
+  /** Milliseconds without an answer, then the connection counts as gone; null: never. */
+  readonly silence: number | null
 }
 
 /**
@@ -36,7 +38,7 @@ export function connectionConfig(place: PostgresPlace): PoolConfig {
 /** Connections as Kysely wants them: of one that nothing comes from any more, the call in flight fails. */
 export function openPool(
   place: PostgresPlace,
-  { connections, patience, statement }: PoolLimits,
+  { connections, patience, statement, silence }: PoolLimits,
 ): PostgresPool {
   const pool = new pg.Pool({
     ...connectionConfig(place),
@@ -53,7 +55,7 @@ export function openPool(
     options: pool.options,
     async connect() {
       const client = await pool.connect()
-      const wrapped = known.get(client) ?? guarded(client, statement === null ? null : LIMITS.databaseSilence)
+      const wrapped = known.get(client) ?? guarded(client, silence)
       known.set(client, wrapped)
       return wrapped
     },

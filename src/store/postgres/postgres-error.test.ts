@@ -29,6 +29,7 @@ test.each([
   ['timeout exceeded when trying to connect', 'busy'],
   ['Connection terminated unexpectedly', 'unavailable'],
   ['Client has encountered a connection error and is not queryable', 'unavailable'],
+  ['Client was closed and is not queryable', 'unavailable'],
   ['The server does not support SSL connections', 'unavailable'],
 ])('what pg says without a code is known: %s', (message, kind) => {
   expect(asStoreError(new Error(message), 'db')).toMatchObject({ code: kind })

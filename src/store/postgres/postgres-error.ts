@@ -70,7 +70,7 @@ const WORDS: readonly (readonly [RegExp, Known])[] = [
     },
   ],
   [
-    /^Connection terminated|^timeout expired|^Client has encountered a connection error/,
+    /^Connection terminated|^timeout expired|^Client was closed|^Client has encountered a connection error/,
     { code: 'unavailable', advice: GONE },
   ],
   [
