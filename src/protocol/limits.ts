@@ -199,8 +199,8 @@ export const LIMITS = {
   deletedAtOnce: 500,
   /** How long a deletion waits for its threads to close: twice the time after which a dead worker is noticed. */
   deletedClose: 60 * SECOND,
-  /** A file's bytes are kept so long after they were written: whoever has written them names them within the day. */
-  blobGrace: 24 * HOUR,
+  /** A file's bytes are kept so long after they were written: a tool that runs for a day names them at its end. */
+  blobGrace: 48 * HOUR,
   snapshotQuery: 2 * SECOND,
   /** How long the client lets Temporal answer, retries in it: as long as Temporal's own connect timeout. */
   temporalCall: 10 * SECOND,

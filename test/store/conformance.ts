@@ -10,6 +10,7 @@ import { messageListConformance } from './conformance/message-lists.js'
 import { messageConformance } from './conformance/messages.js'
 import { operationConformance } from './conformance/operations.js'
 import { recordConformance } from './conformance/records.js'
+import { remoteCallConformance } from './conformance/remote-calls.js'
 import { removalConformance } from './conformance/removals.js'
 import { reopenConformance } from './conformance/reopen.js'
 import { retentionConformance } from './conformance/retention.js'
@@ -46,6 +47,7 @@ export function storeConformance(open: () => Promise<Store>): void {
   describe('values, plans and errors', () => recordConformance(withStore))
   describe('effects, variables and queued tools', () => sessionConformance(withStore))
   describe('removals', () => removalConformance(withStore))
+  describe('remote calls', () => remoteCallConformance(withStore))
   describe('lost threads', () => reopenConformance(withStore))
   describe('retention', () => retentionConformance(withStore))
   describe('blobs', () => blobConformance(withStore))

@@ -2,6 +2,7 @@
 import type { ExpressionBuilder } from 'kysely'
 
 import { LIMITS } from '../../protocol/limits.js'
+import { stagedDigests } from '../open-remote-calls.js'
 import type { Schema } from '../schema.js'
 import type { Reader, Store, Writer } from '../store.js'
 import { repeated } from './delete-rows.js'
@@ -17,10 +18,13 @@ export interface Sweep {
  * transaction that decides, or comes after it and finds no source. Bytes that are written anew are young.
  */
 export async function sweepBlobs(store: Store, { before, dryRun }: Sweep): Promise<number> {
+  // First: what is staged from now on is young. The worker that stores its result may be away for days.
+  const staged = await store.read(stagedDigests)
   let swept = 0
   for (let after = ''; ;) {
     const digests = await store.read((db) => unnamed(db, before, after))
     for (const digest of digests) {
+      if (staged.has(digest)) continue
       if (!dryRun && !(await forget(store, digest, before))) continue
       swept += 1
     }
@@ -28,7 +32,7 @@ export async function sweepBlobs(store: Store, { before, dryRun }: Sweep): Promi
     if (last === undefined) break
     after = last
   }
-  const untold = await sweepUntold(store, { before, dryRun })
+  const untold = await sweepUntold(store, { staged, before, dryRun })
   if (!dryRun) await store.blobs.deleteDrafts(before)
   return swept + untold
 }
@@ -67,10 +71,13 @@ async function forget(store: Store, digest: string, before: number): Promise<boo
 }
 
 /** Bytes whose transaction never came: a tool that was cut off had written them. */
-async function sweepUntold(store: Store, { before, dryRun }: Sweep): Promise<number> {
+async function sweepUntold(
+  store: Store,
+  { staged, before, dryRun }: Sweep & { readonly staged: ReadonlySet<string> },
+): Promise<number> {
   let swept = 0
   for await (const { digest, writtenAt } of store.blobs.list()) {
-    if (writtenAt >= before || (await store.read((db) => isKnown(db, digest)))) continue
+    if (writtenAt >= before || staged.has(digest) || (await store.read((db) => isKnown(db, digest)))) continue
     if (!dryRun && !(await store.blobs.delete(digest, before))) continue
     swept += 1
   }
