@@ -20,6 +20,11 @@ export function isDigest(text: string): boolean {
   return /^[0-9a-f]{64}$/.test(text)
 }
 
+/** Whether the name is one that drafts get here: a folder or bucket of others may have a `tmp` too. */
+export function isDraftName(name: string): boolean {
+  return /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(name)
+}
+
 /** The range itself. @throws Error for one that runs backwards, or is not in whole bytes */
 export function checkedRange(range: ByteRange): ByteRange {
   const { start, end } = range
@@ -27,17 +32,24 @@ export function checkedRange(range: ByteRange): ByteRange {
   throw new Error(`Expected a range of bytes such as { start: 0, end: 10 }, got ${start} to ${end}`)
 }
 
-/** The chunks as they come. @throws StoreError `corrupt` after the last one, if they were not those of the digest */
+/**
+ * The chunks as they come, the last one only when they are those of the digest: whoever counts on a size, as HTTP does,
+ * must not have all of them when they are wrong. @throws StoreError `corrupt`
+ */
 export async function* verified(
   chunks: AsyncIterable<Uint8Array>,
   digest: string,
 ): AsyncIterable<Uint8Array> {
   const hash = createHash('sha256')
+  let held: Uint8Array | undefined
   for await (const chunk of chunks) {
+    if (chunk.byteLength === 0) continue
+    if (held !== undefined) yield held
     hash.update(chunk)
-    yield chunk
+    held = chunk
   }
   if (hash.digest('hex') !== digest) throw damagedBlob(digest)
+  if (held !== undefined) yield held
 }
 
 /** What a reader gets instead of bytes that nobody wrote. */

@@ -1,7 +1,7 @@
 import { readdir, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 
-import { isDigest } from './blob-bytes.js'
+import { isDigest, isDraftName } from './blob-bytes.js'
 import type { ListedBlob } from './blob-store.js'
 
 /** The blobs of a folder `ab/cd/abcd…`: one small folder in memory at a time. */
@@ -18,10 +18,11 @@ export async function* listBlobFolder(folder: string): AsyncIterable<ListedBlob>
   }
 }
 
-/** Removes the drafts that nobody has touched since the time; answers how many. */
+/** Removes the drafts of ours that nobody has touched since the time; answers how many. */
 export async function deleteOldDrafts(folder: string, begunBefore: number): Promise<number> {
   let deleted = 0
   for (const name of await namesIn(folder)) {
+    if (!isDraftName(name)) continue
     const touched = await writtenTime(join(folder, name))
     if (touched === null || touched >= begunBefore) continue
     await rm(join(folder, name), { force: true })

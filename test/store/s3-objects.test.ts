@@ -1,7 +1,8 @@
-import { createHash, randomBytes } from 'node:crypto'
+import { createHash, randomBytes, randomUUID } from 'node:crypto'
 import { mkdir, readdir, readFile, stat, truncate, utimes, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 
+import { CreateMultipartUploadCommand } from '@aws-sdk/client-s3'
 import { beforeEach, expect, onTestFinished, test } from 'vitest'
 
 import type { BlobStore } from '../../src/store/blob-store.js'
@@ -125,12 +126,30 @@ test('a list goes through thousands of blobs by pages', async () => {
 test('old drafts are deleted, and nothing else', async () => {
   await blobs.write(BYTES)
   await mkdir(join(bucket.folder, 'files/tmp'), { recursive: true })
-  await writeFile(join(bucket.folder, 'files/tmp/left-over'), 'half')
+  const draft = join(bucket.folder, `files/tmp/${randomUUID()}`)
+  await writeFile(draft, 'half')
   const yesterday = new Date(Date.now() - 24 * HOUR)
-  await utimes(join(bucket.folder, 'files/tmp/left-over'), yesterday, yesterday)
+  await utimes(draft, yesterday, yesterday)
   expect(await blobs.deleteDrafts(Date.now() - 48 * HOUR)).toBe(0)
   expect(await blobs.deleteDrafts(Date.now() - HOUR)).toBe(1)
   expect(await contentOf(bucket)).toEqual([keyOf(DIGEST)])
+})
+
+test("another program's old objects and uploads are left alone", async () => {
+  const root = await openBucket(bucket.url())
+  const foreign = ['tmp/report.pdf', `tmp/mine/${randomUUID()}`]
+  const old = [...foreign, `tmp/${randomUUID()}`]
+  const yesterday = new Date(Date.now() - 24 * HOUR)
+  for (const key of old) {
+    await mkdir(dirname(join(bucket.folder, key)), { recursive: true })
+    await writeFile(join(bucket.folder, key), 'old')
+    await utimes(join(bucket.folder, key), yesterday, yesterday)
+  }
+  const uploads = ['video.mp4', keyOf(DIGEST).slice('files/'.length)]
+  for (const Key of uploads)
+    await bucket.client.send(new CreateMultipartUploadCommand({ Bucket: bucket.name, Key }))
+  expect(await root.deleteDrafts(Date.now() + HOUR)).toBe(2)
+  expect(await contentOf(bucket)).toEqual([...foreign.toSorted(), 'unfinished video.mp4'])
 })
 
 test('whoever was quicker with the same bytes has written them', async () => {

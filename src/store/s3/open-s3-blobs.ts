@@ -1,5 +1,13 @@
 import { LIMITS } from '../../protocol/limits.js'
-import { checkedDigest, checkedRange, damagedBlob, digestOf, isDigest, verified } from '../blob-bytes.js'
+import {
+  checkedDigest,
+  checkedRange,
+  damagedBlob,
+  digestOf,
+  isDigest,
+  isDraftName,
+  verified,
+} from '../blob-bytes.js'
 import type { BlobStore } from '../blob-store.js'
 import { createBucket } from './bucket.js'
 import type { Bucket } from './bucket.js'
@@ -27,6 +35,12 @@ export async function openS3Blobs(location: S3Location, times = TIMES): Promise<
   const root = location.prefix === '' ? '' : `${location.prefix}/`
   const keyOf = (digest: string) => `${root}${digest.slice(0, 2)}/${digest.slice(2, 4)}/${digest}`
   const drafts = `${root}tmp/`
+  const digestIn = (key: string): string | null => {
+    const digest = key.slice(-64)
+    return isDigest(digest) && key === keyOf(digest) ? digest : null
+  }
+  const isDraft = (key: string) => key.startsWith(drafts) && isDraftName(key.slice(drafts.length))
+  const isOurs = (key: string) => isDraft(key) || digestIn(key) !== null
 
   return {
     write: (data) => writeBlob({ bucket, keyOf, drafts }, data),
@@ -57,11 +71,11 @@ export async function openS3Blobs(location: S3Location, times = TIMES): Promise<
     },
     async *list() {
       for await (const { key, writtenAt } of bucket.list(root)) {
-        const digest = key.slice(-64)
-        if (isDigest(digest) && key === keyOf(digest)) yield { digest, writtenAt }
+        const digest = digestIn(key)
+        if (digest !== null) yield { digest, writtenAt }
       }
     },
-    deleteDrafts: (begunBefore) => deleteDrafts({ bucket, root, drafts, begunBefore }),
+    deleteDrafts: (begunBefore) => deleteDrafts({ bucket, root, drafts, isOurs, begunBefore }),
   }
 }
 
@@ -89,19 +103,21 @@ interface OldDrafts {
   readonly bucket: Bucket
   readonly root: string
   readonly drafts: string
+  /** Of a key: the bucket may hold objects and uploads of other programs. */
+  readonly isOurs: (key: string) => boolean
   readonly begunBefore: number
 }
 
 /** Large bytes are uploaded in parts to their own key too, so unfinished uploads may be under any. */
-async function deleteDrafts({ bucket, root, drafts, begunBefore }: OldDrafts): Promise<number> {
+async function deleteDrafts({ bucket, root, drafts, isOurs, begunBefore }: OldDrafts): Promise<number> {
   let deleted = 0
   for await (const upload of bucket.unfinished(root)) {
-    if (upload.begunAt >= begunBefore) continue
+    if (upload.begunAt >= begunBefore || !isOurs(upload.key)) continue
     await bucket.abort(upload)
     deleted += 1
   }
   for await (const draft of bucket.list(drafts)) {
-    if (draft.writtenAt >= begunBefore) continue
+    if (draft.writtenAt >= begunBefore || !isOurs(draft.key)) continue
     await bucket.remove(draft.key)
     deleted += 1
   }
