@@ -93,6 +93,24 @@ test('a commit is told long before anybody looks by itself', async () => {
   expect(performance.now() - since).toBeLessThan(8 * LIMITS.watchFallback)
 })
 
+test('threads with any characters in their ids are told at once', async () => {
+  const ids = ['order 17', 'a\0b', '\uFDD0', 'ä"😀', ...countTo(9).map((n) => `${n}${'\u0001'.repeat(199)}`)]
+  const [store, other] = [await open(), await open()]
+  for (const id of ids) await makeThread(store, id)
+  const told = new Map<string, number>()
+  for (const id of ids) store.watch(id, () => void told.set(id, (told.get(id) ?? 0) + 1))
+  await until('all to be told at first', () => told.size === ids.length)
+  const since = performance.now()
+  for (const _round of countTo(10)) {
+    told.clear()
+    await other.write(async (tx) => {
+      for (const threadId of ids) await appendEvents(tx, { threadId, events: [{ type: 'one' }], now: NOW })
+    })
+    await until('all to be told', () => told.size === ids.length)
+  }
+  expect(performance.now() - since).toBeLessThan(8 * LIMITS.watchFallback)
+})
+
 test('a commit whose notification is lost is found all the same', async () => {
   const store = await open()
   await makeThread(store, 't')

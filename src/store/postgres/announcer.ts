@@ -5,10 +5,11 @@ import type { Kysely } from 'kysely'
 
 import { LIMITS } from '../../protocol/limits.js'
 import type { Schema } from '../schema.js'
+import { decodeText, encodeText } from './text-codec.js'
 
 export const CHANNEL = 'everthread'
-/** A payload holds less than 8,000 bytes; ids have at most 200 characters, and mostly ASCII ones. */
-const IDS_AT_ONCE = 9
+/** A payload holds less than 8,000 bytes, and one id at most 1,202: 200 control characters, written out as JSON. */
+const PAYLOAD_BYTES = 7_900
 
 export interface Announcer {
   /** Tells other processes soon, together with what is committed until then. */
@@ -28,10 +29,7 @@ export function createAnnouncer(db: Kysely<Schema>): Announcer {
   async function say(): Promise<void> {
     const ids = [...waiting]
     waiting.clear()
-    for (let first = 0; first < ids.length; first += IDS_AT_ONCE) {
-      const payload = [self, ...ids.slice(first, first + IDS_AT_ONCE)].join(' ')
-      await sql`select pg_notify(${CHANNEL}, ${payload})`.execute(db)
-    }
+    for (const payload of payloads(self, ids)) await sql`select pg_notify(${CHANNEL}, ${payload})`.execute(db)
   }
 
   /** What cannot be said is found by those who watch. */
@@ -47,9 +45,34 @@ export function createAnnouncer(db: Kysely<Schema>): Announcer {
       saying ??= saySoon()
     },
     others: (tell) => (payload) => {
-      const [from, ...threadIds] = payload.split(' ')
+      const [from, ...threadIds] = heard(payload)
       if (from !== self) tell(threadIds)
     },
     end: async () => saying,
+  }
+}
+
+/** As JSON: ids may hold blanks, and characters that PostgreSQL does not keep. */
+function payloads(self: string, ids: readonly string[]): readonly string[] {
+  const said: string[] = []
+  let payload = ''
+  for (const id of ids) {
+    const more = `,${JSON.stringify(id)}`
+    if (payload === '' || Buffer.byteLength(encodeText(payload + more)) >= PAYLOAD_BYTES) {
+      if (payload !== '') said.push(`${payload}]`)
+      payload = `[${JSON.stringify(self)}`
+    }
+    payload += more
+  }
+  return payload === '' ? said : [...said, `${payload}]`]
+}
+
+/** Nothing of what is not ours: of another program on this channel, or of another version of this one. */
+function heard(payload: string): readonly string[] {
+  try {
+    const parsed: unknown = JSON.parse(decodeText(payload))
+    return Array.isArray(parsed) ? parsed.filter((one) => typeof one === 'string') : []
+  } catch {
+    return []
   }
 }
