@@ -2,12 +2,17 @@ import { expect, test } from 'vitest'
 
 import { filePathProblem, folderOf, foldersAbove, nameOf } from './file-path.js'
 
-test.each(['/a', '/a/b.txt', '/with space/ü😀.md', '/.hidden', '/...', `/${'a'.repeat(255)}`])(
-  'the path "%s" is fine',
-  (path) => {
-    expect(filePathProblem(path)).toBeUndefined()
-  },
-)
+test.each([
+  '/a',
+  '/a/b.txt',
+  '/with space/ü😀.md',
+  '/.hidden',
+  '/...',
+  `/${'a'.repeat(255)}`,
+  '/äöü'.repeat(146),
+])('the path "%s" is fine', (path) => {
+  expect(filePathProblem(path)).toBeUndefined()
+})
 
 test.each([
   ['', 'does not start with "/"'],
@@ -24,6 +29,7 @@ test.each([
   ['/\ud83d', 'half a character'],
   [`/${'a'.repeat(256)}`, 'at most 255'],
   ['/abc'.repeat(300), 'at most 1024'],
+  ['/äöü'.repeat(147), 'at most 1024 bytes in UTF-8, got 1029'],
 ])('the path %j is refused with the reason', (path, reason) => {
   expect(filePathProblem(path)).toContain(reason)
 })

@@ -1,16 +1,15 @@
 import { FileError } from './file-error.js'
 
-/** Longer paths would not fit beside others into an answer of a listing, and no file system takes a longer name. */
-const PATH_LENGTH = 1024
+/** Bytes of UTF-8: a longer path is no key of a database, nor a name of a file system. */
+const PATH_BYTES = 1024
 const NAME_LENGTH = 255
 
-/** What is wrong with a file's path, or undefined: absolute, normalised, no `..`, at most 1,024 characters. */
+/** What is wrong with a file's path, or undefined: absolute, normalised, no `..`, at most 1,024 bytes. */
 export function filePathProblem(path: string): string | undefined {
   const expected = 'Expected an absolute path such as /notes/plan.md'
   if (!path.startsWith('/')) return `${expected}, got one that does not start with "/"`
-  if (path.length > PATH_LENGTH) {
-    return `Expected a path of at most ${PATH_LENGTH} characters, got ${path.length}`
-  }
+  const bytes = Buffer.byteLength(path)
+  if (bytes > PATH_BYTES) return `Expected a path of at most ${PATH_BYTES} bytes in UTF-8, got ${bytes}`
   // oxlint-disable-next-line no-control-regex -- they would break terminals, logs and the model's view of a path
   if (/[\u0000-\u001f\u007f]/.test(path)) return `${expected}, got one with control characters`
   if (/\p{Surrogate}/u.test(path)) return `${expected}, got one with half a character`
