@@ -47,7 +47,7 @@ export async function claimCall(context: ClientContext, claim: ClaimRemoteCall):
   const store = await context.store()
   const token = randomBytes(TOKEN_BYTES).toString('base64url')
   const now = Date.now()
-  const { record, attempt } = await store.write(async (tx) => {
+  const { record, attempt, variables } = await store.write(async (tx) => {
     const found = await claimable(tx, claim)
     if (!taskQueues.includes(found.taskQueue)) throw new RemoteCallError(claim, 'not_found')
     const again = found.claim?.id === claimId
@@ -59,10 +59,12 @@ export async function claimCall(context: ClientContext, claim: ClaimRemoteCall):
       deadline,
       expiresAt: deadline + LIMITS.remoteSlack,
     }
+    // Before the claim is there: where the key is missing, nobody has taken the call.
+    const opened = openRemoteVariables(store.secrets, claim, found).map(({ name, value }) => [name, value])
     await putClaim(tx, claim, { record: found, claim: put })
-    return { record: { ...found, claim: put }, attempt: again ? found.attempt : found.attempt + 1 }
+    const attempt = again ? found.attempt : found.attempt + 1
+    return { record: { ...found, claim: put }, attempt, variables: opened }
   })
-  const variables = openRemoteVariables(store.secrets, claim, record).map(({ name, value }) => [name, value])
   return {
     token,
     deadline: record.claim.deadline,
