@@ -17,6 +17,11 @@ export function remoteSecretPlace({ threadId, callId }: RemoteKey, name: string)
   return { threadId, name: `${remoteOperationId(callId)}:${name}` }
 }
 
+/** The same for its result. */
+export function remoteResultPlace(key: RemoteKey): SecretPlace {
+  return remoteSecretPlace(key, RESULT)
+}
+
 /** @throws StoreError `no_key`, `corrupt` */
 export function openRemoteVariables(
   secrets: SecretBox,
@@ -40,11 +45,11 @@ export function sealResult(
   { variables, result }: Pick<RemoteCall, 'variables'> & { readonly result: JsonObject },
 ): StoredResult {
   if (Object.values(variables).every(({ keyId }) => keyId === null)) return { plain: result }
-  return { sealed: secrets.seal(JSON.stringify(result), remoteSecretPlace(key, RESULT)) }
+  return { sealed: secrets.seal(JSON.stringify(result), remoteResultPlace(key)) }
 }
 
 /** @throws StoreError `no_key`, `corrupt` */
 export function openResult(secrets: SecretBox, key: RemoteKey, stored: StoredResult): JsonObject {
   if ('plain' in stored) return stored.plain
-  return JSON.parse(secrets.open(stored.sealed, remoteSecretPlace(key, RESULT))) as JsonObject
+  return JSON.parse(secrets.open(stored.sealed, remoteResultPlace(key))) as JsonObject
 }

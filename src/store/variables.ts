@@ -1,6 +1,7 @@
 import type { Selectable } from 'kysely'
 
 import { ConfigError } from '../protocol/config-error.js'
+import { remoteKeyIds, rotateRemoteSecrets } from './remote-secrets.js'
 import type { VariablesTable } from './session-schema.js'
 import type { SecretBox } from './secret-box.js'
 import type { Reader, Store, Writer } from './store.js'
@@ -68,10 +69,12 @@ export async function assertSecretsOpen(store: Pick<Store, 'read'>, { keyIds }: 
     const query = db.selectFrom('variables').select('key_id').where('key_id', 'is not', null)
     return (keyIds.length === 0 ? query : query.where('key_id', 'not in', keyIds)).limit(1).executeTakeFirst()
   })
-  if (sealed === undefined) return
+  const ofCalls = await store.read(remoteKeyIds)
+  const missing = sealed?.key_id ?? [...ofCalls].find((keyId) => !keyIds.includes(keyId))
+  if (missing === undefined) return
   const came = keyIds.length === 0 ? 'no key' : `the keys ${keyIds.join(', ')}`
   throw new ConfigError([
-    `Expected EVERTHREAD_SECRET_KEY or store.secretKey to hold the key ${sealed.key_id}, for this store has secrets ` +
+    `Expected EVERTHREAD_SECRET_KEY or store.secretKey to hold the key ${missing}, for this store has secrets ` +
       `that it sealed, got ${came}: add it, after the newest and separated by a comma`,
   ])
 }
@@ -84,6 +87,10 @@ const BATCH = 200
  * @throws StoreError `no_key`
  */
 export async function rotateSecrets(store: Store): Promise<number> {
+  return (await rotateVariables(store)) + (await rotateRemoteSecrets(store))
+}
+
+async function rotateVariables(store: Store): Promise<number> {
   for (let rotated = 0; ;) {
     const count = await store.write((tx) => rotateBatch(tx, store.secrets))
     rotated += count

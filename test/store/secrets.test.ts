@@ -5,6 +5,23 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 
 import { ConfigError } from '../../src/protocol/config-error.js'
+import { claimCall } from '../../src/client/remote-calls/claim-call.js'
+import type { ClientContext } from '../../src/client/client-context.js'
+import {
+  findRemoteCall,
+  finishRemoteCall,
+  insertRemoteCall,
+  isAnswered,
+} from '../../src/store/remote-calls.js'
+import type { RemoteKey } from '../../src/store/remote-calls.js'
+import {
+  openRemoteVariables,
+  openResult,
+  remoteSecretPlace,
+  sealResult,
+} from '../../src/store/remote-variables.js'
+import { insertThread } from '../../src/store/threads.js'
+import { insertToolCalls } from '../../src/store/tool-calls.js'
 import { shareStore } from '../../src/store/share-store.js'
 import { openStore } from '../../src/store/store.js'
 import type { Store } from '../../src/store/store.js'
@@ -88,6 +105,61 @@ test('a rotation seals all with the first key, and the other can go', async () =
   expect(await read(await openWith(second), 'S449')).toBe('v449')
   expect((await refusal(openWith(first))).message).toContain('to hold the key')
 })
+
+test('a rotation seals what remote calls under way have sealed', async () => {
+  const old = await openWith(first)
+  for (const callId of ['waiting', 'answered']) await sendSealed(old, { threadId: 't', callId })
+  const both = await openWith(`${second}, ${first}`)
+  expect((await refusal(openWith(second))).message).toContain('to hold the key')
+  expect(await rotateSecrets(both)).toBe(3)
+  expect(await rotateSecrets(both)).toBe(0)
+  const { secrets, read: from } = await openWith(second)
+  for (const callId of ['waiting', 'answered']) {
+    const key = { threadId: 't', callId }
+    const record = await from((db) => findRemoteCall(db, key))
+    if (record === null) throw new Error('Expected a remote call.')
+    const values = openRemoteVariables(secrets, key, record).map(({ value }) => value)
+    expect(values).toEqual(['of the service', 'Bern'])
+    if (isAnswered(record))
+      expect(openResult(secrets, key, record.answer.result)).toEqual({ status: 'success' })
+    expect(isAnswered(record)).toBe(callId === 'answered')
+  }
+})
+
+test('a claim whose secrets do not open is none', async () => {
+  const [worker, server] = [await openWith(first, shareStore), await openWith('', shareStore)]
+  const key = { threadId: 't', callId: 'waiting' }
+  await worker.write((tx) => insertThread(tx, { id: 't', agent: 'support', created_at: 1 }))
+  await sendSealed(worker, key)
+  const claim = (store: Store, claimId: string) =>
+    claimCall({ store: async () => store } as unknown as ClientContext, {
+      ...key,
+      claimId,
+      taskQueues: ['q'],
+    })
+  expect((await refusal(claim(server, 'first'))).message).toContain('got another one or none')
+  expect(await worker.read((db) => findRemoteCall(db, key))).toMatchObject({ claim: null, attempt: 0 })
+  expect(await claim(worker, 'second')).toMatchObject({ variables: { KEY: 'of the service' }, attempt: 1 })
+})
+
+/** A call of a tool with a secret and a text; the one called `answered` has its result. */
+async function sendSealed({ secrets, write }: Store, key: RemoteKey): Promise<void> {
+  const variables = {
+    KEY: secrets.seal('of the service', remoteSecretPlace(key, 'KEY')),
+    CITY: { value: 'Bern', keyId: null },
+  }
+  const call = { tool: 'draw', taskQueue: 'q', timeout: 1, idempotent: false, args: {}, variables }
+  const place = { run: 1, step: 1, call_index: 0, side: 'a', provider_call_id: 'p', arguments: '{}' } as const
+  await write(async (tx) => {
+    const row = { thread_id: key.threadId, id: key.callId, message_id: 'm', name: 'draw', ...place }
+    await insertToolCalls(tx, [row])
+    await insertRemoteCall(tx, key, { call, now: 1 })
+    const record = await findRemoteCall(tx, key)
+    if (record === null || key.callId !== 'answered') return
+    const result = sealResult(secrets, key, { variables, result: { status: 'success' } })
+    await finishRemoteCall(tx, key, { record, answer: { type: 'answered', digest: '', result }, now: 1 })
+  })
+}
 
 test('a secret that was changed or moved does not open', async () => {
   const store = await openWith(first)
