@@ -1,6 +1,7 @@
 import { createConnection, createServer } from 'node:net'
 import type { AddressInfo, Server } from 'node:net'
 
+import type { Kysely } from 'kysely'
 import pg from 'pg'
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
 
@@ -8,6 +9,8 @@ import { appendMessage } from '../../src/store/deliver-messages.js'
 import type { Database } from '../../src/store/database.js'
 import { migratePostgres, openPostgres } from '../../src/store/postgres/open-postgres.js'
 import type { PostgresOptions } from '../../src/store/postgres/open-postgres.js'
+import { transactionStatus } from '../../src/store/postgres/transact.js'
+import type { Schema } from '../../src/store/schema.js'
 import { readTranscript } from '../../src/store/read-messages.js'
 import { insertThread, updateThread } from '../../src/store/threads.js'
 import { POSTGRES_PASSWORD, POSTGRES_USER, startPostgres } from '../support/postgres-server.js'
@@ -117,6 +120,12 @@ test.each([
   const database = await open(through(proxy), { silence: 400 })
   expect(await timesRun(database, `silent-${when}`)).toBe(runs)
   await expectWhole(database, `silent-${when}`, 1)
+})
+
+test('a transaction that the server never began is not committed', async () => {
+  const database = await open()
+  const status = await database.read((db) => transactionStatus(db as Kysely<Schema>, '999999999999'))
+  expect(status).toBeNull()
 })
 
 test('a row that another session keeps locked is busy, soon', async () => {

@@ -98,6 +98,11 @@ export function isConflict(error: unknown): boolean {
   return CONFLICTS.has(codeOf(error) ?? '')
 }
 
+/** The server is asked for a transaction that it has never begun. */
+export function isUnknownTransaction(error: unknown): boolean {
+  return codeOf(error) === '22023'
+}
+
 /** The connection or its server is gone: what was under way and not committed has not happened. */
 export function isLost(error: unknown): boolean {
   const known = knownOf(error)

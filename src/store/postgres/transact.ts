@@ -7,7 +7,7 @@ import { changesIn } from '../changes.js'
 import type { Schema } from '../schema.js'
 import type { Writer } from '../store.js'
 import { createLanes } from './lanes.js'
-import { isConflict, isLost, isPassing } from './postgres-error.js'
+import { isConflict, isLost, isPassing, isUnknownTransaction } from './postgres-error.js'
 
 const FIRST_PAUSE = 5
 /** A server that restarts is back within seconds. */
@@ -122,14 +122,22 @@ async function isCommitted(
   deadline: number,
 ): Promise<boolean> {
   for (;;) {
-    const status = await retryPassing(() => statusOf(database, transaction), deadline)
+    const status = await retryPassing(() => transactionStatus(database, transaction), deadline)
     if (status !== 'in progress') return status === 'committed'
     await delay(FIRST_PAUSE)
   }
 }
 
-async function statusOf(database: Kysely<Schema>, transaction: string): Promise<string | null> {
-  const { rows } = await sql<{ status: string | null }>`
-    select pg_xact_status(${transaction}::xid8) as status`.execute(database)
-  return rows[0]?.status ?? null
+/** What the server knows of it; null: nothing, also after a failover to a standby that was behind. */
+export async function transactionStatus(
+  database: Kysely<Schema>,
+  transaction: string,
+): Promise<string | null> {
+  const query = sql<{ status: string | null }>`select pg_xact_status(${transaction}::xid8) as status`
+  try {
+    return (await query.execute(database)).rows[0]?.status ?? null
+  } catch (error) {
+    if (isUnknownTransaction(error)) return null
+    throw error
+  }
 }
