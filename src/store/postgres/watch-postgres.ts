@@ -29,6 +29,8 @@ export function watchPostgres(reader: Kysely<Schema>, place: PostgresPlace): Pos
   let listener: Listener | undefined
   let seen: ReadonlyMap<string, string> = new Map()
   let timer: NodeJS.Timeout | undefined
+  // Apart from the timer: who comes while a look is under way must not begin a second round of looks.
+  let looking = false
   let ended = false
 
   async function look(): Promise<void> {
@@ -39,14 +41,16 @@ export function watchPostgres(reader: Kysely<Schema>, place: PostgresPlace): Pos
   }
 
   function lookSoon(): void {
-    if (ended || watchers.idle || timer !== undefined) return
+    if (ended || watchers.idle || looking || timer !== undefined) return
     timer = setTimeout(() => void lookAgain(), LIMITS.watchFallback)
   }
 
   async function lookAgain(): Promise<void> {
+    timer = undefined
+    looking = true
     // Who watches reads too, and meets the error where somebody can act on it.
     await look().catch(() => watchers.tellAll())
-    timer = undefined
+    looking = false
     lookSoon()
   }
 
