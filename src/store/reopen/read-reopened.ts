@@ -27,9 +27,11 @@ export async function readReopened(
   const numbers = await highestNumbers(db, id)
   const children = await listChildren(db, id)
   const effects = await scheduledEffects(db, id)
-  const request = cut ? null : await blockedOn(db, id)
-  const goesOn = cut && run !== null && !(await hasEnded(db, thread, run))
-  const parked = !cut && (thread.status === 'stopped' || thread.status === 'blocked')
+  // A reopening that came no further than its rows wrote "running" for a side that goes on; whatever ran since wrote another.
+  const wasCut = cut || (run?.reason === 'lost' && thread.status === 'running')
+  const request = wasCut ? null : await blockedOn(db, id)
+  const goesOn = wasCut && run !== null && !(await hasEnded(db, thread, run))
+  const parked = !wasCut && (thread.status === 'stopped' || thread.status === 'blocked')
   return {
     ...(await actingAgent(db, thread)),
     ...(await reopenedChildren(db, id, children)),

@@ -39,6 +39,23 @@ export function reopenConformance(withStore: WithStore): void {
   )
 
   test(
+    'a second reopening goes on where the first one was cut',
+    withStore(async (store) => {
+      await midCall(store)
+      expect(await cut(store)).toBe('cut')
+      const first = await state(store)
+      expect(first).toMatchObject({ side: 'a' })
+      await store.write((tx) => updateThread(tx, THREAD, { status: 'running' }))
+      expect(await cut(store)).toBe('idle')
+      expect(await state(store, false)).toEqual(first)
+      // Its workflow was started, and stopped before it had a run.
+      await store.write((tx) => updateThread(tx, THREAD, { status: 'stopped' }))
+      const stopped = await state(store, false)
+      expect([stopped.side, stopped.stopped]).toEqual([undefined, true])
+    }),
+  )
+
+  test(
     'a thread that changed meanwhile is not touched',
     withStore(async (store) => {
       await midCall(store)
