@@ -1,5 +1,5 @@
 import { ThreadNotFoundError } from '../protocol/thread-error.js'
-import { listChildren } from '../store/children.js'
+import { subtreeOf } from '../store/retention/thread-subtree.js'
 import { requestTermination } from '../store/threads.js'
 import type { ClientContext } from './client-context.js'
 import { microseconds } from './clock.js'
@@ -16,20 +16,32 @@ export interface Termination {
  * T8: the row first, which refuses everything from then on, then the workflow's cancellation, which ends what is in
  * flight and closes softly. Repeating it does no harm. @throws ThreadNotFoundError, TemporalUnavailableError
  */
-export async function terminateThread(
+export async function terminateThread(context: ClientContext, termination: Termination): Promise<void> {
+  const { threadId, reason } = termination
+  const ended = await endThread(context, termination)
+  if (ended === 'missing') throw new ThreadNotFoundError(threadId)
+  if (ended === 'told') return
+  const store = await context.store()
+  const tree = await store.read((db) => subtreeOf(db, threadId))
+  // Also below those that closed before: whoever closed them may have come no further. The highest ones first.
+  const below = tree.filter(({ id, closedAt }) => closedAt === null && id !== threadId).toReversed()
+  // One that was deleted meanwhile has ended.
+  for (const { id } of below) await endThread(context, { threadId: id, reason })
+}
+
+/** `told`: its workflow closes it, and tells its children. `closed`: nobody tells them. */
+async function endThread(
   context: ClientContext,
   { threadId, reason }: Termination,
-): Promise<void> {
+): Promise<'told' | 'closed' | 'missing'> {
   const store = await context.store()
   const asked = await store.write((tx) =>
     requestTermination(tx, { threadId, reason: reason ?? null, now: microseconds() }),
   )
-  if (asked === 'missing') throw new ThreadNotFoundError(threadId)
-  if (asked === 'closed' || (await cancelWorkflow(context, threadId)) === 'accepted') return
+  if (asked === 'missing' || asked === 'closed') return asked
+  if ((await cancelWorkflow(context, threadId)) === 'accepted') return 'told'
   // Nobody is left to close it: not started yet, or ended by an operator.
   const closed = await store.write((tx) => closeRow(tx, threadId, microseconds()))
-  if (closed === null) return
-  if (closed.request !== null) await releaseDeferred(context, closed.request)
-  for (const child of await store.read((db) => listChildren(db, threadId)))
-    await terminateThread(context, { threadId: child.reference, reason })
+  if (closed !== null && closed.request !== null) await releaseDeferred(context, closed.request)
+  return 'closed'
 }

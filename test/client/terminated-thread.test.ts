@@ -121,6 +121,27 @@ describe('a lost thread', () => {
   })
 })
 
+test('T8 terminate ends children beside one that was deleted', async () => {
+  const { threadId, terminate } = await lostThread()
+  const [gone, left] = [`gone-${threadId}`, `left-${threadId}`]
+  const add = (id: string, parent: string, closedAt: number | null) =>
+    fixture.store.write(async (tx) => {
+      const row = { id, agent: 'research', created_at: 1, parent_thread_id: parent, closed_at: closedAt }
+      await insertThread(tx, row)
+      await insertChild(tx, childOf(parent, id))
+    })
+  await add(gone, threadId, 2)
+  await add(left, threadId, null)
+  await fixture.threads.deleteThread(gone)
+  await terminate()
+  const closedOf = async (id: string) => (await fixture.store.read((db) => findThread(db, id)))?.closed_at
+  expect(await closedOf(left)).toEqual(expect.any(Number))
+  // As after an ending that was cut off behind its first row.
+  await add(`late-${threadId}`, left, null)
+  await terminate()
+  expect(await closedOf(`late-${threadId}`)).toEqual(expect.any(Number))
+})
+
 async function threadThatRan(): Promise<ThreadHandle> {
   const thread = await fixture.threads.create({ agent: 'support' })
   const run = { thread_id: thread.threadId, number: 1, trigger_kind: 'message', started_at: 1 }
