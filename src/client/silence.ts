@@ -1,9 +1,6 @@
-import { WorkflowNotFoundError } from '@temporalio/client'
-
 import { LIMITS } from '../protocol/limits.js'
 import type { ClientContext } from './client-context.js'
-import { workflowOf } from './thread-workflow.js'
-import { translate } from './translate.js'
+import { lookAtWorkflow } from './workflow-state.js'
 
 /** Who does not answer: a worker, the workflow that is not started yet, or the server itself. */
 export type Silence =
@@ -14,13 +11,10 @@ export type Silence =
 /** Why a query or an update was not answered: the server is there and no worker, or not even the server. */
 export async function silenceOf(context: ClientContext, threadId: string): Promise<Silence> {
   try {
-    const { taskQueue } = await context.call(LIMITS.snapshotQuery, () =>
-      workflowOf(context, threadId).describe(),
-    )
-    return { of: 'worker', taskQueue }
+    const { run } = await lookAtWorkflow(context, threadId, LIMITS.snapshotQuery)
+    return run === null ? { of: 'workflow' } : { of: 'worker', taskQueue: run.taskQueue }
   } catch (error) {
-    if (error instanceof WorkflowNotFoundError) return { of: 'workflow' }
-    return { of: 'server', error: translate(error, { client: context.temporal(), threadId }) }
+    return { of: 'server', error }
   }
 }
 

@@ -8,6 +8,7 @@ import type { ThreadRecord } from '../store/threads.js'
 import type { ClientContext } from './client-context.js'
 import { fairnessKey } from './fairness-key.js'
 import { translate } from './translate.js'
+import { lookAtWorkflow } from './workflow-state.js'
 
 /** A signal of the wire contract and its one input, if it has one. */
 export interface ThreadSignal {
@@ -86,15 +87,10 @@ export async function signalWorkflow(
 
 /** The server takes a cancel of a closed workflow too, as if it had done something: what follows tells. */
 export async function cancelWorkflow(context: ClientContext, threadId: string): Promise<'accepted' | 'gone'> {
-  const workflow = workflowOf(context, threadId)
-  const found = await callTemporal(context, threadId, async () => {
-    await workflow.cancel()
-    return workflow.describe()
-  })
-  return found !== 'gone' && OPEN.has(found.status.name) ? 'accepted' : 'gone'
+  const cancelled = await callTemporal(context, threadId, () => workflowOf(context, threadId).cancel())
+  if (cancelled === 'gone') return 'gone'
+  return (await lookAtWorkflow(context, threadId)).state === 'open' ? 'accepted' : 'gone'
 }
-
-const OPEN: ReadonlySet<string> = new Set(['RUNNING', 'PAUSED'])
 
 /** The connection retries what is transient until the deadline; signals and starts are safe to repeat. */
 async function callTemporal<T>(

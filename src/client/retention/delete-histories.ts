@@ -1,10 +1,11 @@
-import { WorkflowNotFoundError, isGrpcServiceError } from '@temporalio/client'
+import { isGrpcServiceError } from '@temporalio/client'
 
 import { LIMITS } from '../../protocol/limits.js'
-import { ThreadError } from '../../protocol/thread-error.js'
+import { THREAD_WORKFLOW } from '../../protocol/messages.js'
+import { TemporalUnavailableError, ThreadError } from '../../protocol/thread-error.js'
 import type { ClientContext } from '../client-context.js'
-import { workflowOf } from '../thread-workflow.js'
 import { translate } from '../translate.js'
+import { lookAtWorkflow } from '../workflow-state.js'
 
 /** gRPC's own numbers. */
 const NOT_FOUND = 5
@@ -26,24 +27,25 @@ export async function deleteHistories(context: ClientContext, threadId: string):
   }
 }
 
-/** The list follows what happens by a moment: the last run is asked for itself. */
+/**
+ * Those of threads only: their ids are the user's, whose own workflows may have them too. The list follows what happens by
+ * a moment: the last run is asked for itself. Nothing is decoded, for the codec of a thread's memo may not be here.
+ */
 async function runIds(context: ClientContext, threadId: string): Promise<ReadonlySet<string>> {
   const ids = new Set<string>()
-  const last = await lastRunId(context, threadId)
-  if (last !== null) ids.add(last)
-  const query = `WorkflowId = '${threadId.replaceAll('\\', '\\\\').replaceAll("'", "\\'")}'`
-  await context.call(LIMITS.temporalCall, async () => {
-    for await (const { runId } of context.temporal().workflow.list({ query })) ids.add(runId)
-  })
-  return ids
-}
-
-async function lastRunId(context: ClientContext, threadId: string): Promise<string | null> {
-  try {
-    return (await context.call(LIMITS.temporalCall, () => workflowOf(context, threadId).describe())).runId
-  } catch (error) {
-    if (error instanceof WorkflowNotFoundError) return null
-    throw error
+  const { run } = await lookAtWorkflow(context, threadId)
+  if (run?.type === THREAD_WORKFLOW) ids.add(run.id)
+  const id = threadId.replaceAll('\\', '\\\\').replaceAll("'", "\\'")
+  const query = `WorkflowId = '${id}' AND WorkflowType = '${THREAD_WORKFLOW}'`
+  const { workflowService, options } = context.temporal()
+  for (let nextPageToken: Uint8Array = new Uint8Array(); ;) {
+    const request = { namespace: options.namespace, query, nextPageToken }
+    const page = await context.call(LIMITS.temporalCall, () =>
+      workflowService.listWorkflowExecutions(request),
+    )
+    for (const { execution } of page.executions) if (execution?.runId != null) ids.add(execution.runId)
+    nextPageToken = page.nextPageToken
+    if (nextPageToken.length === 0) return ids
   }
 }
 
@@ -62,5 +64,6 @@ async function deleteRun(context: ClientContext, threadId: string, runId: string
 
 /** By whoever runs the server; everything else may be better next time. */
 function isRefused(error: unknown): boolean {
-  return isGrpcServiceError(error) && [PERMISSION_DENIED, UNIMPLEMENTED].includes(error.code)
+  const cause = TemporalUnavailableError.isInstance(error) ? error.cause : error
+  return isGrpcServiceError(cause) && [PERMISSION_DENIED, UNIMPLEMENTED].includes(cause.code)
 }
