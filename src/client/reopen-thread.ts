@@ -6,6 +6,7 @@ import type { ReopenedThread } from '../protocol/reopened.js'
 import { ThreadConflictError } from '../protocol/thread-error.js'
 import { cutRun } from '../store/reopen/cut-run.js'
 import { readReopened } from '../store/reopen/read-reopened.js'
+import { lastRun } from '../store/runs.js'
 import { findThread, updateThread } from '../store/threads.js'
 import type { ThreadRecord } from '../store/threads.js'
 import { waitingItems } from '../store/waiting-items.js'
@@ -48,9 +49,10 @@ async function reopened(context: ClientContext, threadId: string, limits?: Threa
   const workflow = await lookAtWorkflow(context, threadId)
   if (workflow.state === 'open') {
     if (!workflow.reopened) throw conflict(threadId, 'runs in Temporal: nothing is to be opened again')
-    await tellWaiting(context, thread, thread.status === 'stopped' || thread.status === 'blocked')
+    await tellWaiting(context, thread, parkedSince(thread))
     return true
   }
+  if (workflow.status === 'not_found') await checkStarted(context, thread)
   await checkParent(context, thread)
   const state = await store.write(async (tx) => {
     const { last_sequence: sequence } = thread
@@ -63,7 +65,7 @@ async function reopened(context: ClientContext, threadId: string, limits?: Threa
   })
   if (state === null) return false
   await start(context, state.row, { reopened: state.reopened, limits })
-  await tellWaiting(context, state.row, state.reopened.stopped === true)
+  await tellWaiting(context, state.row, state.reopened.stopped === true ? parkedSince(state.row) : null)
   return true
 }
 
@@ -80,6 +82,17 @@ async function start(context: ClientContext, row: ThreadRecord, state: ReopenedS
 function statusOf({ side, request }: ReopenedThread): string {
   if (side !== undefined) return 'running'
   return request === undefined ? 'idle' : 'blocked'
+}
+
+/** A child is started by its parent alone, which may wait for variables first. */
+async function checkStarted(
+  context: ClientContext,
+  { id, parent_thread_id: parentId }: ThreadRecord,
+): Promise<void> {
+  if (parentId === null) return
+  const store = await context.store()
+  if ((await store.read((db) => lastRun(db, id))) !== null) return
+  throw conflict(id, `was never started: its parent "${parentId}" starts it`)
 }
 
 /** A child that finds its parent gone ends: the parent comes first. */
@@ -106,20 +119,22 @@ function conflict(threadId: string, problem: string): ThreadConflictError {
 export async function tellWaiting(
   context: ClientContext,
   thread: ThreadRecord,
-  stopped = false,
+  parkedAt: number | null = null,
 ): Promise<void> {
   const store = await context.store()
   for (const item of await store.read((db) => waitingItems(db, thread)))
-    await signalThread(
-      context,
-      thread.id,
-      signalOf(item, stopped && item.createdAt <= (thread.snapshot_at ?? 0)),
-    )
+    await signalThread(context, thread.id, signalOf(item, parkedAt))
+}
+
+/** When a thread was stopped or blocked, in microseconds; null: it is neither. */
+export function parkedSince({ status, snapshot_at: at }: ThreadRecord): number | null {
+  return status === 'stopped' || status === 'blocked' ? (at ?? 0) : null
 }
 
 /** What waited for a stopped thread to go on does not make it go on. */
-export function signalOf(item: WaitingItem, parked: boolean): ThreadSignal {
+export function signalOf(item: WaitingItem, parkedAt: number | null): ThreadSignal {
   if (item.kind === 'tool') return { name: SIGNALS.queueTool, input: item.tool }
-  const message = parked ? { from: 'tool' as const, ...item.message } : item.message
+  const isParked = parkedAt !== null && item.createdAt <= parkedAt
+  const message = isParked ? { from: 'tool' as const, ...item.message } : item.message
   return { name: SIGNALS.queueMessage, input: message }
 }

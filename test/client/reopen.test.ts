@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 
 import type { ThreadHandle } from '../../src/client/index.js'
 import { insertRun } from '../../src/store/runs.js'
-import { findThread, updateThread } from '../../src/store/threads.js'
+import { findThread, insertThread, updateThread } from '../../src/store/threads.js'
 import { servedFixture } from './client-fixture.js'
 
 const fixture = servedFixture()
@@ -40,4 +40,16 @@ test('a reopening whose start failed is done by the next', async () => {
   await fixture.threads.reopen(thread.threadId)
   expect(await reopenedState(thread)).toMatchObject({ side: 'a', runs: 1 })
   expect(await statusOf(thread)).toBe('running')
+})
+
+test('a child that was never started is not reopened', async () => {
+  const parent = await fixture.threads.create({ agent: 'support' })
+  const child = { id: `waits-${parent.threadId}`, agent: 'research', status: 'deferred', created_at: 1 }
+  await fixture.store.write((tx) =>
+    insertThread(tx, { ...child, parent_thread_id: parent.threadId, parent_call_id: 'call_1_1_0' }),
+  )
+  const before = await fixture.store.read((db) => findThread(db, child.id))
+  await expect(fixture.threads.reopen(child.id)).rejects.toThrow(/was never started/)
+  expect(await fixture.store.read((db) => findThread(db, child.id))).toEqual(before)
+  await expect(fixture.threads.get(child.id).workflow.describe()).rejects.toThrow()
 })

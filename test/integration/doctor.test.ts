@@ -56,6 +56,25 @@ test('T3 what was accepted and never told is told', async () => {
   expect(rows.filter(({ content }) => content === marked('Late?'))).toHaveLength(1)
 })
 
+test('a stopped thread is told and stays stopped', async () => {
+  const gate = createGate()
+  const { thread, requests } = await startFamily(env, scripts, {
+    voices: { planner: [() => gate.passed.then(() => done), { text: marked('Late') }] },
+  })
+  await until('the request', () => requests('planner').length === 1)
+  const { threadId } = thread
+  const message = { id: `late-${threadId}`, threadId, role: 'user', content: marked('Late?') } as const
+  await env.store.write((tx) => stageMessage(tx, { ...message, createdAt: 1, sentBy: 'client', digest: 'x' }))
+  await thread.stop()
+  gate.open()
+  expect((await thread.waitUntilIdle()).status).toBe('stopped')
+  expect(await findings({ fix: true })).toMatchObject([{ kind: 'unsignalled', threadId, fixed: true }])
+  await until('the item', async () => (await thread.snapshot()).queue.length === 1)
+  expect((await thread.waitUntilIdle()).status).toBe('stopped')
+  await thread.continue()
+  expect(await thread.waitUntilIdle()).toMatchObject({ reply: { content: marked('Late') } })
+})
+
 test('T7 threads that were killed together are reopened together', async () => {
   const gate = createGate()
   const family = await startFamily(env, scripts, {

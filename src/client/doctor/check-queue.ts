@@ -7,7 +7,7 @@ import type { ThreadRecord } from '../../store/threads.js'
 import { waitingItems } from '../../store/waiting-items.js'
 import type { WaitingItem } from '../../store/waiting-items.js'
 import { querySnapshot } from '../query-snapshot.js'
-import { signalOf } from '../reopen-thread.js'
+import { parkedSince, signalOf } from '../reopen-thread.js'
 import { signalThread } from '../signal-thread.js'
 import type { ThreadSignal } from '../thread-workflow.js'
 import { isFresh } from './fresh.js'
@@ -46,7 +46,7 @@ export async function checkQueue(doctor: Doctor, thread: ThreadRecord): Promise<
   const problem = `${unknown.length} items were accepted, and its workflow does not know of them`
   const work = async (): Promise<void> => {
     for (const item of unknown)
-      await signalThread(context, threadId, await signalFor(doctor, { threadId, item, owed }))
+      await signalThread(context, threadId, await signalFor(doctor, { thread, item, owed }))
   }
   return [
     await repaired(doctor, { kind: 'unsignalled', threadId, problem }, { work, done: 'It is told of them.' }),
@@ -63,20 +63,21 @@ function keyOf(item: WaitingItem): string {
 }
 
 interface Untold {
-  readonly threadId: string
+  readonly thread: ThreadRecord
   readonly item: WaitingItem
   /** Children that have not answered a call. */
   readonly owed: readonly string[]
 }
 
 /** The report of a child that owes one is told as the child would: a call may wait for it (T7). */
-async function signalFor({ context }: Doctor, { threadId, item, owed }: Untold): Promise<ThreadSignal> {
-  if (item.kind === 'tool' || item.message.from !== 'child' || owed.length === 0) return signalOf(item, false)
+async function signalFor({ context }: Doctor, { thread, item, owed }: Untold): Promise<ThreadSignal> {
+  const signal = signalOf(item, parkedSince(thread))
+  if (item.kind === 'tool' || item.message.from !== 'child' || owed.length === 0) return signal
   const store = await context.store()
-  const report = await store.read((db) => reportOf(db, threadId, item.id))
+  const report = await store.read((db) => reportOf(db, thread.id, item.id))
   return report !== null && owed.includes(report.reference)
     ? { name: SIGNALS.childReport, input: report }
-    : signalOf(item, false)
+    : signal
 }
 
 async function reportOf(db: Reader, threadId: string, messageId: string): Promise<ChildReport | null> {
