@@ -2,7 +2,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 
 import type { ThreadClient, ThreadHandle } from '../../src/client/index.js'
 import { defineThreadEndpoint } from '../../src/index.js'
-import type { ThreadEndpoint } from '../../src/index.js'
+import type { ThreadEndpoint, ThreadState } from '../../src/index.js'
 import { createThreadApp } from '../../src/server/index.js'
 import type { RequestEntry } from '../../src/server/index.js'
 import { createTestEnvironment, scriptedModel } from '../../src/testing/index.js'
@@ -133,6 +133,38 @@ describe('what an endpoint writes', () => {
     await thread.terminate()
     expect(await answered((_request, state) => state.getValue('none'))).toBeNull()
     expect((await inEndpoint((_request, state) => state.setValue('x', 1))).status).toBe(409)
+  })
+
+  test.each<[string, (state: ThreadState) => unknown, (state: ThreadState) => unknown]>([
+    ['a value', (state) => state.setValue('done', 1), (state) => state.getValue('done')],
+    [
+      'a message',
+      (state) => state.injectMessage({ role: 'user', content: 'x' }),
+      async (state) => (await state.getMessages()).total,
+    ],
+  ])('as %s without await is waited for, and its failure is the answer', async (_what, write, look) => {
+    const respond = () => {
+      work = async (_request, state) => {
+        void write(state)
+        return Response.json({})
+      }
+      return ask('work', { method: 'POST' })
+    }
+    expect((await respond()).status).toBe(200)
+    expect(await answered((_request, state) => look(state))).toBe(1)
+    await thread.terminate()
+    expect((await respond()).status).toBe(409)
+  })
+
+  test('and fails is over where the endpoint has caught it', async () => {
+    await thread.terminate()
+    const said = await answered((_request, state) =>
+      state.setValue('x', 1).then(
+        () => 'written',
+        (error: Error) => error.name,
+      ),
+    )
+    expect(said).toBe('ThreadTerminatedError')
   })
 
   test('runs an effect when it is due', async () => {

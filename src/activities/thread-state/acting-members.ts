@@ -11,6 +11,8 @@ export interface Acting {
   write<Result>(work: (own: ThreadState) => Promise<Result>): Promise<Result>
   /** As `write`, of a member that answers at once: one after another, and awaited at the end. */
   begin(work: (own: ThreadState) => Promise<void>): void
+  /** What a member answers: whoever forgets to await it neither ends the process nor loses its failure. */
+  watch<Result>(work: () => Promise<Result>): Promise<Result>
 }
 
 /** As `Acting`, on the thread that is meant. */
@@ -20,8 +22,10 @@ type Use = <Result>(work: (state: ThreadState) => Promise<Result>) => Promise<Re
 export async function actingMembers(acting: Acting, reach: Reach): Promise<ThreadState | null> {
   const known = await acting.read(reach)
   if (known === null) return null
-  const read: Use = (work) => acting.read(async (own) => work(await reached(own, reach)))
-  const write: Use = (work) => acting.write(async (own) => work(await reached(own, reach)))
+  const read: Use = (work) => acting.watch(() => acting.read(async (own) => work(await reached(own, reach))))
+  const write: Use = (work) =>
+    acting.watch(() => acting.write(async (own) => work(await reached(own, reach))))
+  const other = (next: Reach) => acting.watch(() => actingMembers(acting, next))
   const { threadId, agentId, userId, createdAt, terminated, children } = known
   return {
     ...{ threadId, agentId, userId, createdAt, terminated, children },
@@ -30,14 +34,14 @@ export async function actingMembers(acting: Acting, reach: Reach): Promise<Threa
     context: Object.freeze({}),
     ...definitionMembers(known),
     ...messageMembers(read, write),
+    injectMessage: (message) => acting.watch(() => injectMessage({ read, write }, message)),
     ...workMembers(read, write),
     ...fileMembers(read, write),
     queueTool: (...given) => acting.begin(async (own) => (await reached(own, reach)).queueTool(...given)),
     emit: (...given) => acting.begin(async (own) => (await reached(own, reach)).emit(...given)),
     getChildThread: (reference) =>
-      actingMembers(acting, async (own) => (await reach(own))?.getChildThread(reference) ?? null),
-    getParentThread: () =>
-      actingMembers(acting, async (own) => (await reach(own))?.getParentThread() ?? null),
+      other(async (own) => (await reach(own))?.getChildThread(reference) ?? null),
+    getParentThread: () => other(async (own) => (await reach(own))?.getParentThread() ?? null),
   }
 }
 
@@ -64,17 +68,21 @@ function messageMembers(read: Use, write: Use) {
   return {
     getMessages: (...given) => read((state) => state.getMessages(...given)),
     getMessage: (id) => read((state) => state.getMessage(id)),
-    async injectMessage(message) {
-      const injected = await write((state) => state.injectMessage(message))
-      // With the position that the commit gave it.
-      return (await read((state) => state.getMessage(injected.id))) ?? injected
-    },
     queueMessage: (message) => write((state) => state.queueMessage(message)),
     updateMessage: (...given) => write((state) => state.updateMessage(...given)),
     deleteMessage: (id) => write((state) => state.deleteMessage(id)),
     notifyParent: (content) => write((state) => state.notifyParent(content)),
     setStatus: (status) => write((state) => state.setStatus(status)),
   } satisfies Partial<ThreadState>
+}
+
+async function injectMessage(
+  { read, write }: { readonly read: Use; readonly write: Use },
+  message: Parameters<ThreadState['injectMessage']>[0],
+): ReturnType<ThreadState['injectMessage']> {
+  const injected = await write((state) => state.injectMessage(message))
+  // With the position that the commit gave it.
+  return (await read((state) => state.getMessage(injected.id))) ?? injected
 }
 
 function workMembers(read: Use, write: Use) {

@@ -13,6 +13,7 @@ import { actingMembers } from './acting-members.js'
 import type { Acting } from './acting-members.js'
 import { openBufferedState } from './buffered-thread-state.js'
 import type { BufferedState } from './buffered-thread-state.js'
+import { watchPromises } from './watched-promises.js'
 
 export interface ActingStateOptions {
   readonly dependencies: ActivityDependencies
@@ -37,6 +38,7 @@ export interface ActingState {
 /** Opens the state that a thread endpoint gets. @throws ThreadNotFoundError */
 export async function openActingState(options: ActingStateOptions): Promise<ActingState> {
   const redactor = createRedactor()
+  const promises = watchPromises()
   let begun: Promise<unknown> = Promise.resolve()
   const acting: Acting = {
     async read(work) {
@@ -54,10 +56,19 @@ export async function openActingState(options: ActingStateOptions): Promise<Acti
       // `settled` throws it; without a handler it would end the process before.
       begun.catch(() => undefined)
     },
+    watch: (work) => promises.watch(work),
   }
   const state = await actingMembers(acting, async (own) => own)
   if (state === null) throw new ThreadNotFoundError(options.threadId)
-  return { state, settled: async () => void (await begun), redactor }
+  return {
+    state,
+    async settled() {
+      // Both to their ends: what is under way while the caller is answered would be lost.
+      const ends = await Promise.allSettled([begun, promises.settled()])
+      for (const end of ends) if (end.status === 'rejected') throw end.reason
+    },
+    redactor,
+  }
 }
 
 /** Ids are made from that of the origin, so each write has its own. */

@@ -1,0 +1,33 @@
+import { expect, test } from 'vitest'
+
+import { watchPromises } from './watched-promises.js'
+
+test('a failure that nobody listened to is thrown at the end', async () => {
+  const { watch, settled } = watchPromises()
+  void watch(async () => 1)
+  void watch(() => Promise.reject(new Error('lost')))
+  await expect(settled()).rejects.toThrow('lost')
+})
+
+test('a failure that was caught is over', async () => {
+  const { watch, settled } = watchPromises()
+  await expect(watch(() => Promise.reject(new Error('caught')))).rejects.toThrow('caught')
+  const kept = watch(() => Promise.reject(new Error('caught'))).catch(() => 'mended')
+  expect(await kept).toBe('mended')
+  await settled()
+})
+
+test('the end waits for what was begun late', async () => {
+  const { watch, settled } = watchPromises()
+  const done: string[] = []
+  void watch(async () => {
+    await Promise.resolve()
+    void watch(async () => {
+      await new Promise((resolve) => setImmediate(resolve))
+      done.push('second')
+    })
+    done.push('first')
+  })
+  await settled()
+  expect(done).toEqual(['first', 'second'])
+})
