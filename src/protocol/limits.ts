@@ -88,6 +88,8 @@ export const LIMITS = {
   eventHeartbeat: 15 * SECOND,
   /** Then it ends, and the client goes on behind its last event: a token that was taken away is not good for ever. */
   eventStream: HOUR,
+  /** What is in flight when a server closes has this long: orchestrators kill after 30 s, and the store is closed before. */
+  serverCloseGrace: 10 * SECOND,
   /** How long a look whether the server is ready may take, and how long its answer is good for. */
   readinessCheck: 2 * SECOND,
   readinessAge: SECOND,

@@ -19,40 +19,53 @@ const encoder = new TextEncoder()
 
 /**
  * Events as an event stream of the web. It is pulled: the next event is read when the reader has taken the one before, so a
- * slow one holds nothing up and is held in no memory. While nothing happens a comment keeps proxies from cutting it.
+ * slow one holds nothing up and is held in no memory, and nothing is read for one that never comes. While nothing happens a
+ * comment keeps proxies from cutting it.
  */
 export function eventStream(
   events: AsyncIterator<ThreadEvent, void>,
   { first, heartbeat, signal, onEnd, onFailure }: EventStreamOptions,
 ): ReadableStream<Uint8Array> {
   let next = first === undefined ? undefined : Promise.resolve(first)
-  let isLeft = false
+  let isOver = false
+
+  /** Once: a reader that is stuck pulls no more, and must hold nothing all the same. */
+  async function end(controller?: ReadableStreamDefaultController<Uint8Array>): Promise<void> {
+    if (isOver) return
+    isOver = true
+    onEnd()
+    controller?.close()
+    await events.return?.()
+  }
+
   async function pull(controller: ReadableStreamDefaultController<Uint8Array>): Promise<void> {
     next ??= events.next()
     const came = await within(next, heartbeat, signal)
     // A stream that its reader has left takes nothing more, not even its end.
-    if (isLeft) return
+    if (isOver) return
     if (came === 'quiet') return controller.enqueue(encoder.encode(': \n\n'))
     next = undefined
-    if (came === 'ended' || came.done === true) {
-      onEnd()
-      return controller.close()
-    }
+    if (came === 'ended' || came.done === true) return end(controller)
     controller.enqueue(encoder.encode(frameOf(came.value)))
   }
-  return new ReadableStream({
-    pull: (controller) =>
-      pull(controller).catch((failure: unknown) => {
-        onFailure(failure)
-        onEnd()
-        if (!isLeft) controller.close()
-      }),
-    async cancel() {
-      isLeft = true
-      onEnd()
-      await events.return?.()
+
+  return new ReadableStream<Uint8Array>(
+    {
+      start(controller) {
+        const stop = (): void => void end(controller).catch(onFailure)
+        if (signal.aborted) stop()
+        else signal.addEventListener('abort', stop, { once: true })
+      },
+      pull: (controller) =>
+        pull(controller).catch(async (failure: unknown) => {
+          onFailure(failure)
+          await end(controller)
+        }),
+      cancel: () => end(),
     },
-  })
+    // Not even the first event before somebody reads.
+    { highWaterMark: 0 },
+  )
 }
 
 /** What comes first: the event, the end of the stream, or silence for as long as a heartbeat. */

@@ -1,7 +1,9 @@
+import type { Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 
 import { serve } from '@hono/node-server'
 
+import { LIMITS } from '../protocol/limits.js'
 import { createThreadApp } from './thread-app.js'
 import type { ThreadAppOptions } from './thread-app.js'
 
@@ -10,12 +12,17 @@ export interface ServeThreadsOptions extends ThreadAppOptions {
   readonly port?: number
   /** @default '127.0.0.1': reachable from this machine only */
   readonly hostname?: string
+  /** Milliseconds that those in flight have when it closes. @default 10,000 */
+  readonly closeGrace?: number
 }
 
 /** A server that listens. */
 export interface ThreadServer {
   readonly url: string
-  /** Takes no more requests, ends streams of events, and resolves when those in flight are answered. The client stays open. */
+  /**
+   * Takes no more requests, ends streams of events, and resolves when those in flight are answered, or cut off after the
+   * grace. The client stays open.
+   */
   close(): Promise<void>
 }
 
@@ -23,12 +30,14 @@ export interface ThreadServer {
 export async function serveThreads({
   port = 8080,
   hostname = '127.0.0.1',
+  closeGrace = LIMITS.serverCloseGrace,
   ...options
 }: ServeThreadsOptions): Promise<ThreadServer> {
   const closing = new AbortController()
   const signals = [closing.signal, ...(options.closing === undefined ? [] : [options.closing])]
   const app = createThreadApp({ ...options, closing: AbortSignal.any(signals) })
-  const server = serve({ fetch: app.fetch, port, hostname })
+  // Without a factory of one's own it makes servers of HTTP 1.
+  const server = serve({ fetch: app.fetch, port, hostname }) as Server
   await new Promise<void>((resolve, reject) => {
     server.once('listening', resolve)
     server.once('error', reject)
@@ -41,7 +50,13 @@ export async function serveThreads({
     close: () =>
       new Promise((resolve, reject) => {
         closing.abort()
-        server.close((error) => (error === undefined ? resolve() : reject(error)))
+        // A reader that takes nothing, a paused download, an endpoint that does not answer.
+        const late = setTimeout(() => server.closeAllConnections(), closeGrace)
+        server.close((error) => {
+          clearTimeout(late)
+          if (error === undefined) resolve()
+          else reject(error)
+        })
       }),
   }
 }

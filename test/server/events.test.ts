@@ -1,8 +1,8 @@
-import { setTimeout as sleep } from 'node:timers/promises'
+import { setImmediate, setTimeout as sleep } from 'node:timers/promises'
 
 import { describe, expect, test } from 'vitest'
 
-import { serveThreads } from '../../src/server/index.js'
+import { createThreadApp, serveThreads } from '../../src/server/index.js'
 import type { RequestEntry } from '../../src/server/index.js'
 import { appendEvents } from '../../src/store/events.js'
 import { updateThread } from '../../src/store/threads.js'
@@ -69,6 +69,32 @@ describe('the stream of events', () => {
     await reader.cancel()
   })
 
+  test('is not begun by HEAD, nor for a reader that never reads', async () => {
+    const threadId = await server.thread()
+    const begun: string[] = []
+    const app = createThreadApp({ client: watched([], begun), tokens: [{ token: OPERATOR }] })
+    const headers = { authorization: `Bearer ${OPERATOR}` }
+    const head = await app.request(`/threads/${threadId}/events`, { method: 'HEAD', headers })
+    expect([head.status, head.headers.get('content-type')]).toEqual([200, 'text/event-stream'])
+    const unread = await app.request(`/threads/${threadId}/events`, { headers })
+    await setImmediate()
+    expect(begun).toEqual([])
+    await unread.body?.cancel()
+  })
+
+  test('of a reader that is stuck ends when it is old, and is freed', async () => {
+    const threadId = await server.thread()
+    await append(threadId, 'first', 'second')
+    const ended: string[] = []
+    const app = createThreadApp({ client: watched(ended), tokens: [{ token: OPERATOR }], longestStream: 100 })
+    const headers = { authorization: `Bearer ${OPERATOR}` }
+    const { body } = await app.request(`/threads/${threadId}/events`, { headers })
+    const reader = (body ?? new ReadableStream()).getReader()
+    await reader.read()
+    await until('the end of the iteration', () => ended.length === 1)
+    expect((await reader.read()).done).toBe(true)
+  })
+
   test('of a reader that does not read is read no further', async () => {
     const threadId = await server.thread()
     await append(threadId, ...Array.from({ length: 500 }, (_, index) => `event ${index}`))
@@ -109,6 +135,24 @@ describe('a server that listens', () => {
     await listening.close()
   })
 
+  test('closes although a reader takes nothing', async () => {
+    const threadId = await server.thread()
+    const client = fixture.threads
+    const file = new Uint8Array(32 * 1024 * 1024)
+    await client.get(threadId).writeFile('/big', file, 'text/plain')
+    const { url, close } = await serveThreads({
+      client,
+      tokens: [{ token: OPERATOR }],
+      port: 0,
+      closeGrace: 100,
+    })
+    const response = await fetch(`${url}/threads/${threadId}/files/content?path=/big`, {
+      headers: { authorization: `Bearer ${OPERATOR}` },
+    })
+    await close()
+    await expect(response.arrayBuffer()).rejects.toThrow('terminated')
+  })
+
   test('ends its streams when it closes, and those that are old', async () => {
     const threadId = await server.thread()
     const listen = (longestStream: number) =>
@@ -126,8 +170,8 @@ describe('a server that listens', () => {
   })
 })
 
-/** The client, which tells when an iteration of events has ended. */
-function watched(ended: string[]): typeof fixture.threads {
+/** The client, which tells when an iteration of events has begun and ended. */
+function watched(ended: string[], begun: string[] = []): typeof fixture.threads {
   const { threads } = fixture
   const get = threads.get.bind(threads)
   return Object.assign(threads, {
@@ -136,6 +180,7 @@ function watched(ended: string[]): typeof fixture.threads {
       const events = thread.events.bind(thread)
       return Object.assign(thread, {
         async *events(...given: Parameters<typeof events>) {
+          begun.push(threadId)
           try {
             yield* events(...given)
           } finally {

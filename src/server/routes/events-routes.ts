@@ -47,6 +47,8 @@ const follow = createRoute({
   },
 })
 
+const HEADERS = { 'Content-Type': 'text/event-stream', 'X-Accel-Buffering': 'no' }
+
 /** The live view of a thread. */
 export function addEventsRoutes(app: ThreadApp, server: ServerContext): void {
   const { client, heartbeat, longestStream, closing } = server
@@ -55,6 +57,8 @@ export function addEventsRoutes(app: ThreadApp, server: ServerContext): void {
     const { after: given = '0', follow: follows = true } = context.req.valid('query')
     const last = context.req.valid('header')['last-event-id'] ?? given
     await asBadRequest(client, async () => positionAfter(last))
+    // Answered by this too, and its body let fall: nobody would end it.
+    if (context.req.raw.method === 'HEAD') return context.body(null, 200, HEADERS)
     const end = new AbortController()
     const signal = AbortSignal.any([end.signal, closing, AbortSignal.timeout(longestStream)])
     const thread = await client.find(threadId)
@@ -67,6 +71,6 @@ export function addEventsRoutes(app: ThreadApp, server: ServerContext): void {
     if (first?.done === true) return context.body(null, 204)
     const onFailure = (failure: unknown): void => logBroken(server, context, failure)
     const body = eventStream(events, { first, heartbeat, signal, onEnd: () => end.abort(), onFailure })
-    return new Response(body, { headers: { 'Content-Type': 'text/event-stream', 'X-Accel-Buffering': 'no' } })
+    return new Response(body, { headers: HEADERS })
   })
 }
