@@ -177,6 +177,30 @@ describe('files', () => {
     expect((await get(token, '/notes')).status).toBe(404)
   })
 
+  test('a file is as long as a thread may have one', async () => {
+    await send()
+    const token = await tokenOf(await claim('c1'))
+    const five = Buffer.alloc(5_000_000, 'five')
+    expect(await (await put(token, '/five.bin', five)).json()).toMatchObject({ size: five.length })
+    expect(await (await put(token, '/again.bin', pieces(5))).json()).toMatchObject({ size: 5 * MIB })
+    expect(Buffer.from(await (await get(token, '/five.bin')).arrayBuffer()).equals(five)).toBe(true)
+    expect(await codeOf(await put(token, '/huge.bin', pieces(101)))).toEqual([413, 'call_file_size'])
+    expect(await codeOf(await get(token, '/huge.bin'))).toEqual([404, 'not_found'])
+  })
+
+  test('a type that no header can carry is bytes, which nobody opens', async () => {
+    await send()
+    await client.get('t').writeFile('/notes/日本.txt', 'theirs', 'text/日本')
+    const file = await get(await tokenOf(await claim('c1')), '/notes/日本.txt')
+    expect([file.status, await file.text()]).toEqual([200, 'theirs'])
+    expect(Object.fromEntries(file.headers)).toMatchObject({
+      'content-type': 'application/octet-stream',
+      'content-length': '6',
+      'content-disposition': "attachment; filename*=UTF-8''%E6%97%A5%E6%9C%AC.txt",
+      'x-content-type-options': 'nosniff',
+    })
+  })
+
   test('a token reads nothing of another call or thread', async () => {
     await send()
     await send({}, 'c2')
@@ -245,9 +269,21 @@ async function get(token: string, path: string, callId = 'c1'): Promise<Response
   return app.request(filesOf(callId, path), { headers: bearer(token) })
 }
 
-async function put(token: string, path: string, body: string): Promise<Response> {
+async function put(
+  token: string,
+  path: string,
+  body: string | Buffer<ArrayBuffer> | ReadableStream<Uint8Array>,
+): Promise<Response> {
   const headers = { ...bearer(token), 'content-type': 'text/markdown' }
-  return app.request(filesOf('c1', path), { method: 'PUT', headers, body })
+  const duplex = body instanceof ReadableStream ? ({ duplex: 'half' } as const) : {}
+  return app.request(filesOf('c1', path), { method: 'PUT', headers, body, ...duplex })
+}
+
+const MIB = 1024 * 1024
+
+/** So many MiB, of which nobody says beforehand how many they are. */
+function pieces(count: number): ReadableStream<Uint8Array> {
+  return ReadableStream.from(Array.from({ length: count }, (_, index) => new Uint8Array(MIB).fill(index)))
 }
 
 function filesOf(callId: string, path: string): string {

@@ -1,9 +1,11 @@
+import { posix } from 'node:path'
 import { Readable } from 'node:stream'
 
 import { OpenAPIHono } from '@hono/zod-openapi'
 
 import type { HeldRemoteCall } from '../../client/remote-calls/held-call.js'
 import type { ThreadClient } from '../../client/thread-client.js'
+import { bytesHeaders } from '../download-headers.js'
 import { limitBodies } from '../limit-bodies.js'
 import { ProblemError } from '../problem-error.js'
 import type { ServerEnv, ThreadApp, ThreadContext } from '../server-context.js'
@@ -17,6 +19,8 @@ export interface ToolCallRoutes {
   readonly workers: readonly ToolWorker[]
 }
 
+type WorkerOf = ReturnType<typeof toolWorkers>
+
 /**
  * For workers in other languages (T5): a call is claimed with the worker's token, and worked at with a token for that
  * claim alone.
@@ -27,31 +31,40 @@ export function addToolCallRoutes(app: ThreadApp, { client, workers }: ToolCallR
   const routes = new OpenAPIHono<ServerEnv>(defaultHook === undefined ? {} : { defaultHook })
   routes.onError((error, context) => callProblem(context, error))
   describeTokens(routes)
-  guard(routes)
-  addClaim(routes, { client, workers })
+  const workerOf = toolWorkers(workers)
+  guard(routes, workerOf)
+  addClaim(routes, client, workerOf)
   addFiles(routes, client)
   addResult(routes, client)
   app.route('/', routes)
 }
 
 /** Before a body is looked at: whoever has no token learns nothing of what is expected. */
-function guard(routes: ThreadApp): void {
+function guard(routes: ThreadApp, workerOf: WorkerOf): void {
   routes.use('/tool-calls/*', async (context, next) => {
     bearerOf(context)
     await next()
   })
-  routes.use('/tool-calls/*', limitBodies())
+  routes.use('/tool-calls/:threadId/:callId/claim', async (context, next) => {
+    workerWith(context, workerOf)
+    await next()
+  })
+  // Not those of files, which are streamed, and counted as they are.
+  for (const route of ['claim', 'result']) routes.use(`/tool-calls/:threadId/:callId/${route}`, limitBodies())
 }
 
-function addClaim(routes: ThreadApp, { client, workers }: ToolCallRoutes): void {
-  const workerOf = toolWorkers(workers)
+function workerWith(context: ThreadContext, workerOf: WorkerOf): ToolWorker {
+  const worker = workerOf(bearerOf(context))
+  if (worker === undefined) throw unauthorized()
+  return worker
+}
+
+function addClaim(routes: ThreadApp, { remoteCalls }: ThreadClient, workerOf: WorkerOf): void {
   routes.openapi(claimRoute, async (context) => {
-    const worker = workerOf(bearerOf(context))
-    if (worker === undefined) throw unauthorized()
+    const { taskQueues } = workerWith(context, workerOf)
     const { thread_id: threadId, call_id: callId } = context.req.valid('param')
     const { claim_id: claimId } = context.req.valid('json')
-    const { taskQueues } = worker
-    const call = await client.remoteCalls.claim({ threadId, callId, claimId, taskQueues })
+    const call = await remoteCalls.claim({ threadId, callId, claimId, taskQueues })
     const { token, deadline, tool, attempt, variables, expiresAt, idempotencyKey } = call
     const body = { token, expires_at: expiresAt, deadline, tool, attempt, idempotency_key: idempotencyKey }
     return context.json({ ...body, arguments: call.arguments, variables: { ...variables } }, 200)
@@ -63,7 +76,7 @@ function addFiles(routes: ThreadApp, { remoteCalls }: ThreadClient): void {
     const { path } = context.req.valid('query')
     const file = await remoteCalls.readFile(heldBy(context), path)
     if (file === null) throw new ProblemError(404, 'not_found', `There is no file ${path}.`)
-    const headers = { 'Content-Type': file.mimeType, 'Content-Length': String(file.size) }
+    const headers = bytesHeaders({ ...file, name: posix.basename(path) })
     return new Response(Readable.toWeb(Readable.from(file.bytes)) as ReadableStream, { headers })
   })
   routes.openapi(writeFileRoute, async (context) => {
