@@ -93,12 +93,12 @@ async def _carry_out(tool: Tool, call: dict, url: str, token: str) -> None:
     place = "/".join(urllib.parse.quote(call[name], safe="") for name in ("threadId", "callId"))
     here = f"{url}/tool-calls/{place}"
     # The same id if the answer gets lost on its way, another one in another attempt.
-    claim = json.dumps({"claim_id": str(uuid.uuid4())}).encode()
+    claim = json.dumps({"claimId": str(uuid.uuid4())}).encode()
     claimed = json.loads(await _request("POST", f"{here}/claim", token, claim))
     own = claimed["token"]
-    seconds = max(0.0, claimed["deadline"] / 1000 - time.time())
+    seconds = max(0.0, claimed["deadline"] / 1_000_000 - time.time())
     made = ToolCall(
-        claimed["arguments"], claimed["variables"], claimed["attempt"], claimed["idempotency_key"], here, own
+        claimed["arguments"], claimed["variables"], claimed["attempt"], claimed["idempotencyKey"], here, own
     )
     result = await _result(tool, made, seconds)
     await _request("POST", f"{here}/result", own, json.dumps(result).encode())

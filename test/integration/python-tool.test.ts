@@ -188,7 +188,7 @@ test('a task queue that nobody serves is named, and a terminate is not held up',
   const queue = `${taskQueue}-nobody`
   await until('the call to wait', async () => (await thread.snapshot()).run?.taskQueue === queue)
   // Its worker is another one: this one may not even know of the call.
-  const foreign = await post(thread, 'claim', { token, body: { claim_id: 'mine' } })
+  const foreign = await post(thread, 'claim', { token, body: { claimId: 'mine' } })
   expect(foreign.status).toBe(404)
   await thread.terminate()
   await until('a result', async () => (await toolResults(thread)).length > 0)

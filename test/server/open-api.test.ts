@@ -17,8 +17,33 @@ const published = join(root, 'docs/openapi.json')
 
 const server = serverFixture()
 
+interface Operation {
+  readonly operationId?: string
+  readonly tags?: readonly string[]
+  readonly security?: readonly unknown[]
+  readonly responses: Readonly<Record<string, unknown>>
+}
+
 test('the published document is that of the routes', async () => {
   expect(await readFile(published, 'utf8'), 'run npm run openapi').toBe(await openApiText())
+})
+
+test('every route behind a token has a name, a tag and the common refusals', async () => {
+  const { paths } = JSON.parse(await readFile(published, 'utf8')) as {
+    paths: Record<string, Record<string, Operation>>
+  }
+  const all = Object.entries(paths).flatMap(([path, methods]) =>
+    Object.entries(methods).map(([method, operation]) => ({ ...operation, route: `${method} ${path}` })),
+  )
+  const guarded = all.filter(({ security = [] }) => security.length > 0)
+  expect(guarded.filter(({ route }) => route.includes('/tool-calls/{threadId}/{callId}/'))).toHaveLength(4)
+  const bare = guarded.filter(
+    ({ operationId, tags = [], responses }) =>
+      operationId === undefined || tags.length === 0 || !responses['429'] || !responses['503'],
+  )
+  expect(bare.map(({ route }) => route)).toEqual([])
+  const names = guarded.map(({ operationId }) => operationId)
+  expect(new Set(names).size).toBe(names.length)
 })
 
 test('the document has no problem that its linter knows', async () => {

@@ -50,11 +50,14 @@ describe('a claim', () => {
     expect(claimed).toMatchObject({
       tool: 'draw',
       attempt: 1,
-      idempotency_key: 't:c1',
+      idempotencyKey: 't:c1',
       arguments: { what: 'a hat' },
       variables: { KEY: 'hush-hush', REGION: 'eu' },
     })
-    expect(claimed.expires_at).toBeGreaterThan(claimed.deadline)
+    // Microseconds, as all times: the deadline is a minute after the claim.
+    expect(claimed.deadline).toBeGreaterThanOrEqual(NOW + 60_000_000)
+    expect(claimed.deadline).toBeLessThan(NOW + 120_000_000)
+    expect(claimed.expiresAt).toBeGreaterThan(claimed.deadline)
     const row = JSON.stringify(await store.read((db) => findOperation(db, 't', 'c1_remote')))
     expect(row).not.toContain(claimed.token)
     expect(row).not.toContain('hush-hush')
@@ -158,7 +161,7 @@ describe('files', () => {
     const token = await tokenOf(await claim('c1'))
     expect(await (await get(token, '/notes/a.txt')).text()).toBe('theirs')
     const written = await put(token, '/notes/a.txt', 'mine')
-    expect(await written.json()).toEqual({ path: '/notes/a.txt', mime_type: 'text/markdown', size: 4 })
+    expect(await written.json()).toEqual({ path: '/notes/a.txt', mimeType: 'text/markdown', size: 4 })
     const own = await get(token, '/notes/a.txt')
     expect(own.headers.get('content-type')).toBe('text/markdown')
     expect(await own.text()).toBe('mine')
@@ -223,7 +226,7 @@ interface Claimed {
   readonly token: string
   readonly attempt: number
   readonly deadline: number
-  readonly expires_at: number
+  readonly expiresAt: number
 }
 
 const done = { status: 'success', result: { drawn: true }, content: [{ type: 'text', text: 'Here.' }] }
@@ -258,7 +261,7 @@ function claim(
   callId: string,
   { token = 'worker-of-python-1', claimId = 'claim' }: { token?: string; claimId?: string } = {},
 ): Promise<Response> {
-  return post(`/tool-calls/t/${callId}/claim`, token, { claim_id: claimId })
+  return post(`/tool-calls/t/${callId}/claim`, token, { claimId })
 }
 
 function answer(token: string, body: object, callId = 'c1'): Promise<Response> {

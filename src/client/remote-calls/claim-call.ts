@@ -23,7 +23,7 @@ export interface ClaimRemoteCall extends RemoteKey {
 export interface ClaimedCall {
   /** Allows to read and write files of the call, and to answer it; kept nowhere. */
   readonly token: string
-  /** Milliseconds since 1970: of the tool, and of the token. */
+  /** Microseconds since 1970: of the tool, and of the token. */
   readonly deadline: number
   readonly expiresAt: number
   readonly tool: string
@@ -67,8 +67,8 @@ export async function claimCall(context: ClientContext, claim: ClaimRemoteCall):
   })
   return {
     token,
-    deadline: record.claim.deadline,
-    expiresAt: record.claim.expiresAt,
+    deadline: record.claim.deadline * 1000,
+    expiresAt: record.claim.expiresAt * 1000,
     tool: record.tool,
     attempt,
     idempotencyKey: idempotencyKeyOf(threadId, callId),

@@ -1,10 +1,11 @@
 import { z } from '@hono/zod-openapi'
 
 import { LIMITS } from '../../protocol/limits.js'
+import { microseconds } from '../schemas/parts.js'
 
 export const params = z.object({
-  thread_id: z.string().openapi({ description: 'From the input of the activity.' }),
-  call_id: z.string().openapi({ description: 'From the input of the activity.' }),
+  threadId: z.string().openapi({ description: 'From the input of the activity.' }),
+  callId: z.string().openapi({ description: 'From the input of the activity.' }),
 })
 
 export const filePath = z.object({
@@ -13,7 +14,7 @@ export const filePath = z.object({
 
 export const claimRequest = z
   .strictObject({
-    claim_id: z.string().min(1).max(LIMITS.nameLength).openapi({
+    claimId: z.string().min(1).max(LIMITS.nameLength).openapi({
       description: 'Made anew for each attempt of the activity; the same one again is the same claim.',
     }),
   })
@@ -22,11 +23,11 @@ export const claimRequest = z
 export const claimed = z
   .object({
     token: z.string().openapi({ description: 'For the other routes of this call. Keep it nowhere.' }),
-    expires_at: z.number().openapi({ description: 'Of the token; milliseconds since 1970.' }),
-    deadline: z.number().openapi({ description: 'Of the tool; milliseconds since 1970.' }),
+    expiresAt: microseconds.openapi({ description: 'Of the token; microseconds since 1970.' }),
+    deadline: microseconds.openapi({ description: 'Of the tool; microseconds since 1970.' }),
     tool: z.string(),
     attempt: z.number().int().openapi({ description: 'From 1: how often the call was claimed.' }),
-    idempotency_key: z.string().openapi({ description: 'The same in every attempt.' }),
+    idempotencyKey: z.string().openapi({ description: 'The same in every attempt.' }),
     arguments: z.record(z.string(), z.any()).openapi({ description: 'Checked by the schema of the tool.' }),
     variables: z.record(z.string(), z.string()).openapi({ description: 'Those that the tool declares.' }),
   })
@@ -56,5 +57,5 @@ export const toolResult = z
 export const accepted = z.object({ status: z.literal('accepted') }).openapi('ToolCallAccepted')
 
 export const stored = z
-  .object({ path: z.string(), mime_type: z.string(), size: z.number().int() })
+  .object({ path: z.string(), mimeType: z.string(), size: z.number().int() })
   .openapi('ToolCallFile')

@@ -62,12 +62,10 @@ function workerWith(context: ThreadContext, workerOf: WorkerOf): ToolWorker {
 function addClaim(routes: ThreadApp, { remoteCalls }: ThreadClient, workerOf: WorkerOf): void {
   routes.openapi(claimRoute, async (context) => {
     const { taskQueues } = workerWith(context, workerOf)
-    const { thread_id: threadId, call_id: callId } = context.req.valid('param')
-    const { claim_id: claimId } = context.req.valid('json')
+    const { threadId, callId } = context.req.valid('param')
+    const { claimId } = context.req.valid('json')
     const call = await remoteCalls.claim({ threadId, callId, claimId, taskQueues })
-    const { token, deadline, tool, attempt, variables, expiresAt, idempotencyKey } = call
-    const body = { token, expires_at: expiresAt, deadline, tool, attempt, idempotency_key: idempotencyKey }
-    return context.json({ ...body, arguments: call.arguments, variables: { ...variables } }, 200)
+    return context.json({ ...call, variables: { ...call.variables } }, 200)
   })
 }
 
@@ -84,7 +82,7 @@ function addFiles(routes: ThreadApp, { remoteCalls }: ThreadClient): void {
     const mimeType = context.req.header('content-type') ?? 'application/octet-stream'
     const data = context.req.raw.body ?? new Uint8Array()
     const { size } = await remoteCalls.writeFile(heldBy(context), { path, mimeType, data })
-    return context.json({ path, mime_type: mimeType, size }, 200)
+    return context.json({ path, mimeType, size }, 200)
   })
 }
 
@@ -96,7 +94,7 @@ function addResult(routes: ThreadApp, { remoteCalls }: ThreadClient): void {
 }
 
 function heldBy(context: ThreadContext): HeldRemoteCall {
-  const { thread_id: threadId = '', call_id: callId = '' } = context.req.param()
+  const { threadId = '', callId = '' } = context.req.param()
   return { threadId, callId, token: bearerOf(context) }
 }
 
