@@ -40,6 +40,6 @@ interface Reason {
 
 const REASONS: Readonly<Record<Exclude<Removal, 'removed' | 'before'>, Reason>> = {
   begun: { reason: 'one that was delivered, or has ended', delivered: true },
-  owed: { reason: "a subagent's report, which answers for a call", delivered: false },
+  owed: { reason: "a subagent's message", delivered: false },
   unknown: { reason: 'one that is not in its queue', delivered: false },
 }

@@ -25,7 +25,7 @@ interface Shared extends ThreadFeed {
 
 const feeds = new WeakMap<Store, Map<string, Shared>>()
 
-/** Those who are far behind read pages of their own, and these few are kept: it is never more than a few MB. */
+/** The page at the end, which all wait behind, and what is being read: it is never more than a few MB. */
 const KEPT_PAGES = 8
 
 /** Joins the feed of a thread; the last who leaves ends it. @throws StoreError for a closed store */
@@ -56,8 +56,10 @@ function createFeed(store: Store, threadId: string, ended: () => void): Shared {
     if (known !== undefined) return known
     const page = store.read((db) => readEventPage(db, { threadId, sequence, delta }))
     pages.set(place, page)
-    // The next subscriber tries again.
-    page.catch(() => pages.get(place) === page && pages.delete(place))
+    const forget = (): boolean => pages.get(place) === page && pages.delete(place)
+    // One that others follow serves who is far behind, and would stay while the thread is idle; after a failure the next
+    // subscriber tries again.
+    page.then(({ more }) => more && forget(), forget)
     for (const oldest of pages.keys()) {
       if (pages.size <= KEPT_PAGES) break
       pages.delete(oldest)

@@ -104,7 +104,10 @@ export interface ThreadHandle<R extends Registry<string, string, unknown> = Regi
   tree(): Promise<ThreadTree>
   /** The newest ones, queued ones last as `pending`. */
   messages(options?: MessagesOptions): Promise<{ messages: readonly Message[]; hasMore: boolean }>
-  /** Gap-free from a sequence on, with the text that streams; ends after `thread.closed`. */
+  /**
+   * Gap-free from a sequence on, with the text that streams; ends after `thread.closed`. A `next()` that waits is ended by
+   * `signal` alone: `return()` waits for the next change.
+   */
   events(options?: FollowEvents): AsyncIterable<ThreadEvent>
   /** @throws WaitTimeoutError */
   waitUntilIdle(options?: WaitUntilIdle): Promise<RunResult>

@@ -82,6 +82,21 @@ test('a thousand idle subscribers read nothing while others write', async () => 
   expect(reads - before).toBeLessThanOrEqual(40)
 })
 
+test('pages that a thread has behind it are not kept', async () => {
+  await addThread('t')
+  for (let n = 0; n < 250; n += 1) await append('t')
+  const catchUp = async () => {
+    const one = subscriber('t')
+    for (let n = 1; n <= 250; n += 1) expect((await one.next()).value).toMatchObject({ sequence: n })
+    return one
+  }
+  await catchUp()
+  const before = reads
+  await catchUp()
+  // The one at its end is shared.
+  expect(reads - before).toBe(2)
+})
+
 test('who joins and leaves leaves nothing behind', async () => {
   await addThread('t')
   await append('t')
