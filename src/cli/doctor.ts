@@ -3,13 +3,14 @@ import type { Command } from './command.js'
 
 /** Do store and Temporal agree? Exit code 1: something is left that somebody has to look after. */
 export const doctor: Command = {
-  usage: '[--fix [--reopen]] [--json]',
+  usage: '[--fix [--reopen [--emptied]]] [--json]',
   summary: 'compare store and Temporal; --fix repairs what is safe, --reopen lost threads too',
   arguments: [],
-  flags: { fix: 'boolean', reopen: 'boolean', json: 'boolean' },
+  flags: { fix: 'boolean', reopen: 'boolean', emptied: 'boolean', json: 'boolean' },
   async run({ threads, terminal }, { flags }) {
     const isJson = flags['json'] === true
-    const options = { fix: flags['fix'] === true, reopen: flags['reopen'] === true }
+    const has = (flag: string): boolean => flags[flag] === true
+    const options = { fix: has('fix'), reopen: has('reopen'), emptied: has('emptied') }
     let [found, left] = [0, 0]
     for await (const finding of threads.doctor(options)) {
       found += 1

@@ -76,6 +76,24 @@ test('a lost thread is reopened only if that is asked for', async () => {
   expect(await findings()).toEqual([])
 })
 
+test('where Temporal knows no thread nothing is repaired', async () => {
+  const ids = ['elsewhere-1', 'elsewhere-2']
+  await store(async (tx) => {
+    for (const id of ids) {
+      await insertThread(tx, { id, agent: 'support', created_at: 1 })
+      await insertRun(tx, { thread_id: id, number: 1, trigger_kind: 'message', started_at: 1 })
+    }
+  })
+  const before = await row('elsewhere-1')
+  const problem = 'The namespace "default" knows none of the 2 open threads that have run'
+  expect(await findings({ fix: true, reopen: true })).toMatchObject([
+    { kind: 'wrong_namespace', threadId: null, problem, fixed: false },
+  ])
+  expect(await row('elsewhere-1')).toEqual(before)
+  const emptied = await findings({ fix: true, reopen: true, emptied: true })
+  expect(emptied).toMatchObject(ids.map((threadId) => ({ kind: 'lost', threadId, fixed: true })))
+})
+
 test('lost parents are reopened before their children', async () => {
   const parent = await started()
   const child = {

@@ -2,6 +2,7 @@ import { deepestOpen, openThreadIds } from '../../store/consistency.js'
 import type { ClientContext } from '../client-context.js'
 import { TemporalUnavailableError } from '../../protocol/thread-error.js'
 import { StoreError } from '../../store/store-error.js'
+import { checkNamespace } from './check-namespace.js'
 import { checkStore } from './check-store.js'
 import { checkThread } from './check-thread.js'
 import { left } from './finding.js'
@@ -13,11 +14,13 @@ const AT_A_TIME = 10
 /** Compares store and Temporal: all open threads, parents before children, then the store with itself. */
 export async function* examine(
   context: ClientContext,
-  { fix = false, reopen = false }: Examine = {},
+  { fix = false, reopen = false, emptied = false }: Examine = {},
 ): AsyncGenerator<Finding, void, undefined> {
   const doctor: Doctor = { context, fix, reopen }
-  yield* checkOpenThreads(doctor)
-  yield* checkStore(doctor)
+  const wrong = emptied ? null : await checkNamespace(context)
+  if (wrong === null) yield* checkOpenThreads(doctor)
+  else yield wrong
+  yield* checkStore(wrong === null ? doctor : { ...doctor, fix: false })
 }
 
 /** A child is reopened once its parent is. */

@@ -5,7 +5,8 @@ import type { ClientContext } from '../client-context.js'
  * workers fail its workflow task again and again. `orphan`: its parent is closed. `unsignalled`: accepted, and its workflow
  * does not know. `unasked`: no worker answered what it knows. `untold_child`: closed, and its parent's registry has it open.
  * `open_request`: of a closed thread. `numbers`: events or positions that do not fit. `missing_blob`: bytes that files name.
- * `unused_blobs`: bytes that no file names. `half_deleted`: a deletion that was cut off.
+ * `unused_blobs`: bytes that no file names. `half_deleted`: a deletion that was cut off. `wrong_namespace`: it knows none of
+ * the open threads, and nothing is repaired.
  */
 export type FindingKind =
   | 'lost'
@@ -20,6 +21,7 @@ export type FindingKind =
   | 'missing_blob'
   | 'unused_blobs'
   | 'half_deleted'
+  | 'wrong_namespace'
 
 /** Something in which store and Temporal, or two rows, do not agree; ids and numbers, never content (T5). */
 export interface Finding {
@@ -38,6 +40,8 @@ export interface Examine {
   readonly fix?: boolean
   /** Opens lost threads again; with `fix` only. @default false */
   readonly reopen?: boolean
+  /** Temporal has lost all threads, and this is the right namespace: goes on where it knows none. @default false */
+  readonly emptied?: boolean
 }
 
 /** Where, and what may be repaired. */
