@@ -61,6 +61,10 @@ const FORM: Readonly<Record<CheckedAnswer['kind'], string>> = {
   call: 'result',
 }
 
+/** What whoever came later can do. */
+export const OTHER_ANSWER =
+  'one that has another answer, which stays: variables can still be set (setEnv), anything else is told by a message'
+
 /** @throws RequestNotFoundError for a request that is closed, or has another answer */
 export async function decide(tx: Writer, decision: Decision): Promise<'answered' | 'again'> {
   const { threadId, id } = decision
@@ -68,7 +72,7 @@ export async function decide(tx: Writer, decision: Decision): Promise<'answered'
   if (outcome === 'answered' || outcome === 'again') return outcome
   const request = await findRequest(tx, threadId, id)
   const answered = request?.status === 'answered'
-  const reason = answered ? 'one with another answer' : 'one that was ended'
+  const reason = answered ? OTHER_ANSWER : 'one that was ended'
   throw new RequestNotFoundError(threadId, { id, reason, answered })
 }
 

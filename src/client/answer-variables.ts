@@ -6,7 +6,7 @@ import { deferredChildOf } from '../store/pending.js'
 import type { PendingRecord } from '../store/pending.js'
 import type { Store, Writer } from '../store/store.js'
 import { findThread } from '../store/threads.js'
-import { answerableRequest, decide } from './answer-row.js'
+import { OTHER_ANSWER, answerableRequest, decide } from './answer-row.js'
 import { microseconds } from './clock.js'
 import { isOpen } from './open-thread.js'
 import { hasVariables, putVariables } from './set-variables.js'
@@ -43,7 +43,7 @@ export async function answerVariables(
     )
       throw new RequestNotFoundError(threadId, {
         id: requestId,
-        reason: 'one with another answer',
+        reason: OTHER_ANSWER,
         answered: true,
       })
     const answer = { names: Object.keys(values).toSorted() }

@@ -1,9 +1,18 @@
 import { RequestNotFoundError } from '../protocol/thread-error.js'
 import { listRequests } from '../store/list-requests.js'
+import { findRequest } from '../store/pending.js'
 import type { ClientContext } from './client-context.js'
 import { knownThread } from './open-thread.js'
 import { pendingRequest } from './pending-request.js'
 import type { PendingRequest } from './pending-request.js'
+
+/** Why it does not wait. */
+const GONE = {
+  unknown: 'no request of this id',
+  open: 'one whose thread has ended',
+  answered: 'one that was answered',
+  closed: 'one that was ended',
+} as const
 
 /** One request that waits for its answer. @throws ThreadNotFoundError, RequestNotFoundError */
 export async function findPendingRequest(
@@ -16,7 +25,10 @@ export async function findPendingRequest(
     const page = await listRequests(db, { filter: { threadId, id: requestId }, limit: 1 })
     const [listed] = page.requests
     if (listed === undefined)
-      throw new RequestNotFoundError(threadId, { id: requestId, reason: 'none that waits for an answer' })
+      throw new RequestNotFoundError(threadId, {
+        id: requestId,
+        reason: GONE[(await findRequest(db, threadId, requestId))?.status ?? 'unknown'],
+      })
     return pendingRequest(listed)
   })
 }

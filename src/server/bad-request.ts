@@ -3,8 +3,8 @@ import { ConfigError } from '../protocol/config-error.js'
 import { ProblemError } from './problem-error.js'
 
 /**
- * Runs what refuses a caller's own words with a ConfigError. Store and connection are there before: what is wrong with
- * those is no fault of the caller, and not told to it.
+ * Runs what refuses a caller's own words with a ConfigError. The store is there before: what is wrong with that is no
+ * fault of the caller, and not told to it.
  */
 export async function asBadRequest<T>(client: ThreadClient, work: () => Promise<T>): Promise<T> {
   await client.find('')

@@ -39,26 +39,49 @@ const FILE_STATUS: Readonly<Record<FileErrorCode, ContentfulStatusCode>> = {
 
 export const UNAUTHORIZED = 'Expected the header "Authorization: Bearer <token>" with a token of this server.'
 
+const INTERNAL: Problem = {
+  status: 500,
+  code: 'internal',
+  message: 'The request could not be carried out.',
+}
+
+/** A fault of whoever runs the server, which no repetition mends. */
+const NO_KEY =
+  'Expected this server to have the key of the secrets, got none or another one: whoever runs it sets EVERTHREAD_SECRET_KEY.'
+
 /** A moment, for what passes by itself. */
 const SOON = { 'Retry-After': '1' }
 
 /** What was thrown as a status and the one shape of an error; whatever is not for callers stays inside. */
 export function errorResponse(context: ThreadContext, error: unknown): Response {
-  const problem = problemOf(error)
+  const problem = problemOf(error, context.get('keyless') === true)
   const { status, code, message, headers = {} } = problem
   if (status >= 500) context.set('failure', error)
   for (const [name, value] of Object.entries(headers)) context.header(name, value)
   return problemResponse(context, status, code, message)
 }
 
-function problemOf(error: unknown): Problem {
+function problemOf(error: unknown, isKeyless: boolean): Problem {
+  const problem = plainProblem(error)
+  return isKeyless && problem.headers === SOON ? keylessProblem(problem) : problem
+}
+
+/** Without a key a request that is repeated is another one, and what it was about may be there already. */
+function keylessProblem({ status, code, message }: Problem): Problem {
+  const [what = ''] = message.split(': ')
+  const why =
+    'this request had no "key", so that it may have been accepted, and again it would be another one'
+  return { status, code, message: `${what}: ${why}. Look first, and give a "key".` }
+}
+
+function plainProblem(error: unknown): Problem {
   if (error instanceof ProblemError) return error
   if (ThreadError.isInstance(error)) return threadProblem(error)
   if (FileError.isInstance(error))
     return { status: FILE_STATUS[error.code], code: `file_${error.code}`, message: error.message }
   if (StoreError.isInstance(error)) return storeProblem(error)
   if (error instanceof HTTPException && error.status < 500) return ofHono(error)
-  return { status: 500, code: 'internal', message: 'The request could not be carried out.' }
+  return INTERNAL
 }
 
 /** Of Hono's own parts: a body that is no JSON. */
@@ -88,12 +111,13 @@ function threadProblem(error: ThreadError): Problem {
 /** Their words name places of this machine. */
 function storeProblem({ code, message }: StoreError): Problem {
   if (code === 'too_large') return { status: 413, code, message }
-  return {
-    status: 503,
-    code: 'store_unavailable',
-    message: 'Expected an answer of the store, got none: try again.',
-    headers: SOON,
-  }
+  if (code === 'no_key') return { status: 500, code, message: NO_KEY }
+  if (code === 'busy' || code === 'unavailable')
+    return {
+      ...{ status: 503, code: 'store_unavailable', headers: SOON },
+      message: 'Expected an answer of the store, got none: try again.',
+    }
+  return INTERNAL
 }
 
 /** The one shape of an error. */

@@ -45,6 +45,11 @@ export function logRequests({ log }: Pick<ServerContext, 'log'>): MiddlewareHand
   }
 }
 
+/** What nobody sees otherwise: a failure, as one line of JSON on stderr. */
+export function logFailures(entry: RequestEntry): void {
+  if (entry.level === 'error') process.stderr.write(`${JSON.stringify(entry)}\n`)
+}
+
 /** One more line for an answer that broke off while it streamed. */
 export function logBroken(
   { log }: Pick<ServerContext, 'log'>,

@@ -20,6 +20,8 @@ export interface ServerEnv {
     readonly caller: Caller
     /** What became an answer of 500 and above, for the log. */
     readonly failure: unknown
+    /** It makes something and has no key: again it makes another one. */
+    readonly keyless?: boolean
   }
 }
 

@@ -14,7 +14,7 @@ import { guardThreads } from './own-thread.js'
 import { ProblemError } from './problem-error.js'
 import { DEFAULT_RATE_LIMIT, limitRates } from './rate-limit.js'
 import type { RateLimit } from './rate-limit.js'
-import { logRequests } from './request-log.js'
+import { logFailures, logRequests } from './request-log.js'
 import type { RequestEntry } from './request-log.js'
 import { addAgentsRoutes } from './routes/agents-routes.js'
 import { addControlRoutes } from './routes/control-routes.js'
@@ -27,6 +27,7 @@ import { addRequestsRoutes } from './routes/requests-routes.js'
 import { addSnapshotRoutes } from './routes/snapshot-routes.js'
 import { addThreadsRoutes } from './routes/threads-routes.js'
 import { addVariablesRoutes } from './routes/variables-routes.js'
+import { continueTrace } from './continue-trace.js'
 import { setHeaders } from './security-headers.js'
 import type { ServerContext, ServerEnv, ThreadApp } from './server-context.js'
 import { addToolCallRoutes } from './tool-calls/tool-call-routes.js'
@@ -40,7 +41,7 @@ export interface ThreadAppOptions extends Authentication {
   readonly endpoints?: ThreadEndpoints
   /** Workers in other languages, for tools of `defineRemoteTool`. @default none, and no routes for them */
   readonly toolWorkers?: readonly ToolWorker[]
-  /** One line per request, and nothing of its content. @default nothing is logged */
+  /** One line per request, and nothing of its content. @default failures (500 and above), on stderr */
   readonly log?: (entry: RequestEntry) => void
   /** Ends streams of events; requests in flight are answered. */
   readonly closing?: AbortSignal
@@ -57,13 +58,7 @@ export interface ThreadAppOptions extends Authentication {
  * @throws ConfigError for tokens that no header can carry, or that are short
  */
 export function createThreadApp(options: ThreadAppOptions): OpenAPIHono<ServerEnv> {
-  const {
-    client,
-    rateLimit = DEFAULT_RATE_LIMIT,
-    log = () => undefined,
-    endpoints,
-    toolWorkers = [],
-  } = options
+  const { client, rateLimit = DEFAULT_RATE_LIMIT, log = logFailures, endpoints, toolWorkers = [] } = options
   const server: ServerContext = {
     client,
     log,
@@ -79,7 +74,7 @@ export function createThreadApp(options: ThreadAppOptions): OpenAPIHono<ServerEn
   app.onError((error, context) => errorResponse(context, error))
   app.notFound((context) => problemResponse(context, 404, 'not_found', 'There is nothing at this path.'))
   app.use(setHeaders(), logRequests(server))
-  app.use(refuseNulls())
+  app.use(refuseNulls(), continueTrace())
   // What answers before the guards asks for no token.
   describeApp(app)
   addHealthRoutes(app, server)

@@ -3,8 +3,11 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import type { ThreadClient, ThreadHandle } from '../../src/client/index.js'
 import { defineThreadEndpoint } from '../../src/index.js'
 import type { ThreadEndpoint, ThreadState } from '../../src/index.js'
+import { LIMITS } from '../../src/protocol/limits.js'
+import { TemporalUnavailableError } from '../../src/protocol/thread-error.js'
 import { createThreadApp } from '../../src/server/index.js'
 import type { RequestEntry } from '../../src/server/index.js'
+import { stageQueuedTool } from '../../src/store/stage-queued-tool.js'
 import { createTestEnvironment, scriptedModel } from '../../src/testing/index.js'
 import type { TestEnvironment } from '../../src/testing/index.js'
 import { addChildRows } from '../support/child-rows.js'
@@ -234,6 +237,44 @@ describe('an endpoint that fails', () => {
     const { findError } = await import('../../src/store/errors.js')
     const kept = await env.store.read((db) => findError(db, `${thread.threadId}:${requestId}`))
     expect(kept?.message).toBe('The key [secret SHOP_KEY] is of order 1234')
+  })
+
+  test('keeps each of its failures, also under one id of a request', async () => {
+    for (const words of ['first', 'second']) {
+      work = () => {
+        throw new Error(words)
+      }
+      const headers = { authorization: `Bearer ${ACME}`, 'x-request-id': 'always-this' }
+      await app.request(`/threads/${thread.threadId}/api/work`, { method: 'POST', headers })
+    }
+    const kept = await env.store.read((db) =>
+      db.selectFrom('errors').select('message').where('thread_id', '=', thread.threadId).execute(),
+    )
+    expect(kept.map(({ message }) => message).toSorted()).toEqual(['first', 'second'])
+  })
+
+  test('where Temporal does not answer is not told to come again', async () => {
+    const response = await inEndpoint(() => {
+      const { threadId } = thread
+      throw new TemporalUnavailableError(threadId, { address: '10.0.0.1:7233', problem: 'no answer' })
+    })
+    expect([response.status, response.headers.get('retry-after')]).toEqual([503, null])
+    const { error } = (await response.json()) as { error: { code: string; message: string } }
+    expect([error.code, error.message]).toEqual(['endpoint_failed', expect.stringContaining('look before')])
+    expect(error.message).not.toContain('10.0.0.1')
+  })
+
+  test('queues no tool where the queue is full, and says so', async () => {
+    const waiting = Array.from({ length: LIMITS.queuedItems }, (_, index) => `${thread.threadId}-${index}`)
+    await env.store.write(async (tx) => {
+      for (const toolCallId of waiting) {
+        const call = { threadId: thread.threadId, toolCallId, name: 'look_up', args: {}, now: 1 }
+        await stageQueuedTool(tx, { ...call, sentBy: 'client' })
+      }
+    })
+    const response = await inEndpoint((_request, state) => state.queueTool('look_up', { what: 'x' }))
+    expect(response.status).toBe(400)
+    expect(await response.json()).toMatchObject({ error: { code: 'message_rejected' } })
   })
 
   test('by what it only began, or by no Response, is 500', async () => {

@@ -3,7 +3,9 @@ import { createHash } from 'node:crypto'
 import { beforeEach, describe, expect, test } from 'vitest'
 
 import { LIMITS } from '../../src/protocol/limits.js'
-import { codeOf, serverFixture } from './server-fixture.js'
+import { createThreadApp } from '../../src/server/index.js'
+import type { RequestEntry } from '../../src/server/index.js'
+import { OPERATOR, codeOf, serverFixture } from './server-fixture.js'
 
 const server = serverFixture()
 const { call, raw, fixture } = server
@@ -90,6 +92,50 @@ describe('a file', () => {
     expect(codeOf(await call(content('/notes')))).toEqual([409, 'file_is_folder'])
     expect(codeOf(await call(`${path}?path=/none`))).toEqual([404, 'file_not_found'])
     expect(codeOf(await call(content('/notes'), { method: 'DELETE' }))).toEqual([409, 'file_is_folder'])
+  })
+})
+
+describe('a file whose bytes are lost', () => {
+  const lost = (broken: () => AsyncIterable<Uint8Array>) => {
+    const { threads } = fixture
+    const get = threads.get.bind(threads)
+    const logged: RequestEntry[] = []
+    const client = Object.assign(threads, {
+      get: (id: string) =>
+        Object.assign(get(id), {
+          async readFileStream(file: string) {
+            const record = await get(id).statFile(file)
+            const data = broken()
+            return record?.size === 4 ? null : { file: record, start: 0, end: record?.size, data }
+          },
+        }),
+    })
+    const app = createThreadApp({ client, tokens: [{ token: OPERATOR }], log: (entry) => logged.push(entry) })
+    const headers = { authorization: `Bearer ${OPERATOR}`, 'x-request-id': 'download-1' }
+    return { logged, ask: (file: string) => app.request(content(file), { headers }) }
+  }
+
+  test('is no folder: it is a failure of ours, and logged', async () => {
+    await call(content('/lost'), { method: 'PUT', body: 'lost' })
+    const { ask, logged } = lost(async function* () {})
+    const response = await ask('/lost')
+    expect(response.status).toBe(500)
+    expect(await response.json()).toMatchObject({ error: { code: 'file_lost' } })
+    expect(logged).toMatchObject([{ level: 'error', error: { code: 'file_lost' } }])
+  })
+
+  test('is logged when it breaks off, by the id of its request', async () => {
+    await call(content('/broken'), { method: 'PUT', body: 'broken' })
+    const { ask, logged } = lost(async function* () {
+      yield new TextEncoder().encode('bro')
+      throw new Error('the bucket is away')
+    })
+    const response = await ask('/broken')
+    await expect(response.text()).rejects.toThrow('away')
+    expect(logged).toMatchObject([
+      { status: 200 },
+      { status: 500, requestId: 'download-1', error: { name: 'Error' } },
+    ])
   })
 })
 

@@ -5,6 +5,7 @@ import { expect, test } from 'vitest'
 
 import { putAgents } from '../../src/store/agents.js'
 import { askRequest } from '../client/request-rows.js'
+import { addChildRows } from '../support/child-rows.js'
 import { ACME, codeOf, serverFixture } from './server-fixture.js'
 
 const workflowsPath = fileURLToPath(new URL('../client/fixtures/answering-workflow.ts', import.meta.url))
@@ -27,8 +28,27 @@ test('requests are listed page by page, oldest first, and read one by one', asyn
   const ids = [...first.body.requests, ...last.body.requests].map(({ id }: { id: string }) => id)
   expect([ids, last.body.next]).toEqual([['a', 'b', 'c'], null])
   expect((await call(`/threads/${threadId}/requests/b`)).body).toMatchObject({ id: 'b', kind: 'variables' })
-  expect(codeOf(await call(`/threads/${threadId}/requests/none`))).toEqual([404, 'request_not_found'])
+  const unknown = await call(`/threads/${threadId}/requests/none`)
+  expect(codeOf(unknown)).toEqual([404, 'request_not_found'])
+  expect(unknown.body.error.message).toContain('no request of this id')
   expect((await call('/requests?cursor=x')).status).toBe(400)
+})
+
+test('requests are those of one tree, and a filter that is none is refused', async () => {
+  const threadId = await server.thread()
+  const child = `child-of-${threadId}`
+  await addChildRows(fixture.store, {
+    id: child,
+    parent: threadId,
+    root: threadId,
+    thread: { account: 'acme' },
+  })
+  await askRequest(fixture.store, { thread: child, id: 'below' })
+  await askRequest(fixture.store, { thread: await server.thread(), id: 'elsewhere' })
+  const { body } = await call(`/requests?root=${threadId}`, { token: ACME })
+  expect(body.requests).toMatchObject([{ id: 'below', threadId: child }])
+  for (const path of ['/requests?roof=x', '/threads?agents=x'])
+    expect(codeOf(await call(path, { token: ACME }))).toEqual([400, 'bad_request'])
 })
 
 test('an approval is answered once, and the same answer again is fine', async () => {
@@ -46,7 +66,12 @@ test('an approval is answered once, and the same answer again is fine', async ()
     })
     for (let time = 0; time < 2; time += 1)
       expect((await call(path, { body: { approved: true, by: 'ann' } })).body).toEqual({ child: null })
-    expect(codeOf(await call(path, { body: { approved: false } }))).toEqual([409, 'request_answered'])
+    const other = await call(path, { body: { approved: false } })
+    expect(codeOf(other)).toEqual([409, 'request_answered'])
+    expect(other.body.error.message).toContain('another answer, which stays')
+    const answered = await call(path)
+    expect(codeOf(answered)).toEqual([404, 'request_not_found'])
+    expect(answered.body.error.message).toContain('one that was answered')
   })
   await connection.close()
 })

@@ -1,10 +1,13 @@
-import { describe, expect, test } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
 
 import { ThreadClient } from '../../src/client/index.js'
+import { ConfigError } from '../../src/protocol/config-error.js'
+import { TemporalUnavailableError } from '../../src/protocol/thread-error.js'
 import { createThreadApp } from '../../src/server/index.js'
 import type { ThreadAppOptions } from '../../src/server/index.js'
 import { StoreError } from '../../src/store/store-error.js'
 import { ACME, OPERATOR, codeOf, serverFixture } from './server-fixture.js'
+import type { Answer } from './server-fixture.js'
 
 const server = serverFixture()
 const { call, logged, fixture } = server
@@ -65,6 +68,7 @@ describe('a rule of your own', () => {
       const app = createThreadApp({
         client: fixture.threads,
         authenticate: async () => answer as { account: null },
+        log: () => undefined,
       })
       expect((await app.request('/threads')).status).toBe(500)
     },
@@ -198,6 +202,7 @@ describe('an error', () => {
     const app = createThreadApp({
       client: Object.assign(threads, { find, get }) as unknown as ThreadClient,
       tokens: [{ token: OPERATOR }],
+      log: () => undefined,
     })
     const threadId = await server.thread()
     const headers = { authorization: `Bearer ${OPERATOR}` }
@@ -206,6 +211,102 @@ describe('an error', () => {
     expect(await response.text()).not.toMatch(/127\.0\.0\.1|ECONN/)
     await threads.close()
   }, 30_000)
+})
+
+describe('a server that cannot reach what it needs', () => {
+  const unavailable = new TemporalUnavailableError('x', { address: '10.0.0.1:7233', problem: 'no answer' })
+  const body = { agent: 'support', message: 'Hello' }
+
+  async function answerOf(thrown: Error, path: string, given: object): Promise<Answer> {
+    const fail = (): Promise<never> => Promise.reject(thrown)
+    const client = Object.assign(new ThreadClient({ client: await unreachable() }), {
+      find: fixture.threads.find.bind(fixture.threads),
+      create: fail,
+      get: () => ({ send: fail, setEnv: fail }),
+    }) as unknown as ThreadClient
+    const app = createThreadApp({ client, tokens: [{ token: OPERATOR }], log: () => undefined })
+    const response = await app.request(path, {
+      method: path.endsWith('variables') ? 'PUT' : 'POST',
+      headers: { authorization: `Bearer ${OPERATOR}`, 'content-type': 'application/json' },
+      body: JSON.stringify(given),
+    })
+    return { status: response.status, headers: response.headers, body: await response.json() }
+  }
+
+  test.each([
+    [unavailable, 'temporal_unavailable'],
+    [new StoreError('busy', 'Expected a lock'), 'store_unavailable'],
+  ])('says that the same again is safe only where a key makes it so', async (thrown, code) => {
+    const threadId = await server.thread()
+    const messages = `/threads/${threadId}/messages`
+    for (const [path, given] of [
+      ['/threads', { ...body, key: 'k' }],
+      [messages, { content: 'x', key: 'k' }],
+    ] as const) {
+      const again = await answerOf(thrown, path, given)
+      expect([...codeOf(again), again.headers.get('retry-after')]).toEqual([503, code, '1'])
+    }
+    for (const [path, given] of [
+      ['/threads', body],
+      [messages, { content: 'x' }],
+    ] as const) {
+      const once = await answerOf(thrown, path, given)
+      expect([...codeOf(once), once.headers.get('retry-after')]).toEqual([503, code, null])
+      expect(once.body.error.message).toContain('give a "key"')
+      expect(once.body.error.message).not.toMatch(/safe|try again/)
+    }
+  })
+
+  test('a missing key of secrets is the fault of its operator', async () => {
+    const threadId = await server.thread()
+    const thrown = new StoreError('no_key', 'Expected a key to seal the secret "BUY_KEY", got none')
+    const answer = await answerOf(thrown, `/threads/${threadId}/variables`, { env: { BUY_KEY: 'x' } })
+    expect([...codeOf(answer), answer.headers.get('retry-after')]).toEqual([500, 'no_key', null])
+    expect(answer.body.error.message).toContain('EVERTHREAD_SECRET_KEY')
+  })
+
+  test('a store that no repetition mends is no 503', async () => {
+    for (const code of ['corrupt', 'incompatible', 'closed'] as const)
+      expect(codeOf(await answerOf(new StoreError(code, 'x'), '/threads', body))).toEqual([500, 'internal'])
+  })
+
+  test("Temporal's configuration is not the caller's fault", async () => {
+    const client = Object.defineProperty(new ThreadClient(), 'temporal', {
+      get(): never {
+        throw new ConfigError(['Expected /etc/secret.toml to be readable'])
+      },
+    })
+    const app = createThreadApp({
+      client: Object.assign(client, { find: async () => null, create: async () => client.temporal }) as never,
+      tokens: [{ token: OPERATOR }],
+      log: () => undefined,
+    })
+    const headers = { authorization: `Bearer ${OPERATOR}`, 'content-type': 'application/json' }
+    const response = await app.request('/threads', { method: 'POST', headers, body: JSON.stringify(body) })
+    expect([response.status, await response.text()]).toEqual([500, expect.not.stringContaining('secret')])
+  })
+})
+
+test('failures are on stderr where no log was given, and nothing else is', async () => {
+  const threads = { find: () => Promise.reject(new Error('the password is 1234')) }
+  const app = createThreadApp({ client: threads as never, tokens: [{ token: OPERATOR }] })
+  const stderr = vi.spyOn(process.stderr, 'write').mockReturnValue(true)
+  try {
+    await app.request('/health')
+    await app.request('/threads/a', { headers: { authorization: `Bearer ${OPERATOR}` } })
+    const lines = stderr.mock.calls.map(([line]) => JSON.parse(String(line)))
+    expect(lines).toMatchObject([{ status: 500, threadId: 'a', error: { name: 'Error' } }])
+    expect(JSON.stringify(lines)).not.toContain('1234')
+  } finally {
+    stderr.mockRestore()
+  }
+})
+
+test('the document is made once', async () => {
+  const { app } = server
+  const made = vi.spyOn(app, 'getOpenAPI31Document')
+  for (let time = 0; time < 3; time += 1) expect((await app.request('/openapi.json')).status).toBe(200)
+  expect(made).toHaveBeenCalledTimes(1)
 })
 
 test('every answer keeps browsers from running, framing or keeping it', async () => {

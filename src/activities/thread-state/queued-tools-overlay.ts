@@ -3,6 +3,7 @@ import { namedTool } from '../../definitions/listed-tools.js'
 import { UNKNOWN_TOOL } from '../../protocol/activities.js'
 import type { JsonObject } from '../../protocol/json.js'
 import { LIMITS } from '../../protocol/limits.js'
+import { MessageRejectedError } from '../../protocol/thread-error.js'
 import { appendQueuedTool, stageQueuedTool } from '../../store/stage-queued-tool.js'
 import { appendToolInvocation } from '../../store/status-line.js'
 import type { Writer } from '../../store/store.js'
@@ -62,6 +63,12 @@ async function commitTool(
   const { run, step, side } = origin
   if (run === null || step === null || side === null) {
     const staged = await stageQueuedTool(tx, tool)
+    // Whoever calls an endpoint can still be told; code of a run reads no events, but its queue is seen there.
+    if (staged === 'queue_full' && origin.kind === 'endpoint')
+      throw new MessageRejectedError(
+        threadId,
+        `Expected at most ${LIMITS.queuedItems} queued items, got another tool: wait until some are delivered.`,
+      )
     if (staged === 'staged') return { operations: [operation] }
     return staged === 'queue_full' ? { events: [queueFull(origin)] } : {}
   }

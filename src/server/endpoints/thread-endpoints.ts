@@ -1,3 +1,5 @@
+import { randomUUID } from 'node:crypto'
+
 import type { MiddlewareHandler } from 'hono'
 
 import { openActingState } from '../../activities/thread-state/acting-state.js'
@@ -9,8 +11,8 @@ import type { Registry } from '../../definitions/registry.js'
 import type { ThreadEndpoint } from '../../definitions/thread-endpoint.js'
 import { ConfigError } from '../../protocol/config-error.js'
 import { LIMITS } from '../../protocol/limits.js'
-import { ThreadError, ThreadNotFoundError } from '../../protocol/thread-error.js'
-import { recordError } from '../../store/errors.js'
+import { TemporalUnavailableError, ThreadError, ThreadNotFoundError } from '../../protocol/thread-error.js'
+import { findError, recordError } from '../../store/errors.js'
 import { FileError } from '../../store/file-error.js'
 import { findThread } from '../../store/threads.js'
 import { ProblemError } from '../problem-error.js'
@@ -113,12 +115,25 @@ async function answer(answering: Answering): Promise<Response> {
     response = await endpoint(request, state, params)
     await settled()
   } catch (error) {
+    if (TemporalUnavailableError.isInstance(error)) throw halfDone(error)
     if (ThreadError.isInstance(error) || FileError.isInstance(error)) throw error
     await keepWords(answering, acting, error)
     throw new EndpointError(error)
   }
   if (response instanceof Response) return new Response(response.body, response)
   throw new EndpointError(new TypeError('Expected a thread endpoint to answer a Response.'))
+}
+
+/** Each run of an endpoint writes anew: nobody is told to repeat it. */
+function halfDone(cause: TemporalUnavailableError): ProblemError {
+  return Object.assign(
+    new ProblemError(
+      503,
+      'endpoint_failed',
+      'Expected an answer of Temporal, got none: what the endpoint wrote before is kept, so look before you repeat it.',
+    ),
+    { cause },
+  )
 }
 
 /** Code of an endpoint has thrown. Its words are in the store; whoever called learns nothing of them. */
@@ -160,12 +175,16 @@ async function keepWords(answering: Answering, { redactor }: ActingState, error:
   const { server, threadId, requestId } = answering
   const words = readThrown(redactor.redactThrown(error))
   const kept = {
-    id: `${threadId}:${requestId}`,
     threadId,
     at: Date.now() * 1000,
     type: 'Endpoint.threw',
     ...words,
   }
   const store = await contextOf(server.client).store()
-  await store.write((tx) => recordError(tx, kept))
+  const id = `${threadId}:${requestId}`
+  await store.write(async (tx) => {
+    // A caller that names all its requests alike hides none of its failures.
+    const isTaken = (await findError(tx, id)) !== null
+    await recordError(tx, { ...kept, id: isTaken ? `${id}:${randomUUID()}` : id })
+  })
 }

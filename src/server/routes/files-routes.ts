@@ -5,6 +5,7 @@ import { LIMITS } from '../../protocol/limits.js'
 import { readRange } from '../byte-range.js'
 import { downloadHeaders } from '../download-headers.js'
 import { ProblemError } from '../problem-error.js'
+import { logBroken } from '../request-log.js'
 import type { ServerContext, ThreadApp } from '../server-context.js'
 import { fileRecord } from '../schemas/file.js'
 import { json, problem, readRefusals, security, threadParams, writeRefusals } from '../schemas/parts.js'
@@ -86,7 +87,8 @@ const remove = createRoute({
 })
 
 /** The thread's own files, as its tools see them. */
-export function addFilesRoutes(app: ThreadApp, { client }: ServerContext): void {
+export function addFilesRoutes(app: ThreadApp, server: ServerContext): void {
+  const { client } = server
   app.openapi(list, async (context) => {
     const { path: folder = '/' } = context.req.valid('query')
     return context.json(await client.get(context.req.valid('param').threadId).readdirFile(folder), 200)
@@ -99,12 +101,10 @@ export function addFilesRoutes(app: ThreadApp, { client }: ServerContext): void 
     let stream = await thread.readFileStream(named, range)
     if (range !== undefined && stream !== null && tag !== undefined && tag !== tagOf(stream))
       stream = await thread.readFileStream(named)
-    if (stream === null) {
-      throw (await thread.statFile(named)) === null
-        ? new ProblemError(404, 'file_not_found', 'Expected a file of the thread at that path, got none.')
-        : new ProblemError(409, 'file_is_folder', 'Expected a file of the thread at that path, got a folder.')
-    }
-    return respond(stream, range !== undefined && (tag === undefined || tag === tagOf(stream)))
+    if (stream === null) throw noFile(await thread.statFile(named))
+    const data = logged(stream.data, (failure) => logBroken(server, context, failure))
+    const isPart = range !== undefined && (tag === undefined || tag === tagOf(stream))
+    return respond({ ...stream, data }, isPart)
   })
   app.openapi(upload, async (context) => {
     const { body, headers } = context.req.raw
@@ -123,6 +123,32 @@ export function addFilesRoutes(app: ThreadApp, { client }: ServerContext): void 
     await client.get(context.req.valid('param').threadId).unlinkFile(context.req.valid('query').path)
     return context.body(null, 204)
   })
+}
+
+/** Why there are no bytes. */
+function noFile(record: { readonly isDirectory: boolean } | null): Error {
+  if (record === null)
+    return new ProblemError(404, 'file_not_found', 'Expected a file of the thread at that path, got none.')
+  if (record.isDirectory)
+    return new ProblemError(
+      409,
+      'file_is_folder',
+      'Expected a file of the thread at that path, got a folder.',
+    )
+  return new ProblemError(500, 'file_lost', 'Expected the bytes of that file, got none: they are gone.')
+}
+
+/** The status was sent before: what breaks a download is seen in the log alone. */
+async function* logged(
+  data: AsyncIterable<Uint8Array>,
+  onFailure: (failure: unknown) => void,
+): AsyncGenerator<Uint8Array> {
+  try {
+    yield* data
+  } catch (failure) {
+    onFailure(failure)
+    throw failure
+  }
 }
 
 /** Another one whenever the file was written. */

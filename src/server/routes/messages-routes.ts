@@ -68,6 +68,7 @@ export function addMessagesRoutes(app: ThreadApp, { client }: ServerContext): vo
   app.openapi(send, async (context) => {
     const { threadId } = context.req.valid('param')
     const { key: repeated, ...message } = context.req.valid('json')
+    context.set('keyless', repeated === undefined)
     const id = repeated === undefined ? {} : { id: keyedMessageId(threadId, repeated) }
     // Its fields were looked at; the client looks again.
     const { messageId } = await client.get(threadId).send({ ...message, ...id } as NewMessage)

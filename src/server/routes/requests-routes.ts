@@ -31,6 +31,7 @@ const list = createRoute({
       agent: z.string().optional(),
       userId: z.string().optional(),
       threadId: z.string().optional(),
+      root: z.string().optional().openapi({ description: 'Of all threads of its tree, itself too.' }),
       account: z.string().optional().openapi({ description: 'For operators.' }),
     }),
   },

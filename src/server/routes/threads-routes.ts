@@ -97,6 +97,9 @@ const read = createRoute({
 export function addThreadsRoutes(app: ThreadApp, { client }: ServerContext): void {
   app.openapi(create, async (context) => {
     const given = ownBody(context.req.valid('json'), context.get('caller'))
+    context.set('keyless', given.id === undefined)
+    // What is wrong with Temporal's configuration is no fault of the caller, and found before a row is made.
+    void client.temporal
     const { threadId } = await asBadRequest(client, () => client.create(given))
     return context.json(await found(threadId), 201)
   })

@@ -34,7 +34,8 @@ export function wholeNumber(minimum: number, maximum: number) {
     .openapi({ type: 'integer', minimum, maximum })
 }
 
-export const pageQuery = z.object({
+/** Strict: a filter that is not there must not become a list of everything. */
+export const pageQuery = z.strictObject({
   cursor: z.string().optional().openapi({ description: '`next` of the page before.' }),
   limit: wholeNumber(1, LIMITS.longestPage),
 })
@@ -75,7 +76,11 @@ const ALWAYS = {
   401: json('The token is missing or wrong.', problem),
   429: json('Too many requests: `Retry-After` says how many seconds to wait.', problem),
   431: { description: 'URL and headers are longer than 16 KB.' },
-  503: json('The store, Temporal or a worker did not answer: what was accepted is kept, try again.', problem),
+  503: json(
+    'The store, Temporal or a worker did not answer; what was accepted is kept. With `Retry-After` the same request again ' +
+      'is safe. Without, it made something and had no `key`, or ran an endpoint: look before you repeat it.',
+    problem,
+  ),
 } as const
 
 const BAD = { 400: json('The request is not as described.', problem) } as const

@@ -13,6 +13,9 @@ const run = z.object({
   steps: z.int(),
   sessionTurns: z.int(),
   doing: z.string().nullable(),
+  taskQueue: z.string().optional().openapi({
+    description: "Where that is done, if not on the thread's own: without a worker there it waits.",
+  }),
   since: microseconds,
 })
 
