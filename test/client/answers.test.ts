@@ -89,7 +89,7 @@ describe('a request', () => {
     await fixture.store.write((tx) => answerRequest(tx, { threadId: 't', id, approved: true, now: 6 }))
     const denied = thread.respond(id, { approved: false })
     await expect(denied).rejects.toMatchObject({ code: 'request_not_found' })
-    await expect(denied).rejects.toThrow('one with another answer')
+    await expect(denied).rejects.toThrow('one that has another answer, which stays')
     expect(await row()).toMatchObject({ status: 'answered', approved: true })
   })
 
