@@ -1,7 +1,7 @@
 """Tools of Everthread in Python: Temporal brings ids, arguments and results go over HTTP.
 
-A tool is a coroutine that gets a ToolCall and returns the words of its result, or a dict
-like {"status": "success", "result": ..., "attachments": [{"path": "/report.txt"}]}. What it
+A tool is a coroutine that gets a ToolCall and returns its result, any JSON, or a dict like
+{"status": "success", "result": ..., "attachments": [{"path": "/report.txt"}]}. What it
 raises is an error result for the model. No text of it is ever in Temporal: keep it so.
 """
 
@@ -23,6 +23,13 @@ from temporalio.worker import Worker
 
 BEAT_SECONDS = 1.0
 LONGEST_PAUSE_SECONDS = 5.0
+
+UNSTORABLE = json.dumps(
+    {
+        "status": "error",
+        "error": "The tool ran, but its result cannot be stored: it is no JSON, too large, or no result of a tool.",
+    }
+).encode()
 
 
 class Refused(Exception):
@@ -101,21 +108,41 @@ async def _carry_out(tool: Tool, call: dict, url: str, token: str) -> None:
         claimed["arguments"], claimed["variables"], claimed["attempt"], claimed["idempotencyKey"], here, own
     )
     result = await _result(tool, made, seconds)
-    await _request("POST", f"{here}/result", own, json.dumps(result).encode())
+    await _answer(f"{here}/result", own, result)
 
 
 async def _result(tool: Tool, call: ToolCall, seconds: float) -> dict:
     try:
-        answer = await asyncio.wait_for(tool(call), seconds)
-        return answer if isinstance(answer, dict) else {"status": "success", "result": answer}
+        return await asyncio.wait_for(_outcome(tool, call), seconds)
     except asyncio.TimeoutError:
         return {"status": "error", "error": "The tool did not answer in time.", "error_code": "timeout"}
+
+
+async def _outcome(tool: Tool, call: ToolCall) -> dict:
+    try:
+        answer = await tool(call)
+        whole = isinstance(answer, dict) and answer.get("status") in ("success", "error")
+        return answer if whole else {"status": "success", "result": answer}
     except Refused as refused:
         if refused.status in (401, 409, 410):
             raise
         return {"status": "error", "error": f"A file could not be read or written: {refused}."}
-    except Exception as error:  # What a tool raises is for the model to read.
+    except Exception as error:  # What a tool raises is for the model to read, a timeout of its own too.
         return {"status": "error", "error": str(error) or type(error).__name__}
+
+
+async def _answer(url: str, token: str, result: dict) -> None:
+    """The tool has run: a result that cannot be stored is an error for the model, and no reason to run it again."""
+    try:
+        body = json.dumps(result, allow_nan=False).encode()
+    except (TypeError, ValueError, RecursionError):
+        body = UNSTORABLE
+    try:
+        await _request("POST", url, token, body)
+    except Refused as refused:
+        if refused.status not in (400, 413) or body is UNSTORABLE:
+            raise
+        await _request("POST", url, token, UNSTORABLE)
 
 
 async def _beat() -> None:

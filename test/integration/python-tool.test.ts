@@ -131,6 +131,22 @@ test('what a tool in Python raises is an error result', async () => {
   expect(await effectsOf(thread)).toHaveLength(1)
 })
 
+test.each([
+  ['plain dict', '{"words":3}'],
+  ['status of its own', '{"status":"shipped"}'],
+  ['no JSON', 'cannot be stored'],
+  ['not a number', 'cannot be stored'],
+  ['too large', 'cannot be stored'],
+  ['no result', 'cannot be stored'],
+  ['own timeout', 'The socket was too slow.'],
+])('a tool in Python that gives a result of %s runs once', async (task, content) => {
+  const thread = await create({ name: 'odd', args: { task } })
+  expect(await thread.waitUntilIdle()).toMatchObject({ status: 'idle', steps: 2 })
+  const [result] = await toolResults(thread)
+  expect(result?.content).toContain(content)
+  expect(await effectsOf(thread)).toHaveLength(1)
+})
+
 test('a killed Python is waited for, and an idempotent call made again', async () => {
   const thread = await create({ name: 'hold_again', args: { task: marked('long') } })
   await acted(thread)

@@ -49,11 +49,25 @@ async def hold(call: ToolCall) -> str:
     return f"done in attempt {call.attempt}: {call.arguments['task']}"
 
 
+async def odd(call: ToolCall) -> object:
+    note("acted", call)
+    if call.arguments["task"] == "own timeout":
+        raise TimeoutError("The socket was too slow.")
+    return {
+        "plain dict": {"words": 3},
+        "status of its own": {"status": "shipped"},
+        "no JSON": {1, 2},
+        "not a number": float("nan"),
+        "too large": "x" * 5_000_000,
+        "no result": {"status": "success", "attachments": "none"},
+    }[call.arguments["task"]]
+
+
 async def main() -> None:
     client = await Client.connect(os.environ["TEMPORAL_ADDRESS"])
     print("connected", flush=True)
     await run_worker(
-        {"rework": rework, "fail": fail, "hold": hold},
+        {"rework": rework, "fail": fail, "hold": hold, "odd": odd},
         task_queue=os.environ["PYTHON_TASK_QUEUE"],
         url=os.environ["EVERTHREAD_URL"],
         token=os.environ["EVERTHREAD_TOOL_TOKEN"],

@@ -24,7 +24,7 @@ export function remoteDesk(taskQueue: string) {
         model: 'chat',
         includeChat: true,
         includePastTools: true,
-        tools: ['rework', 'fail', 'hold_once', 'hold_again', 'guarded', 'nobody'],
+        tools: ['rework', 'fail', 'hold_once', 'hold_again', 'guarded', 'nobody', 'odd'],
         hooks: ['stamp'],
       }),
     ],
@@ -58,6 +58,13 @@ export function remoteDesk(taskQueue: string) {
         idempotent: true,
         taskQueue,
         activity: 'hold',
+      }),
+      odd: defineRemoteTool({
+        description: 'Has odd results; safe to repeat',
+        args: task,
+        idempotent: true,
+        taskQueue,
+        activity: 'odd',
       }),
       nobody: defineRemoteTool({
         description: 'Has no worker',
