@@ -133,6 +133,12 @@ describe('a result', () => {
     expect(await codeOf(await get(token, '/a.txt'))).toEqual([410, 'call_ended'])
   })
 
+  test('is not looked at before its token', async () => {
+    await send()
+    const held = { threadId: 't', callId: 'c1', token: 'of-nobody' }
+    await expect(client.remoteCalls.answer(held, {})).rejects.toMatchObject({ code: 'call_token' })
+  })
+
   test('of a token that has expired is refused', async () => {
     // Its time and the minute behind it are over.
     await send({ timeout: -120_000 })

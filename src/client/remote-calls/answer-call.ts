@@ -21,11 +21,13 @@ export async function answerCall(
   result: unknown,
 ): Promise<void> {
   const { threadId } = held
+  const store = await context.store()
+  // Before its result is looked at and a writer waited for: whoever has no token costs a read.
+  await store.read((db) => tokensCall(db, held))
   const checked = checkAnswer(threadId, { result })
   if (checked.kind !== 'call') throw new MessageRejectedError(threadId, 'Expected the result of a tool.')
   const digest = resultDigest(checked.result)
   const given = storedResult(threadId, checked.result)
-  const store = await context.store()
   await store.write(async (tx) => {
     const record = await tokensCall(tx, held)
     if (isAnswered(record)) {
