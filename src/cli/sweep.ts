@@ -22,5 +22,8 @@ export const sweep: Command = {
     terminal.line(`errors: ${swept.errors} ${what}; plans: ${swept.plans} ${what}`)
     for (const { threadId, problem } of swept.kept)
       terminal.problem(`The history of "${threadId}" stays until Temporal's retention: ${problem}`)
+    for (const { threadId, problem } of swept.failed)
+      terminal.problem(`The tree of "${threadId}" could not be deleted: ${problem}`)
+    return swept.failed.length === 0 ? 0 : 1
   },
 }

@@ -56,3 +56,26 @@ test('a thread behind a codec is ended and deleted without it', async () => {
     await sealed.close()
   }
 })
+
+test('one tree that cannot be deleted does not end the retention of others', async () => {
+  const { workflowService } = fixture.threads.temporal
+  const ids = [randomUUID(), randomUUID(), randomUUID()]
+  for (const id of ids) {
+    const thread = await fixture.threads.create({ agent: 'support', id })
+    await thread.workflow.terminate('operator')
+    await thread.terminate()
+  }
+  const [, broken = ''] = ids
+  const list = workflowService.listWorkflowExecutions.bind(workflowService)
+  workflowService.listWorkflowExecutions = ((request: Parameters<typeof list>[0]) => {
+    if (request.query?.includes(broken) !== true) return list(request)
+    throw Object.assign(new Error('away'), { code: 14, details: 'away', metadata: {} })
+  }) as typeof list
+  const swept = await fixture.threads.sweep({ closedFor: 0 })
+  expect(swept).toMatchObject({
+    trees: 2,
+    failed: [{ threadId: broken, problem: expect.stringContaining('away') }],
+  })
+  workflowService.listWorkflowExecutions = list
+  expect(await fixture.threads.sweep({ closedFor: 0 })).toMatchObject({ trees: 1, failed: [] })
+})

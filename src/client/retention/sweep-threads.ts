@@ -3,6 +3,7 @@ import type { Duration } from '@temporalio/common'
 
 import { ConfigError } from '../../protocol/config-error.js'
 import { LIMITS } from '../../protocol/limits.js'
+import { TemporalUnavailableError, ThreadError } from '../../protocol/thread-error.js'
 import { closedTops, closedTreeSize } from '../../store/retention/closed-trees.js'
 import type { ClosedTreeCursor } from '../../store/retention/closed-trees.js'
 import { sweepBlobs, sweepErrors, sweepPlans } from '../../store/retention/sweep-leftovers.js'
@@ -27,8 +28,12 @@ export interface SweptThreads {
   readonly errors: number
   readonly plans: number
   readonly kept: readonly KeptHistory[]
+  /** Trees that could not be deleted; the next sweep tries them again. */
+  readonly failed: readonly KeptHistory[]
 }
 
+/** Then Temporal is away, and what does not need it is done. */
+const UNAVAILABLE_IN_A_ROW = 3
 const PAGE = 100
 
 /** Deletes trees that closed long ago, then what no thread uses any more. Cut off, or done twice at once, it does no harm. */
@@ -51,10 +56,11 @@ export async function sweepThreads(
 async function sweepTrees(
   context: ClientContext,
   { before, dryRun }: { readonly before: number; readonly dryRun: boolean },
-): Promise<Pick<SweptThreads, 'trees' | 'threads' | 'kept'>> {
+): Promise<Pick<SweptThreads, 'trees' | 'threads' | 'kept' | 'failed'>> {
   const store = await context.store()
   const kept: KeptHistory[] = []
-  let [trees, threads] = [0, 0]
+  const failed: KeptHistory[] = []
+  let [trees, threads, unavailable] = [0, 0, 0]
   let after: ClosedTreeCursor | null = null
   for (;;) {
     const cursor: ClosedTreeCursor | null = after
@@ -64,12 +70,31 @@ async function sweepTrees(
     for (const { id } of page) {
       const size = await store.read((db) => closedTreeSize(db, id, before * 1000))
       if (size === null) continue
-      if (!dryRun) kept.push(...(await deleteThread(context, id)).kept)
-      trees += 1
-      threads += size
+      const problem = dryRun ? null : await deleteTree(context, id, kept)
+      unavailable = TemporalUnavailableError.isInstance(problem) ? unavailable + 1 : 0
+      if (problem === null) {
+        trees += 1
+        threads += size
+      } else failed.push({ threadId: id, problem: problem.message })
+      if (unavailable === UNAVAILABLE_IN_A_ROW) return { trees, threads, kept, failed }
     }
     after = page.at(-1) ?? null
-    if (after === null) return { trees, threads, kept }
+    if (after === null) return { trees, threads, kept, failed }
+  }
+}
+
+/** What stood against it: one tree must not end the retention of all others. */
+async function deleteTree(
+  context: ClientContext,
+  threadId: string,
+  kept: KeptHistory[],
+): Promise<ThreadError | null> {
+  try {
+    kept.push(...(await deleteThread(context, threadId)).kept)
+    return null
+  } catch (error) {
+    if (ThreadError.isInstance(error)) return error
+    throw error
   }
 }
 
