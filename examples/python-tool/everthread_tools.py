@@ -22,6 +22,8 @@ from temporalio.exceptions import ApplicationError
 from temporalio.worker import Worker
 
 BEAT_SECONDS = 1.0
+# What the control plane takes of a result; more belongs into files.
+RESULT_BYTES = 4 * 1024 * 1024
 LONGEST_PAUSE_SECONDS = 5.0
 
 UNSTORABLE = json.dumps(
@@ -136,6 +138,9 @@ async def _answer(url: str, token: str, result: dict) -> None:
     try:
         body = json.dumps(result, allow_nan=False).encode()
     except (TypeError, ValueError, RecursionError):
+        body = UNSTORABLE
+    # A server that refuses a long body closes the connection under it, which looks like a network that is down.
+    if len(body) > RESULT_BYTES:
         body = UNSTORABLE
     try:
         await _request("POST", url, token, body)
