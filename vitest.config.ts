@@ -15,6 +15,11 @@ const quietRuntime = ['./test/support/quiet-runtime.ts']
 const source = (path: string): string => fileURLToPath(new URL(path, import.meta.url))
 
 const INTEGRATION = ['test/{integration,chaos}/**/*.test.ts']
+const LONG = [
+  'test/integration/subagent-{tree,crowds}.test.ts',
+  'test/integration/subagent-endings/**',
+  'test/integration/rolling-deploy.test.ts',
+]
 
 /** Tests on a dev server of their project's own: two projects with the same files would else have the same thread ids. */
 function onServers(
@@ -92,8 +97,12 @@ export default defineConfig({
       }),
       onServers('integration-postgres', {
         include: INTEGRATION,
-        // Of one store only.
-        exclude: ['test/integration/{canary,s3}.test.ts'],
+        exclude: [
+          // Of one store only.
+          'test/integration/{canary,s3}.test.ts',
+          // Minutes each, for their hundreds of threads: EVERTHREAD_TEST_LONG=1 runs them on PostgreSQL too.
+          ...(process.env['EVERTHREAD_TEST_LONG'] === '1' ? [] : LONG),
+        ],
         env: { EVERTHREAD_TEST_STORE: 'postgres' },
       }),
     ],

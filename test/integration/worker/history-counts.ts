@@ -13,8 +13,13 @@ export interface HistoryCounts {
   readonly threads: number
   readonly runs: number
   readonly tasks: number
-  /** Workflow tasks that failed, or whose worker took them and never answered. */
+  /** Workflow tasks that failed. */
   readonly failedTasks: readonly string[]
+  /**
+   * Workflow tasks that were given to a worker and not answered within ten seconds, and then given to another. One that the
+   * server hands to a poll in the moment in which its worker ends the poll is lost so: neither of them is ours.
+   */
+  readonly unanswered: readonly string[]
   /** Workflow tasks that the worker who had the thread in its cache did not take in time, so that any other did. */
   readonly handedOver: number
   /** Temporal runs that two versions worked on. */
@@ -31,6 +36,7 @@ export async function countHistories(client: Client, threadIds: readonly string[
     runs: runs.length,
     tasks: events.flat().filter((event) => event.workflowTaskCompletedEventAttributes != null).length,
     failedTasks: runs.flatMap((run) => eventsOf(run).flatMap((event) => failedTask(run, event))),
+    unanswered: runs.flatMap((run) => eventsOf(run).flatMap((event) => unanswered(run, event))),
     handedOver: events.flat().filter((event) => isHandover(event.workflowTaskTimedOutEventAttributes)).length,
     crossed: events.filter((of) => new Set(of.flatMap(buildOf)).size > 1).length,
     patched: events.filter((of) => of.some(isPatch)).length,
@@ -53,11 +59,13 @@ function eventsOf({ history }: RecordedRun): readonly HistoryEvent[] {
 }
 
 function failedTask({ workflowId }: RecordedRun, event: HistoryEvent): readonly string[] {
-  const { workflowTaskFailedEventAttributes: failed, workflowTaskTimedOutEventAttributes: late } = event
-  if (failed != null) return [`${workflowId}: ${failed.failure?.message ?? 'failed'}`]
-  return late == null || isHandover(late)
-    ? []
-    : [`${workflowId}: event ${String(event.eventId)}: nobody answered`]
+  const { workflowTaskFailedEventAttributes: failed } = event
+  return failed == null ? [] : [`${workflowId}: ${failed.failure?.message ?? 'failed'}`]
+}
+
+function unanswered({ workflowId }: RecordedRun, event: HistoryEvent): readonly string[] {
+  const { workflowTaskTimedOutEventAttributes: late } = event
+  return late == null || isHandover(late) ? [] : [`${workflowId}: event ${String(event.eventId)}`]
 }
 
 function isHandover(timedOut: HistoryEvent['workflowTaskTimedOutEventAttributes']): boolean {
