@@ -35,8 +35,11 @@ afterAll(async () => {
   await rm(folder, { recursive: true, force: true })
 })
 
-/** Of a thread that is there: otherwise nearly all answers would be 404. */
+/** Of a thread that is there: otherwise nearly all answers would be 404. 431 is Node's refusal of a long header. */
 const CONFIGURATION = `
+[checks.negative_data_rejection]
+expected-statuses = [400, 401, 403, 404, 405, 406, 409, 413, 415, 429, 431]
+
 [parameters]
 "path.threadId" = "known"
 

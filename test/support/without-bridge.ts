@@ -1,8 +1,8 @@
 import { registerHooks } from 'node:module'
 
-/** What a client-only service does not install, and what of us belongs to workers. */
+/** What a client-only service does not install, and what of us belongs to workers; endpoints have ThreadState (decision 36). */
 const ABSENT = /^@temporalio\/(worker|core-bridge|workflow|activity|testing)(\/|$)/
-const OURS = /\/src\/(worker|activities|workflows|testing|model|thread)\//
+const OURS = /\/src\/(worker|workflows|testing|model|thread)\//
 
 // As in a folder without these packages.
 registerHooks({

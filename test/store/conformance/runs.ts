@@ -73,6 +73,7 @@ export function runConformance(withStore: WithStore): void {
         ...end,
         error: null,
         context: {},
+        traceparent: null,
       })
     }),
   )
