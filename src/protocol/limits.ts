@@ -92,6 +92,8 @@ export const LIMITS = {
   serverCloseGrace: 10 * SECOND,
   /** How long a look whether the server is ready may take, and how long its answer is good for. */
   readinessCheck: 2 * SECOND,
+  /** Of the call to Temporal: the SDK's repetition that meets this deadline ends the call, and comes up to a second late. */
+  readinessCall: SECOND,
   readinessAge: SECOND,
   /** Tags, search attributes and the like of one start. */
   startNames: 32,

@@ -21,23 +21,31 @@ export function createReadiness(client: ThreadClient): () => Promise<Readiness> 
 }
 
 async function look(client: ThreadClient): Promise<Readiness> {
-  const [store, temporal] = await Promise.all([
-    answers(async () => client.find('')),
-    answers(async () => {
-      const { temporal: server } = client
-      await server.withDeadline(Date.now() + LIMITS.readinessCheck, () =>
-        server.workflowService.getSystemInfo({}),
-      )
-    }),
-  ])
+  const [store, temporal] = await Promise.all([storeAnswers(client), temporalAnswers(client)])
   return { ready: store && temporal, store, temporal }
 }
 
-/** False for what fails or takes too long, whatever the reason: the log of a request that needs it has that. */
-async function answers(work: () => Promise<unknown>): Promise<boolean> {
+/**
+ * Waited for to its end: a call that is left alone repeats itself from a timer of the SDK's, and one that meets a
+ * connection closed meanwhile throws where nobody can catch it, which ends the process.
+ */
+async function temporalAnswers({ temporal }: ThreadClient): Promise<boolean> {
+  const call = async () => {
+    await temporal.withDeadline(Date.now() + LIMITS.readinessCall, () =>
+      temporal.workflowService.getSystemInfo({}),
+    )
+  }
+  return call().then(
+    () => true,
+    () => false,
+  )
+}
+
+/** False when it fails or takes too long, whatever the reason: the log of a request that needs it has that. */
+async function storeAnswers(client: ThreadClient): Promise<boolean> {
   const over = new AbortController()
   const late = sleep(LIMITS.readinessCheck, false, { signal: over.signal }).catch(() => false)
-  const answered = work().then(
+  const answered = client.find('').then(
     () => true,
     () => false,
   )

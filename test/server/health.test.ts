@@ -19,7 +19,11 @@ test('a server without Temporal, or without its store, is healthy and not ready'
     const response = await app().request('/ready')
     return [response.status, await response.json()]
   }
+  const timers = () => process.getActiveResourcesInfo().filter((type) => type === 'Timeout').length
+  const before = timers()
   expect(await ready()).toEqual([503, { ready: false, store: true, temporal: false }])
+  // A repetition that is still due would meet the closed connection, and end the process.
+  expect(timers()).toBeLessThanOrEqual(before)
   await alone.close()
   expect(await ready()).toEqual([503, { ready: false, store: false, temporal: false }])
   expect((await app().request('/health')).status).toBe(200)

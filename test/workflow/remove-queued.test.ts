@@ -4,6 +4,7 @@ import { createGate } from '../support/gate.js'
 import { marked } from '../support/marker.js'
 import { factTypes, transcript } from '../support/thread-facts.js'
 import { threeRuns } from '../support/three-runs.js'
+import { untilAborted } from '../support/until-aborted.js'
 import { until } from '../support/until.js'
 
 const work = { name: 'work', args: { task: marked('wait') } }
@@ -46,15 +47,13 @@ threeRuns((desk) => {
   })
 
   test('a message that a parked thread holds is taken back at once', async () => {
-    const gate = createGate()
     const { thread, chat } = await desk.start({
       chat: [{ toolCalls: [work] }, { text: marked('Then this') }],
-      tools: { work: async () => (await gate.passed, { status: 'success', result: marked('ok') }) },
+      tools: { work: untilAborted },
     })
     await until('a running tool', async () => (await factTypes(thread)).includes('tool.started'))
     const { messageId } = await thread.send(marked('Never mind'))
     await thread.stop()
-    gate.open()
     expect(await thread.waitUntilIdle()).toMatchObject({ status: 'stopped' })
     const { queue, lastSequence } = await thread.snapshot()
     expect(queue).toMatchObject([{ id: messageId, kind: 'message' }])

@@ -4,16 +4,12 @@ import { assertEvents } from '../../src/testing/index.js'
 import { createGate } from '../support/gate.js'
 import { activityNames } from '../support/histories.js'
 import { marked } from '../support/marker.js'
-import type { Behaviour } from '../support/thread-scripts.js'
 import { factTypes, toolResults, transcript } from '../support/thread-facts.js'
 import { threeRuns } from '../support/three-runs.js'
+import { untilAborted } from '../support/until-aborted.js'
 import { until } from '../support/until.js'
 
 const call = (name: string) => ({ name, args: { task: marked(name) } })
-const untilAborted: Behaviour = (state) =>
-  new Promise((_, reject) => {
-    state.execution?.abortSignal.addEventListener('abort', () => reject(new Error('aborted')))
-  })
 
 threeRuns((desk) => {
   test('SA-R-12.4 a stop during a tool interrupts every open call', async () => {
