@@ -8,6 +8,15 @@ const SCHEDULE_TO_START = 2
 
 type HistoryEvent = NonNullable<RecordedRun['history']['events']>[number]
 
+export interface UnansweredTask {
+  readonly workflowId: string
+  readonly eventId: string
+  /** Of the worker that the server gave it to: process id and host. */
+  readonly identity: string
+  /** When, in milliseconds since 1970. */
+  readonly givenAt: number
+}
+
 /** What the histories of threads say about the workers that they met. */
 export interface HistoryCounts {
   readonly threads: number
@@ -15,11 +24,8 @@ export interface HistoryCounts {
   readonly tasks: number
   /** Workflow tasks that failed. */
   readonly failedTasks: readonly string[]
-  /**
-   * Workflow tasks that were given to a worker and not answered within ten seconds, and then given to another. One that the
-   * server hands to a poll in the moment in which its worker ends the poll is lost so: neither of them is ours.
-   */
-  readonly unanswered: readonly string[]
+  /** Workflow tasks that were given to a worker and not answered within ten seconds, and then given to another. */
+  readonly unanswered: readonly UnansweredTask[]
   /** Workflow tasks that the worker who had the thread in its cache did not take in time, so that any other did. */
   readonly handedOver: number
   /** Temporal runs that two versions worked on. */
@@ -63,9 +69,18 @@ function failedTask({ workflowId }: RecordedRun, event: HistoryEvent): readonly 
   return failed == null ? [] : [`${workflowId}: ${failed.failure?.message ?? 'failed'}`]
 }
 
-function unanswered({ workflowId }: RecordedRun, event: HistoryEvent): readonly string[] {
+function unanswered(run: RecordedRun, event: HistoryEvent): readonly UnansweredTask[] {
   const { workflowTaskTimedOutEventAttributes: late } = event
-  return late == null || isHandover(late) ? [] : [`${workflowId}: event ${String(event.eventId)}`]
+  if (late == null || isHandover(late)) return []
+  const given = eventsOf(run).find(({ eventId }) => String(eventId) === String(late.startedEventId))
+  return [
+    {
+      workflowId: run.workflowId,
+      eventId: String(event.eventId),
+      identity: given?.workflowTaskStartedEventAttributes?.identity ?? '',
+      givenAt: Number(given?.eventTime?.seconds) * 1_000 + Number(given?.eventTime?.nanos) / 1_000_000,
+    },
+  ]
 }
 
 function isHandover(timedOut: HistoryEvent['workflowTaskTimedOutEventAttributes']): boolean {
