@@ -222,6 +222,9 @@ export const LIMITS = {
   databaseLock: 10 * SECOND,
   /** A transaction of a process that stands still keeps others from its rows. */
   databaseIdle: 60 * SECOND,
+  /** Longer than any process asks what became of a commit, also one that was put to sleep; and how often older ones are deleted. */
+  commitMarkAge: HOUR,
+  commitMarkSweep: MINUTE,
   /** How long a migration tries to get at tables that others use: it waits in turns, so that they never wait for it. */
   migrationPatience: 5 * MINUTE,
   /** Commits of this long are told to other processes together: a stream commits every few milliseconds. */

@@ -32,6 +32,13 @@ export interface Schema {
   readonly variables: VariablesTable
   readonly boundaries: BoundariesTable
   readonly agents: AgentsTable
+  readonly commits: CommitsTable
+}
+
+/** One row for each transaction of late, on PostgreSQL alone: with it all else of the transaction is committed. */
+export interface CommitsTable {
+  id: string
+  committed_at: number
 }
 
 export interface ThreadsTable {

@@ -9,7 +9,7 @@ import { appendMessage } from '../../src/store/deliver-messages.js'
 import type { Database } from '../../src/store/database.js'
 import { migratePostgres, openPostgres } from '../../src/store/postgres/open-postgres.js'
 import type { PostgresOptions } from '../../src/store/postgres/open-postgres.js'
-import { transactionStatus } from '../../src/store/postgres/transact.js'
+import { transactionStatus } from '../../src/store/postgres/commit-marks.js'
 import type { Schema } from '../../src/store/schema.js'
 import { readTranscript } from '../../src/store/read-messages.js'
 import { insertThread, updateThread } from '../../src/store/threads.js'
@@ -110,9 +110,12 @@ test.each(['before', 'after'] as const)(
   },
 )
 
+/** The statement on the wire, and not a table's name. */
+const COMMIT = 'commit\0'
+
 test.each([
   ['a statement', 'during', 'cut here', 2],
-  ['a commit', 'at-end', 'commit', 2],
+  ['a commit', 'at-end', COMMIT, 2],
   ['the answer to a commit', 'after', 'COMMIT', 1],
 ] as const)('a connection silent from %s on is done once', async (_what, when, word, runs) => {
   const proxy = await silentProxy(server.port, word)
@@ -219,7 +222,7 @@ async function cuttingProxy(port: number, when: 'before' | 'after'): Promise<Ser
     let committing = false
     client.on('data', (data) => {
       marked ||= data.includes('cut here')
-      committing = marked && !cut && data.includes('commit')
+      committing = marked && !cut && data.includes(COMMIT)
       if (!committing) upstream.write(data)
       else if (when === 'before') [cut] = [true, end()]
       else upstream.write(data)

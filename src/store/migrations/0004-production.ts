@@ -38,4 +38,7 @@ export async function createProductionSchema(db: SchemaChanger): Promise<void> {
   await index('files_by_blob').on('files').column('blob').execute()
   // Of a thread that is deleted.
   await index('errors_by_thread').on('errors').column('thread_id').execute()
+  // SQLite answers for its commits itself.
+  if (db.kind === 'postgres')
+    await createTable(db, 'commits', { columns: { id: 'text', committed_at: 'big' }, key: ['id'] })
 }

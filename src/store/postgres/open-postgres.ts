@@ -4,6 +4,7 @@ import { LIMITS } from '../../protocol/limits.js'
 import type { Database } from '../database.js'
 import { assertMigrated, migrate } from '../migrations/migrate.js'
 import type { Schema } from '../schema.js'
+import { forgetMarks } from './commit-marks.js'
 import { openPool } from './pool.js'
 import type { PoolLimits } from './pool.js'
 import { asStoreError } from './postgres-error.js'
@@ -38,6 +39,7 @@ export async function openPostgres(
   const watching = watchPostgres(reader, place)
   const transact = createTransactor(writer, patience)
   const running = new Set<Promise<unknown>>()
+  let forgotten = performance.now()
   const close = async (): Promise<void> => {
     await Promise.allSettled(running)
     await watching.end()
@@ -64,6 +66,11 @@ export async function openPostgres(
     async write(work) {
       const { result, threadIds } = await told(transact(work))
       watching.committed(threadIds)
+      if (performance.now() - forgotten > LIMITS.commitMarkSweep) {
+        forgotten = performance.now()
+        // Nobody waits for it, and the next one has its rows too.
+        told(forgetMarks(reader)).catch(() => undefined)
+      }
       return result
     },
     watch: (threadId, listener) => watching.watch(threadId, listener),

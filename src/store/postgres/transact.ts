@@ -1,13 +1,14 @@
 import { setTimeout as delay } from 'node:timers/promises'
 
-import { sql } from 'kysely'
 import type { Kysely } from 'kysely'
 
 import { changesIn } from '../changes.js'
 import type { Schema } from '../schema.js'
 import type { Writer } from '../store.js'
+import { isCommitted, leaveMark } from './commit-marks.js'
+import type { CommitMark } from './commit-marks.js'
 import { createLanes } from './lanes.js'
-import { isConflict, isLost, isPassing, isUnknownTransaction } from './postgres-error.js'
+import { isConflict, isLost, isPassing } from './postgres-error.js'
 
 const FIRST_PAUSE = 5
 /** A server that restarts is back within seconds. */
@@ -27,8 +28,8 @@ export async function retryPassing<T>(work: () => Promise<T>, deadline: number):
 
 /**
  * Makes what does all of `work` or nothing, as if no other transaction ran meanwhile: SERIALIZABLE, so what `work` read is
- * still so when it commits, and it runs again when it is not. Whatever happens to the connection, it is done once: of a
- * commit whose answer was lost the server is asked what became of it.
+ * still so when it commits, and it runs again when it is not. Whatever happens to connection and server, it is done once: of
+ * a commit whose answer was lost its mark is looked for.
  */
 export function createTransactor(
   database: Kysely<Schema>,
@@ -75,7 +76,7 @@ export interface Committed<T> {
 
 interface Committing<T> extends Committed<T> {
   /** Null: nothing was written. */
-  readonly transaction: string | null
+  readonly mark: CommitMark | null
 }
 
 interface Attempt<T> {
@@ -96,48 +97,15 @@ async function attempt<T>(
       .execute(async (tx) => {
         begun(tx)
         const result = await work(tx)
-        committing = { result, threadIds: changesIn(tx), transaction: await transactionId(tx) }
+        committing = { result, threadIds: changesIn(tx), mark: await leaveMark(tx) }
         return committing
       })
   } catch (error) {
     if (committing === undefined || !isLost(error)) throw error
     // Assigned in the closure above, which the compiler does not follow.
     const done = committing as Committing<T>
-    const { transaction } = done
-    if (transaction === null || (await isCommitted(database, transaction, deadline))) return done
-    throw error
-  }
-}
-
-async function transactionId(tx: Writer): Promise<string | null> {
-  const { rows } = await sql<{ id: string | null }>`
-    select pg_current_xact_id_if_assigned()::text as id`.execute(tx)
-  return rows[0]?.id ?? null
-}
-
-/** Waits until the server knows: the session that lost its client may still be at it. */
-async function isCommitted(
-  database: Kysely<Schema>,
-  transaction: string,
-  deadline: number,
-): Promise<boolean> {
-  for (;;) {
-    const status = await retryPassing(() => transactionStatus(database, transaction), deadline)
-    if (status !== 'in progress') return status === 'committed'
-    await delay(FIRST_PAUSE)
-  }
-}
-
-/** What the server knows of it; null: nothing, also after a failover to a standby that was behind. */
-export async function transactionStatus(
-  database: Kysely<Schema>,
-  transaction: string,
-): Promise<string | null> {
-  const query = sql<{ status: string | null }>`select pg_xact_status(${transaction}::xid8) as status`
-  try {
-    return (await query.execute(database)).rows[0]?.status ?? null
-  } catch (error) {
-    if (isUnknownTransaction(error)) return null
+    const { mark } = done
+    if (mark === null || (await retryPassing(() => isCommitted(database, mark), deadline))) return done
     throw error
   }
 }
