@@ -284,6 +284,8 @@ describe('the end of a call', () => {
       const { state } = await open()
       void state.setValue('', 1)
       void state.queueMessage({ role: 'user', content: '' })
+      void state.setValue('', 1).then(() => 'never')
+      void state.getValue('none').then(() => Promise.reject(new Error('of its own')))
       await expect(state.unlinkFile('/none')).rejects.toThrow('which is not there')
       await new Promise((resolve) => setImmediate(resolve))
       process.off('unhandledRejection', note)

@@ -2,6 +2,7 @@ import type { ExecutionState, ThreadState } from '../../definitions/thread-state
 import type { Message } from '../../protocol/message.js'
 import { createCallGate } from '../thread-state/call-gate.js'
 import type { CallGate } from '../thread-state/call-gate.js'
+import { unheeded } from '../thread-state/heard-promise.js'
 
 interface Guard {
   /** For the sentence that a late caller reads. */
@@ -62,7 +63,7 @@ function guardThread(
     gate.assertOpen()
     const result: unknown = Reflect.apply(method, target, given)
     if (!(result instanceof Promise)) return result
-    return handled(
+    return unheeded(
       result.then((answer: unknown) => {
         // It is kept, whatever has become of the hook.
         if (name === 'injectMessage') onInject?.(answer as Message)
@@ -88,17 +89,11 @@ function guardThread(
         try {
           return call(target, name, given)
         } catch (error) {
-          return handled(Promise.reject(error))
+          return unheeded(Promise.reject(error))
         }
       }
     },
   })
-}
-
-/** One that is not awaited would otherwise take down the worker, with an unhandled rejection. */
-function handled(result: Promise<unknown>): Promise<unknown> {
-  result.catch(() => undefined)
-  return result
 }
 
 function executionOf(value: ExecutionState | null, abortSignal: AbortSignal): ExecutionState | null {

@@ -13,6 +13,7 @@ import { actingMembers } from './acting-members.js'
 import type { Acting } from './acting-members.js'
 import { openBufferedState } from './buffered-thread-state.js'
 import type { BufferedState } from './buffered-thread-state.js'
+import { createCallGate } from './call-gate.js'
 import { watchPromises } from './watched-promises.js'
 
 export interface ActingStateOptions {
@@ -31,6 +32,8 @@ export interface ActingState {
   readonly state: ThreadState
   /** All that was begun is done: to be awaited before the caller is answered. @throws what failed of it */
   readonly settled: () => Promise<void>
+  /** From now on every member throws; what was begun before is done, whatever becomes of it, when this resolves. */
+  readonly close: () => Promise<void>
   /** Knows the secrets that `state` gave (T5). */
   readonly redactor: Redactor
 }
@@ -39,6 +42,8 @@ export interface ActingState {
 export async function openActingState(options: ActingStateOptions): Promise<ActingState> {
   const redactor = createRedactor()
   const promises = watchPromises()
+  const gate = createCallGate('endpoint')
+  const underWay = new Set<Promise<unknown>>()
   let begun: Promise<unknown> = Promise.resolve()
   const acting: Acting = {
     async read(work) {
@@ -52,11 +57,17 @@ export async function openActingState(options: ActingStateOptions): Promise<Acti
       return result
     },
     begin(work) {
+      gate.assertOpen()
       begun = begun.then(() => acting.write(work))
       // `settled` throws it; without a handler it would end the process before.
       begun.catch(() => undefined)
     },
-    watch: (work) => promises.watch(work),
+    watch: (work) =>
+      promises.watch(async () => {
+        // Here alone: what was begun goes on to its commit, and is told.
+        gate.assertOpen()
+        return during(underWay, work())
+      }),
   }
   const state = await actingMembers(acting, async (own) => own)
   if (state === null) throw new ThreadNotFoundError(options.threadId)
@@ -67,7 +78,21 @@ export async function openActingState(options: ActingStateOptions): Promise<Acti
       const ends = await Promise.allSettled([begun, promises.settled()])
       for (const end of ends) if (end.status === 'rejected') throw end.reason
     },
+    async close() {
+      gate.close()
+      await Promise.allSettled([begun, ...underWay])
+    },
     redactor,
+  }
+}
+
+/** The same promise, in the set until it is over. */
+async function during<Result>(set: Set<Promise<unknown>>, work: Promise<Result>): Promise<Result> {
+  set.add(work)
+  try {
+    return await work
+  } finally {
+    set.delete(work)
   }
 }
 

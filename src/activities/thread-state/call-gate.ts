@@ -1,3 +1,5 @@
+import { unheeded } from './heard-promise.js'
+
 /** Open while a call runs. What a tool left running finds it closed. */
 export interface CallGate {
   /** @throws a sentence that says that the call has ended */
@@ -44,10 +46,6 @@ export function whileOpen<Arguments extends readonly unknown[], Result>(
     gate.assertOpen()
     return result
   }
-  return (...given) => {
-    const result = run(given)
-    // A tool that does not await it would otherwise take down the worker, with an unhandled rejection.
-    result.catch(() => undefined)
-    return result
-  }
+  // A tool that does not await it would otherwise take down the worker, with an unhandled rejection.
+  return (...given) => unheeded(run(given))
 }

@@ -31,3 +31,32 @@ test('the end waits for what was begun late', async () => {
   await settled()
   expect(done).toEqual(['first', 'second'])
 })
+
+test('what was made of a promise is watched as the promise is', async () => {
+  const { watch, settled } = watchPromises()
+  void watch(() => Promise.reject(new Error('lost'))).then(() => 'never')
+  await expect(settled()).rejects.toThrow('lost')
+  const other = watchPromises()
+  void other
+    .watch(async () => 1)
+    .finally(() => undefined)
+    .then(() => Promise.reject(new Error('of its own')))
+  await expect(other.settled()).rejects.toThrow('of its own')
+})
+
+test('what is caught at the end of a chain is over', async () => {
+  const { watch, settled } = watchPromises()
+  void watch(() => Promise.reject(new Error('caught')))
+    .then(() => 'never')
+    .finally(() => undefined)
+    .catch(() => 'mended')
+  await settled()
+})
+
+test('what fails before its turn to be awaited is heard then', async () => {
+  const { watch, settled } = watchPromises()
+  const early = watch(() => Promise.reject(new Error('early')))
+  await watch(() => new Promise((resolve) => setImmediate(resolve)))
+  await expect(early).rejects.toThrow('early')
+  await settled()
+})
