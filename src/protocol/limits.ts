@@ -90,6 +90,8 @@ export const LIMITS = {
   eventStream: HOUR,
   /** What is in flight when a server closes has this long: orchestrators kill after 30 s, and the store is closed before. */
   serverCloseGrace: 10 * SECOND,
+  /** Proxies give an answer a minute: whoever called an endpoint that hangs gets our words, not theirs. */
+  endpointTimeout: 50 * SECOND,
   /** How long a look whether the server is ready may take, and how long its answer is good for. */
   readinessCheck: 2 * SECOND,
   /** Of the call to Temporal: the SDK's repetition that meets this deadline ends the call, and comes up to a second late. */

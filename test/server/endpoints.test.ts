@@ -11,6 +11,7 @@ import { stageQueuedTool } from '../../src/store/stage-queued-tool.js'
 import { createTestEnvironment, scriptedModel } from '../../src/testing/index.js'
 import type { TestEnvironment } from '../../src/testing/index.js'
 import { addChildRows } from '../support/child-rows.js'
+import { createGate } from '../support/gate.js'
 import { deskOfTests as desk } from './desk-of-tests.js'
 import { ACME, GLOBEX, OPERATOR } from './server-fixture.js'
 
@@ -144,6 +145,11 @@ describe('what an endpoint writes', () => {
       'a message',
       (state) => state.injectMessage({ role: 'user', content: 'x' }),
       async (state) => (await state.getMessages()).total,
+    ],
+    [
+      'a chain',
+      (state) => state.setValue('first', 1).then(() => state.setValue('second', 1)),
+      (state) => state.getValue('second'),
     ],
   ])('as %s without await is waited for, and its failure is the answer', async (_what, write, look) => {
     const respond = () => {
@@ -285,11 +291,74 @@ describe('an endpoint that fails', () => {
   })
 })
 
+describe('an endpoint that takes too long', () => {
+  const slow = () =>
+    createThreadApp({
+      client: env.threads as ThreadClient,
+      tokens: [{ token: ACME, account: 'acme' }],
+      endpoints: { routes, registry: desk, timeout: 100 },
+      log: (entry) => logged.push(entry),
+    }).request(`/threads/${thread.threadId}/api/work`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${ACME}` },
+    })
+
+  test('is 504, told so by the signal of its request, and keeps what it wrote', async () => {
+    const late = new Promise<unknown>((resolve) => {
+      work = async ({ signal }, state) => {
+        await state.setValue('awaited', 1)
+        state.queueTool('look_up', { what: 'begun' })
+        void state.setValue('begun', 1)
+        await new Promise((stop) => signal.addEventListener('abort', stop))
+        await state.setValue('late', 1).catch(resolve)
+        return Response.json({})
+      }
+    })
+    const response = await slow()
+    expect([response.status, response.headers.get('retry-after')]).toEqual([504, null])
+    const { error } = (await response.json()) as { error: { code: string; message: string } }
+    expect(error).toMatchObject({
+      code: 'endpoint_timeout',
+      message: expect.stringContaining('within 0.1 seconds'),
+    })
+    expect(logged.at(-1)).toMatchObject({ status: 504, error: { code: 'endpoint_timeout' } })
+    expect(String(await late)).toContain('The endpoint has ended')
+    expect(
+      await answered((_request, state) =>
+        Promise.all(['awaited', 'begun', 'late'].map((key) => state.getValue(key))),
+      ),
+    ).toEqual([1, 1, null])
+    await thread.waitUntilIdle()
+    expect(await answered((_request, state) => state.getValue('looked'))).toBe('begun')
+  })
+
+  test('and answers or throws then is heard by nobody', async () => {
+    const cancelled: unknown[] = []
+    const over = createGate()
+    const body = () => new ReadableStream({ cancel: (why) => void cancelled.push(why) })
+    work = async () => {
+      await over.passed
+      return new Response(body())
+    }
+    expect((await slow()).status).toBe(504)
+    work = async () => {
+      await over.passed
+      throw new Error('Too late')
+    }
+    expect((await slow()).status).toBe(504)
+    over.open()
+    await expect.poll(() => cancelled).toHaveLength(1)
+    expect((await ask('orders/A-17')).status).toBe(200)
+  })
+})
+
 test.each([
-  ['a name that is none', { '../x': routes.page }, 'to be named as in'],
-  ['one path twice', { 'a/[x]': routes.page, 'a/[y]': routes.page }, 'to differ'],
+  ['a name that is none', { routes: { '../x': routes.page } }, 'to be named as in'],
+  ['one path twice', { routes: { 'a/[x]': routes.page, 'a/[y]': routes.page } }, 'to differ'],
+  ['no time', { routes, timeout: 0 }, '"endpoints.timeout" to be whole milliseconds'],
+  ['time that no timer takes', { routes, timeout: 2 ** 31 }, 'got 2147483648'],
 ])('endpoints with %s are refused before anything starts', (_what, given, words) => {
   const client = env.threads as ThreadClient
-  const endpoints = { routes: given, registry: desk }
+  const endpoints = { registry: desk, ...given }
   expect(() => createThreadApp({ client, tokens: [{ token: OPERATOR }], endpoints })).toThrow(words)
 })

@@ -1,24 +1,21 @@
-import { randomUUID } from 'node:crypto'
-
 import type { MiddlewareHandler } from 'hono'
 
 import { openActingState } from '../../activities/thread-state/acting-state.js'
 import type { ActingState } from '../../activities/thread-state/acting-state.js'
-import { readThrown } from '../../activities/thrown.js'
 import { contextOf } from '../../client/thread-client.js'
+import type { ThreadClient } from '../../client/thread-client.js'
 import { buildPlan } from '../../definitions/build-plan.js'
 import type { Registry } from '../../definitions/registry.js'
 import type { ThreadEndpoint } from '../../definitions/thread-endpoint.js'
 import { ConfigError } from '../../protocol/config-error.js'
 import { LIMITS } from '../../protocol/limits.js'
-import { TemporalUnavailableError, ThreadError, ThreadNotFoundError } from '../../protocol/thread-error.js'
-import { findError, recordError } from '../../store/errors.js'
-import { FileError } from '../../store/file-error.js'
+import { ThreadNotFoundError } from '../../protocol/thread-error.js'
 import { findThread } from '../../store/threads.js'
 import { ProblemError } from '../problem-error.js'
 import type { ServerContext, ServerEnv } from '../server-context.js'
 import { comparePrecedence, endpointRoute, matchRoute } from './endpoint-route.js'
 import type { EndpointRoute } from './endpoint-route.js'
+import { runEndpoint } from './run-endpoint.js'
 import { tellWorkflows } from './tell-workflows.js'
 
 /** Routes of your own below `/threads/{threadId}/api/`, for whoever may see the thread. */
@@ -29,13 +26,19 @@ export interface ThreadEndpoints {
   readonly registry: Registry
   /** Values of variables for every thread: the workers'. */
   readonly env?: Readonly<Record<string, string>>
+  /**
+   * Milliseconds that each has until it answers; a body that streams goes on. Then `request.signal` aborts, its state takes
+   * nothing more, and the caller gets 504 `endpoint_timeout`. @default 50,000
+   */
+  readonly timeout?: number
 }
 
-/** Answers what is below `api/`. @throws ConfigError for names that are none, and for two that are the same */
+/** Answers what is below `api/`. @throws ConfigError for names that are none, two that are the same, a bad timeout */
 export function answerEndpoints(
-  server: ServerContext,
+  { client }: Pick<ServerContext, 'client'>,
   endpoints: ThreadEndpoints,
 ): MiddlewareHandler<ServerEnv> {
+  const timeout = timeoutOf(endpoints)
   const routes = Object.entries(endpoints.routes)
     .map(([name, endpoint]) => ({ name, endpoint, route: endpointRoute(name) }))
     .toSorted((one, other) => comparePrecedence(one.route, other.route))
@@ -56,15 +59,19 @@ export function answerEndpoints(
     })
     const found = matching.find(({ route }) => route.method === method)
     if (found === undefined) throw noRoute(matching.map(({ route }) => route))
-    return answer({
-      server,
-      endpoints,
-      threadId,
-      ...found,
-      request: context.req.raw,
-      requestId: context.get('requestId'),
-    })
+    const acting = await openState({ client, endpoints, threadId })
+    const { endpoint, params } = found
+    const asked = { request: context.req.raw, requestId: context.get('requestId') }
+    return runEndpoint({ client, threadId, endpoint, params, timeout, ...asked }, acting)
   }
+}
+
+function timeoutOf({ timeout = LIMITS.endpointTimeout }: ThreadEndpoints): number {
+  // A timer takes no more.
+  if (Number.isInteger(timeout) && timeout > 0 && timeout < 2 ** 31) return timeout
+  throw new ConfigError([
+    `Expected "endpoints.timeout" to be whole milliseconds from 1 to ${2 ** 31 - 1}, got ${timeout}.`,
+  ])
 }
 
 /** What a request can tell apart. */
@@ -95,60 +102,14 @@ function noRoute(others: readonly EndpointRoute[]): ProblemError {
   )
 }
 
-interface Answering {
-  readonly server: ServerContext
+interface Opening {
+  readonly client: ThreadClient
   readonly endpoints: ThreadEndpoints
   readonly threadId: string
-  readonly endpoint: ThreadEndpoint
-  readonly params: Readonly<Record<string, string>>
-  readonly request: Request
-  readonly requestId: string
 }
 
-/** Runs the user's code, and answers when all that it began is done. */
-async function answer(answering: Answering): Promise<Response> {
-  const { endpoint, params, request } = answering
-  const acting = await openState(answering)
-  const { state, settled } = acting
-  let response: unknown
-  try {
-    response = await endpoint(request, state, params)
-    await settled()
-  } catch (error) {
-    if (TemporalUnavailableError.isInstance(error)) throw halfDone(error)
-    if (ThreadError.isInstance(error) || FileError.isInstance(error)) throw error
-    await keepWords(answering, acting, error)
-    throw new EndpointError(error)
-  }
-  if (response instanceof Response) return new Response(response.body, response)
-  throw new EndpointError(new TypeError('Expected a thread endpoint to answer a Response.'))
-}
-
-/** Each run of an endpoint writes anew: nobody is told to repeat it. */
-function halfDone(cause: TemporalUnavailableError): ProblemError {
-  return Object.assign(
-    new ProblemError(
-      503,
-      'endpoint_failed',
-      'Expected an answer of Temporal, got none: what the endpoint wrote before is kept, so look before you repeat it.',
-    ),
-    { cause },
-  )
-}
-
-/** Code of an endpoint has thrown. Its words are in the store; whoever called learns nothing of them. */
-class EndpointError extends Error {
-  override readonly name = 'EndpointError'
-  readonly code = 'endpoint_failed'
-
-  constructor(cause: unknown) {
-    super('A thread endpoint has failed.', { cause })
-    if (cause instanceof Error && cause.stack !== undefined) this.stack = cause.stack
-  }
-}
-
-async function openState({ server, endpoints, threadId }: Answering): Promise<ActingState> {
-  const context = contextOf(server.client)
+async function openState({ client, endpoints, threadId }: Opening): Promise<ActingState> {
+  const context = contextOf(client)
   const store = await context.store()
   const thread = await store.read((db) => findThread(db, threadId))
   if (thread === null) throw new ThreadNotFoundError(threadId)
@@ -168,23 +129,4 @@ const CAPS = {
   stepsPerRun: LIMITS.stepsPerRun,
   sessionTurns: LIMITS.sessionTurns,
   repeatedToolErrors: LIMITS.repeatedToolErrors,
-}
-
-/** T5: for operators, found by the id of the request. */
-async function keepWords(answering: Answering, { redactor }: ActingState, error: unknown): Promise<void> {
-  const { server, threadId, requestId } = answering
-  const words = readThrown(redactor.redactThrown(error))
-  const kept = {
-    threadId,
-    at: Date.now() * 1000,
-    type: 'Endpoint.threw',
-    ...words,
-  }
-  const store = await contextOf(server.client).store()
-  const id = `${threadId}:${requestId}`
-  await store.write(async (tx) => {
-    // A caller that names all its requests alike hides none of its failures.
-    const isTaken = (await findError(tx, id)) !== null
-    await recordError(tx, { ...kept, id: isTaken ? `${id}:${randomUUID()}` : id })
-  })
 }

@@ -1,0 +1,105 @@
+import { randomUUID } from 'node:crypto'
+
+import { bounded } from '../../activities/execute-tool/bounded.js'
+import type { ActingState } from '../../activities/thread-state/acting-state.js'
+import { readThrown } from '../../activities/thrown.js'
+import { contextOf } from '../../client/thread-client.js'
+import type { ThreadClient } from '../../client/thread-client.js'
+import type { ThreadEndpoint } from '../../definitions/thread-endpoint.js'
+import { TemporalUnavailableError, ThreadError } from '../../protocol/thread-error.js'
+import { findError, recordError } from '../../store/errors.js'
+import { FileError } from '../../store/file-error.js'
+import { ProblemError } from '../problem-error.js'
+
+export interface EndpointRun {
+  readonly client: ThreadClient
+  readonly threadId: string
+  readonly endpoint: ThreadEndpoint
+  readonly params: Readonly<Record<string, string>>
+  readonly request: Request
+  readonly requestId: string
+  /** Milliseconds until it is no longer waited for. */
+  readonly timeout: number
+}
+
+/** Runs the user's code, and answers when all that it began is done, or its time is over. */
+export async function runEndpoint(run: EndpointRun, acting: ActingState): Promise<Response> {
+  const abort = new AbortController()
+  const signal = AbortSignal.any([run.request.signal, abort.signal])
+  const request = new Request(run.request, { signal })
+  const running = answerOf(run, acting, request)
+  const never = new AbortController().signal
+  const ended = await bounded(() => running, { timeout: run.timeout, signal: never, abort })
+  // A body that streams has its state until it ends.
+  if (ended.kind === 'answered') return ended.value
+  void running.then(dropAnswer, () => undefined)
+  // Whoever is told finds what it did; what it tries from now on is refused.
+  await acting.close()
+  throw ended.kind === 'threw' ? ended.error : tookTooLong(run.timeout)
+}
+
+async function answerOf(run: EndpointRun, acting: ActingState, request: Request): Promise<Response> {
+  let response: unknown
+  try {
+    response = await run.endpoint(request, acting.state, run.params)
+    await acting.settled()
+  } catch (error) {
+    if (TemporalUnavailableError.isInstance(error)) throw halfDone(error)
+    if (ThreadError.isInstance(error) || FileError.isInstance(error)) throw error
+    await keepWords(run, acting, error)
+    throw new EndpointError(error)
+  }
+  if (response instanceof Response) return new Response(response.body, response)
+  throw new EndpointError(new TypeError('Expected a thread endpoint to answer a Response.'))
+}
+
+/** It comes too late, and whatever it streams is read by nobody. */
+async function dropAnswer({ body }: Response): Promise<void> {
+  await body?.cancel().catch(() => undefined)
+}
+
+function tookTooLong(timeout: number): ProblemError {
+  return new ProblemError(
+    504,
+    'endpoint_timeout',
+    `Expected the endpoint to answer within ${timeout / 1000} seconds, got no answer: what it wrote until then is kept, ` +
+      'so look before you repeat it.',
+  )
+}
+
+/** Each run of an endpoint writes anew: nobody is told to repeat it. */
+function halfDone(cause: TemporalUnavailableError): ProblemError {
+  return Object.assign(
+    new ProblemError(
+      503,
+      'endpoint_failed',
+      'Expected an answer of Temporal, got none: what the endpoint wrote before is kept, so look before you repeat it.',
+    ),
+    { cause },
+  )
+}
+
+/** Code of an endpoint has thrown. Its words are in the store; whoever called learns nothing of them. */
+class EndpointError extends Error {
+  override readonly name = 'EndpointError'
+  readonly code = 'endpoint_failed'
+
+  constructor(cause: unknown) {
+    super('A thread endpoint has failed.', { cause })
+    if (cause instanceof Error && cause.stack !== undefined) this.stack = cause.stack
+  }
+}
+
+/** T5: for operators, found by the id of the request. */
+async function keepWords(run: EndpointRun, { redactor }: ActingState, error: unknown): Promise<void> {
+  const { client, threadId, requestId } = run
+  const words = readThrown(redactor.redactThrown(error))
+  const kept = { threadId, at: Date.now() * 1000, type: 'Endpoint.threw', ...words }
+  const store = await contextOf(client).store()
+  const id = `${threadId}:${requestId}`
+  await store.write(async (tx) => {
+    // A caller that names all its requests alike hides none of its failures.
+    const isTaken = (await findError(tx, id)) !== null
+    await recordError(tx, { ...kept, id: isTaken ? `${id}:${randomUUID()}` : id })
+  })
+}
