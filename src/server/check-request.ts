@@ -12,9 +12,16 @@ export function refuseNulls(): MiddlewareHandler<ServerEnv> {
   }
 }
 
-/** Where and what, never the value: it may be a secret. */
-export function wordsOf(
-  issues: readonly { readonly path: readonly PropertyKey[]; readonly message: string }[],
-): string {
-  return issues.map(({ path, message }) => `${path.map(String).join('.') || 'body'}: ${message}`).join('; ')
+interface Issue {
+  readonly path: readonly PropertyKey[]
+  readonly message: string
+}
+
+/** Parts of a request as the library names them, where those are no names of HTTP. */
+const PARTS: Readonly<Record<string, string>> = { json: 'body', param: 'path' }
+
+/** Where and what, never the value: it may be a secret. `target`: of which part of the request. */
+export function wordsOf(issues: readonly Issue[], target: string): string {
+  const part = PARTS[target] ?? target
+  return issues.map(({ path, message }) => `${path.map(String).join('.') || part}: ${message}`).join('; ')
 }

@@ -3,9 +3,12 @@ import { RateLimiterMemory, RateLimiterRes } from 'rate-limiter-flexible'
 
 import { ConfigError } from '../protocol/config-error.js'
 import { ProblemError } from './problem-error.js'
-import type { ServerEnv } from './server-context.js'
+import type { ServerEnv, ThreadContext } from './server-context.js'
 
-/** How many requests each token may make, counted in this process: several processes allow that many each. */
+/**
+ * How many requests each token may make, counted in this process: several processes allow that many each. Tokens of tool
+ * workers have as many for each of their calls.
+ */
 export interface RateLimit {
   readonly requests: number
   readonly seconds: number
@@ -14,8 +17,16 @@ export interface RateLimit {
 /** A hundred a second for minutes on end is no person and no ordinary service; bursts of a second or two are. */
 export const DEFAULT_RATE_LIMIT: RateLimit = { requests: 1000, seconds: 10 }
 
+/** Whose requests are counted together. */
+export type RateKey = (context: ThreadContext) => string
+
+const byCaller: RateKey = (context) => context.get('caller').rateKey
+
 /** Refuses with 429 and `Retry-After` what is above the limit. @throws ConfigError */
-export function limitRates({ requests, seconds }: RateLimit): MiddlewareHandler<ServerEnv> {
+export function limitRates(
+  { requests, seconds }: RateLimit,
+  keyOf: RateKey = byCaller,
+): MiddlewareHandler<ServerEnv> {
   if (!(Number.isInteger(requests) && requests > 0 && seconds > 0))
     throw new ConfigError([
       `Expected "rateLimit" to be whole requests in some seconds, got ${requests} in ${seconds}.`,
@@ -23,7 +34,7 @@ export function limitRates({ requests, seconds }: RateLimit): MiddlewareHandler<
   const limiter = new RateLimiterMemory({ points: requests, duration: seconds })
   return async (context, next) => {
     try {
-      await limiter.consume(context.get('caller').rateKey)
+      await limiter.consume(keyOf(context))
     } catch (refusal) {
       if (!(refusal instanceof RateLimiterRes)) throw refusal
       const wait = Math.max(1, Math.ceil(refusal.msBeforeNext / 1000))

@@ -35,7 +35,7 @@ import type { ToolWorker } from './tool-calls/tool-worker.js'
 
 export interface ThreadAppOptions extends Authentication {
   readonly client: ThreadClient
-  /** Of each token, in this process; false: none. @default 1,000 requests in 10 seconds */
+  /** Of each token, in this process; for tool workers of each call. False: none. @default 1,000 requests in 10 seconds */
   readonly rateLimit?: RateLimit | false
   /** Routes of your own for each thread, below `/threads/{threadId}/api/`. */
   readonly endpoints?: ThreadEndpoints
@@ -68,7 +68,8 @@ export function createThreadApp(options: ThreadAppOptions): OpenAPIHono<ServerEn
   }
   const app: ThreadApp = new OpenAPIHono<ServerEnv>({
     defaultHook: (result) => {
-      if (!result.success) throw new ProblemError(400, 'bad_request', wordsOf(result.error.issues))
+      if (!result.success)
+        throw new ProblemError(400, 'bad_request', wordsOf(result.error.issues, result.target))
     },
   })
   app.onError((error, context) => errorResponse(context, error))
@@ -79,7 +80,7 @@ export function createThreadApp(options: ThreadAppOptions): OpenAPIHono<ServerEn
   describeApp(app)
   addHealthRoutes(app, server)
   // Their tokens are of workers and of calls.
-  if (toolWorkers.length > 0) addToolCallRoutes(app, { client, workers: toolWorkers })
+  if (toolWorkers.length > 0) addToolCallRoutes(app, { client, workers: toolWorkers, rateLimit })
   app.use(authenticateCallers(options))
   if (rateLimit !== false) app.use(limitRates(rateLimit))
   app.use('/threads/:threadId/*', guardThreads(server))

@@ -114,6 +114,28 @@ describe('a claim', () => {
   })
 })
 
+describe('a call', () => {
+  test('that is asked for too often is told when to come again, others are not', async () => {
+    app = createThreadApp({
+      client,
+      tokens: [{ token: 'a-token-of-this-test' }],
+      toolWorkers: workers,
+      rateLimit: { requests: 2, seconds: 60 },
+    })
+    await send()
+    await send({}, 'c2')
+    const token = await tokenOf(await claim('c1'))
+    expect((await claim('c1')).status).toBe(200)
+    const refused = await claim('c1')
+    expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(50)
+    expect(await codeOf(refused)).toEqual([429, 'rate_limited'])
+    expect((await claim('c2')).status).toBe(200)
+    expect((await get(token, '/a.txt')).status).toBe(404)
+    expect((await answer(token, done)).status).toBe(200)
+    expect((await answer(token, done)).status).toBe(429)
+  })
+})
+
 describe('a result', () => {
   test('is taken once; the same one again changes nothing', async () => {
     await send()

@@ -30,7 +30,7 @@ const follow = createRoute({
     'again with the last `id` as `Last-Event-ID`, as browsers do by themselves. 204 says that nothing more will come.',
   request: {
     params: threadParams,
-    query: z.object({
+    query: z.strictObject({
       after: after.openapi({
         description: 'The `cursor` of an event, or a sequence: events come from the next one on.',
       }),

@@ -16,7 +16,7 @@ const path = z.string().openapi({ description: 'Absolute: /notes/plan.md.', exam
 
 const content = { ...shared, path: '/threads/{threadId}/files/content' as const }
 
-const request = { params: threadParams, query: z.object({ path }) }
+const request = { params: threadParams, query: z.strictObject({ path }) }
 
 const binary = z.string().openapi({ format: 'binary' })
 
@@ -34,7 +34,7 @@ const list = createRoute({
   summary: 'What is directly in a folder of the thread.',
   request: {
     params: threadParams,
-    query: z.object({
+    query: z.strictObject({
       path: path.optional().openapi({ description: 'A folder; left out: the outermost one.', example: '/' }),
     }),
   },

@@ -30,7 +30,7 @@ const list = createRoute({
     'The newest messages, in their order, queued ones last; older ones by the positions before or after one.',
   request: {
     params: threadParams,
-    query: z.object({
+    query: z.strictObject({
       limit: wholeNumber(1, LIMITS.longestPage),
       before: position.openapi({ description: 'Positions below this one: the newest of them.' }),
       after: position.openapi({ description: 'Positions above this one, from there on.' }),

@@ -24,7 +24,7 @@ const remove = createRoute({
   summary: 'Deletes a closed thread and all below it for good: rows, files, histories.',
   request: {
     params: threadParams,
-    query: z.object({
+    query: z.strictObject({
       terminate: flag.openapi({ description: 'True: ends first what is open of it; otherwise that is 409.' }),
     }),
   },

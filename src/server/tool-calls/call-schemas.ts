@@ -8,7 +8,7 @@ export const params = z.object({
   callId: z.string().openapi({ description: 'From the input of the activity.' }),
 })
 
-export const filePath = z.object({
+export const filePath = z.strictObject({
   path: z.string().min(1).openapi({ description: 'Absolute in the thread.', example: '/notes/plan.md' }),
 })
 

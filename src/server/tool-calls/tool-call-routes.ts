@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import { posix } from 'node:path'
 import { Readable } from 'node:stream'
 
@@ -8,6 +9,8 @@ import type { ThreadClient } from '../../client/thread-client.js'
 import { bytesHeaders } from '../download-headers.js'
 import { limitBodies } from '../limit-bodies.js'
 import { ProblemError } from '../problem-error.js'
+import { limitRates } from '../rate-limit.js'
+import type { RateLimit } from '../rate-limit.js'
 import type { ServerEnv, ThreadApp, ThreadContext } from '../server-context.js'
 import { bearerOf, callProblem, unauthorized } from './call-problem.js'
 import { claimRoute, readFileRoute, resultRoute, writeFileRoute } from './call-routes.js'
@@ -17,6 +20,8 @@ import type { ToolWorker } from './tool-worker.js'
 export interface ToolCallRoutes {
   readonly client: ThreadClient
   readonly workers: readonly ToolWorker[]
+  /** Of each call. */
+  readonly rateLimit: RateLimit | false
 }
 
 type WorkerOf = ReturnType<typeof toolWorkers>
@@ -26,13 +31,14 @@ type WorkerOf = ReturnType<typeof toolWorkers>
  * claim alone.
  * @throws ConfigError for workers that cannot be
  */
-export function addToolCallRoutes(app: ThreadApp, { client, workers }: ToolCallRoutes): void {
+export function addToolCallRoutes(app: ThreadApp, { client, workers, rateLimit }: ToolCallRoutes): void {
   const { defaultHook } = app
   const routes = new OpenAPIHono<ServerEnv>(defaultHook === undefined ? {} : { defaultHook })
   routes.onError((error, context) => callProblem(context, error))
   describeTokens(routes)
   const workerOf = toolWorkers(workers)
   guard(routes, workerOf)
+  limitCalls(routes, rateLimit)
   addClaim(routes, client, workerOf)
   addFiles(routes, client)
   addResult(routes, client)
@@ -49,8 +55,20 @@ function guard(routes: ThreadApp, workerOf: WorkerOf): void {
     workerWith(context, workerOf)
     await next()
   })
+}
+
+function limitCalls(routes: ThreadApp, rateLimit: RateLimit | false): void {
+  if (rateLimit !== false) routes.use('/tool-calls/:threadId/:callId/*', limitRates(rateLimit, callKey))
   // Not those of files, which are streamed, and counted as they are.
   for (const route of ['claim', 'result']) routes.use(`/tool-calls/:threadId/:callId/${route}`, limitBodies())
+}
+
+/** A worker that repeats one call without end holds up none of its others; of unknown tokens nothing long is kept. */
+function callKey(context: ThreadContext): string {
+  const { threadId, callId, token } = heldBy(context)
+  return createHash('sha256')
+    .update(JSON.stringify([token, threadId, callId]))
+    .digest('base64')
 }
 
 function workerWith(context: ThreadContext, workerOf: WorkerOf): ToolWorker {

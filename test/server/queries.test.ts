@@ -1,0 +1,83 @@
+import { readFile } from 'node:fs/promises'
+
+import { expect, test } from 'vitest'
+
+import { ACME, serverFixture } from './server-fixture.js'
+
+interface Parameter {
+  readonly name: string
+  readonly in: string
+  readonly required?: boolean
+}
+
+interface Asked {
+  readonly name: string
+  readonly method: string
+  readonly path: string
+}
+
+/** Every route of the document that takes a query, with what it has to be asked. */
+const ASKED = await asked()
+
+const server = serverFixture({ toolWorkers: [{ token: 'worker-of-python-1', taskQueues: ['python'] }] })
+
+test('the routes that take a query are known', () => {
+  expect(ASKED.map(({ name }) => name).toSorted()).toEqual([
+    'DELETE /threads/{threadId}',
+    'DELETE /threads/{threadId}/files/content',
+    'GET /requests',
+    'GET /threads',
+    'GET /threads/{threadId}/events',
+    'GET /threads/{threadId}/files',
+    'GET /threads/{threadId}/files/content',
+    'GET /threads/{threadId}/messages',
+    'GET /tool-calls/{threadId}/{callId}/files',
+    'PUT /threads/{threadId}/files/content',
+    'PUT /tool-calls/{threadId}/{callId}/files',
+  ])
+})
+
+test.each(ASKED)('a query that $name does not have is refused by its name', async ({ method, path }) => {
+  const { status, body } = await ask(method, `${path}unknown=1`)
+  expect([status, body.error.code]).toEqual([400, 'bad_request'])
+  expect(body.error.message).toMatch(/^query: .*"unknown"/)
+})
+
+test.each([
+  ['/messages?limit=x', 'limit'],
+  ['/messages?limit=', 'limit'],
+  ['/messages?limit=1&limit=2', 'limit'],
+  ['/messages?before=-1', 'before'],
+  ['/messages?includeSilent=yes', 'includeSilent'],
+  ['/messages?maxDepth=99', 'maxDepth'],
+  ['/files?path=/a&path=/b', 'path'],
+  ['/files/content', 'path'],
+  ['/events?follow=1', 'follow'],
+  ['/events?after=1&after=2', 'after'],
+])('a query such as %s is refused by its name', async (query, name) => {
+  const threadId = await server.thread()
+  const { status, body } = await server.call(`/threads/${threadId}${query}`, { token: ACME })
+  expect([status, body.error.code]).toEqual([400, 'bad_request'])
+  expect(body.error.message).toMatch(new RegExp(`^${name}: `))
+})
+
+async function ask(method: string, path: string) {
+  const threadId = await server.thread()
+  return server.call(path.replace('{threadId}', threadId).replace('{callId}', 'c1'), { method, token: ACME })
+}
+
+async function asked(): Promise<readonly Asked[]> {
+  const text = await readFile(new URL('../../docs/openapi.json', import.meta.url), 'utf8')
+  const { paths } = JSON.parse(text) as {
+    paths: Record<string, Record<string, { readonly parameters?: readonly Parameter[] }>>
+  }
+  return Object.entries(paths).flatMap(([path, methods]) =>
+    Object.entries(methods).flatMap(([method, { parameters = [] }]) => {
+      const taken = parameters.filter((parameter) => parameter.in === 'query')
+      if (taken.length === 0) return []
+      const needed = taken.filter(({ required }) => required === true).map(({ name }) => `${name}=/a&`)
+      const name = `${method.toUpperCase()} ${path}`
+      return [{ name, method: method.toUpperCase(), path: `${path}?${needed.join('')}` }]
+    }),
+  )
+}
