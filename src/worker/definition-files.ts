@@ -1,5 +1,7 @@
 import { readdir } from 'node:fs/promises'
-import { join, parse } from 'node:path'
+import { join } from 'node:path'
+
+import { moduleName } from '../definitions/default-export.js'
 
 /** A file that should export one definition. */
 export interface DefinitionFile {
@@ -9,9 +11,6 @@ export interface DefinitionFile {
   readonly name: string
   readonly location: string
 }
-
-/** What Node can import; `.ts` where its own type stripping is on. */
-const ENDINGS: ReadonlySet<string> = new Set(['.js', '.mjs', '.ts'])
 
 /** The names of what is in a folder, folders ending in a slash; undefined where there is none. */
 export async function folderEntries(folder: string): Promise<readonly string[] | undefined> {
@@ -27,14 +26,8 @@ export async function folderEntries(folder: string): Promise<readonly string[] |
 /** The definitions in the folder of one kind, by name of file; declarations, tests and hidden files are none. */
 export async function definitionFiles(root: string, kind: string): Promise<readonly DefinitionFile[]> {
   const entries = (await folderEntries(join(root, kind))) ?? []
-  return entries.filter(isDefinition).map((file) => ({
-    path: `${kind}/${file}`,
-    name: parse(file).name,
-    location: join(root, kind, file),
-  }))
-}
-
-function isDefinition(file: string): boolean {
-  const isPassedOver = file.startsWith('.') || file.endsWith('.d.ts') || /\.(test|spec)\.\w+$/.test(file)
-  return !isPassedOver && ENDINGS.has(parse(file).ext)
+  return entries.flatMap((file) => {
+    const name = moduleName(file)
+    return name === undefined ? [] : [{ path: `${kind}/${file}`, name, location: join(root, kind, file) }]
+  })
 }

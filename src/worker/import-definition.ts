@@ -1,5 +1,4 @@
-import { pathToFileURL } from 'node:url'
-
+import { importDefault, otherExport, withArticle, wordOf } from '../definitions/default-export.js'
 import type { DefinitionKind } from '../definitions/known-definitions.js'
 import { KIND_WORDS } from '../definitions/known-definitions.js'
 import type { DefinitionFile } from './definition-files.js'
@@ -24,33 +23,20 @@ export async function importDefinition(
   kind: DefinitionKind,
   { path, name, location }: DefinitionFile,
 ): Promise<ImportedDefinition> {
-  let exported: unknown
-  try {
-    const module = (await import(pathToFileURL(location).href)) as Readonly<Record<string, unknown>>
-    exported = module['default']
-  } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error)
-    return { ok: false, problem: `${path} cannot be imported: ${reason}` }
-  }
-  const expected = `${path}: expected ${withArticle(KIND_WORDS[kind])} as default export, got`
-  if (exported === undefined) return { ok: false, problem: `${expected} none` }
-  if (typeof exported !== 'object' || exported === null) {
-    return { ok: false, problem: `${expected} ${exported === null ? 'null' : withArticle(typeof exported)}` }
-  }
-  if (!(SIGNS[kind] in exported))
-    return { ok: false, problem: `${expected} ${descriptionOf(exported, kind)}` }
+  const imported = await importDefault(path, location)
+  if (!imported.ok) return imported
+  const { value: exported } = imported
+  const problem = (got: string) => ({ ok: false, problem: otherExport(path, KIND_WORDS[kind], got) }) as const
+  if (typeof exported !== 'object' || exported === null) return problem(wordOf(exported))
+  if (!(SIGNS[kind] in exported)) return problem(descriptionOf(exported, kind))
   if (kind === 'tools' || kind === 'effects') return { ok: true, name, definition: exported }
   const field = kind === 'hooks' ? 'id' : 'name'
   const own = (exported as Readonly<Record<string, unknown>>)[field]
   if (typeof own === 'string') return { ok: true, name: own, definition: exported }
-  return { ok: false, problem: `${expected} one without ${field}` }
+  return problem(`one without ${field}`)
 }
 
 function descriptionOf(exported: object, kind: DefinitionKind): string {
   const other = (Object.keys(SIGNS) as readonly DefinitionKind[]).find((known) => SIGNS[known] in exported)
   return other === undefined ? `an object without ${SIGNS[kind]}` : withArticle(KIND_WORDS[other])
-}
-
-function withArticle(noun: string): string {
-  return /^[aeiou]/.test(noun) ? `an ${noun}` : `a ${noun}`
 }

@@ -1,12 +1,10 @@
 import { readdir } from 'node:fs/promises'
 import { join, relative, resolve, sep } from 'node:path'
-import { fileURLToPath, pathToFileURL } from 'node:url'
+import { fileURLToPath } from 'node:url'
 
+import { importDefault, moduleName, otherExport, wordOf } from '../../definitions/default-export.js'
 import type { ThreadEndpoint } from '../../definitions/thread-endpoint.js'
 import { ConfigError } from '../../protocol/config-error.js'
-
-/** A module that Node can import; declarations, tests and hidden files are none. */
-const ENDPOINT = /^(?!.*(?:^|\/)\.)(?!.*\.d\.ts$)(?!.*\.(?:test|spec)\.\w+$)(.+)\.(?:js|mjs|ts)$/
 
 /**
  * Reads a folder in the layout of Standard Agents (`agents/api/`): each file's default export is an endpoint, and its path
@@ -18,14 +16,14 @@ export async function loadThreadEndpoints(folder: URL | string): Promise<Record<
   const endpoints: Record<string, ThreadEndpoint> = {}
   const problems: string[] = []
   for (const file of files) {
-    const [, name] = ENDPOINT.exec(file) ?? []
+    const name = moduleName(file)
     if (name === undefined) continue
-    const exported = await importDefault(join(root, file))
-    if ('problem' in exported) problems.push(`${file} cannot be imported: ${exported.problem}`)
-    else if (typeof exported.value !== 'function')
-      problems.push(`${file}: expected an endpoint as default export, got ${typeof exported.value}`)
+    const imported = await importDefault(file, join(root, file))
+    if (!imported.ok) problems.push(imported.problem)
+    else if (typeof imported.value !== 'function')
+      problems.push(otherExport(file, 'endpoint', wordOf(imported.value)))
     // Its parameters are its own business: the server gives it three.
-    else endpoints[name] = exported.value as ThreadEndpoint
+    else endpoints[name] = imported.value as ThreadEndpoint
   }
   if (problems.length === 0 && Object.keys(endpoints).length === 0)
     problems.push(`Expected thread endpoints, a file each, in ${root}, got none`)
@@ -43,16 +41,5 @@ async function filesOf(root: string): Promise<readonly string[]> {
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error)
     throw new ConfigError([`Expected a folder of thread endpoints, got one that cannot be read: ${reason}`])
-  }
-}
-
-type Exported = { readonly value: unknown } | { readonly problem: string }
-
-async function importDefault(file: string): Promise<Exported> {
-  try {
-    const module = (await import(pathToFileURL(file).href)) as Readonly<Record<string, unknown>>
-    return { value: module['default'] }
-  } catch (error) {
-    return { problem: error instanceof Error ? error.message : String(error) }
   }
 }

@@ -1,0 +1,40 @@
+import { pathToFileURL } from 'node:url'
+
+/** What a module has as default export, or why it cannot be imported. */
+export type DefaultExport =
+  | { readonly ok: true; readonly value: unknown }
+  | { readonly ok: false; readonly problem: string }
+
+/** What Node can import (`.ts` where its own type stripping is on); declarations, tests and hidden files are passed over. */
+const MODULE = /^(?!.*(?:^|\/)\.)(?!.*\.d\.ts$)(?!.*\.(?:test|spec)\.\w+$)(.+)\.(?:js|mjs|ts)$/
+
+/** A path in a folder of definitions, with slashes, without its ending; undefined for what holds none. */
+export function moduleName(path: string): string | undefined {
+  return MODULE.exec(path)?.[1]
+}
+
+/** Imports a file that holds one definition. `path`: as its author sees it. */
+export async function importDefault(path: string, location: string): Promise<DefaultExport> {
+  try {
+    const module = (await import(pathToFileURL(location).href)) as Readonly<Record<string, unknown>>
+    return { ok: true, value: module['default'] }
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error)
+    return { ok: false, problem: `${path} cannot be imported: ${reason}` }
+  }
+}
+
+/** What is wrong with a default export that is something else. `expected`: a noun. */
+export function otherExport(path: string, expected: string, got: string): string {
+  return `${path}: expected ${withArticle(expected)} as default export, got ${got}`
+}
+
+/** A value in such a sentence. */
+export function wordOf(value: unknown): string {
+  if (value === undefined) return 'none'
+  return value === null ? 'null' : withArticle(typeof value)
+}
+
+export function withArticle(noun: string): string {
+  return /^[aeiou]/.test(noun) ? `an ${noun}` : `a ${noun}`
+}
