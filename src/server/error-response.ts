@@ -111,7 +111,7 @@ function threadProblem(error: ThreadError): Problem {
 /** Their words name places of this machine. */
 function storeProblem({ code, message }: StoreError): Problem {
   if (code === 'too_large') return { status: 413, code, message }
-  if (code === 'no_key') return { status: 500, code, message: NO_KEY }
+  if (code === 'no_key') return { status: 500, code: 'no_key', message: NO_KEY }
   if (code === 'busy' || code === 'unavailable')
     return {
       ...{ status: 503, code: 'store_unavailable', headers: SOON },
