@@ -15,6 +15,9 @@ const provider = {
   },
 }
 
+/** What was done, in this process. */
+export const ran: string[] = []
+
 /** An agent with a tool and an effect, whose model the test scripts. */
 export const deskOfTests = registry({
   models: [defineModel({ name: 'chat', provider, model: 'x' })],
@@ -30,8 +33,29 @@ export const deskOfTests = registry({
       description: 'Looks something up',
       args: z.object({ what: z.string() }),
       execute: async (state, { what }) => {
+        ran.push(what)
         await state.setValue('looked', what)
         return { status: 'success', result: `Found ${what}` }
+      },
+    }),
+    refund: defineTool({
+      description: 'Refunds, when somebody allows it',
+      needsApproval: true,
+      execute: async () => ({ status: 'success' }),
+    }),
+    fail: defineTool({
+      description: 'Writes and fails',
+      execute: async (state) => {
+        await state.setValue('failing', true)
+        throw new Error('Too bad')
+      },
+    }),
+    hang: defineTool({
+      description: 'Writes and never ends',
+      execute: async (state) => {
+        await state.setValue('hanging', true)
+        ran.push('hang')
+        return new Promise(() => undefined)
       },
     }),
   },

@@ -51,7 +51,7 @@ async function reached(own: ThreadState, reach: Reach): Promise<ThreadState> {
   throw new Error('Expected the thread that was there a moment ago, got none: it was deleted.')
 }
 
-/** They ask the definitions of this process, and a state without a run says itself that it invokes no tool. */
+/** They ask the definitions of this process. */
 function definitionMembers(known: ThreadState) {
   return {
     getAgentNames: () => known.getAgentNames(),
@@ -60,7 +60,6 @@ function definitionMembers(known: ThreadState) {
     loadAgent: (name: string) => known.loadAgent(name),
     loadPrompt: (name: string) => known.loadPrompt(name),
     loadModel: (name: string) => known.loadModel(name),
-    invokeTool: (...given: Parameters<ThreadState['invokeTool']>) => known.invokeTool(...given),
   }
 }
 
@@ -95,6 +94,8 @@ function workMembers(read: Use, write: Use) {
     removeScheduledEffect: (id) => write((state) => state.removeScheduledEffect(id)),
     getValue: (key) => read((state) => state.getValue(key)),
     setValue: (...given) => write((state) => state.setValue(...given)),
+    // One write: a tool's effects are committed together (T9).
+    invokeTool: (...given) => write((state) => state.invokeTool(...given)),
     terminate: () => write((state) => state.terminate()),
   } satisfies Partial<ThreadState>
 }

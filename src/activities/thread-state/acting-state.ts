@@ -5,14 +5,14 @@ import type { ThreadState } from '../../definitions/thread-state.js'
 import type { ThreadOperation } from '../../protocol/operations.js'
 import { ThreadNotFoundError, ThreadTerminatedError } from '../../protocol/thread-error.js'
 import { findThread } from '../../store/threads.js'
-import type { Writer } from '../../store/store.js'
+import type { Reader } from '../../store/store.js'
 import type { ActivityDependencies } from '../dependencies.js'
 import { createRedactor } from '../variables/redactor.js'
 import type { Redactor } from '../variables/redactor.js'
 import { actingMembers } from './acting-members.js'
 import type { Acting } from './acting-members.js'
 import { openBufferedState } from './buffered-thread-state.js'
-import type { BufferedState } from './buffered-thread-state.js'
+import type { BufferedState, InvokeTool } from './buffered-thread-state.js'
 import { createCallGate } from './call-gate.js'
 import { watchPromises } from './watched-promises.js'
 
@@ -25,6 +25,8 @@ export interface ActingStateOptions {
   readonly content: PlanContent | null
   /** Tells the workflow, after the commit of its rows (T2). */
   readonly tell: (operation: ThreadOperation) => Promise<void>
+  /** Runs a tool in place: all that it writes is committed with its end. */
+  readonly invokeTool: InvokeTool
 }
 
 /** A state outside of any run, whose every write acts at once. */
@@ -51,6 +53,8 @@ export async function openActingState(options: ActingStateOptions): Promise<Acti
       return work((await open(options, redactor)).state)
     },
     async write(work) {
+      // Before a tool runs in place, too; the commit looks again.
+      await options.dependencies.store.read((db) => assertOpen(db, options.threadId))
       const opened = await open(options, redactor)
       const result = await work(opened.state)
       await commit(options, opened)
@@ -121,8 +125,8 @@ async function commit(
 }
 
 /** T8: its row is the authority. */
-async function assertOpen(tx: Writer, threadId: string): Promise<void> {
-  const thread = await findThread(tx, threadId)
+async function assertOpen(db: Reader, threadId: string): Promise<void> {
+  const thread = await findThread(db, threadId)
   if (thread === null) throw new ThreadNotFoundError(threadId)
   if (thread.closed_at === null && thread.terminate_requested_at === null) return
   throw new ThreadTerminatedError(threadId, thread.closed_at === null ? 'terminated' : thread.status)

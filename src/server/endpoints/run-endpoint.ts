@@ -23,8 +23,12 @@ export interface EndpointRun {
 }
 
 /** Runs the user's code, and answers when all that it began is done, or its time is over. */
-export async function runEndpoint(run: EndpointRun, acting: ActingState): Promise<Response> {
+export async function runEndpoint(
+  run: EndpointRun,
+  open: (signal: AbortSignal) => Promise<ActingState>,
+): Promise<Response> {
   const abort = new AbortController()
+  const acting = await open(abort.signal)
   const signal = AbortSignal.any([run.request.signal, abort.signal])
   const request = new Request(run.request, { signal })
   const running = answerOf(run, acting, request)

@@ -15,6 +15,7 @@ import { ProblemError } from '../problem-error.js'
 import type { ServerContext, ServerEnv } from '../server-context.js'
 import { comparePrecedence, endpointRoute, matchRoute } from './endpoint-route.js'
 import type { EndpointRoute } from './endpoint-route.js'
+import { invokeInPlace } from './invoke-in-place.js'
 import { runEndpoint } from './run-endpoint.js'
 import { tellWorkflows } from './tell-workflows.js'
 
@@ -59,10 +60,11 @@ export function answerEndpoints(
     })
     const found = matching.find(({ route }) => route.method === method)
     if (found === undefined) throw noRoute(matching.map(({ route }) => route))
-    const acting = await openState({ client, endpoints, threadId })
     const { endpoint, params } = found
     const asked = { request: context.req.raw, requestId: context.get('requestId') }
-    return runEndpoint({ client, threadId, endpoint, params, timeout, ...asked }, acting)
+    return runEndpoint({ client, threadId, endpoint, params, timeout, ...asked }, (signal) =>
+      openState({ client, endpoints, threadId, signal }),
+    )
   }
 }
 
@@ -106,9 +108,11 @@ interface Opening {
   readonly client: ThreadClient
   readonly endpoints: ThreadEndpoints
   readonly threadId: string
+  /** Of the endpoint: its time is over. */
+  readonly signal: AbortSignal
 }
 
-async function openState({ client, endpoints, threadId }: Opening): Promise<ActingState> {
+async function openState({ client, endpoints, threadId, signal }: Opening): Promise<ActingState> {
   const context = contextOf(client)
   const store = await context.store()
   const thread = await store.read((db) => findThread(db, threadId))
@@ -120,6 +124,7 @@ async function openState({ client, endpoints, threadId }: Opening): Promise<Acti
     threadId,
     agent: thread.agent,
     content: 'missing' in plan ? null : plan,
+    invokeTool: invokeInPlace({ registry, threadId, signal }),
     tell: tellWorkflows(context, { threadId, parent: thread.parent_thread_id }),
   })
 }
