@@ -80,7 +80,7 @@ export function createThreadApp(options: ThreadAppOptions): OpenAPIHono<ServerEn
   describeApp(app)
   addHealthRoutes(app, server)
   // Their tokens are of workers and of calls.
-  if (toolWorkers.length > 0) addToolCallRoutes(app, { client, workers: toolWorkers, rateLimit })
+  if (toolWorkers.length > 0) addToolCallRoutes(app, { ...server, workers: toolWorkers, rateLimit })
   app.use(authenticateCallers(options))
   if (rateLimit !== false) app.use(limitRates(rateLimit))
   app.use('/threads/:threadId/*', guardThreads(server))

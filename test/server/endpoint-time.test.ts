@@ -10,7 +10,7 @@ import { endpointFixture } from './endpoint-fixture.js'
 import { ACME } from './server-fixture.js'
 
 const fixture = endpointFixture()
-const { ask, hurried, answered, logged } = fixture
+const { ask, run, hurried, answered, logged } = fixture
 
 describe('an endpoint that takes too long', () => {
   test('is 504, told so by the signal of its request, and keeps what it wrote', async () => {
@@ -56,6 +56,27 @@ describe('an endpoint that takes too long', () => {
     await expect.poll(() => cancelled).toHaveLength(1)
     expect((await ask('orders/A-17')).status).toBe(200)
   })
+})
+
+test('an answer that breaks off tells its words to the store, and to nobody else', async () => {
+  const response = await run(
+    () =>
+      new Response(
+        ReadableStream.from(
+          (async function* () {
+            yield new TextEncoder().encode('begun')
+            throw new Error('Order 1234')
+          })(),
+        ),
+      ),
+    { headers: { 'x-request-id': 'broken-1' } },
+  )
+  await expect(response.text()).rejects.toThrow('An answer broke off')
+  expect(logged.at(-1)).toMatchObject({ status: 500, requestId: 'broken-1' })
+  expect(JSON.stringify(logged)).not.toContain('1234')
+  const { findError } = await import('../../src/store/errors.js')
+  const kept = () => fixture.env.store.read((db) => findError(db, `${fixture.thread.threadId}:broken-1`))
+  await expect.poll(async () => (await kept())?.message).toBe('Order 1234')
 })
 
 test('an endpoint is told when its caller has gone', async () => {

@@ -9,6 +9,7 @@ import type { ThreadEndpoint } from '../../definitions/thread-endpoint.js'
 import { TemporalUnavailableError, ThreadError } from '../../protocol/thread-error.js'
 import { findError, recordError } from '../../store/errors.js'
 import { FileError } from '../../store/file-error.js'
+import { answerBody } from '../answer-body.js'
 import { ProblemError } from '../problem-error.js'
 
 export interface EndpointRun {
@@ -20,6 +21,8 @@ export interface EndpointRun {
   readonly requestId: string
   /** Milliseconds until it is no longer waited for. */
   readonly timeout: number
+  /** Hears what broke off an answer that streams. */
+  readonly onBroken: (failure: unknown) => void
 }
 
 /** Runs the user's code, and answers when all that it began is done, or its time is over. */
@@ -53,8 +56,21 @@ async function answerOf(run: EndpointRun, acting: ActingState, request: Request)
     await keepWords(run, acting, error)
     throw new EndpointError(error)
   }
-  if (response instanceof Response) return new Response(response.body, response)
+  if (response instanceof Response) return new Response(bodyOf(run, acting, response), response)
   throw new EndpointError(new TypeError('Expected a thread endpoint to answer a Response.'))
+}
+
+function bodyOf(
+  run: EndpointRun,
+  acting: ActingState,
+  { body }: Response,
+): ReadableStream<Uint8Array> | null {
+  if (body === null) return null
+  const broken = (failure: unknown): void => {
+    run.onBroken(failure)
+    keepWords(run, acting, failure).catch(run.onBroken)
+  }
+  return ReadableStream.from(answerBody(body, broken))
 }
 
 /** It comes too late, and whatever it streams is read by nobody. */

@@ -12,6 +12,7 @@ import { LIMITS } from '../../protocol/limits.js'
 import { ThreadNotFoundError } from '../../protocol/thread-error.js'
 import { findThread } from '../../store/threads.js'
 import { ProblemError } from '../problem-error.js'
+import { logBroken } from '../request-log.js'
 import type { ServerContext, ServerEnv } from '../server-context.js'
 import { comparePrecedence, endpointRoute, matchRoute } from './endpoint-route.js'
 import type { EndpointRoute } from './endpoint-route.js'
@@ -36,9 +37,10 @@ export interface ThreadEndpoints {
 
 /** Answers what is below `api/`. @throws ConfigError for names that are none, two that are the same, a bad timeout */
 export function answerEndpoints(
-  { client }: Pick<ServerContext, 'client'>,
+  server: Pick<ServerContext, 'client' | 'log'>,
   endpoints: ThreadEndpoints,
 ): MiddlewareHandler<ServerEnv> {
+  const { client } = server
   const timeout = timeoutOf(endpoints)
   const routes = Object.entries(endpoints.routes)
     .map(([name, endpoint]) => ({ name, endpoint, route: endpointRoute(name) }))
@@ -62,7 +64,8 @@ export function answerEndpoints(
     if (found === undefined) throw noRoute(matching.map(({ route }) => route))
     const { endpoint, params } = found
     const asked = { request: context.req.raw, requestId: context.get('requestId') }
-    return runEndpoint({ client, threadId, endpoint, params, timeout, ...asked }, (signal) =>
+    const onBroken = (failure: unknown): void => logBroken(server, context, failure)
+    return runEndpoint({ client, threadId, endpoint, params, timeout, onBroken, ...asked }, (signal) =>
       openState({ client, endpoints, threadId, signal }),
     )
   }

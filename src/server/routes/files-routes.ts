@@ -2,6 +2,7 @@ import { createRoute, z } from '@hono/zod-openapi'
 
 import type { FileStream } from '../../client/thread-files.js'
 import { LIMITS } from '../../protocol/limits.js'
+import { answerBody } from '../answer-body.js'
 import { readRange } from '../byte-range.js'
 import { downloadHeaders } from '../download-headers.js'
 import { ProblemError } from '../problem-error.js'
@@ -102,7 +103,7 @@ export function addFilesRoutes(app: ThreadApp, server: ServerContext): void {
     if (range !== undefined && stream !== null && tag !== undefined && tag !== tagOf(stream))
       stream = await thread.readFileStream(named)
     if (stream === null) throw noFile(await thread.statFile(named))
-    const data = logged(stream.data, (failure) => logBroken(server, context, failure))
+    const data = answerBody(stream.data, (failure) => logBroken(server, context, failure))
     const isPart = range !== undefined && (tag === undefined || tag === tagOf(stream))
     return respond({ ...stream, data }, isPart)
   })
@@ -136,19 +137,6 @@ function noFile(record: { readonly isDirectory: boolean } | null): Error {
       'Expected a file of the thread at that path, got a folder.',
     )
   return new ProblemError(500, 'file_lost', 'Expected the bytes of that file, got none: they are gone.')
-}
-
-/** The status was sent before: what breaks a download is seen in the log alone. */
-async function* logged(
-  data: AsyncIterable<Uint8Array>,
-  onFailure: (failure: unknown) => void,
-): AsyncGenerator<Uint8Array> {
-  try {
-    yield* data
-  } catch (failure) {
-    onFailure(failure)
-    throw failure
-  }
 }
 
 /** Another one whenever the file was written. */

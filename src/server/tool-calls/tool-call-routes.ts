@@ -1,24 +1,24 @@
 import { createHash } from 'node:crypto'
 import { posix } from 'node:path'
-import { Readable } from 'node:stream'
 
 import { OpenAPIHono } from '@hono/zod-openapi'
 
 import type { HeldRemoteCall } from '../../client/remote-calls/held-call.js'
 import type { ThreadClient } from '../../client/thread-client.js'
+import { answerBody } from '../answer-body.js'
 import { bytesHeaders } from '../download-headers.js'
 import { limitBodies } from '../limit-bodies.js'
 import { ProblemError } from '../problem-error.js'
 import { limitRates } from '../rate-limit.js'
 import type { RateLimit } from '../rate-limit.js'
-import type { ServerEnv, ThreadApp, ThreadContext } from '../server-context.js'
+import { logBroken } from '../request-log.js'
+import type { ServerContext, ServerEnv, ThreadApp, ThreadContext } from '../server-context.js'
 import { bearerOf, callProblem, unauthorized } from './call-problem.js'
 import { claimRoute, readFileRoute, resultRoute, writeFileRoute } from './call-routes.js'
 import { toolWorkers } from './tool-worker.js'
 import type { ToolWorker } from './tool-worker.js'
 
-export interface ToolCallRoutes {
-  readonly client: ThreadClient
+export interface ToolCallRoutes extends Pick<ServerContext, 'client' | 'log'> {
   readonly workers: readonly ToolWorker[]
   /** Of each call. */
   readonly rateLimit: RateLimit | false
@@ -31,7 +31,8 @@ type WorkerOf = ReturnType<typeof toolWorkers>
  * claim alone.
  * @throws ConfigError for workers that cannot be
  */
-export function addToolCallRoutes(app: ThreadApp, { client, workers, rateLimit }: ToolCallRoutes): void {
+export function addToolCallRoutes(app: ThreadApp, server: ToolCallRoutes): void {
+  const { client, workers, rateLimit } = server
   const { defaultHook } = app
   const routes = new OpenAPIHono<ServerEnv>(defaultHook === undefined ? {} : { defaultHook })
   routes.onError((error, context) => callProblem(context, error))
@@ -40,7 +41,7 @@ export function addToolCallRoutes(app: ThreadApp, { client, workers, rateLimit }
   guard(routes, workerOf)
   limitCalls(routes, rateLimit)
   addClaim(routes, client, workerOf)
-  addFiles(routes, client)
+  addFiles(routes, server)
   addResult(routes, client)
   app.route('/', routes)
 }
@@ -87,13 +88,17 @@ function addClaim(routes: ThreadApp, { remoteCalls }: ThreadClient, workerOf: Wo
   })
 }
 
-function addFiles(routes: ThreadApp, { remoteCalls }: ThreadClient): void {
+function addFiles(routes: ThreadApp, server: Pick<ServerContext, 'client' | 'log'>): void {
+  const { remoteCalls } = server.client
   routes.openapi(readFileRoute, async (context) => {
     const { path } = context.req.valid('query')
     const file = await remoteCalls.readFile(heldBy(context), path)
     if (file === null) throw new ProblemError(404, 'not_found', `There is no file ${path}.`)
     const headers = bytesHeaders({ ...file, name: posix.basename(path) })
-    return new Response(Readable.toWeb(Readable.from(file.bytes)) as ReadableStream, { headers })
+    return new Response(
+      ReadableStream.from(answerBody(file.bytes, (failure) => logBroken(server, context, failure))),
+      { headers },
+    )
   })
   routes.openapi(writeFileRoute, async (context) => {
     const { path } = context.req.valid('query')
