@@ -138,7 +138,7 @@ command_up() {
   export EVERTHREAD_DATABASE_URL="${EVERTHREAD_DATABASE_URL:-file:$PWD/.everthread/threads.db}"
   export EVERTHREAD_BLOBS_URL="${EVERTHREAD_BLOBS_URL:-file:$PWD/.everthread/blobs}"
   start_process node examples/demo/up.ts
-  say 'worker started; Ctrl-C ends everything'
+  say 'starting worker and HTTP server; Ctrl-C ends everything'
   wait_for_processes "$started_pid"
 }
 

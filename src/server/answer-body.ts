@@ -3,15 +3,30 @@ class BrokenAnswerError extends Error {
   override readonly name = 'BrokenAnswerError'
 }
 
-/** The bytes of an answer. Its status was sent before: what breaks it is heard here alone. */
-export async function* answerBody(
+/**
+ * The bytes of an answer, read as they are taken, and let go when nobody takes them. The status was sent before: what breaks
+ * it off is heard here alone.
+ */
+export function answerBody(
   data: AsyncIterable<Uint8Array>,
   onFailure: (failure: unknown) => void,
-): AsyncGenerator<Uint8Array> {
-  try {
-    yield* data
-  } catch (failure) {
-    onFailure(failure)
-    throw new BrokenAnswerError('An answer broke off; the line before says of which request.')
-  }
+): ReadableStream<Uint8Array> {
+  const chunks = data[Symbol.asyncIterator]()
+  return new ReadableStream<Uint8Array>(
+    {
+      async pull(controller) {
+        const next = await chunks.next().catch((failure: unknown) => {
+          onFailure(failure)
+          throw new BrokenAnswerError('An answer broke off; the line before says of which request.')
+        })
+        if (next.done === true) controller.close()
+        else controller.enqueue(next.value)
+      },
+      // A generator would pass it over that was never asked for its first bytes.
+      async cancel() {
+        await chunks.return?.()
+      },
+    },
+    { highWaterMark: 0 },
+  )
 }

@@ -25,7 +25,7 @@ export const routes = {
 type Code = (...given: Parameters<ThreadEndpoint>) => unknown
 
 /** A server with endpoints, a worker, and a thread of its own for each test of a file. */
-export function endpointFixture() {
+export function endpointFixture(server?: 'dev') {
   let env: TestEnvironment
   let thread: ThreadHandle
   let app: ReturnType<typeof createThreadApp>
@@ -33,7 +33,11 @@ export function endpointFixture() {
 
   beforeAll(async () => {
     const chat = scriptedModel(({ messages }) => ({ text: `Heard: ${messages.at(-1)?.text}` }))
-    env = await createTestEnvironment({ registry: desk, models: { chat } })
+    env = await createTestEnvironment({
+      registry: desk,
+      models: { chat },
+      ...(server !== undefined && { server }),
+    })
     app = appWith({})
   })
   afterAll(() => env.close())

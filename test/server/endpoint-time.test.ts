@@ -9,7 +9,7 @@ import { deskOfTests as desk } from './desk-of-tests.js'
 import { endpointFixture } from './endpoint-fixture.js'
 import { ACME } from './server-fixture.js'
 
-const fixture = endpointFixture()
+const fixture = endpointFixture('dev')
 const { ask, run, hurried, answered, logged } = fixture
 
 describe('an endpoint that takes too long', () => {

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { ran } from './desk-of-tests.js'
 import { endpointFixture } from './endpoint-fixture.js'
 
-const fixture = endpointFixture()
+const fixture = endpointFixture('dev')
 const { hurried, inEndpoint, answered } = fixture
 
 test('K-23 an endpoint invokes a tool in place, whose effects are committed with its end', async () => {

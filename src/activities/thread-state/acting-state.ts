@@ -25,6 +25,8 @@ export interface ActingStateOptions {
   readonly content: PlanContent | null
   /** Tells the workflow, after the commit of its rows (T2). */
   readonly tell: (operation: ThreadOperation) => Promise<void>
+  /** From its abort on every member throws. */
+  readonly signal: AbortSignal
   /** Runs a tool in place: all that it writes is committed with its end. */
   readonly invokeTool: InvokeTool
 }
@@ -45,6 +47,8 @@ export async function openActingState(options: ActingStateOptions): Promise<Acti
   const redactor = createRedactor()
   const promises = watchPromises()
   const gate = createCallGate('endpoint')
+  // Before the code hears of it.
+  options.signal.addEventListener('abort', () => gate.close())
   const underWay = new Set<Promise<unknown>>()
   let begun: Promise<unknown> = Promise.resolve()
   const acting: Acting = {

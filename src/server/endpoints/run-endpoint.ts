@@ -70,7 +70,7 @@ function bodyOf(
     run.onBroken(failure)
     keepWords(run, acting, failure).catch(run.onBroken)
   }
-  return ReadableStream.from(answerBody(body, broken))
+  return answerBody(body, broken)
 }
 
 /** It comes too late, and whatever it streams is read by nobody. */

@@ -127,6 +127,7 @@ async function openState({ client, endpoints, threadId, signal }: Opening): Prom
     threadId,
     agent: thread.agent,
     content: 'missing' in plan ? null : plan,
+    signal,
     invokeTool: invokeInPlace({ registry, threadId, signal }),
     tell: tellWorkflows(context, { threadId, parent: thread.parent_thread_id }),
   })

@@ -103,9 +103,9 @@ export function addFilesRoutes(app: ThreadApp, server: ServerContext): void {
     if (range !== undefined && stream !== null && tag !== undefined && tag !== tagOf(stream))
       stream = await thread.readFileStream(named)
     if (stream === null) throw noFile(await thread.statFile(named))
-    const data = answerBody(stream.data, (failure) => logBroken(server, context, failure))
+    const body = answerBody(stream.data, (failure) => logBroken(server, context, failure))
     const isPart = range !== undefined && (tag === undefined || tag === tagOf(stream))
-    return respond({ ...stream, data }, isPart)
+    return respond(stream, { body, isPart })
   })
   app.openapi(upload, async (context) => {
     const { body, headers } = context.req.raw
@@ -144,8 +144,11 @@ function tagOf({ file }: FileStream): string {
   return `"${file.updatedAt.toString(36)}-${file.size.toString(36)}"`
 }
 
-function respond(stream: FileStream, isPart: boolean): Response {
-  const { file, start, end, data } = stream
+function respond(
+  stream: FileStream,
+  { body, isPart }: { readonly body: ReadableStream<Uint8Array>; readonly isPart: boolean },
+): Response {
+  const { file, start, end } = stream
   if (isPart && start >= file.size)
     throw new ProblemError(
       416,
@@ -156,7 +159,6 @@ function respond(stream: FileStream, isPart: boolean): Response {
       },
     )
   const headers = downloadHeaders(stream, tagOf(stream))
-  const body = ReadableStream.from(data)
   if (!isPart) return new Response(body, { headers })
   return new Response(body, {
     status: 206,

@@ -95,10 +95,8 @@ function addFiles(routes: ThreadApp, server: Pick<ServerContext, 'client' | 'log
     const file = await remoteCalls.readFile(heldBy(context), path)
     if (file === null) throw new ProblemError(404, 'not_found', `There is no file ${path}.`)
     const headers = bytesHeaders({ ...file, name: posix.basename(path) })
-    return new Response(
-      ReadableStream.from(answerBody(file.bytes, (failure) => logBroken(server, context, failure))),
-      { headers },
-    )
+    const body = answerBody(file.bytes, (failure) => logBroken(server, context, failure))
+    return new Response(body, { headers })
   })
   routes.openapi(writeFileRoute, async (context) => {
     const { path } = context.req.valid('query')
