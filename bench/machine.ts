@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { cpus, loadavg, release, totalmem } from 'node:os'
-import type { WorkflowClient } from '@temporalio/client'
+import { Connection, WorkflowClient } from '@temporalio/client'
 
 /** Where and with what a figure was measured: without that it says nothing. */
 export async function describeMachine(workflows: WorkflowClient): Promise<readonly string[]> {
@@ -9,6 +9,16 @@ export async function describeMachine(workflows: WorkflowClient): Promise<readon
     `Temporal server ${server.serverVersion ?? 'unknown'} (dev server), ` +
       `SDK ${versionOf('@temporalio/worker')}, SQLite ${process.versions['sqlite'] ?? 'unknown'}`,
   )
+}
+
+/** The same of a bench whose clients are gone by now. */
+export async function machineAt(address: string): Promise<readonly string[]> {
+  const connection = await Connection.connect({ address })
+  try {
+    return await describeMachine(new WorkflowClient({ connection }))
+  } finally {
+    await connection.close()
+  }
 }
 
 /** The same of a bench on other servers, which are named by the caller. */

@@ -1,4 +1,5 @@
 import type { BenchResult, Figure } from '../figure.js'
+import { percentile } from '../percentile.js'
 import type { Measured } from './measure-store.js'
 
 const HEAD = ['case', 'store', 'p50 ms', 'p99 ms', 'max ms', 'tokens', 'seen', 'idle CPU %']
@@ -41,11 +42,4 @@ function lineOf({ store, name, seen, idleCpu, tokens }: Measured): readonly stri
     String(seen.length),
     (idleCpu * 100).toFixed(2),
   ]
-}
-
-function percentile(values: readonly number[], part: number): number {
-  const sorted = values.toSorted((one, other) => one - other)
-  const value = sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * part))]
-  if (value === undefined) throw new Error('Expected tokens that were seen.')
-  return value
 }

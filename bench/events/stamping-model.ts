@@ -2,7 +2,9 @@ import { setTimeout as delay } from 'node:timers/promises'
 
 import type { LanguageModelV4, LanguageModelV4StreamPart } from '@ai-sdk/provider'
 
-import { now, STAMP_END } from './stamp.js'
+import { now } from '../clock.js'
+import { benchModel, finish } from '../loop/model-parts.js'
+import { STAMP_END } from './stamp.js'
 
 /** How many tokens the next answers have, and the milliseconds between them. */
 export interface Answer {
@@ -12,14 +14,7 @@ export interface Answer {
 
 /** A model whose tokens say when they were made. */
 export function stampingModel(answer: Answer): LanguageModelV4 {
-  return {
-    specificationVersion: 'v4',
-    provider: 'bench',
-    modelId: 'stamping',
-    supportedUrls: {},
-    doGenerate: () => Promise.reject(new Error('Expected a streaming call.')),
-    doStream: async () => ({ stream: ReadableStream.from(stamps({ ...answer })) }),
-  }
+  return benchModel('stamping', () => stamps({ ...answer }))
 }
 
 async function* stamps({ tokens, pause }: Answer): AsyncGenerator<LanguageModelV4StreamPart> {
@@ -29,12 +24,5 @@ async function* stamps({ tokens, pause }: Answer): AsyncGenerator<LanguageModelV
     yield { type: 'text-delta', id: '1', delta: `${now()}${STAMP_END}` }
   }
   yield { type: 'text-end', id: '1' }
-  yield {
-    type: 'finish',
-    finishReason: { unified: 'stop', raw: 'stop' },
-    usage: {
-      inputTokens: { total: 10, noCache: 10, cacheRead: 0, cacheWrite: 0 },
-      outputTokens: { total: tokens, text: tokens, reasoning: 0 },
-    },
-  }
+  yield finish('stop', tokens)
 }

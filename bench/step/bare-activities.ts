@@ -6,7 +6,7 @@ export interface BareActivities {
 }
 
 /** Two empty activities; the first marks the beginning of a step, as the model of a thread does. */
-export function bareActivities(stopwatch: Stopwatch): BareActivities {
+export function bareActivities(stopwatch: Pick<Stopwatch, 'mark'>): BareActivities {
   return {
     first: async () => stopwatch.mark(),
     second: async () => {},

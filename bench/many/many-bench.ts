@@ -1,0 +1,30 @@
+/** Many threads at once against as many bare loops: steps a second, and the memory of the worker. */
+import { Client, Connection } from '@temporalio/client'
+import { DefaultLogger, Runtime } from '@temporalio/worker'
+
+import { withServers } from '../bench-servers.js'
+import type { BenchResult } from '../figure.js'
+import { describeMachine } from '../machine.js'
+import { makeBundles } from '../processes/bundles.js'
+import { inTemporaryFolder } from '../temporary-folder.js'
+import { manyReport } from './many-report.js'
+import { CROWDS, measureCrowd } from './measure-crowd.js'
+import type { MeasuredCrowd } from './measure-crowd.js'
+
+export function manyBench(): Promise<BenchResult & { readonly machine: readonly string[] }> {
+  Runtime.install({ logger: new DefaultLogger('WARN') })
+  return withServers((servers) =>
+    inTemporaryFolder(async (folder) => {
+      const bundles = await makeBundles(folder)
+      const connection = await Connection.connect({ address: servers.address })
+      try {
+        const client = new Client({ connection })
+        const measured: MeasuredCrowd[] = []
+        for (const crowd of CROWDS) measured.push(await measureCrowd({ servers, client, bundles }, crowd))
+        return { ...manyReport(measured), machine: await describeMachine(client.workflow) }
+      } finally {
+        await connection.close()
+      }
+    }),
+  )
+}
