@@ -4,7 +4,7 @@ set -euo pipefail
 
 cd "$(dirname "${BASH_SOURCE[0]}")"
 scripts="$PWD/scripts/dev"
-for part in output processes cache dev-server temporal-cli test-server postgres s3 python project doctor; do
+for part in output processes cache dev-server temporal-cli temporal-server test-server postgres s3 python project doctor; do
   # shellcheck source=/dev/null
   . "$scripts/$part.sh"
 done
@@ -22,6 +22,7 @@ help() {
   server                    only the server and the Temporal UI until Ctrl-C
   install                   installs what is missing, and ends
   locate                    prints the paths of the Temporal CLI and of the time-skipping test server
+  locate temporal-server    prints the folder of temporal-server and temporal-sql-tool
   locate postgres           prints the folder of PostgreSQL's programs
   locate s3                 prints the path of the S3 server for tests
   locate python             prints the path of the Python that has the packages of the tests
@@ -34,6 +35,7 @@ help() {
   TEMPORAL_ADDRESS           demo and up use this server instead of starting one
   TEMPORAL_CLI_PATH          a Temporal CLI of your own
   TEMPORAL_TEST_SERVER_PATH  a time-skipping test server of your own
+  TEMPORAL_SERVER_BIN_PATH   the folder of a temporal-server and temporal-sql-tool of your own, for benches and chaos
   POSTGRES_BIN_PATH          the folder of PostgreSQL's programs, for tests
   VERSITYGW_PATH             a versitygw, the S3 server for tests, of your own
   EVERTHREAD_PYTHON          a Python of your own, with the packages of test/python/requirements.txt
@@ -123,7 +125,7 @@ command_test() {
   ensure_build
   forget_temporal_environment
   export TEMPORAL_CLI_PATH=$temporal_cli TEMPORAL_TEST_SERVER_PATH=$test_server POSTGRES_BIN_PATH=$postgres_bin
-  export VERSITYGW_PATH=$s3_server EVERTHREAD_PYTHON=$python
+  export VERSITYGW_PATH=$s3_server EVERTHREAD_PYTHON=$python TEMPORAL_SERVER_BIN_PATH=$temporal_server_bin
   run_process vitest run "$@" || code=$?
   return "$code"
 }
@@ -154,6 +156,7 @@ command_server() {
 command_install_servers() {
   ensure_test_server
   ensure_temporal_cli
+  ensure_temporal_server
   ensure_postgres
   ensure_s3_server
 }
@@ -165,10 +168,11 @@ command_locate() {
       find_temporal_cli && find_test_server || exit 1
       printf '%s\n%s\n' "$temporal_cli" "$test_server"
       ;;
+    temporal-server) find_temporal_server && printf '%s\n' "$temporal_server_bin" || exit 1 ;;
     postgres) find_postgres && printf '%s\n' "$postgres_bin" || exit 1 ;;
     s3) find_s3_server && printf '%s\n' "$s3_server" || exit 1 ;;
     python) find_python && printf '%s\n' "$python" || exit 1 ;;
-    *) fail "locate knows postgres, s3 and python, not \"$1\"." ;;
+    *) fail "locate knows temporal-server, postgres, s3 and python, not \"$1\"." ;;
   esac
 }
 

@@ -10,6 +10,7 @@ doctor() {
     report will Node 'npm packages are missing or old: the next command runs npm ci'
   fi
   doctor_temporal_cli
+  doctor_temporal_server
   doctor_test_server
   doctor_postgres
   doctor_s3_server
@@ -48,6 +49,22 @@ doctor_temporal_cli() {
     report will "$name" 'the next command downloads it; on a closed network install Go or set TEMPORAL_CLI_PATH'
   else
     report MISSING "$name" 'install curl or Go, or set TEMPORAL_CLI_PATH'
+  fi
+}
+
+doctor_temporal_server() {
+  local name='Temporal server' problem
+  if problem=$( (find_temporal_server) 2>&1); then
+    find_temporal_server
+    report ok "$name" "$temporal_server_bin ($temporal_server_source; $("$temporal_server_bin/temporal-server" --version))"
+  elif [ -n "$problem" ]; then
+    report MISSING "$name" "${problem#temporal-dev: }"
+  elif command -v go >/dev/null 2>&1; then
+    report will "$name" "the next test run downloads it, or builds it with $(command -v go) (two to five minutes)"
+  elif command -v curl >/dev/null 2>&1; then
+    report will "$name" 'the next test run downloads it; on a closed network install Go or set TEMPORAL_SERVER_BIN_PATH'
+  else
+    report MISSING "$name" 'install curl or Go, or set TEMPORAL_SERVER_BIN_PATH'
   fi
 }
 

@@ -31,8 +31,8 @@ export interface ScriptRun {
 
 export interface Checkout {
   readonly folder: string
-  /** A command line found before all others by the script. */
-  program(name: string, lines: readonly string[]): string
+  /** A command line found before all others by the script, unless it has a place of its own. */
+  program(name: string, lines: readonly string[], place?: string): string
   file(path: string, text: string): string
   read(path: string): string
   exists(path: string): boolean
@@ -58,8 +58,8 @@ export function createCheckout(): Checkout {
   const node = process.execPath
   const checkout: Checkout = {
     folder,
-    program: (name, lines) => {
-      const path = checkout.file(`programs/${name}`, `${lines.join('\n')}\n`)
+    program: (name, lines, place = 'programs') => {
+      const path = checkout.file(`${place}/${name}`, `${lines.join('\n')}\n`)
       chmodSync(path, 0o755)
       return path
     },
@@ -89,6 +89,9 @@ export function createCheckout(): Checkout {
   checkout.program('temporal-fake', fakeCli(node))
   for (const name of ['initdb', 'postgres'])
     checkout.program(name, ['#!/bin/sh', 'echo "postgres (PostgreSQL) 15.1"'])
+  // Not in PATH: there it would be found by the tests that install it.
+  checkout.program('temporal-server', ['#!/bin/sh', 'echo "temporal version 1.99.1"'], 'server')
+  checkout.program('temporal-sql-tool', ['#!/bin/sh', 'echo "update-schema"'], 'server')
   checkout.program('versitygw-fake', [
     '#!/bin/sh',
     'echo "Version  : v9.9.9"; sleep 0.1; echo "Build    : none"',
@@ -112,6 +115,7 @@ function runScript(
       EVERTHREAD_CACHE: join(checkout.folder, 'cache'),
       TEMPORAL_CLI_PATH: join(checkout.folder, 'programs/temporal-fake'),
       TEMPORAL_TEST_SERVER_PATH: '/bin/true',
+      TEMPORAL_SERVER_BIN_PATH: join(checkout.folder, 'server'),
       POSTGRES_BIN_PATH: join(checkout.folder, 'programs'),
       VERSITYGW_PATH: join(checkout.folder, 'programs/versitygw-fake'),
       EVERTHREAD_PYTHON: '/bin/true',

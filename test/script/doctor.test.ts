@@ -35,6 +35,9 @@ test('doctor says what was found where', async () => {
   const run = createCheckout().run(['doctor'])
   expect(await run.ended).toBe(0)
   expect(run.output()).toMatch(/^ok +Temporal CLI .*temporal-fake \(TEMPORAL_CLI_PATH; temporal version 9/m)
+  expect(run.output()).toMatch(
+    /^ok +Temporal server .*server \(TEMPORAL_SERVER_BIN_PATH; temporal version 1\.99\.1\)$/m,
+  )
   expect(run.output()).toMatch(/^ok +time-skipping test server +\/bin\/true \(TEMPORAL_TEST_SERVER_PATH\)$/m)
   expect(run.output()).toMatch(/^ok +S3 server for tests .*versitygw-fake \(VERSITYGW_PATH\)$/m)
   expect(run.output()).toMatch(
@@ -44,14 +47,25 @@ test('doctor says what was found where', async () => {
 
 test('doctor counts what is missing and says what to do', async () => {
   const checkout = createCheckout()
-  const unset = { TEMPORAL_CLI_PATH: '', TEMPORAL_TEST_SERVER_PATH: '', VERSITYGW_PATH: '' }
-  const environment = { PATH: barePath(checkout), ...unset }
+  const names = [
+    'TEMPORAL_CLI_PATH',
+    'TEMPORAL_SERVER_BIN_PATH',
+    'TEMPORAL_TEST_SERVER_PATH',
+    'VERSITYGW_PATH',
+  ]
+  const environment = {
+    PATH: barePath(checkout),
+    ...Object.fromEntries(names.map((name) => [name, ''])),
+  }
   const run = checkout.run(['doctor'], environment)
   expect(await run.ended).toBe(1)
   expect(run.output()).toMatch(/^MISSING +Temporal CLI +install curl or Go, or set TEMPORAL_CLI_PATH$/m)
+  expect(run.output()).toMatch(
+    /^MISSING +Temporal server +install curl or Go, or set TEMPORAL_SERVER_BIN_PATH$/m,
+  )
   expect(run.output()).toMatch(/^MISSING +time-skipping test server +install curl, or Java 11 and Maven/m)
   expect(run.output()).toMatch(/^MISSING +S3 server for tests +install curl or Go, or set VERSITYGW_PATH$/m)
-  expect(run.output()).toContain('3 of the above must be put right')
+  expect(run.output()).toContain('4 of the above must be put right')
 })
 
 test('a wrong TEMPORAL_CLI_PATH is reported and never replaced', async () => {
@@ -76,6 +90,17 @@ test('a wrong VERSITYGW_PATH is reported and never replaced', async () => {
   expect(install.output().trim().split('\n')).toHaveLength(1)
 })
 
+test('a wrong TEMPORAL_SERVER_BIN_PATH is reported and never replaced', async () => {
+  const checkout = createCheckout()
+  const environment = { TEMPORAL_SERVER_BIN_PATH: '/nowhere' }
+  const doctor = checkout.run(['doctor'], environment)
+  expect(await doctor.ended).toBe(1)
+  expect(doctor.output()).toMatch(/^MISSING +Temporal server +TEMPORAL_SERVER_BIN_PATH names \/nowhere/m)
+  const install = checkout.run(['install'], environment)
+  expect(await install.ended).toBe(1)
+  expect(install.output().trim().split('\n')).toHaveLength(1)
+})
+
 test('a wrong POSTGRES_BIN_PATH is reported and never replaced', async () => {
   const checkout = createCheckout()
   const environment = { POSTGRES_BIN_PATH: '/nowhere' }
@@ -93,6 +118,11 @@ test('neither Go nor Java is answered with one sentence', async () => {
   const noGo = checkout.run(['install'], { PATH, TEMPORAL_CLI_PATH: '' })
   expect(await noGo.ended).toBe(1)
   expect(noGo.output()).toMatch(/no Go to build it; install Go or the CLI, or set TEMPORAL_CLI_PATH\.$/m)
+  const noServer = checkout.run(['install'], { PATH, TEMPORAL_SERVER_BIN_PATH: '' })
+  expect(await noServer.ended).toBe(1)
+  expect(noServer.output()).toMatch(
+    /^temporal-dev: no Temporal server: .* no Go to build it; install Go, or set/m,
+  )
   const noS3 = checkout.run(['install'], { PATH, VERSITYGW_PATH: '' })
   expect(await noS3.ended).toBe(1)
   expect(noS3.output()).toMatch(/no Go to build it; install Go, or set VERSITYGW_PATH to a versitygw\.$/m)

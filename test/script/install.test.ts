@@ -117,3 +117,49 @@ test('the S3 server comes as a download, else as a build', async () => {
     'versitygw-1.8.0/versitygw',
   ])
 })
+
+test('the Temporal server comes with its SQL tool, as a download or a build', async () => {
+  const checkout = createCheckout()
+  checkout.program('temporal-server', ['#!/bin/sh', 'echo "temporal version 1.29.1"'], 'archive')
+  checkout.program('temporal-sql-tool', ['#!/bin/sh', 'echo update-schema'], 'archive')
+  checkout.program('curl', [
+    '#!/bin/bash',
+    'while [ "$1" != -o ]; do shift; done',
+    `tar -czf "$2" -C ${checkout.folder}/archive temporal-server temporal-sql-tool`,
+  ])
+  const folder = 'temporal-server-1.29.1'
+  const installed = new Set([folder, `${folder}/temporal-server`, `${folder}/temporal-sql-tool`])
+  const filesOf = (cache: string) => new Set(readdirSync(cache, { recursive: true, encoding: 'utf8' }))
+  expect(await checkout.run(['install'], { TEMPORAL_SERVER_BIN_PATH: '' }).ended).toBe(0)
+  expect(filesOf(join(checkout.folder, 'cache'))).toEqual(installed)
+
+  // Go names a program by its folder.
+  checkout.program('curl', ['#!/bin/sh', 'exit 6'])
+  checkout.program('go', [
+    '#!/bin/sh',
+    'if [ "$1" = env ]; then exit; fi',
+    'echo "$*" >>requests',
+    `cp ${checkout.folder}/archive/temporal-server "$GOBIN/server"`,
+    `cp ${checkout.folder}/archive/temporal-sql-tool "$GOBIN/sql"`,
+  ])
+  const EVERTHREAD_CACHE = `${checkout.folder}/other-cache`
+  expect(await checkout.run(['install'], { TEMPORAL_SERVER_BIN_PATH: '', EVERTHREAD_CACHE }).ended).toBe(0)
+  expect(checkout.read('requests')).toContain('go.temporal.io/server/cmd/server@v1.29.1')
+  expect(checkout.read('requests')).toContain('go.temporal.io/server/cmd/tools/sql@v1.29.1')
+  expect(filesOf(EVERTHREAD_CACHE)).toEqual(installed)
+})
+
+test('a Temporal server without its SQL tool is installed anew', async () => {
+  const checkout = createCheckout()
+  checkout.program(
+    'temporal-server',
+    ['#!/bin/sh', 'echo "temporal version 1.29.1"'],
+    'cache/temporal-server-1.29.1',
+  )
+  checkout.program('curl', ['#!/bin/sh', 'echo asked >>requests; exit 6'])
+  checkout.program('go', ['#!/bin/sh', 'exit 1'])
+  const run = checkout.run(['install'], { TEMPORAL_SERVER_BIN_PATH: '' })
+  expect(await run.ended).toBe(1)
+  expect(checkout.read('requests')).toBe('asked\n')
+  expect(run.output()).toMatch(/no Temporal server: the build failed as shown/)
+})

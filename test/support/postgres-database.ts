@@ -16,7 +16,7 @@ const LOCK = 77_001
 
 /** A database of its own on the run's server, with our schema or empty. */
 export async function createDatabase({ empty = false } = {}): Promise<PostgresDatabase> {
-  const server = await serverUrl()
+  const server = await postgresUrl()
   const name = `t${randomUUID().replaceAll('-', '')}`
   const template = empty ? 'template0' : TEMPLATE
   await administer(server, async (client) => {
@@ -33,7 +33,8 @@ export async function createDatabase({ empty = false } = {}): Promise<PostgresDa
   }
 }
 
-async function serverUrl(): Promise<string> {
+/** URL of the run's server, which is started when it is first asked for. */
+export async function postgresUrl(): Promise<string> {
   const response = await fetch(inject('postgresStarter'))
   const answer = await response.text()
   if (!response.ok) throw new Error(answer)

@@ -1,0 +1,149 @@
+import { randomInt } from 'node:crypto'
+import { once } from 'node:events'
+import { readFileSync } from 'node:fs'
+import { writeFile } from 'node:fs/promises'
+import { createServer } from 'node:net'
+import { join } from 'node:path'
+
+/** The four services of one Temporal server process. */
+const SERVICES = ['frontend', 'history', 'matching', 'worker'] as const
+/** As many as the machines of tests have use for; the number can never change in a database. */
+const HISTORY_SHARDS = 4
+/** Of each service: all of them together stay below the 300 connections of a test's PostgreSQL. */
+const CONNECTIONS = { default: 20, visibility: 5 } as const
+
+const LOWEST_PORT = 15_000
+const HIGHEST_PORT = 32_000
+
+/** Where a server listens, each time that it is started. */
+export type TemporalPorts = Readonly<
+  Record<(typeof SERVICES)[number], { readonly grpcPort: number; readonly membershipPort: number }>
+>
+
+/** The names of its databases on a PostgreSQL. */
+export interface TemporalDatabases {
+  readonly default: string
+  readonly visibility: string
+}
+
+interface TemporalFiles {
+  readonly folder: string
+  /** URL of any database of the PostgreSQL. */
+  readonly postgres: string
+  readonly databases: TemporalDatabases
+  readonly ports: TemporalPorts
+  readonly dynamicConfig: Readonly<Record<string, unknown>>
+}
+
+/** What a dev server is told by its flags, for a server that is not told by flags. */
+export interface DevServerTuning {
+  readonly dynamicConfig: Readonly<Record<string, unknown>>
+  /** Name and type: `{ ThreadAgent: 'Keyword' }`. */
+  readonly searchAttributes: Readonly<Record<string, string>>
+}
+
+/** The poll rates and search attributes of `scripts/dev/dev-server-flags.txt`, so that both servers are tuned as one. */
+export function devServerTuning(): DevServerTuning {
+  const text = readFileSync(new URL('../../scripts/dev/dev-server-flags.txt', import.meta.url), 'utf8')
+  const valuesOf = (flag: string): readonly (readonly [string, string])[] =>
+    [...text.matchAll(new RegExp(`^--${flag}=([^=\\n]+)=(.+)$`, 'gm'))].map(([, name = '', value = '']) => [
+      name,
+      value,
+    ])
+  return {
+    dynamicConfig: Object.fromEntries(
+      valuesOf('dynamic-config-value').map(([name, value]) => [name, JSON.parse(value) as unknown]),
+    ),
+    searchAttributes: Object.fromEntries(valuesOf('search-attribute')),
+  }
+}
+
+/**
+ * Ports that nothing listens on at the moment, below those that systems give to outgoing connections: a restarted server
+ * finds them free. Its PostgreSQL tables also hold no port above 32767.
+ */
+export async function freeTemporalPorts(): Promise<TemporalPorts> {
+  const taken = new Set<number>()
+  const another = async (): Promise<number> => {
+    const port = randomInt(LOWEST_PORT, HIGHEST_PORT + 1)
+    if (taken.has(port) || !(await isFree(port))) return another()
+    taken.add(port)
+    return port
+  }
+  const ports: Partial<Record<string, { grpcPort: number; membershipPort: number }>> = {}
+  for (const service of SERVICES)
+    ports[service] = { grpcPort: await another(), membershipPort: await another() }
+  return ports as TemporalPorts
+}
+
+async function isFree(port: number): Promise<boolean> {
+  const server = createServer().listen(port, '127.0.0.1')
+  try {
+    await once(server, 'listening')
+  } catch {
+    return false
+  }
+  server.close()
+  await once(server, 'close')
+  return true
+}
+
+/** Writes `server.yaml` and the dynamic configuration that it names; both are JSON, which is YAML too. */
+export async function writeTemporalFiles(files: TemporalFiles): Promise<void> {
+  const dynamic = join(files.folder, 'dynamic.yaml')
+  const values = Object.entries(files.dynamicConfig).map(([name, value]) => [name, [{ value }]])
+  await writeFile(dynamic, JSON.stringify(Object.fromEntries(values)))
+  await writeFile(join(files.folder, 'server.yaml'), JSON.stringify(serverConfiguration(files, dynamic)))
+}
+
+function serverConfiguration({ postgres, databases, ports }: TemporalFiles, dynamic: string): unknown {
+  return {
+    log: { stdout: true, level: 'error' },
+    persistence: {
+      defaultStore: 'default',
+      visibilityStore: 'visibility',
+      numHistoryShards: HISTORY_SHARDS,
+      datastores: {
+        default: datastore(postgres, databases.default, CONNECTIONS.default),
+        visibility: datastore(postgres, databases.visibility, CONNECTIONS.visibility),
+      },
+    },
+    global: { membership: { maxJoinDuration: '30s', broadcastAddress: '127.0.0.1' } },
+    services: Object.fromEntries(
+      SERVICES.map((service) => [service, { rpc: { ...ports[service], bindOnLocalHost: true } }]),
+    ),
+    clusterMetadata: {
+      enableGlobalNamespace: false,
+      failoverVersionIncrement: 10,
+      masterClusterName: 'active',
+      currentClusterName: 'active',
+      clusterInformation: {
+        active: {
+          enabled: true,
+          initialFailoverVersion: 1,
+          rpcName: 'frontend',
+          rpcAddress: `127.0.0.1:${ports.frontend.grpcPort}`,
+        },
+      },
+    },
+    dcRedirectionPolicy: { policy: 'noop' },
+    dynamicConfigClient: { filepath: dynamic, pollInterval: '10s' },
+  }
+}
+
+function datastore(postgres: string, databaseName: string, connections: number): unknown {
+  const { host, username, password } = new URL(postgres)
+  return {
+    sql: {
+      pluginName: 'postgres12_pgx',
+      databaseName,
+      connectAddr: host,
+      connectProtocol: 'tcp',
+      user: decodeURIComponent(username),
+      password: decodeURIComponent(password),
+      maxConns: connections,
+      maxIdleConns: connections,
+      maxConnLifetime: '1h',
+    },
+  }
+}
