@@ -229,7 +229,7 @@ export const LIMITS = {
   commitMarkSweep: MINUTE,
   /** How long a migration tries to get at tables that others use: it waits in turns, so that they never wait for it. */
   migrationPatience: 5 * MINUTE,
-  /** Commits of this long are told to other processes together: a stream commits every few milliseconds. */
+  /** After a commit was told to other processes, those of this long are told together: many streams commit all the time. */
   notifyDelay: 3,
   /** A notification is lost with the process or the connection that had it: who watches is behind no longer than this. */
   watchFallback: SECOND,

@@ -18,3 +18,15 @@ export function changesIn(tx: Writer): ReadonlySet<string> {
 }
 
 const NONE: ReadonlySet<string> = new Set()
+
+const fleeting = new WeakSet<Writer>()
+
+/** Says that nobody counts on what a transaction writes: it may be lost when the machine of the database goes down. */
+export function noteFleeting(tx: Writer): void {
+  fleeting.add(tx)
+}
+
+/** Whether a driver may answer before the transaction is on the disk. */
+export function isFleeting(tx: Writer): boolean {
+  return fleeting.has(tx)
+}

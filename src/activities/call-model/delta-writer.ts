@@ -1,5 +1,6 @@
 import { LIMITS } from '../../protocol/limits.js'
 import type { AnswerDelta } from '../../model/model-answer.js'
+import { noteFleeting } from '../../store/changes.js'
 import { appendDelta } from '../../store/deltas.js'
 import type { NewDelta } from '../../store/deltas.js'
 import { isHeld } from '../../store/operations.js'
@@ -100,6 +101,7 @@ async function write(store: Store, step: ModelStep, deltas: readonly NewDelta[])
   const held = { ...operationOf(step.input), attempt: step.attempt }
   try {
     await store.write(async (tx) => {
+      noteFleeting(tx)
       if (!(await isHeld(tx, held))) return
       for (const delta of deltas) await appendDelta(tx, delta)
     })

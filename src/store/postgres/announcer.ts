@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import { setTimeout as delay } from 'node:timers/promises'
 
 import { sql } from 'kysely'
 import type { Kysely } from 'kysely'
@@ -12,7 +13,7 @@ export const CHANNEL = 'everthread'
 const PAYLOAD_BYTES = 7_900
 
 export interface Announcer {
-  /** Tells other processes soon, together with what is committed until then. */
+  /** Tells other processes: at once, or, soon after others were told, together with what is committed until then. */
   announce(threadIds: Iterable<string>): void
   /** Of what is heard, what other processes said. */
   others(tell: (threadIds: readonly string[]) => void): (payload: string) => void
@@ -25,6 +26,7 @@ export function createAnnouncer(db: Kysely<Schema>): Announcer {
   const self = randomUUID()
   const waiting = new Set<string>()
   let saying: Promise<void> | undefined
+  let said = -Infinity
 
   async function say(): Promise<void> {
     const ids = [...waiting]
@@ -34,8 +36,12 @@ export function createAnnouncer(db: Kysely<Schema>): Announcer {
 
   /** What cannot be said is found by those who watch. */
   async function saySoon(): Promise<void> {
-    await new Promise((resolve) => setTimeout(resolve, LIMITS.notifyDelay))
-    while (waiting.size > 0) await say().catch(() => undefined)
+    while (waiting.size > 0) {
+      const pause = said + LIMITS.notifyDelay - performance.now()
+      if (pause > 0) await delay(pause)
+      said = performance.now()
+      await say().catch(() => undefined)
+    }
     saying = undefined
   }
 

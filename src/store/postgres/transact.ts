@@ -1,8 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises'
 
+import { sql } from 'kysely'
 import type { Kysely } from 'kysely'
 
-import { changesIn } from '../changes.js'
+import { changesIn, isFleeting } from '../changes.js'
 import type { Schema } from '../schema.js'
 import type { Writer } from '../store.js'
 import { isCommitted, leaveMark } from './commit-marks.js'
@@ -75,7 +76,7 @@ export interface Committed<T> {
 }
 
 interface Committing<T> extends Committed<T> {
-  /** Null: nothing was written. */
+  /** Null: nothing was written that anybody counts on. */
   readonly mark: CommitMark | null
 }
 
@@ -97,7 +98,8 @@ async function attempt<T>(
       .execute(async (tx) => {
         begun(tx)
         const result = await work(tx)
-        committing = { result, threadIds: changesIn(tx), mark: await leaveMark(tx) }
+        const mark = isFleeting(tx) ? await commitSoon(tx) : await leaveMark(tx)
+        committing = { result, threadIds: changesIn(tx), mark }
         return committing
       })
   } catch (error) {
@@ -108,4 +110,10 @@ async function attempt<T>(
     if (mark === null || (await retryPassing(() => isCommitted(database, mark), deadline))) return done
     throw error
   }
+}
+
+/** The commit does not wait for the disk, which takes longer than all else: others see it as soon as any. */
+async function commitSoon(tx: Writer): Promise<null> {
+  await sql`set local synchronous_commit = off`.execute(tx)
+  return null
 }
