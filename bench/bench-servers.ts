@@ -3,29 +3,63 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
+import { startPostgres } from '../test/support/postgres-server.js'
 import { startDevServer } from '../test/support/servers.js'
+import { startTemporalServer } from '../test/support/temporal-server.js'
+import { setUpStore } from './set-up-store.js'
+
+/** A dev server and our store on SQLite, or a Temporal server and our store on one PostgreSQL. */
+export const SERVERS = ['dev', 'postgres'] as const
+export type ServerKind = (typeof SERVERS)[number]
 
 export interface BenchServers {
+  readonly kind: ServerKind
   readonly address: string
   /** A database and a blob folder of their own. */
   readonly store: { readonly database: string; readonly blobs: string }
 }
 
-/** Runs `work` with a tuned dev server and an empty store, installs the server if it is missing, and removes both. */
-export async function withServers<T>(work: (servers: BenchServers) => Promise<T>): Promise<T> {
+/** As a database is run that must not lose what it has told. */
+export const DURABLE_POSTGRES = ['fsync=on', 'full_page_writes=on'] as const
+
+/** Runs `work` with tuned servers and an empty store, installs what is missing, and removes all of it. */
+export async function withServers<T>(
+  kind: ServerKind,
+  work: (servers: BenchServers) => Promise<T>,
+): Promise<T> {
   installServers()
   const folder = await mkdtemp(join(tmpdir(), 'everthread-bench-'))
   try {
-    // Kept in a file, as `up` does: a server in memory is quicker than any that keeps what it is told.
-    const server = await startDevServer({ dbFilename: join(folder, 'temporal.db') })
+    return await (kind === 'dev' ? withDevServer(folder, work) : withPostgres(folder, work))
+  } finally {
+    await rm(folder, { recursive: true, force: true })
+  }
+}
+
+async function withDevServer<T>(folder: string, work: (servers: BenchServers) => Promise<T>): Promise<T> {
+  // Kept in a file, as `up` does: a server in memory is quicker than any that keeps what it is told.
+  const server = await startDevServer({ dbFilename: join(folder, 'temporal.db') })
+  try {
+    const store = { database: join(folder, 'threads.db'), blobs: join(folder, 'blobs') }
+    return await work({ kind: 'dev', address: server.address, store })
+  } finally {
+    await server.stop()
+  }
+}
+
+async function withPostgres<T>(folder: string, work: (servers: BenchServers) => Promise<T>): Promise<T> {
+  const postgres = await startPostgres(DURABLE_POSTGRES)
+  try {
+    const server = await startTemporalServer({ postgres: postgres.url('postgres') })
     try {
-      const store = { database: join(folder, 'threads.db'), blobs: join(folder, 'blobs') }
-      return await work({ address: server.address, store })
+      const store = { database: postgres.url('postgres'), blobs: join(folder, 'blobs') }
+      setUpStore(server.address, store.database)
+      return await work({ kind: 'postgres', address: server.address, store })
     } finally {
       await server.stop()
     }
   } finally {
-    await rm(folder, { recursive: true, force: true })
+    await postgres.stop()
   }
 }
 

@@ -1,5 +1,9 @@
-// npm run bench -- NAME [--json]
+// npm run bench -- NAME [--server dev|postgres] [--json]
+import { parseArgs } from 'node:util'
+
 import { attachBench } from './attach/attach-bench.js'
+import { SERVERS, withServers } from './bench-servers.js'
+import type { BenchServers, ServerKind } from './bench-servers.js'
 import { eventsBench } from './events/events-bench.js'
 import { explainBench } from './explain/explain-bench.js'
 import type { BenchResult } from './figure.js'
@@ -10,32 +14,65 @@ import { stepBench } from './step/step-bench.js'
 import { stopBench } from './stop/stop-bench.js'
 import { wakeBench } from './wake/wake-bench.js'
 
-interface Bench {
-  run(): Promise<BenchResult & { readonly machine: readonly string[] }>
+type MachineResult = BenchResult & { readonly machine: readonly string[] }
+
+/** Run on the dev server or on a Temporal server on PostgreSQL. */
+const ON_SERVERS: Readonly<Record<string, (servers: BenchServers) => Promise<MachineResult>>> = {
+  attach: attachBench,
+  idle: idleBench,
+  many: manyBench,
+  step: stepBench,
+  stop: stopBench,
+  wake: wakeBench,
+}
+/** These bring what they need. */
+const ON_THEIR_OWN: Readonly<Record<string, () => Promise<MachineResult>>> = {
+  events: eventsBench,
+  explain: explainBench,
 }
 
-const BENCHES: Readonly<Record<string, Bench>> = {
-  attach: { run: attachBench },
-  events: { run: eventsBench },
-  explain: { run: explainBench },
-  idle: { run: idleBench },
-  many: { run: manyBench },
-  step: { run: stepBench },
-  stop: { run: stopBench },
-  wake: { run: wakeBench },
+interface Asked {
+  readonly run: () => Promise<MachineResult>
+  readonly server?: ServerKind
+  readonly json: boolean
 }
 
-const names = Object.keys(BENCHES).join(', ')
-const given = process.argv.slice(2)
-const json = given.includes('--json')
-const [name, ...rest] = given.filter((argument) => argument !== '--json')
-const bench = name !== undefined && Object.hasOwn(BENCHES, name) ? BENCHES[name] : undefined
+/** What the command line asks for, or what is wrong with it. */
+function readCommandLine(): Asked | string {
+  const { values, positionals } = parseArgs({
+    options: { server: { type: 'string' }, json: { type: 'boolean', default: false } },
+    allowPositionals: true,
+  })
+  const [name = '', ...rest] = positionals
+  const { json } = values
+  const server = SERVERS.find((one) => one === (values.server ?? 'dev'))
+  if (server === undefined) return `--server to be ${SERVERS.join(' or ')}, got "${values.server}".`
+  const onServers = Object.hasOwn(ON_SERVERS, name) ? ON_SERVERS[name] : undefined
+  const alone = Object.hasOwn(ON_THEIR_OWN, name) ? ON_THEIR_OWN[name] : undefined
+  if (rest.length > 0 || (onServers ?? alone) === undefined) {
+    const names = [ON_SERVERS, ON_THEIR_OWN].flatMap((benches) => Object.keys(benches)).join(', ')
+    return `one bench (${names}), got "${positionals.join(' ')}".`
+  }
+  if (onServers !== undefined) return { run: () => withServers(server, onServers), server, json }
+  if (values.server !== undefined) return `no --server, for ${name} brings its own.`
+  return { run: alone ?? explainBench, json }
+}
 
-if (bench === undefined || rest.length > 0) {
-  console.error(`Expected one bench (${names}) and perhaps --json, got "${given.join(' ')}".`)
+/** The sentences of `parseArgs` are made for people too. */
+function tryToRead(): Asked | string {
+  try {
+    return readCommandLine()
+  } catch (error) {
+    return `--server and --json alone: ${error instanceof Error ? error.message : String(error)}`
+  }
+}
+
+const asked = tryToRead()
+if (typeof asked === 'string') {
+  console.error(`Expected ${asked}`)
   process.exitCode = 2
 } else {
-  const result = await bench.run()
-  if (json) printJson(result)
+  const result = await asked.run()
+  if (asked.json) printJson(result, asked.server)
   else printTables(result, result.machine)
 }

@@ -2,20 +2,30 @@ import { readFileSync } from 'node:fs'
 import { cpus, loadavg, release, totalmem } from 'node:os'
 import { Connection, WorkflowClient } from '@temporalio/client'
 
+import type { BenchServers } from './bench-servers.js'
+import { postgresVersion } from './postgres-version.js'
+
 /** Where and with what a figure was measured: without that it says nothing. */
-export async function describeMachine(workflows: WorkflowClient): Promise<readonly string[]> {
-  const server = await workflows.workflowService.getSystemInfo({})
+export async function describeMachine(
+  workflows: WorkflowClient,
+  { kind, store }: BenchServers,
+): Promise<readonly string[]> {
+  const { serverVersion } = await workflows.workflowService.getSystemInfo({})
+  const database =
+    kind === 'dev'
+      ? `SQLite ${process.versions['sqlite'] ?? 'unknown'}`
+      : `PostgreSQL ${await postgresVersion(store.database)} (with fsync, for both)`
   return machineWith(
-    `Temporal server ${server.serverVersion ?? 'unknown'} (dev server), ` +
-      `SDK ${versionOf('@temporalio/worker')}, SQLite ${process.versions['sqlite'] ?? 'unknown'}`,
+    `Temporal server ${serverVersion ?? 'unknown'} (${kind === 'dev' ? 'dev server' : '4 history shards'}), ` +
+      `SDK ${versionOf('@temporalio/worker')}, ${database}`,
   )
 }
 
 /** The same of a bench whose clients are gone by now. */
-export async function machineAt(address: string): Promise<readonly string[]> {
-  const connection = await Connection.connect({ address })
+export async function machineAt(servers: BenchServers): Promise<readonly string[]> {
+  const connection = await Connection.connect({ address: servers.address })
   try {
-    return await describeMachine(new WorkflowClient({ connection }))
+    return await describeMachine(new WorkflowClient({ connection }), servers)
   } finally {
     await connection.close()
   }

@@ -1,9 +1,10 @@
+import type { ServerKind } from './bench-servers.js'
 import type { BenchResult } from './figure.js'
 
 /** One object a line and nothing else, so that a program can read it. */
-export function printJson({ figures }: BenchResult): void {
+export function printJson({ figures }: BenchResult, server?: ServerKind): void {
   for (const { bench, figure, value, unit } of figures)
-    console.log(JSON.stringify({ bench, figure, value: rounded(value), unit }))
+    console.log(JSON.stringify({ bench, figure, value: rounded(value), unit, server }))
 }
 
 /** The same and more, for people. */

@@ -1,5 +1,5 @@
 /** What does a child cost that begins with a file, from 1 KB to 100 MB? */
-import { withServers } from '../bench-servers.js'
+import type { BenchServers } from '../bench-servers.js'
 import type { BenchResult, Figure } from '../figure.js'
 import { machineAt } from '../machine.js'
 import { median } from '../median.js'
@@ -8,20 +8,20 @@ import type { MeasuredSize } from './measure-attachments.js'
 
 const HEAD = ['file', 'prepareChild ms', 'copy ms', 'longest copy', 'children']
 
-export function attachBench(): Promise<BenchResult & { readonly machine: readonly string[] }> {
-  return withServers(async (servers) => {
-    const measured = await measureAttachments(servers)
-    return {
-      figures: measured.flatMap(figuresOf),
-      table: [HEAD, ...measured.map(lineOf)],
-      notes: [
-        'prepareChild: the whole activity that writes a child, in the worker; without a file it is the first line.',
-        'copy: what that activity does for the file, in a transaction of its own: begin, row of the file, commit.',
-        'How each figure is made: bench/README.md',
-      ],
-      machine: await machineAt(servers.address),
-    }
-  })
+export async function attachBench(
+  servers: BenchServers,
+): Promise<BenchResult & { readonly machine: readonly string[] }> {
+  const measured = await measureAttachments(servers)
+  return {
+    figures: measured.flatMap(figuresOf),
+    table: [HEAD, ...measured.map(lineOf)],
+    notes: [
+      'prepareChild: the whole activity that writes a child, in the worker; without a file it is the first line.',
+      'copy: what that activity does for the file, in a transaction of its own: begin, row of the file, commit.',
+      'How each figure is made: bench/README.md',
+    ],
+    machine: await machineAt(servers),
+  }
 }
 
 function figuresOf({ size, prepareChild, copy }: MeasuredSize): readonly Figure[] {

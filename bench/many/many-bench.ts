@@ -2,7 +2,7 @@
 import { Client, Connection } from '@temporalio/client'
 import { DefaultLogger, Runtime } from '@temporalio/worker'
 
-import { withServers } from '../bench-servers.js'
+import type { BenchServers } from '../bench-servers.js'
 import type { BenchResult } from '../figure.js'
 import { describeMachine } from '../machine.js'
 import { makeBundles } from '../processes/bundles.js'
@@ -11,20 +11,20 @@ import { manyReport } from './many-report.js'
 import { CROWDS, measureCrowd } from './measure-crowd.js'
 import type { MeasuredCrowd } from './measure-crowd.js'
 
-export function manyBench(): Promise<BenchResult & { readonly machine: readonly string[] }> {
+export function manyBench(
+  servers: BenchServers,
+): Promise<BenchResult & { readonly machine: readonly string[] }> {
   Runtime.install({ logger: new DefaultLogger('WARN') })
-  return withServers((servers) =>
-    inTemporaryFolder(async (folder) => {
-      const bundles = await makeBundles(folder)
-      const connection = await Connection.connect({ address: servers.address })
-      try {
-        const client = new Client({ connection })
-        const measured: MeasuredCrowd[] = []
-        for (const crowd of CROWDS) measured.push(await measureCrowd({ servers, client, bundles }, crowd))
-        return { ...manyReport(measured), machine: await describeMachine(client.workflow) }
-      } finally {
-        await connection.close()
-      }
-    }),
-  )
+  return inTemporaryFolder(async (folder) => {
+    const bundles = await makeBundles(folder)
+    const connection = await Connection.connect({ address: servers.address })
+    try {
+      const client = new Client({ connection })
+      const measured: MeasuredCrowd[] = []
+      for (const crowd of CROWDS) measured.push(await measureCrowd({ servers, client, bundles }, crowd))
+      return { ...manyReport(measured), machine: await describeMachine(client.workflow, servers) }
+    } finally {
+      await connection.close()
+    }
+  })
 }

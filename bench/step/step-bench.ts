@@ -4,7 +4,6 @@ import { DefaultLogger, NativeConnection, Runtime } from '@temporalio/worker'
 import { ThreadClient } from 'everthread/client'
 import { createWorker } from 'everthread/worker'
 
-import { withServers } from '../bench-servers.js'
 import type { BenchServers } from '../bench-servers.js'
 import type { BenchResult } from '../figure.js'
 import { describeMachine } from '../machine.js'
@@ -17,19 +16,19 @@ import { createStopwatch } from './stopwatch.js'
 
 const TASK_QUEUE = 'bench-step'
 
-export function stepBench(): Promise<BenchResult & { readonly machine: readonly string[] }> {
+export async function stepBench(
+  servers: BenchServers,
+): Promise<BenchResult & { readonly machine: readonly string[] }> {
   // What a worker says at INFO is no concern of who reads figures.
   Runtime.install({ logger: new DefaultLogger('WARN') })
-  return withServers(async (servers) => {
-    const connection = await NativeConnection.connect({ address: servers.address })
-    try {
-      const client = new Client({ connection })
-      const measured = await measure(servers, connection, client)
-      return { ...stepReport(measured), machine: await describeMachine(client.workflow) }
-    } finally {
-      await connection.close()
-    }
-  })
+  const connection = await NativeConnection.connect({ address: servers.address })
+  try {
+    const client = new Client({ connection })
+    const measured = await measure(servers, connection, client)
+    return { ...stepReport(measured), machine: await describeMachine(client.workflow, servers) }
+  } finally {
+    await connection.close()
+  }
 }
 
 async function measure(

@@ -4,7 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 
 import type { ThreadHandle } from 'everthread/client'
 
-import { withServers } from '../bench-servers.js'
+import type { BenchServers } from '../bench-servers.js'
 import { now } from '../clock.js'
 import type { BenchResult, Figure } from '../figure.js'
 import { inTurns } from '../in-turns.js'
@@ -29,15 +29,15 @@ const AT_ONCE = 20
 const LATEST = 3_000
 const GOLDEN_RATIO = 0.618_033_988_75
 
-export function stopBench(): Promise<BenchResult & { readonly machine: readonly string[] }> {
-  return withServers(async (servers) => {
-    const { model, calls } = endlessModel()
-    const registry = loopRegistry(model, () => '')
-    return withThreads(servers, { name: 'stop', registry }, async (bench) => {
-      const stop = await measureWay(bench, calls, 'stop')
-      const cancel = await measureWay(bench, calls, 'cancel')
-      return { ...report({ stop, cancel }), machine: await machineAt(servers.address) }
-    })
+export async function stopBench(
+  servers: BenchServers,
+): Promise<BenchResult & { readonly machine: readonly string[] }> {
+  const { model, calls } = endlessModel()
+  const registry = loopRegistry(model, () => '')
+  return withThreads(servers, { name: 'stop', registry }, async (bench) => {
+    const stop = await measureWay(bench, calls, 'stop')
+    const cancel = await measureWay(bench, calls, 'cancel')
+    return { ...report({ stop, cancel }), machine: await machineAt(servers) }
   })
 }
 
