@@ -7,7 +7,7 @@ const HEAD = ['case', 'store', 'p50 ms', 'p99 ms', 'max ms', 'tokens', 'seen', '
 /** Percentiles of all tokens at all subscribers of each case. */
 export function eventsReport(measured: readonly Measured[]): BenchResult {
   return {
-    figures: measured.flatMap(figuresOf),
+    figures: [tokenToSubscriber(measured), ...measured.flatMap(figuresOf)],
     table: [HEAD, ...measured.map(lineOf)],
     notes: [
       'Milliseconds from the model, in the worker, to the subscriber in another process; a batch of up to 10 ms is in them.',
@@ -15,6 +15,13 @@ export function eventsReport(measured: readonly Measured[]): BenchResult {
       'How each figure is made: bench/README.md',
     ],
   }
+}
+
+/** Of one subscriber, on the store on which it takes longer. */
+function tokenToSubscriber(measured: readonly Measured[]): Figure {
+  const alone = measured.filter(({ subscribers }) => subscribers === 1)
+  const value = Math.max(...alone.map(({ seen }) => percentile(seen, 0.5)))
+  return { bench: 'events', figure: 'token_to_subscriber_p50_ms', value, unit: 'ms' }
 }
 
 function figuresOf({ store, name, seen, idleCpu, tokens }: Measured): readonly Figure[] {
