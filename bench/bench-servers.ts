@@ -22,6 +22,11 @@ export interface BenchServers {
 /** As a database is run that must not lose what it has told. */
 export const DURABLE_POSTGRES = ['fsync=on', 'full_page_writes=on'] as const
 
+/** For both loops of a pair, whoever measures one. */
+const DYNAMIC_CONFIG = {
+  'system.enableActivityEagerExecution': process.env['EVERTHREAD_BENCH_EAGER'] === '1',
+}
+
 /** Runs `work` with tuned servers and an empty store, installs what is missing, and removes all of it. */
 export async function withServers<T>(
   kind: ServerKind,
@@ -38,7 +43,10 @@ export async function withServers<T>(
 
 async function withDevServer<T>(folder: string, work: (servers: BenchServers) => Promise<T>): Promise<T> {
   // Kept in a file, as `up` does: a server in memory is quicker than any that keeps what it is told.
-  const server = await startDevServer({ dbFilename: join(folder, 'temporal.db') })
+  const server = await startDevServer({
+    dbFilename: join(folder, 'temporal.db'),
+    dynamicConfig: DYNAMIC_CONFIG,
+  })
   try {
     const store = { database: join(folder, 'threads.db'), blobs: join(folder, 'blobs') }
     return await work({ kind: 'dev', address: server.address, store })
@@ -50,7 +58,10 @@ async function withDevServer<T>(folder: string, work: (servers: BenchServers) =>
 async function withPostgres<T>(folder: string, work: (servers: BenchServers) => Promise<T>): Promise<T> {
   const postgres = await startPostgres(DURABLE_POSTGRES)
   try {
-    const server = await startTemporalServer({ postgres: postgres.url('postgres') })
+    const server = await startTemporalServer({
+      postgres: postgres.url('postgres'),
+      dynamicConfig: DYNAMIC_CONFIG,
+    })
     try {
       const store = { database: postgres.url('postgres'), blobs: join(folder, 'blobs') }
       setUpStore(server.address, store.database)

@@ -33,7 +33,7 @@ export function attachRegistry(handed: Handed) {
       }),
       definePrompt({
         ...voice,
-        name: 'receiver',
+        name: 'receiving',
         prompt: 'You receive.',
         model: 'receiving',
         requiredSchema: z.object({ task: z.string(), files: z.array(z.string()).default([]) }),
@@ -48,8 +48,8 @@ export function attachRegistry(handed: Handed) {
         exposeAsTool: true,
         toolDescription: 'Receives files',
         maxSessionTurns: 2,
-        sideA: { prompt: 'receiver', sessionStop: { name: 'deliver', messageProperty: 'text' } },
-        sideB: { prompt: 'receiver' },
+        sideA: { prompt: 'receiving', sessionStop: { name: 'deliver', messageProperty: 'text' } },
+        sideB: { prompt: 'receiving' },
       }),
     ],
     tools: {

@@ -26,6 +26,7 @@ export function manyReport(measured: readonly MeasuredCrowd[]): BenchResult {
     notes: [
       `Medians of ${measured[0]?.pairs.length ?? 0} pairs of each size; lowest and highest are single pairs.`,
       'CPU ms: processor time of the worker process for a step; MB: its largest resident memory; heap: of its main thread.',
+      `Eager activities are ${process.env['EVERTHREAD_BENCH_EAGER'] === '1' ? 'on' : 'off'} for both (EVERTHREAD_BENCH_EAGER).`,
       'How each figure is made: bench/README.md',
     ],
   }

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 
+import { isFleeting } from '../../src/store/changes.js'
 import { readDeltas } from '../../src/store/deltas.js'
 import type { Store } from '../../src/store/store.js'
 import { scriptedModel } from '../../src/testing/index.js'
@@ -60,5 +61,31 @@ test('what streams while the store is slow is written as one', () => {
     expect(await running).toMatchObject({ type: 'answered' })
     expect((await desk.transcript()).at(-1)?.content).toBe(WORDS)
     expect(await desk.store.read((db) => readDeltas(db, 't'))).toEqual([])
+  })
+})
+
+test('of a step only its live text may be lost with the machine', () => {
+  const chat = scriptedModel([{ text: WORDS, wordDelay: 1 }])
+  return withDesk({ chat }, async (desk) => {
+    const input = modelInput({ drain: drainOf(await desk.send('one')) })
+    const kinds: string[] = []
+    const store: Store = {
+      ...desk.store,
+      async write(work) {
+        let kind = ''
+        const result = await desk.store.write(async (tx) => {
+          const done = await work(tx)
+          kind = isFleeting(tx) ? 'live text' : 'kept'
+          return done
+        })
+        kinds.push(kind)
+        return result
+      },
+    }
+    expect(await runModel({ ...desk.dependencies, store }, input)).toMatchObject({ type: 'answered' })
+    expect(kinds.filter((kind) => kind === 'kept')).toHaveLength(3)
+    expect(kinds.slice(0, 2)).toEqual(['kept', 'kept'])
+    expect(kinds.at(-1)).toBe('kept')
+    expect(kinds).toContain('live text')
   })
 })

@@ -19,6 +19,8 @@ export interface DevServerOptions {
   readonly port?: number
   /** Keeps the server's data in this file. @default in memory */
   readonly dbFilename?: string
+  /** Values of the dynamic configuration, beside those of `scripts/dev/dev-server-flags.txt`. */
+  readonly dynamicConfig?: Readonly<Record<string, unknown>>
   /** Registered beside Everthread's own, as name and type: `{ Region: 'Keyword' }`. */
   readonly searchAttributes?: Readonly<Record<string, string>>
 }
@@ -79,6 +81,9 @@ function devServerArguments(port: number, options: DevServerOptions): string[] {
     `--port=${port}`,
     ...flags.split('\n').filter((line) => line !== '' && !line.startsWith('#')),
     ...(options.dbFilename === undefined ? [] : [`--db-filename=${options.dbFilename}`]),
+    ...Object.entries(options.dynamicConfig ?? {}).map(
+      ([name, value]) => `--dynamic-config-value=${name}=${JSON.stringify(value)}`,
+    ),
     ...Object.entries(options.searchAttributes ?? {}).map(
       ([name, type]) => `--search-attribute=${name}=${type}`,
     ),
