@@ -9,7 +9,11 @@ import { explainBench } from './explain/explain-bench.js'
 import type { BenchResult } from './figure.js'
 import { idleBench } from './idle/idle-bench.js'
 import { manyBench } from './many/many-bench.js'
+import { longThreadBench } from './long-thread/long-thread-bench.js'
+import { longTurnBench } from './long-turn/long-turn-bench.js'
 import { printJson, printTables } from './print-result.js'
+import { replayBench } from './replay/replay-bench.js'
+import { startBench } from './start/start-bench.js'
 import { stepBench } from './step/step-bench.js'
 import { stopBench } from './stop/stop-bench.js'
 import { wakeBench } from './wake/wake-bench.js'
@@ -21,6 +25,10 @@ const ON_SERVERS: Readonly<Record<string, (servers: BenchServers) => Promise<Mac
   attach: attachBench,
   idle: idleBench,
   many: manyBench,
+  'long-thread': longThreadBench,
+  'long-turn': longTurnBench,
+  replay: replayBench,
+  start: startBench,
   step: stepBench,
   stop: stopBench,
   wake: wakeBench,

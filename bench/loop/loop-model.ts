@@ -1,10 +1,10 @@
-import type { LanguageModelV4 } from '@ai-sdk/provider'
+import type { LanguageModelV4, LanguageModelV4CallOptions } from '@ai-sdk/provider'
 
 import { benchModel, DONE, toolCall } from './model-parts.js'
 
 const CALL = toolCall('look_up')
 
 /** A model that costs nothing: asked at each request whether it goes on, it calls the tool or ends the turn. */
-export function loopModel(goesOn: () => boolean): LanguageModelV4 {
-  return benchModel('looping', () => (goesOn() ? CALL : DONE))
+export function loopModel(goesOn: (request: LanguageModelV4CallOptions) => boolean): LanguageModelV4 {
+  return benchModel('looping', (request) => (goesOn(request) ? CALL : DONE))
 }

@@ -2,7 +2,7 @@ import type { LanguageModelV4 } from '@ai-sdk/provider'
 import { defineAgent, defineModel, definePrompt, defineTool, registry } from 'everthread'
 
 /** One agent with one tool: `result` is what the tool answers. */
-export function loopRegistry(model: LanguageModelV4, result: () => string) {
+export function loopRegistry(model: LanguageModelV4, result: () => string, maxSteps?: number) {
   return registry({
     models: [defineModel({ name: 'looping', provider: { languageModel: () => model }, model: 'looping' })],
     prompts: [
@@ -16,7 +16,12 @@ export function loopRegistry(model: LanguageModelV4, result: () => string) {
         tools: ['look_up'],
       }),
     ],
-    agents: [defineAgent({ name: 'worker', sideA: { prompt: 'worker' } })],
+    agents: [
+      defineAgent({
+        name: 'worker',
+        sideA: { prompt: 'worker', ...(maxSteps !== undefined && { maxSteps }) },
+      }),
+    ],
     tools: {
       look_up: defineTool({
         description: 'Looks something up',

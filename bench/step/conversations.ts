@@ -1,3 +1,7 @@
+import type { ThreadHandle } from 'everthread/client'
+
+import type { LoopingWorker } from '../looping-worker.js'
+
 /** What a thread has behind it when its step is measured. */
 export interface Conversation {
   readonly name: string
@@ -13,3 +17,13 @@ export const CONVERSATIONS = [
   { name: '0.42 MB', bytes: 420_000, calls: 84 },
   { name: '0.81 MB', bytes: 810_000, calls: 162 },
 ] as const satisfies readonly Conversation[]
+
+/** A new thread whose first turn leaves a conversation of this size: tool calls with results, as agents have. */
+export async function conversationOf(
+  worker: LoopingWorker,
+  { calls, bytes }: Conversation,
+): Promise<ThreadHandle> {
+  const thread = await worker.createThread()
+  await worker.takeTurn(thread, { calls, resultLength: Math.round(bytes / calls) })
+  return thread
+}

@@ -10,7 +10,8 @@ export interface HistoryCost {
   readonly bytes: number
 }
 
-interface Place {
+/** Where a workflow task began. */
+export interface Place {
   readonly event: number
   /** Of everything before, by the server's own count. */
   readonly bytes: number
@@ -37,18 +38,30 @@ export async function historyCost(
   throw new Error(`Expected a history of ${workflowId} with a turn of ${modelCalls} model calls.`)
 }
 
-/** The events of all Temporal runs of a thread, newest run first: it continues as new at the end of a turn. */
-export async function* histories(client: Client, workflowId: string): AsyncIterable<readonly HistoryEvent[]> {
-  let runId: string | null | undefined
+/** One Temporal run of a thread. */
+export interface TemporalRun {
+  readonly runId: string | undefined
+  readonly events: readonly HistoryEvent[]
+}
+
+/** All Temporal runs of a thread, newest first: it continues as new at the end of a turn, and within long ones. */
+export async function* temporalRuns(client: Client, workflowId: string): AsyncIterable<TemporalRun> {
+  let runId: string | undefined
   do {
-    const { events } = await client.workflow.getHandle(workflowId, runId ?? undefined).fetchHistory()
-    yield events ?? []
-    runId = events?.[0]?.workflowExecutionStartedEventAttributes?.continuedExecutionRunId
-  } while (runId)
+    const { events } = await client.workflow.getHandle(workflowId, runId).fetchHistory()
+    const started = events?.[0]?.workflowExecutionStartedEventAttributes
+    yield { runId: started?.originalExecutionRunId ?? runId, events: events ?? [] }
+    runId = started?.continuedExecutionRunId || undefined
+  } while (runId !== undefined)
+}
+
+/** The events of all of them. */
+export async function* histories(client: Client, workflowId: string): AsyncIterable<readonly HistoryEvent[]> {
+  for await (const { events } of temporalRuns(client, workflowId)) yield events
 }
 
 /** Where the workflow tasks began that scheduled a model call; the server notes the history's size in each. */
-function stepPlaces(events: readonly HistoryEvent[]): readonly Place[] {
+export function stepPlaces(events: readonly HistoryEvent[]): readonly Place[] {
   const tasks = new Map<string, Place>()
   const places: Place[] = []
   for (const event of events) {

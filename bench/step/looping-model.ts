@@ -9,14 +9,17 @@ export interface Turn {
   calls: number
   /** Characters of each tool result. */
   resultLength: number
+  /** Called with the number of messages of each request. */
+  asked?: (messages: number) => void
   /** Called with the answer that ends the turn. */
   ended: () => void
 }
 
 /** It calls the tool as often as the turn says, then answers. It marks each request. */
 export function loopingModel(turn: Turn, stopwatch: Stopwatch): LanguageModelV4 {
-  return loopModel(() => {
+  return loopModel(({ prompt }) => {
     stopwatch.mark()
+    turn.asked?.(prompt.length)
     turn.calls -= 1
     if (turn.calls < 0) turn.ended()
     return turn.calls >= 0

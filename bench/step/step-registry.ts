@@ -4,6 +4,6 @@ import type { Turn } from './looping-model.js'
 import type { Stopwatch } from './stopwatch.js'
 
 /** One agent with one tool: what it does and how long its results are, the turn says. */
-export function stepRegistry(turn: Turn, stopwatch: Stopwatch) {
-  return loopRegistry(loopingModel(turn, stopwatch), () => 'x'.repeat(turn.resultLength))
+export function stepRegistry(turn: Turn, stopwatch: Stopwatch, maxSteps?: number) {
+  return loopRegistry(loopingModel(turn, stopwatch), () => 'x'.repeat(turn.resultLength), maxSteps)
 }

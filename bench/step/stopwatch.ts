@@ -15,6 +15,8 @@ export interface Stopwatch {
   /** Steps between the first mark and the last. */
   steps(): number
   perStep(): StepTime
+  /** Milliseconds on the clock of each step. */
+  each(): readonly number[]
 }
 
 export function createStopwatch(): Stopwatch {
@@ -26,6 +28,7 @@ export function createStopwatch(): Stopwatch {
       marks = []
     },
     steps,
+    each: () => marks.slice(1).map(({ clock }, index) => clock - (marks[index]?.clock ?? clock)),
     perStep() {
       const [first] = marks
       const last = marks.at(-1)
