@@ -60,7 +60,7 @@ async function run(host: ThreadHost): Promise<Close> {
   const alarm = createAlarm(host)
   for (;;) {
     // An update may come in the task that starts this run: on a replay it comes after it, and its answer goes first.
-    await condition(allHandlersFinished)
+    if (!allHandlersFinished()) await condition(allHandlersFinished)
     const now = Date.now()
     host.update((control) => advance(comesDue(lateBegins(control, now), now)))
     // Nothing is in flight, every answer is told, and nothing is awaited from here to the next action: whatever came

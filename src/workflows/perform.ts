@@ -19,8 +19,8 @@ import type { ThreadHost } from './thread-host.js'
 import { completeCall, executeTool, prepareChild, prepareMessage } from './tool-calls.js'
 import { waitForResource, waitForSomething } from './wait.js'
 
-/** Carries out one action and applies what came of it. */
-export async function perform(
+/** Carries out one action and applies what came of it. Its promise is the action's own: each more is paid for in each step. */
+export function perform(
   host: ThreadHost,
   action: Exclude<Action, { readonly kind: 'close' }>,
 ): Promise<void> {

@@ -26,7 +26,8 @@ export function createThreadHost(initial: ThreadControl, level: number): ThreadH
   let control = initial
   let signals = 0
   let since = Date.now()
-  let inFlight: { readonly scope: CancellationScope; readonly by: CutBy } | null = null
+  let cutBy: CutBy | null = null
+  let scope: CancellationScope | null = null
   return {
     get control() {
       return control
@@ -44,17 +45,14 @@ export function createThreadHost(initial: ThreadControl, level: number): ThreadH
     countSignal: () => {
       signals += 1
     },
-    cancellable: async (work, by) => {
-      const scope = new CancellationScope({ cancellable: true })
-      inFlight = { scope, by }
-      try {
-        return await scope.run(work)
-      } finally {
-        inFlight = null
-      }
+    // One scope until it is cut, for each would stay with the run's own: what is over in it is not cut again.
+    cancellable: (work, by) => {
+      if (scope === null || scope.consideredCancelled) scope = new CancellationScope({ cancellable: true })
+      cutBy = by
+      return scope.run(work)
     },
     cut: (by) => {
-      if (by === 'terminate' || inFlight?.by === by) inFlight?.scope.cancel()
+      if (by === 'terminate' || cutBy === by) scope?.cancel()
     },
     startsAction: (now) => {
       since = now
