@@ -2,6 +2,7 @@ import { appendEvents } from '../store/events.js'
 import { findThread, insertThread } from '../store/threads.js'
 import type { NewThread, ThreadRecord } from '../store/threads.js'
 import type { Writer } from '../store/store.js'
+import { LIMITS } from '../protocol/limits.js'
 import { rootOf } from '../protocol/messages.js'
 import type { ThreadStart } from '../protocol/messages.js'
 
@@ -13,7 +14,7 @@ interface Registration {
 }
 
 /** What an activity of a step needs of the thread's row: not its snapshot, which is large and written at run ends. */
-export type OpenThread = Pick<ThreadRecord, 'agent' | 'parent_thread_id' | 'depth'>
+export type OpenThread = Pick<ThreadRecord, 'agent' | 'parent_thread_id' | 'depth' | 'last_activity_at'>
 
 /**
  * The thread's row in the transaction at hand; null if the thread is terminated, or its row was deleted: nothing of it
@@ -22,11 +23,16 @@ export type OpenThread = Pick<ThreadRecord, 'agent' | 'parent_thread_id' | 'dept
 export async function openThread(tx: Writer, registration: Registration): Promise<OpenThread | null> {
   const found = await tx
     .selectFrom('threads')
-    .select(['agent', 'parent_thread_id', 'depth', 'terminate_requested_at'])
+    .select(['agent', 'parent_thread_id', 'depth', 'last_activity_at', 'terminate_requested_at'])
     .where('id', '=', registration.threadId)
     .executeTakeFirst()
   const thread = found ?? (await register(tx, registration))
   return thread === null || thread.terminate_requested_at !== null ? null : thread
+}
+
+/** A thread in the midst of a run moves its last activity now and then; the end of the run is its exact time. */
+export function movesActivity({ last_activity_at: last }: OpenThread, now: number): boolean {
+  return now - last >= LIMITS.activityPrecision * 1000
 }
 
 /** As `openThread`, but a terminated thread has its row too. */

@@ -21,17 +21,22 @@ export interface NewEvents {
   readonly threadId: string
   readonly events: readonly NewEvent[]
   readonly now: number
+  /** Whether the thread's last activity is `now` then; seven indexes hold it, so who has just moved it does not. @default true */
+  readonly movesActivity?: boolean
 }
 
 /** Appends in this order, numbered without a gap; answers the thread's last sequence. */
-export async function appendEvents(tx: Writer, { threadId, events, now }: NewEvents): Promise<number> {
+export async function appendEvents(
+  tx: Writer,
+  { threadId, events, now, movesActivity = true }: NewEvents,
+): Promise<number> {
   if (events.length === 0) return lastSequence(tx, threadId)
   noteChange(tx, threadId)
   const thread = await tx
     .updateTable('threads')
     .set((update) => ({
       last_sequence: update('last_sequence', '+', events.length),
-      last_activity_at: laterActivity(now),
+      ...(movesActivity && { last_activity_at: laterActivity(now) }),
     }))
     .where('id', '=', threadId)
     .returning('last_sequence')

@@ -148,7 +148,7 @@ async function conclude(store: Store, step: ModelStep, conclusion: Conclusion): 
     await deleteDeltas(tx, step.messageId)
     await recordFailures(tx, step)
     const events = [...before, ...(message === null ? [] : [created]), ...after]
-    await appendEvents(tx, { threadId, events, now: step.now })
+    await appendEvents(tx, { threadId, events, now: step.now, movesActivity: false })
     return answer
   })
 }

@@ -15,7 +15,8 @@ import { putPlan } from '../../store/plans.js'
 import type { Store, Writer } from '../../store/store.js'
 import type { ActivityDependencies } from '../dependencies.js'
 import { currentPlan, keptPlan, promptOf } from '../plan-content.js'
-import { openThread } from '../thread-row.js'
+import { movesActivity, openThread } from '../thread-row.js'
+import type { OpenThread } from '../thread-row.js'
 import { asksForStep } from './asks-for-step.js'
 import { highestNumbers, unanswered } from '../../store/late-messages.js'
 import { appendWordlessLine, stageItems } from './stage-items.js'
@@ -54,7 +55,10 @@ export async function drainStep(dependencies: ActivityDependencies, asked: CallM
     const operation = await findOperation(tx, input.threadId, operationOf(input).id)
     if (operation !== null) return takeAgain(tx, input, { operation, hooked })
     if (input.run === 1) await startDeferred(tx, { ...thread, reference: input.threadId })
-    return drainNow(tx, input, { content: plan, handed: await handOver(tx, input, thread), hooked })
+    return drainNow(tx, input, {
+      ...{ thread, content: plan, hooked },
+      handed: await handOver(tx, input, thread),
+    })
   })
   if ('type' in result) return { kind: 'answered', answer: result }
   return { kind: 'held', input, content: plan, held: result }
@@ -131,6 +135,7 @@ async function deliverItems(
 }
 
 interface Draining {
+  readonly thread: OpenThread
   readonly content: PlanContent
   readonly handed: readonly Fact[]
   readonly hooked: HookedDrain
@@ -139,7 +144,7 @@ interface Draining {
 async function drainNow(
   tx: Writer,
   input: CallModelInput,
-  { content, handed, hooked }: Draining,
+  { thread, content, handed, hooked }: Draining,
 ): Promise<CallModelAnswer | HeldOperation> {
   const { threadId } = input
   const now = microseconds(input)
@@ -150,7 +155,8 @@ async function drainNow(
   const idle = await isIdle(tx, input, { content, delivered })
   const begins = !idle && input.trigger !== null && (await beginRunRow(tx, input, input.trigger))
   const step = idle ? [] : stepEvents(input, content, { delivered, begins })
-  await appendEvents(tx, { threadId, events: [...input.facts, ...handed, ...step], now })
+  const events = [...input.facts, ...handed, ...step]
+  await appendEvents(tx, { threadId, events, now, movesActivity: movesActivity(thread, now) })
   const operations = await hooked.commit(tx)
   if (idle) {
     const nothing: CallModelAnswer = { type: 'nothing_to_do', ...newPlan(input, content) }

@@ -41,7 +41,7 @@ export async function startRequest(store: Store, step: ModelStep, next: NextRequ
       await holdOrLose(tx, step)
       if (boundary !== null && !next.again) await insertBoundary(tx, boundary)
       if (first && log.number > 1) await dropAttempts(tx, step.messageId, log.number)
-      await appendEvents(tx, { threadId: input.threadId, events, now: step.now })
+      await appendEvents(tx, { threadId: input.threadId, events, now: step.now, movesActivity: false })
     })
   } catch (error) {
     // A store that cannot take what happened between two attempts costs no answer; the commit waits for it.

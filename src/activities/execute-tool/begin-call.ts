@@ -8,6 +8,7 @@ import type { Store, Writer } from '../../store/store.js'
 import { startToolCall } from '../../store/tool-calls.js'
 import type { ToolCallRecord } from '../../store/tool-calls.js'
 import { microseconds } from '../call-model/model-step.js'
+import { movesActivity } from '../thread-row.js'
 import { enterCall } from './enter-call.js'
 import type { Entered } from './enter-call.js'
 import { callScope, phaseFive } from './held-input.js'
@@ -77,7 +78,7 @@ async function start(
   { input, entered }: Starting,
   { operationId, opens, response = null, resultId }: Beginning,
 ): Promise<HeldCall> {
-  const { operation, row, holder, opening } = entered
+  const { thread, operation, row, holder, opening } = entered
   const { threadId, callId } = input
   const now = microseconds(input)
   const asked = operation?.attempt ?? 0
@@ -95,7 +96,7 @@ async function start(
   const started: Fact = { type: 'tool.started', scope: callScope(input), payload: { name: row.name } }
   const phase = opens ? phaseFive(input, row) : []
   const events = [...input.facts, ...opening, ...phase, ...resolved, ...(opens ? [started] : [])]
-  await appendEvents(tx, { threadId, events, now })
+  await appendEvents(tx, { threadId, events, now, movesActivity: movesActivity(thread, now) })
   return {
     ...{ input, row, holder, operationId, attempt, asked, now },
     resultId: operation?.message_id ?? resultId ?? null,

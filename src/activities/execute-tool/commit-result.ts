@@ -74,7 +74,8 @@ export async function commitResult(
       ...resultEvents(call, result, { messageId: placed.messageId, answer }),
       ...following,
     ]
-    await appendEvents(tx, { threadId, events, now })
+    // What began the call has moved it.
+    await appendEvents(tx, { threadId, events, now, movesActivity: alongside.opening !== undefined })
     return answer
   })
 }

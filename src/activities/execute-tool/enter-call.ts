@@ -10,12 +10,14 @@ import { findToolCall } from '../../store/tool-calls.js'
 import type { ToolCallRecord } from '../../store/tool-calls.js'
 import { microseconds } from '../call-model/model-step.js'
 import { openThread } from '../thread-row.js'
+import type { OpenThread } from '../thread-row.js'
 import type { HeldInput } from './held-input.js'
 
 export type Entered =
   | { readonly kind: 'answered'; readonly answer: ResultAnswer | EndAnswer | TerminatedAnswer }
   | {
       readonly kind: 'entered'
+      readonly thread: OpenThread
       readonly row: ToolCallRecord
       readonly holder: CallHolder
       /** Null: nobody has touched the call yet. */
@@ -43,5 +45,5 @@ export async function enterCall(tx: Writer, input: HeldInput, operationId: strin
   const { run, step, side } = input
   const place = { run, step, side, now: microseconds(input) }
   const opening = input.queued && !holder.placed ? await placeQueuedTool(tx, row, place) : []
-  return { kind: 'entered', row, holder, operation, opening }
+  return { kind: 'entered', thread, row, holder, operation, opening }
 }
