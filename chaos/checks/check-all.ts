@@ -1,0 +1,101 @@
+import type { ThreadClient } from 'everthread/client'
+
+import type { Deed } from '../desk/deeds.js'
+import { readJournal } from '../desk/journal.js'
+import { planThread } from '../driver/thread-plan.js'
+import type { Finding } from '../finding.js'
+import type { Acknowledgement } from '../processes/acknowledgement.js'
+import type { ReceivedEvent } from '../processes/received-event.js'
+import { checkCalls } from './check-calls.js'
+import { checkChildren } from './check-children.js'
+import { checkDoctor } from './check-doctor.js'
+import { checkEvents } from './check-events.js'
+import { checkFiles } from './check-files.js'
+import { checkHistory } from './check-histories.js'
+import { checkMessages, checkPositions } from './check-messages.js'
+import { checkModels } from './check-models.js'
+import { checkWrites } from './check-writes.js'
+import { gatherEvidence } from './evidence.js'
+import { grouped } from './grouped.js'
+import { readAllThreads } from './thread-record.js'
+import type { ThreadRecord } from './thread-record.js'
+
+interface Place {
+  readonly threads: ThreadClient
+  readonly seed: number
+  /** Journals. */
+  readonly deeds: string
+  readonly acknowledged: string
+  readonly received: string
+  readonly address: string
+  readonly database: string
+  readonly store: { readonly blobs: string; readonly secretKey: string }
+}
+
+interface Checked {
+  readonly findings: readonly Finding[]
+  /** How much there was to check. */
+  readonly counts: Readonly<Record<string, number>>
+}
+
+/** Everything that was promised, from outside: the client's read API, journals of our own, the command. */
+export async function checkAll(place: Place): Promise<Checked> {
+  const { threads, seed } = place
+  const deeds = readJournal<Deed>(place.deeds)
+  const acknowledged = readJournal<Acknowledgement>(place.acknowledged)
+  const received = readJournal<ReceivedEvent>(place.received)
+  const evidence = gatherEvidence(deeds, received)
+  const records = await readAllThreads(threads)
+  const byId = new Map(records.map((record) => [record.threadId, record]))
+  const receivedBy = grouped(received, ({ threadId }) => threadId)
+  const deedsBy = grouped(deeds, ({ threadId }) => threadId)
+  const findings: Finding[] = []
+  let files = 0
+  for (const record of records) {
+    const { threadId } = record
+    const own = deedsBy.get(threadId) ?? []
+    const checked = await checkFiles(threads, record)
+    files += checked.files
+    findings.push(
+      ...checkCalls(record, own, evidence),
+      ...checkModels(record, own, evidence),
+      ...(await checkWrites(threads, record, byId)),
+      ...checkEvents(record, receivedBy.get(threadId) ?? []),
+      ...checkChildren(record, records),
+      ...checked.findings,
+      ...(await checkHistory(threads, threadId)),
+    )
+  }
+  findings.push(...checkPlans(byId, acknowledged, seed), ...checkDoctor(place))
+  const of = (kind: Deed['kind']): number => deeds.filter((deed) => deed.kind === kind).length
+  return {
+    findings,
+    counts: {
+      threads: records.length,
+      subagents: records.filter(({ parent }) => parent !== null).length,
+      messages: acknowledged.filter(({ kind }) => kind === 'sent').length,
+      side_effects: of('tool'),
+      model_requests: of('model'),
+      effects: of('effect'),
+      events: received.length,
+      files,
+    },
+  }
+}
+
+function checkPlans(
+  byId: ReadonlyMap<string, ThreadRecord>,
+  acknowledged: readonly (Acknowledgement & { readonly at: number })[],
+  seed: number,
+): readonly Finding[] {
+  const byThread = grouped(acknowledged, ({ threadId }) => threadId)
+  const planned = [...byThread].flatMap(([threadId, lines]): readonly Finding[] => {
+    const record = byId.get(threadId)
+    if (record === undefined)
+      return [{ kind: 'lost', threadId, id: threadId, problem: 'A thread that was created is not there.' }]
+    const plan = planThread(seed, Number(threadId.split('-').at(-1)))
+    return checkMessages(record, { plan, acknowledged: lines })
+  })
+  const others = [...byId.values()].filter(({ threadId }) => !byThread.has(threadId))
+  return [...planned, ...others.flatMap(checkPositions)]
+}

@@ -1,0 +1,41 @@
+import type { Deed, ModelDeed } from '../desk/deeds.js'
+import type { Stamp } from '../desk/journal.js'
+import { noncesIn } from '../desk/nonce.js'
+import type { Finding } from '../finding.js'
+import type { Evidence } from './evidence.js'
+import type { ThreadRecord } from './thread-record.js'
+
+/** A prompt tool sees its own first words only. */
+const FRAMES: ReadonlySet<string> = new Set(['outline'])
+
+/**
+ * T4 for model calls: a request that does not show an answer which was committed before it was made asks for that answer,
+ * or for an earlier one, again.
+ */
+export function checkModels(
+  { threadId, rows }: ThreadRecord,
+  deeds: readonly (Deed & Stamp)[],
+  evidence: Evidence,
+): readonly Finding[] {
+  const answers = rows
+    .filter(({ role, depth, status }) => role !== 'tool' && depth === 0 && status === 'completed')
+    .flatMap(({ id, content }) => noncesIn(content ?? '').map((nonce) => ({ nonce, id })))
+    .map(({ nonce, id }) => ({ nonce, id, at: evidence.answer(nonce, threadId, id) }))
+  const asked = deeds.filter(
+    (deed): deed is ModelDeed & Stamp =>
+      deed.kind === 'model' && deed.threadId === threadId && !FRAMES.has(deed.prompt),
+  )
+  const findings: Finding[] = []
+  for (const { nonce, seen, at, side } of asked) {
+    const missing = answers.find((answer) => answer.at < at && !seen.includes(answer.nonce))
+    if (missing === undefined) continue
+    const problem = `The model was asked again (side ${side}, ${nonce}) behind the answer ${missing.nonce}.`
+    findings.push({ kind: 'repeated', threadId, id: missing.id, problem })
+  }
+  const twice = answers.filter(
+    ({ nonce }, index) => answers.findIndex((one) => one.nonce === nonce) !== index,
+  )
+  for (const { id, nonce } of twice)
+    findings.push({ kind: 'doubled', threadId, id, problem: `The answer ${nonce} is there twice.` })
+  return findings
+}

@@ -1,0 +1,46 @@
+import type { Message } from 'everthread'
+import type { ThreadClient, ThreadEvent } from 'everthread/client'
+
+/** What the client's read API says of one thread, when all is quiet. */
+export interface ThreadRecord {
+  readonly threadId: string
+  readonly agent: string
+  readonly parent: string | null
+  readonly status: string
+  /** Its end was asked for, by plan or with its parent's. */
+  readonly terminated: boolean
+  /** The transcript, of any depth, in its order. */
+  readonly rows: readonly Message[]
+  readonly facts: readonly Fact[]
+}
+
+export type Fact = Extract<ThreadEvent, { readonly sequence: number }>
+
+const PAGE = 500
+const DEEPEST = 8
+
+export async function readAllThreads(threads: ThreadClient): Promise<readonly ThreadRecord[]> {
+  const records: ThreadRecord[] = []
+  for await (const { threadId, agent, parent, status } of threads.list()) {
+    const thread = threads.get(threadId)
+    const { terminated } = await thread.snapshot()
+    const facts: Fact[] = []
+    for await (const event of thread.events({ follow: false }))
+      if (event.sequence !== undefined) facts.push(event)
+    const rows = await allRows(threads, threadId)
+    records.push({ threadId, agent, parent, status, terminated: terminated !== null, rows, facts })
+  }
+  return records
+}
+
+async function allRows(threads: ThreadClient, threadId: string): Promise<readonly Message[]> {
+  const rows: Message[] = []
+  for (let more = true; more;) {
+    const after = rows.at(-1)?.position ?? 0
+    const page = { after, limit: PAGE, includeSilent: true, maxDepth: DEEPEST }
+    const { messages, hasMore } = await threads.get(threadId).messages(page)
+    rows.push(...messages)
+    more = hasMore
+  }
+  return rows
+}

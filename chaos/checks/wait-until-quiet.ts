@@ -1,0 +1,76 @@
+import { setTimeout as delay } from 'node:timers/promises'
+
+import type { ThreadClient, ThreadSnapshot } from 'everthread/client'
+
+import { readJournal } from '../desk/journal.js'
+import type { Finding } from '../finding.js'
+import type { ReceivedEvent } from '../processes/received-event.js'
+
+interface Looking {
+  readonly threads: ThreadClient
+  /** Resolves when the client has done all that it begun. */
+  readonly finish: () => Promise<void>
+  /** Journal of the events that the subscriber got. */
+  readonly received: string
+  readonly say: (line: string) => void
+}
+
+/** The longest plan is some fifteen actions of seconds, and a cut call is noticed after half a minute. */
+const PATIENCE = 240_000
+const SUBSCRIBER_PATIENCE = 20_000
+const PAUSE = 1_000
+
+/** Nothing runs, waits or is on its way to the subscriber; what does not come to that is stuck, and named. */
+export async function waitUntilQuiet(looking: Looking): Promise<readonly Finding[]> {
+  const { finish, say } = looking
+  const finished = await Promise.race([finish().then(() => true), delay(PATIENCE, false, { ref: false })])
+  say(finished ? 'the client has ended its plans' : 'the client does not come to an end')
+  const until = Date.now() + PATIENCE
+  for (;;) {
+    const busy = await busyThreads(looking.threads)
+    if (busy.length === 0) break
+    if (Date.now() > until) return [...busy.map(stuck), ...(finished ? [] : [unfinished()])]
+    await delay(PAUSE)
+  }
+  say('all threads are idle or closed')
+  await untilReceived(looking)
+  return finished ? [] : [unfinished()]
+}
+
+async function busyThreads(threads: ThreadClient): Promise<readonly ThreadSnapshot[]> {
+  const busy: ThreadSnapshot[] = []
+  for await (const { threadId, closedAt } of threads.list()) {
+    if (closedAt !== null) continue
+    const snapshot = await threads.get(threadId).snapshot()
+    if (isBusy(snapshot)) busy.push(snapshot)
+  }
+  return busy
+}
+
+function isBusy({ stale, run, queue, pending, effects }: ThreadSnapshot): boolean {
+  return stale || run !== null || queue.length + pending.length + effects.length > 0
+}
+
+function stuck({ threadId, status, stale, run, queue, pending, effects }: ThreadSnapshot): Finding {
+  const waits = { run, queue: queue.map(({ id }) => id), pending: pending.map(({ id }) => id), effects }
+  const problem = `It is ${status}${stale ? ' (nobody answers)' : ''}: ${JSON.stringify(waits)}.`
+  return { kind: 'stuck', threadId, id: threadId, problem }
+}
+
+function unfinished(): Finding {
+  return { kind: 'stuck', threadId: '', id: 'client', problem: 'The client did not come to an end.' }
+}
+
+async function untilReceived({ threads, received }: Looking): Promise<void> {
+  for (const until = Date.now() + SUBSCRIBER_PATIENCE; Date.now() < until; await delay(PAUSE)) {
+    const last = new Map<string, number>()
+    for (const { threadId, sequence } of readJournal<ReceivedEvent>(received))
+      if (sequence !== null) last.set(threadId, sequence)
+    let missing = 0
+    for await (const { threadId } of threads.list()) {
+      const { lastSequence } = await threads.get(threadId).snapshot()
+      if ((last.get(threadId) ?? 0) < lastSequence) missing += 1
+    }
+    if (missing === 0) return
+  }
+}

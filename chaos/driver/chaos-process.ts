@@ -1,0 +1,53 @@
+import { fork } from 'node:child_process'
+import { once } from 'node:events'
+import { appendFileSync } from 'node:fs'
+
+/** A process of chaos that can be killed at any moment of its life, its start too. */
+export interface ChaosProcess {
+  readonly pid: number
+  send(order: object): void
+  /** kill -9; resolves when it is gone. */
+  kill(): Promise<void>
+  /** SIGTERM; resolves when it is gone. */
+  shutDown(): Promise<void>
+  readonly gone: Promise<void>
+}
+
+interface Starting<Report> {
+  readonly module: string
+  readonly place: object
+  /** File that gets what it prints. */
+  readonly log: string
+  readonly heard: (report: Report) => void
+}
+
+/** Longer than a worker gives to what it has in flight. */
+const PATIENCE = 20_000
+
+export function startChaosProcess<Report>({ module, place, log, heard }: Starting<Report>): ChaosProcess {
+  const path = new URL(`../processes/${module}.ts`, import.meta.url)
+  // Loads the sources as this process does: what resolves them is in its own arguments.
+  const child = fork(path, [JSON.stringify(place)], { stdio: ['ignore', 'pipe', 'pipe', 'ipc'] })
+  for (const stream of [child.stdout, child.stderr])
+    stream?.on('data', (chunk: Buffer) => appendFileSync(log, `[${child.pid}] ${chunk.toString()}`))
+  child.on('message', (report) => heard(report as Report))
+  child.on('error', () => undefined)
+  const gone = once(child, 'exit').then(([code, signal]) => {
+    appendFileSync(log, `[${child.pid}] ended by ${String(signal ?? code)}\n`)
+  })
+  return {
+    pid: child.pid ?? 0,
+    send: (order) => void (child.connected && child.send(order)),
+    async kill() {
+      child.kill('SIGKILL')
+      await gone
+    },
+    async shutDown() {
+      child.kill('SIGTERM')
+      const impatience = setTimeout(() => child.kill('SIGKILL'), PATIENCE)
+      await gone
+      clearTimeout(impatience)
+    },
+    gone,
+  }
+}

@@ -1,0 +1,126 @@
+import { setTimeout as delay } from 'node:timers/promises'
+
+import { now } from '../desk/journal.js'
+import type { ActivitiesInFlight } from './activities-in-flight.js'
+import type { ChaosServers } from './chaos-servers.js'
+import type { Fleet } from './fleet.js'
+import type { Recoveries } from './recoveries.js'
+import { lateness } from './schedule.js'
+import type { Disturbance, Moment, ServerName } from './schedule.js'
+import type { EventWatch } from './watch-events.js'
+
+interface Place {
+  readonly fleet: Fleet
+  readonly servers: ChaosServers
+  readonly inFlight: ActivitiesInFlight
+  readonly recoveries: Recoveries
+  readonly watch: EventWatch
+  readonly say: (line: string) => void
+}
+
+/** Does to the processes what the schedule says, in its order; answers how many kills there were, by what was killed. */
+export async function disturb(
+  place: Place,
+  moments: readonly Moment[],
+): Promise<Readonly<Record<string, number>>> {
+  const kills: Record<string, number> = {}
+  /** What is under way: a server that is away cannot be killed again before it is back. */
+  const busy = new Map<string, Promise<void>>()
+  for (const { after, what } of moments) {
+    await delay(after)
+    const name = subjectOf(what)
+    await busy.get(name)
+    const begun = begin(place, what)
+    await begun.killed
+    if (what.kind.startsWith('kill')) {
+      const killed = name.replace(/ \d+$/, '')
+      kills[killed] = (kills[killed] ?? 0) + 1
+    }
+    busy.set(name, begun.over)
+  }
+  await Promise.all(busy.values())
+  return kills
+}
+
+interface Begun {
+  readonly killed: Promise<void>
+  /** It is as before. */
+  readonly over: Promise<void>
+}
+
+function subjectOf(what: Disturbance): string {
+  switch (what.kind) {
+    case 'kill_worker':
+    case 'deploy':
+      return `worker ${what.slot}`
+    case 'kill_client':
+      return 'client'
+    case 'kill_server':
+      return what.server
+    case 'network':
+      return `network of ${what.of.kind === 'client' ? 'client' : what.of.slot} to ${what.to}`
+  }
+}
+
+function begin(place: Place, what: Disturbance): Begun {
+  place.say(JSON.stringify({ at: now(), ...what }))
+  switch (what.kind) {
+    case 'kill_worker':
+      return killWorker(place, what)
+    case 'kill_client': {
+      const killed = place.fleet.killClient()
+      const over = killed.then(() => delay(what.away)).then(() => place.fleet.startClient())
+      return { killed, over }
+    }
+    case 'kill_server':
+      return killServer(place, what)
+    case 'deploy':
+      return { killed: Promise.resolve(), over: place.fleet.deploy(what.slot, what.version) }
+    case 'network':
+      return { killed: Promise.resolve(), over: spoil(place, what) }
+  }
+}
+
+type Of<Kind extends Disturbance['kind']> = Extract<Disturbance, { readonly kind: Kind }>
+
+function killWorker({ fleet, watch, recoveries }: Place, { slot, away, version }: Of<'kill_worker'>): Begun {
+  const at = now()
+  const killed = fleet.killWorker(slot).then(async (cut) => {
+    // What it committed before its end is no progress after it.
+    await watch.catchUp()
+    recoveries.cut('worker', cut, at)
+  })
+  const over = killed.then(() => delay(away)).then(() => fleet.startWorker(slot, version))
+  return { killed, over }
+}
+
+function killServer(
+  { servers, inFlight, recoveries }: Place,
+  { server: name, away }: Of<'kill_server'>,
+): Begun {
+  const server = serverOf(servers, name)
+  const at = now()
+  const cut = inFlight.all()
+  const killed = server.kill().then(() => recoveries.cut(name, cut, at))
+  const over = killed.then(() => delay(away)).then(() => server.restart())
+  return { killed, over }
+}
+
+function serverOf(servers: ChaosServers, name: ServerName) {
+  const server = servers.byName.get(name)
+  if (server === undefined) throw new Error(`Expected a server of this run, got ${name}.`)
+  return server
+}
+
+async function spoil({ fleet }: Place, { of, to, how, milliseconds }: Of<'network'>): Promise<void> {
+  const proxy = fleet.proxy(of, to)
+  if (how === 'cut') {
+    proxy.cut()
+    return
+  }
+  if (how === 'stall') proxy.stall(true)
+  else proxy.delay(lateness(milliseconds))
+  await delay(milliseconds)
+  proxy.stall(false)
+  proxy.delay(0)
+}

@@ -1,0 +1,55 @@
+import { parseArgs } from 'node:util'
+
+import type { ServersKind } from './driver/chaos-servers.js'
+
+/** What the command line asks for. */
+export interface ChaosOptions {
+  readonly kills: number
+  readonly seed: number
+  readonly servers: ServersKind
+  /** Milliseconds; null is the default of threads. */
+  readonly heartbeatTimeout: number | null
+  readonly json: boolean
+  /** Threads at a time. */
+  readonly lanes: number
+  /** Whether `everthread doctor` is asked a minute later, when it passes over nothing as too fresh. */
+  readonly wait: boolean
+}
+
+export const USAGE =
+  'npm run chaos -- --kills N --seed S [--servers dev|postgres] [--heartbeat default|5s] [--lanes N] [--no-wait] [--json]'
+
+const HEARTBEATS: ReadonlyMap<string, number | null> = new Map([
+  ['default', null],
+  ['5s', 5_000],
+])
+
+/** Null: it cannot be understood. */
+export function readOptions(line: readonly string[]): ChaosOptions | null {
+  try {
+    const { values } = parseArgs({
+      args: [...line],
+      options: {
+        kills: { type: 'string' },
+        seed: { type: 'string' },
+        servers: { type: 'string', default: 'dev' },
+        heartbeat: { type: 'string', default: 'default' },
+        lanes: { type: 'string', default: '16' },
+        'no-wait': { type: 'boolean', default: false },
+        json: { type: 'boolean', default: false },
+      },
+    })
+    const [kills, seed, lanes] = [values.kills, values.seed, values.lanes].map(Number)
+    const heartbeatTimeout = HEARTBEATS.get(values.heartbeat)
+    if (!isCount(kills) || !isCount(seed) || !isCount(lanes) || heartbeatTimeout === undefined) return null
+    if (values.servers !== 'dev' && values.servers !== 'postgres') return null
+    const { servers, json } = values
+    return { kills, seed, lanes, servers, heartbeatTimeout, json, wait: !values['no-wait'] }
+  } catch {
+    return null
+  }
+}
+
+function isCount(value: number | undefined): value is number {
+  return value !== undefined && Number.isInteger(value) && value > 0
+}

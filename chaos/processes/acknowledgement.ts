@@ -1,0 +1,10 @@
+/** A line of the client's journal: an action of a thread's plan has returned, or was refused for good. */
+export interface Acknowledgement {
+  readonly threadId: string
+  /** Its place in the plan; -1 is the creation of the thread. */
+  readonly action: number
+  readonly kind: 'created' | 'sent' | 'done' | 'skipped' | 'refused'
+  readonly messageId?: string
+  /** Of a refusal: what the client was told. */
+  readonly problem?: string
+}

@@ -1,0 +1,134 @@
+import { setTimeout as delay } from 'node:timers/promises'
+
+import { StoreError, ThreadError } from 'everthread'
+import type { ThreadClient, ThreadHandle } from 'everthread/client'
+
+import { expectedBytes } from '../desk/chaos-files.js'
+import { openJournal, readJournal } from '../desk/journal.js'
+import type { Journal } from '../desk/journal.js'
+import { planThread } from '../driver/thread-plan.js'
+import type { Action, ThreadPlan } from '../driver/thread-plan.js'
+import type { Acknowledgement } from './acknowledgement.js'
+import type { ClientPlace } from './places.js'
+
+interface Work {
+  readonly threads: ThreadClient
+  readonly place: ClientPlace
+  /** Changes while the work is done. */
+  readonly work: { readonly finish: boolean }
+  /** Called for each thread that is there. */
+  readonly begun: (threadId: string) => void
+}
+
+interface Lane extends Work {
+  readonly journal: Journal<Acknowledgement>
+  /** The last action of each thread that an earlier process wrote down. */
+  readonly done: ReadonlyMap<string, number>
+}
+
+/** Before a call that could not be made is made again. */
+const PAUSE = 300
+const CREATION = -1
+
+/** Carries out one plan after the other in each lane, until it is told to finish; every action until it is acknowledged. */
+export async function carryOut(work: Work): Promise<void> {
+  const { place } = work
+  const lines = readJournal<Acknowledgement>(place.acknowledged)
+  const done = new Map(lines.map(({ threadId, action }) => [threadId, action]))
+  const lane: Lane = { ...work, done, journal: openJournal(place.acknowledged) }
+  await Promise.all(Array.from({ length: place.lanes }, (_, number) => runLane(lane, number)))
+}
+
+async function runLane(lane: Lane, number: number): Promise<void> {
+  for (let index = number; ; index += lane.place.lanes) {
+    const plan = planThread(lane.place.seed, index)
+    const last = lane.done.get(plan.threadId)
+    if (last === undefined && lane.work.finish) return
+    await runPlan(lane, plan, last ?? CREATION - 1)
+  }
+}
+
+/** `last` was done before: the next one may have been begun, so it is made whatever else is left out. */
+async function runPlan(lane: Lane, plan: ThreadPlan, last: number): Promise<void> {
+  const { threadId, actions } = plan
+  if (last < CREATION) await acknowledged(lane, { threadId, action: CREATION }, () => create(lane, threadId))
+  lane.begun(threadId)
+  const closing = actions.findIndex((action) => action.kind === 'send' && action.id.endsWith('-last'))
+  const first = Math.max(last, CREATION) + 1
+  for (const [index, action] of actions.entries()) {
+    if (index < first) continue
+    const place = { threadId, action: index }
+    if (lane.work.finish && index > first && index < closing)
+      lane.journal.write({ ...place, kind: 'skipped' })
+    else await acknowledged(lane, place, () => perform(lane.threads.get(threadId), action))
+  }
+}
+
+async function create({ threads, place }: Lane, threadId: string): Promise<Outcome> {
+  const { heartbeatTimeout } = place
+  const limits = heartbeatTimeout === null ? {} : { limits: { heartbeatTimeout } }
+  await threads.create({ agent: 'lead', id: threadId, ...limits })
+  return { kind: 'created' }
+}
+
+type Outcome = Pick<Acknowledgement, 'kind' | 'messageId'>
+
+async function perform(thread: ThreadHandle, action: Action): Promise<Outcome> {
+  switch (action.kind) {
+    case 'send': {
+      const { id, content, files } = action
+      const attachments = files.map((name) => ({
+        name,
+        mimeType: 'application/octet-stream',
+        data: data(name),
+      }))
+      const { messageId } = await thread.send({ id, content, attachments })
+      return { kind: 'sent', messageId }
+    }
+    case 'stop':
+      await thread.stop()
+      break
+    case 'terminate':
+      await thread.terminate({ reason: 'by plan' })
+      break
+    case 'pause':
+      await delay(action.milliseconds)
+      break
+    case 'settle':
+      // A thread that takes longer is written to while it works.
+      await thread.waitUntilIdle({ timeout: action.milliseconds }).catch(() => undefined)
+  }
+  return { kind: 'done' }
+}
+
+function data(name: string): Uint8Array {
+  const bytes = expectedBytes(name)
+  if (bytes === null) throw new Error(`Expected the name of a file of chaos, got ${name}.`)
+  return bytes
+}
+
+/** Again and again while a server is away; what is refused for good is written down, and the plan goes on. */
+async function acknowledged(
+  { journal }: Lane,
+  place: Pick<Acknowledgement, 'threadId' | 'action'>,
+  work: () => Promise<Outcome>,
+): Promise<void> {
+  for (;;) {
+    try {
+      journal.write({ ...place, ...(await work()) })
+      return
+    } catch (error) {
+      if (isPassing(error)) await delay(PAUSE)
+      else {
+        const problem = error instanceof Error ? `${error.name}: ${error.message}` : String(error)
+        journal.write({ ...place, kind: 'refused', problem })
+        return
+      }
+    }
+  }
+}
+
+function isPassing(error: unknown): boolean {
+  if (StoreError.isInstance(error)) return error.code === 'busy' || error.code === 'unavailable'
+  return ThreadError.isInstance(error) && error.code === 'temporal_unavailable'
+}

@@ -1,0 +1,43 @@
+import type { DeskVersion } from '../desk/chaos-desk.js'
+
+/** What a process of chaos gets as its argument, as JSON. */
+interface Place {
+  /** Of Temporal, by a proxy of the process's own. */
+  readonly address: string
+  /** Its database by such a proxy too. */
+  readonly store: { readonly database: string; readonly blobs: string; readonly secretKey: string }
+  readonly taskQueue: string
+}
+
+export interface WorkerPlace extends Place {
+  readonly version: DeskVersion
+  readonly codePath: string
+  /** Journal of what tools and models do. */
+  readonly deeds: string
+  /** Milliseconds that running activities get after SIGTERM. */
+  readonly graceTime: number
+}
+
+export interface ClientPlace extends Place {
+  readonly seed: number
+  /** Threads at a time. */
+  readonly lanes: number
+  /** Milliseconds; null is the default of threads. */
+  readonly heartbeatTimeout: number | null
+  /** Journal of what was acknowledged. */
+  readonly acknowledged: string
+  /** Journal of the events that were received. */
+  readonly received: string
+  /** No thread is begun any more, and those that are there skip to their last words. */
+  readonly finish: boolean
+}
+
+/** What a worker says to the driver. */
+export type WorkerReport =
+  | { readonly kind: 'running' }
+  | { readonly kind: 'begun'; readonly threadId: string }
+  | { readonly kind: 'ended'; readonly threadId: string; readonly ok: boolean }
+
+/** What the client says to the driver, and the driver to it. */
+export type ClientReport = { readonly kind: 'running' } | { readonly kind: 'finished' }
+export type ClientOrder = { readonly kind: 'finish' }

@@ -1,0 +1,52 @@
+/** A worker as users run it, in a process of its own; it tells the driver what it is at, and nothing else of it is special. */
+import { NativeConnection } from '@temporalio/worker'
+import type { ActivityInterceptorsFactory } from '@temporalio/worker'
+import { createWorker } from 'everthread/worker'
+
+import { chaosDesk } from '../desk/chaos-desk.js'
+import { openJournal } from '../desk/journal.js'
+import type { WorkerPlace, WorkerReport } from './places.js'
+
+const place = JSON.parse(process.argv[2] ?? '') as WorkerPlace
+
+const say = (report: WorkerReport): void => {
+  if (process.connected) process.send?.(report)
+}
+
+/** Who a kill cuts off, and when others go on. */
+const telling: ActivityInterceptorsFactory = ({ info: { workflowExecution } }) => {
+  const threadId = workflowExecution?.workflowId ?? ''
+  return {
+    inbound: {
+      async execute(input, next) {
+        say({ kind: 'begun', threadId })
+        let ok = false
+        try {
+          const answer = await next(input)
+          ok = true
+          return answer
+        } finally {
+          say({ kind: 'ended', threadId, ok })
+        }
+      },
+    },
+  }
+}
+
+const connection = await NativeConnection.connect({ address: place.address })
+const worker = await createWorker({
+  registry: chaosDesk(openJournal(place.deeds), place.version),
+  store: place.store,
+  connection,
+  taskQueue: place.taskQueue,
+  workflowBundle: { codePath: place.codePath },
+  interceptors: { activity: [telling] },
+  shutdownGraceTime: place.graceTime,
+})
+// A driver that died leaves no worker behind.
+process.on('disconnect', () => process.exit())
+const ended = worker.run()
+say({ kind: 'running' })
+await ended
+await connection.close()
+process.exit()
