@@ -36,6 +36,8 @@ export interface ChaosResult {
 
 /** What `everthread doctor` passes over as under way. */
 const FRESH = 61_000
+/** Milliseconds that a deploy gives to running activities. */
+const GRACE = 2_000
 
 /** Servers, workload, kills, quiet, checks: one seed from its beginning to its end. */
 export async function runChaos(options: ChaosOptions, say: (line: string) => void): Promise<ChaosResult> {
@@ -85,7 +87,8 @@ async function runOn(
   const watch = watchEvents(database, recoveries.progressed)
   const { acknowledged, received, deeds, codePath } = paths
   const client = { taskQueue, seed, lanes, heartbeatTimeout, acknowledged, received }
-  const fleet = await startFleet({ servers, folder, client, codePath, deeds, store, inFlight })
+  const worker = { taskQueue, codePath, deeds, graceTime: GRACE }
+  const fleet = await startFleet({ servers, folder, client, worker, store, inFlight })
   const address = `127.0.0.1:${servers.temporal.port}`
   const connection = Connection.lazy({ address })
   const threads = new ThreadClient({

@@ -16,6 +16,7 @@ import { checkMessages, checkPositions } from './check-messages.js'
 import { checkModels } from './check-models.js'
 import { checkWrites } from './check-writes.js'
 import { gatherEvidence } from './evidence.js'
+import { countCut } from './count-cut.js'
 import { grouped } from './grouped.js'
 import { readAllThreads } from './thread-record.js'
 import type { ThreadRecord } from './thread-record.js'
@@ -79,6 +80,7 @@ export async function checkAll(place: Place): Promise<Checked> {
       effects: of('effect'),
       events: received.length,
       files,
+      ...countCut(records, deeds),
     },
   }
 }

@@ -1,6 +1,7 @@
 import type { ThreadClient } from 'everthread/client'
 
 import { refsIn } from '../desk/program.js'
+import { noteFile } from '../desk/take-note.js'
 import type { Finding } from '../finding.js'
 import { callsOf } from './check-calls.js'
 import type { ThreadRecord } from './thread-record.js'
@@ -41,7 +42,7 @@ export async function checkWrites(
     if (called.name !== 'note') continue
     const [, number] = /note (\d+)/.exec(result.content ?? '') ?? []
     if (succeeded) counts.push(Number(number))
-    const file = await threads.get(threadId).statFile(`/notes/${ref.slice(1, -1)}.txt`)
+    const file = await threads.get(threadId).statFile(noteFile(ref))
     if ((file !== null) !== succeeded)
       findings.push({
         kind: 'wrong',

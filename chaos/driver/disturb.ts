@@ -75,7 +75,7 @@ function begin(place: Place, what: Disturbance): Begun {
     case 'kill_server':
       return killServer(place, what)
     case 'deploy':
-      return { killed: Promise.resolve(), over: place.fleet.deploy(what.slot, what.version) }
+      return { killed: Promise.resolve(), over: place.fleet.worker(what.slot).deploy(what.version) }
     case 'network':
       return { killed: Promise.resolve(), over: spoil(place, what) }
   }
@@ -85,12 +85,13 @@ type Of<Kind extends Disturbance['kind']> = Extract<Disturbance, { readonly kind
 
 function killWorker({ fleet, watch, recoveries }: Place, { slot, away, version }: Of<'kill_worker'>): Begun {
   const at = now()
-  const killed = fleet.killWorker(slot).then(async (cut) => {
+  const worker = fleet.worker(slot)
+  const killed = worker.kill().then(async (cut) => {
     // What it committed before its end is no progress after it.
     await watch.catchUp()
     recoveries.cut('worker', cut, at)
   })
-  const over = killed.then(() => delay(away)).then(() => fleet.startWorker(slot, version))
+  const over = killed.then(() => delay(away)).then(() => worker.start(version))
   return { killed, over }
 }
 

@@ -1,6 +1,6 @@
 import { seededRandom } from '../../test/support/seeded-random.js'
 import type { SeededRandom } from '../../test/support/seeded-random.js'
-import type { DeskVersion } from '../desk/chaos-desk.js'
+import type { DeskVersion } from '../desk/chaos-prompts.js'
 
 /** Worker processes at a time. */
 export const WORKERS = 3

@@ -1,4 +1,4 @@
-import type { DeskVersion } from '../desk/chaos-desk.js'
+import type { DeskVersion } from '../desk/chaos-prompts.js'
 
 /** What a process of chaos gets as its argument, as JSON. */
 interface Place {

@@ -1,0 +1,88 @@
+import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
+
+import type { DeskVersion } from '../desk/chaos-prompts.js'
+import type { WorkerPlace, WorkerReport } from '../processes/places.js'
+import type { ActivitiesInFlight } from './activities-in-flight.js'
+import { startChaosProcess } from './chaos-process.js'
+import type { ChaosProcess } from './chaos-process.js'
+
+export type WorkerSettings = Pick<WorkerPlace, 'taskQueue' | 'codePath' | 'deeds' | 'graceTime'>
+
+/** One worker process after the other. */
+export interface WorkerSlot {
+  start(version: DeskVersion): void
+  /** kill -9, in its start too; answers the threads that it cut off. */
+  kill(): Promise<readonly string[]>
+  /** SIGTERM, then one of that version. */
+  deploy(version: DeskVersion): Promise<void>
+  /** For good. */
+  stop(): Promise<void>
+}
+
+interface Settings {
+  readonly place: Omit<WorkerPlace, 'version'>
+  readonly folder: string
+  readonly inFlight: ActivitiesInFlight
+}
+
+/** As every supervisor waits before it starts again what has ended by itself. */
+const RESTART = 500
+/** What a process said last may come behind its end. */
+const LAST_WORDS = 30
+
+export function createWorkerSlot({ place, folder, inFlight }: Settings): WorkerSlot {
+  let worker: ChaosProcess | undefined
+  let stopped = false
+
+  function start(version: DeskVersion): void {
+    if (stopped) return
+    const started: ChaosProcess = startChaosProcess<WorkerReport>({
+      module: 'worker-process',
+      place: { ...place, version } satisfies WorkerPlace,
+      log: join(folder, 'workers.log'),
+      heard: (report) => {
+        if (report.kind === 'begun') inFlight.begun(started.pid, report.threadId)
+        if (report.kind === 'ended') inFlight.ended(started.pid, report.threadId, report.ok)
+      },
+    })
+    worker = started
+    void restartWhenGone(started, version)
+  }
+
+  /** As it ends when a server is away at its start. */
+  async function restartWhenGone(started: ChaosProcess, version: DeskVersion): Promise<void> {
+    await started.gone
+    if (worker !== started) return
+    inFlight.cutOff(started.pid)
+    await delay(RESTART)
+    if (worker === started) start(version)
+  }
+
+  function take(): ChaosProcess | undefined {
+    const taken = worker
+    worker = undefined
+    return taken
+  }
+
+  return {
+    start,
+    async kill() {
+      const killed = take()
+      if (killed === undefined) return []
+      await killed.kill()
+      await delay(LAST_WORDS)
+      return inFlight.cutOff(killed.pid)
+    },
+    async deploy(version) {
+      const ending = take()
+      await ending?.shutDown()
+      if (ending !== undefined) inFlight.cutOff(ending.pid)
+      start(version)
+    },
+    async stop() {
+      stopped = true
+      await take()?.kill()
+    },
+  }
+}

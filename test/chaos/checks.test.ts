@@ -1,0 +1,193 @@
+import { describe, expect, test } from 'vitest'
+
+import { checkCalls } from '../../chaos/checks/check-calls.js'
+import { checkChildren } from '../../chaos/checks/check-children.js'
+import { checkEvents } from '../../chaos/checks/check-events.js'
+import { checkMessages } from '../../chaos/checks/check-messages.js'
+import { checkModels } from '../../chaos/checks/check-models.js'
+import { gatherEvidence } from '../../chaos/checks/evidence.js'
+import { asked, called, child, deed, fact, received, record, result, said, user } from './records.js'
+
+const NONCES = [
+  `~${'1'.repeat(8)}-1111-1111-1111-${'1'.repeat(12)}~`,
+  `~${'2'.repeat(8)}-2222-2222-2222-${'2'.repeat(12)}~`,
+]
+const kinds = (findings: readonly { readonly kind: string }[]): readonly string[] =>
+  findings.map(({ kind }) => kind)
+
+describe('messages', () => {
+  const plan = {
+    threadId: 't',
+    actions: [
+      { kind: 'send', id: 'm1', content: 'One', files: [] },
+      { kind: 'send', id: 'm2', content: 'Two', files: [] },
+    ],
+  } as const
+  const acknowledged = [
+    { threadId: 't', action: 0, kind: 'sent', messageId: 'm1', at: 1 },
+    { threadId: 't', action: 1, kind: 'sent', messageId: 'm2', at: 2 },
+  ] as const
+  const check = (...rows: Parameters<typeof record>[0]) =>
+    kinds(checkMessages(record(rows), { plan, acknowledged }))
+
+  test('what is there once and in order is no finding', () => {
+    expect(check(user('m1', 'One'), user('m2', 'Two'))).toEqual([])
+  })
+
+  test('a message that is not there is lost', () => {
+    expect(check(user('m1', 'One'))).toEqual(['lost'])
+  })
+
+  test('the same words under two ids are doubled', () => {
+    expect(check(user('m1', 'One'), user('m2', 'Two'), user('m3', 'One'))).toEqual(['doubled'])
+  })
+
+  test('another order or other words are wrong', () => {
+    expect(check(user('m2', 'Two'), user('m1', 'One'))).toEqual(['wrong'])
+    expect(check(user('m1', 'One'), user('m2', 'Tow'))).toEqual(['wrong'])
+  })
+
+  test('a refusal of the client is wrong', () => {
+    const refused = [{ threadId: 't', action: 0, kind: 'refused', problem: 'no', at: 1 }] as const
+    expect(kinds(checkMessages(record([]), { plan, acknowledged: refused }))).toEqual(['wrong'])
+  })
+})
+
+describe('calls', () => {
+  const check = (
+    rows: Parameters<typeof record>[0],
+    deeds: readonly ReturnType<typeof deed>[],
+    at = Infinity,
+  ) => {
+    const seen = at === Infinity ? [] : [received({ type: 'tool.result', toolCallId: 'c', sequence: 1, at })]
+    return kinds(checkCalls(record(rows), deeds, gatherEvidence(deeds, seen)))
+  }
+  const book = called('c', 'book')
+  const unknown = result('c', 'error', 'The outcome of this call is unknown: …')
+
+  test('one side effect and one result are no finding', () => {
+    expect(check([book, result('c', 'success', 'book done')], [deed('book', { at: 1 })], 2)).toEqual([])
+  })
+
+  test('a cut call that acted at most once is no finding', () => {
+    expect(check([book, unknown], [deed('book', { at: 1 })])).toEqual([])
+    expect(check([book, unknown], [])).toEqual([])
+  })
+
+  test('a call without a result is lost', () => {
+    expect(check([book], [])).toEqual(['lost'])
+  })
+
+  test('a success without its side effect is lost', () => {
+    expect(check([book, result('c', 'success', 'book done')], [])).toEqual(['lost'])
+  })
+
+  test('two side effects of one call are repeated', () => {
+    const rows = [book, result('c', 'success', 'book done')]
+    expect(check(rows, [deed('book', { at: 1 }), deed('book', { at: 2 })])).toEqual(['repeated'])
+  })
+
+  test('a side effect behind its own result is repeated', () => {
+    const rows = [called('c', 'charge'), result('c', 'success', 'charge done')]
+    expect(check(rows, [deed('charge', { at: 1 }), deed('charge', { at: 2 })], 3)).toEqual([])
+    expect(check(rows, [deed('charge', { at: 1 }), deed('charge', { at: 4 })], 3)).toEqual(['repeated'])
+  })
+
+  test('an idempotent call that is left unknown is wrong', () => {
+    expect(check([called('c', 'charge'), unknown], [])).toEqual(['wrong'])
+  })
+
+  test('an error that no cut explains is wrong', () => {
+    expect(check([book, result('c', 'error', 'Error: no')], [deed('book', { at: 1 })])).toEqual(['wrong'])
+  })
+
+  test('a side effect of no call is wrong', () => {
+    expect(check([], [deed('book', { at: 1 })])).toEqual(['wrong'])
+  })
+})
+
+describe('models', () => {
+  const [first = '', second = ''] = NONCES
+  const check = (...requests: readonly ReturnType<typeof asked>[]) => {
+    const rows = [said('a1', `Yes. ${first}`), said('a2', `No. ${second}`)]
+    return kinds(checkModels(record(rows), requests, gatherEvidence(requests, [])))
+  }
+
+  test('a request that shows all earlier answers is no finding', () => {
+    expect(check(asked(first, [], 1), asked('~cut~', [first], 2), asked(second, [first], 3))).toEqual([])
+  })
+
+  test('a request that asks for a committed answer is repeated', () => {
+    expect(check(asked(first, [], 1), asked(second, [first], 2), asked('~again~', [], 3))).toEqual([
+      'repeated',
+    ])
+  })
+})
+
+describe('events', () => {
+  const facts = [fact(1, 'run.started', { runId: 'r' }), fact(2, 'run.completed', { runId: 'r' })]
+  const got = (sequence: number, at = sequence) => received({ type: 'x', sequence, at })
+  const check = (lines: readonly ReturnType<typeof received>[], log = facts) =>
+    kinds(checkEvents(record([], { facts: log }), lines))
+
+  test('a whole log that was received whole is no finding', () => {
+    expect(check([got(1), got(2)])).toEqual([])
+  })
+
+  test('an event that was not received is lost', () => {
+    expect(check([got(1)])).toEqual(['lost'])
+    expect(check([got(2)])).toEqual(['lost'])
+  })
+
+  test('an event that was received twice is doubled', () => {
+    expect(check([got(1), got(1, 2), got(2)])).toContain('doubled')
+  })
+
+  test('a gap in the log is lost', () => {
+    expect(
+      check(
+        [got(1), got(3)],
+        [fact(1, 'run.started', { runId: 'r' }), fact(3, 'run.completed', { runId: 'r' })],
+      ),
+    ).toContain('lost')
+  })
+
+  test('a run that does not end is wrong', () => {
+    expect(check([got(1)], facts.slice(0, 1))).toEqual(['wrong'])
+  })
+
+  test('text with a gap in it is wrong', () => {
+    const text = (offset: number, words: string) =>
+      received({
+        type: 'model.delta',
+        messageId: 'm',
+        sequence: null,
+        at: 3,
+        delta: { attempt: 1, offset, text: words },
+      })
+    expect(check([got(1), got(2), text(0, 'One '), text(4, 'two')])).toEqual([])
+    expect(check([got(1), got(2), text(0, 'One '), text(5, 'wo')])).toEqual(['wrong'])
+  })
+})
+
+describe('children', () => {
+  const spawned = fact(1, 'subagent.spawned', { childId: 'k' })
+  const told = fact(2, 'subagent.completed', { childId: 'k' })
+  const check = (...facts: readonly ReturnType<typeof fact>[]) => {
+    const parent = record([], { facts })
+    const kid = child('k', [fact(1, 'run.started', { runId: 'r' }), fact(2, 'run.completed', { runId: 'r' })])
+    return kinds(checkChildren(parent, [parent, kid]))
+  }
+
+  test('a session that is told once is no finding', () => {
+    expect(check(spawned, told)).toEqual([])
+  })
+
+  test('a session that is not told is lost', () => {
+    expect(check(spawned)).toEqual(['lost'])
+  })
+
+  test('a session that is told twice is doubled', () => {
+    expect(check(spawned, told, told)).toEqual(['doubled'])
+  })
+})

@@ -1,0 +1,86 @@
+/** Records of a thread as chaos reads them, made by hand. */
+import type { Fact, ThreadRecord } from '../../chaos/checks/thread-record.js'
+import type { ModelDeed, ToolDeed } from '../../chaos/desk/deeds.js'
+import type { Stamp } from '../../chaos/desk/journal.js'
+import type { ReceivedEvent } from '../../chaos/processes/received-event.js'
+import type { Message } from '../../src/index.js'
+
+type Row = Partial<Message> & Pick<Message, 'id' | 'role'>
+
+/** The rows are told of, unless the facts are given. */
+export function record(rows: readonly Row[], more: Partial<ThreadRecord> = {}): ThreadRecord {
+  const whole = rows.map((row, index) => ({ ...EMPTY, position: index + 1, ...row }))
+  return {
+    threadId: 't',
+    agent: 'lead',
+    parent: null,
+    status: 'idle',
+    terminated: false,
+    rows: whole,
+    facts: whole.map(({ id }, index) => fact(index + 1, 'message.created', { messageId: id })),
+    ...more,
+  }
+}
+
+const EMPTY = {
+  content: null,
+  name: null,
+  tool_calls: null,
+  tool_call_id: null,
+  created_at: 0,
+  parent_id: null,
+  depth: 0,
+  silent: false,
+  metadata: null,
+  status: 'completed',
+  tool_status: null,
+  attachments: [],
+  reasoning_content: null,
+  prompt: null,
+  subagent_id: null,
+} as const satisfies Partial<Message>
+
+export function user(id: string, content: string): Row {
+  return { id, role: 'user', content }
+}
+
+export function said(id: string, content: string): Row {
+  return { id, role: 'assistant', content }
+}
+
+export function called(id: string, name: string): Row {
+  const calls = [{ id, type: 'function', function: { name, arguments: '{}' } }]
+  return { id: `row-${id}`, role: 'assistant', tool_calls: JSON.stringify(calls) }
+}
+
+export function result(id: string, status: 'success' | 'error', content: string): Row {
+  return { id: `result-${id}`, role: 'tool', tool_call_id: id, tool_status: status, content }
+}
+
+export function deed(tool: string, { at }: Stamp): ToolDeed & Stamp {
+  return { kind: 'tool', tool, threadId: 't', callId: 'c', key: 'key', attempt: 1, ref: '<c>', pid: 1, at }
+}
+
+export function asked(nonce: string, seen: readonly string[], at: number): ModelDeed & Stamp {
+  return { kind: 'model', threadId: 't', prompt: 'lead', side: 'a', nonce, seen, results: [], pid: 1, at }
+}
+
+export function received(
+  line: Partial<ReceivedEvent> & Pick<ReceivedEvent, 'type' | 'sequence'> & Stamp,
+): ReceivedEvent & Stamp {
+  return { threadId: 't', cursor: '', eventId: line.sequence === null ? null : `e${line.sequence}`, ...line }
+}
+
+export function fact(
+  sequence: number,
+  type: string,
+  scope: { readonly runId?: string; readonly messageId?: string; readonly childId?: string },
+): Fact {
+  const envelope = { cursor: '', timestamp: '', schemaVersion: 1, threadId: 't', eventId: `e${sequence}` }
+  // What the checks look at; the payload is no part of it.
+  return { ...envelope, ...scope, sequence, type, payload: {} } as unknown as Fact
+}
+
+export function child(threadId: string, facts: readonly Fact[]): ThreadRecord {
+  return { ...record([]), threadId, agent: 'helper', parent: 't', facts }
+}
