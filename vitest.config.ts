@@ -100,6 +100,7 @@ export default defineConfig({
         exclude: [
           // Of one store only.
           'test/integration/{canary,s3}.test.ts',
+          'test/chaos/**',
           // Minutes each, for their hundreds of threads: EVERTHREAD_TEST_LONG=1 runs them on PostgreSQL too.
           ...(process.env['EVERTHREAD_TEST_LONG'] === '1' ? [] : LONG),
         ],
