@@ -2,6 +2,7 @@ import type { ThreadClient } from 'everthread/client'
 
 import type { Deed } from '../desk/deeds.js'
 import { readJournal } from '../desk/journal.js'
+import type { Stamp } from '../desk/journal.js'
 import { planThread } from '../driver/thread-plan.js'
 import type { Finding } from '../finding.js'
 import type { Acknowledgement } from '../processes/acknowledgement.js'
@@ -12,7 +13,7 @@ import { checkDoctor } from './check-doctor.js'
 import { checkEvents } from './check-events.js'
 import { checkFiles } from './check-files.js'
 import { checkHistory } from './check-histories.js'
-import { checkMessages, checkPositions } from './check-messages.js'
+import { checkMessages, checkPositions, checkWaiting } from './check-messages.js'
 import { checkModels } from './check-models.js'
 import { checkWrites } from './check-writes.js'
 import { gatherEvidence } from './evidence.js'
@@ -20,6 +21,8 @@ import { countCut } from './count-cut.js'
 import { grouped } from './grouped.js'
 import { readAllThreads } from './thread-record.js'
 import type { ThreadRecord } from './thread-record.js'
+import { unplacedMessages } from './unplaced-messages.js'
+import type { Unplaced } from './unplaced-messages.js'
 
 interface Place {
   readonly threads: ThreadClient
@@ -67,7 +70,12 @@ export async function checkAll(place: Place): Promise<Checked> {
       ...(await checkHistory(threads, threadId)),
     )
   }
-  findings.push(...checkPlans(byId, acknowledged, seed), ...checkDoctor(place))
+  const unplaced = await unplacedMessages(place.database)
+  findings.push(
+    ...checkPlans(byId, { acknowledged, unplaced, seed }),
+    ...checkWaiting(unplaced),
+    ...checkDoctor(place),
+  )
   const of = (kind: Deed['kind']): number => deeds.filter((deed) => deed.kind === kind).length
   return {
     findings,
@@ -85,10 +93,15 @@ export async function checkAll(place: Place): Promise<Checked> {
   }
 }
 
+interface Plans {
+  readonly seed: number
+  readonly acknowledged: readonly (Acknowledgement & Stamp)[]
+  readonly unplaced: ReadonlyMap<string, Unplaced>
+}
+
 function checkPlans(
   byId: ReadonlyMap<string, ThreadRecord>,
-  acknowledged: readonly (Acknowledgement & { readonly at: number })[],
-  seed: number,
+  { seed, acknowledged, unplaced }: Plans,
 ): readonly Finding[] {
   const byThread = grouped(acknowledged, ({ threadId }) => threadId)
   const planned = [...byThread].flatMap(([threadId, lines]): readonly Finding[] => {
@@ -96,7 +109,7 @@ function checkPlans(
     if (record === undefined)
       return [{ kind: 'lost', threadId, id: threadId, problem: 'A thread that was created is not there.' }]
     const plan = planThread(seed, Number(threadId.split('-').at(-1)))
-    return checkMessages(record, { plan, acknowledged: lines })
+    return checkMessages(record, { plan, acknowledged: lines, unplaced })
   })
   const others = [...byId.values()].filter(({ threadId }) => !byThread.has(threadId))
   return [...planned, ...others.flatMap(checkPositions)]

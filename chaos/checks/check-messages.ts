@@ -3,15 +3,20 @@ import type { ThreadPlan } from '../driver/thread-plan.js'
 import type { Finding } from '../finding.js'
 import type { Acknowledgement } from '../processes/acknowledgement.js'
 import type { ThreadRecord } from './thread-record.js'
+import type { Unplaced } from './unplaced-messages.js'
 
 interface Sent {
   readonly plan: ThreadPlan
   /** Of the plan's thread, in the order in which they were written down. */
   readonly acknowledged: readonly (Acknowledgement & Stamp)[]
+  readonly unplaced: ReadonlyMap<string, Unplaced>
 }
 
 /** T3: what was acknowledged is there, once, in that order, as it was sent; the transcript has no gap. */
-export function checkMessages(record: ThreadRecord, { plan, acknowledged }: Sent): readonly Finding[] {
+export function checkMessages(
+  record: ThreadRecord,
+  { plan, acknowledged, unplaced }: Sent,
+): readonly Finding[] {
   const { threadId, rows } = record
   const findings: Finding[] = []
   const find = (kind: Finding['kind'], id: string, problem: string): void =>
@@ -27,14 +32,28 @@ export function checkMessages(record: ThreadRecord, { plan, acknowledged }: Sent
     )
     const [row, ...others] = there
     if (others.length > 0) find('doubled', messageId, `It is in the transcript ${there.length} times.`)
-    // A thread that ends may reject what has not had its turn.
-    if (row === undefined && !record.terminated) find('lost', messageId, 'It is not in the transcript.')
+    if (row === undefined && !isRejected(record, unplaced.get(messageId)))
+      find('lost', messageId, `It is not in the transcript: ${unplaced.get(messageId)?.status ?? 'no row'}.`)
     if (row === undefined) continue
     if (row.content !== content) find('wrong', messageId, 'Its words are not those that were sent.')
     if ((row.position ?? 0) <= before) find('wrong', messageId, 'It stands before one that was sent earlier.')
     before = row.position ?? before
   }
   return [...findings, ...checkPositions(record)]
+}
+
+/** A thread that ends rejects what has not had its turn, and says so. */
+function isRejected({ terminated }: ThreadRecord, message: Unplaced | undefined): boolean {
+  return terminated && message?.status === 'rejected'
+}
+
+/** What was accepted has come to an end of some kind. */
+export function checkWaiting(unplaced: ReadonlyMap<string, Unplaced>): readonly Finding[] {
+  return [...unplaced].flatMap(([id, { threadId, status }]): readonly Finding[] =>
+    status === 'pending'
+      ? [{ kind: 'stuck', threadId, id, problem: 'It was accepted, and nobody takes it.' }]
+      : [],
+  )
 }
 
 export function checkPositions({ threadId, rows }: ThreadRecord): readonly Finding[] {

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { checkCalls } from '../../chaos/checks/check-calls.js'
 import { checkChildren } from '../../chaos/checks/check-children.js'
 import { checkEvents } from '../../chaos/checks/check-events.js'
-import { checkMessages } from '../../chaos/checks/check-messages.js'
+import { checkMessages, checkWaiting } from '../../chaos/checks/check-messages.js'
 import { checkModels } from '../../chaos/checks/check-models.js'
 import { gatherEvidence } from '../../chaos/checks/evidence.js'
 import { asked, called, child, deed, fact, received, record, result, said, user } from './records.js'
@@ -28,7 +28,7 @@ describe('messages', () => {
     { threadId: 't', action: 1, kind: 'sent', messageId: 'm2', at: 2 },
   ] as const
   const check = (...rows: Parameters<typeof record>[0]) =>
-    kinds(checkMessages(record(rows), { plan, acknowledged }))
+    kinds(checkMessages(record(rows), { plan, acknowledged, unplaced: new Map() }))
 
   test('what is there once and in order is no finding', () => {
     expect(check(user('m1', 'One'), user('m2', 'Two'))).toEqual([])
@@ -47,9 +47,25 @@ describe('messages', () => {
     expect(check(user('m1', 'One'), user('m2', 'Tow'))).toEqual(['wrong'])
   })
 
+  test('only a terminated thread may reject a message', () => {
+    const rest = { plan, acknowledged, unplaced: new Map([['m2', { threadId: 't', status: 'rejected' }]]) }
+    const rows = [user('m1', 'One')]
+    expect(kinds(checkMessages(record(rows, { terminated: true }), rest))).toEqual([])
+    expect(kinds(checkMessages(record(rows), rest))).toEqual(['lost'])
+    expect(
+      kinds(checkMessages(record(rows, { terminated: true }), { ...rest, unplaced: new Map() })),
+    ).toEqual(['lost'])
+  })
+
+  test('a message that nobody takes is stuck', () => {
+    expect(kinds(checkWaiting(new Map([['m', { threadId: 't', status: 'pending' }]])))).toEqual(['stuck'])
+  })
+
   test('a refusal of the client is wrong', () => {
     const refused = [{ threadId: 't', action: 0, kind: 'refused', problem: 'no', at: 1 }] as const
-    expect(kinds(checkMessages(record([]), { plan, acknowledged: refused }))).toEqual(['wrong'])
+    expect(kinds(checkMessages(record([]), { plan, acknowledged: refused, unplaced: new Map() }))).toEqual([
+      'wrong',
+    ])
   })
 })
 
