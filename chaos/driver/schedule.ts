@@ -42,7 +42,7 @@ interface Scheduling {
   readonly servers: readonly ServerName[]
 }
 
-const LONGEST_GAP = 3_600
+const LONGEST_GAP = 2_600
 const LONGEST_ABSENCE = 1_500
 /** Of a delay for each piece of bytes. */
 const LONGEST_LATENESS = 60
