@@ -1,6 +1,7 @@
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
 import { appendFileSync } from 'node:fs'
+import { setTimeout as delay } from 'node:timers/promises'
 
 /** A process of chaos that can be killed at any moment of its life, its start too. */
 export interface ChaosProcess {
@@ -11,9 +12,11 @@ export interface ChaosProcess {
   /** SIGTERM; resolves when it is gone. */
   shutDown(): Promise<void>
   readonly gone: Promise<void>
+  /** Resolves when it has worked for that long, or is gone, or does not come to it. */
+  lived(milliseconds: number): Promise<void>
 }
 
-interface Starting<Report> {
+interface Starting<Report extends { readonly kind: string }> {
   readonly module: string
   readonly place: object
   /** File that gets what it prints. */
@@ -23,14 +26,26 @@ interface Starting<Report> {
 
 /** Longer than a worker gives to what it has in flight. */
 const PATIENCE = 20_000
+const LONGEST_START = 60_000
 
-export function startChaosProcess<Report>({ module, place, log, heard }: Starting<Report>): ChaosProcess {
+export function startChaosProcess<Report extends { readonly kind: string }>({
+  module,
+  place,
+  log,
+  heard,
+}: Starting<Report>): ChaosProcess {
   const path = new URL(`../processes/${module}.ts`, import.meta.url)
   // Loads the sources as this process does: what resolves them is in its own arguments.
   const child = fork(path, [JSON.stringify(place)], { stdio: ['ignore', 'pipe', 'pipe', 'ipc'] })
   for (const stream of [child.stdout, child.stderr])
     stream?.on('data', (chunk: Buffer) => appendFileSync(log, `[${child.pid}] ${chunk.toString()}`))
-  child.on('message', (report) => heard(report as Report))
+  const running = new Promise<void>((resolve) => {
+    child.on('message', (message) => {
+      const report = message as Report
+      if (report.kind === 'running') resolve()
+      heard(report)
+    })
+  })
   child.on('error', () => undefined)
   const gone = once(child, 'exit').then(([code, signal]) => {
     appendFileSync(log, `[${child.pid}] ended by ${String(signal ?? code)}\n`)
@@ -49,5 +64,11 @@ export function startChaosProcess<Report>({ module, place, log, heard }: Startin
       clearTimeout(impatience)
     },
     gone,
+    lived: (milliseconds) =>
+      Promise.race([
+        running.then(() => delay(milliseconds)),
+        gone,
+        delay(LONGEST_START, undefined, { ref: false }),
+      ]),
   }
 }

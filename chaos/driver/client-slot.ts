@@ -10,7 +10,9 @@ export type ClientSettings = Omit<ClientPlace, 'address' | 'store' | 'finish'>
 /** One client process after the other. */
 export interface ClientSlot {
   start(): void
-  /** kill -9, in its start too. */
+  /** Resolves when the process has worked for that long; at once if there is none. */
+  lived(milliseconds: number): Promise<void>
+  /** kill -9. */
   kill(): Promise<void>
   /** No thread is begun any more; resolves when all that were begun have been carried out. */
   finish(): Promise<void>
@@ -64,6 +66,7 @@ export function createClientSlot({ place, folder }: Settings): ClientSlot {
 
   return {
     start,
+    lived: async (milliseconds) => client?.lived(milliseconds),
     kill,
     async finish() {
       finish = true

@@ -30,6 +30,7 @@ export async function disturb(
     await delay(after)
     const name = subjectOf(what)
     await busy.get(name)
+    await hasLived(place, what)
     const begun = begin(place, what)
     await begun.killed
     if (what.kind.startsWith('kill')) {
@@ -40,6 +41,12 @@ export async function disturb(
   }
   await Promise.all(busy.values())
   return kills
+}
+
+async function hasLived({ fleet }: Place, what: Disturbance): Promise<void> {
+  if (what.kind !== 'kill_worker' && what.kind !== 'kill_client') return
+  const slot = what.kind === 'kill_worker' ? fleet.worker(what.slot) : fleet.client
+  if (what.lived !== null) await slot.lived(what.lived)
 }
 
 interface Begun {
@@ -68,8 +75,8 @@ function begin(place: Place, what: Disturbance): Begun {
     case 'kill_worker':
       return killWorker(place, what)
     case 'kill_client': {
-      const killed = place.fleet.killClient()
-      const over = killed.then(() => delay(what.away)).then(() => place.fleet.startClient())
+      const killed = place.fleet.client.kill()
+      const over = killed.then(() => delay(what.away)).then(() => place.fleet.client.start())
       return { killed, over }
     }
     case 'kill_server':

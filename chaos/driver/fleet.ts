@@ -2,7 +2,7 @@ import type { DeskVersion } from '../desk/chaos-prompts.js'
 import type { ActivitiesInFlight } from './activities-in-flight.js'
 import type { ChaosServers } from './chaos-servers.js'
 import { createClientSlot } from './client-slot.js'
-import type { ClientSettings } from './client-slot.js'
+import type { ClientSettings, ClientSlot } from './client-slot.js'
 import { startLinks } from './links.js'
 import { WORKERS } from './schedule.js'
 import type { Holder } from './schedule.js'
@@ -13,9 +13,7 @@ import type { WorkerSettings, WorkerSlot } from './worker-slot.js'
 /** The processes of ours, each with connections of its own. */
 export interface Fleet {
   worker(slot: number): WorkerSlot
-  /** kill -9. */
-  killClient(): Promise<void>
-  startClient(): void
+  readonly client: ClientSlot
   proxy(of: Holder, to: 'store' | 'temporal'): SlowProxy
   /** Tells the client to come to an end; resolves when it has, in whichever process. */
   readonly finish: () => Promise<void>
@@ -48,8 +46,7 @@ export async function startFleet(settings: FleetSettings): Promise<Fleet> {
       if (worker === undefined) throw new Error(`Expected a slot below ${WORKERS}, got ${slot}.`)
       return worker
     },
-    killClient: () => client.kill(),
-    startClient: () => client.start(),
+    client,
     proxy: (of, to) => links.proxy(of.kind === 'client' ? 'client' : `worker ${of.slot}`, to),
     finish: () => client.finish(),
     async stop() {

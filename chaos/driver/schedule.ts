@@ -9,14 +9,9 @@ export const WORKERS = 3
 export type Holder = { readonly kind: 'worker'; readonly slot: number } | { readonly kind: 'client' }
 
 export type Disturbance =
-  /** kill -9; another process takes its place after that many milliseconds. */
-  | {
-      readonly kind: 'kill_worker'
-      readonly slot: number
-      readonly away: number
-      readonly version: DeskVersion
-    }
-  | { readonly kind: 'kill_client'; readonly away: number }
+  /** kill -9; another process takes its place `away` milliseconds later. */
+  | ({ readonly kind: 'kill_worker'; readonly slot: number; readonly version: DeskVersion } & Life)
+  | ({ readonly kind: 'kill_client' } & Life)
   | { readonly kind: 'kill_server'; readonly server: ServerName; readonly away: number }
   /** SIGTERM: a deploy. */
   | { readonly kind: 'deploy'; readonly slot: number; readonly version: DeskVersion }
@@ -27,6 +22,12 @@ export type Disturbance =
       readonly how: 'cut' | 'delay' | 'stall'
       readonly milliseconds: number
     }
+
+interface Life {
+  readonly away: number
+  /** Milliseconds that it has worked at least; null: it may be in its start. */
+  readonly lived: number | null
+}
 
 export type ServerName = 'temporal' | 'postgres' | 'temporal_postgres'
 
@@ -44,6 +45,8 @@ interface Scheduling {
 
 const LONGEST_GAP = 2_600
 const LONGEST_ABSENCE = 1_500
+/** A process that a busy machine starts slowly is let work before it is killed, or nothing would ever be done. */
+const LONGEST_LIFE = 2_500
 /** Of a delay for each piece of bytes. */
 const LONGEST_LATENESS = 60
 /** Of a bad network: longer than the short heartbeat timeout now and then, so that a worker is given up that lives. */
@@ -64,9 +67,10 @@ export function schedule({ seed, kills, servers }: Scheduling): readonly Moment[
 function kill(random: SeededRandom, servers: readonly ServerName[]): Disturbance {
   const away = random.below(LONGEST_ABSENCE)
   const choice = random.next()
+  const lived = random.chance(0.1) ? null : random.below(LONGEST_LIFE)
   if (choice < 0.55)
-    return { kind: 'kill_worker', slot: random.below(WORKERS), away, version: version(random) }
-  if (choice < 0.75) return { kind: 'kill_client', away }
+    return { kind: 'kill_worker', slot: random.below(WORKERS), away, lived, version: version(random) }
+  if (choice < 0.75) return { kind: 'kill_client', away, lived }
   return { kind: 'kill_server', server: random.pick(servers), away }
 }
 

@@ -12,7 +12,9 @@ export type WorkerSettings = Pick<WorkerPlace, 'taskQueue' | 'codePath' | 'deeds
 /** One worker process after the other. */
 export interface WorkerSlot {
   start(version: DeskVersion): void
-  /** kill -9, in its start too; answers the threads that it cut off. */
+  /** Resolves when the process has worked for that long; at once if there is none. */
+  lived(milliseconds: number): Promise<void>
+  /** kill -9; answers the threads that it cut off. */
   kill(): Promise<readonly string[]>
   /** SIGTERM, then one of that version. */
   deploy(version: DeskVersion): Promise<void>
@@ -67,6 +69,7 @@ export function createWorkerSlot({ place, folder, inFlight }: Settings): WorkerS
 
   return {
     start,
+    lived: async (milliseconds) => worker?.lived(milliseconds),
     async kill() {
       const killed = take()
       if (killed === undefined) return []
