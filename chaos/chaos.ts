@@ -3,6 +3,9 @@ import { readOptions, USAGE } from './options.js'
 import { printResult } from './print-result.js'
 import { runChaos } from './run-chaos.js'
 
+// By itself it would end without taking its servers along.
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(130))
+
 const options = readOptions(process.argv.slice(2))
 if (options === null) {
   console.error(`Usage: ${USAGE}`)
