@@ -47,6 +47,17 @@ describe('a step that was cut', () => {
     expect(told(withCutStep(idleControl({}, { run: run() }), STOPPED, NOW))).toEqual(['side.completed'])
   })
 
+  test('a turn whose first model call waits has begun', () => {
+    const again = { side: 'b', asked: false, toolFirst: false } as const
+    const waiting = run({ sideStarts: true, waitUntil: NOW, again })
+    const cut = withCutStep(idleControl({}, { run: waiting }), STOPPED, NOW)
+    expect(cut.facts).toMatchObject([{ type: 'side.completed', payload: { side: 'b', reason: 'stopped' } }])
+    const failed = { ...waiting, ending: STOPPED }
+    expect(told(withCutStep(idleControl({}, { run: failed }), STOPPED, NOW))).toEqual(['side.completed'])
+    const begun = run({ sideStarts: false, waitUntil: NOW, again })
+    expect(told(withCutStep(idleControl({}, { run: begun }), STOPPED, NOW))).toEqual(['side.completed'])
+  })
+
   test('a turn that has not begun has nothing to tell', () => {
     const control = idleControl({}, { run: run({ sideStarts: true }) })
     expect(withCutStep(control, STOPPED, NOW)).toBe(control)

@@ -39,8 +39,10 @@ function activationCut(control: ThreadControl, { reason }: Ending): ThreadContro
   return { ...control, activated: control.activated.filter((side) => side !== step.side) }
 }
 
-/** The end of a turn that was judged is told already. */
+/** The end of a turn that was judged is told already; one whose model call waits has begun with the call's drain. */
 function withCutTurn(control: ThreadControl, run: Run, { reason }: Ending): ThreadControl {
+  const { again } = run
+  if (again !== null && !again.toolFirst) return withFacts(control, sideCompleted(run, again.side, reason))
   const cutTurn = (run.ending === null || run.step !== null) && !run.sideStarts
   return cutTurn ? withFacts(control, sideCompleted(run, run.side, reason)) : control
 }

@@ -1,0 +1,70 @@
+import type { Plan, SidePlan, ToolPlan } from '../../src/protocol/plan.js'
+
+const LIFECYCLE = { stopTool: 'finish', sessionStop: 'close', sessionFail: 'give_up', maxSteps: 6 }
+
+function side(prompt: string, patch: Partial<SidePlan> = {}): SidePlan {
+  return { label: null, prompt, stopOnResponse: true, ...LIFECYCLE, ...patch }
+}
+
+const WORK: ToolPlan = { kind: 'function', timeout: 1000 }
+const ASK: ToolPlan = { kind: 'subagent', agent: 'helper' }
+const TOOLS: Readonly<Record<string, ToolPlan>> = {
+  work: WORK,
+  careful: WORK,
+  form: WORK,
+  draw: WORK,
+  elsewhere: { kind: 'function', timeout: 1000, taskQueue: 'gpu' },
+  ask: ASK,
+  create: { kind: 'subagent_create' },
+  write: { kind: 'subagent_message' },
+  draft: { kind: 'prompt', prompt: 'writer' },
+  transfer: { kind: 'hand_off', agent: 'boss' },
+}
+
+function plan(agent: string, patch: Partial<Plan>): Plan {
+  return {
+    digest: `plan-${agent}`,
+    agent,
+    type: 'ai_human',
+    maxSessionTurns: null,
+    caps: { stepsPerRun: 9, sessionTurns: 6, repeatedToolErrors: 3 },
+    sides: { a: side('clerk'), b: null },
+    prompts: {
+      clerk: { model: 'chat', tools: TOOLS },
+      chief: { model: 'chat', taskQueue: 'gpu', tools: TOOLS },
+      writer: { model: 'writing', tools: { work: WORK, ask: ASK, draft: { kind: 'prompt', prompt: 'writer' } } },
+      plain: { model: 'chat', tools: { work: WORK, careful: WORK } },
+    },
+    ...patch,
+  }
+}
+
+/** The agents of simulated threads: a person's, one with its model elsewhere, one of two sides, and subagents. */
+export const PLANS: Readonly<Record<string, Plan>> = {
+  clerk: plan('clerk', {}),
+  boss: plan('boss', { sides: { a: side('chief', { stopTool: null }), b: null } }),
+  pair: plan('pair', {
+    type: 'dual_ai',
+    maxSessionTurns: 5,
+    sides: { a: side('clerk'), b: side('plain', { stopOnResponse: false }) },
+  }),
+  helper: plan('helper', { sides: { a: side('clerk', { maxSteps: 3 }), b: null } }),
+  keeper: plan('keeper', {
+    type: 'dual_ai',
+    sides: { a: side('plain', { maxSteps: 3 }), b: side('plain', { maxSteps: 3, stopTool: null }) },
+  }),
+}
+
+/** Agents whose prompt starts a subagent by itself. */
+export const IMMEDIATE: ReadonlySet<string> = new Set(['boss'])
+
+/** @throws for an agent that nobody has: a bug of the simulation */
+export function planNamed(agent: string): Plan {
+  const found = PLANS[agent]
+  if (found === undefined) throw new Error(`Expected an agent of the simulation, got ${agent}.`)
+  return found
+}
+
+export function planOfDigest(digest: string): Plan {
+  return planNamed(digest.slice('plan-'.length))
+}

@@ -1,0 +1,44 @@
+import { ACTIVITIES } from '../../src/protocol/activities.js'
+import { callModel } from './call-model.js'
+import { completeCall } from './complete-call.js'
+import { executeTool } from './execute-tool.js'
+import { prepareChild, prepareMessage } from './prepare.js'
+import { checkChildren, deliverReport, expireChild } from './reports.js'
+import { runEffect, settle } from './settle.js'
+import type { Attempt, Steps } from './steps.js'
+
+type Run = (attempt: Attempt, input: never) => Steps<unknown>
+
+const RUNS: ReadonlyMap<string, Run> = new Map<string, Run>([
+  [ACTIVITIES.callModel, callModel],
+  [ACTIVITIES.executeTool, executeTool],
+  [ACTIVITIES.prepareChild, prepareChild],
+  [ACTIVITIES.prepareMessage, prepareMessage],
+  [ACTIVITIES.completeCall, completeCall],
+  [ACTIVITIES.deliverReport, deliverReport],
+  [ACTIVITIES.checkChildren, checkChildren],
+  [ACTIVITIES.expireChild, expireChild],
+  [ACTIVITIES.runEffect, runEffect],
+  [ACTIVITIES.settle, settle],
+  ['draw', draw],
+])
+
+/** Begins an attempt; `text` is the input as it went over the line. */
+export function runActivity(attempt: Attempt, name: string, text: string): Steps<unknown> {
+  const run = RUNS.get(name)
+  if (run === undefined) throw new Error(`Expected an activity of the protocol, got ${name}.`)
+  // The workflow wrote it for this very activity.
+  return run(attempt, JSON.parse(text) as never)
+}
+
+/** A worker in another language: it claims the call, and answers unless the call was given up meanwhile. */
+function* draw(
+  { world }: Attempt,
+  { threadId, callId }: { readonly threadId: string; readonly callId: string },
+): Steps<string> {
+  const remote = world.thread(threadId).remotes.get(callId)
+  if (remote?.state === 'open') remote.state = 'started'
+  yield
+  if (remote?.state === 'started' && world.random.chance(0.9)) remote.state = 'answered'
+  return 'answered'
+}

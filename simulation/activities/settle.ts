@@ -1,0 +1,130 @@
+import type { RunEffectAnswer, RunEffectInput } from '../../src/protocol/activities.js'
+import type { SettleAnswer, SettleInput } from '../../src/protocol/end-activities.js'
+import { phaseFact } from '../../src/protocol/facts.js'
+import type { Fact } from '../../src/protocol/facts.js'
+import { modelOperationId, runIdOf, settleOperationId, stepIdOf, stepOfModelOperation } from '../../src/protocol/ids.js'
+import { rejectWaiting } from '../store/messages.js'
+import type { Operation, ThreadRow } from '../store/rows.js'
+import { chosenOperations } from './choices.js'
+import { endCall, placeCall } from './hold-call.js'
+import { anyThread } from './registered.js'
+import { Cut, TERMINATED, append, commit, finish, hold, openThread, recorded } from './steps.js'
+import type { Attempt, Steps } from './steps.js'
+
+const SETTLED: SettleAnswer = { type: 'settled' }
+
+/** The end of a run, of a thread, or of both, in one transaction (T8). */
+export function* settle(attempt: Attempt, input: SettleInput): Steps<SettleAnswer> {
+  yield
+  const thread = anyThread(attempt, input)
+  const id = settleOperationId(input.settle)
+  if (thread === null) return SETTLED
+  const known = thread.operations.get(id)
+  if (known !== undefined) return recorded(attempt, thread, known)
+  const { end, close } = input
+  if (end !== null) closeOpenCalls(thread, input, end.reason === 'terminated' ? 'cancelled' : 'interrupted')
+  append(thread, input.facts)
+  for (const effectId of input.givenUp ?? []) giveUp(thread, effectId)
+  for (const { reference } of input.closed ?? []) closeChild(thread, reference)
+  if (end !== null) endRun(thread, input, end.outcome)
+  if (close !== null) closeThread(attempt, thread, input)
+  thread.status = input.snapshot.status
+  finish(attempt, thread, id, SETTLED)
+  return SETTLED
+}
+
+function giveUp(thread: ThreadRow, effectId: string): void {
+  const effect = thread.effects.get(effectId)
+  if (effect?.status === 'scheduled') effect.status = 'failed'
+}
+
+function closeChild(thread: ThreadRow, reference: string): void {
+  const child = thread.children.get(reference)
+  if (child !== undefined) child.closed = true
+}
+
+function endRun(thread: ThreadRow, { run }: SettleInput, outcome: string): void {
+  thread.runs.set(run, { ended: true })
+  append(thread, [{ type: `run.${outcome === 'blocked' ? 'failed' : outcome}`, scope: { runId: runIdOf(run) } }])
+}
+
+/** Every open call gets a result, nested ones first; a tool that waits in the queue outlives a run, not its thread. */
+function closeOpenCalls(thread: ThreadRow, input: SettleInput, outcome: 'interrupted' | 'cancelled'): void {
+  for (const row of [...thread.calls.values()].toReversed()) {
+    if (row.status !== 'open') continue
+    if (!row.placed && outcome === 'interrupted') {
+      if (input.end?.tools?.includes(row.id) !== true) continue
+      placeCall(thread, row)
+    }
+    endCall(thread, row, outcome)
+    append(thread, [{ type: 'tool.result', scope: { toolCallId: row.id } }])
+    for (const request of thread.requests.values()) if (request.callId === row.id) request.state = 'closed'
+  }
+  if (outcome === 'cancelled') for (const request of thread.requests.values()) request.state = 'closed'
+  for (const operation of thread.operations.values())
+    if (operation.state !== 'finished') endOperation(thread, operation, outcome)
+}
+
+function endOperation(thread: ThreadRow, operation: Operation, reason: string): void {
+  const { state, id } = operation
+  operation.state = 'finished'
+  operation.answer = { type: 'end', reason, outcome: 'failed' }
+  if (id.startsWith('model_')) append(thread, cutStepEvents(id, state, reason))
+}
+
+function cutStepEvents(id: string, state: Operation['state'], reason: string): readonly Fact[] {
+  const { run, step } = stepOfModelOperation(id)
+  if (id !== modelOperationId(run, step)) return []
+  const scope = { runId: runIdOf(run), stepId: stepIdOf(run, step) }
+  const marked = state === 'drained' ? 1 : 3
+  const phases = ([2, 3, 4, 5, 6, 7] as const).filter((phase) => phase > marked)
+  const completed = { type: 'step.completed', scope, payload: { step, reason } }
+  return [...phases.map((phase) => phaseFact(phase, scope)), completed]
+}
+
+/** From this commit on the thread takes nothing (T8). */
+function closeThread({ world }: Attempt, thread: ThreadRow, input: SettleInput): void {
+  const outcome = input.close?.outcome ?? 'terminated'
+  closeOpenCalls(thread, input, 'cancelled')
+  rejectWaiting(thread)
+  for (const effect of thread.effects.values()) if (effect.status === 'scheduled') effect.status = 'removed'
+  const isFirst = thread.closed === null
+  thread.closed ??= outcome
+  if (outcome === 'terminated') thread.terminateRequested = true
+  const above = thread.parent === null ? undefined : world.threads.get(thread.parent)
+  if (above !== undefined) closeChild(above, thread.id)
+  for (const child of thread.children.values()) {
+    if (!child.deferred || child.closed) continue
+    child.closed = true
+    const row = world.thread(child.reference)
+    row.closed = 'terminated'
+    row.terminateRequested = true
+    rejectWaiting(row)
+  }
+  for (const reference of input.children) world.thread(reference).terminateRequested = true
+  if (isFirst) append(thread, [{ type: 'thread.closed' }])
+}
+
+/** A due effect: at least once in code, exactly once in effect (T9). */
+export function* runEffect(attempt: Attempt, input: RunEffectInput): Steps<RunEffectAnswer> {
+  const thread = openThread(attempt, input)
+  if (thread === null) return TERMINATED
+  const { world } = attempt
+  const { effectId: id } = input
+  const known = thread.operations.get(id)
+  if (known?.state === 'finished') return recorded(attempt, thread, known)
+  if (known === undefined) append(thread, input.facts)
+  const effect = thread.effects.get(id)
+  if (effect?.status !== 'scheduled') {
+    finish(attempt, thread, id, { type: 'ran' })
+    return { type: 'ran' }
+  }
+  const { number } = hold(thread, id, 'started')
+  yield
+  if (attempt.isCut()) throw new Cut()
+  return commit(attempt, thread, { id, number }, () => {
+    effect.status = 'done'
+    effect.runs += 1
+    return { type: 'ran', operations: chosenOperations(world, thread, { key: `effect-${id}`, inStep: false }) }
+  })
+}

@@ -1,0 +1,83 @@
+/** Known ways to break the logic, as changes of its source: a simulator that does not find each of them proves nothing. */
+interface Mutation {
+  readonly name: string
+  readonly file: string
+  /** Code that the file has exactly once. */
+  readonly find: string
+  readonly replace: string
+}
+
+export const MUTATIONS: readonly Mutation[] = [
+  {
+    name: 'a new item goes to the head of the queue',
+    file: 'src/thread/inbox.ts',
+    find: 'queue: [...control.queue, entry]',
+    replace: 'queue: [entry, ...control.queue]',
+  },
+  {
+    name: 'scheduled effects are not carried',
+    file: 'src/thread/continue-as-new.ts',
+    find: 'effects: control.effects.map(({ id, dueAt }) => [id, dueAt] as const)',
+    replace: 'effects: []',
+  },
+  {
+    name: 'a settle forgets what came while it ran',
+    file: 'src/workflows/settle.ts',
+    find: 'host.update((current) => settled(current, {',
+    replace: 'host.update(() => settled(control, {',
+  },
+  {
+    name: 'a report leaves its call owed',
+    file: 'src/thread/children.ts',
+    find: 'const left = child.invocations.filter((id) => !said.invocations.includes(id))',
+    replace: 'const left = child.invocations',
+  },
+  {
+    name: 'what comes behind the closing transaction is not rejected',
+    file: 'src/thread/settling.ts',
+    find: 'settled: control.queue.length <= settle.queued }',
+    replace: 'settled: true }',
+  },
+  {
+    name: 'the children of a closing thread are not told',
+    file: 'src/thread/settling.ts',
+    find: 'control.closing?.cascade ?? control.children.map((child) => child.reference)',
+    replace: 'control.closing?.cascade ?? []',
+  },
+  {
+    name: 'what a call did to its thread is passed over',
+    file: 'src/thread/call-answers.ts',
+    find: 'changeStep(applyOperations(deferring, answer.operations, now), (step) => marked(step, answer))',
+    replace: 'changeStep(applyOperations(deferring, [], now), (step) => marked(step, answer))',
+  },
+  {
+    name: 'facts that were stored are sent again',
+    file: 'src/thread/facts.ts',
+    find: 'facts: control.facts.filter((fact) => !stored.has(fact))',
+    replace: 'facts: stored.size > 2 ? control.facts : control.facts.filter((fact) => !stored.has(fact))',
+  },
+  {
+    name: 'a run gets the number of the last one',
+    file: 'src/thread/advance.ts',
+    find: 'const number = control.runs + 1',
+    replace: 'const number = Math.max(1, control.runs)',
+  },
+  {
+    name: 'the close of a child that owes is not seen',
+    file: 'src/thread/children.ts',
+    find: 'return answeredByClose(gone, { ...child, status }, now)',
+    replace: 'return gone',
+  },
+  {
+    name: 'a run that was stopped goes on',
+    file: 'src/thread/next-action.ts',
+    find: 'if (control.run.stopRequested) return',
+    replace: 'if (control.run.stopRequested && control.run.steps === 0) return',
+  },
+  {
+    name: 'a workflow reads a clock that no history has',
+    file: 'src/workflows/wait.ts',
+    find: 'const delay = Math.min(Math.max(1, at - Date.now()), LIMITS.longestTimer)',
+    replace: 'const delay = Math.min(Math.max(1, at - Math.floor(performance.now() * 1000)), LIMITS.longestTimer)',
+  },
+]

@@ -1,0 +1,47 @@
+/** The event log of a thread at rest: each step has all its phases once, in order; each run begins and ends once. */
+import type { Fact } from '../../src/protocol/facts.js'
+import type { World } from '../world.js'
+import type { Resting } from './rest-rules.js'
+
+export function checkEvents(world: World, { thread, state, snapshot }: Resting): void {
+  if (snapshot !== null && snapshot.run !== null) return
+  if (state === 'none') return
+  // Its workflow cannot know what was stored before: it tells of that part of the step again, or not at all.
+  if (world.log.unheard.has(thread.id)) return world.saw('excused events of an unheard activity')
+  checkSteps(world, thread)
+  checkRuns(world, thread)
+}
+
+function checkSteps(world: World, { id, events }: Resting['thread']): void {
+  const steps = new Map<string, string>()
+  for (const event of events) {
+    const step = event.scope?.stepId
+    if (step === undefined) continue
+    const mark = markOf(event)
+    if (mark !== '') steps.set(step, (steps.get(step) ?? '') + mark)
+  }
+  for (const [step, marks] of steps)
+    if (marks !== 's1234567c') world.breaks('a step has not its seven phases', `${id} ${step}: ${marks}`)
+}
+
+function markOf({ type, payload }: Fact): string {
+  if (type === 'step.started') return 's'
+  if (type === 'step.completed') return 'c'
+  return type === 'step.phase' ? String(payload?.['phase']) : ''
+}
+
+function checkRuns(world: World, { id, events, runs }: Resting['thread']): void {
+  for (const [number, { ended }] of runs) {
+    const own = events.filter(({ scope }) => scope?.runId === `run_${number}`)
+    const started = own.filter(({ type }) => type === 'run.started').length
+    const ends = own.filter(({ type }) => /^run\.(completed|failed|cancelled)$/.test(type)).length
+    if (started > 1 || ends !== 1 || !ended) world.breaks('a run has not one beginning and one end', `${id} run ${number}: ${started}, ${ends}`)
+    const begun = own.filter(({ type }) => type === 'side.started').length
+    const over = own.filter(({ type }) => type === 'side.completed').length
+    if (begun !== over) world.breaks('a turn has not one beginning and one end', `${id} run ${number}: ${begun}, ${over}`)
+  }
+  for (const type of ['thread.started', 'thread.closed']) {
+    const count = events.filter((event) => event.type === type).length
+    if (count > 1) world.breaks('a thread begins or ends twice', `${id} ${type}`)
+  }
+}

@@ -1,0 +1,50 @@
+/** T3: what a thread accepted is delivered once, in order, or ended visibly; T9 of what user code queued. */
+import { LIMITS } from '../../src/protocol/limits.js'
+import type { World } from '../world.js'
+import type { Resting } from './rest-rules.js'
+
+export function checkMessages(world: World, resting: Resting): void {
+  checkOrder(world, resting)
+  checkAccepted(world, resting)
+  checkStaged(world, resting)
+}
+
+function checkOrder(world: World, { thread }: Resting): void {
+  const accepted = world.log.accepted.get(thread.id) ?? []
+  let last = 0
+  for (const id of accepted) {
+    const row = thread.messages.get(id)
+    if (row === undefined || row.position === null) continue
+    if (row.position < last) world.breaks('T3 a message overtakes another one', `${thread.id} ${id}`)
+    last = row.position
+  }
+}
+
+/** The signal was acknowledged: it is delivered, ended, or waits in the queue of a thread that says why it does not run. */
+function checkAccepted(world: World, { thread, snapshot, refused }: Resting): void {
+  const waiting = new Set(snapshot?.queue.map(({ id }) => id))
+  // What a full queue refused is told with the next activity.
+  if (waiting.size >= LIMITS.queuedItems) return
+  for (const id of world.log.accepted.get(thread.id) ?? []) {
+    const row = thread.messages.get(id)
+    if (row?.status !== 'pending' || refused.has(id)) continue
+    if (!waiting.has(id)) world.breaks('T3 an accepted message is lost', `${thread.id} ${id}`)
+  }
+}
+
+/** What tools, hooks, parents and children queued was committed: its workflow hears of it without anybody's help. */
+function checkStaged(world: World, { thread, snapshot, refused }: Resting): void {
+  if (thread.closed !== null) {
+    const left = [...thread.messages.values()].filter(({ status }) => status === 'pending')
+    for (const { id } of left) world.breaks('T8 a message of a closed thread is not rejected', `${thread.id} ${id}`)
+    return
+  }
+  if (snapshot?.status !== 'idle') return
+  for (const { id, by, status } of thread.messages.values()) {
+    if (status !== 'pending' || by === 'client' || by === 'child' || refused.has(id)) continue
+    world.breaks('T9 a queued message is never delivered', `${thread.id} ${id} by ${by}`)
+  }
+  const tools = [...thread.calls.values()].filter(({ placed, status }) => !placed && status === 'open')
+  for (const { id } of tools)
+    if (id.startsWith(`${thread.id}:`) && !refused.has(id)) world.breaks('T9 a queued tool never runs', `${thread.id} ${id}`)
+}

@@ -1,0 +1,113 @@
+/** The rows of a fake store: what the real one keeps of a thread, without its content. */
+import type { CallOutcome } from '../../src/protocol/activities.js'
+import type { Fact } from '../../src/protocol/facts.js'
+import type { ToolPlan } from '../../src/protocol/plan.js'
+
+export interface MessageRow {
+  readonly id: string
+  status: 'pending' | 'delivered' | 'rejected' | 'removed' | 'refused' | 'dropped'
+  position: number | null
+  readonly role: 'user' | 'assistant' | 'tool'
+  readonly by: 'client' | 'parent' | 'child' | 'tool' | 'runtime' | 'model'
+  /** Of a report: whose, and the calls that it answers. */
+  readonly child?: string
+  readonly invocations?: readonly string[]
+  /** An item without a row of its own. */
+  readonly item?: string
+}
+
+export interface CallRow {
+  readonly id: string
+  readonly name: string
+  readonly parentCall: string | null
+  readonly run: number
+  /** In the transcript; a tool of the inbox gets its place when it begins. */
+  placed: boolean
+  status: 'open' | CallOutcome
+  results: number
+}
+
+export interface Operation {
+  readonly id: string
+  state: 'drained' | 'started' | 'waiting' | 'finished'
+  attempt: number
+  answer: unknown
+  /** Phases 2 and 3 are marked. */
+  requested: boolean
+  /** The activity that finished it. */
+  by: number | null
+  readonly detail?: { readonly invocations: readonly string[]; readonly closes: boolean }
+}
+
+export interface RequestRow {
+  readonly id: string
+  readonly kind: 'approval' | 'call' | 'variables'
+  readonly callId: string | null
+  /** Of a child that waits for variables. */
+  readonly child?: string
+  state: 'open' | 'answered' | 'closed'
+  approved?: boolean
+}
+
+export interface ChildRow {
+  readonly reference: string
+  readonly callId: string
+  readonly group: boolean
+  readonly resumable: boolean
+  readonly explicit: boolean
+  readonly blocking: boolean
+  deferred: boolean
+  closed: boolean
+  /** The message of its last report. */
+  report: string | null
+}
+
+export interface RemoteRow {
+  state: 'open' | 'started' | 'answered' | 'unanswered'
+}
+
+export interface ThreadRow {
+  readonly id: string
+  readonly parent: string | null
+  readonly depth: number
+  readonly resumable: boolean
+  agent: string
+  terminateRequested: boolean
+  closed: string | null
+  status: string
+  positions: number
+  made: number
+  variables: boolean
+  readonly messages: Map<string, MessageRow>
+  readonly calls: Map<string, CallRow>
+  readonly operations: Map<string, Operation>
+  readonly requests: Map<string, RequestRow>
+  readonly effects: Map<string, { status: 'scheduled' | 'done' | 'failed' | 'removed'; runs: number }>
+  readonly children: Map<string, ChildRow>
+  readonly remotes: Map<string, RemoteRow>
+  readonly runs: Map<number, { ended: boolean }>
+  readonly kinds: Map<string, ToolPlan>
+  readonly events: Fact[]
+}
+
+export function newThread(of: Pick<ThreadRow, 'id' | 'parent' | 'depth' | 'resumable' | 'agent'>): ThreadRow {
+  return {
+    ...of,
+    terminateRequested: false,
+    closed: null,
+    status: 'idle',
+    positions: 0,
+    made: 0,
+    variables: true,
+    messages: new Map(),
+    calls: new Map(),
+    operations: new Map(),
+    requests: new Map(),
+    effects: new Map(),
+    children: new Map(),
+    remotes: new Map(),
+    runs: new Map(),
+    kinds: new Map(),
+    events: [],
+  }
+}
