@@ -5,6 +5,7 @@ import type { ThreadOperation, ToldOperation } from '../../src/protocol/operatio
 import { stage } from '../store/messages.js'
 import type { ThreadRow } from '../store/rows.js'
 import type { World } from '../world.js'
+import { planNamed } from './plans.js'
 
 export const USAGE: Usage = { inputTokens: 10, outputTokens: 5, cachedInputTokens: 2, cost: 7 }
 
@@ -21,6 +22,7 @@ interface Asking {
 
 /** The tool calls of an answer, with their rows. */
 export function chosenCalls(world: World, thread: ThreadRow, { run, prefix, parentCall }: Asking): readonly CallRequest[] {
+  if (world.budget <= 0 && planNamed(thread.agent).type === 'dual_ai' && parentCall === null) return [called(thread, { run, prefix, name: 'close' })]
   const count = world.budget <= 0 || !world.random.chance(0.6) ? 0 : 1 + world.random.below(3)
   world.budget -= count
   return Array.from({ length: count }, (_, index) => {
@@ -29,6 +31,12 @@ export function chosenCalls(world: World, thread: ThreadRow, { run, prefix, pare
     thread.calls.set(id, { id, name: chosen, parentCall, run, placed: true, status: 'open', results: 0 })
     return { id, name: chosen === 'nobody' ? UNKNOWN_TOOL : chosen }
   })
+}
+
+function called(thread: ThreadRow, { run, prefix, name }: { readonly run: number; readonly prefix: string; readonly name: string }): CallRequest {
+  const id = `${prefix}0`
+  thread.calls.set(id, { id, name, parentCall: null, run, placed: true, status: 'open', results: 0 })
+  return { id, name }
 }
 
 /** What user code did to its thread, committed with the outcome that it comes with (T9). */

@@ -46,7 +46,7 @@ export const PLANS: Readonly<Record<string, Plan>> = {
   pair: plan('pair', {
     type: 'dual_ai',
     maxSessionTurns: 5,
-    sides: { a: side('clerk'), b: side('plain', { stopOnResponse: false }) },
+    sides: { a: side('clerk'), b: side('plain', { stopOnResponse: false, stopTool: null }) },
   }),
   helper: plan('helper', { sides: { a: side('clerk', { maxSteps: 3 }), b: null } }),
   keeper: plan('keeper', {

@@ -147,6 +147,8 @@ export interface CallModelInput extends StepInput {
   readonly asked: boolean
   /** False before the first step of the side's prompt, and again after a handoff: then its immediate subagents start. */
   readonly activated: boolean
+  /** Prompts that became active in the run before, one of them maybe before this very step. @default 0 */
+  readonly activations?: number
   /** The side's turn begins with this step. */
   readonly sideStarts: boolean
   /** The other side ended its turn without text: a neutral silent line stands in for its words. */

@@ -75,6 +75,12 @@ describe('a prompt that becomes active', () => {
     expect(withCutStep(begun, failed, NOW).activated).toEqual(['a'])
   })
 
+  test('T4 a run counts its activations, for a prompt may become active twice before one step', () => {
+    expect(begun.run?.activations).toBe(1)
+    const again = modelAnswered(begun, { ...asked(), drain: [] }, { type: 'activates', calls: [] }, NOW)
+    expect(again.run?.activations).toBe(2)
+  })
+
   test('a refused message then ends a run that has begun', () => {
     const done = advance({ ...begun, run: begun.run === null ? null : { ...begun.run, step: null } })
     const rests = modelAnswered(done, { ...asked(), drain: done.queue }, { type: 'nothing_to_do' }, NOW)

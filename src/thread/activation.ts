@@ -9,7 +9,8 @@ type Activates = Extract<CallModelAnswer, { readonly type: 'activates' }>
 /** Nothing was drained, and no step counted: the calls are those of a step of their own, and the model is asked next. */
 export function activationBegins(control: ThreadControl, side: Side, answer: Activates): ThreadControl {
   if (control.run === null) return control
-  const run: Run = { ...control.run, planned: true, again: null }
+  const activations = (control.run.activations ?? 0) + 1
+  const run: Run = { ...control.run, planned: true, again: null, activations }
   const step: Step = {
     number: run.steps,
     side,

@@ -14,6 +14,7 @@ import { handedOff } from './hand-off.js'
 import { drained } from './inbox.js'
 import { evaluateStop } from './stop-conditions.js'
 import type { StepVerdict } from './stop-conditions.js'
+import { turnLeft } from './turns.js'
 
 export function advance(control: ThreadControl): ThreadControl {
   const next = advanced(control)
@@ -115,10 +116,11 @@ function beginTool(control: ThreadControl, run: Run): ThreadControl {
 /** Only calls of a step are judged; what a queued tool asked for happens all the same. */
 function finishTool(control: ThreadControl, run: Run, { handOff, forcedTurn }: Step): ThreadControl {
   const done = { ...control, run: { ...run, step: null } }
-  if (handOff !== null) return handedOff(done, handOff, forcedTurn ?? 'a')
+  if (handOff !== null) return handedOff(turnLeft(done, 'hand_off'), handOff, forcedTurn ?? 'a')
   if (forcedTurn === null || forcedTurn === run.side || planOf(control).sides[forcedTurn] === null)
     return done
-  return { ...done, run: { ...done.run, side: forcedTurn, sideStarts: true, turnHasText: false } }
+  const left = turnLeft(done, 'forced_turn')
+  return { ...left, run: { ...done.run, side: forcedTurn, sideStarts: true, turnHasText: false } }
 }
 
 function judgeStep(control: ThreadControl, run: Run, step: Step): ThreadControl {

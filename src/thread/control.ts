@@ -113,6 +113,8 @@ export interface Run {
   readonly planned: boolean
   /** Its first model call was sent to the task queue of its model, and is answered there. */
   readonly moved?: true
+  /** Prompts that became active in it, with immediate subagents; left out: none. */
+  readonly activations?: number
   readonly sideStarts: boolean
   /** Whether the turn under way has text; a turn without leaves a neutral line. */
   readonly turnHasText: boolean

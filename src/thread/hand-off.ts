@@ -2,10 +2,11 @@
 import type { Side } from '../protocol/plan.js'
 import { changeStep } from './calls.js'
 import type { ThreadControl } from './control.js'
+import { turnLeft } from './turns.js'
 
 /** Takes effect at the end of the step, of which the first one wins; between two steps at once. */
 export function handOffAsked(control: ThreadControl, agent: string): ThreadControl {
-  if (control.run?.step == null) return handedOff(control, agent, 'a')
+  if (control.run?.step == null) return handedOff(turnLeft(control, 'hand_off'), agent, 'a')
   return changeStep(control, (step) => ({ ...step, handOff: step.handOff ?? agent }))
 }
 

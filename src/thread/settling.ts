@@ -1,8 +1,6 @@
 /** The end of a run and of a thread. T8: what is left is told, marked and refused before the thread closes. */
 import type { ThreadClose } from '../protocol/end-activities.js'
-import type { Fact } from '../protocol/facts.js'
 import { runIdOf, stepIdOf } from '../protocol/ids.js'
-import type { Side } from '../protocol/plan.js'
 import type { PendingItem } from '../protocol/snapshot.js'
 import { remainingPhases } from './advance.js'
 import { allCalls, changeStep } from './calls.js'
@@ -13,6 +11,7 @@ import { handedOff } from './hand-off.js'
 import { withInvocations } from './invocations.js'
 import { looksAgain } from './looks-again.js'
 import { withQueue } from './queue-bytes.js'
+import { sideCompleted } from './turns.js'
 
 /**
  * Before a run is settled: a step or turn that was cut still gets its last events, and reports that came for one of its
@@ -61,10 +60,6 @@ export function cutTools({ run }: ThreadControl, ending: Ending | null): readonl
   const skipped = ending?.tool === undefined ? [] : [ending.tool]
   const calls = run?.step?.outside === true ? run.step.calls : []
   return [...skipped, ...calls.flatMap(({ id, state }) => (state === 'done' ? [] : [id]))]
-}
-
-function sideCompleted(run: Run, side: Side, reason: string): Fact {
-  return { type: 'side.completed', scope: { runId: runIdOf(run.number) }, payload: { side, reason } }
 }
 
 interface Settle {

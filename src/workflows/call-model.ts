@@ -6,6 +6,7 @@ import { modelAnswered, terminationFound } from '../thread/apply.js'
 import type { QueueEntry } from '../thread/control.js'
 import type { Action } from '../thread/next-action.js'
 import { taskQueueOf } from '../thread/task-queues.js'
+import { turnLeft } from '../thread/turns.js'
 import { callActivity, notAnswered } from './call-activity.js'
 import type { ThreadHost } from './thread-host.js'
 
@@ -15,6 +16,8 @@ export async function callModel(
   action: Extract<Action, { readonly kind: 'callModel' }>,
 ): Promise<void> {
   const { run, side, asked, toolFirst, drain } = action
+  // A message made the other side act.
+  if (side !== run.side) host.update((control) => turnLeft(control, null))
   const { control } = host
   const plan = run.planned ? planOf(control) : null
   const called = await callActivity(host, {
@@ -40,6 +43,7 @@ export async function callModel(
       drain: drain.flatMap(drainItem),
       start: control.registered ? null : control.start,
       createdAt: control.createdAt,
+      ...(run.activations !== undefined && { activations: run.activations }),
       ...(run.moved === true && { moved: true }),
     },
   })

@@ -20,9 +20,10 @@ export type HeldActivation = Activation & { readonly held: HeldOperation }
  */
 export type ActivationInput = CallModelInput & { readonly frame: Frame }
 
-/** Before one step several prompts may become active: an agent hands over, a side is forced. */
+/** Before one step several prompts may become active, one even twice: an agent hands over, a side is forced. */
 export function activationInput(input: CallModelInput): ActivationInput {
-  const key = `${input.side}${digestOf([input.agent]).slice(0, 8)}`
+  const before = input.activations === undefined ? '' : `_${input.activations}`
+  const key = `${input.side}${digestOf([input.agent]).slice(0, 8)}${before}`
   return { ...input, frame: { callId: immediatesId(input, key), prompt: '', depth: 1 } }
 }
 
