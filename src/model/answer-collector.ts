@@ -1,4 +1,5 @@
 import { ModelError } from './model-error.js'
+import { argumentsOf, metadataOf, textOf, tokensOf } from './provider-values.js'
 import { ReasoningCollector } from './reasoning-collector.js'
 
 import type { LanguageModelV4StreamPart, LanguageModelV4Usage } from '@ai-sdk/provider'
@@ -47,12 +48,12 @@ export class AnswerCollector {
         this.#streamedInputs.add(part.id)
         return this.#count(part.delta)
       case 'tool-call':
-        if (!this.#streamedInputs.has(part.toolCallId)) this.#count(part.input)
+        if (!this.#streamedInputs.has(part.toolCallId)) this.#count(argumentsOf(part.input))
         if (part.providerExecuted !== true) this.#toolCalls.push(toolCallOf(part))
         return true
       case 'response-metadata':
-        this.#responseId = part.id ?? this.#responseId
-        this.#responseModel = part.modelId ?? this.#responseModel
+        this.#responseId = textOf(part.id) || this.#responseId
+        this.#responseModel = textOf(part.modelId) || this.#responseModel
         return false
       case 'tool-input-start':
       case 'tool-result':
@@ -78,7 +79,7 @@ export class AnswerCollector {
       ...this.partial(),
       reasoningParts: this.#reasoning.parts(),
       toolCalls: this.#toolCalls,
-      finishReason: finishReason.unified,
+      finishReason: textOf(finishReason.unified) || 'other',
       usage: usageOf(usage),
       responseId: this.#responseId,
       responseModel: this.#responseModel,
@@ -103,15 +104,17 @@ export class AnswerCollector {
 }
 
 function toolCallOf(part: Extract<LanguageModelV4StreamPart, { type: 'tool-call' }>): ModelToolCall {
-  const call = { providerCallId: part.toolCallId, name: part.toolName, input: part.input }
-  return part.providerMetadata ? { ...call, providerMetadata: part.providerMetadata } : call
+  const { toolCallId, toolName, input } = part
+  const call = { providerCallId: textOf(toolCallId), name: textOf(toolName), input: argumentsOf(input) }
+  const providerMetadata = metadataOf(part.providerMetadata)
+  return providerMetadata === undefined ? call : { ...call, providerMetadata }
 }
 
 /** What a finish says of the cost; 0 where it says nothing. */
 export function usageOf(usage: LanguageModelV4Usage): ModelUsage {
   return {
-    inputTokens: usage.inputTokens.total ?? 0,
-    outputTokens: usage.outputTokens.total ?? 0,
-    cachedInputTokens: usage.inputTokens.cacheRead ?? 0,
+    inputTokens: tokensOf(usage.inputTokens.total),
+    outputTokens: tokensOf(usage.outputTokens.total),
+    cachedInputTokens: tokensOf(usage.inputTokens.cacheRead),
   }
 }

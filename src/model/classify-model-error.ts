@@ -48,6 +48,16 @@ const NAMED_ERRORS: Readonly<Record<string, Verdict>> = {
  * cycle-safe. What nobody recognises is `unknown` and not retried, for it is most likely a bug.
  */
 export function classifyModelError(error: unknown): ModelError {
+  try {
+    return classified(error)
+  } catch {
+    // Anything may be thrown, also what throws when it is looked at.
+    const message = 'The provider reported an error that cannot be read.'
+    return new ModelError({ kind: 'unknown', message, retryable: false })
+  }
+}
+
+function classified(error: unknown): ModelError {
   for (const candidate of errorChain(error)) {
     if (ModelError.isInstance(candidate)) return candidate
     const found = classifyOne(candidate)
@@ -118,10 +128,9 @@ function failure(error: unknown, verdict: Verdict): ModelError {
 }
 
 function messageOf(error: unknown): string {
-  if (typeof error === 'string' && error !== '') return error
-  if (isRecord(error)) {
-    if (typeof error['message'] === 'string' && error['message'] !== '') return error['message']
-    if (isRecord(error['error'])) return messageOf(error['error'])
+  for (const candidate of errorChain(error)) {
+    const message = isRecord(candidate) ? candidate['message'] : candidate
+    if (typeof message === 'string' && message !== '') return message
   }
   return 'The provider reported an error without a message.'
 }

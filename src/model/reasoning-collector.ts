@@ -1,4 +1,5 @@
 import type { LanguageModelV4StreamPart, SharedV4ProviderMetadata } from '@ai-sdk/provider'
+import { metadataOf, textOf } from './provider-values.js'
 import type { ReasoningPart } from './context/reasoning-parts.js'
 
 type Piece = Extract<
@@ -12,8 +13,8 @@ export class ReasoningCollector {
 
   take(piece: Piece): void {
     const known = this.#parts.get(piece.id) ?? { text: '' }
-    const text = piece.type === 'reasoning-delta' ? known.text + piece.delta : known.text
-    const metadata = merged(known.providerMetadata, piece.providerMetadata)
+    const text = piece.type === 'reasoning-delta' ? known.text + textOf(piece.delta) : known.text
+    const metadata = merged(known.providerMetadata, metadataOf(piece.providerMetadata))
     this.#parts.set(piece.id, metadata === undefined ? { text } : { text, providerMetadata: metadata })
   }
 
