@@ -1,33 +1,17 @@
 import type { Client } from '@temporalio/client'
-import { WorkflowNotFoundError } from '@temporalio/client'
 
+import { fetchHistories } from '../../src/testing/fetch-histories.js'
+import type { FetchedRun } from '../../src/testing/fetch-histories.js'
 import { MARKER } from './marker.js'
 
-type History = Awaited<ReturnType<ReturnType<Client['workflow']['getHandle']>['fetchHistory']>>
-type HistoryEvent = NonNullable<History['events']>[number]
-
 /** One Temporal run of a thread. */
-export interface RecordedRun {
-  readonly workflowId: string
-  readonly runId: string
-  readonly history: History
-}
+export type RecordedRun = FetchedRun
+
+type HistoryEvent = NonNullable<RecordedRun['history']['events']>[number]
 
 /** All Temporal runs of a thread, the first one first, through continue-as-new. */
-export async function recordedRuns(client: Client, workflowId: string): Promise<readonly RecordedRun[]> {
-  const runs: RecordedRun[] = []
-  try {
-    let { runId } = await client.workflow.getHandle(workflowId).describe()
-    while (runId !== '') {
-      const history = await client.workflow.getHandle(workflowId, runId).fetchHistory()
-      runs.unshift({ workflowId, runId, history })
-      const started = history.events?.[0]?.workflowExecutionStartedEventAttributes
-      runId = started?.continuedExecutionRunId ?? ''
-    }
-  } catch (error) {
-    if (!(error instanceof WorkflowNotFoundError)) throw error
-  }
-  return runs
+export function recordedRuns(client: Client, workflowId: string): Promise<readonly RecordedRun[]> {
+  return fetchHistories(client.workflow, workflowId)
 }
 
 /** What happened to one activity of a thread, in the order of the events. */
