@@ -40,6 +40,8 @@ export async function runEndpoint(
   // A body that streams has its state until it ends.
   if (ended.kind === 'answered') return ended.value
   void running.then(dropAnswer, () => undefined)
+  // One that threw may have left a tool running, too.
+  abort.abort()
   // Whoever is told finds what it did; what it tries from now on is refused.
   await acting.close()
   throw ended.kind === 'threw' ? ended.error : tookTooLong(run.timeout)
