@@ -1,43 +1,42 @@
-import { readFile } from 'node:fs/promises'
-
 import { ConfigError } from '../protocol/config-error.js'
 import { serveThreads } from '../server/index.js'
 import type { ThreadServer } from '../server/index.js'
 import type { Command } from './command.js'
 import { readTokens } from './read-tokens.js'
+import { readToolWorkers } from './read-tool-workers.js'
 import type { Terminal } from './terminal.js'
+import { textOf } from './token-lines.js'
 
 /** Serves threads over HTTP until the process is asked to end. */
 export const serve: Command = {
-  usage: '[--port N] [--hostname NAME] [--tokens FILE]',
-  summary: 'serve threads over HTTP; tokens, one a line with its account: FILE, or EVERTHREAD_TOKENS',
+  usage: '[--port N] [--hostname NAME] [--tokens FILE] [--tool-workers FILE]',
+  summary:
+    'serve threads over HTTP; one a line: tokens with their account, those of tool workers with their task queues: ' +
+    'FILE, or EVERTHREAD_TOKENS and EVERTHREAD_TOOL_WORKERS',
   arguments: [],
-  flags: { port: 'string', hostname: 'string', tokens: 'string' },
+  flags: { port: 'string', hostname: 'string', tokens: 'string', 'tool-workers': 'string' },
   async run({ threads, terminal }, { flags }) {
-    const tokens = readTokens(await tokenText(flags['tokens']))
+    const tokens = readTokens(await textOf('tokens', flags['tokens'], 'EVERTHREAD_TOKENS'))
+    const listed = await textOf('tool-workers', flags['tool-workers'], 'EVERTHREAD_TOOL_WORKERS')
+    const toolWorkers = readToolWorkers(listed)
     const { hostname } = flags
     const server = await serveThreads({
       client: threads,
       tokens,
+      toolWorkers,
       port: portOf(flags['port']),
       ...(typeof hostname === 'string' && { hostname }),
       log: (entry) => terminal.line(JSON.stringify(entry)),
     })
     const operators = tokens.filter(({ account }) => account === undefined).length
     const who = `${operators} of operators, ${tokens.length - operators} of accounts`
-    terminal.line(`serving threads at ${server.url} (document: ${server.url}/openapi.json); tokens: ${who}`)
+    const queues = [...new Set(toolWorkers.flatMap(({ taskQueues }) => taskQueues))].join(', ')
+    const others = toolWorkers.length === 0 ? '' : `, ${toolWorkers.length} of tool workers (${queues})`
+    terminal.line(
+      `serving threads at ${server.url} (document: ${server.url}/openapi.json); tokens: ${who}${others}`,
+    )
     await untilAsked(server, terminal)
   },
-}
-
-async function tokenText(file: unknown): Promise<string> {
-  if (typeof file !== 'string') return process.env['EVERTHREAD_TOKENS'] ?? ''
-  try {
-    return await readFile(file, 'utf8')
-  } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error)
-    throw new ConfigError([`Expected --tokens to name a file that can be read, got: ${reason}`])
-  }
 }
 
 function portOf(given: unknown): number {

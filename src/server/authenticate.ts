@@ -3,6 +3,7 @@ import type { MiddlewareHandler } from 'hono'
 import { ConfigError } from '../protocol/config-error.js'
 import { UNAUTHORIZED } from './error-response.js'
 import { ProblemError } from './problem-error.js'
+import { bearerToken } from './secret-tokens.js'
 import type { Caller, ServerEnv } from './server-context.js'
 import { callersByToken } from './tokens.js'
 import type { Token } from './tokens.js'
@@ -35,7 +36,7 @@ type Find = (request: Request) => Promise<Caller | null>
 function byToken(tokens: readonly Token[]): Find {
   const callerOf = callersByToken(tokens)
   return async (request) => {
-    const [, token] = /^Bearer +([\w.~+/=-]+) *$/i.exec(request.headers.get('authorization') ?? '') ?? []
+    const token = bearerToken(request.headers.get('authorization'))
     return token === undefined ? null : callerOf(token)
   }
 }

@@ -7,7 +7,8 @@ import { findToolCall, finishToolCall } from './tool-calls.js'
 
 /**
  * `removed`: it never gets there now; `before`: it was removed already; `begun`: it is in the transcript, at work or over;
- * `owed`: a subagent's report, which answers for a call; `unknown`: the store has no row of it.
+ * `owed`: a subagent's message, its report or what it told besides, which is its parent's to take; `unknown`: no message,
+ * call or effect of this thread has the id.
  */
 export type Removal = 'removed' | 'before' | 'begun' | 'owed' | 'unknown'
 

@@ -4,6 +4,7 @@ import { RemoteCallError } from '../../client/remote-calls/remote-call-error.js'
 import type { RemoteCallProblem } from '../../client/remote-calls/remote-call-error.js'
 import { errorResponse, problemResponse } from '../error-response.js'
 import { ProblemError } from '../problem-error.js'
+import { bearerToken } from '../secret-tokens.js'
 import type { ThreadContext } from '../server-context.js'
 
 const STATUS: Readonly<Record<RemoteCallProblem, ContentfulStatusCode>> = {
@@ -25,7 +26,7 @@ export function callProblem(context: ThreadContext, error: Error): Response {
 
 /** The token of `Authorization: Bearer …`. @throws ProblemError 401 */
 export function bearerOf(context: ThreadContext): string {
-  const [, token] = /^Bearer +([\w.~+/=-]+) *$/i.exec(context.req.header('authorization') ?? '') ?? []
+  const token = bearerToken(context.req.header('authorization'))
   if (token === undefined) throw unauthorized()
   return token
 }

@@ -1,19 +1,21 @@
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest'
 
 import { until } from '../../support/until.js'
 import { openCliPlace, openScreen } from './cli-place.js'
 import type { CliPlace } from './cli-place.js'
 
 const TOKEN = 'a-token-of-the-account-acme'
+const WORKER = 'a-token-of-workers-in-python'
 
 let place: CliPlace
 
 beforeAll(async () => {
   place = await openCliPlace()
 })
+afterEach(() => void vi.unstubAllEnvs())
 afterAll(() => place.close())
 
 test('serve answers over HTTP with the tokens of a file until it is asked to end', async () => {
@@ -36,6 +38,38 @@ test('serve answers over HTTP with the tokens of a file until it is asked to end
   screen.interrupt()
   expect(await served).toBe(0)
   await expect(fetch(`${url}/health`)).rejects.toThrow('fetch failed')
+  screen.close()
+})
+
+test('serve gives calls of remote tools to the workers that it is told of', async () => {
+  const [tokens, workers] = [join(place.folder, 'tokens-2'), join(place.folder, 'tool-workers')]
+  await writeFile(tokens, TOKEN)
+  await writeFile(workers, `${WORKER} python-tools\n`)
+  const screen = openScreen()
+  const served = screen.run('serve', '--port', '0', '--tokens', tokens, '--tool-workers', workers)
+  const url = await until('its address', () => /serving threads at (\S+)/.exec(screen.shown)?.[1])
+  expect(screen.shown).toContain('1 of operators, 0 of accounts, 1 of tool workers (python-tools)')
+  const claim = (token: string): Promise<Response> =>
+    fetch(`${url}/tool-calls/no-thread/no-call/claim`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+      body: JSON.stringify({ claimId: 'one' }),
+    })
+  const refused = await claim(WORKER)
+  expect([refused.status, await refused.json()]).toMatchObject([404, { error: { code: 'call_not_found' } }])
+  expect((await claim(TOKEN)).status).toBe(401)
+  expect(screen.shown).not.toContain(WORKER)
+  screen.interrupt()
+  expect(await served).toBe(0)
+  screen.close()
+})
+
+test('serve refuses a tool worker that serves no task queue', async () => {
+  vi.stubEnv('EVERTHREAD_TOKENS', TOKEN)
+  vi.stubEnv('EVERTHREAD_TOOL_WORKERS', WORKER)
+  const screen = openScreen()
+  expect(await screen.run('serve', '--port', '0')).toBe(1)
+  expect(screen.shown).toContain('Expected "toolWorkers[0].taskQueues" to name a task queue')
   screen.close()
 })
 
