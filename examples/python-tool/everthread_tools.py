@@ -50,6 +50,8 @@ class ToolCall:
     variables: Mapping[str, str]
     attempt: int
     idempotency_key: str
+    # W3C trace context, the parent of spans of your own: TraceContextTextMapPropagator().extract({"traceparent": ...}).
+    traceparent: str | None
     _url: str
     _token: str
 
@@ -107,7 +109,13 @@ async def _carry_out(tool: Tool, call: dict, url: str, token: str) -> None:
     own = claimed["token"]
     seconds = max(0.0, claimed["deadline"] / 1_000_000 - time.time())
     made = ToolCall(
-        claimed["arguments"], claimed["variables"], claimed["attempt"], claimed["idempotencyKey"], here, own
+        claimed["arguments"],
+        claimed["variables"],
+        claimed["attempt"],
+        claimed["idempotencyKey"],
+        claimed["traceparent"],
+        here,
+        own,
     )
     result = await _result(tool, made, seconds)
     await _answer(f"{here}/result", own, result)

@@ -13,6 +13,7 @@ import type { NewEvent } from './events.js'
 import { findOperation } from './operations.js'
 import { closeRequests } from './pending.js'
 import { placeQueuedTool } from './place-queued-tool.js'
+import { forgetRemoteSecrets } from './remote-secrets.js'
 import type { Writer } from './store.js'
 import { finishToolCall, openToolCalls } from './tool-calls.js'
 import type { ToolCallRecord } from './tool-calls.js'
@@ -49,6 +50,7 @@ export async function closeOpenCalls(tx: Writer, closing: Closing): Promise<void
   }
   await closeAsked(tx, closing, closed)
   await endOperations(tx, closing)
+  await forgetRemoteSecrets(tx, { threadId, callIds: closed })
 }
 
 function innermostFirst(calls: readonly ToolCallRecord[]): readonly ToolCallRecord[] {

@@ -22,8 +22,10 @@ export interface RemoteCall {
   readonly idempotent: boolean
   /** Parsed, with defaults. */
   readonly args: JsonObject
-  /** Those that the tool declares and that have a value; secrets are sealed. */
+  /** Those that the tool declares and that have a value; secrets are sealed, and forgotten when the call has ended. */
   readonly variables: Readonly<Record<string, { readonly value: string; readonly keyId: string | null }>>
+  /** W3C trace context of the call; null while nobody traces. */
+  readonly traceparent: string | null
 }
 
 /** Whoever has the token may answer, until it expires. */
@@ -57,8 +59,8 @@ export interface RemoteRecord extends RemoteDetail {
 export interface RemoteAnswerRow {
   readonly type: 'answered'
   readonly digest: string
-  /** A `ToolResult` that names files of the thread or of the call. */
-  readonly result: StoredResult
+  /** A `ToolResult` that names files of the thread or of the call; null: it was sealed, and the call has ended. */
+  readonly result: StoredResult | null
 }
 
 /** Sealed where the worker was given secrets: it may repeat one, and only the call's completion takes them out. */

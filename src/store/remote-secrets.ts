@@ -2,7 +2,7 @@
 import { remoteOperationId } from '../protocol/ids.js'
 import { openRemoteCalls } from './open-remote-calls.js'
 import { findRemoteCall, isAnswered } from './remote-calls.js'
-import type { RemoteKey, RemoteRecord } from './remote-calls.js'
+import type { RemoteKey, RemoteRecord, StoredResult } from './remote-calls.js'
 import { remoteResultPlace, remoteSecretPlace } from './remote-variables.js'
 import type { Sealed, SecretBox, SecretPlace } from './secret-box.js'
 import type { Reader, Store, Writer } from './store.js'
@@ -26,7 +26,8 @@ function isSealed<V extends { readonly keyId: string | null }>(
 }
 
 function sealedResult(record: RemoteRecord): Sealed | null {
-  return isAnswered(record) && 'sealed' in record.answer.result ? record.answer.result.sealed : null
+  const result = isAnswered(record) ? record.answer.result : null
+  return result !== null && 'sealed' in result ? result.sealed : null
 }
 
 /** Seals anew with the first key what another one sealed; answers how many. @throws StoreError `no_key` */
@@ -48,20 +49,60 @@ async function rotateCall(tx: Writer, secrets: SecretBox, key: RemoteKey): Promi
     name,
     isSealed(variable) ? anew(variable, remoteSecretPlace(key, name)) : variable,
   ])
-  const { state: _state, attempt: _attempt, answer, ...detail } = record
   const sealed = sealedResult(record)
-  const result = sealed === null ? {} : { result: { sealed: anew(sealed, remoteResultPlace(key)) } }
+  await putSecrets(tx, key, {
+    record,
+    variables: Object.fromEntries(variables) as RemoteRecord['variables'],
+    ...(sealed !== null && { result: { sealed: anew(sealed, remoteResultPlace(key)) } }),
+  })
+  return old
+}
+
+/**
+ * The calls have ended, or never were remote ones: nobody opens their secrets any more, and no key is kept for them.
+ */
+export async function forgetRemoteSecrets(
+  tx: Writer,
+  { threadId, callIds }: { readonly threadId: string; readonly callIds: readonly string[] },
+): Promise<void> {
+  for (const callId of callIds) {
+    const record = await findRemoteCall(tx, { threadId, callId })
+    if (record === null || sealedIn(record).length === 0) continue
+    const texts = Object.entries(record.variables).filter(([, variable]) => !isSealed(variable))
+    await putSecrets(
+      tx,
+      { threadId, callId },
+      {
+        record,
+        variables: Object.fromEntries(texts),
+        ...(sealedResult(record) !== null && { result: null }),
+      },
+    )
+  }
+}
+
+async function putSecrets(
+  tx: Writer,
+  key: RemoteKey,
+  {
+    record,
+    variables,
+    result,
+  }: {
+    readonly record: RemoteRecord
+    readonly variables: RemoteRecord['variables']
+    /** Of an answer; what was there stays when it is left out. */
+    readonly result?: StoredResult | null
+  },
+): Promise<void> {
+  const { state: _state, attempt: _attempt, answer, ...detail } = record
   await tx
     .updateTable('operations')
     .set({
-      detail: JSON.stringify({
-        ...detail,
-        variables: Object.fromEntries(variables) as RemoteRecord['variables'],
-      }),
-      ...(answer === null ? {} : { answer: JSON.stringify({ ...answer, ...result }) }),
+      detail: JSON.stringify({ ...detail, variables }),
+      ...(result === undefined ? {} : { answer: JSON.stringify({ ...answer, result }) }),
     })
     .where('thread_id', '=', key.threadId)
     .where('id', '=', remoteOperationId(key.callId))
     .execute()
-  return old
 }

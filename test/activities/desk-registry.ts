@@ -2,7 +2,14 @@ import { z } from 'zod'
 
 import type { AnyHook } from '../../src/definitions/hook.js'
 import type { Registry } from '../../src/definitions/registry.js'
-import { defineAgent, defineModel, definePrompt, defineTool, registry } from '../../src/index.js'
+import {
+  defineAgent,
+  defineModel,
+  definePrompt,
+  defineRemoteTool,
+  defineTool,
+  registry,
+} from '../../src/index.js'
 import type { ThreadState, ToolCall, ToolDefinition } from '../../src/index.js'
 import type { LanguageModel } from '../../src/model/language-model.js'
 import { scriptedModel } from '../../src/testing/index.js'
@@ -15,6 +22,8 @@ export interface DeskParts {
   readonly needsApproval?: ToolDefinition['needsApproval']
   /** Of the tool `work`. */
   readonly retry?: ToolDefinition['retry']
+  /** The tool `work` is an activity of another worker, on the task queue `q`, with the secret `API_KEY`. */
+  readonly remote?: boolean
   /** Of the prompt `clerk`. */
   readonly memory?: { readonly includeChat: boolean; readonly includePastTools: boolean }
   /** Listed by each prompt, in this order. */
@@ -141,11 +150,16 @@ function agents() {
   ] as const
 }
 
-function tools({ work = () => ({ status: 'success' }), needsApproval = true, retry }: Parts) {
+const ELSEWHERE = { description: 'Works elsewhere', taskQueue: 'q', activity: 'work' } as const
+const API_KEY = { name: 'API_KEY', type: 'secret', required: false, description: 'Of the service' } as const
+
+function tools({ work = () => ({ status: 'success' }), needsApproval = true, retry, remote = false }: Parts) {
   const execute = work as never
   const task = z.object({ task: z.string().default('none') })
   return {
-    work: defineTool({ description: 'Works', args: task, ...(retry && { retry }), execute }),
+    work: remote
+      ? defineRemoteTool({ ...ELSEWHERE, args: task, variables: [API_KEY] })
+      : defineTool({ description: 'Works', args: task, ...(retry && { retry }), execute }),
     again: defineTool({ description: 'Works again', idempotent: true, execute }),
     slow: defineTool({ description: 'Takes too long', timeout: 50, execute }),
     pay: defineTool({

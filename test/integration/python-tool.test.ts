@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
 import { serve } from '@hono/node-server'
+import { context, trace } from '@opentelemetry/api'
 import { TestWorkflowEnvironment } from '@temporalio/testing'
 import { afterAll, beforeAll, expect, inject, test } from 'vitest'
 
@@ -15,6 +16,7 @@ import { recordedRuns, searchFor, searchForContent } from '../support/histories.
 import { marked } from '../support/marker.js'
 import { startPythonWorker } from '../support/python-worker.js'
 import type { PythonWorker } from '../support/python-worker.js'
+import { recordSpans } from '../support/record-spans.js'
 import { remoteDesk } from '../support/remote-desk.js'
 import { freePort } from '../support/servers.js'
 import { toolResults } from '../support/thread-facts.js'
@@ -94,11 +96,17 @@ async function create(call: { readonly name: string; readonly args: object }): P
   })
 }
 
-async function effectsOf({ threadId }: ThreadHandle): Promise<readonly { did: string; attempt: number }[]> {
+interface Effect {
+  readonly did: string
+  readonly attempt: number
+  readonly trace: string | null
+}
+
+async function effectsOf({ threadId }: ThreadHandle): Promise<readonly Effect[]> {
   const lines = (await readFile(join(folder, 'effects.jsonl'), 'utf8'))
     .split('\n')
     .filter((line) => line !== '')
-  const effects = lines.map((line) => JSON.parse(line) as { did: string; attempt: number; key: string })
+  const effects = lines.map((line) => JSON.parse(line) as Effect & { readonly key: string })
   return effects.filter(({ key }) => key.startsWith(`${threadId}:`))
 }
 
@@ -119,6 +127,19 @@ test('a tool in Python reads and writes files, and answers', async () => {
   expect(await textOf(thread, '/attachments/a.txt')).toBe(capitals)
   expect(await textOf(thread, '/made/length.txt')).toBe(String(capitals.length))
   await expectWholeLog(thread)
+})
+
+test('a tool in Python is told the trace that its call belongs to', async () => {
+  recordSpans(() => undefined)
+  await trace.getTracer('shop').startActiveSpan('POST /orders', async (span) => {
+    const thread = await create({ name: 'rework', args: { path: '/attachments/a.txt' } })
+    span.end()
+    await thread.waitUntilIdle()
+    const [effect] = await effectsOf(thread)
+    expect(effect?.trace).toMatch(new RegExp(`^00-${span.spanContext().traceId}-[0-9a-f]{16}-01$`))
+  })
+  trace.disable()
+  context.disable()
 })
 
 test('what a tool in Python raises is an error result', async () => {
@@ -220,6 +241,8 @@ test('nothing that a call is about is in a history or in the words of Python', a
   const rows = await env.store.read((db) => db.selectFrom('operations').selectAll().execute())
   const stored = JSON.stringify(rows)
   expect([secret, ...tokens].filter((words) => stored.includes(words))).toEqual([])
+  // Forgotten with the end of each call: no old key is kept for them.
+  expect(stored).not.toContain('sealed')
 })
 
 async function post(

@@ -13,7 +13,7 @@ from everthread_tools import ToolCall, run_worker  # noqa: E402
 
 
 def note(did: str, call: ToolCall) -> None:
-    line = {"did": did, "attempt": call.attempt, "key": call.idempotency_key}
+    line = {"did": did, "attempt": call.attempt, "key": call.idempotency_key, "trace": call.traceparent}
     with open(os.environ["EFFECTS"], "a", encoding="utf8") as effects:
         effects.write(json.dumps(line) + "\n")
 

@@ -63,6 +63,14 @@ describe('a claim', () => {
     expect(row).not.toContain('hush-hush')
   })
 
+  test('names the trace that the call belongs to', async () => {
+    const traceparent = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01'
+    await send({ traceparent })
+    await send({}, 'c2')
+    expect(await (await claim('c1')).json()).toMatchObject({ traceparent })
+    expect(await (await claim('c2')).json()).toMatchObject({ traceparent: null })
+  })
+
   test('needs the token of a worker that serves its task queue', async () => {
     await send()
     expect(await codeOf(await claim('c1', { token: 'worker-of-nobody-1' }))).toEqual([401, 'unauthorized'])
@@ -263,7 +271,7 @@ const done = { status: 'success', result: { drawn: true }, content: [{ type: 'te
 async function send(patch: Partial<RemoteCall> = {}, callId = 'c1'): Promise<void> {
   const call: RemoteCall = {
     ...{ tool: 'draw', taskQueue: 'python', timeout: 60_000, idempotent: false },
-    ...{ args: { what: 'a hat' }, variables: {} },
+    ...{ args: { what: 'a hat' }, variables: {}, traceparent: null },
     ...patch,
   }
   await store.write(async (tx) => {

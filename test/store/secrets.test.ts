@@ -20,6 +20,7 @@ import {
   remoteSecretPlace,
   sealResult,
 } from '../../src/store/remote-variables.js'
+import { closeOpenCalls } from '../../src/store/close-open-calls.js'
 import { insertThread } from '../../src/store/threads.js'
 import { insertToolCalls } from '../../src/store/tool-calls.js'
 import { shareStore } from '../../src/store/share-store.js'
@@ -120,10 +121,26 @@ test('a rotation seals what remote calls under way have sealed', async () => {
     if (record === null) throw new Error('Expected a remote call.')
     const values = openRemoteVariables(secrets, key, record).map(({ value }) => value)
     expect(values).toEqual(['of the service', 'Bern'])
-    if (isAnswered(record))
+    if (isAnswered(record) && record.answer.result !== null)
       expect(openResult(secrets, key, record.answer.result)).toEqual({ status: 'success' })
     expect(isAnswered(record)).toBe(callId === 'answered')
   }
+})
+
+test('what remote calls have sealed is forgotten with the end of their run', async () => {
+  const old = await openWith(first)
+  const keys = ['waiting', 'answered'].map((callId) => ({ threadId: 't', callId }))
+  for (const key of keys) await sendSealed(old, key)
+  await old.write((tx) => closeOpenCalls(tx, { threadId: 't', outcome: 'cancelled', now: 2 }))
+  for (const key of keys) {
+    const record = await old.read((db) => findRemoteCall(db, key))
+    expect(record?.variables).toEqual({ CITY: { value: 'Bern', keyId: null } })
+    expect(JSON.stringify(record)).not.toContain('sealed')
+  }
+  expect(await old.read((db) => findRemoteCall(db, { threadId: 't', callId: 'answered' }))).toMatchObject({
+    answer: { type: 'answered', result: null },
+  })
+  await openWith(second)
 })
 
 test('a claim whose secrets do not open is none', async () => {
@@ -148,7 +165,8 @@ async function sendSealed({ secrets, write }: Store, key: RemoteKey): Promise<vo
     KEY: secrets.seal('of the service', remoteSecretPlace(key, 'KEY')),
     CITY: { value: 'Bern', keyId: null },
   }
-  const call = { tool: 'draw', taskQueue: 'q', timeout: 1, idempotent: false, args: {}, variables }
+  const known = { tool: 'draw', taskQueue: 'q', timeout: 1, idempotent: false, args: {} }
+  const call = { ...known, variables, traceparent: null }
   const place = { run: 1, step: 1, call_index: 0, side: 'a', provider_call_id: 'p', arguments: '{}' } as const
   await write(async (tx) => {
     const row = { thread_id: key.threadId, id: key.callId, message_id: 'm', name: 'draw', ...place }

@@ -3,8 +3,9 @@ import { resultOperationId } from '../../protocol/ids.js'
 import { FileError } from '../../store/file-error.js'
 import { findRemoteCall, finishRemoteCall, isAnswered } from '../../store/remote-calls.js'
 import type { RemoteAnswerRow, RemoteRecord, UnansweredRow } from '../../store/remote-calls.js'
+import { forgetRemoteSecrets } from '../../store/remote-secrets.js'
 import { openRemoteVariables, openResult } from '../../store/remote-variables.js'
-import type { Store } from '../../store/store.js'
+import type { Store, Writer } from '../../store/store.js'
 import { microseconds } from '../call-model/model-step.js'
 import type { ActivityDependencies } from '../dependencies.js'
 import { beginCall } from '../execute-tool/begin-call.js'
@@ -30,17 +31,20 @@ export async function completeByRemote(
   if (begun.kind === 'answered') return begun.answer
   const { call } = begun
   const remote = await closedRemote(store, input)
-  if (!isAnswered(remote)) return commitResult(store, call, withoutAnswer(remote), { hooks: lost })
+  const { threadId, callId } = input
+  const ending = (tx: Writer) => forgetRemoteSecrets(tx, { threadId, callIds: [callId] })
+  if (!isAnswered(remote)) return commitResult(store, call, withoutAnswer(remote), { hooks: lost, ending })
   const opened = await openHookedCall(
     dependencies,
     { input, content, originId: operationId },
     new AbortController().signal,
   )
   const placed = await placeFiles(opened.state, remote)
-  if (placed !== null) return commitResult(store, call, failed(placed, 'invalid_file'), { hooks: lost })
+  if (placed !== null)
+    return commitResult(store, call, failed(placed, 'invalid_file'), { hooks: lost, ending })
   const result = redacted(store, { call, remote, state: opened.state })
   const made = await toCallResult(store, { call, ...opened, args: remote.args, content, result })
-  return commitWithEffects(store, call, { result: made, hooks: opened.hooks })
+  return commitWithEffects(store, call, { result: made, hooks: opened.hooks, ending })
 }
 
 type State = Awaited<ReturnType<typeof openHookedCall>>['state']
@@ -62,7 +66,9 @@ function redacted(
   const key = { threadId, callId }
   for (const { name, value, secret } of openRemoteVariables(store.secrets, key, remote))
     if (secret) state.redactor.note(name, value)
-  return state.redactor.redactJson(openResult(store.secrets, key, remote.answer.result))
+  const { result } = remote.answer
+  if (result === null) throw new Error(`Expected the call ${callId} to wait for its end, but it has ended.`)
+  return state.redactor.redactJson(openResult(store.secrets, key, result))
 }
 
 /** T9: what the call has written comes with its result. A sentence on what cannot be. */

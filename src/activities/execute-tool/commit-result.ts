@@ -35,6 +35,8 @@ export interface Alongside {
   readonly usage?: Usage | null
   /** The operation of the call's first half, where it is still open: it ends with the call. */
   readonly closes?: string
+  /** What else ends with the call. */
+  readonly ending?: (tx: Writer) => Promise<void>
 }
 
 export async function commitResult(
@@ -57,6 +59,7 @@ export async function commitResult(
     if (!(await finishOperation(tx, { threadId, id: call.operationId, attempt, answer, now })))
       throw new OperationLost()
     if (alongside.closes !== undefined) await close(tx, call, { id: alongside.closes, answer })
+    await alongside.ending?.(tx)
     await finishToolCall(tx, {
       threadId,
       callId,

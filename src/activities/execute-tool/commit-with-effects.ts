@@ -6,9 +6,10 @@ import type { HeldCall } from './begin-call.js'
 import { failed } from './call-result.js'
 import type { CallResult } from './call-result.js'
 import { commitResult } from './commit-result.js'
+import type { Alongside } from './commit-result.js'
 import type { PreparedResult } from './prepared-result.js'
 
-interface Made {
+interface Made extends Pick<Alongside, 'ending'> {
   readonly result: CallResult | PreparedResult
   /** With the state of the call. */
   readonly hooks: HookBatch
@@ -22,12 +23,13 @@ interface Made {
 export async function commitWithEffects(
   store: Store,
   call: HeldCall,
-  { result, hooks, usage = null }: Made,
+  { result, hooks, usage = null, ending }: Made,
 ): Promise<ResultAnswer> {
+  const alongside = { usage, ...(ending !== undefined && { ending }) }
   try {
-    return await commitResult(store, call, result, { hooks, usage })
+    return await commitResult(store, call, result, { ...alongside, hooks })
   } catch (error) {
     if (!FileError.isInstance(error)) throw error
-    return commitResult(store, call, failed(error.message, 'invalid_file'), { usage })
+    return commitResult(store, call, failed(error.message, 'invalid_file'), alongside)
   }
 }

@@ -8,6 +8,7 @@ import { insertRemoteCall } from '../../store/remote-calls.js'
 import type { RemoteCall } from '../../store/remote-calls.js'
 import { remoteSecretPlace } from '../../store/remote-variables.js'
 import { StoreError } from '../../store/store-error.js'
+import { activeTraceparent } from '../../telemetry/traceparent.js'
 import { OperationLost, commitHeld } from '../commit.js'
 import type { ActivityDependencies } from '../dependencies.js'
 import type { HookBatch } from '../hooks/hook-batch.js'
@@ -64,6 +65,7 @@ async function knownToWorker(
       // What a schema makes of JSON may be dates and the like: what goes over HTTP is JSON again.
       args: JSON.parse(JSON.stringify(args)) as JsonObject,
       variables: await variablesOf(dependencies, sending),
+      traceparent: activeTraceparent(),
     }
   } catch (error) {
     if (StoreError.isInstance(error) && error.code === 'no_key') return error.message

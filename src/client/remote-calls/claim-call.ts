@@ -33,6 +33,8 @@ export interface ClaimedCall {
   readonly idempotencyKey: string
   readonly arguments: JsonObject
   readonly variables: Readonly<Record<string, string>>
+  /** W3C trace context of the call, for spans of the worker's own; null: nobody traces. */
+  readonly traceparent: string | null
 }
 
 const TOKEN_BYTES = 32
@@ -74,6 +76,7 @@ export async function claimCall(context: ClientContext, claim: ClaimRemoteCall):
     idempotencyKey: idempotencyKeyOf(threadId, callId),
     arguments: record.args,
     variables: Object.fromEntries(variables) as Record<string, string>,
+    traceparent: record.traceparent,
   }
 }
 

@@ -30,6 +30,9 @@ export const claimed = z
     idempotencyKey: z.string().openapi({ description: 'The same in every attempt.' }),
     arguments: z.record(z.string(), z.any()).openapi({ description: 'Checked by the schema of the tool.' }),
     variables: z.record(z.string(), z.string()).openapi({ description: 'Those that the tool declares.' }),
+    traceparent: z.string().nullable().openapi({
+      description: "W3C trace context of the call: the parent of the worker's spans; null: nobody traces.",
+    }),
   })
   .openapi('ToolCallClaim')
 

@@ -40,7 +40,8 @@ export function remoteCallConformance(withStore: WithStore): void {
 }
 
 async function sendCall(store: Store): Promise<void> {
-  const call = { tool: 'draw', taskQueue: 'q', timeout: 1, idempotent: false, args: {}, variables: {} }
+  const known = { tool: 'draw', taskQueue: 'q', timeout: 1, idempotent: false, args: {}, variables: {} }
+  const call = { ...known, traceparent: null }
   const place = { run: 1, step: 1, call_index: 0, side: 'a', provider_call_id: 'p', arguments: '{}' } as const
   await store.write(async (tx) => {
     const row = { thread_id: KEY.threadId, id: KEY.callId, message_id: 'm', name: 'draw', ...place }
