@@ -11,13 +11,16 @@ export interface Watchers {
   tellAll(): void
 }
 
-/** The listeners of one store. They only wake somebody: one that throws ends the process, as any bug in a callback. */
+/** The listeners of one store. They only wake somebody. */
 export function createWatchers(): Watchers {
   const listeners = new Map<string, Set<() => void>>()
 
   function tell(threadIds: Iterable<string>): void {
-    // A copy: who is told may end its own watch, or begin another.
-    for (const threadId of threadIds) for (const listener of [...(listeners.get(threadId) ?? [])]) listener()
+    for (const threadId of threadIds) {
+      // A copy: who is told may end its own watch or somebody else's, or begin another.
+      for (const listener of [...(listeners.get(threadId) ?? [])])
+        if (listeners.get(threadId)?.has(listener) === true) call(listener)
+    }
   }
 
   return {
@@ -41,5 +44,16 @@ export function createWatchers(): Watchers {
     },
     tell,
     tellAll: () => tell([...listeners.keys()]),
+  }
+}
+
+/** One that throws ends the process, as any bug in a callback, and fails neither the others nor the write they hear of. */
+function call(listener: () => void): void {
+  try {
+    listener()
+  } catch (error) {
+    setImmediate(() => {
+      throw error
+    })
   }
 }

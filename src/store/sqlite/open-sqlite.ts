@@ -49,9 +49,13 @@ export async function openSqlite(path: string, patience = PATIENCE): Promise<Dat
       write: (work) => told(path, () => writeTelling(writer, work, () => commits.committed())),
       watch: (threadId, listener) => commits.watch(threadId, listener),
       close: async () => {
-        await writer.destroy()
-        commits.end()
-        for (const database of opened) database.close()
+        try {
+          await writer.destroy()
+        } finally {
+          // Whoever does not end its transaction keeps neither the file open nor those who watch waiting.
+          commits.end()
+          for (const database of opened) database.close()
+        }
       },
     }
   } catch (error) {

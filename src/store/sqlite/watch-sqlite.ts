@@ -28,23 +28,34 @@ export function watchSqlite(reading: DatabaseSync): SqliteWatch {
   let ended = false
 
   function look(): void {
+    const threadIds = readNews()
+    if (threadIds === 'unknown') watchers.tellAll()
+    if (threadIds === null || threadIds === 'unknown') return
+    changedAt = performance.now()
+    watchers.tell(threadIds)
+  }
+
+  function readNews(): ReturnType<News['read']> {
     try {
-      const threadIds = news.read()
-      if (threadIds === null) return
-      changedAt = performance.now()
-      watchers.tell(threadIds)
+      return news.read()
     } catch (error) {
-      // Who watches reads, and meets the error where somebody can act on it.
-      if (!isBusy(error)) watchers.tellAll()
+      // Who watches reads, and meets the error where somebody can act on it; a lock is gone by the next poll.
+      return isBusy(error) ? null : 'unknown'
     }
   }
 
   function poll(): void {
     timer = null
-    if (watchers.idle || ended) return
     look()
+    // Those who were told may have been the last, or have closed the store.
+    if (watchers.idle || ended) return
     const busy = performance.now() - changedAt < BUSY
     timer ??= setTimeout(poll, busy ? LIMITS.storePoll : LIMITS.storePollIdle)
+  }
+
+  function rest(): void {
+    if (timer !== null) clearTimeout(timer)
+    timer = null
   }
 
   return {
@@ -55,18 +66,15 @@ export function watchSqlite(reading: DatabaseSync): SqliteWatch {
       timer ??= setTimeout(poll, LIMITS.storePoll)
       return () => {
         end()
-        if (!watchers.idle || timer === null) return
-        clearTimeout(timer)
-        timer = null
+        if (watchers.idle) rest()
       }
     },
     committed() {
-      if (!watchers.idle) look()
+      if (!watchers.idle && !ended) look()
     },
     end() {
       ended = true
-      if (timer !== null) clearTimeout(timer)
-      timer = null
+      rest()
       watchers.tellAll()
     },
   }
@@ -75,8 +83,16 @@ export function watchSqlite(reading: DatabaseSync): SqliteWatch {
 interface News {
   /** What is there is no news. */
   skip(): void
-  /** Threads with rows that are newer than what was seen; null when the database has not changed. */
-  read(): readonly string[] | null
+  /**
+   * Threads with rows that are newer than what was seen; null when the database has not changed; `unknown` after a skip
+   * that could not read.
+   */
+  read(): readonly string[] | 'unknown' | null
+}
+
+/** Up to where commits were seen. */
+interface Seen extends Newest {
+  readonly version: number
 }
 
 /** Reads what was committed, by whomever: what comes while it reads is found by this reading or by the next one. */
@@ -84,23 +100,28 @@ function createNews(reading: DatabaseSync): News {
   const version = reading.prepare('pragma data_version')
   const newest = reading.prepare(NEWEST)
   const touched = reading.prepare(TOUCHED)
+  let seen: Seen | null = null
   const current = (): number => Number(version.get()?.['data_version'])
-  let seen = { version: -1, event: 0, delta: 0 }
+  // The version first: what is committed in between changes it again.
+  const now = (): Seen => ({ version: current(), ...(newest.get() as unknown as Newest) })
   return {
     skip() {
+      seen = null
       try {
-        seen = { version: current(), ...(newest.get() as unknown as Newest) }
+        seen = now()
       } catch {
-        // The first reading then finds everything, for nothing.
-        seen = { version: -1, event: 0, delta: 0 }
+        // The first reading says that it does not know: from the beginning it would read every event there is.
       }
     },
     read() {
-      const now = current()
-      if (now === seen.version) return null
-      const { event, delta } = newest.get() as unknown as Newest
+      if (seen === null) {
+        seen = now()
+        return 'unknown'
+      }
+      if (current() === seen.version) return null
+      const { version: next, event, delta } = now()
       const rows = touched.all(seen.event, seen.delta) as unknown as readonly Touched[]
-      seen = { version: now, event: Math.max(seen.event, event), delta: Math.max(seen.delta, delta) }
+      seen = { version: next, event: Math.max(seen.event, event), delta: Math.max(seen.delta, delta) }
       return rows.map((row) => row.thread_id)
     },
   }
