@@ -1,5 +1,6 @@
 import { createConnection, createServer } from 'node:net'
 import type { AddressInfo, Server } from 'node:net'
+import { setTimeout as delay } from 'node:timers/promises'
 
 import type { Kysely } from 'kysely'
 import pg from 'pg'
@@ -97,6 +98,44 @@ test('connections that are cut again and again lose and double nothing', async (
     )
   await writing
   await expectWhole(database, 'cut', 60)
+})
+
+test('a process lives on whenever the server ends its connections', async () => {
+  const unheard = unheardErrors()
+  const database = await open()
+  await newThread(database, 'ended')
+  let told = 0
+  database.watch('ended', () => void (told += 1))
+  let done = false
+  const writing = Promise.all(countTo(40).map((number) => append(database, 'ended', `ended-${number}`)))
+  const opening = (async () => {
+    while (!done) await openPostgres(url).then((other) => other.close(), expectUnavailable)
+  })()
+  const working = Promise.all([writing.finally(() => (done = true)), opening])
+  while (!done) {
+    await ask(
+      server.url('postgres'),
+      "select pg_terminate_backend(pid) from pg_stat_activity where datname = 'threads'",
+    )
+    // Long enough for one transaction, or none would ever end.
+    await delay(15 + Math.random() * 15)
+  }
+  await working
+  await expectWhole(database, 'ended', 40)
+  expect(told).toBeGreaterThan(0)
+  expect(unheard()).toEqual([])
+})
+
+test('a connection that ends in the moment it opens is made again', async () => {
+  const unheard = unheardErrors()
+  const { proxy, endNext } = await endingProxy(server.port)
+  opened.push({ close: async () => proxy.close() })
+  const database = await open(through(proxy))
+  endNext(4)
+  await newThread(database, 'opened')
+  await append(database, 'opened', 'opened')
+  await expectWhole(database, 'opened', 1)
+  expect(unheard()).toEqual([])
 })
 
 test.each(['before', 'after'] as const)(
@@ -205,6 +244,10 @@ test('too many connections are named, with what to do', async () => {
   })
 })
 
+function expectUnavailable(error: unknown): void {
+  expect(error).toMatchObject({ code: 'unavailable' })
+}
+
 async function appearing(database: Database, threadId: string, count: number): Promise<void> {
   while ((await database.read((db) => readTranscript(db, threadId))).length < count);
 }
@@ -239,6 +282,58 @@ async function cuttingProxy(port: number, when: 'before' | 'after'): Promise<Ser
   })
   await new Promise<void>((resolve) => proxy.listen(0, '127.0.0.1', resolve))
   return proxy
+}
+
+const READY = Buffer.from([0x5a, 0, 0, 0, 5, 0x49])
+
+/** Passes everything on; where it is told to, the server takes leave in the same packet that says it is ready. */
+async function endingProxy(port: number): Promise<{ proxy: Server; endNext(connections: number): void }> {
+  let left = 0
+  const proxy = createServer((client) => {
+    const upstream = createConnection(port, '127.0.0.1')
+    let isReady = false
+    client.on('data', (data) => upstream.write(data))
+    upstream.on('data', (data) => {
+      const becomesReady = !isReady && data.subarray(-READY.length).equals(READY)
+      isReady ||= becomesReady
+      if (!becomesReady || left === 0) return void client.write(data)
+      left -= 1
+      client.end(Buffer.concat([data, TERMINATED]))
+    })
+    for (const socket of [client, upstream]) {
+      socket.on('error', () => socket.destroy())
+      socket.on('close', () => {
+        client.destroy()
+        upstream.destroy()
+      })
+    }
+  })
+  await new Promise<void>((resolve) => proxy.listen(0, '127.0.0.1', resolve))
+  return { proxy, endNext: (connections) => void (left = connections) }
+}
+
+/** As the server says it to a connection that an administrator ends. */
+const TERMINATED = errorMessage('FATAL', '57P01', 'terminating connection due to administrator command')
+
+function errorMessage(severity: string, code: string, words: string): Buffer {
+  const fields = Buffer.from(`S${severity}\0V${severity}\0C${code}\0M${words}\0\0`)
+  const head = Buffer.from([0x45, 0, 0, 0, 0])
+  head.writeInt32BE(fields.length + 4, 1)
+  return Buffer.concat([head, fields])
+}
+
+/** Errors that would have ended a process, since now. */
+function unheardErrors(): () => readonly unknown[] {
+  const unheard: unknown[] = []
+  const note = (error: unknown): void => void unheard.push(error)
+  const events = ['uncaughtException', 'unhandledRejection'] as const
+  for (const event of events) process.on(event, note)
+  opened.push({
+    close: async () => {
+      for (const event of events) process.off(event, note)
+    },
+  })
+  return () => unheard
 }
 
 function through(proxy: Server): string {

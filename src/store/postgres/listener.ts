@@ -1,6 +1,5 @@
-import pg from 'pg'
-
 import { CHANNEL } from './announcer.js'
+import { HeardClient } from './heard-client.js'
 import { connectionConfig } from './pool.js'
 import type { PostgresPlace } from './postgres-place.js'
 
@@ -19,17 +18,16 @@ interface Listening {
 
 /** One connection that hears what processes say to each other, made anew whenever it is lost. */
 export function listenTo(place: PostgresPlace, { heard, began }: Listening): Listener {
-  let client: pg.Client | undefined
+  let client: HeardClient | undefined
   let timer: NodeJS.Timeout | undefined
   let pause = FIRST_PAUSE
   let ended = false
   let connecting = connect()
 
   async function connect(): Promise<void> {
-    const fresh = new pg.Client({ ...connectionConfig(place), connectionTimeoutMillis: LONGEST_PAUSE })
+    const fresh = new HeardClient({ ...connectionConfig(place), connectionTimeoutMillis: LONGEST_PAUSE })
     client = fresh
     fresh.on('notification', ({ payload = '' }) => heard(payload))
-    fresh.on('error', () => {})
     fresh.once('end', () => {
       if (client === fresh) again()
     })

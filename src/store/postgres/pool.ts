@@ -3,6 +3,7 @@ import pg from 'pg'
 import type { CustomTypesConfig, PoolClient, PoolConfig } from 'pg'
 
 import { LIMITS } from '../../protocol/limits.js'
+import { HeardClient } from './heard-client.js'
 import type { PostgresPlace } from './postgres-place.js'
 import { decodeText, encodeText } from './text-codec.js'
 
@@ -42,6 +43,7 @@ export function openPool(
 ): PostgresPool {
   const pool = new pg.Pool({
     ...connectionConfig(place),
+    Client: HeardClient,
     max: connections,
     connectionTimeoutMillis: patience,
     lock_timeout: Math.min(LIMITS.databaseLock, patience),
@@ -64,8 +66,6 @@ export function openPool(
 }
 
 function guarded(client: PoolClient, silence: number | null): PostgresPoolClient {
-  // Without a listener, a connection that is cut between two statements would end the process.
-  client.on('error', () => {})
   async function query<R>(sql: string, parameters: readonly unknown[] = []): Promise<PostgresQueryResult<R>> {
     // Ends the socket under the statement, which then fails.
     const timer = silence === null ? undefined : setTimeout(() => void client.end(), silence)
