@@ -60,6 +60,11 @@ export function reportOperationId(report: number): string {
   return `report_${report}`
 }
 
+/** The number that a settle's or a report's operation has. */
+export function numberOfOperation(operationId: string): number {
+  return Number(operationId.split('_')[1])
+}
+
 /** What a tool gives to the service it calls, so that a repeated request does nothing twice. */
 export function idempotencyKeyOf(threadId: string, callId: string): string {
   return `${threadId}:${callId}`

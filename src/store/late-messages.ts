@@ -1,7 +1,5 @@
 /** What a reset in Temporal leaves behind: rows that are ahead of the workflow. */
-import { sql } from 'kysely'
-
-import { stepOfModelOperation } from '../protocol/ids.js'
+import { numberOfOperation, stepOfModelOperation } from '../protocol/ids.js'
 import type { Reader } from './store.js'
 
 export interface HighestNumbers {
@@ -10,27 +8,28 @@ export interface HighestNumbers {
   readonly reports: number
 }
 
-/** The last numbers that the thread has used: each counts from 1, without a gap. */
+/** The last numbers that the thread has used: each counts from 1, and one that failed for good has left no row. */
 export async function highestNumbers(db: Reader, threadId: string): Promise<HighestNumbers> {
-  const newest = await db
+  const highest = async (kind: string, numberOf: (id: string) => number): Promise<number> =>
+    Math.max(0, ...(await newestOperations(db, threadId, kind)).map(numberOf))
+  return {
+    runs: await highest('model', (id) => stepOfModelOperation(id).run),
+    settles: await highest('settle', numberOfOperation),
+    reports: await highest('report', numberOfOperation),
+  }
+}
+
+async function newestOperations(db: Reader, threadId: string, kind: string): Promise<readonly string[]> {
+  const rows = await db
     .selectFrom('operations')
     .select('id')
     .where('thread_id', '=', threadId)
-    .where('kind', '=', 'model')
+    .where('kind', '=', kind)
     .orderBy('started_at', 'desc')
     // Some may be of the same moment.
     .limit(20)
     .execute()
-  const counts = await db
-    .selectFrom('operations')
-    .select(['kind', sql<number>`count(*)`.as('count')])
-    .where('thread_id', '=', threadId)
-    .where('kind', 'in', ['settle', 'report'])
-    .groupBy('kind')
-    .execute()
-  const countOf = (kind: string): number => Number(counts.find((row) => row.kind === kind)?.count ?? 0)
-  const runs = Math.max(0, ...newest.map(({ id }) => stepOfModelOperation(id).run))
-  return { runs, settles: countOf('settle'), reports: countOf('report') }
+  return rows.map(({ id }) => id)
 }
 
 /** Those of these messages that belong to a later run than this one, which has not ended. */

@@ -65,7 +65,7 @@ function entry<Joined extends JoinBuilder<Pick<Schema, 'threads' | 'children'>, 
 }
 
 /** The thread and all below it. Each once: a parent that a person named may be below its child. */
-function treeOf(db: Reader, threadId: string) {
+export function treeOf(db: Reader, threadId: string) {
   return db
     .withRecursive('tree', (tree) =>
       tree

@@ -1,5 +1,5 @@
 /** Which calls of a parent a child has been given, and which of them it has answered: as the rows of both say. */
-import { reportOperationId } from '../../protocol/ids.js'
+import { numberOfOperation, reportOperationId } from '../../protocol/ids.js'
 import type { ChildReport } from '../../protocol/messages.js'
 import type { DeliverReportAnswer } from '../../protocol/end-activities.js'
 import { findOperation } from '../operations.js'
@@ -53,7 +53,7 @@ export async function reportsOf(db: Reader, reference: string): Promise<Reported
     .where('kind', '=', 'report')
     .execute()
   const answered = new Set(rows.flatMap(({ detail }) => namedBy(detail)))
-  const count = Math.max(0, ...rows.map(({ id }) => Number(id.split('_')[1])))
+  const count = Math.max(0, ...rows.map(({ id }) => numberOfOperation(id)))
   const at = Math.max(0, ...rows.map((row) => row.started_at))
   return { count, answered, at, last: count === 0 ? null : await reportOf(db, reference, count) }
 }

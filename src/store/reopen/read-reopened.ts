@@ -37,7 +37,7 @@ export async function readReopened(
     ...(await reopenedChildren(db, id, children)),
     ...(await asChild(db, thread)),
     runs: Math.max(numbers.runs, run?.number ?? 0),
-    settles: Math.max(numbers.settles, await highestSettle(db, id)),
+    settles: numbers.settles,
     items: await highestItem(db, id),
     children: children.length,
     effects: effects
@@ -134,19 +134,6 @@ async function isPlaced(db: Reader, messageId: string): Promise<boolean> {
     .where('id', '=', messageId)
     .executeTakeFirst()
   return message === undefined || message.position !== null || message.status !== 'pending'
-}
-
-async function highestSettle(db: Reader, threadId: string): Promise<number> {
-  const rows = await db
-    .selectFrom('operations')
-    .select('id')
-    .where('thread_id', '=', threadId)
-    .where('kind', '=', 'settle')
-    .orderBy('started_at', 'desc')
-    // Some may be of the same moment.
-    .limit(20)
-    .execute()
-  return Math.max(0, ...rows.map(({ id }) => Number(id.split('_')[1])))
 }
 
 /** Rows are made of items once, by the item's id. */

@@ -1,4 +1,5 @@
 import type { Reader } from '../store.js'
+import { treeOf } from '../thread-tree.js'
 
 /** A thread of a tree that is to be deleted. */
 export interface SubtreeThread {
@@ -10,22 +11,8 @@ export interface SubtreeThread {
 
 /** The thread and all below it, each before the one that started it, so that what is left can always be found again. */
 export async function subtreeOf(db: Reader, threadId: string): Promise<readonly SubtreeThread[]> {
-  const rows = await db
-    .withRecursive('tree', (tree) =>
-      tree
-        .selectFrom('threads')
-        .select(['id', 'parent_thread_id as parent', 'closed_at as closedAt'])
-        .where('id', '=', threadId)
-        // Each once: a parent that a person named may be below its child.
-        .union(
-          tree
-            .selectFrom('threads')
-            .innerJoin('tree', 'tree.id', 'threads.parent_thread_id')
-            .select(['threads.id', 'threads.parent_thread_id as parent', 'threads.closed_at as closedAt']),
-        ),
-    )
-    .selectFrom('tree')
-    .select(['id', 'parent', 'closedAt'])
+  const rows = await treeOf(db, threadId)
+    .select(['threads.id', 'threads.parent_thread_id as parent', 'threads.closed_at as closedAt'])
     .execute()
   return deepestFirst(rows, threadId)
 }

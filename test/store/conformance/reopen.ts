@@ -4,6 +4,7 @@ import { insertChild } from '../../../src/store/children.js'
 import { appendMessage } from '../../../src/store/deliver-messages.js'
 import { insertEffect } from '../../../src/store/effects.js'
 import { appendEvents, lastSequence } from '../../../src/store/events.js'
+import { highestNumbers } from '../../../src/store/late-messages.js'
 import { finishOperation, insertOperation, findOperation } from '../../../src/store/operations.js'
 import { insertRequest } from '../../../src/store/pending.js'
 import { cutRun } from '../../../src/store/reopen/cut-run.js'
@@ -98,6 +99,8 @@ export function reopenConformance(withStore: WithStore): void {
       })
       await cut(store)
       expect(await state(store)).toMatchObject({ runs: 5, settles: 4, items: 12, reports: 0, side: 'a' })
+      const numbers = await store.read((db) => highestNumbers(db, THREAD))
+      expect(numbers).toEqual({ runs: 5, settles: 4, reports: 0 })
     }),
   )
 
