@@ -130,6 +130,7 @@ test('a rotation seals what remote calls under way have sealed', async () => {
 test('what remote calls have sealed is forgotten with the end of their run', async () => {
   const old = await openWith(first)
   const keys = ['waiting', 'answered'].map((callId) => ({ threadId: 't', callId }))
+  await old.write((tx) => insertThread(tx, { id: 't', agent: 'support', created_at: 1 }))
   for (const key of keys) await sendSealed(old, key)
   await old.write((tx) => closeOpenCalls(tx, { threadId: 't', outcome: 'cancelled', now: 2 }))
   for (const key of keys) {
