@@ -3,6 +3,7 @@ import { LIMITS } from '../protocol/limits.js'
 import type { ThreadStart } from '../protocol/messages.js'
 import { STATE_VERSION } from './control.js'
 import type { LateMessages, ThreadControl } from './control.js'
+import { endingOf } from './next-action.js'
 import { packChild, packDeferred, unpackChild, unpackDeferred } from './packed-children.js'
 import type { PackedChild, PackedDeferred } from './packed-children.js'
 import { packEntry, unpackEntry } from './packed-queue.js'
@@ -25,8 +26,10 @@ export function shouldContinueAsNew(control: ThreadControl, history: HistoryFact
   if (history.suggested) return true
   const limit = control.start.limits?.historyEvents
   if (limit !== undefined && history.events >= limit) return true
-  const idle = control.run === null && control.queue.length === 0
-  return idle && (history.events > LIMITS.idleHistoryEvents || history.bytes > LIMITS.idleHistoryBytes)
+  // Before the end of a run is stored, not behind it: who waits for that end asks at once, and a question to a run that has
+  // just continued as new is answered by a replay of all of it.
+  const rests = control.queue.length === 0 && (control.run === null || endingOf(control) !== null)
+  return rests && (history.events > LIMITS.idleHistoryEvents || history.bytes > LIMITS.idleHistoryBytes)
 }
 
 /** The state that the next Temporal run starts with, beside the start input. */

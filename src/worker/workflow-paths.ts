@@ -1,6 +1,8 @@
 import { extname } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
+import { withoutBanners } from './without-banners.js'
+
 /** Compiled files are next to `.js`, sources (when tests run them) next to `.ts`. */
 const EXTENSION = extname(new URL(import.meta.url).pathname)
 
@@ -13,6 +15,7 @@ export const workflowBundleOptions = {
   workflowsPath: pathOf('workflows/index'),
   payloadConverterPath: pathOf('protocol/payload-converter'),
   workflowInterceptorModules: [pathOf('workflows/interceptors')],
+  webpackConfigHook: withoutBanners,
 }
 
 /** Our workflows with a user's own. */

@@ -20,6 +20,12 @@ test('the workflow bundle holds protocol, thread and workflows only', async () =
   expect(() => checkWorkflowBundle({ code })).not.toThrow()
 })
 
+test('the workflow bundle without its source map is at most 0.8 MB', async () => {
+  const { code } = await bundle(workflowBundleOptions)
+  const [program = ''] = code.split('//# sourceMappingURL=')
+  expect(Buffer.byteLength(program)).toBeLessThan(0.8 * 1024 * 1024)
+})
+
 test('a careless import is seen in the bundle', async () => {
   const { code } = await bundle({ ...workflowBundleOptions, workflowsPath: fixture('careless-workflow') })
   const foreign = foreignModules(code).join('\n')
