@@ -1,10 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 
-import { Client } from '@temporalio/client'
-import { DefaultLogger, NativeConnection, Runtime } from '@temporalio/worker'
-import { ThreadClient } from 'everthread/client'
+import type { Client } from '@temporalio/client'
 import type { RunResult, ThreadHandle } from 'everthread/client'
-import { createWorker } from 'everthread/worker'
 import type { CreateWorkerOptions } from 'everthread/worker'
 
 import type { BenchServers } from './bench-servers.js'
@@ -12,6 +9,7 @@ import type { Turn } from './step/looping-model.js'
 import { stepRegistry } from './step/step-registry.js'
 import { createStopwatch } from './step/stopwatch.js'
 import type { Stopwatch } from './step/stopwatch.js'
+import { withThreads } from './with-threads.js'
 
 /** What a turn of 100 calls takes on a busy machine, a hundred times: a bench that waits longer would never say what is wrong. */
 const TURN_DEADLINE = 5 * 60_000
@@ -30,50 +28,34 @@ interface LoopingOptions extends Pick<CreateWorkerOptions, 'workflowsPath'> {
   readonly taskQueue: string
   /** Beside those of threads. */
   readonly activities?: (stopwatch: Stopwatch) => object
-  /** Of one turn. */
+  /** Of one turn. @default the cap that workers have */
   readonly maxSteps?: number
 }
 
 /** Runs `work` with such a worker on the servers of the bench, and ends it. */
 export async function withLoopingWorker<T>(
-  { address, store }: BenchServers,
+  servers: BenchServers,
   { taskQueue, workflowsPath, activities, maxSteps }: LoopingOptions,
   work: (worker: LoopingWorker) => Promise<T>,
 ): Promise<T> {
-  // What a worker says at INFO is no concern of who reads figures.
-  Runtime.install({ logger: new DefaultLogger('WARN') })
-  const connection = await NativeConnection.connect({ address })
   const turn: Turn = { calls: 0, resultLength: 0, ended: () => {} }
   const stopwatch = createStopwatch()
-  try {
-    const client = new Client({ connection })
-    const worker = await createWorker({
-      registry: stepRegistry(turn, stopwatch, maxSteps),
-      store,
-      connection,
-      taskQueue,
-      ...(workflowsPath !== undefined && { workflowsPath }),
-      ...(activities !== undefined && { activities: activities(stopwatch) }),
-      // Nothing is running when the worker is told to end.
-      shutdownGraceTime: 0,
-    })
-    const threads = new ThreadClient({ client, taskQueue, store })
-    try {
-      return await worker.runUntil(
-        work({
-          client,
-          taskQueue,
-          stopwatch,
-          createThread: () => threads.create({ agent: 'worker' }),
-          takeTurn: (thread, next) => takeTurn(turn, thread, next),
-        }),
-      )
-    } finally {
-      await threads.close()
-    }
-  } finally {
-    await connection.close()
+  const options = {
+    registry: stepRegistry(turn, stopwatch),
+    taskQueue,
+    ...(workflowsPath !== undefined && { workflowsPath }),
+    ...(maxSteps !== undefined && { limits: { stepsPerRun: maxSteps } }),
+    ...(activities !== undefined && { activities: activities(stopwatch) }),
   }
+  return withThreads(servers, options, ({ client, threads }) =>
+    work({
+      client,
+      taskQueue,
+      stopwatch,
+      createThread: () => threads.create({ agent: 'worker' }),
+      takeTurn: (thread, next) => takeTurn(turn, thread, next),
+    }),
+  )
 }
 
 /** Nobody follows the thread meanwhile, as nobody follows the bare loop: that would cost the worker's process time. */

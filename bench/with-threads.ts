@@ -12,23 +12,23 @@ export interface BenchThreads {
 }
 
 /** What the worker is, beside its place. */
-type Work = Omit<CreateWorkerOptions, 'connection' | 'store' | 'taskQueue'>
+type Work = Omit<CreateWorkerOptions, 'connection' | 'store'> & { readonly taskQueue: string }
 
 let quiet = false
 
 /** A worker, a connection and a client in this process, while `work` is done. */
 export async function withThreads<T>(
   { address, store }: BenchServers,
-  { name, ...options }: Work & { readonly name: string },
+  options: Work,
   work: (bench: BenchThreads) => Promise<T>,
 ): Promise<T> {
   // What a worker says at INFO is no concern of who reads figures; a process can say so once.
   if (!quiet) Runtime.install({ logger: new DefaultLogger('WARN') })
   quiet = true
-  const taskQueue = `bench-${name}`
+  const { taskQueue } = options
   const connection = await NativeConnection.connect({ address })
   try {
-    const worker = await createWorker({ shutdownGraceTime: 0, ...options, store, connection, taskQueue })
+    const worker = await createWorker({ shutdownGraceTime: 0, ...options, store, connection })
     const client = new Client({ connection })
     const threads = new ThreadClient({ client, taskQueue, store })
     try {

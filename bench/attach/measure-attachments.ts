@@ -47,7 +47,7 @@ export async function measureAttachments(servers: BenchServers): Promise<readonl
   const worker = { registry: attachRegistry(handed), interceptors: { activity: [times.interceptor] } }
   const store = await openStore(servers.store)
   try {
-    return await withThreads(servers, { name: 'attach', ...worker }, async (bench) => {
+    return await withThreads(servers, { taskQueue: 'bench-attach', ...worker }, async (bench) => {
       const parent = await bench.threads.create({ agent: 'sender' })
       const measured = SIZES.map((size): MeasuredSize => ({ size, prepareChild: [], copy: [] }))
       for (const { bytes } of SIZES)

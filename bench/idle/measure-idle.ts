@@ -8,7 +8,7 @@ import { now } from '../clock.js'
 import { inTurns } from '../in-turns.js'
 import { startProcess } from '../processes/bench-process.js'
 import type { BenchProcess } from '../processes/bench-process.js'
-import { makeBundles } from '../processes/bundles.js'
+import { writeBundles } from '../bundles.js'
 import type { LoopWorker } from '../processes/loop-worker.js'
 import type { Memory } from '../processes/memory.js'
 import type { ThreadPlace } from '../processes/thread-worker.js'
@@ -42,10 +42,16 @@ interface IdleBench {
 /** One worker process serves 100 threads, then all of them; its memory is looked at when nothing runs. */
 export function measureIdle(servers: BenchServers, count: number): Promise<MeasuredIdle> {
   return inTemporaryFolder(async (folder) => {
-    const { threads: codePath } = await makeBundles(folder)
+    const bundles = await writeBundles(folder)
     const { address, store } = servers
     const taskQueue = 'bench-idle'
-    const place: ThreadPlace = { address, taskQueue, store, codePath, maxCachedWorkflows: FEW }
+    const place: ThreadPlace = {
+      address,
+      taskQueue,
+      store,
+      codePath: bundles.thread.path,
+      maxCachedWorkflows: FEW,
+    }
     const worker = await startProcess<LoopWorker>(
       new URL('../processes/thread-worker.ts', import.meta.url),
       place,

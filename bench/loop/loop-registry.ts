@@ -1,8 +1,14 @@
 import type { LanguageModelV4 } from '@ai-sdk/provider'
 import { defineAgent, defineModel, definePrompt, defineTool, registry } from 'everthread'
 
-/** One agent with one tool: `result` is what the tool answers. */
-export function loopRegistry(model: LanguageModelV4, result: () => string, maxSteps?: number) {
+export interface Loop {
+  readonly model: LanguageModelV4
+  /** What the tool answers. @default 'ok' */
+  readonly result?: () => string
+}
+
+/** One agent with one tool. */
+export function loopRegistry({ model, result = () => 'ok' }: Loop) {
   return registry({
     models: [defineModel({ name: 'looping', provider: { languageModel: () => model }, model: 'looping' })],
     prompts: [
@@ -16,12 +22,7 @@ export function loopRegistry(model: LanguageModelV4, result: () => string, maxSt
         tools: ['look_up'],
       }),
     ],
-    agents: [
-      defineAgent({
-        name: 'worker',
-        sideA: { prompt: 'worker', ...(maxSteps !== undefined && { maxSteps }) },
-      }),
-    ],
+    agents: [defineAgent({ name: 'worker', sideA: { prompt: 'worker' } })],
     tools: {
       look_up: defineTool({
         description: 'Looks something up',

@@ -5,7 +5,7 @@ import { DefaultLogger, Runtime } from '@temporalio/worker'
 import type { BenchServers } from '../bench-servers.js'
 import type { BenchResult } from '../figure.js'
 import { describeMachine } from '../machine.js'
-import { makeBundles } from '../processes/bundles.js'
+import { writeBundles } from '../bundles.js'
 import { inTemporaryFolder } from '../temporary-folder.js'
 import { manyReport } from './many-report.js'
 import { CROWDS, measureCrowd } from './measure-crowd.js'
@@ -16,7 +16,7 @@ export function manyBench(
 ): Promise<BenchResult & { readonly machine: readonly string[] }> {
   Runtime.install({ logger: new DefaultLogger('WARN') })
   return inTemporaryFolder(async (folder) => {
-    const bundles = await makeBundles(folder)
+    const bundles = await writeBundles(folder)
     const connection = await Connection.connect({ address: servers.address })
     try {
       const client = new Client({ connection })

@@ -8,15 +8,15 @@ import { inTurns } from '../in-turns.js'
 import type { Rate } from '../loop/tally.js'
 import { startProcess } from '../processes/bench-process.js'
 import type { BenchProcess } from '../processes/bench-process.js'
-import type { Bundles } from '../processes/bundles.js'
+import type { Bundles } from '../bundles.js'
 import type { LoopPlace, LoopWorker } from '../processes/loop-worker.js'
 import type { ThreadPlace } from '../processes/thread-worker.js'
 import type { bareLoop } from '../step/bare-loop.js'
 
 /** How many loops run at once, and how many steps each takes: some ten seconds for each side. */
 export const CROWDS = [
-  { loops: 10, steps: 80 },
-  { loops: 50, steps: 24 },
+  { loops: 10, steps: 50 },
+  { loops: 50, steps: 20 },
   { loops: 200, steps: 10 },
 ] as const satisfies readonly Crowd[]
 const PAIRS = 3
@@ -82,7 +82,7 @@ interface Side {
 async function bareSide({ servers, client, bundles }: ManyBench, crowd: Crowd): Promise<Side> {
   const { loops, steps } = crowd
   const taskQueue = `bench-many-bare-${loops}`
-  const place: LoopPlace = { address: servers.address, taskQueue, codePath: bundles.bare }
+  const place: LoopPlace = { address: servers.address, taskQueue, codePath: bundles.bare.path }
   const worker = await startProcess<LoopWorker>(
     new URL('../processes/bare-worker.ts', import.meta.url),
     place,
@@ -104,7 +104,7 @@ async function bareSide({ servers, client, bundles }: ManyBench, crowd: Crowd): 
 async function threadSide({ servers, client, bundles }: ManyBench, crowd: Crowd): Promise<Side> {
   const { address, store } = servers
   const taskQueue = `bench-many-threads-${crowd.loops}`
-  const place: ThreadPlace = { address, taskQueue, store, codePath: bundles.threads }
+  const place: ThreadPlace = { address, taskQueue, store, codePath: bundles.thread.path }
   const worker = await startProcess<LoopWorker>(
     new URL('../processes/thread-worker.ts', import.meta.url),
     place,
@@ -113,12 +113,13 @@ async function threadSide({ servers, client, bundles }: ManyBench, crowd: Crowd)
   return {
     round: () =>
       roundOf(worker, crowd, async () => {
-        const started = await inTurns({ count: crowd.loops, atOnce: AT_ONCE }, () =>
-          threads.create({ agent: 'worker', message: 'Go on.' }),
-        )
+        const all = { count: crowd.loops, atOnce: AT_ONCE }
+        const started = await inTurns(all, () => threads.create({ agent: 'worker' }))
+        // At once, so that the first ones are not done before the last ones begin.
+        await Promise.all(started.map((thread) => thread.send('Go on.')))
         // As the bare loops do, they end: the next round begins with none.
         return async () => {
-          await inTurns({ count: started.length, atOnce: AT_ONCE }, async (n) => {
+          await inTurns(all, async (n) => {
             await started[n]?.terminate()
             await started[n]?.waitUntilIdle({ timeout: '2 minutes' })
           })

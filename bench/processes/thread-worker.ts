@@ -18,7 +18,7 @@ const { address, taskQueue, codePath, store, maxCachedWorkflows } = JSON.parse(
 Runtime.install({ logger: new DefaultLogger('WARN') })
 const { tally, mark } = workflowTally()
 const worker = await createWorker({
-  registry: loopRegistry(loopModel(mark), () => 'ok'),
+  registry: loopRegistry({ model: loopModel(mark) }),
   store,
   connection: await NativeConnection.connect({ address }),
   taskQueue,

@@ -4,6 +4,7 @@ import type { Turn } from './looping-model.js'
 import type { Stopwatch } from './stopwatch.js'
 
 /** One agent with one tool: what it does and how long its results are, the turn says. */
-export function stepRegistry(turn: Turn, stopwatch: Stopwatch, maxSteps?: number) {
-  return loopRegistry(loopingModel(turn, stopwatch), () => 'x'.repeat(turn.resultLength), maxSteps)
+export function stepRegistry(turn: Turn, stopwatch: Stopwatch) {
+  const model = loopingModel(turn, stopwatch)
+  return loopRegistry({ model, result: () => 'x'.repeat(turn.resultLength) })
 }

@@ -33,8 +33,8 @@ export async function stopBench(
   servers: BenchServers,
 ): Promise<BenchResult & { readonly machine: readonly string[] }> {
   const { model, calls } = endlessModel()
-  const registry = loopRegistry(model, () => '')
-  return withThreads(servers, { name: 'stop', registry }, async (bench) => {
+  const registry = loopRegistry({ model })
+  return withThreads(servers, { taskQueue: 'bench-stop', registry }, async (bench) => {
     const stop = await measureWay(bench, calls, 'stop')
     const cancel = await measureWay(bench, calls, 'cancel')
     return { ...report({ stop, cancel }), machine: await machineAt(servers) }

@@ -35,10 +35,10 @@ export async function measureWakes(
     arrivals.arrive()
     return false
   })
-  const registry = loopRegistry(model, () => '')
+  const registry = loopRegistry({ model })
   return withThreads(
     servers,
-    { name: `wake-${name}`, registry, maxCachedWorkflows },
+    { taskQueue: `bench-wake-${name}`, registry, maxCachedWorkflows },
     async ({ threads: client }) => {
       const threads = await inTurns({ count, atOnce: 10 }, () => client.create({ agent: 'worker' }))
       const inTurn = (n: number): ThreadHandle => threads[n % count] ?? client.get('')
