@@ -34,6 +34,7 @@ export function figuresOf(result: ChaosResult, options: ChaosOptions): readonly 
     unit,
   })
   const heartbeat = options.heartbeatTimeout === null ? 'default' : '5s'
+  const sinceFirst = recoveries.map((recovery) => recovery.sinceFirst)
   const count = (kind: Finding['kind']): number => findings.filter((finding) => finding.kind === kind).length
   return [
     figure('seed', options.seed, options.servers),
@@ -58,6 +59,9 @@ export function figuresOf(result: ChaosResult, options: ChaosOptions): readonly 
         figure(`cut_by_${name}`, times.length, 'activities'),
       ]
     }),
+    figure('cut_again', recoveries.filter(({ cuts }) => cuts > 1).length, 'activities'),
+    figure(`recovery_${heartbeat}_since_first_kill_p99_ms`, percentile(sinceFirst, 0.99), 'ms'),
+    figure(`recovery_${heartbeat}_since_first_kill_max_ms`, percentile(sinceFirst, 1), 'ms'),
     ...Object.entries(counts).map(([name, value]) => figure(name, value, 'in all')),
     figure('seconds', seconds, 's'),
   ]

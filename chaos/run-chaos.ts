@@ -104,6 +104,7 @@ async function runOn(
     const looking = { threads, finish: fleet.finish, received, say }
     const stuck = await waitUntilQuiet(looking)
     if (options.wait) await delay(FRESH)
+    await writeFile(join(folder, 'recoveries.json'), JSON.stringify(recoveries.done(), null, 1))
     const { findings, counts } = await checkAll({ threads, seed, ...paths, database, address, store })
     const unrecovered = recoveries.open().map((threadId): Finding => ({
       kind: 'stuck',

@@ -9,6 +9,7 @@ import type { Acknowledgement } from '../processes/acknowledgement.js'
 import type { ReceivedEvent } from '../processes/received-event.js'
 import { checkCalls } from './check-calls.js'
 import { checkChildren } from './check-children.js'
+import { checkDeltas } from './check-deltas.js'
 import { checkDoctor } from './check-doctor.js'
 import { checkEvents } from './check-events.js'
 import { checkFiles } from './check-files.js'
@@ -65,6 +66,7 @@ export async function checkAll(place: Place): Promise<Checked> {
       ...checkModels(record, own, evidence),
       ...(await checkWrites(threads, record, byId)),
       ...checkEvents(record, receivedBy.get(threadId) ?? []),
+      ...checkDeltas(record, receivedBy.get(threadId) ?? []),
       ...checkChildren(record, records),
       ...checked.findings,
       ...(await checkHistory(threads, threadId)),

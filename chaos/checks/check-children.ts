@@ -5,7 +5,7 @@ const RUN_ENDS: ReadonlySet<string> = new Set(['run.completed', 'run.failed', 'r
 /** Tells nothing by itself. */
 const EXPLICIT = 'scout'
 
-/** T7: a parent learns the end of each session of a child once, and its close once if it does not stay. */
+/** T7: a parent that is there learns the end of each session of a child once, and its close once if it does not stay. */
 export function checkChildren(parent: ThreadRecord, all: readonly ThreadRecord[]): readonly Finding[] {
   const { threadId } = parent
   const findings: Finding[] = []
@@ -24,7 +24,7 @@ export function checkChildren(parent: ThreadRecord, all: readonly ThreadRecord[]
     const problem = `${child.agent}: ${sessions} sessions ended, and the parent was told of ${told}.`
     if (!spawned.has(id)) findings.push({ kind: 'lost', threadId, id, problem: 'Its start was not told.' })
     if (child.agent !== EXPLICIT) {
-      if (told < sessions && !parent.terminated) findings.push({ kind: 'lost', threadId, id, problem })
+      if (told < sessions && !parent.closed) findings.push({ kind: 'lost', threadId, id, problem })
       if (told > sessions) findings.push({ kind: 'doubled', threadId, id, problem })
     }
     if ((closed.get(id) ?? 0) > 1)

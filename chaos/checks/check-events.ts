@@ -23,9 +23,7 @@ export function checkEvents(
     if (count > 1) find('doubled', thing, `The log tells of it ${count} times.`)
   const told = new Set(facts.filter(({ type }) => TELLING.has(type)).map(({ messageId }) => messageId))
   for (const { id } of rows) if (!told.has(id)) find('lost', id, 'The log does not tell of this message.')
-  const begun = facts.filter(({ type }) => type === 'run.started').length
-  const ended = facts.filter(({ type }) => ENDS.has(type)).length
-  if (begun !== ended) find('wrong', 'runs', `The log has ${begun} runs that begin and ${ended} that end.`)
+  for (const run of unpairedRuns(facts)) find('wrong', run, 'The log has only one end of this run.')
   const seen = received.filter(({ sequence }) => sequence !== null)
   for (const [index, { eventId }] of facts.entries()) {
     const line = seen[index]
@@ -37,7 +35,20 @@ export function checkEvents(
   }
   if (seen.length > facts.length)
     find('doubled', 'events', `The subscriber got ${seen.length} of ${facts.length}.`)
-  return [...findings, ...checkDeltas(threadId, rows, received)]
+  return findings
+}
+
+/** One that was ended before its first step has no beginning. */
+function unpairedRuns(facts: readonly Fact[]): readonly string[] {
+  const begun = facts.filter(({ type }) => type === 'run.started').map(({ runId }) => runId)
+  const ended = facts.filter(({ type }) => ENDS.has(type))
+  const worked = ended.filter(({ payload }) => !('steps' in payload) || payload.steps !== 0)
+  const ends = new Set(ended.map(({ runId }) => runId))
+  const alone = [
+    ...begun.filter((runId) => !ends.has(runId)),
+    ...worked.map(({ runId }) => runId).filter((runId) => !begun.includes(runId)),
+  ]
+  return alone.map((runId) => runId ?? '')
 }
 
 function counted(facts: readonly Fact[]): ReadonlyMap<string, number> {
@@ -49,36 +60,4 @@ function counted(facts: readonly Fact[]): ReadonlyMap<string, number> {
     counts.set(`${kind} ${what}`, (counts.get(`${kind} ${what}`) ?? 0) + 1)
   }
   return counts
-}
-
-/** Text that streams comes without a gap; a higher attempt begins anew, and the stored message begins with the last one. */
-function checkDeltas(
-  threadId: string,
-  rows: ThreadRecord['rows'],
-  received: readonly (ReceivedEvent & Stamp)[],
-): readonly Finding[] {
-  const texts = new Map<string, { readonly attempt: number; readonly text: string }>()
-  const findings: Finding[] = []
-  for (const { messageId = '', delta } of received) {
-    if (delta === undefined) continue
-    const before = texts.get(messageId) ?? { attempt: 0, text: '' }
-    const text = delta.attempt > before.attempt ? '' : before.text
-    if (delta.attempt < before.attempt || delta.offset !== text.length) {
-      const at = `attempt ${delta.attempt}, offset ${delta.offset}, behind ${text.length} characters`
-      findings.push({
-        kind: 'wrong',
-        threadId,
-        id: messageId,
-        problem: `Text came at the wrong place: ${at}.`,
-      })
-    }
-    texts.set(messageId, { attempt: delta.attempt, text: text + delta.text })
-  }
-  for (const { id, content, status } of rows) {
-    const streamed = texts.get(id)
-    if (streamed === undefined || status !== 'completed' || content?.startsWith(streamed.text) === true)
-      continue
-    findings.push({ kind: 'wrong', threadId, id, problem: 'The stored message is not what was streamed.' })
-  }
-  return findings
 }

@@ -43,8 +43,8 @@ export function checkMessages(
 }
 
 /** A thread that ends rejects what has not had its turn, and says so. */
-function isRejected({ terminated }: ThreadRecord, message: Unplaced | undefined): boolean {
-  return terminated && message?.status === 'rejected'
+function isRejected({ closed }: ThreadRecord, message: Unplaced | undefined): boolean {
+  return closed && message?.status === 'rejected'
 }
 
 /** What was accepted has come to an end of some kind. */

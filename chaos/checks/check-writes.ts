@@ -34,7 +34,7 @@ export async function checkWrites(
     )
     const count = there?.length ?? 0
     // A thread that ends rejects what has not had its turn.
-    const least = succeeded && target?.terminated === false ? 1 : 0
+    const least = succeeded && target?.closed === false ? 1 : 0
     const most = succeeded ? 1 : 0
     const problem = `${called.name} ${succeeded ? 'succeeded' : 'did not'}, and its message is there ${count} times.`
     if (count < least) findings.push({ kind: 'lost', threadId, id, problem })

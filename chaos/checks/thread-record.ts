@@ -7,8 +7,8 @@ export interface ThreadRecord {
   readonly agent: string
   readonly parent: string | null
   readonly status: string
-  /** Its end was asked for, by plan or with its parent's. */
-  readonly terminated: boolean
+  /** It was terminated, by plan or with its parent, or has ended as a subagent that does not stay. */
+  readonly closed: boolean
   /** The transcript, of any depth, in its order. */
   readonly rows: readonly Message[]
   readonly facts: readonly Fact[]
@@ -21,14 +21,13 @@ const DEEPEST = 8
 
 export async function readAllThreads(threads: ThreadClient): Promise<readonly ThreadRecord[]> {
   const records: ThreadRecord[] = []
-  for await (const { threadId, agent, parent, status } of threads.list()) {
+  for await (const { threadId, agent, parent, status, closedAt } of threads.list()) {
     const thread = threads.get(threadId)
-    const { terminated } = await thread.snapshot()
     const facts: Fact[] = []
     for await (const event of thread.events({ follow: false }))
       if (event.sequence !== undefined) facts.push(event)
     const rows = await allRows(threads, threadId)
-    records.push({ threadId, agent, parent, status, terminated: terminated !== null, rows, facts })
+    records.push({ threadId, agent, parent, status, closed: closedAt !== null, rows, facts })
   }
   return records
 }

@@ -4,12 +4,18 @@ import { now } from '../desk/journal.js'
 export interface Recovery {
   readonly threadId: string
   readonly killed: string
+  /** When it made progress again. */
+  readonly at: number
+  /** Since the last kill that cut it. */
   readonly milliseconds: number
+  /** Since the first one, where it was cut again before it made progress. */
+  readonly sinceFirst: number
+  readonly cuts: number
 }
 
 /**
  * From a kill to the next progress of each thread that had an activity in the killed process: its next event in the store,
- * or its next activity that comes to an end of its own. What cuts it again before that is in the time.
+ * or its next activity that comes to an end of its own. Cut by a second kill before that, it is measured from that one.
  */
 export interface Recoveries {
   /** Call it when the process is gone. */
@@ -20,17 +26,30 @@ export interface Recoveries {
   open(): readonly string[]
 }
 
+interface Open {
+  readonly killed: string
+  readonly at: number
+  readonly first: number
+  readonly cuts: number
+}
+
 export function createRecoveries(): Recoveries {
-  const open = new Map<string, { readonly killed: string; readonly at: number }[]>()
+  const open = new Map<string, Open>()
   const done: Recovery[] = []
   return {
     cut(killed, threadIds, at) {
-      for (const threadId of threadIds) open.set(threadId, [...(open.get(threadId) ?? []), { killed, at }])
+      for (const threadId of threadIds) {
+        const before = open.get(threadId)
+        open.set(threadId, { killed, at, first: before?.first ?? at, cuts: (before?.cuts ?? 0) + 1 })
+      }
     },
     progressed(threadId) {
-      for (const { killed, at } of open.get(threadId) ?? [])
-        done.push({ threadId, killed, milliseconds: now() - at })
+      const cut = open.get(threadId)
+      if (cut === undefined) return
       open.delete(threadId)
+      const at = now()
+      const { killed, cuts } = cut
+      done.push({ threadId, killed, at, milliseconds: at - cut.at, sinceFirst: at - cut.first, cuts })
     },
     done: () => done,
     open: () => [...open.keys()],

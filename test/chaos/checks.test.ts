@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest'
 
 import { checkCalls } from '../../chaos/checks/check-calls.js'
 import { checkChildren } from '../../chaos/checks/check-children.js'
+import { checkDeltas } from '../../chaos/checks/check-deltas.js'
 import { checkEvents } from '../../chaos/checks/check-events.js'
 import { checkMessages, checkWaiting } from '../../chaos/checks/check-messages.js'
 import { checkModels } from '../../chaos/checks/check-models.js'
@@ -47,14 +48,14 @@ describe('messages', () => {
     expect(check(user('m1', 'One'), user('m2', 'Tow'))).toEqual(['wrong'])
   })
 
-  test('only a terminated thread may reject a message', () => {
+  test('only a closed thread may reject a message', () => {
     const rest = { plan, acknowledged, unplaced: new Map([['m2', { threadId: 't', status: 'rejected' }]]) }
     const rows = [user('m1', 'One')]
-    expect(kinds(checkMessages(record(rows, { terminated: true }), rest))).toEqual([])
+    expect(kinds(checkMessages(record(rows, { closed: true }), rest))).toEqual([])
     expect(kinds(checkMessages(record(rows), rest))).toEqual(['lost'])
-    expect(
-      kinds(checkMessages(record(rows, { terminated: true }), { ...rest, unplaced: new Map() })),
-    ).toEqual(['lost'])
+    expect(kinds(checkMessages(record(rows, { closed: true }), { ...rest, unplaced: new Map() }))).toEqual([
+      'lost',
+    ])
   })
 
   test('a message that nobody takes is stuck', () => {
@@ -171,18 +172,34 @@ describe('events', () => {
   test('a run that does not end is wrong', () => {
     expect(check([got(1)], facts.slice(0, 1))).toEqual(['wrong'])
   })
+})
 
-  test('text with a gap in it is wrong', () => {
-    const text = (offset: number, words: string) =>
-      received({
-        type: 'model.delta',
-        messageId: 'm',
-        sequence: null,
-        at: 3,
-        delta: { attempt: 1, offset, text: words },
-      })
-    expect(check([got(1), got(2), text(0, 'One '), text(4, 'two')])).toEqual([])
-    expect(check([got(1), got(2), text(0, 'One '), text(5, 'wo')])).toEqual(['wrong'])
+describe('deltas', () => {
+  const text = (attempt: number, offset: number, words: string) =>
+    received({
+      type: 'model.delta',
+      messageId: 'm',
+      sequence: null,
+      at: 1,
+      delta: { attempt, offset, text: words },
+    })
+  const asks = received({ type: 'model.requested', messageId: 'm', sequence: 2, at: 1 })
+  const check = (...lines: readonly ReturnType<typeof received>[]) =>
+    kinds(checkDeltas(record([said('m', 'One two')]), lines))
+
+  test('text in pieces, of the last attempt, is no finding', () => {
+    expect(check(asks, text(1, 0, 'One '), text(1, 4, 'two'))).toEqual([])
+    expect(check(asks, text(1, 0, 'Other'), asks, text(2, 0, 'One '))).toEqual([])
+    expect(check(asks, text(1, 0, 'Other'), asks)).toEqual([])
+  })
+
+  test('text with a gap, or of an attempt that was given up, is wrong', () => {
+    expect(check(asks, text(1, 0, 'One '), text(1, 5, 'wo'))).toEqual(['wrong', 'wrong'])
+    expect(check(asks, text(1, 0, 'One'), asks, text(1, 3, ' two'))).toContain('wrong')
+  })
+
+  test('a stored message that was not streamed is wrong', () => {
+    expect(check(asks, text(1, 0, 'Two '))).toEqual(['wrong'])
   })
 })
 

@@ -15,7 +15,7 @@ export function record(rows: readonly Row[], more: Partial<ThreadRecord> = {}): 
     agent: 'lead',
     parent: null,
     status: 'idle',
-    terminated: false,
+    closed: false,
     rows: whole,
     facts: whole.map(({ id }, index) => fact(index + 1, 'message.created', { messageId: id })),
     ...more,
