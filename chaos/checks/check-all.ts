@@ -13,6 +13,7 @@ import { checkDeltas } from './check-deltas.js'
 import { checkDoctor } from './check-doctor.js'
 import { checkEvents } from './check-events.js'
 import { checkFiles } from './check-files.js'
+import type { FileCheck } from './check-files.js'
 import { checkHistory } from './check-histories.js'
 import { checkMessages, checkPositions, checkWaiting } from './check-messages.js'
 import { checkModels } from './check-models.js'
@@ -20,6 +21,7 @@ import { checkWrites } from './check-writes.js'
 import { gatherEvidence } from './evidence.js'
 import { countCut } from './count-cut.js'
 import { grouped } from './grouped.js'
+import { several } from './several.js'
 import { readAllThreads } from './thread-record.js'
 import type { ThreadRecord } from './thread-record.js'
 import { unplacedMessages } from './unplaced-messages.js'
@@ -54,30 +56,31 @@ export async function checkAll(place: Place): Promise<Checked> {
   const byId = new Map(records.map((record) => [record.threadId, record]))
   const receivedBy = grouped(received, ({ threadId }) => threadId)
   const deedsBy = grouped(deeds, ({ threadId }) => threadId)
-  const findings: Finding[] = []
-  let files = 0
-  for (const record of records) {
+  const checks = await several(records, async (record): Promise<FileCheck> => {
     const { threadId } = record
     const own = deedsBy.get(threadId) ?? []
-    const checked = await checkFiles(threads, record)
-    files += checked.files
-    findings.push(
-      ...checkCalls(record, own, evidence),
-      ...checkModels(record, own, evidence),
-      ...(await checkWrites(threads, record, byId)),
-      ...checkEvents(record, receivedBy.get(threadId) ?? []),
-      ...checkDeltas(record, receivedBy.get(threadId) ?? []),
-      ...checkChildren(record, records),
-      ...checked.findings,
-      ...(await checkHistory(threads, threadId)),
-    )
-  }
+    const { findings, files } = await checkFiles(threads, record)
+    return {
+      files,
+      findings: [
+        ...checkCalls(record, own, evidence),
+        ...checkModels(record, own, evidence),
+        ...(await checkWrites(threads, record, byId)),
+        ...checkEvents(record, receivedBy.get(threadId) ?? []),
+        ...checkDeltas(record, receivedBy.get(threadId) ?? []),
+        ...checkChildren(record, records),
+        ...findings,
+        ...(await checkHistory(threads, threadId)),
+      ],
+    }
+  })
   const unplaced = await unplacedMessages(place.database)
-  findings.push(
+  const findings = [
+    ...checks.flatMap((checked) => checked.findings),
     ...checkPlans(byId, { acknowledged, unplaced, seed }),
     ...checkWaiting(unplaced),
     ...checkDoctor(place),
-  )
+  ]
   const of = (kind: Deed['kind']): number => deeds.filter((deed) => deed.kind === kind).length
   return {
     findings,
@@ -89,7 +92,7 @@ export async function checkAll(place: Place): Promise<Checked> {
       model_requests: of('model'),
       effects: of('effect'),
       events: received.length,
-      files,
+      files: checks.reduce((sum, { files }) => sum + files, 0),
       ...countCut(records, deeds),
     },
   }

@@ -1,5 +1,7 @@
 import type { Message } from 'everthread'
-import type { ThreadClient, ThreadEvent } from 'everthread/client'
+import type { ThreadClient, ThreadEvent, ThreadSummary } from 'everthread/client'
+
+import { several } from './several.js'
 
 /** What the client's read API says of one thread, when all is quiet. */
 export interface ThreadRecord {
@@ -20,16 +22,18 @@ const PAGE = 500
 const DEEPEST = 8
 
 export async function readAllThreads(threads: ThreadClient): Promise<readonly ThreadRecord[]> {
-  const records: ThreadRecord[] = []
-  for await (const { threadId, agent, parent, status, closedAt } of threads.list()) {
-    const thread = threads.get(threadId)
-    const facts: Fact[] = []
-    for await (const event of thread.events({ follow: false }))
-      if (event.sequence !== undefined) facts.push(event)
-    const rows = await allRows(threads, threadId)
-    records.push({ threadId, agent, parent, status, closed: closedAt !== null, rows, facts })
-  }
-  return records
+  const all: ThreadSummary[] = []
+  for await (const summary of threads.list()) all.push(summary)
+  return several(all, (summary) => readThread(threads, summary))
+}
+
+async function readThread(threads: ThreadClient, summary: ThreadSummary): Promise<ThreadRecord> {
+  const { threadId, agent, parent, status, closedAt } = summary
+  const facts: Fact[] = []
+  for await (const event of threads.get(threadId).events({ follow: false }))
+    if (event.sequence !== undefined) facts.push(event)
+  const rows = await allRows(threads, threadId)
+  return { threadId, agent, parent, status, closed: closedAt !== null, rows, facts }
 }
 
 async function allRows(threads: ThreadClient, threadId: string): Promise<readonly Message[]> {
