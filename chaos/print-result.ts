@@ -25,7 +25,7 @@ export function printResult(result: ChaosResult, options: ChaosOptions): void {
 }
 
 /** Names and meaning: README. */
-export function figuresOf(result: ChaosResult, options: ChaosOptions): readonly Figure[] {
+function figuresOf(result: ChaosResult, options: ChaosOptions): readonly Figure[] {
   const { kills, counts, recoveries, findings, seconds } = result
   const figure = (name: string, value: number, unit: string): Figure => ({
     bench: 'chaos',
