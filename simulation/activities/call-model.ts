@@ -66,7 +66,7 @@ function activate(attempt: Attempt, input: CallModelInput, plan: Plan): CallMode
   const thread = registered(attempt, input)
   if (thread === null) return TERMINATED
   const { world } = attempt
-  const before = input.activations === undefined ? '' : `_${input.activations}`
+  const before = input.activations === undefined ? '' : `n${input.activations}`
   const id = immediatesId(input, `${input.side}${input.agent}${before}`)
   const known = thread.operations.get(id)
   if (known !== undefined) return recorded(attempt, thread, known)

@@ -17,7 +17,9 @@ export function* executeTool(attempt: Attempt, input: ExecuteToolInput): Steps<E
   const row = stored?.calls.get(input.callId)
   const known = stored?.operations.get(input.callId)
   if (stored === undefined) return TERMINATED
-  if (input.queued && row !== undefined && row.status !== 'open') return { type: 'result', outcome: row.status }
+  const answer = known?.state === 'finished' ? (known.answer as ExecuteToolAnswer) : null
+  if (input.queued && row !== undefined && row.status !== 'open' && answer?.type !== 'result')
+    return { type: 'result', outcome: row.status, untold: true }
   if (known?.state === 'finished') return recorded(attempt, stored, known)
   if (row === undefined) return skipMissing(attempt, input)
   const elsewhere = kindElsewhere(input, row)

@@ -44,7 +44,7 @@ export function enterCall<T>(
   if (known?.state === 'finished') return { kind: 'answered', answer: recorded<T>(attempt, thread, known) }
   const row = thread.calls.get(input.callId)
   if (row === undefined) throw new Error(`Expected a row of the call ${input.callId}, found none.`)
-  if (row.status !== 'open') return { kind: 'answered', answer: { type: 'result', outcome: row.status } }
+  if (row.status !== 'open') return { kind: 'answered', answer: { type: 'result', outcome: row.status, untold: true } }
   const cutOff = known?.state === 'started'
   const { number } = hold(thread, id, state)
   if (!cutOff) append(thread, [...input.facts, ...opening(thread, row, input), ...(opens ? started(row, input) : [])])

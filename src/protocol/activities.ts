@@ -235,6 +235,8 @@ export interface ResultAnswer {
   readonly usage?: Usage
   /** The call left words of its side in the transcript. */
   readonly text?: true
+  /** It was over before, and nothing was stored: the facts that came along wait for the next activity. */
+  readonly untold?: true
 }
 
 /** What the name is: the workflow goes on with it as with a call of the plan. A function only if it runs elsewhere. */

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { idleControl } from '../../test/support/control-states.js'
 import { LIMITS } from '../protocol/limits.js'
 import type { ThreadControl } from './control.js'
-import { factsSent, factsToSend, withFacts, withWarning } from './facts.js'
+import { factsSent, factsToSend, hasStored, withFacts, withWarning } from './facts.js'
 
 const fact = (number: number) => ({ type: 'step.completed', payload: { step: number } })
 const filled = (count: number): ThreadControl =>
@@ -60,4 +60,13 @@ test('a warning is a code and a sentence', () => {
   expect(withWarning(idleControl(), 'queue_full', 'The queue is full.').facts).toEqual([
     { type: 'runtime.warning', payload: { code: 'queue_full', message: 'The queue is full.' } },
   ])
+})
+
+test.each([
+  [{ type: 'result' }, true],
+  [{ type: 'result', untold: true }, false],
+  [{ type: 'terminated' }, false],
+  [{ type: 'moved' }, false],
+] as const)('facts wait on where an activity stored nothing: %j', (answer, stored) => {
+  expect(hasStored(answer)).toBe(stored)
 })

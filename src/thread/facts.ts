@@ -33,6 +33,11 @@ export function factsToSend(control: ThreadControl): readonly Fact[] {
   return [...control.facts, dropped]
 }
 
+/** Whether an activity has stored them. What did nothing stored nothing: the activity that follows does. */
+export function hasStored(answer: { readonly type: string; readonly untold?: true }): boolean {
+  return answer.type !== 'terminated' && answer.type !== 'moved' && answer.untold !== true
+}
+
 /** Forgets the facts that an activity has stored; those decided meanwhile wait for the next one. */
 export function factsSent(control: ThreadControl, sent: readonly Fact[], droppedSent: number): ThreadControl {
   const stored = new Set(sent)

@@ -3,7 +3,7 @@ import { ACTIVITIES } from '../protocol/activities.js'
 import type { ActivityInput, ThreadActivities } from '../protocol/activities.js'
 import { activityFailed, resumedAnswered } from '../thread/apply.js'
 import type { ThreadControl } from '../thread/control.js'
-import { factsSent, factsToSend } from '../thread/facts.js'
+import { factsSent, factsToSend, hasStored } from '../thread/facts.js'
 import { activityOptions } from './activity-options.js'
 import type { CutBy, ThreadHost } from './thread-host.js'
 
@@ -47,8 +47,7 @@ export async function callActivity<N extends Name>(host: ThreadHost, call: Call<
   const start = (): Promise<Answer<N>> => scheduled(host, call, input)
   try {
     const answer = await (call.cutBy === null ? start() : host.cancellable(start, call.cutBy))
-    // What did nothing stored nothing: the activity that follows does.
-    if (facts.length > 0 && answer.type !== 'terminated' && answer.type !== 'moved')
+    if (facts.length > 0 && hasStored(answer))
       host.update((current) => factsSent(current, control.facts, control.factsDropped))
     if (resumes(call.name)) host.update(resumedAnswered)
     return { kind: 'answered', answer }

@@ -5,6 +5,7 @@ import type { ExecuteToolInput } from '../../src/protocol/activities.js'
 import type { PrepareChildInput } from '../../src/protocol/child-activities.js'
 import { closeOpenCalls } from '../../src/store/close-open-calls.js'
 import { findMessage } from '../../src/store/read-messages.js'
+import { removeQueuedItem } from '../../src/store/remove-queued.js'
 import { stageMessage } from '../../src/store/stage-message.js'
 import { findToolCall, insertToolCalls } from '../../src/store/tool-calls.js'
 import { scriptedModel } from '../../src/testing/index.js'
@@ -152,6 +153,13 @@ describe('a queued tool', () => {
       expect(line?.metadata).toMatchObject({ status_kind: 'runtime_tool_invocation' })
       expect(holder).toMatchObject({ id: 'holder', status: 'completed' })
       expect(result).toMatchObject({ role: 'tool', tool_call_id: 'q1', tool_status: 'error' })
+    }))
+
+  test('one that was taken back is answered, and stores nothing', () =>
+    withDesk({}, async (desk) => {
+      const input = await staged(desk, 'work')
+      await desk.store.write((tx) => removeQueuedItem(tx, { threadId: 't', id: 'q1', now: 1 }))
+      expect(await desk.run(input)).toEqual({ type: 'result', outcome: 'cancelled', untold: true })
     }))
 
   test('outlives the run in front of it, and not its thread', () =>

@@ -22,7 +22,7 @@ export async function lookAtCall(
     const answer = operation?.state === 'finished' ? (operation.answer as ExecuteToolAnswer) : null
     // A queued call that is named again when it is over asked or waited before: it does neither again.
     if (queued && row !== null && row.status !== 'open' && answer?.type !== 'result')
-      return { kind: 'answered', answer: { type: 'result', outcome: row.status } } as const
+      return { kind: 'answered', answer: { type: 'result', outcome: row.status, untold: true } } as const
     if (answer !== null) return { kind: 'answered', answer } as const
     if (row === null && queued) return { kind: 'missing' } as const
     if (row === null) throw new Error(`Expected a row of the call ${callId}, found none.`)

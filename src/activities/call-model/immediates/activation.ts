@@ -22,7 +22,7 @@ export type ActivationInput = CallModelInput & { readonly frame: Frame }
 
 /** Before one step several prompts may become active, one even twice: an agent hands over, a side is forced. */
 export function activationInput(input: CallModelInput): ActivationInput {
-  const before = input.activations === undefined ? '' : `_${input.activations}`
+  const before = input.activations === undefined ? '' : `n${input.activations}`
   const key = `${input.side}${digestOf([input.agent]).slice(0, 8)}${before}`
   return { ...input, frame: { callId: immediatesId(input, key), prompt: '', depth: 1 } }
 }
