@@ -60,7 +60,7 @@ export default defineConfig({
     // Two cores, and each file may bring a worker and a server.
     maxWorkers: 2,
     projects: [
-      { extends: true, test: { name: 'unit', include: ['src/**/*.test.ts', 'scripts/**/*.test.ts'] } },
+      { extends: true, test: { name: 'unit', include: ['{src,scripts,simulation}/**/*.test.ts'] } },
       {
         extends: true,
         test: {

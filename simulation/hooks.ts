@@ -19,9 +19,14 @@ registerHooks({
   load(url, context, next) {
     const loaded = next(url, context)
     if (mutation === undefined || !url.endsWith(mutation.file)) return loaded
-    const source = String(loaded.source)
+    const source = textOf(loaded.source)
     if (source.split(mutation.find).length !== 2)
       throw new Error(`Expected ${mutation.file} to have the code of mutation "${mutation.name}" once.`)
     return { ...loaded, source: source.replace(mutation.find, () => mutation.replace) }
   },
 })
+
+function textOf(source: unknown): string {
+  if (typeof source === 'string') return source
+  return source instanceof Uint8Array ? new TextDecoder().decode(source) : ''
+}

@@ -16,7 +16,8 @@ export function printJson(summary: Summary): void {
     ['schedules_per_second', perSecond(summary), '1/s'],
     ...[...seenIn(summary)].map(([what, count]) => [`seen ${what}`, count, 'times'] as const),
   ]
-  for (const [figure, value, unit] of figures) console.log(JSON.stringify({ bench: 'simulate', figure, value, unit }))
+  for (const [figure, value, unit] of figures)
+    console.log(JSON.stringify({ bench: 'simulate', figure, value, unit }))
 }
 
 /** What was explored, for people: a simulator that explores nothing is seen here. */
@@ -36,7 +37,9 @@ export function printFailure({ seed, broken, choices, story }: Failure): void {
   for (const line of story) console.error(line)
   console.error(`\nBroken: ${broken.rule}\n${broken.detail}`)
   if (seed !== null) console.error(`The whole schedule: npm run simulate -- --schedules 1 --seed ${seed}`)
-  console.error(`The shortest that was found, of ${choices.length} choices: npm run simulate -- --replay ${wordOf(choices)}`)
+  console.error(
+    `The shortest that was found, of ${choices.length} choices: npm run simulate -- --replay ${wordOf(choices)}`,
+  )
 }
 
 function schedulesOf({ results }: Summary): number {
@@ -49,6 +52,7 @@ function perSecond(summary: Summary): number {
 
 function seenIn({ results }: Summary): ReadonlyMap<string, number> {
   const all = new Map<string, number>()
-  for (const { seen } of results) for (const [what, count] of seen) all.set(what, (all.get(what) ?? 0) + count)
+  for (const { seen } of results)
+    for (const [what, count] of seen) all.set(what, (all.get(what) ?? 0) + count)
   return new Map([...all].toSorted(([one], [other]) => (one < other ? -1 : 1)))
 }

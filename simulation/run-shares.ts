@@ -6,7 +6,10 @@ const HOOKS = new URL('./hooks.ts', import.meta.url).href
 const WORKER = new URL('./schedule-worker.ts', import.meta.url)
 
 /** Runs one share in a thread of its own. */
-export function runShare(share: Share, onProgress: (done: number) => void = () => undefined): Promise<ShareResult> {
+export function runShare(
+  share: Share,
+  onProgress: (done: number) => void = () => undefined,
+): Promise<ShareResult> {
   const worker = new Worker(WORKER, { workerData: share, execArgv: ['--import', HOOKS] })
   return new Promise((resolve, reject) => {
     worker.on('message', (message: ShareResult | { readonly kind: 'progress'; readonly done: number }) => {
@@ -22,7 +25,8 @@ export async function runShares(shares: readonly Share[]): Promise<readonly Shar
   const results: ShareResult[] = []
   const queue = [...shares.entries()]
   const take = async (): Promise<void> => {
-    for (let next = queue.shift(); next !== undefined; next = queue.shift()) results[next[0]] = await runShare(next[1])
+    for (let next = queue.shift(); next !== undefined; next = queue.shift())
+      results[next[0]] = await runShare(next[1])
   }
   await Promise.all(Array.from({ length: availableParallelism() }, take))
   return results

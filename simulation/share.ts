@@ -36,6 +36,7 @@ export function wordOf(choices: Choices): string {
 
 /** @throws for a word that is none */
 export function choicesOf(word: string): Choices {
-  if (!/^([0-9a-z]{2})*$/.test(word)) throw new Error('Expected a schedule of two digits a choice, as a failure prints it.')
+  if (!/^([0-9a-z]{2})*$/.test(word))
+    throw new Error('Expected a schedule of two digits a choice, as a failure prints it.')
   return (word.match(/../g) ?? []).map((digits) => Number.parseInt(digits, 36))
 }

@@ -52,13 +52,18 @@ function report(results: readonly ShareResult[], seconds: number): void {
 
 /** Each known fault has to be found, or the simulator proves nothing. */
 async function runMutations(): Promise<void> {
-  const results = await runShares(MUTATIONS.map(({ name }) => ({ ...share, mutation: name, stopsAtFirst: true })))
+  const results = await runShares(
+    MUTATIONS.map(({ name }) => ({ ...share, mutation: name, stopsAtFirst: true })),
+  )
   for (const [index, { name }] of MUTATIONS.entries()) {
     const { failure = null, done = 0 } = results[index] ?? {}
     if (failure === null) process.exitCode = 1
     const found = failure === null ? null : { schedules: done, rule: failure.broken.rule }
     if (values.json) console.log(JSON.stringify({ mutation: name, found }))
-    else console.log(`${found === null ? `NOT FOUND in ${done}` : `found in ${found.schedules}`}: ${name}${found === null ? '' : ` (${found.rule})`}`)
+    else
+      console.log(
+        `${found === null ? `NOT FOUND in ${done}` : `found in ${found.schedules}`}: ${name}${found === null ? '' : ` (${found.rule})`}`,
+      )
   }
 }
 

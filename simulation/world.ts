@@ -2,7 +2,7 @@ import type { ThreadStart } from '../src/protocol/messages.js'
 import { agentThread } from '../src/workflows/agent-thread.js'
 import type { SeededRandom } from '../test/support/seeded-random.js'
 import type { Command, Job } from './temporal/command.js'
-import type { Activity, WorkflowRun } from './temporal/server.js'
+import type { Activity, Watch, WorkflowRun } from './temporal/workflow-run.js'
 import { FakeServer } from './temporal/server.js'
 import type { ThreadRow } from './store/rows.js'
 
@@ -60,8 +60,8 @@ export class World {
     this.random = random
     this.seen = seen
     this.story = story
-    this.budget = 2 + random.below(10)
-    this.server = new FakeServer(this.#watch())
+    this.budget = 1 + random.below(9)
+    this.server = new FakeServer(watchOf(this))
   }
 
   /** An id that no other has. */
@@ -75,12 +75,13 @@ export class World {
     return !this.calm && this.random.chance(probability)
   }
 
-  saw(what: string): void {
+  saw(...words: readonly string[]): void {
+    const what = words.join(' ')
     this.seen.set(what, (this.seen.get(what) ?? 0) + 1)
   }
 
-  tell(line: string): void {
-    this.story?.push(line)
+  tell(line: () => string): void {
+    this.story?.push(line())
   }
 
   breaks(rule: string, detail: string): void {
@@ -93,33 +94,30 @@ export class World {
     return thread
   }
 
-  #watch() {
-    const world = this
-    return {
-      get now() {
-        return world.now
-      },
-      main: (start: ThreadStart, carried: unknown) => agentThread(start, carried as never),
-      isSuggested: () => world.may(0.06),
-      scheduled: (activity: Activity) => {
-        world.saw(`activity ${activity.name.replace('thread.', '')}`)
-        world.tell(`${activity.run.workflowId} asks for ${activity.name} #${activity.id} ${activity.input}`)
-        if (activity.name !== 'thread.checkChildren') world.work += 1
-        world.onScheduled(activity)
-      },
-      took: (run: WorkflowRun, jobs: readonly Job[], commands: readonly Command[]) =>
-        world.onTook(run, jobs, commands),
-      answered: (id: string, refusal: string | null) => world.answers.get(id)?.(refusal),
-      unheard: ({ run }: Activity) => world.log.unheard.add(run.workflowId),
-      broken: (problem: string) => world.breaks(problem.slice(0, 30), problem),
-    }
-  }
-
   /** Set by the rules that look while it happens. */
   onScheduled: (activity: Activity) => void = () => undefined
-  onTook: (
-    run: WorkflowRun,
-    jobs: readonly Job[],
-    commands: readonly Command[],
-  ) => void = () => undefined
+  onTook: (run: WorkflowRun, jobs: readonly Job[], commands: readonly Command[]) => void = () => undefined
+}
+
+function watchOf(world: World): Watch {
+  return {
+    get now() {
+      return world.now
+    },
+    main: (start: ThreadStart, carried: unknown) => agentThread(start, carried as never),
+    isSuggested: () => world.may(0.06),
+    scheduled: (activity: Activity) => {
+      world.saw('activity', activity.name)
+      world.tell(
+        () => `${activity.run.workflowId} asks for ${activity.name} #${activity.id} ${activity.input}`,
+      )
+      if (activity.name !== 'thread.checkChildren') world.work += 1
+      world.onScheduled(activity)
+    },
+    took: (run: WorkflowRun, jobs: readonly Job[], commands: readonly Command[]) =>
+      world.onTook(run, jobs, commands),
+    answered: (id: string, refusal: string | null) => world.answers.get(id)?.(refusal),
+    unheard: ({ run }: Activity) => world.log.unheard.add(run.workflowId),
+    broken: (problem: string) => world.breaks(problem.slice(0, 30), problem),
+  }
 }

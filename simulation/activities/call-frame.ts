@@ -41,16 +41,23 @@ export function* openFrame(
     const prefix = nestedCallIdOf(frame.callId, 0).slice(0, -1)
     const calls = chosenCalls(world, thread, { run, prefix, parentCall: frame.callId })
     say(thread, { role: 'assistant', by: 'runtime' })
-    const operations = world.may(0.05) ? chosenOperations(world, thread, { key: `hook-${frame.callId}`, inStep: true }) : []
+    const operations = world.may(0.05)
+      ? chosenOperations(world, thread, { key: `hook-${frame.callId}`, inStep: true })
+      : []
     return { type: 'answered', text: true, calls, usage: USAGE, operations }
   })
 }
 
 /** A call that is refused may be the last one of its step. */
-function isLast({ world }: Attempt, { threadId, run, step, frame }: CallModelInput & { readonly frame: Frame }): boolean {
+function isLast(
+  { world }: Attempt,
+  { threadId, run, step, frame }: CallModelInput & { readonly frame: Frame },
+): boolean {
   const own = `call_${run}_${step}_`
   if (!frame.callId.startsWith(own)) return false
   const calls = [...(world.threads.get(threadId)?.calls.values() ?? [])]
-  return calls.every(({ id, status, parentCall }) =>
-    id === frame.callId || parentCall !== null || !id.startsWith(own) || status !== 'open')
+  return calls.every(
+    ({ id, status, parentCall }) =>
+      id === frame.callId || parentCall !== null || !id.startsWith(own) || status !== 'open',
+  )
 }

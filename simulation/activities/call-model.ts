@@ -1,7 +1,7 @@
 import type { CallModelAnswer, CallModelInput, EndAnswer } from '../../src/protocol/activities.js'
 import { phaseFact } from '../../src/protocol/facts.js'
-import type { EventScope, Fact } from '../../src/protocol/facts.js'
-import { beginOperationId, immediatesId, modelOperationId, runIdOf, stepIdOf } from '../../src/protocol/ids.js'
+import type { Fact } from '../../src/protocol/facts.js'
+import { beginOperationId, immediatesId, modelOperationId, runIdOf } from '../../src/protocol/ids.js'
 import { actualSide } from '../../src/protocol/plan.js'
 import type { Plan } from '../../src/protocol/plan.js'
 import { deliver, lastPlaced, say } from '../store/messages.js'
@@ -11,6 +11,7 @@ import { chosenCalls, chosenOperations, USAGE } from './choices.js'
 import { IMMEDIATE, planNamed, planOfDigest } from './plans.js'
 import { registered } from './registered.js'
 import { stagedItems } from './staged-items.js'
+import { stepScope } from './step-scope.js'
 import { Cut, TERMINATED, append, commit, finish, hold, recorded } from './steps.js'
 import type { Attempt, Steps } from './steps.js'
 
@@ -30,15 +31,15 @@ export function* callModel(attempt: Attempt, input: CallModelInput): Steps<CallM
   const drained = drain(attempt, { ...input, side }, plan)
   if (drained.kind === 'answered') return drained.answer
   yield
-  return yield* askModel(attempt, { ...input, side }, { plan, number: drained.number, operations: drained.operations })
+  return yield* askModel(
+    attempt,
+    { ...input, side },
+    { plan, number: drained.number, operations: drained.operations },
+  )
 }
 
 function newPlan({ knownPlan }: CallModelInput, plan: Plan): { readonly plan?: Plan } {
   return plan.digest === knownPlan ? {} : { plan }
-}
-
-export function stepScope({ run, step }: Pick<CallModelInput, 'run' | 'step'>): EventScope {
-  return { runId: runIdOf(run), stepId: stepIdOf(run, step) }
 }
 
 function beginRun(attempt: Attempt, input: CallModelInput, plan: Plan): CallModelAnswer {
@@ -49,7 +50,9 @@ function beginRun(attempt: Attempt, input: CallModelInput, plan: Plan): CallMode
   if (known !== undefined) return recorded(attempt, thread, known)
   append(thread, [...input.facts, ...startedFacts(thread, input)])
   thread.agent = input.agent
-  const answer: CallModelAnswer = attempt.world.may(0.05) ? MISSING : { type: 'begun', ...newPlan(input, plan) }
+  const answer: CallModelAnswer = attempt.world.may(0.05)
+    ? MISSING
+    : { type: 'begun', ...newPlan(input, plan) }
   finish(attempt, thread, id, answer)
   return answer
 }
@@ -86,7 +89,11 @@ function activate(attempt: Attempt, input: CallModelInput, plan: Plan): CallMode
 
 type Drained =
   | { readonly kind: 'answered'; readonly answer: CallModelAnswer }
-  | { readonly kind: 'held'; readonly number: number; readonly operations: ReturnType<typeof chosenOperations> }
+  | {
+      readonly kind: 'held'
+      readonly number: number
+      readonly operations: ReturnType<typeof chosenOperations>
+    }
 
 /** Transaction 1. */
 function drain(attempt: Attempt, input: CallModelInput, plan: Plan): Drained {
@@ -95,7 +102,8 @@ function drain(attempt: Attempt, input: CallModelInput, plan: Plan): Drained {
   if (thread === null) return { kind: 'answered', answer: TERMINATED }
   const id = modelOperationId(input.run, input.step)
   const known = thread.operations.get(id)
-  if (known?.state === 'finished') return { kind: 'answered', answer: takenAgain(attempt, thread, { input, known }) }
+  if (known?.state === 'finished')
+    return { kind: 'answered', answer: takenAgain(attempt, thread, { input, known }) }
   const { isNew, number } = hold(thread, id, known?.state ?? 'drained')
   if (!isNew) return { kind: 'held', number, operations: [] }
   if (input.run === 1) starts(attempt, thread)
@@ -105,7 +113,8 @@ function drain(attempt: Attempt, input: CallModelInput, plan: Plan): Drained {
     if (world.may(0.02) && thread.messages.get(refused)?.by === 'client') refuse(thread.messages.get(refused))
   const delivered = deliver(thread, ids)
   thread.agent = input.agent
-  if (input.plan === null && world.may(0.01)) return { kind: 'answered', answer: missing(attempt, input, thread) }
+  if (input.plan === null && world.may(0.01))
+    return { kind: 'answered', answer: missing(attempt, input, thread) }
   const idle = isIdle(thread, input, { plan, delivered })
   append(thread, [...input.facts, ...(idle ? [] : [...startedFacts(thread, input), ...stepFacts(input)])])
   if (!idle) return { kind: 'held', number, operations: [] }
@@ -164,13 +173,16 @@ function isIdle(
 ): boolean {
   if (input.trigger === null || delivered.length > 0) return false
   const last = lastPlaced(thread)
-  if (input.asked && last !== undefined && (plan.type === 'dual_ai' || last.role !== 'assistant')) return false
+  if (input.asked && last !== undefined && (plan.type === 'dual_ai' || last.role !== 'assistant'))
+    return false
   return !thread.operations.has(beginOperationId(input.run))
 }
 
 function stepFacts(input: CallModelInput): readonly Fact[] {
   const scope = stepScope(input)
-  const side: Fact[] = input.sideStarts ? [{ type: 'side.started', scope, payload: { side: input.side } }] : []
+  const side: Fact[] = input.sideStarts
+    ? [{ type: 'side.started', scope, payload: { side: input.side } }]
+    : []
   return [...side, { type: 'step.started', scope, payload: { step: input.step } }, phaseFact(1, scope)]
 }
 
@@ -220,7 +232,12 @@ function* askModel(attempt: Attempt, input: CallModelInput, { plan, number }: He
     })
   }
   if (world.may(0.05) && operation?.attempt === number && operation.state !== 'finished')
-    return { type: 'wait', until: input.now + world.random.below(20_000), ...newPlan(input, plan), usage: USAGE }
+    return {
+      type: 'wait',
+      until: input.now + world.random.below(20_000),
+      ...newPlan(input, plan),
+      usage: USAGE,
+    }
   return commit(attempt, thread, { id, number }, (): CallModelAnswer => {
     if (world.may(0.04)) {
       append(thread, [...phases(true), ...lastFacts(input, 'model_failed')])
@@ -237,10 +254,16 @@ function answered(
   thread: ThreadRow,
   { input, plan }: { readonly input: CallModelInput; readonly plan: Plan },
 ): CallModelAnswer {
-  const calls = chosenCalls(attempt.world, thread, { run: input.run, prefix: `call_${input.run}_${input.step}_`, parentCall: null })
+  const calls = chosenCalls(attempt.world, thread, {
+    run: input.run,
+    prefix: `call_${input.run}_${input.step}_`,
+    parentCall: null,
+  })
   const text = calls.length === 0 || attempt.world.random.chance(0.5)
   say(thread, { role: 'assistant', by: 'model' })
-  const operations = attempt.world.may(0.05) ? chosenOperations(attempt.world, thread, { key: `hook-${input.run}-${input.step}`, inStep: true }) : []
+  const operations = attempt.world.may(0.05)
+    ? chosenOperations(attempt.world, thread, { key: `hook-${input.run}-${input.step}`, inStep: true })
+    : []
   return { type: 'answered', ...newPlan(input, plan), text, calls, usage: USAGE, operations }
 }
 
@@ -252,7 +275,8 @@ function blocked(
 ): EndAnswer {
   const id = `variables_${run}`
   for (const request of thread.requests.values())
-    if (request.kind === 'variables' && request.child === undefined && request.state === 'open') request.state = 'closed'
+    if (request.kind === 'variables' && request.child === undefined && request.state === 'open')
+      request.state = 'closed'
   thread.requests.set(id, { id, kind: 'variables', callId: null, state: 'open' })
   world.saw('answer a run lacks variables')
   return { type: 'end', reason: 'blocked', outcome: 'blocked', request: { id, kind: 'variables' }, ...plan }

@@ -21,8 +21,13 @@ interface Asking {
 }
 
 /** The tool calls of an answer, with their rows. */
-export function chosenCalls(world: World, thread: ThreadRow, { run, prefix, parentCall }: Asking): readonly CallRequest[] {
-  if (world.budget <= 0 && planNamed(thread.agent).type === 'dual_ai' && parentCall === null) return [called(thread, { run, prefix, name: 'close' })]
+export function chosenCalls(
+  world: World,
+  thread: ThreadRow,
+  { run, prefix, parentCall }: Asking,
+): readonly CallRequest[] {
+  if (world.budget <= 0 && planNamed(thread.agent).type === 'dual_ai' && parentCall === null)
+    return [called(thread, { run, prefix, name: 'close' })]
   const count = world.budget <= 0 || !world.random.chance(0.6) ? 0 : 1 + world.random.below(3)
   world.budget -= count
   return Array.from({ length: count }, (_, index) => {
@@ -33,7 +38,10 @@ export function chosenCalls(world: World, thread: ThreadRow, { run, prefix, pare
   })
 }
 
-function called(thread: ThreadRow, { run, prefix, name }: { readonly run: number; readonly prefix: string; readonly name: string }): CallRequest {
+function called(
+  thread: ThreadRow,
+  { run, prefix, name }: { readonly run: number; readonly prefix: string; readonly name: string },
+): CallRequest {
   const id = `${prefix}0`
   thread.calls.set(id, { id, name, parentCall: null, run, placed: true, status: 'open', results: 0 })
   return { id, name }
@@ -47,7 +55,9 @@ export function chosenOperations(
 ): readonly ThreadOperation[] {
   if (world.budget <= 0 || !world.random.chance(0.35)) return []
   const count = 1 + world.random.below(2)
-  return Array.from({ length: count }, (_, index) => operation(world, thread, { key: `${key}_q${index}`, inStep }))
+  return Array.from({ length: count }, (_, index) =>
+    operation(world, thread, { key: `${key}_q${index}`, inStep }),
+  )
 }
 
 function operation(
@@ -57,8 +67,24 @@ function operation(
 ): ThreadOperation {
   world.budget -= 1
   const kind = world.random.pick([
-    ...(['queue_message', 'queue_message', 'queue_tool', 'queue_tool', 'schedule_effect', 'schedule_effect'] as const),
-    ...(['remove_effect', 'remove_queued', 'set_env', 'force_turn', 'stop_run', 'terminate', 'tell', 'tell'] as const),
+    ...([
+      'queue_message',
+      'queue_message',
+      'queue_tool',
+      'queue_tool',
+      'schedule_effect',
+      'schedule_effect',
+    ] as const),
+    ...([
+      'remove_effect',
+      'remove_queued',
+      'set_env',
+      'force_turn',
+      'stop_run',
+      'terminate',
+      'tell',
+      'tell',
+    ] as const),
   ])
   world.saw(`operation ${kind}`)
   // Calls are of their thread, and its step is told from their ids; messages and effects have ids of their own everywhere.
@@ -78,7 +104,13 @@ function operation(
   }
 }
 
-type Simple = 'queue_message' | 'queue_tool' | 'schedule_effect' | 'remove_effect' | 'remove_queued' | 'set_env'
+type Simple =
+  | 'queue_message'
+  | 'queue_tool'
+  | 'schedule_effect'
+  | 'remove_effect'
+  | 'remove_queued'
+  | 'set_env'
 
 function operationOf(
   world: World,
@@ -157,11 +189,20 @@ export function removeMessage(thread: ThreadRow, id: string): boolean {
 /** What is done to a parent or child: its rows first, then its workflow is told. */
 function tell(world: World, thread: ThreadRow, id: string): ThreadOperation {
   const relatives = [thread.parent, ...thread.children.keys()].filter((to) => to !== null)
-  const open = relatives.map((to) => world.threads.get(to)).filter((row) => row !== undefined && isOpen(row))
+  // One that waits for its variables has no workflow to be told.
+  const reached = relatives.filter((to) => thread.children.get(to)?.deferred !== true)
+  const open = reached.map((to) => world.threads.get(to)).filter((row) => row !== undefined && isOpen(row))
   const other = open.length === 0 ? undefined : world.random.pick(open)
   if (other === undefined) return done(thread, { kind: 'queue_message', id, role: 'user' }, { id })
   const kind = world.random.pick<Simple | 'terminate'>([
-    ...(['queue_message', 'queue_message', 'queue_tool', 'schedule_effect', 'remove_queued', 'set_env'] as const),
+    ...([
+      'queue_message',
+      'queue_message',
+      'queue_tool',
+      'schedule_effect',
+      'remove_queued',
+      'set_env',
+    ] as const),
     world.may(0.2) && other.id !== thread.parent ? 'terminate' : 'queue_message',
   ])
   world.saw(`tell ${kind}`)
@@ -180,5 +221,10 @@ export function chosenResult(world: World, thread: ThreadRow, key: string): Resu
     const operations = chosenOperations(world, thread, { key, inStep: true })
     return { type: 'result', outcome: 'failed', errorDigest: world.random.pick(['x', 'y']), operations }
   }
-  return { type: 'result', outcome: 'succeeded', operations: chosenOperations(world, thread, { key, inStep: true }), usage: USAGE }
+  return {
+    type: 'result',
+    outcome: 'succeeded',
+    operations: chosenOperations(world, thread, { key, inStep: true }),
+    usage: USAGE,
+  }
 }

@@ -15,20 +15,27 @@ const SUCCEEDED: ResultAnswer = { type: 'result', outcome: 'succeeded' }
 export function* completeCall(attempt: Attempt, input: CompleteCallInput): Steps<CompleteCallAnswer> {
   const { world } = attempt
   const { by, callId } = input
-  const entered = enterCall<CompleteCallAnswer>(attempt, input, { id: resultOperationId(callId), opens: false })
+  const entered = enterCall<CompleteCallAnswer>(attempt, input, {
+    id: resultOperationId(callId),
+    opens: false,
+  })
   if (entered.kind === 'answered') return entered.answer
   yield
   const { thread } = entered
   world.saw(`completion ${by.kind}`)
   switch (by.kind) {
     case 'children':
-      return commitResult(attempt, entered, input, { make: () => childrenResult(attempt, thread, { callId, reports: by.reports }) })
+      return commitResult(attempt, entered, input, {
+        make: () => childrenResult(attempt, thread, { callId, reports: by.reports }),
+      })
     case 'sent':
       return commitResult(attempt, entered, input, { make: () => SUCCEEDED })
     case 'frame':
       return commitResult(attempt, entered, input, { make: () => SUCCEEDED, closes: callId })
     case 'response':
-      return commitResult(attempt, entered, input, { make: () => responseResult(attempt, thread, by.requestId) })
+      return commitResult(attempt, entered, input, {
+        make: () => responseResult(attempt, thread, by.requestId),
+      })
     case 'remote':
       return commitResult(attempt, entered, input, { make: () => remoteResult(attempt, thread, callId) })
   }

@@ -47,7 +47,10 @@ function skipMissing(attempt: Attempt, input: ExecuteToolInput): ExecuteToolAnsw
 }
 
 /** A name that the plan does not list there, and that is not for this activity. */
-function kindElsewhere({ promptPath, depth, plan, moved }: ExecuteToolInput, { name }: CallRow): ToolPlan | null {
+function kindElsewhere(
+  { promptPath, depth, plan, moved }: ExecuteToolInput,
+  { name }: CallRow,
+): ToolPlan | null {
   const { prompts } = planOfDigest(plan)
   const listed = prompts[promptPath.at(-1) ?? '']?.tools[name]
   const found = listed ?? prompts['clerk']?.tools[name]
@@ -131,7 +134,8 @@ function* run(attempt: Attempt, input: ExecuteToolInput, name: string): Steps<Ex
       return REMOTE
     })
   }
-  if (cutOff) return commitResult(attempt, entered, input, { make: () => ({ type: 'result', outcome: 'unknown' }) })
+  if (cutOff)
+    return commitResult(attempt, entered, input, { make: () => ({ type: 'result', outcome: 'unknown' }) })
   const key = `${thread.id} ${callId}`
   world.log.sideEffects.set(key, (world.log.sideEffects.get(key) ?? 0) + 1)
   yield
@@ -144,7 +148,14 @@ function* run(attempt: Attempt, input: ExecuteToolInput, name: string): Steps<Ex
     return commit(attempt, thread, { id, number }, () => {
       const operations = chosenOperations(world, thread, { key: callId, inStep: true })
       thread.requests.set(callId, { id: callId, kind: 'call', callId, state: 'open' })
-      return { type: 'pending', requestId: callId, kind: 'call', status: 'waiting_input', next: 'complete', operations }
+      return {
+        type: 'pending',
+        requestId: callId,
+        kind: 'call',
+        status: 'waiting_input',
+        next: 'complete',
+        operations,
+      }
     })
   return commitResult(attempt, entered, input, { make: () => chosenResult(world, thread, callId) })
 }

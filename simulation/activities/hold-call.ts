@@ -4,7 +4,7 @@ import type { Fact } from '../../src/protocol/facts.js'
 import { queuesTool } from '../../src/protocol/operations.js'
 import { say } from '../store/messages.js'
 import type { CallRow, ThreadRow } from '../store/rows.js'
-import { stepScope } from './call-model.js'
+import { stepScope } from './step-scope.js'
 import { TERMINATED, append, commit, hold, openThread, recorded } from './steps.js'
 import type { Attempt } from './steps.js'
 
@@ -23,7 +23,9 @@ export interface Held {
   readonly cutOff: boolean
 }
 
-export type Entered<T> = { readonly kind: 'answered'; readonly answer: T } | ({ readonly kind: 'held' } & Held)
+export type Entered<T> =
+  | { readonly kind: 'answered'; readonly answer: T }
+  | ({ readonly kind: 'held' } & Held)
 
 interface Beginning {
   readonly id: string
@@ -44,10 +46,12 @@ export function enterCall<T>(
   if (known?.state === 'finished') return { kind: 'answered', answer: recorded<T>(attempt, thread, known) }
   const row = thread.calls.get(input.callId)
   if (row === undefined) throw new Error(`Expected a row of the call ${input.callId}, found none.`)
-  if (row.status !== 'open') return { kind: 'answered', answer: { type: 'result', outcome: row.status, untold: true } }
+  if (row.status !== 'open')
+    return { kind: 'answered', answer: { type: 'result', outcome: row.status, untold: true } }
   const cutOff = known?.state === 'started'
   const { number } = hold(thread, id, state)
-  if (!cutOff) append(thread, [...input.facts, ...opening(thread, row, input), ...(opens ? started(row, input) : [])])
+  if (!cutOff)
+    append(thread, [...input.facts, ...opening(thread, row, input), ...(opens ? started(row, input) : [])])
   return { kind: 'held', thread, row, id, number, cutOff }
 }
 
@@ -62,7 +66,13 @@ export function placeCall(thread: ThreadRow, row: CallRow): void {
   row.placed = true
   const id = `call:${row.id}`
   thread.positions += 1
-  thread.messages.set(id, { id, status: 'delivered', position: thread.positions, role: 'assistant', by: 'runtime' })
+  thread.messages.set(id, {
+    id,
+    status: 'delivered',
+    position: thread.positions,
+    role: 'assistant',
+    by: 'runtime',
+  })
 }
 
 function started({ parentCall, id }: CallRow, input: CallPart): readonly Fact[] {

@@ -32,7 +32,10 @@ function plan(agent: string, patch: Partial<Plan>): Plan {
     prompts: {
       clerk: { model: 'chat', tools: TOOLS },
       chief: { model: 'chat', taskQueue: 'gpu', tools: TOOLS },
-      writer: { model: 'writing', tools: { work: WORK, ask: ASK, draft: { kind: 'prompt', prompt: 'writer' } } },
+      writer: {
+        model: 'writing',
+        tools: { work: WORK, ask: ASK, draft: { kind: 'prompt', prompt: 'writer' } },
+      },
       plain: { model: 'chat', tools: { work: WORK, careful: WORK } },
     },
     ...patch,

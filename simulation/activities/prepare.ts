@@ -27,7 +27,8 @@ export function* prepareChild(attempt: Attempt, input: PrepareChildInput): Steps
   if (entered.kind === 'answered') return entered.answer
   yield
   const { thread } = entered
-  const refuses = thread.depth >= 2 || world.budget <= 0 || input.open >= LIMITS.openChildren - 3 || world.may(0.05)
+  const refuses =
+    thread.depth >= 2 || world.budget <= 0 || input.open >= LIMITS.openChildren - 3 || world.may(0.05)
   if (refuses) return commitResult(attempt, entered, input, { make: () => REFUSED })
   world.budget -= 2
   if (world.may(0.15)) return defer(attempt, entered, input)
@@ -38,7 +39,8 @@ export function* prepareChild(attempt: Attempt, input: PrepareChildInput): Steps
   const timeout = blocking && world.random.chance(0.3) ? { timeout: 1 + world.random.below(60_000) } : {}
   return commit(attempt, thread, entered, () => {
     const children = Array.from({ length: count }, () =>
-      writeChild(attempt, thread, { callId, resumable, group, blocking, deferred: false }))
+      writeChild(attempt, thread, { callId, resumable, group, blocking, deferred: false }),
+    )
     return { type: 'children', children, group, blocking, ...timeout }
   })
 }
@@ -74,7 +76,11 @@ function defer(attempt: Attempt, held: Held, input: PrepareChildInput): ResultAn
         ...{ id: requestId, kind: 'variables', callId: null, child: child.reference, state: 'open' },
       })
       const expiresAt = input.now + world.random.below(90_000)
-      return { type: 'result', outcome: 'succeeded', operations: [{ kind: 'defer_child', requestId, child, expiresAt }] }
+      return {
+        type: 'result',
+        outcome: 'succeeded',
+        operations: [{ kind: 'defer_child', requestId, child, expiresAt }],
+      }
     },
   })
 }
@@ -87,7 +93,9 @@ export function* prepareMessage(attempt: Attempt, input: PrepareMessageInput): S
   if (entered.kind === 'answered') return entered.answer
   yield
   const { thread } = entered
-  const known = [...thread.children.values()].filter(({ resumable, closed, deferred }) => resumable && !closed && !deferred)
+  const known = [...thread.children.values()].filter(
+    ({ resumable, closed, deferred }) => resumable && !closed && !deferred,
+  )
   if (known.length === 0) return commitResult(attempt, entered, input, { make: () => REFUSED })
   const child = world.random.pick(known)
   const { reference } = child

@@ -105,7 +105,10 @@ export function* expireChild(attempt: Attempt, input: ExpireChildInput): Steps<E
   if (done !== undefined) return done.answer as ExpireChildAnswer
   append(stored, input.facts)
   const thread = openThread(attempt, input)
-  const answer: ExpireChildAnswer = { type: 'expired', messageId: thread === null ? null : expired(world, thread, input) }
+  const answer: ExpireChildAnswer = {
+    type: 'expired',
+    messageId: thread === null ? null : expired(world, thread, input),
+  }
   stored.operations.set(id, { id, state: 'finished', attempt: 1, answer, requested: true, by: activity })
   return answer
 }

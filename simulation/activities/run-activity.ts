@@ -23,12 +23,12 @@ const RUNS: ReadonlyMap<string, Run> = new Map<string, Run>([
   ['draw', draw],
 ])
 
-/** Begins an attempt; `text` is the input as it went over the line. */
-export function runActivity(attempt: Attempt, name: string, text: string): Steps<unknown> {
+/** Begins an attempt; `input` is what came over the line. */
+export function runActivity(attempt: Attempt, name: string, input: unknown): Steps<unknown> {
   const run = RUNS.get(name)
   if (run === undefined) throw new Error(`Expected an activity of the protocol, got ${name}.`)
   // The workflow wrote it for this very activity.
-  return run(attempt, JSON.parse(text) as never)
+  return run(attempt, input as never)
 }
 
 /** A worker in another language: it claims the call, and answers unless the call was given up meanwhile. */

@@ -2,7 +2,13 @@ import type { RunEffectAnswer, RunEffectInput } from '../../src/protocol/activit
 import type { SettleAnswer, SettleInput } from '../../src/protocol/end-activities.js'
 import { phaseFact } from '../../src/protocol/facts.js'
 import type { Fact } from '../../src/protocol/facts.js'
-import { modelOperationId, runIdOf, settleOperationId, stepIdOf, stepOfModelOperation } from '../../src/protocol/ids.js'
+import {
+  modelOperationId,
+  runIdOf,
+  settleOperationId,
+  stepIdOf,
+  stepOfModelOperation,
+} from '../../src/protocol/ids.js'
 import { rejectWaiting } from '../store/messages.js'
 import type { Operation, ThreadRow } from '../store/rows.js'
 import { chosenOperations } from './choices.js'
@@ -45,7 +51,9 @@ function closeChild(thread: ThreadRow, reference: string): void {
 
 function endRun(thread: ThreadRow, { run }: SettleInput, outcome: string): void {
   thread.runs.set(run, { ended: true })
-  append(thread, [{ type: `run.${outcome === 'blocked' ? 'failed' : outcome}`, scope: { runId: runIdOf(run) } }])
+  append(thread, [
+    { type: `run.${outcome === 'blocked' ? 'failed' : outcome}`, scope: { runId: runIdOf(run) } },
+  ])
 }
 
 /** Every open call gets a result, nested ones first; a tool that waits in the queue outlives a run, not its thread. */
@@ -125,6 +133,9 @@ export function* runEffect(attempt: Attempt, input: RunEffectInput): Steps<RunEf
   return commit(attempt, thread, { id, number }, () => {
     effect.status = 'done'
     effect.runs += 1
-    return { type: 'ran', operations: chosenOperations(world, thread, { key: `effect-${id}`, inStep: false }) }
+    return {
+      type: 'ran',
+      operations: chosenOperations(world, thread, { key: `effect-${id}`, inStep: false }),
+    }
   })
 }

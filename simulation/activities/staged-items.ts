@@ -5,7 +5,11 @@ import { toldOf } from './told-of.js'
 import type { Attempt } from './steps.js'
 
 /** The ids of the rows of a step's items, in their order; what came without a row gets one, once. */
-export function stagedItems(attempt: Attempt, thread: ThreadRow, drain: readonly DrainItem[]): readonly string[] {
+export function stagedItems(
+  attempt: Attempt,
+  thread: ThreadRow,
+  drain: readonly DrainItem[],
+): readonly string[] {
   return drain.map((item) => {
     if (item.kind === 'message' && item.inline === undefined) {
       toldByMessage(attempt, thread, item.id)
@@ -13,7 +17,8 @@ export function stagedItems(attempt: Attempt, thread: ThreadRow, drain: readonly
     }
     const id = `row:${item.id}`
     if (thread.messages.has(id)) return id
-    if (item.kind === 'child_closed') return closedRow(attempt, thread, { id, reference: item.reference, drain })
+    if (item.kind === 'child_closed')
+      return closedRow(attempt, thread, { id, reference: item.reference, drain })
     if (item.kind === 'group') toldOfGroup(attempt, thread, item.id)
     stage(thread, { id, role: 'user', by: item.kind === 'message' ? 'client' : 'runtime', item: item.id })
     return id
@@ -24,14 +29,16 @@ export function stagedItems(attempt: Attempt, thread: ThreadRow, drain: readonly
 function toldByMessage({ world }: Attempt, thread: ThreadRow, id: string): void {
   const row = thread.messages.get(id)
   if (row === undefined || row.status !== 'pending' || row.child === undefined) return
-  for (const callId of row.invocations ?? []) toldOf(world, { thread: thread.id, child: row.child, callId, by: 'message' })
+  for (const callId of row.invocations ?? [])
+    toldOf(world, { thread: thread.id, child: row.child, callId, by: 'message' })
 }
 
 /** All children of one call are told of together, with whatever else their reports answer. */
 function toldOfGroup({ world }: Attempt, thread: ThreadRow, callId: string): void {
   for (const child of thread.children.values())
     if (child.callId === callId)
-      for (const answered of [callId, '*']) toldOf(world, { thread: thread.id, child: child.reference, callId: answered, by: 'group' })
+      for (const answered of [callId, '*'])
+        toldOf(world, { thread: thread.id, child: child.reference, callId: answered, by: 'group' })
 }
 
 interface Closed {

@@ -24,7 +24,10 @@ export class Cut extends Error {}
 export const TERMINATED: TerminatedAnswer = { type: 'terminated' }
 
 /** T8: null where nothing may run any more. */
-export function openThread({ world }: Attempt, { threadId }: Pick<ActivityInput, 'threadId'>): ThreadRow | null {
+export function openThread(
+  { world }: Attempt,
+  { threadId }: Pick<ActivityInput, 'threadId'>,
+): ThreadRow | null {
   const thread = world.threads.get(threadId)
   return thread === undefined || thread.terminateRequested ? null : thread
 }
@@ -41,7 +44,11 @@ export function recorded<T>({ world, activity }: Attempt, { id }: ThreadRow, ope
 }
 
 /** Holds an operation for this attempt, which may be a later one. */
-export function hold(thread: ThreadRow, id: string, state: Operation['state']): { readonly isNew: boolean; readonly number: number } {
+export function hold(
+  thread: ThreadRow,
+  id: string,
+  state: Operation['state'],
+): { readonly isNew: boolean; readonly number: number } {
   const known = thread.operations.get(id)
   if (known !== undefined) {
     known.attempt += 1

@@ -1,6 +1,6 @@
 import { Cut, OperationLost } from '../activities/steps.js'
 import { runActivity } from '../activities/run-activity.js'
-import type { Activity } from '../temporal/server.js'
+import type { Activity } from '../temporal/workflow-run.js'
 import type { World } from '../world.js'
 
 /** An attempt of an activity in some worker; after its heartbeat was missed it may go on, unheard. */
@@ -28,7 +28,7 @@ export class Attempts {
       activity: activity.id,
       isCut: () => activity.cancelRequested && (world.calm || world.random.chance(0.8)),
     }
-    const steps = runActivity(attempt, activity.name, activity.input)
+    const steps = runActivity(attempt, activity.name, activity.given)
     const running = { activity, number: activity.attempts, steps }
     this.running.add(running)
     this.step(running)
@@ -46,7 +46,8 @@ export class Attempts {
       this.running.delete(running)
       if (!(error instanceof Cut) && !(error instanceof OperationLost)) throw error
       if (!this.#isHeard(running)) return
-      if (error instanceof Cut && activity.cancelRequested) this.#world.server.endActivity(activity, { kind: 'cancelled' })
+      if (error instanceof Cut && activity.cancelRequested)
+        this.#world.server.endActivity(activity, { kind: 'cancelled' })
       else activity.state = 'scheduled'
     }
   }
@@ -83,7 +84,7 @@ export class Attempts {
       return
     }
     const type = typeof value === 'object' && value !== null && 'type' in value ? String(value.type) : 'other'
-    world.saw(`answer ${activity.name.replace('thread.', '')} ${type}`)
+    world.saw('answer', activity.name, type)
     // An earlier attempt may have done something, of which this answer tells nothing.
     if (type === 'terminated' && activity.attempts > 1) world.log.unheard.add(activity.run.workflowId)
     if (world.may(0.04)) {
@@ -93,7 +94,7 @@ export class Attempts {
       return
     }
     const answer = JSON.stringify(value)
-    world.tell(`${activity.run.workflowId} gets #${activity.id} ${answer}`)
+    world.tell(() => `${activity.run.workflowId} gets #${activity.id} ${answer}`)
     world.server.endActivity(activity, { kind: 'answered', answer })
   }
 

@@ -40,8 +40,17 @@ export async function live(world: World): Promise<void> {
     watchSteps(world)
     begin(world)
     const { random } = world
-    const left = 1 + random.below(random.pick([2, 4, 8, 16]))
-    const life: Life = { world, attempts: new Attempts(world), clients: [], waits: new Map(), left, steps: 0, idleTimers: 0, work: 0 }
+    const left = 1 + random.below(random.pick([1, 3, 6, 16]))
+    const life: Life = {
+      world,
+      attempts: new Attempts(world),
+      clients: [],
+      waits: new Map(),
+      left,
+      steps: 0,
+      idleTimers: 0,
+      work: 0,
+    }
     await toRest(life)
     if (world.broken.length === 0) await comeToAnEnd(life)
     if (world.broken.length === 0) await checkRest(world)
@@ -67,7 +76,7 @@ function begin(world: World): void {
     world.threads.set('t', thread)
     if (start.message !== undefined) stage(thread, { id: 'first', role: 'user', by: 'client' })
   }
-  world.tell(`t starts ${JSON.stringify(start)}`)
+  world.tell(() => `t starts ${JSON.stringify(start)}`)
   world.server.start('t', JSON.stringify(start))
 }
 
@@ -103,7 +112,7 @@ function misfortune({ world, attempts }: Life): void {
   const { server, random } = world
   const kind = random.pick(['evict', 'evict', 'miss', 'miss', 'die'])
   world.saw(`fault ${kind}`)
-  world.tell(`fault: ${kind}`)
+  world.tell(() => `fault: ${kind}`)
   if (kind === 'miss') {
     const running = [...attempts.running]
     if (running.length > 0) attempts.miss(random.pick(running))
@@ -174,7 +183,8 @@ async function comeToAnEnd(life: Life): Promise<void> {
   if (way === 'message') life.clients.push(sendMessage(world, root, 'last'))
   if (way === 'continue') life.clients.push(continueThread(world, root))
   await toRest(life)
-  for (let round = 0; round < 60 && world.broken.length === 0 && (await answerAll(life)); round += 1) await toRest(life)
+  for (let round = 0; round < 60 && world.broken.length === 0 && (await answerAll(life)); round += 1)
+    await toRest(life)
 }
 
 /** Answers every request that a workflow waits for; false: there is none. */

@@ -58,7 +58,10 @@ async function run(choose: () => number, { seen, tells = false }: Options): Prom
   try {
     await live(world)
   } catch (error) {
-    world.breaks('the simulation or the code throws', error instanceof Error ? (error.stack ?? error.message) : String(error))
+    world.breaks(
+      'the simulation or the code throws',
+      error instanceof Error ? (error.stack ?? error.message) : String(error),
+    )
   }
   return { broken: world.broken[0] ?? null, choices, story: story ?? [] }
 }

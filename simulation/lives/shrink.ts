@@ -22,10 +22,11 @@ export async function shrink({ broken: { rule }, choices: found }: Found): Promi
     best = withoutUsual(candidate.slice(0, choices.length))
     return true
   }
-  for (let shorter = true; shorter && performance.now() < until; ) {
+  for (let shorter = true; shorter && performance.now() < until;) {
     const before = best.length
     for (let size = Math.ceil(best.length / 2); size >= 1; size = Math.floor(size / 2))
-      for (let at = 0; at < best.length; ) if (!(await better([...best.slice(0, at), ...best.slice(at + size)]))) at += size
+      for (let at = 0; at < best.length;)
+        if (!(await better([...best.slice(0, at), ...best.slice(at + size)]))) at += size
     for (let at = 0; at < best.length; at += 1)
       if (best[at] !== USUAL) await better([...best.slice(0, at), USUAL, ...best.slice(at + 1)])
     shorter = best.length < before

@@ -111,7 +111,17 @@ export function* setVariables(world: World, thread: ThreadRow): Client {
 export function* queueTool(world: World, thread: ThreadRow): Client {
   if (!isOpen(thread)) return
   const id = world.newId('tool')
-  const name = world.random.pick(['work', 'careful', 'form', 'ask', 'draft', 'write', 'draw', 'transfer', 'nobody'])
+  const name = world.random.pick([
+    'work',
+    'careful',
+    'form',
+    'ask',
+    'draft',
+    'write',
+    'draw',
+    'transfer',
+    'nobody',
+  ])
   thread.calls.set(id, { id, name, parentCall: null, run: 0, placed: false, status: 'open', results: 0 })
   do {
     yield AT_ANY_TIME
@@ -126,7 +136,9 @@ export function* removeQueued(world: World, thread: ThreadRow): Client {
   if (!isOpen(thread)) return
   const waiting = [
     ...[...thread.messages.values()].filter(({ status }) => status === 'pending').map(({ id }) => id),
-    ...[...thread.calls.values()].filter(({ placed, status }) => !placed && status === 'open').map(({ id }) => id),
+    ...[...thread.calls.values()]
+      .filter(({ placed, status }) => !placed && status === 'open')
+      .map(({ id }) => id),
     ...thread.effects.keys(),
   ]
   if (waiting.length === 0) return
@@ -138,8 +150,13 @@ export function* removeQueued(world: World, thread: ThreadRow): Client {
   yield* update(world, thread.id, { name: UPDATES.removeQueued, input: { id } })
 }
 
-export function signal(world: World, threadId: string, name: string, input?: unknown): 'gone' | 'full' | null {
+export function signal(
+  world: World,
+  threadId: string,
+  name: string,
+  input?: unknown,
+): 'gone' | 'full' | null {
   world.saw(`signal ${name}`)
-  world.tell(`${threadId} is sent ${name} ${JSON.stringify(input)}`)
+  world.tell(() => `${threadId} is sent ${name} ${JSON.stringify(input)}`)
   return world.server.signal(threadId, name, input === undefined ? '' : JSON.stringify(input))
 }

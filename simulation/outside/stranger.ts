@@ -5,7 +5,16 @@ import type { World } from '../world.js'
 import { signal } from './client.js'
 import type { Client } from './client.js'
 
-const NONSENSE = [undefined, null, 7, [], '', { undecodable: true }, { messageId: '' }, { operations: [{ kind: 'nothing' }] }]
+const NONSENSE = [
+  undefined,
+  null,
+  7,
+  [],
+  '',
+  { undecodable: true },
+  { messageId: '' },
+  { operations: [{ kind: 'nothing' }] },
+]
 
 export function* strangeSignal(world: World, thread: ThreadRow): Client {
   const { random } = world
@@ -23,7 +32,15 @@ export function* strangeSignal(world: World, thread: ThreadRow): Client {
     [SIGNALS.queueTool, { toolCallId: id, name: 'work' }],
     [SIGNALS.childReport, { reference: id, report: 1, invocations: ['c'], kind: 'result', messageId: id }],
     [SIGNALS.setEnv, { names: ['B'] }],
-    [SIGNALS.operations, { operations: [{ kind: 'remove_queued', id }, { kind: 'remove_effect', id }] }],
+    [
+      SIGNALS.operations,
+      {
+        operations: [
+          { kind: 'remove_queued', id },
+          { kind: 'remove_effect', id },
+        ],
+      },
+    ],
     [SIGNALS.stop, { runId: id }],
   ])
   signal(world, thread.id, sent, input)
@@ -34,7 +51,13 @@ export function* strangeUpdate(world: World, thread: ThreadRow): Client {
   yield () => true
   const name = random.pick(Object.values(UPDATES))
   const id = random.pick(['nobody', ...thread.requests.keys()])
-  const input = random.pick<unknown>([...NONSENSE, { id }, { id, approved: true }, { id, result: true }, { id, names: [] }])
+  const input = random.pick<unknown>([
+    ...NONSENSE,
+    { id },
+    { id, approved: true },
+    { id, result: true },
+    { id, names: [] },
+  ])
   world.saw('update of a stranger')
   world.server.update(thread.id, { id: world.newId('update'), name, input: JSON.stringify(input ?? null) })
 }
@@ -42,7 +65,9 @@ export function* strangeUpdate(world: World, thread: ThreadRow): Client {
 /** An operator ends a subagent in the Temporal UI: nothing of its code runs any more. */
 export function* killChild(world: World, thread: ThreadRow): Client {
   yield () => true
-  const children = [...thread.children.keys()].filter((id) => world.server.executions.get(id)?.run.state === 'open')
+  const children = [...thread.children.keys()].filter(
+    (id) => world.server.executions.get(id)?.run.state === 'open',
+  )
   if (children.length === 0) return
   world.saw('fault a child is terminated by an operator')
   world.server.terminate(world.random.pick(children))

@@ -11,7 +11,8 @@ export function checkChildren(world: World, { thread, state, snapshot }: Resting
     const told = log.told.get(key) ?? []
     // The message of a group tells of all, also of those that answered before the time of the call was over.
     const alone = told.filter((by) => by !== 'timeout' && by !== 'group')
-    if (alone.length > 1 || told.filter((by) => by === 'group').length > 1) world.breaks('T7 a parent is told twice', `${key}: ${told.join(', ')}`)
+    if (alone.length > 1 || told.filter((by) => by === 'group').length > 1)
+      world.breaks('T7 a parent is told twice', `${key}: ${told.join(', ')}`)
     const isQuiet = child?.explicit === true || child?.deferred === true
     // What waits in a queue is told when its turn comes.
     if (isQuiet || state !== 'open' || snapshot?.status !== 'idle') continue

@@ -27,7 +27,7 @@ function checkSteps(world: World, { id, events }: Resting['thread']): void {
 function markOf({ type, payload }: Fact): string {
   if (type === 'step.started') return 's'
   if (type === 'step.completed') return 'c'
-  return type === 'step.phase' ? String(payload?.['phase']) : ''
+  return type === 'step.phase' ? JSON.stringify(payload?.['phase']) : ''
 }
 
 function checkRuns(world: World, { id, events, runs }: Resting['thread']): void {
@@ -35,10 +35,12 @@ function checkRuns(world: World, { id, events, runs }: Resting['thread']): void 
     const own = events.filter(({ scope }) => scope?.runId === `run_${number}`)
     const started = own.filter(({ type }) => type === 'run.started').length
     const ends = own.filter(({ type }) => /^run\.(completed|failed|cancelled)$/.test(type)).length
-    if (started > 1 || ends !== 1 || !ended) world.breaks('a run has not one beginning and one end', `${id} run ${number}: ${started}, ${ends}`)
+    if (started > 1 || ends !== 1 || !ended)
+      world.breaks('a run has not one beginning and one end', `${id} run ${number}: ${started}, ${ends}`)
     const begun = own.filter(({ type }) => type === 'side.started').length
     const over = own.filter(({ type }) => type === 'side.completed').length
-    if (begun !== over) world.breaks('a turn has not one beginning and one end', `${id} run ${number}: ${begun}, ${over}`)
+    if (begun !== over)
+      world.breaks('a turn has not one beginning and one end', `${id} run ${number}: ${begun}, ${over}`)
   }
   for (const type of ['thread.started', 'thread.closed']) {
     const count = events.filter((event) => event.type === type).length

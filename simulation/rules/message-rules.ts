@@ -36,7 +36,8 @@ function checkAccepted(world: World, { thread, snapshot, refused }: Resting): vo
 function checkStaged(world: World, { thread, snapshot, refused }: Resting): void {
   if (thread.closed !== null) {
     const left = [...thread.messages.values()].filter(({ status }) => status === 'pending')
-    for (const { id } of left) world.breaks('T8 a message of a closed thread is not rejected', `${thread.id} ${id}`)
+    for (const { id } of left)
+      world.breaks('T8 a message of a closed thread is not rejected', `${thread.id} ${id}`)
     return
   }
   if (snapshot?.status !== 'idle') return
@@ -46,5 +47,6 @@ function checkStaged(world: World, { thread, snapshot, refused }: Resting): void
   }
   const tools = [...thread.calls.values()].filter(({ placed, status }) => !placed && status === 'open')
   for (const { id } of tools)
-    if (id.startsWith(`${thread.id}:`) && !refused.has(id)) world.breaks('T9 a queued tool never runs', `${thread.id} ${id}`)
+    if (id.startsWith(`${thread.id}:`) && !refused.has(id))
+      world.breaks('T9 a queued tool never runs', `${thread.id} ${id}`)
 }

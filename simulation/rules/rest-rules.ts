@@ -1,7 +1,7 @@
 /** Rules that look when all threads are at rest. */
 import type { ControlSnapshot } from '../../src/protocol/snapshot.js'
 import type { ThreadRow } from '../store/rows.js'
-import type { WorkflowRun } from '../temporal/server.js'
+import type { WorkflowRun } from '../temporal/workflow-run.js'
 import type { World } from '../world.js'
 import { checkChildren } from './child-rules.js'
 import { checkEvents } from './event-rules.js'
@@ -21,7 +21,7 @@ const RESTS: readonly string[] = ['idle', 'stopped', 'blocked']
 export async function checkRest(world: World): Promise<void> {
   for (const thread of world.threads.values()) {
     const run = world.server.executions.get(thread.id)?.run
-    const state = run?.state ?? 'none'
+    const state: Resting['state'] = run?.state ?? 'none'
     const instance = run?.state === 'open' ? await world.server.instanceOf(run) : undefined
     const snapshot = instance === undefined ? null : (instance.query('snapshot') as ControlSnapshot)
     const resting = { thread, state, snapshot, refused: refusedIn(thread) }
@@ -40,7 +40,8 @@ export async function checkRest(world: World): Promise<void> {
 function refusedIn({ events }: ThreadRow): ReadonlySet<string> {
   return new Set(
     events.flatMap(({ type, scope }) =>
-      type === 'runtime.warning' ? [scope?.messageId ?? scope?.toolCallId ?? 'some'] : []),
+      type === 'runtime.warning' ? [scope?.messageId ?? scope?.toolCallId ?? 'some'] : [],
+    ),
   )
 }
 
@@ -49,12 +50,15 @@ function checkState(world: World, { thread, state, snapshot }: Resting): void {
   const { id } = thread
   const ends = thread.terminateRequested || isBelowClosed(world, thread)
   if (ends && state === 'open') world.breaks('T8 a terminated thread stays open', id)
-  if (ends && state !== 'none' && thread.closed === null) world.breaks('T8 the row of a terminated thread stays open', id)
+  if (ends && state !== 'none' && thread.closed === null)
+    world.breaks('T8 the row of a terminated thread stays open', id)
   if (snapshot === null) return
   const { status, run, queue, pending } = snapshot
   const waits = pending.some(({ kind }) => kind !== 'variables')
-  if (run !== null || waits || !RESTS.includes(status)) return world.breaks('stuck: a run never ends', `${id} is ${status}`)
-  if (queue.length > 0 && status === 'idle') world.breaks('stuck: the queue of an idle thread is not empty', id)
+  if (run !== null || waits || !RESTS.includes(status))
+    return world.breaks('stuck: a run never ends', `${id} is ${status}`)
+  if (queue.length > 0 && status === 'idle')
+    world.breaks('stuck: the queue of an idle thread is not empty', id)
 }
 
 /** T8: the children of a thread that closed by its own code are told. */

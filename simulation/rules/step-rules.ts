@@ -6,7 +6,7 @@ import { SIGNALS } from '../../src/protocol/messages.js'
 import type { ChildReport, ThreadStart } from '../../src/protocol/messages.js'
 import type { ThreadOperation } from '../../src/protocol/operations.js'
 import type { Command, Job } from '../temporal/command.js'
-import type { Activity, WorkflowRun } from '../temporal/server.js'
+import type { Activity, WorkflowRun } from '../temporal/workflow-run.js'
 import type { World } from '../world.js'
 
 const STEPS: readonly string[] = [
@@ -34,23 +34,34 @@ export function watchSteps(world: World): void {
     accepts(world, run, jobs)
     for (const job of jobs) takes(watched, run, job)
     for (const command of commands) asks(world, run, command)
-    if (run.number > 1 && run.history.length === 1 && jobs.length === 0 && commands[0]?.kind === 'continueAsNew')
+    if (
+      run.number > 1 &&
+      run.history.length === 1 &&
+      jobs.length === 0 &&
+      commands[0]?.kind === 'continueAsNew'
+    )
       world.breaks('continued as new twice without progress', run.workflowId)
   }
 }
 
 function scheduled(world: World, watched: Watched, activity: Activity): void {
-  const { name, run, input: text } = activity
+  const { name, run, input: text, given } = activity
   const id = run.workflowId
-  const input = JSON.parse(text) as ActivityInput & { readonly end?: unknown }
+  const input = given as ActivityInput & { readonly end?: unknown }
   const others = [...run.activities.values()].filter((other) => other !== activity)
-  if (others.length > 0) world.breaks('T1 two activities are in flight', `${id} ${name} beside ${others[0]?.name ?? ''}`)
-  if (world.threads.get(id)?.closed != null && name !== ACTIVITIES.settle && name !== ACTIVITIES.deliverReport)
+  if (others.length > 0)
+    world.breaks('T1 two activities are in flight', `${id} ${name} beside ${others[0]?.name ?? ''}`)
+  if (
+    world.threads.get(id)?.closed != null &&
+    name !== ACTIVITIES.settle &&
+    name !== ACTIVITIES.deliverReport
+  )
     if (!isUnaware(world, id)) world.breaks('T8 a closed thread runs', `${id} ${name}`)
   const isStep = STEPS.includes(name)
   if (watched.cancelled.has(id) && (isStep || name === ACTIVITIES.runEffect))
     world.breaks('T8 a terminated thread runs', `${id} ${name}`)
-  if (isStep && watched.stopped.get(id) === input.run) world.breaks('a stopped run goes on', `${id} ${name} run ${input.run}`)
+  if (isStep && watched.stopped.get(id) === input.run)
+    world.breaks('a stopped run goes on', `${id} ${name} run ${input.run}`)
   if (isStep) watched.running.set(id, input.run)
   if (name === ACTIVITIES.settle && input.end != null) watched.running.delete(id)
   if (name === ACTIVITIES.callModel) drains(world, id, input as CallModelInput)
@@ -67,15 +78,27 @@ function drains(world: World, id: string, { drain }: CallModelInput): void {
   const thread = world.threads.get(id)
   for (const item of drain) {
     if (item.kind !== 'message' || item.inline !== undefined || world.log.strangers.has(item.id)) continue
-    if (thread?.messages.has(item.id) !== true) world.breaks('T2 a step takes a message without a row', `${id} ${item.id}`)
+    if (thread?.messages.has(item.id) !== true)
+      world.breaks('T2 a step takes a message without a row', `${id} ${item.id}`)
   }
 }
 
 /** T6: the input of a step does not grow with what was before. */
 function sized(world: World, { name, run }: Activity, input: ActivityInput): void {
-  const growing = { facts: [], drain: [], start: null, snapshot: null, reports: [], by: null, children: [], closed: [], givenUp: [] }
+  const growing = {
+    facts: [],
+    drain: [],
+    start: null,
+    snapshot: null,
+    reports: [],
+    by: null,
+    children: [],
+    closed: [],
+    givenUp: [],
+  }
   const bytes = JSON.stringify({ ...input, ...growing, references: [], taken: [] }).length
-  if (bytes > INPUT_BYTES) world.breaks('T6 the input of an activity grows', `${run.workflowId} ${name} ${bytes} bytes`)
+  if (bytes > INPUT_BYTES)
+    world.breaks('T6 the input of an activity grows', `${run.workflowId} ${name} ${bytes} bytes`)
 }
 
 /** T3: the order in which a thread took its messages. */
@@ -93,7 +116,12 @@ function accepts(world: World, run: WorkflowRun, jobs: readonly Job[]): void {
 }
 
 function messagesOf(job: Job): readonly string[] {
-  if (job.kind === 'activity') return job.end.kind === 'answered' ? queuedBy(JSON.parse(job.end.answer)) : []
+  if (job.kind === 'activity') {
+    const { end } = job
+    return end.kind === 'answered' && end.answer.includes('queue_message')
+      ? queuedBy(JSON.parse(end.answer))
+      : []
+  }
   if (job.kind !== 'signal' || job.input === '') return []
   const input: unknown = JSON.parse(job.input)
   if (typeof input !== 'object' || input === null) return []
@@ -115,10 +143,11 @@ function takes({ cancelled, stopped, running }: Watched, { workflowId }: Workflo
 }
 
 function asks(world: World, run: WorkflowRun, command: Command): void {
-  world.saw(`command ${command.kind}`)
+  world.saw('command', command.kind)
   if (command.kind === 'continueAsNew') {
     const bytes = Buffer.byteLength(command.carried)
-    if (bytes > LIMITS.carriedStateBytes) world.breaks('the carried state outgrows its budget', `${run.workflowId} ${bytes}`)
+    if (bytes > LIMITS.carriedStateBytes)
+      world.breaks('the carried state outgrows its budget', `${run.workflowId} ${bytes}`)
   }
   if (command.kind === 'child' && world.threads.get(command.workflowId)?.messages.size === 0)
     world.breaks('T2 a child is started without rows', command.workflowId)

@@ -1,7 +1,10 @@
 import type { MessageRow, ThreadRow } from './rows.js'
 
 /** A row that waits for its place. */
-export function stage(thread: ThreadRow, row: Pick<MessageRow, 'id' | 'role' | 'by'> & Partial<MessageRow>): void {
+export function stage(
+  thread: ThreadRow,
+  row: Pick<MessageRow, 'id' | 'role' | 'by'> & Partial<MessageRow>,
+): void {
   if (thread.messages.has(row.id)) return
   thread.messages.set(row.id, { status: 'pending', position: null, ...row })
 }

@@ -45,6 +45,10 @@ export class ContinueAsNew extends Error {
 
 let active: WorkflowInstance | undefined
 
+function enter(instance: WorkflowInstance): void {
+  active = instance
+}
+
 /** The instance whose workflow code is running now. */
 export function activeInstance(): WorkflowInstance {
   if (active === undefined) throw new Error('Expected a workflow to be active, got none.')
@@ -70,7 +74,10 @@ export class WorkflowInstance {
   #seq = 0
   #started = false
 
-  constructor(info: Pick<InstanceInfo, 'workflowId' | 'continuedFromExecutionRunId'>, main: () => Promise<unknown>) {
+  constructor(
+    info: Pick<InstanceInfo, 'workflowId' | 'continuedFromExecutionRunId'>,
+    main: () => Promise<unknown>,
+  ) {
     this.info = { ...info, historyLength: 0, historySize: 0, continueAsNewSuggested: false }
     this.#main = main
   }
@@ -151,7 +158,7 @@ export class WorkflowInstance {
   }
 
   #enter(): void {
-    active = this
+    enter(this)
     enterScope(this.#shield)
   }
 
@@ -230,7 +237,10 @@ export class WorkflowInstance {
   #activityEnded({ seq, end }: Extract<Job, { readonly kind: 'activity' }>): void {
     if (end.kind === 'answered') return this.#take(seq)?.resolve(parsed(end.answer))
     const cause = end.kind === 'cancelled' ? new CancelledFailure('cancelled') : new Error('failed')
-    return this.fail(seq, new ActivityFailure('Activity task failed', '', '', 'NON_RETRYABLE_FAILURE', '', cause))
+    return this.fail(
+      seq,
+      new ActivityFailure('Activity task failed', '', '', 'NON_RETRYABLE_FAILURE', '', cause),
+    )
   }
 }
 

@@ -38,7 +38,7 @@ export class CancellationScope {
 
   run<T>(work: () => Promise<T>): Promise<T> {
     const outer = current
-    current = this
+    enterScope(this)
     try {
       return work()
     } finally {

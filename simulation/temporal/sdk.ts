@@ -6,10 +6,18 @@ import { ActivityFailure, CancelledFailure, ChildWorkflowFailure } from '@tempor
 import { ContinueAsNew, activeInstance } from './instance.js'
 import { CancellationScope } from './scope.js'
 
-export { ActivityFailure, CancelledFailure, ChildWorkflowFailure, TemporalFailure, TerminatedFailure } from '@temporalio/common'
+export {
+  ActivityFailure,
+  CancelledFailure,
+  ChildWorkflowFailure,
+  TemporalFailure,
+  TerminatedFailure,
+} from '@temporalio/common'
 export { CancellationScope }
 
-export const ActivityCancellationType = { WAIT_CANCELLATION_COMPLETED: 'WAIT_CANCELLATION_COMPLETED' } as const
+export const ActivityCancellationType = {
+  WAIT_CANCELLATION_COMPLETED: 'WAIT_CANCELLATION_COMPLETED',
+} as const
 export const ParentClosePolicy = { ABANDON: 'ABANDON' } as const
 
 interface Definition {
@@ -64,7 +72,11 @@ export async function condition(isMet: () => boolean, timeout?: number): Promise
 
 export function sleep(delay: number): Promise<void> {
   const instance = activeInstance()
-  const { seq, end } = instance.ask<void>((number) => ({ kind: 'timer', seq: number, delay: Math.max(1, delay) }))
+  const { seq, end } = instance.ask<void>((number) => ({
+    kind: 'timer',
+    seq: number,
+    delay: Math.max(1, delay),
+  }))
   let isOver = false
   CancellationScope.current().onCancel((error) => {
     if (isOver) return
@@ -89,9 +101,16 @@ export function proxyActivities({ taskQueue }: { readonly taskQueue?: string }) 
 function activity(name: string, given: unknown, taskQueue: string | null): Promise<unknown> {
   const instance = activeInstance()
   const scope = CancellationScope.current()
-  if (scope.consideredCancelled) return Promise.reject(new CancelledFailure('cancelled before it was asked for'))
+  if (scope.consideredCancelled)
+    return Promise.reject(new CancelledFailure('cancelled before it was asked for'))
   const input = JSON.stringify(given)
-  const { seq, end } = instance.ask<unknown>((number) => ({ kind: 'activity', seq: number, name, input, taskQueue }))
+  const { seq, end } = instance.ask<unknown>((number) => ({
+    kind: 'activity',
+    seq: number,
+    name,
+    input,
+    taskQueue,
+  }))
   let isOver = false
   scope.onCancel((error) => {
     if (isOver || !scope.cancellable) return

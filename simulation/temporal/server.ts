@@ -1,67 +1,9 @@
 import type { ThreadStart } from '../../src/protocol/messages.js'
 import { closesRun, inOrder } from './command.js'
-import type { ActivityEnd, Command, Job, Task } from './command.js'
+import type { ActivityEnd, Command, Job } from './command.js'
 import { WorkflowInstance } from './instance.js'
-
-/** An activity as the server knows it. */
-export interface Activity {
-  readonly id: number
-  readonly run: WorkflowRun
-  readonly seq: number
-  readonly name: string
-  readonly input: string
-  /** Attempts that were started. */
-  attempts: number
-  state: 'scheduled' | 'started' | 'closed'
-  cancelRequested: boolean
-}
-
-/** One Temporal run of a workflow. */
-export interface WorkflowRun {
-  readonly workflowId: string
-  readonly number: number
-  readonly start: string
-  readonly carried: string | null
-  readonly history: { readonly task: Task; readonly commands: string }[]
-  readonly activities: Map<number, Activity>
-  readonly timers: Map<number, number>
-  state: 'open' | 'continued' | 'completed' | 'canceled' | 'terminated'
-  /** What has happened since the last task. */
-  waiting: Job[]
-  /** A task is due though nothing has happened: the first one. */
-  isNew: boolean
-  task: { readonly task: Task; readonly commands: readonly Command[] } | null
-  instance: WorkflowInstance | null
-  events: number
-  bytes: number
-  signals: number
-}
-
-interface Execution {
-  run: WorkflowRun
-  readonly parent: { readonly run: WorkflowRun; readonly seq: number } | null
-}
-
-/** Something on its way from one workflow to another. */
-export type Transfer = { readonly from: WorkflowRun } & Extract<
-  Command,
-  { readonly kind: 'child' | 'signal' | 'cancelWorkflow' }
->
-
-/** Who looks at what happens. */
-export interface Watch {
-  readonly now: number
-  /** The code of the workflow. */
-  main(start: ThreadStart, carried: unknown): Promise<unknown>
-  isSuggested(): boolean
-  scheduled(activity: Activity): void
-  /** A task was completed. */
-  took(run: WorkflowRun, jobs: readonly Job[], commands: readonly Command[]): void
-  answered(updateId: string, refusal: string | null): void
-  /** It ends without an answer though it was begun. */
-  unheard(activity: Activity): void
-  broken(problem: string): void
-}
+import { newRun } from './workflow-run.js'
+import type { Activity, Execution, Transfer, Watch, WorkflowRun } from './workflow-run.js'
 
 /** A run refuses more; far below the real bound, as the bounds of a simulated thread are. */
 const SIGNALS = 60
@@ -106,7 +48,10 @@ export class FakeServer {
     return null
   }
 
-  update(workflowId: string, update: { readonly id: string; readonly name: string; readonly input: string }): boolean {
+  update(
+    workflowId: string,
+    update: { readonly id: string; readonly name: string; readonly input: string },
+  ): boolean {
     const run = this.#open(workflowId)
     if (run !== null) this.#happens(run, { kind: 'update', ...update }, update.input.length)
     return run !== null
@@ -150,7 +95,7 @@ export class FakeServer {
 
   /** The second half: the server takes the commands, unless the run would close over something new. */
   completeTask(run: WorkflowRun): void {
-    const { task, commands } = given(run.task)
+    const { task, commands } = known(run.task)
     if (run.waiting.length > 0 && commands.some(closesRun)) return this.loseTask(run)
     run.task = null
     const refused = new Set(commands.flatMap((command) => (isRefusal(command) ? [command.id] : [])))
@@ -207,7 +152,9 @@ export class FakeServer {
       Date.now = () => task.now
       const again = (await instance.activate(task)).filter((command) => !isRefusal(command))
       if (JSON.stringify(again) !== commands)
-        this.#watch.broken(`T11 a replay gives other commands: ${JSON.stringify(again)} instead of ${commands}`)
+        this.#watch.broken(
+          `T11 a replay gives other commands: ${JSON.stringify(again)} instead of ${commands}`,
+        )
     }
     Date.now = live
     return instance
@@ -256,7 +203,18 @@ export class FakeServer {
 
   #schedule(run: WorkflowRun, { seq, name, input }: Extract<Command, { readonly kind: 'activity' }>): void {
     const id = (this.#activities += 1)
-    const activity: Activity = { id, run, seq, name, input, attempts: 0, state: 'scheduled', cancelRequested: false }
+    const given: unknown = JSON.parse(input)
+    const activity: Activity = {
+      id,
+      run,
+      seq,
+      name,
+      input,
+      given,
+      attempts: 0,
+      state: 'scheduled',
+      cancelRequested: false,
+    }
     run.events += 1
     run.bytes += 250 + input.length
     run.activities.set(seq, activity)
@@ -271,16 +229,19 @@ export class FakeServer {
     if (activity.state === 'scheduled') this.endActivity(activity, { kind: 'cancelled' })
   }
 
-  #continue(run: WorkflowRun, { start, carried }: Extract<Command, { readonly kind: 'continueAsNew' }>): void {
+  #continue(
+    run: WorkflowRun,
+    { start, carried }: Extract<Command, { readonly kind: 'continueAsNew' }>,
+  ): void {
     const { workflowId } = run
-    const execution = given(this.executions.get(workflowId))
+    const execution = known(this.executions.get(workflowId))
     this.#leave(run, 'continued')
     execution.run = newRun({ workflowId, number: run.number + 1, start, carried })
   }
 
   #close(run: WorkflowRun, state: 'completed' | 'canceled' | 'terminated'): void {
     this.#leave(run, state)
-    const { parent } = given(this.executions.get(run.workflowId))
+    const { parent } = known(this.executions.get(run.workflowId))
     if (parent?.run.state === 'open')
       this.#happens(parent.run, { kind: 'childClosed', seq: parent.seq, status: state }, 0)
   }
@@ -297,28 +258,11 @@ export class FakeServer {
   }
 }
 
-function newRun(of: Pick<WorkflowRun, 'workflowId' | 'number' | 'start' | 'carried'>): WorkflowRun {
-  return {
-    ...of,
-    history: [],
-    activities: new Map(),
-    timers: new Map(),
-    state: 'open',
-    waiting: [],
-    isNew: true,
-    task: null,
-    instance: null,
-    events: 2,
-    bytes: of.start.length + (of.carried?.length ?? 0),
-    signals: 0,
-  }
-}
-
 function isRefusal(command: Command): command is Extract<Command, { readonly kind: 'update' }> {
   return command.kind === 'update' && command.refusal !== null
 }
 
-function given<T>(value: T | null | undefined): T {
+function known<T>(value: T | null | undefined): T {
   if (value == null) throw new Error('Expected something that the server made itself, got nothing.')
   return value
 }

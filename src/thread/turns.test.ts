@@ -17,7 +17,11 @@ describe('a turn that is left between two steps', () => {
   test.each([
     ['a queued tool hands over', advance(between({ step: outside({ handOff: 'boss' }) })), 'hand_off'],
     ['a queued tool forces a turn', advance(between({ step: outside({ forcedTurn: 'b' }) })), 'forced_turn'],
-    ['an effect hands over', applyOperations(between(), [{ kind: 'hand_off', agent: 'boss' }], NOW), 'hand_off'],
+    [
+      'an effect hands over',
+      applyOperations(between(), [{ kind: 'hand_off', agent: 'boss' }], NOW),
+      'hand_off',
+    ],
     ['a message is for the other side', turnLeft(between(), null), null],
   ])('%s: its end is told', (_when, control, reason) => {
     expect(told(control)).toEqual([['side.completed', 'a', reason]])
