@@ -1,3 +1,4 @@
+import { ACTIVITIES } from '../src/protocol/activities.js'
 import type { ThreadStart } from '../src/protocol/messages.js'
 import { agentThread } from '../src/workflows/agent-thread.js'
 import type { SeededRandom } from '../test/support/seeded-random.js'
@@ -24,6 +25,8 @@ export interface WorldLog {
   readonly invocations: Set<string>
   /** Threads of which an activity did something and was never heard: cut with its worker, or failed for good. */
   readonly unheard: Set<string>
+  /** Children of which a report could not be delivered for a day. */
+  readonly undelivered: Set<string>
   /** Code of tools that was run, by `thread call`. */
   readonly sideEffects: Map<string, number>
 }
@@ -39,6 +42,7 @@ export class World {
     told: new Map(),
     invocations: new Set(),
     unheard: new Set(),
+    undelivered: new Set(),
     sideEffects: new Map(),
   }
   readonly broken: Broken[] = []
@@ -117,7 +121,10 @@ function watchOf(world: World): Watch {
     took: (run: WorkflowRun, jobs: readonly Job[], commands: readonly Command[]) =>
       world.onTook(run, jobs, commands),
     answered: (id: string, refusal: string | null) => world.answers.get(id)?.(refusal),
-    unheard: ({ run }: Activity) => world.log.unheard.add(run.workflowId),
+    unheard: ({ run, name }: Activity) => {
+      world.log.unheard.add(run.workflowId)
+      if (name === ACTIVITIES.deliverReport) world.log.undelivered.add(run.workflowId)
+    },
     broken: (problem: string) => world.breaks(problem.slice(0, 30), problem),
   }
 }
