@@ -9,6 +9,8 @@ import { MUTATIONS } from './mutations.ts'
 const SDK = new URL('./temporal/sdk.ts', import.meta.url).href
 const { mutation: name } = (workerData ?? {}) as { readonly mutation?: string }
 const mutation = MUTATIONS.find((candidate) => candidate.name === name)
+if (name !== undefined && mutation === undefined)
+  throw new Error(`Expected the name of a mutation, got "${name}".`)
 
 registerHooks({
   resolve(specifier, context, next) {

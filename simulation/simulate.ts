@@ -1,4 +1,4 @@
-// npm run simulate -- [--schedules N] [--seed S] [--json] | --replay WORD | --mutations
+// npm run simulate -- [--schedules N] [--seed S] [--mutation NAME] [--json] | --replay WORD | --mutations
 import { availableParallelism } from 'node:os'
 import { parseArgs } from 'node:util'
 import { MUTATIONS } from './mutations.js'
@@ -12,6 +12,7 @@ const { values } = parseArgs({
     schedules: { type: 'string', default: '10000' },
     seed: { type: 'string', default: '1' },
     replay: { type: 'string' },
+    mutation: { type: 'string' },
     mutations: { type: 'boolean', default: false },
     json: { type: 'boolean', default: false },
   },
@@ -22,6 +23,7 @@ const share: Share = {
   step: 1,
   replay: null,
   stopsAtFirst: false,
+  ...(values.mutation === undefined ? {} : { mutation: values.mutation }),
 }
 
 if (values.replay !== undefined) report([await runShare({ ...share, replay: choicesOf(values.replay) })], 0)

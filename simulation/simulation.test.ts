@@ -70,8 +70,23 @@ describe('simulated lives of whole families of threads', { timeout: 120_000 }, (
     expect(mutations.filter(({ found }) => found === null)).toEqual([])
   })
 
-  test('a failure is repeated by the choices that it prints', async () => {
-    const usual = await simulate('--replay', '0000rr')
-    expect(usual).toContainEqual(expect.objectContaining({ figure: 'failures', value: 0 }))
+  test('a failure is repeated by the shorter schedule that it prints', async () => {
+    const fault = ['--mutation', 'a new item goes to the head of the queue']
+    const failed = await failureOf('--schedules', '200', '--seed', '1', ...fault)
+    const [, word = ''] = /--replay (\w+)/.exec(failed) ?? []
+    expect(await failureOf('--replay', word, ...fault)).toContain(ruleOf(failed))
+    expect(await simulate('--replay', word)).toContainEqual(
+      expect.objectContaining({ figure: 'failures', value: 0 }),
+    )
   })
 })
+
+/** What a run that fails says of it. */
+async function failureOf(...given: readonly string[]): Promise<string> {
+  const failed: unknown = await simulate(...given).catch((error: unknown) => error)
+  return typeof failed === 'object' && failed !== null && 'stderr' in failed ? String(failed.stderr) : ''
+}
+
+function ruleOf(failure: string): string {
+  return /^Broken: (.+)$/m.exec(failure)?.[0] ?? 'a broken rule'
+}

@@ -87,6 +87,13 @@ describe('a prompt that becomes active', () => {
     expect(nextAction(rests)).toMatchObject({ kind: 'settle', ending: { reason: 'hook_blocked' } })
   })
 
+  test('a run that was handed over before its first step has begun all the same', () => {
+    const run = begun.run === null ? null : { ...begun.run, step: null }
+    const handed = handedOff({ ...begun, run, queue: [] }, 'boss', 'a')
+    const rests = modelAnswered(handed, { ...asked(), drain: [] }, { type: 'nothing_to_do' }, NOW)
+    expect(nextAction(rests)).toMatchObject({ kind: 'settle', ending: { reason: 'nothing_to_do' } })
+  })
+
   test('a run that nobody asked for a step ends well, or takes what came meanwhile', () => {
     const drain = [{ kind: 'continue', id: 'c1', queuedAt: NOW }] as const
     const run = begun.run === null ? null : { ...begun.run, step: null }

@@ -41,7 +41,7 @@ export function modelAnswered(
   // Only the call of a frame can be refused.
   if (answer.type === 'refused') return next
   const planned = withPlan(next, side, answer)
-  if (answer.type === 'nothing_to_do' && (run.planned || reportsNothing(planned)))
+  if (answer.type === 'nothing_to_do' && (hasBegun(run) || reportsNothing(planned)))
     return refusedRun(planned, called, answer, now)
   // A stop of a run that did nothing parks only what waits behind it.
   if (answer.type === 'nothing_to_do')
@@ -91,6 +91,11 @@ function refusedRun(
     return runEnded(control, { ...answer, type: 'end', reason: 'hook_blocked', outcome: 'failed' }, now)
   if (control.queue.length > 0) return applyOperations(control, answer.operations, now)
   return runEnded(control, { ...answer, type: 'end', reason: 'nothing_to_do', outcome: 'completed' }, now)
+}
+
+/** In the store: it has its row, which only a settle ends. After a handoff its plan is another one. */
+function hasBegun({ planned, activations }: Run): boolean {
+  return planned || activations !== undefined
 }
 
 /** T7: a child whose message was refused has nothing to do and would never report, or only for a later one. */
