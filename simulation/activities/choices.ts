@@ -66,7 +66,7 @@ function operation(
   { key, inStep }: { readonly key: string; readonly inStep: boolean },
 ): ThreadOperation {
   world.budget -= 1
-  const kind = world.random.pick([
+  const chosen = world.random.pick([
     ...([
       'queue_message',
       'queue_message',
@@ -86,6 +86,8 @@ function operation(
       'tell',
     ] as const),
   ])
+  // An effect belongs to no run.
+  const kind = inStep || (chosen !== 'force_turn' && chosen !== 'stop_run') ? chosen : 'queue_message'
   world.saw(`operation ${kind}`)
   // Calls are of their thread, and its step is told from their ids; messages and effects have ids of their own everywhere.
   const id = kind === 'queue_tool' && inStep ? key : `${thread.id}:${key}`
