@@ -53,11 +53,14 @@ function isLast(
   { world }: Attempt,
   { threadId, run, step, frame }: CallModelInput & { readonly frame: Frame },
 ): boolean {
-  const own = `call_${run}_${step}_`
-  if (!frame.callId.startsWith(own)) return false
-  const calls = [...(world.threads.get(threadId)?.calls.values() ?? [])]
-  return calls.every(
-    ({ id, status, parentCall }) =>
-      id === frame.callId || parentCall !== null || !id.startsWith(own) || status !== 'open',
+  // What a hook queued belongs to the step as what its model asked for does.
+  const own = [`call_${run}_${step}_`, `hook-${run}-${step}_`, `hook-call_${run}_${step}_`]
+  const isOwn = (id: string): boolean => own.some((prefix) => id.startsWith(prefix))
+  const calls = [...(world.threads.get(threadId)?.calls.values() ?? [])].filter(({ id }) => isOwn(id))
+  return (
+    isOwn(frame.callId) &&
+    calls.every(
+      ({ id, status, parentCall }) => id === frame.callId || parentCall !== null || status !== 'open',
+    )
   )
 }
