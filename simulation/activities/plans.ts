@@ -43,7 +43,7 @@ function plan(agent: string, patch: Partial<Plan>): Plan {
 }
 
 /** The agents of simulated threads: a person's, one with its model elsewhere, one of two sides, and subagents. */
-export const PLANS: Readonly<Record<string, Plan>> = {
+const PLANS: Readonly<Record<string, Plan>> = {
   clerk: plan('clerk', {}),
   boss: plan('boss', { sides: { a: side('chief', { stopTool: null }), b: null } }),
   pair: plan('pair', {

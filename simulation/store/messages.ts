@@ -20,7 +20,7 @@ export function deliver(thread: ThreadRow, ids: readonly string[]): readonly Mes
 }
 
 /** Puts a row at the end of the transcript. */
-export function place(thread: ThreadRow, row: MessageRow): void {
+function place(thread: ThreadRow, row: MessageRow): void {
   thread.positions += 1
   row.position = thread.positions
   row.status = 'delivered'
