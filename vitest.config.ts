@@ -14,7 +14,7 @@ const quietRuntime = ['./test/support/quiet-runtime.ts']
 /** Examples import the package by its name: here that is the source. */
 const source = (path: string): string => fileURLToPath(new URL(path, import.meta.url))
 
-const INTEGRATION = ['test/{integration,chaos}/**/*.test.ts']
+const INTEGRATION = ['test/{integration,chaos,hostile}/**/*.test.ts']
 const LONG = [
   'test/integration/subagent-{tree,crowds}.test.ts',
   'test/integration/subagent-endings/**',
@@ -81,7 +81,7 @@ export default defineConfig({
         test: {
           name: 'servers',
           include: ['test/**/*.test.ts'],
-          exclude: ['test/{integration,chaos}/**'],
+          exclude: ['test/{integration,chaos,hostile}/**'],
           globalSetup: [...needsServers, './test/support/workflow-bundle-setup.ts'],
           setupFiles: quietRuntime,
           // A workflow task that the SDK drops without a cache comes again after ten seconds, and so may a second one.

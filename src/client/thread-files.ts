@@ -1,4 +1,5 @@
 import type { FileRecord } from '../protocol/message.js'
+import { checkFileContent } from '../store/file-content.js'
 import { checkFilePath } from '../store/file-path.js'
 import { statFile } from '../store/file-entry.js'
 import { FileError } from '../store/file-error.js'
@@ -35,7 +36,7 @@ export interface ThreadFiles {
   /** As `readFile`, in pieces: the file as it is now, whatever is written meanwhile. */
   readFileStream(path: string, range?: FileRange): Promise<FileStream | null>
   /**
-   * Writes or replaces; a stream is never held whole. @throws ThreadTerminatedError; FileError for a path that cannot be;
+   * Writes or replaces; a stream is never held whole. @throws ThreadTerminatedError; FileError for a path or content that cannot be;
    * StoreError over 100 MB
    */
   writeFile(path: string, data: FileData, mimeType: string): Promise<FileRecord>
@@ -70,6 +71,7 @@ export function threadFiles(context: ClientContext, threadId: string): ThreadFil
     },
     async writeFile(path, data, mimeType) {
       checkFilePath(path)
+      checkFileContent(path, data, mimeType)
       const store = await context.store()
       await store.read((db) => openThread(db, threadId))
       const { digest, size } = await store.blobs.write(typeof data === 'string' ? Buffer.from(data) : data)
@@ -81,6 +83,7 @@ export function threadFiles(context: ClientContext, threadId: string): ThreadFil
       })
     },
     async unlinkFile(path) {
+      checkText(path)
       const store = await context.store()
       return store.write(async (tx) => {
         await openThread(tx, threadId)
@@ -92,6 +95,7 @@ export function threadFiles(context: ClientContext, threadId: string): ThreadFil
       return file === null ? null : recordOf(file)
     },
     async readdirFile(path) {
+      checkText(path)
       const store = await context.store()
       const entries = await store.read(async (db) => {
         await knownThread(db, threadId)
@@ -110,11 +114,17 @@ function part(size: number, { start = 0, end = size }: FileRange): { start: numb
 }
 
 async function find(context: ClientContext, threadId: string, path: string): Promise<StoredFile | null> {
+  checkText(path)
   const store = await context.store()
   return store.read(async (db) => {
     await knownThread(db, threadId)
     return statFile(db, threadId, path)
   })
+}
+
+/** There is no file at a path that cannot be; what is no text is a mistake of the caller. @throws FileError */
+function checkText(path: unknown): void {
+  if (typeof path !== 'string') checkFilePath(path)
 }
 
 /** Where the bytes are is the store's own business. */

@@ -30,6 +30,7 @@ const THREAD_STATUS: Readonly<Record<string, ContentfulStatusCode>> = {
 
 const FILE_STATUS: Readonly<Record<FileErrorCode, ContentfulStatusCode>> = {
   invalid_path: 400,
+  invalid_content: 400,
   not_found: 404,
   is_folder: 409,
   is_file: 409,

@@ -1,5 +1,6 @@
 export type FileErrorCode =
   | 'invalid_path'
+  | 'invalid_content'
   | 'not_found'
   | 'is_folder'
   | 'is_file'

@@ -5,8 +5,9 @@ const PATH_BYTES = 1024
 const NAME_LENGTH = 255
 
 /** What is wrong with a file's path, or undefined: absolute, normalised, no `..`, at most 1,024 bytes. */
-export function filePathProblem(path: string): string | undefined {
+export function filePathProblem(path: unknown): string | undefined {
   const expected = 'Expected an absolute path such as /notes/plan.md'
+  if (typeof path !== 'string') return `${expected}, got no text`
   if (!path.startsWith('/')) return `${expected}, got one that does not start with "/"`
   const bytes = Buffer.byteLength(path)
   if (bytes > PATH_BYTES) return `Expected a path of at most ${PATH_BYTES} bytes in UTF-8, got ${bytes}`
@@ -24,7 +25,7 @@ export function filePathProblem(path: string): string | undefined {
 }
 
 /** @throws FileError `invalid_path` */
-export function checkFilePath(path: string): void {
+export function checkFilePath(path: unknown): void {
   const problem = filePathProblem(path)
   if (problem !== undefined) throw new FileError('invalid_path', problem)
 }

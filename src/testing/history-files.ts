@@ -3,8 +3,6 @@ import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { gunzipSync, gzipSync } from 'node:zlib'
 
-import { historyToJSON } from '@temporalio/common/lib/proto-utils.js'
-
 import type { FetchedRun } from './fetch-histories.js'
 
 /** One run as it is in a file. */
@@ -30,6 +28,8 @@ export async function writeHistories(file: string | URL, runs: readonly FetchedR
   const path = pathOf(file)
   if (!isHistoryFile(path))
     throw new Error(`Expected a file that ends with ".json" or "${ZIPPED}", got "${path}".`)
+  // Loads all of Temporal's protocol: only who records needs it.
+  const { historyToJSON } = await import('@temporalio/common/lib/proto-utils.js')
   const kept: KeptRun[] = runs.map(({ history, ...run }) => ({
     ...run,
     history: JSON.parse(historyToJSON(history)) as unknown,

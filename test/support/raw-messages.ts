@@ -65,3 +65,31 @@ export async function startRaw(
     ...(input !== null && { input: { payloads: [input, ...more] } }),
   })
 }
+
+interface RawUpdate {
+  readonly threadId: string
+  readonly update: string
+  readonly input: RawPayload | null
+}
+
+/** @returns the type of the failure with which it was refused, or null if it was taken */
+export async function updateRaw(
+  client: Client,
+  { threadId, update, input }: RawUpdate,
+): Promise<string | null> {
+  const { outcome } = await client.connection.workflowService.updateWorkflowExecution({
+    namespace: client.options.namespace,
+    workflowExecution: { workflowId: threadId },
+    waitPolicy: { lifecycleStage: COMPLETED },
+    request: {
+      meta: { updateId: randomUUID(), identity: 'test' },
+      input: { name: update, ...(input !== null && { args: { payloads: [input] } }) },
+    },
+  })
+  const { failure } = outcome ?? {}
+  if (failure == null) return null
+  return failure.applicationFailureInfo?.type ?? failure.message ?? 'a failure without a type'
+}
+
+/** Of `UpdateWorkflowExecutionLifecycleStage`. */
+const COMPLETED = 3
