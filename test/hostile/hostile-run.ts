@@ -2,7 +2,7 @@ import { hostileChoices } from './hostile-values.js'
 import type { HostileChoices } from './hostile-values.js'
 
 /** A failure names the number of its input, and the seed repeats it. */
-export const SEED = Number(process.env['EVERTHREAD_HOSTILE_SEED'] ?? 1)
+const SEED = Number(process.env['EVERTHREAD_HOSTILE_SEED'] ?? 1)
 /** Of all classes: CI makes a fifth of what the guarantee was shown with. */
 const INPUTS = Number(process.env['EVERTHREAD_HOSTILE_INPUTS'] ?? 2_000)
 

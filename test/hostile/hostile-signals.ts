@@ -53,6 +53,7 @@ function unknownName(random: HostileChoices): string {
       random.pick(['Stop', 'queue_message', '__proto__', 'constructor', 'toString', 'respond', 'snapshot']),
     () => `n${random.text().slice(0, 200)}`,
     () => 'n'.repeat(900),
+    () => '',
   ])()
   // What Temporal's own protocol cannot carry never leaves the sender.
   return sendable(name).replaceAll('\0', '0')

@@ -37,6 +37,7 @@ export function hostileUpdate(random: HostileChoices): HostileUpdate {
         'constructor',
         'queueMessage',
         'n'.repeat(900),
+        '',
         '__temporal_x',
       ]),
       input: json(random.json()),

@@ -4,7 +4,7 @@ import { choosingBy, seededRandom } from '../support/seeded-random.js'
 import type { SeededRandom } from '../support/seeded-random.js'
 
 /** Texts that break what was not made for them: zero and half characters, other forms, other directions, much of it. */
-export const AWKWARD = [
+const AWKWARD = [
   '',
   ' ',
   '\0',

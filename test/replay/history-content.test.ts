@@ -1,24 +1,18 @@
-import { readdir, readFile } from 'node:fs/promises'
-
 import { historyFromJSON } from '@temporalio/common/lib/proto-utils.js'
 import { expect, test } from 'vitest'
 
+import { readHistories } from '../../src/testing/history-files.js'
 import { searchForContent } from '../support/histories.js'
 import type { RecordedRun } from '../support/histories.js'
 import { MARKER } from '../support/marker.js'
+import { HISTORIES } from './kept-folders.js'
 
-const folder = new URL('../../histories/', import.meta.url)
-
-/** Everything that the recorded threads said, did and stored carries the marker: see `recorded-desk.ts`. */
+/** Everything that the recorded threads said, did and stored carries the marker: see `scenarios/`. */
 async function keptRuns(): Promise<readonly RecordedRun[]> {
-  const names = (await readdir(folder)).filter((name) => name.endsWith('.json'))
-  const files = await Promise.all(names.map((name) => readFile(new URL(name, folder), 'utf8')))
-  const kept = files.flatMap((file) => JSON.parse(file) as { workflowId: string; history: unknown }[])
-  return kept.map(({ workflowId, history }) => ({
-    workflowId,
-    runId: '',
-    history: historyFromJSON(history),
-  }))
+  const kept: RecordedRun[] = []
+  for await (const { workflowId, runId = '', history } of readHistories(HISTORIES))
+    kept.push({ workflowId, runId, history: historyFromJSON(history) })
+  return kept
 }
 
 const runs = await keptRuns()

@@ -1,61 +1,64 @@
-import { readdir, readFile } from 'node:fs/promises'
+import { join } from 'node:path'
 
 import { expect, test } from 'vitest'
 
 import { assertReplays } from '../../src/testing/index.js'
-import type { RecordedHistory } from '../../src/testing/index.js'
+import { readHistories } from '../../src/testing/history-files.js'
+import type { FoundRun } from '../../src/testing/history-files.js'
+import { HISTORIES, keptFolders } from './kept-folders.js'
+import { attributesOf, activityOf, isOf, mutations } from './mutations.js'
+import type { KeptEvent } from './mutations.js'
+import { releaseProblems, taggedVersions } from './released-histories.js'
 
-const folder = new URL('../../histories/', import.meta.url)
-
-interface KeptEvent {
-  readonly eventType?: string
-  activityTaskScheduledEventAttributes?: { activityType: { name: string } }
-}
-
-interface KeptHistory extends RecordedHistory {
+interface KeptHistory extends FoundRun {
   readonly history: { readonly events: readonly KeptEvent[] }
 }
 
-async function keptHistories(): Promise<ReadonlyMap<string, readonly KeptHistory[]>> {
-  const names = (await readdir(folder)).filter((name) => name.endsWith('.json'))
-  const kept = new Map<string, readonly KeptHistory[]>()
-  for (const name of names)
-    kept.set(name, JSON.parse(await readFile(new URL(name, folder), 'utf8')) as readonly KeptHistory[])
-  return kept
-}
+const folders = await keptFolders(HISTORIES)
+const kept: KeptHistory[] = []
+for (const folder of folders)
+  // Written by `recordHistories`, of Temporal's own JSON.
+  for await (const run of readHistories(join(HISTORIES, folder))) kept.push(run as KeptHistory)
+const files = [...new Set(kept.map(({ file }) => file.slice(HISTORIES.length + 1)))]
 
-const histories = await keptHistories()
-
-test('there are kept histories', () => {
-  expect(histories.size).toBeGreaterThanOrEqual(7)
+test.each(files)('T11 SA-R-01.0 the kept history %s replays', async (name) => {
+  expect(await assertReplays(join(HISTORIES, name))).toBeGreaterThan(0)
 })
 
-test.each([...histories])('T11 SA-R-01.0 the kept history %s replays', async (_name, runs) => {
-  expect(await assertReplays(runs)).toBe(runs.length)
+test('T11 the histories of released versions are as they were released', async () => {
+  const tagged = await taggedVersions(HISTORIES)
+  process.stdout.write(
+    `kept histories: ${folders.join(', ')}; compared with tags: ${tagged.map(([, tag]) => tag).join(', ') || 'none here'}\n`,
+  )
+  expect(await releaseProblems(HISTORIES)).toEqual([])
 })
 
-test('a mutated history does not replay, and the error names it', async () => {
-  const [[, runs] = []] = [...histories].filter(([name]) => name.startsWith('turn-with-a-tool'))
-  const mutated = structuredClone(runs?.[0])
-  const scheduled = mutated?.history.events.find(
-    ({ activityTaskScheduledEventAttributes: attributes }) =>
-      attributes?.activityType.name === 'thread.executeTool',
-  )?.activityTaskScheduledEventAttributes
-  if (mutated === undefined || scheduled === undefined)
-    throw new Error('Expected a tool call in the history.')
-  scheduled.activityType.name = 'thread.settle'
-  await expect(assertReplays([mutated])).rejects.toThrow(mutated.workflowId)
+test.each(Object.entries(mutations))('T11 a history with %s does not replay', async (name, mutation) => {
+  const mutated = kept.flatMap((run) => {
+    const events = mutation(structuredClone(run.history.events))
+    return events === null ? [] : [{ ...run, history: { events } }]
+  })
+  expect(mutated.length).toBeGreaterThan(0)
+  const error = await assertReplays(mutated).then(
+    () => new Error('all replayed'),
+    (problem: Error) => problem,
+  )
+  const all = mutated.length
+  expect(error.message.split('\n')[0]).toBe(`Expected ${all} histories to replay, got ${all} that do not:`)
+  process.stdout.write(`${name}: ${all} mutated histories refused\n`)
 })
 
 test('T11 what a version skipped stays skipped on replay', async () => {
-  const [[, runs] = []] = [...histories].filter(([name]) => name.startsWith('unknown-signal'))
-  const events = runs?.flatMap(({ history }) => history.events) ?? []
-  const signals = events.filter(({ eventType }) => eventType === 'EVENT_TYPE_WORKFLOW_EXECUTION_SIGNALED')
-  const activities = events.flatMap(
-    ({ activityTaskScheduledEventAttributes: attributes }) => attributes?.activityType.name ?? [],
-  )
-  expect(signals).toHaveLength(7)
-  // Two answered messages, and nothing for what was not known.
-  expect(new Set(activities)).toEqual(new Set(['thread.callModel', 'thread.settle']))
-  expect(await assertReplays(runs ?? [])).toBeGreaterThan(0)
+  for (const folder of folders) {
+    const prefix = join(HISTORIES, folder, 'unknown-signal-field-and-start-option')
+    const runs = kept.filter(({ file }) => file.startsWith(prefix))
+    const events = runs.flatMap(({ history }) => history.events)
+    expect(events.filter((event) => isOf(event, 'WORKFLOW_EXECUTION_SIGNALED'))).toHaveLength(7)
+    const activities = events.flatMap((event) =>
+      isOf(event, 'ACTIVITY_TASK_SCHEDULED') ? [activityOf(event)] : [],
+    )
+    // Two answered messages, and nothing for what was not known.
+    expect(new Set(activities)).toEqual(new Set(['thread.callModel', 'thread.settle']))
+    expect(attributesOf(events[0] ?? {})['workflowType']).toEqual({ name: 'agentThread' })
+  }
 })

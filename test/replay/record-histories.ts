@@ -1,37 +1,49 @@
 /**
- * `npm run record`: records the kept histories anew, on a real dev server. Before the tag 0.1.0 that is done in the
- * commit that changes the order of commands, with the reason; from then on only new files are added.
+ * `npm run record`: records every behaviour anew, on real servers, into `histories/unreleased`. It writes nowhere else:
+ * what was released is never recorded again. The commit says why the order of commands changed. `-t families` records
+ * one group alone.
  */
-import { readdir, rm, writeFile } from 'node:fs/promises'
+import { readdir, rm } from 'node:fs/promises'
+import { join } from 'node:path'
 
-import { historyToJSON } from '@temporalio/common/lib/proto-utils.js'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, expect, test } from 'vitest'
 
-import { assertReplays, createTestEnvironment } from '../../src/testing/index.js'
-import type { TestEnvironment } from '../../src/testing/index.js'
-import { recordedRuns } from '../support/histories.js'
-import { recordedDesk, scriptedModels } from './recorded-desk.js'
-import { scenarios } from './scenarios.js'
+import { assertReplays } from '../../src/testing/index.js'
+import { fetchHistories } from '../../src/testing/fetch-histories.js'
+import { writeHistories } from '../../src/testing/history-files.js'
+import { eachOf } from '../support/each-of.js'
+import { HISTORIES, UNRELEASED } from './kept-folders.js'
+import { scenarioGroups } from './scenarios/groups.js'
 
-const folder = new URL('../../histories/', import.meta.url)
-const date = new Date().toISOString().slice(0, 10)
-let env: TestEnvironment<typeof recordedDesk>
+const folder = join(HISTORIES, UNRELEASED)
+const recorded = new Set<string>()
+/** Those that were recorded as a whole. */
+const groups = new Set<string>()
 
-beforeAll(async () => {
-  for (const name of await readdir(folder)) if (name.endsWith('.json')) await rm(new URL(name, folder))
-  env = await createTestEnvironment({ registry: recordedDesk, models: scriptedModels, server: 'dev' })
+test.each(scenarioGroups)('$name', { timeout: 600_000 }, async ({ name, start, concurrent }) => {
+  const { env, scenarios, close } = await start()
+  const record = async ([behaviour, run]: [string, () => Promise<readonly string[]>]): Promise<void> => {
+    try {
+      const ids = await run()
+      const histories = await Promise.all(ids.map((id) => fetchHistories(env.threads.temporal.workflow, id)))
+      const runs = histories.flat()
+      expect(await assertReplays(runs)).toBe(runs.length)
+      await writeHistories(join(folder, `${behaviour}.json.gz`), runs)
+      recorded.add(`${behaviour}.json.gz`)
+    } catch (error) {
+      throw new Error(`Expected to record "${behaviour}", got: ${String(error)}`, { cause: error })
+    }
+  }
+  try {
+    await eachOf(Object.entries(scenarios), record, concurrent ? 4 : 1)
+    groups.add(name)
+  } finally {
+    await close()
+  }
 })
-afterAll(() => env.close())
 
-for (const [behaviour, run] of Object.entries(scenarios)) {
-  test(behaviour, async () => {
-    const threadIds = await run(env)
-    const runs = (await Promise.all(threadIds.map((id) => recordedRuns(env.threads.temporal, id)))).flat()
-    expect(await assertReplays(runs)).toBe(runs.length)
-    const kept = runs.map(({ workflowId, history }) => ({
-      workflowId,
-      history: JSON.parse(historyToJSON(history)) as unknown,
-    }))
-    await writeFile(new URL(`${behaviour}-${date}.json`, folder), `${JSON.stringify(kept, null, 1)}\n`)
-  })
-}
+// Of behaviours that have another name now, once all are there.
+afterAll(async () => {
+  if (groups.size < scenarioGroups.length) return
+  for (const name of await readdir(folder)) if (!recorded.has(name)) await rm(join(folder, name))
+})

@@ -7,10 +7,10 @@ import {
   definePrompt,
   defineTool,
   registry,
-} from '../../src/index.js'
-import { scriptedModel } from '../../src/testing/index.js'
-import { marked } from '../support/marker.js'
-import { unscripted } from '../support/unscripted.js'
+} from '../../../src/index.js'
+import { scriptedModel } from '../../../src/testing/index.js'
+import { marked } from '../../support/marker.js'
+import { unscripted } from '../../support/unscripted.js'
 
 /** The agents whose threads are kept: one that works, one that never answers, a pair that researches. */
 export const recordedDesk = registry({

@@ -1,18 +1,21 @@
 import { randomUUID } from 'node:crypto'
 
-import type { TestEnvironment } from '../../src/testing/index.js'
-import { marked } from '../support/marker.js'
-import { payload, signalRaw, startRaw } from '../support/raw-messages.js'
-import { until } from '../support/until.js'
+import type { ThreadHandle } from '../../../src/client/index.js'
+import type { TestEnvironment } from '../../../src/testing/index.js'
+import { marked } from '../../support/marker.js'
+import { payload, signalRaw, startRaw } from '../../support/raw-messages.js'
+import { until } from '../../support/until.js'
 import type { recordedDesk } from './recorded-desk.js'
+import { closed, doing, familyOf, requestOf } from './scenario.js'
+import type { Scenarios } from './scenario.js'
 
 type Environment = TestEnvironment<typeof recordedDesk>
 
-const DEADLINE = { timeout: '20 seconds' } as const
+const DEADLINE = { timeout: '80 seconds' } as const
 
-/** What each kept history guards, by its name; a scenario answers the ids of its threads. */
-export const scenarios: Readonly<Record<string, (env: Environment) => Promise<readonly string[]>>> = {
-  async 'turn-with-a-tool'({ threads }) {
+/** Behaviours of the first releases' desk. */
+export const deskThreads = ({ threads, taskQueue }: Environment): Scenarios => ({
+  async 'turn-with-a-tool'() {
     const thread = await threads.create({ agent: 'desk', message: marked('look it up') })
     await thread.waitUntilIdle(DEADLINE)
     await thread.send(marked('Thanks.'))
@@ -20,7 +23,7 @@ export const scenarios: Readonly<Record<string, (env: Environment) => Promise<re
     return [thread.threadId]
   },
 
-  async 'model-call-stopped-and-continued'({ threads }) {
+  async 'model-call-stopped-and-continued'() {
     const thread = await threads.create({ agent: 'slow', message: marked('Hello') })
     await doing(thread, 'model')
     await thread.stop()
@@ -32,7 +35,7 @@ export const scenarios: Readonly<Record<string, (env: Environment) => Promise<re
     return [thread.threadId]
   },
 
-  async 'tool-call-terminated'({ threads }) {
+  async 'tool-call-terminated'() {
     const thread = await threads.create({ agent: 'desk', message: marked('hang') })
     await doing(thread, 'tool hang')
     await thread.terminate({ reason: marked('enough') })
@@ -40,19 +43,19 @@ export const scenarios: Readonly<Record<string, (env: Environment) => Promise<re
     return [thread.threadId]
   },
 
-  async 'model-failed'({ threads }) {
+  async 'model-failed'() {
     const thread = await threads.create({ agent: 'broken', message: marked('Hello') })
     await thread.waitUntilIdle(DEADLINE)
     return [thread.threadId]
   },
 
-  async 'child-reported'({ threads }) {
+  async 'child-reported'() {
     const thread = await threads.create({ agent: 'desk', message: marked('research') })
     await thread.waitUntilIdle(DEADLINE)
     return familyOf(thread)
   },
 
-  async 'continued-as-new-at-every-point'({ threads }) {
+  async 'continued-as-new-at-every-point'() {
     const thread = await threads.create({
       agent: 'desk',
       message: marked('look it up'),
@@ -64,7 +67,7 @@ export const scenarios: Readonly<Record<string, (env: Environment) => Promise<re
     return familyOf(thread)
   },
 
-  async 'approved-after-a-wait'({ threads }) {
+  async 'approved-after-a-wait'() {
     const thread = await threads.create({ agent: 'desk', message: marked('pay') })
     await respondTo(thread, { approved: true })
     await thread.send(marked('ask outside'))
@@ -73,34 +76,34 @@ export const scenarios: Readonly<Record<string, (env: Environment) => Promise<re
     return [thread.threadId]
   },
 
-  async 'prompt-as-a-tool'({ threads }) {
+  async 'prompt-as-a-tool'() {
     const thread = await threads.create({ agent: 'desk', message: marked('summarize') })
     await thread.waitUntilIdle(DEADLINE)
     return [thread.threadId]
   },
 
-  async 'handed-over'({ threads }) {
+  async 'handed-over'() {
     const thread = await threads.create({ agent: 'desk', message: marked('hand over') })
     await thread.waitUntilIdle(DEADLINE)
     return [thread.threadId]
   },
 
-  async 'queued-tools-and-an-effect'({ threads }) {
+  async 'queued-tools-and-an-effect'() {
     const thread = await threads.create({ agent: 'desk', message: marked('schedule') })
-    await until('the effect', async () => (await answers(thread)) >= 3)
+    await until('the effect', async () => (await answers(thread)) >= 3, 80_000)
     await thread.queueTool('look_up', { what: marked('it') })
     await thread.waitUntilIdle(DEADLINE)
     return [thread.threadId]
   },
 
-  async 'blocked-until-variables-came'({ threads }) {
+  async 'blocked-until-variables-came'() {
     const thread = await threads.create({ agent: 'keeper', message: marked('Hello') })
     await respondTo(thread, { env: { OWNER: marked('Ann') } })
     await thread.waitUntilIdle(DEADLINE)
     return [thread.threadId]
   },
 
-  async 'subagent-that-stays-and-an-immediate-one'({ threads }) {
+  async 'subagent-that-stays-and-an-immediate-one'() {
     const thread = await threads.create({ agent: 'lead', message: marked('create') })
     await thread.waitUntilIdle(DEADLINE)
     await thread.send(marked('again'))
@@ -110,22 +113,22 @@ export const scenarios: Readonly<Record<string, (env: Environment) => Promise<re
     return familyOf(thread)
   },
 
-  async 'several-subagents-in-one-go'({ threads }) {
+  async 'several-subagents-in-one-go'() {
     const thread = await threads.create({ agent: 'lead', message: marked('spread') })
-    await until('what came of them', async () => (await answers(thread)) >= 3)
+    await until('what came of them', async () => (await answers(thread)) >= 3, 80_000)
     await thread.waitUntilIdle({ ...DEADLINE, children: true })
     return familyOf(thread)
   },
 
-  async 'subagent-deferred-until-its-variables-came'({ threads }) {
+  async 'subagent-deferred-until-its-variables-came'() {
     const thread = await threads.create({ agent: 'lead', message: marked('key') })
     await respondTo(thread, { env: { RESEARCH_KEY: marked('open') } })
-    await until('what came of it', async () => (await answers(thread)) >= 3)
+    await until('what came of it', async () => (await answers(thread)) >= 3, 80_000)
     await thread.waitUntilIdle({ ...DEADLINE, children: true })
     return familyOf(thread)
   },
 
-  async 'unknown-signal-field-and-start-option'({ threads, taskQueue }) {
+  async 'unknown-signal-field-and-start-option'() {
     const threadId = `level-${randomUUID()}`
     const client = threads.temporal
     const json = (value: unknown) => payload('json/plain', JSON.stringify(value))
@@ -146,40 +149,18 @@ export const scenarios: Readonly<Record<string, (env: Environment) => Promise<re
     await thread.waitUntilIdle(DEADLINE)
     return [threadId]
   },
-}
-
-/** The thread and its children. */
-async function familyOf(thread: Thread): Promise<readonly string[]> {
-  const { children } = await thread.snapshot()
-  return [thread.threadId, ...children.map(({ reference }) => reference)]
-}
+})
 
 /** Answers the one request that a thread waits for. */
-async function respondTo(thread: Thread, answer: Parameters<Thread['respond']>[1]): Promise<void> {
-  await until('a request', async () => (await thread.snapshot()).pending.length === 1)
-  const [request] = (await thread.snapshot()).pending
-  await thread.respond(request?.id ?? '', answer)
-}
-
-type Thread = Awaited<ReturnType<Environment['threads']['create']>>
-
-function isDoing({ run }: Awaited<ReturnType<Thread['snapshot']>>, what: string): boolean {
-  return run?.doing?.startsWith(what) === true
-}
-
-async function doing(thread: Thread, what: string): Promise<void> {
-  await until(`the thread to do: ${what}`, async () => isDoing(await thread.snapshot(), what))
-}
-
-async function closed(thread: Thread): Promise<void> {
-  await until(
-    'the workflow to close',
-    async () => (await thread.workflow.describe()).status.name !== 'RUNNING',
-  )
+async function respondTo(
+  thread: ThreadHandle,
+  answer: Parameters<ThreadHandle['respond']>[1],
+): Promise<void> {
+  await thread.respond(await requestOf(thread), answer)
 }
 
 /** 0 while a thread that was started raw has no row yet. */
-async function answers(thread: Pick<Thread, 'messages'>): Promise<number> {
+async function answers(thread: Pick<ThreadHandle, 'messages'>): Promise<number> {
   const page = await thread.messages().catch(() => ({ messages: [] }))
   return page.messages.filter(({ role }) => role === 'assistant').length
 }

@@ -1,0 +1,112 @@
+import { NativeConnection } from '@temporalio/worker'
+
+import { createTestEnvironment } from '../../../src/testing/index.js'
+import type { TestEnvironment } from '../../../src/testing/index.js'
+import { createWorker } from '../../../src/worker/index.js'
+import { createFamilyScripts } from '../../support/family-scripts.js'
+import { kindsDesk } from '../../support/kinds-desk.js'
+import { makePlace } from '../../support/test-store.js'
+import { createThreadScripts } from '../../support/thread-scripts.js'
+import { workflowDesk } from '../../support/workflow-desk.js'
+import { MODELS_QUEUE, TOOLS_QUEUE, apartActivities, apartDesk, apartModels, threadsApart } from './apart.js'
+import { deskThreads } from './desk-threads.js'
+import { families } from './families.js'
+import { waitingApart, waitingFamilies, waitingThreads } from './long-waits.js'
+import { recordedDesk, scriptedModels } from './recorded-desk.js'
+import type { Scenarios } from './scenario.js'
+import { singleThreads } from './single-threads.js'
+
+/** Behaviours that share a registry and a server, which it starts. */
+export interface ScenarioGroup {
+  readonly name: string
+  /** One after another on the server that skips time: they would skip each other's. */
+  readonly concurrent: boolean
+  start(): Promise<{ readonly env: TestEnvironment; readonly scenarios: Scenarios; close(): Promise<void> }>
+}
+
+const limits = { stepsPerRun: 5, repeatedToolErrors: 3 }
+
+/** All behaviours that are kept. */
+export const scenarioGroups: readonly ScenarioGroup[] = [
+  group('desk', true, async () => {
+    const env = await createTestEnvironment({
+      ...{ registry: recordedDesk, models: scriptedModels, server: 'dev' },
+    })
+    return [env, deskThreads(env)]
+  }),
+  group('single threads', true, async () => {
+    const { models, tools, script } = createThreadScripts()
+    const env = await createTestEnvironment({
+      ...{ registry: workflowDesk, models, tools, limits, server: 'dev' },
+    })
+    return [env, singleThreads({ env, script })]
+  }),
+  group('families', true, async () => {
+    const scripts = createFamilyScripts(kindsDesk)
+    const { models, tools } = scripts
+    const env = await createTestEnvironment({ registry: kindsDesk, models, tools, server: 'dev' })
+    return [env, families({ env, scripts })]
+  }),
+  { name: 'apart', concurrent: true, start: startApart },
+  group('waiting threads', false, async () => {
+    const { models, tools, script } = createThreadScripts()
+    const env = await createTestEnvironment({ registry: workflowDesk, models, tools })
+    return [env, waitingThreads({ env, script })]
+  }),
+  group('waiting families', false, async () => {
+    const scripts = createFamilyScripts(kindsDesk)
+    const { models, tools } = scripts
+    const env = await createTestEnvironment({ registry: kindsDesk, models, tools })
+    return [env, waitingFamilies({ env, scripts })]
+  }),
+  group('waiting apart', false, async () => {
+    const env = await createTestEnvironment({ registry: apartDesk, models: apartModels })
+    return [env, waitingApart(env)]
+  }),
+]
+
+function group<Env extends TestEnvironment>(
+  name: string,
+  concurrent: boolean,
+  begin: () => Promise<readonly [Env, Scenarios]>,
+): ScenarioGroup {
+  return {
+    name,
+    concurrent,
+    async start() {
+      const [env, scenarios] = await begin()
+      return { env: env as unknown as TestEnvironment, scenarios, close: () => env.close() }
+    },
+  }
+}
+
+/** A worker for each of the task queues. */
+async function startApart(): ReturnType<ScenarioGroup['start']> {
+  const { place, remove } = await makePlace()
+  const env = await createTestEnvironment({
+    ...{ registry: apartDesk, models: apartModels, server: 'dev', store: place },
+  })
+  const connection = await NativeConnection.connect({
+    address: (env.threads.temporal.connection as { options?: { address?: string } }).options?.address ?? '',
+  })
+  const workers = await Promise.all(
+    [MODELS_QUEUE, TOOLS_QUEUE].map((taskQueue) =>
+      createWorker({
+        ...{ registry: apartDesk, store: place, connection, taskQueue, workflows: false },
+        activities: apartActivities(() => env),
+      }),
+    ),
+  )
+  const running = Promise.all(workers.map((worker) => worker.run()))
+  return {
+    env: env as unknown as TestEnvironment,
+    scenarios: threadsApart(env),
+    async close() {
+      for (const worker of workers) worker.shutdown()
+      await running
+      await connection.close()
+      await env.close()
+      await remove()
+    },
+  }
+}
