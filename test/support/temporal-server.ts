@@ -34,7 +34,7 @@ export interface TemporalServer {
 }
 
 /** The folder of `temporal-server` and `temporal-sql-tool`, from the environment or temporal-dev.sh; installs nothing. */
-export function locateTemporalServer(): string {
+function locateTemporalServer(): string {
   const { TEMPORAL_SERVER_BIN_PATH: given } = process.env
   if (given) return given
   try {

@@ -40,7 +40,8 @@ export async function enterCall(tx: Writer, input: HeldInput, operationId: strin
   if (operation?.state === 'finished') return { kind: 'answered', answer: operation.answer as ResultAnswer }
   const row = await findToolCall(tx, threadId, callId)
   if (row === null) throw new Error(`Expected a row of the call ${callId}, found none.`)
-  if (row.status !== 'open') return { kind: 'answered', answer: { type: 'result', outcome: row.status, untold: true } }
+  if (row.status !== 'open')
+    return { kind: 'answered', answer: { type: 'result', outcome: row.status, untold: true } }
   const holder = await callHolder(tx, row.message_id)
   const { run, step, side } = input
   const place = { run, step, side, now: microseconds(input) }
