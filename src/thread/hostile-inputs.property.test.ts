@@ -128,7 +128,8 @@ function expectUnharmed(control: ThreadControl): void {
   expect(healthy.queue.some(({ id }) => id === 'healthy')).toBe(true)
 }
 
-describe('T10 whatever a signal, update or start carries', () => {
+// A busy machine takes its time.
+describe('T10 whatever a signal, update or start carries', { timeout: 60_000 }, () => {
   test('six thousand signals are taken, or recorded and skipped', () => {
     fc.assert(
       fc.property(
