@@ -11,6 +11,9 @@ import { manyReport } from './many-report.js'
 import { CROWDS, measureCrowd } from './measure-crowd.js'
 import type { MeasuredCrowd } from './measure-crowd.js'
 
+/** For a look at one size: `EVERTHREAD_BENCH_MANY=50`. */
+const ONLY = process.env['EVERTHREAD_BENCH_MANY']?.split(',').map(Number)
+
 export function manyBench(
   servers: BenchServers,
 ): Promise<BenchResult & { readonly machine: readonly string[] }> {
@@ -21,7 +24,8 @@ export function manyBench(
     try {
       const client = new Client({ connection })
       const measured: MeasuredCrowd[] = []
-      for (const crowd of CROWDS) measured.push(await measureCrowd({ servers, client, bundles }, crowd))
+      for (const crowd of CROWDS.filter(({ loops }) => ONLY?.includes(loops) ?? true))
+        measured.push(await measureCrowd({ servers, client, bundles }, crowd))
       return { ...manyReport(measured), machine: await describeMachine(client.workflow, servers) }
     } finally {
       await connection.close()
