@@ -101,7 +101,7 @@ async function runOn(
     const place = { fleet, servers, inFlight, recoveries, watch, say }
     const killed = await disturb(place, schedule({ seed, kills, servers: names }))
     say('no more kills; the client comes to its end')
-    const looking = { threads, finish: fleet.finish, received, say }
+    const looking = { threads, finish: fleet.finish, received, database, say }
     const stuck = await waitUntilQuiet(looking)
     if (options.wait) await delay(FRESH)
     await writeFile(join(folder, 'recoveries.json'), JSON.stringify(recoveries.done(), null, 1))

@@ -24,8 +24,8 @@ import { grouped } from './grouped.js'
 import { several } from './several.js'
 import { readAllThreads } from './thread-record.js'
 import type { ThreadRecord } from './thread-record.js'
-import { unplacedMessages } from './unplaced-messages.js'
-import type { Unplaced } from './unplaced-messages.js'
+import { unplacedMessages } from './ask-store.js'
+import type { Unplaced } from './ask-store.js'
 
 interface Place {
   readonly threads: ThreadClient

@@ -3,7 +3,7 @@ import type { ThreadPlan } from '../driver/thread-plan.js'
 import type { Finding } from '../finding.js'
 import type { Acknowledgement } from '../processes/acknowledgement.js'
 import type { ThreadRecord } from './thread-record.js'
-import type { Unplaced } from './unplaced-messages.js'
+import type { Unplaced } from './ask-store.js'
 
 interface Sent {
   readonly plan: ThreadPlan

@@ -1,10 +1,12 @@
 import { setTimeout as delay } from 'node:timers/promises'
 
-import type { ThreadClient, ThreadSnapshot } from 'everthread/client'
+import type { ThreadClient, ThreadSnapshot, ThreadSummary } from 'everthread/client'
 
 import { readJournal } from '../desk/journal.js'
 import type { Finding } from '../finding.js'
 import type { ReceivedEvent } from '../processes/received-event.js'
+import { lastSequences } from './ask-store.js'
+import { several } from './several.js'
 
 interface Looking {
   readonly threads: ThreadClient
@@ -12,13 +14,14 @@ interface Looking {
   readonly finish: () => Promise<void>
   /** Journal of the events that the subscriber got. */
   readonly received: string
+  readonly database: string
   readonly say: (line: string) => void
 }
 
 /** The longest plan is some fifteen actions of seconds, and a cut call is noticed after half a minute. */
 const PATIENCE = 240_000
 const SUBSCRIBER_PATIENCE = 20_000
-const PAUSE = 1_000
+const PAUSE = 2_000
 
 /** Nothing runs, waits or is on its way to the subscriber; what does not come to that is stuck, and named. */
 export async function waitUntilQuiet(looking: Looking): Promise<readonly Finding[]> {
@@ -26,8 +29,9 @@ export async function waitUntilQuiet(looking: Looking): Promise<readonly Finding
   const finished = await Promise.race([finish().then(() => true), delay(PATIENCE, false, { ref: false })])
   say(finished ? 'the client has ended its plans' : 'the client does not come to an end')
   const until = Date.now() + PATIENCE
+  const quiet = new Map<string, number>()
   for (;;) {
-    const busy = await busyThreads(looking.threads)
+    const busy = await busyThreads(looking.threads, quiet)
     if (busy.length === 0) break
     if (Date.now() > until) return [...busy.map(stuck), ...(finished ? [] : [unfinished()])]
     await delay(PAUSE)
@@ -37,14 +41,21 @@ export async function waitUntilQuiet(looking: Looking): Promise<readonly Finding
   return finished ? [] : [unfinished()]
 }
 
-async function busyThreads(threads: ThreadClient): Promise<readonly ThreadSnapshot[]> {
-  const busy: ThreadSnapshot[] = []
-  for await (const { threadId, closedAt } of threads.list()) {
-    if (closedAt !== null) continue
+/** Each query of an idle thread may cost a replay: one that was found quiet is asked again only if it has done something. */
+async function busyThreads(
+  threads: ThreadClient,
+  quiet: Map<string, number>,
+): Promise<readonly ThreadSnapshot[]> {
+  const open: ThreadSummary[] = []
+  for await (const summary of threads.list())
+    if (summary.closedAt === null && quiet.get(summary.threadId) !== summary.lastActivityAt)
+      open.push(summary)
+  const snapshots = await several(open, async ({ threadId, lastActivityAt }) => {
     const snapshot = await threads.get(threadId).snapshot()
-    if (isBusy(snapshot)) busy.push(snapshot)
-  }
-  return busy
+    if (!isBusy(snapshot)) quiet.set(threadId, lastActivityAt)
+    return snapshot
+  })
+  return snapshots.filter(isBusy)
 }
 
 function isBusy({ stale, run, queue, pending, effects }: ThreadSnapshot): boolean {
@@ -61,16 +72,12 @@ function unfinished(): Finding {
   return { kind: 'stuck', threadId: '', id: 'client', problem: 'The client did not come to an end.' }
 }
 
-async function untilReceived({ threads, received }: Looking): Promise<void> {
+async function untilReceived({ received, database }: Looking): Promise<void> {
+  const sequences = await lastSequences(database)
   for (const until = Date.now() + SUBSCRIBER_PATIENCE; Date.now() < until; await delay(PAUSE)) {
     const last = new Map<string, number>()
     for (const { threadId, sequence } of readJournal<ReceivedEvent>(received))
       if (sequence !== null) last.set(threadId, sequence)
-    let missing = 0
-    for await (const { threadId } of threads.list()) {
-      const { lastSequence } = await threads.get(threadId).snapshot()
-      if ((last.get(threadId) ?? 0) < lastSequence) missing += 1
-    }
-    if (missing === 0) return
+    if ([...sequences].every(([threadId, sequence]) => (last.get(threadId) ?? 0) >= sequence)) return
   }
 }
