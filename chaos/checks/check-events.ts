@@ -38,17 +38,11 @@ export function checkEvents(
   return findings
 }
 
-/** One that was ended before its first step has no beginning. */
 function unpairedRuns(facts: readonly Fact[]): readonly string[] {
-  const begun = facts.filter(({ type }) => type === 'run.started').map(({ runId }) => runId)
-  const ended = facts.filter(({ type }) => ENDS.has(type))
-  const worked = ended.filter(({ payload }) => !('steps' in payload) || payload.steps !== 0)
-  const ends = new Set(ended.map(({ runId }) => runId))
-  const alone = [
-    ...begun.filter((runId) => !ends.has(runId)),
-    ...worked.map(({ runId }) => runId).filter((runId) => !begun.includes(runId)),
-  ]
-  return alone.map((runId) => runId ?? '')
+  const runsOf = (events: readonly Fact[]): readonly string[] => events.map(({ runId = '' }) => runId)
+  const begun = runsOf(facts.filter(({ type }) => type === 'run.started'))
+  const ended = runsOf(facts.filter(({ type }) => ENDS.has(type)))
+  return [...begun.filter((run) => !ended.includes(run)), ...ended.filter((run) => !begun.includes(run))]
 }
 
 function counted(facts: readonly Fact[]): ReadonlyMap<string, number> {

@@ -71,16 +71,18 @@ async function endRun(tx: Writer, input: SettleInput, end: RunEnd): Promise<void
   const { threadId, run } = input
   const now = microseconds(input)
   await appendVisibleReason(tx, input, end)
-  // A run that ended before its first drain has no row yet.
-  await insertRun(tx, { thread_id: threadId, number: run, trigger_kind: 'message', started_at: now })
+  // A run that ended before its first drain has no row yet, and whoever watches has heard of no beginning.
+  const unknown = { thread_id: threadId, number: run, trigger_kind: 'message', started_at: now }
+  const isNew = await insertRun(tx, unknown)
   const { reason, steps, usage } = end
   const outcome = end.outcome === 'blocked' ? 'failed' : end.outcome
   const session = await sessionEnd(tx, input, end)
   await updateRun(tx, { threadId, number: run }, { ended_at: now, reason, outcome, steps, usage, session })
-  const type = `run.${outcome}`
+  const scope = { runId: runIdOf(run) }
+  const started: Fact = { type: 'run.started', scope, payload: { trigger: unknown.trigger_kind } }
   const ended: Fact = {
-    type,
-    scope: { runId: runIdOf(run) },
+    type: `run.${outcome}`,
+    scope,
     payload: {
       reason,
       steps,
@@ -88,7 +90,7 @@ async function endRun(tx: Writer, input: SettleInput, end: RunEnd): Promise<void
       ...(reason === 'definition_missing' && { error: noAgent(input) }),
     },
   }
-  await appendEvents(tx, { threadId, events: [ended], now })
+  await appendEvents(tx, { threadId, events: isNew ? [started, ended] : [ended], now })
 }
 
 async function sessionEnd(tx: Writer, { threadId }: SettleInput, end: RunEnd): Promise<SessionEnd | null> {

@@ -87,7 +87,20 @@ describe('the end of a run', () => {
         snapshot: { agent: 'clerk' },
         snapshot_at: (NOW + 5) * 1000,
       })
-      expect(await types(desk)).toEqual(['queue.changed', 'run.cancelled'])
+      expect(await types(desk)).toEqual(['queue.changed', 'run.started', 'run.cancelled'])
+    }))
+
+  test('a run that ends before its first step has begun', () =>
+    withDesk({}, async (desk) => {
+      await run(desk, settleInput({ end: { ...END, reason: 'terminated', steps: 0 }, close: CLOSE }))
+      expect(await types(desk)).toEqual(['run.started', 'run.cancelled', 'thread.closed'])
+    }))
+
+  test('a run that has worked begins once', () =>
+    withDesk({}, async (desk) => {
+      await desk.calls([{ name: 'work' }])
+      await run(desk, settleInput())
+      expect((await types(desk)).filter((type) => type === 'run.started')).toHaveLength(1)
     }))
 
   test('T7 an idle child that is gone is closed in the registry, with its event', () =>
