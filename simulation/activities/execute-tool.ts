@@ -4,7 +4,7 @@ import { say } from '../store/messages.js'
 import type { CallRow, ThreadRow } from '../store/rows.js'
 import { chosenOperations, chosenResult } from './choices.js'
 import { commitResult, enterCall } from './hold-call.js'
-import { planOfDigest } from './plans.js'
+import { TOOLS, planOfDigest } from './plans.js'
 import { Cut, TERMINATED, append, commit, finish, openThread, recorded } from './steps.js'
 import type { Attempt, Steps } from './steps.js'
 
@@ -53,7 +53,7 @@ function kindElsewhere(
 ): ToolPlan | null {
   const { prompts } = planOfDigest(plan)
   const listed = prompts[promptPath.at(-1) ?? '']?.tools[name]
-  const found = listed ?? prompts['clerk']?.tools[name]
+  const found = listed ?? TOOLS[name]
   if (found === undefined || moved === true || found.kind === 'hand_off') return null
   if (found.kind === 'function') return listed === undefined && found.taskQueue !== undefined ? found : null
   return found.kind === 'prompt' && depth >= 3 ? null : found

@@ -8,7 +8,8 @@ function side(prompt: string, patch: Partial<SidePlan> = {}): SidePlan {
 
 const WORK: ToolPlan = { kind: 'function', timeout: 1000 }
 const ASK: ToolPlan = { kind: 'subagent', agent: 'helper' }
-const TOOLS: Readonly<Record<string, ToolPlan>> = {
+/** All that a tool can be. */
+export const TOOLS: Readonly<Record<string, ToolPlan>> = {
   work: WORK,
   careful: WORK,
   form: WORK,
@@ -21,40 +22,44 @@ const TOOLS: Readonly<Record<string, ToolPlan>> = {
   transfer: { kind: 'hand_off', agent: 'boss' },
 }
 
-function plan(agent: string, patch: Partial<Plan>): Plan {
+const PROMPTS: Plan['prompts'] = {
+  clerk: { model: 'chat', tools: TOOLS },
+  chief: { model: 'chat', taskQueue: 'gpu', tools: TOOLS },
+  writer: {
+    model: 'writing',
+    tools: { work: WORK, ask: ASK, draft: { kind: 'prompt', prompt: 'writer' } },
+  },
+  plain: { model: 'chat', tools: { work: WORK, careful: WORK } },
+}
+
+/** With the prompts of its sides, and the one that those reach as a tool. */
+function plan(agent: string, sides: Plan['sides'], patch: Partial<Plan> = {}): Plan {
+  const names = ['writer', sides.a.prompt, ...(sides.b === null ? [] : [sides.b.prompt])]
   return {
     digest: `plan-${agent}`,
     agent,
-    type: 'ai_human',
+    type: sides.b === null ? 'ai_human' : 'dual_ai',
     maxSessionTurns: null,
     caps: { stepsPerRun: 9, sessionTurns: 6, repeatedToolErrors: 3 },
-    sides: { a: side('clerk'), b: null },
-    prompts: {
-      clerk: { model: 'chat', tools: TOOLS },
-      chief: { model: 'chat', taskQueue: 'gpu', tools: TOOLS },
-      writer: {
-        model: 'writing',
-        tools: { work: WORK, ask: ASK, draft: { kind: 'prompt', prompt: 'writer' } },
-      },
-      plain: { model: 'chat', tools: { work: WORK, careful: WORK } },
-    },
+    sides,
+    prompts: Object.fromEntries(Object.entries(PROMPTS).filter(([name]) => names.includes(name))),
     ...patch,
   }
 }
 
 /** The agents of simulated threads: a person's, one with its model elsewhere, one of two sides, and subagents. */
 const PLANS: Readonly<Record<string, Plan>> = {
-  clerk: plan('clerk', {}),
-  boss: plan('boss', { sides: { a: side('chief', { stopTool: null }), b: null } }),
-  pair: plan('pair', {
-    type: 'dual_ai',
-    maxSessionTurns: 5,
-    sides: { a: side('clerk'), b: side('plain', { stopOnResponse: false, stopTool: null }) },
-  }),
-  helper: plan('helper', { sides: { a: side('clerk', { maxSteps: 3 }), b: null } }),
+  clerk: plan('clerk', { a: side('clerk'), b: null }),
+  boss: plan('boss', { a: side('chief', { stopTool: null }), b: null }),
+  pair: plan(
+    'pair',
+    { a: side('clerk'), b: side('plain', { stopOnResponse: false, stopTool: null }) },
+    { maxSessionTurns: 5 },
+  ),
+  helper: plan('helper', { a: side('clerk', { maxSteps: 3 }), b: null }),
   keeper: plan('keeper', {
-    type: 'dual_ai',
-    sides: { a: side('plain', { maxSteps: 3 }), b: side('plain', { maxSteps: 3, stopTool: null }) },
+    a: side('plain', { maxSteps: 3 }),
+    b: side('plain', { maxSteps: 3, stopTool: null }),
   }),
 }
 

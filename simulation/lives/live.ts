@@ -67,7 +67,7 @@ function begin(world: World): void {
     agent,
     ...(isStaged && random.chance(0.5) ? { message: { messageId: 'first' } } : {}),
     ...(random.chance(0.1) ? { resumable: false } : {}),
-    ...(random.chance(0.4) ? { limits: { historyEvents: random.pick([0, 0, 30]) } } : {}),
+    ...(random.chance(0.3) ? { limits: { historyEvents: random.pick([0, 15, 40]) } } : {}),
   }
   if (isStaged) {
     const thread = newThread({ id: 't', agent, parent: null, depth: 0, resumable: start.resumable !== false })
@@ -118,7 +118,7 @@ function misfortune({ world, attempts }: Life): void {
     if (running.length > 0) attempts.miss(random.pick(running))
     return
   }
-  const runs = server.openRuns
+  const runs = [...server.openRuns]
   if (kind === 'die') attempts.die()
   for (const run of runs) if (kind === 'die' || random.chance(0.5)) server.loseTask(run)
 }
@@ -156,7 +156,7 @@ function goOn({ clients, waits }: Life, client: Client): void {
 /** Time passes until the next timer rings; a parent that looks for a child ever again, which waits for a person, rests. */
 function nextTimer(life: Life): boolean {
   const { world } = life
-  const times = world.server.openRuns.flatMap(({ timers }) => [...timers.values()])
+  const times = [...world.server.openRuns].flatMap(({ timers }) => [...timers.values()])
   const work = world.work
   life.idleTimers = work === life.work ? life.idleTimers + 1 : 0
   life.work = work
@@ -191,7 +191,7 @@ async function comeToAnEnd(life: Life): Promise<void> {
 async function answerAll(life: Life): Promise<boolean> {
   const { world, clients } = life
   let asked = false
-  for (const run of world.server.openRuns) {
+  for (const run of [...world.server.openRuns]) {
     const instance = await world.server.instanceOf(run)
     const { pending } = instance.query('snapshot') as ControlSnapshot
     const thread: ThreadRow | undefined = world.threads.get(run.workflowId)

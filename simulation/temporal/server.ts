@@ -13,6 +13,7 @@ export class FakeServer {
   readonly executions = new Map<string, Execution>()
   readonly transfers: Transfer[] = []
   readonly activities = new Set<Activity>()
+  readonly openRuns = new Set<WorkflowRun>()
   readonly #watch: Watch
   #activities = 0
 
@@ -20,15 +21,12 @@ export class FakeServer {
     this.#watch = watch
   }
 
-  get openRuns(): readonly WorkflowRun[] {
-    return [...this.executions.values()].map(({ run }) => run).filter(({ state }) => state === 'open')
-  }
-
   /** False: the id is taken. */
   start(workflowId: string, start: string, parent: Execution['parent'] = null): boolean {
     if (this.executions.has(workflowId)) return false
     const run = newRun({ workflowId, number: 1, start, carried: null })
     this.executions.set(workflowId, { run, parent })
+    this.openRuns.add(run)
     return true
   }
 
@@ -237,6 +235,7 @@ export class FakeServer {
     const execution = known(this.executions.get(workflowId))
     this.#leave(run, 'continued')
     execution.run = newRun({ workflowId, number: run.number + 1, start, carried })
+    this.openRuns.add(execution.run)
   }
 
   #close(run: WorkflowRun, state: 'completed' | 'canceled' | 'terminated'): void {
@@ -248,6 +247,7 @@ export class FakeServer {
 
   #leave(run: WorkflowRun, state: WorkflowRun['state']): void {
     run.state = state
+    this.openRuns.delete(run)
     run.instance = null
     run.task = null
     run.timers.clear()
