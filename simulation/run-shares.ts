@@ -20,13 +20,16 @@ export function runShare(
   })
 }
 
-/** Runs as many shares at a time as the machine has cores. */
-export async function runShares(shares: readonly Share[]): Promise<readonly ShareResult[]> {
+/** Runs as many shares at a time as the machine has cores. `onProgress`: some more schedules are done. */
+export async function runShares(
+  shares: readonly Share[],
+  onProgress?: (done: number) => void,
+): Promise<readonly ShareResult[]> {
   const results: ShareResult[] = []
   const queue = [...shares.entries()]
   const take = async (): Promise<void> => {
     for (let next = queue.shift(); next !== undefined; next = queue.shift())
-      results[next[0]] = await runShare(next[1])
+      results[next[0]] = await runShare(next[1], onProgress)
   }
   await Promise.all(Array.from({ length: availableParallelism() }, take))
   return results

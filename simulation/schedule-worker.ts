@@ -7,7 +7,7 @@ import type { Failure, Share, ShareResult } from './share.js'
 /** Told to the main thread after so many. */
 const BATCH = 2000
 
-const { seed, schedules, step, replay, stopsAtFirst } = workerData as Share
+const { seed, schedules, step, replay, stopsAtFirst, stop = new Int32Array(1) } = workerData as Share
 const seen = new Map<string, number>()
 let failure: Failure | null = null
 let done = 0
@@ -18,14 +18,15 @@ if (replay !== null) {
   if (broken !== null) failure = { seed: null, broken, choices: replay, story }
 }
 
-for (let at = seed; replay === null && at < seed + schedules; at += step) {
+for (let at = seed; replay === null && at < seed + schedules && Atomics.load(stop, 0) === 0; at += step) {
   const outcome = await runSeed(at, { seen })
   done += 1
   if (outcome.broken !== null) {
+    Atomics.store(stop, 0, 1)
     failure = await shortest(at, { broken: outcome.broken, choices: outcome.choices })
     break
   }
-  if (done % BATCH === 0) parentPort?.postMessage({ kind: 'progress', done })
+  if (done % BATCH === 0) parentPort?.postMessage({ kind: 'progress', done: BATCH })
 }
 
 async function shortest(at: number, found: Pick<Failure, 'broken' | 'choices'>): Promise<Failure> {

@@ -11,6 +11,8 @@ export interface Share {
   readonly replay: Choices | null
   /** A broken rule is all that is asked for: no shorter schedule is looked for. */
   readonly stopsAtFirst: boolean
+  /** Set by the first one that finds a failure: the others come to their end. */
+  readonly stop?: Int32Array
   /** Name of a mutation. */
   readonly mutation?: string
 }

@@ -7,6 +7,9 @@ import { runShare, runShares } from './run-shares.js'
 import { choicesOf } from './share.js'
 import type { Share, ShareResult } from './share.js'
 
+/** A line for whoever waits, after so many. */
+const PROGRESS = 50_000
+
 const { values } = parseArgs({
   options: {
     schedules: { type: 'string', default: '10000' },
@@ -33,13 +36,20 @@ else await runAll()
 async function runAll(): Promise<void> {
   const threads = availableParallelism()
   const began = performance.now()
+  const stop = new Int32Array(new SharedArrayBuffer(4))
   const shares = Array.from({ length: threads }, (_, index) => ({
     ...share,
+    stop,
     seed: share.seed + index,
     schedules: share.schedules - index,
     step: threads,
   }))
-  report(await runShares(shares), (performance.now() - began) / 1000)
+  let done = 0
+  const results = await runShares(shares, (more) => {
+    done += more
+    if (done % PROGRESS === 0) console.error(`${done} schedules`)
+  })
+  report(results, (performance.now() - began) / 1000)
 }
 
 function report(results: readonly ShareResult[], seconds: number): void {
