@@ -3,14 +3,20 @@ import type { RecordedHistory } from './assert-replays.js'
 interface KeptEvent {
   readonly eventId?: unknown
   readonly eventType?: unknown
-  readonly activityTaskScheduledEventAttributes?: {
-    readonly activityType?: { readonly name?: unknown } | null
-  } | null
+  readonly [attributes: string]: unknown
+}
+
+interface Named {
+  readonly activityType?: { readonly name?: unknown } | null
+  readonly workflowType?: { readonly name?: unknown } | null
+  readonly workflowId?: unknown
+  readonly timerId?: unknown
 }
 
 /** What is wrong with one history: where it is kept, which run, which event, and Temporal's own words. */
 export function replayProblem(run: RecordedHistory, error: Error): string {
-  return `- ${placeOf(run)}, ${eventOf(run, error)}:\n  ${error.message}`
+  const words = wordsOf(error)
+  return `- ${placeOf(run)}, ${eventOf(run, words)}:\n  ${words}`
 }
 
 /** All of them, and what to do about it. */
@@ -37,14 +43,31 @@ function placeOf({ workflowId, runId, ...kept }: RecordedHistory): string {
   return `${file}${workflow}, run ${number} of ${of}${id}`
 }
 
-/** Temporal names it by its number, if it knows which one it was. */
-function eventOf({ history }: RecordedHistory, { message }: Error): string {
-  const number = /HistoryEvent\(id: (\d+)|event(?: id)?[: ]+(\d+)/i.exec(message)?.slice(1).find(Boolean)
-  if (number === undefined) return 'at an event that Temporal does not name'
+/** Temporal's sentence, without the parts of its own machinery around it. */
+function wordsOf({ message }: Error): string {
+  const inner = /message: "((?:[^"\\]|\\.)*)"/.exec(message)?.[1]
+  return (inner ?? message).replaceAll('\\"', '"').slice(0, MOST_WORDS)
+}
+
+const MOST_WORDS = 2_000
+
+/** Temporal names it by its number, or by what it has in place of what the code asked for. */
+function eventOf({ history }: RecordedHistory, words: string): string {
   const { events = [] } = (history ?? {}) as { readonly events?: readonly KeptEvent[] }
-  const event = events.find(({ eventId }) => String(eventId) === number)
-  const activity = event?.activityTaskScheduledEventAttributes?.activityType?.name
-  const type = typeof event?.eventType === 'string' ? ` (${event.eventType.replace('EVENT_TYPE_', '')}` : ''
-  const named = typeof activity === 'string' ? `${type} ${activity}` : type
-  return `event ${number}${named === '' ? '' : `${named})`}`
+  const number = /HistoryEvent\(id: (\d+)/.exec(words)?.[1]
+  const name = /scheduled event '([^']+)'/.exec(words)?.[1]
+  const event = events.find((one) =>
+    number === undefined ? name !== undefined && namesOf(one).includes(name) : String(one.eventId) === number,
+  )
+  if (event === undefined)
+    return number === undefined ? 'at an event that Temporal does not name' : `event ${number}`
+  const type = String(event.eventType).replace('EVENT_TYPE_', '')
+  return `event ${String(event.eventId)} (${[type, ...namesOf(event)].join(' ')})`
+}
+
+function namesOf(event: KeptEvent): readonly string[] {
+  const key = Object.keys(event).find((field) => field.endsWith('EventAttributes'))
+  const { activityType, workflowType, workflowId, timerId } = ((key && event[key]) ?? {}) as Named
+  const names = [activityType?.name, workflowType?.name, workflowId, timerId]
+  return names.filter((name) => typeof name === 'string')
 }

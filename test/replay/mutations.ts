@@ -112,10 +112,17 @@ export function isOf({ eventType }: KeptEvent, type: string): boolean {
   return eventType === `EVENT_TYPE_${type}`
 }
 
-/** Of what came in the last task nobody knows yet what follows: a history may end anywhere. */
+/** Of what the last task asked for nobody knows yet what follows: a history may end anywhere. */
 function ofType(events: Events, type: string): Events {
-  const last = events.findLastIndex((event) => isOf(event, TASK))
-  return events.filter((event, index) => isOf(event, type) && index <= last)
+  const last = events.findLast((event) => taskOf(event) !== undefined)
+  const isLast = (event: KeptEvent): boolean =>
+    taskOf(event) !== undefined && taskOf(event) === taskOf(last ?? {})
+  return events.filter((event) => isOf(event, type) && !isLast(event))
+}
+
+/** The workflow task that asked for it. */
+function taskOf(event: KeptEvent): unknown {
+  return attributesOf(event)['workflowTaskCompletedEventId']
 }
 
 type Attributes = Readonly<Record<string, unknown>>

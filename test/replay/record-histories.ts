@@ -15,6 +15,8 @@ import { eachOf } from '../support/each-of.js'
 import { HISTORIES, UNRELEASED } from './kept-folders.js'
 import { scenarioGroups } from './scenarios/groups.js'
 
+/** One behaviour alone: its group's `-t` beside it. */
+const only = process.env['EVERTHREAD_RECORD']
 const folder = join(HISTORIES, UNRELEASED)
 const recorded = new Set<string>()
 /** Those that were recorded as a whole. */
@@ -35,8 +37,9 @@ test.each(scenarioGroups)('$name', { timeout: 600_000 }, async ({ name, start, c
     }
   }
   try {
-    await eachOf(Object.entries(scenarios), record, concurrent ? 4 : 1)
-    groups.add(name)
+    const wanted = Object.entries(scenarios).filter(([behaviour]) => only === undefined || behaviour === only)
+    await eachOf(wanted, record, concurrent ? 4 : 1)
+    if (only === undefined) groups.add(name)
   } finally {
     await close()
   }

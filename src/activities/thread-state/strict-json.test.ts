@@ -43,3 +43,12 @@ test('a value without a bottom is refused', () => {
 test('a list is no object', () => {
   expect(() => jsonObjectCopy([], 'metadata')).toThrow('Expected metadata to be an object, got a list.')
 })
+
+test.each([
+  ['a proxy', new Proxy({}, { ownKeys: () => expect.fail('It was read.') })],
+  ['a getter', Object.defineProperty({}, 'a', { enumerable: true, get: () => expect.fail('It was read.') })],
+])('%s that throws is no JSON, and no error of ours', (_what, value) => {
+  expect(jsonProblem({ value }, 'context')).toBe(
+    'Expected JSON at context, got something that throws when it is read.',
+  )
+})

@@ -5,7 +5,12 @@ const DEPTH = 500
 
 /** Says where a value is something that JSON cannot carry, or nothing. Keys whose value is undefined are passed over. */
 export function jsonProblem(value: unknown, name: string): string | undefined {
-  return problemAt(value, name, [])
+  try {
+    return problemAt(value, name, [])
+  } catch {
+    // A getter or a proxy of somebody's.
+    return `Expected JSON at ${name}, got something that throws when it is read.`
+  }
 }
 
 /** A copy that later changes of the value do not reach. @throws a sentence with the path of what is not JSON */

@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto'
 import { Context } from '@temporalio/activity'
 import { z } from 'zod'
 
+import type { ThreadClient } from '../../../src/client/index.js'
 import {
   defineAgent,
   defineModel,
@@ -13,7 +14,6 @@ import {
 } from '../../../src/index.js'
 import type { RemoteCallInput } from '../../../src/protocol/remote-call.js'
 import { scriptedModel } from '../../../src/testing/index.js'
-import type { TestEnvironment } from '../../../src/testing/index.js'
 import { marked } from '../../support/marker.js'
 import { closed, doing, idle } from './scenario.js'
 import type { Scenarios } from './scenario.js'
@@ -42,7 +42,11 @@ export const apartDesk = registry({
   prompts: (['here', 'away'] as const).map((model) =>
     definePrompt({
       ...{ name: model, model, toolDescription: 'Answers', prompt: marked('You answer.') },
-      ...{ includeChat: true, includePastTools: true, tools: ['far', 'lost', 'claimed', 'dropped', 'hung'] },
+      ...{
+        includeChat: true,
+        includePastTools: true,
+        tools: ['far', 'lost', 'claimed', 'forgotten', 'dropped', 'hung'],
+      },
     }),
   ),
   agents: (['here', 'away'] as const).map((name) => defineAgent({ name, sideA: { prompt: name } })),
@@ -57,6 +61,7 @@ export const apartDesk = registry({
     }),
     claimed: defineRemoteTool({ ...remote, description: 'Claims its call', activity: 'claimed' }),
     dropped: defineRemoteTool({ ...remote, description: 'Forgets its call', activity: 'dropped' }),
+    forgotten: defineRemoteTool({ ...remote, description: 'Says nothing', activity: 'forgotten' }),
     hung: defineRemoteTool({ ...remote, description: 'Never ends', activity: 'hung' }),
   },
 })
@@ -64,10 +69,10 @@ export const apartDesk = registry({
 export const apartModels = { here: echoing, away: echoing }
 
 /** Behaviours of threads whose work is done by other workers. */
-export function threadsApart(env: TestEnvironment<typeof apartDesk>): Scenarios {
+export function threadsApart(threads: ThreadClient<typeof apartDesk>): Scenarios {
   return {
     async 'work-on-other-task-queues'() {
-      const thread = await env.threads.create({ agent: 'away', message: marked('far') })
+      const thread = await threads.create({ agent: 'away', message: marked('far') })
       await idle(thread)
       await thread.queueTool('far', { task: marked('once more') })
       await idle(thread)
@@ -75,7 +80,7 @@ export function threadsApart(env: TestEnvironment<typeof apartDesk>): Scenarios 
     },
 
     async 'stopped-before-anybody-took-it'() {
-      const thread = await env.threads.create({ agent: 'here', message: marked('lost') })
+      const thread = await threads.create({ agent: 'here', message: marked('lost') })
       await doing(thread, 'tool lost')
       await thread.stop()
       await idle(thread)
@@ -83,10 +88,12 @@ export function threadsApart(env: TestEnvironment<typeof apartDesk>): Scenarios 
     },
 
     async 'tools-in-another-language'() {
-      const thread = await env.threads.create({ agent: 'here', message: marked('claimed') })
+      const thread = await threads.create({ agent: 'here', message: marked('claimed') })
       await idle(thread)
-      await thread.send(marked('dropped'))
-      await idle(thread)
+      for (const name of ['dropped', 'forgotten']) {
+        await thread.send(marked(name))
+        await idle(thread)
+      }
       await thread.send(marked('hung'))
       await doing(thread, 'tool hung')
       await thread.terminate()
@@ -97,13 +104,16 @@ export function threadsApart(env: TestEnvironment<typeof apartDesk>): Scenarios 
 }
 
 /** The activities of the other worker. */
-export function apartActivities(env: () => TestEnvironment<typeof apartDesk>) {
+export function apartActivities({ remoteCalls }: ThreadClient<typeof apartDesk>) {
   return {
     async claimed({ threadId, callId }: RemoteCallInput): Promise<void> {
       const claimId = Context.current().info.base64TaskToken
-      const { remoteCalls } = env().threads
       const { token } = await remoteCalls.claim({ threadId, callId, claimId, taskQueues: [TOOLS_QUEUE] })
       await remoteCalls.answer({ threadId, callId, token }, { status: 'success', result: marked('claimed') })
+    },
+    async forgotten({ threadId, callId }: RemoteCallInput): Promise<void> {
+      const claimId = Context.current().info.base64TaskToken
+      await remoteCalls.claim({ threadId, callId, claimId, taskQueues: [TOOLS_QUEUE] })
     },
     dropped: async (): Promise<void> => undefined,
     async hung(): Promise<void> {

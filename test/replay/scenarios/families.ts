@@ -234,7 +234,13 @@ export function families({ env, scripts }: Families): Scenarios {
     async 'subagents-that-speak-for-themselves'() {
       const family = await start({
         voices: {
-          lead: [calls(create('recluse')), calls(create('hermit')), done, done, done],
+          lead: [
+            calls(create('recluse')),
+            calls(write('00000000-0000-4000-8000-000000000000', 'To nobody'), create('hermit')),
+            done,
+            done,
+            done,
+          ],
           worker: [draft, calls(act('tell')), draft],
           judge: () => approve(),
         },

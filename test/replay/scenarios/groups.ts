@@ -1,7 +1,10 @@
-import { NativeConnection } from '@temporalio/worker'
+import { randomUUID } from 'node:crypto'
 
+import { ThreadClient } from '../../../src/client/index.js'
 import { createTestEnvironment } from '../../../src/testing/index.js'
 import type { TestEnvironment } from '../../../src/testing/index.js'
+import { startTestServer } from '../../../src/testing/test-server.js'
+import { threadBundle } from '../../../src/testing/thread-bundle.js'
 import { createWorker } from '../../../src/worker/index.js'
 import { createFamilyScripts } from '../../support/family-scripts.js'
 import { kindsDesk } from '../../support/kinds-desk.js'
@@ -21,7 +24,11 @@ export interface ScenarioGroup {
   readonly name: string
   /** One after another on the server that skips time: they would skip each other's. */
   readonly concurrent: boolean
-  start(): Promise<{ readonly env: TestEnvironment; readonly scenarios: Scenarios; close(): Promise<void> }>
+  start(): Promise<{
+    readonly env: Pick<TestEnvironment, 'threads'>
+    readonly scenarios: Scenarios
+    close(): Promise<void>
+  }>
 }
 
 const limits = { stepsPerRun: 5, repeatedToolErrors: 3 }
@@ -80,32 +87,31 @@ function group<Env extends TestEnvironment>(
   }
 }
 
-/** A worker for each of the task queues. */
+/** A worker for each of the task queues; those of a test environment serve one alone. */
 async function startApart(): ReturnType<ScenarioGroup['start']> {
-  const { place, remove } = await makePlace()
-  const env = await createTestEnvironment({
-    ...{ registry: apartDesk, models: apartModels, server: 'dev', store: place },
-  })
-  const connection = await NativeConnection.connect({
-    address: (env.threads.temporal.connection as { options?: { address?: string } }).options?.address ?? '',
-  })
-  const workers = await Promise.all(
-    [MODELS_QUEUE, TOOLS_QUEUE].map((taskQueue) =>
+  const { place: store, remove } = await makePlace()
+  const server = await startTestServer('dev')
+  const taskQueue = `recorded-threads-${randomUUID()}`
+  const threads = new ThreadClient<typeof apartDesk>({ client: server.client, taskQueue, store })
+  const shared = { registry: apartDesk, store, connection: server.nativeConnection }
+  const workers = await Promise.all([
+    createWorker({ ...shared, taskQueue, workflowBundle: await threadBundle() }),
+    ...[MODELS_QUEUE, TOOLS_QUEUE].map((queue) =>
       createWorker({
-        ...{ registry: apartDesk, store: place, connection, taskQueue, workflows: false },
-        activities: apartActivities(() => env),
+        ...{ ...shared, taskQueue: queue, workflows: false },
+        activities: apartActivities(threads),
       }),
     ),
-  )
+  ])
   const running = Promise.all(workers.map((worker) => worker.run()))
   return {
-    env: env as unknown as TestEnvironment,
-    scenarios: threadsApart(env),
+    env: { threads: threads as unknown as TestEnvironment['threads'] },
+    scenarios: threadsApart(threads),
     async close() {
       for (const worker of workers) worker.shutdown()
       await running
-      await connection.close()
-      await env.close()
+      await threads.close()
+      await server.teardown()
       await remove()
     },
   }

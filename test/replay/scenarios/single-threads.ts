@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto'
 import type { ThreadHandle } from '../../../src/client/index.js'
 import type { ThreadLimits } from '../../../src/protocol/messages.js'
 import { takeOperation } from '../../../src/store/operations.js'
+import { requestTermination } from '../../../src/store/threads.js'
 import type { TestEnvironment } from '../../../src/testing/index.js'
 import { createGate } from '../../support/gate.js'
 import { marked } from '../../support/marker.js'
@@ -166,6 +167,28 @@ export function singleThreads({ env, script }: SingleThreads): Scenarios {
       return [thread.threadId]
     },
 
+    async 'terminated-without-a-cancel'() {
+      const row = (thread: Pick<ThreadHandle, 'threadId'>): Promise<unknown> =>
+        env.store.write((tx) =>
+          requestTermination(tx, {
+            threadId: thread.threadId,
+            reason: marked('enough'),
+            now: Date.now() * 1000,
+          }),
+        )
+      const [model, tool] = await Promise.all([
+        start('clerk', {
+          chat: [calls(work), done],
+          tools: { work: async (state) => (await row(state), { status: 'success' }) },
+        }),
+        start('clerk', {
+          chat: [async ({ threadId }) => (await row({ threadId: threadId ?? '' }), calls(work)), done],
+        }),
+      ])
+      await Promise.all([closed(model), closed(tool)])
+      return [model, tool].map(({ threadId }) => threadId)
+    },
+
     async 'prompts-inside-prompts'() {
       const summarize = call('summarize', { text: marked('A story') })
       const review = [
@@ -173,7 +196,8 @@ export function singleThreads({ env, script }: SingleThreads): Scenarios {
         calls(call('other')),
         { error: { status: 400, message: marked('refused') } },
       ]
-      const thread = await start('manager', { chat: [calls(summarize), calls(summarize), done], review })
+      const chat = [calls(summarize), calls(call('summarize', {}), summarize), done]
+      const thread = await start('manager', { chat, review })
       await thread.respond(await requestOf(thread), { approved: true })
       await idle(thread)
       return [thread.threadId]
