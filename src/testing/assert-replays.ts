@@ -42,6 +42,10 @@ export async function assertReplays(
   let current: RecordedHistory | undefined
   const pushing = async function* (): AsyncGenerator<TemporalHistory> {
     for await (const run of isPlace ? readHistories(histories) : histories) {
+      if (!hasCompletedTask(run)) {
+        replayed += 1
+        continue
+      }
       current = run
       yield { workflowId: run.workflowId, history: run.history as TemporalHistory['history'] }
       current = undefined
@@ -60,6 +64,14 @@ export async function assertReplays(
   }
   if (problems.length === 0) return replayed
   throw new Error(replayProblems(replayed, problems))
+}
+
+/** A run that has only just begun: there is nothing to compare, and Temporal's replay would wait for ever. */
+function hasCompletedTask({ history }: RecordedHistory): boolean {
+  const { events } = (history ?? {}) as { readonly events?: readonly Record<string, unknown>[] | null }
+  // What is no history at all is told of by Temporal.
+  if (!Array.isArray(events) || events.length === 0) return true
+  return events.some((event) => event['workflowTaskCompletedEventAttributes'] != null)
 }
 
 type Histories = Parameters<typeof Worker.runReplayHistories>[1]

@@ -81,6 +81,13 @@ test('T11 a history that does not replay is named with file, run and event', asy
   expect(message).toContain('What to do: ')
 })
 
+test('a run whose first task is not done yet replays, for there is nothing to compare', async () => {
+  const [first] = await kept(join(folder, 'threads', 'greeting.json'))
+  if (first === undefined) throw new Error('Expected a run.')
+  const history = { events: first.history.events.slice(0, 2) }
+  expect(await assertReplays([{ workflowId: 'begun', history }])).toBe(1)
+})
+
 test.each([
   ['no JSON', '{', 'Expected JSON in'],
   ['no history', '{"a": 1}', 'got something else'],
