@@ -13,7 +13,7 @@ const RESULT = 5_000
 const COMPARED = 100
 /** From the begin of a thread to its first cut there are some eighty steps of such results, and half as many to the next. */
 const UNTIL_CUT = 120
-const PAIRS = 5
+const PAIRS = 3
 
 /** Milliseconds of a step, medians of a hundred. */
 export interface LongLife {
