@@ -1,4 +1,4 @@
-import { mkdtemp, rm } from 'node:fs/promises'
+import { mkdtemp, rm, stat } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
@@ -25,6 +25,24 @@ describe('a store in a SQLite file', () => {
     })
   }
   storeConformance(open)
+
+  test('the log is copied into the file after 4,000 pages, not after 1,000', async () => {
+    const store = await open()
+    const file = join(folder, String(stores), 'threads.db')
+    const write = (name: string, pages: number): Promise<unknown> =>
+      store.write((tx) =>
+        tx
+          .insertInto('thread_values')
+          .values({ thread_id: 't', key: name, value: 'x'.repeat(pages * 4096) })
+          .execute(),
+      )
+    const grown = async (): Promise<boolean> => (await stat(file)).size > 2_000 * 4096
+    await write('a', 2_500)
+    expect(await grown()).toBe(false)
+    await write('b', 2_500)
+    expect(await grown()).toBe(true)
+    await store.close()
+  })
 
   test('writers of one process are served in the order they come', async () => {
     const store = await open()

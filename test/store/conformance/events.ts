@@ -76,6 +76,21 @@ export function eventConformance(withStore: WithStore): void {
   )
 
   test(
+    'events of one who has moved activity leave it',
+    withStore(async (store) => {
+      await makeThread(store, 't')
+      const events = [{ type: 'a' }]
+      await store.write((tx) =>
+        appendEvents(tx, { threadId: 't', events, now: NOW + 10, movesActivity: false }),
+      )
+      expect(await store.read((db) => findThread(db, 't'))).toMatchObject({
+        last_activity_at: NOW,
+        last_sequence: 1,
+      })
+    }),
+  )
+
+  test(
     'deltas stream in order until their message is committed',
     withStore(async (store) => {
       await stream(store, 'm', 1, 0)
