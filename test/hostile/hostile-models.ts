@@ -40,13 +40,13 @@ export function hostileStream(random: HostileChoices): HostileStream {
     () => parts(...text(word)),
     () => parts(),
     () => parts(...text(word), { type: 'error', error: odd() }),
-    () => () => ({ stream: failing(odd()) }),
+    () => async () => ({ stream: failing(odd()) }),
     () => () => Promise.reject(odd()),
     () => () => {
       throw odd()
     },
     () => () => odd() as LanguageModelV4StreamResult,
-    () => () => ({ stream: odd() }) as LanguageModelV4StreamResult,
+    () => async () => ({ stream: odd() }) as LanguageModelV4StreamResult,
     // Ends that say nonsense.
     () => parts(...text(word), { type: 'finish', finishReason: odd(), usage: USAGE }),
     () =>
@@ -142,7 +142,7 @@ function strangeUsage(random: HostileChoices): unknown {
 }
 
 function parts(...given: readonly Part[]): HostileStream {
-  return () => ({
+  return async () => ({
     stream: new ReadableStream<LanguageModelV4StreamPart>({
       start(controller) {
         controller.enqueue({ type: 'stream-start', warnings: [] })
