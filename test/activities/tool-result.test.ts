@@ -103,6 +103,28 @@ describe('what a tool answers', () => {
       },
     ))
 
+  test('an attachment that throws when it is read fails the call, not its activity', () =>
+    withDesk(
+      {
+        work: () => ({
+          status: 'success',
+          attachments: [
+            {
+              name: 'a.txt',
+              mimeType: 'text/plain',
+              get data(): string {
+                throw new Error('of a trap')
+              },
+            },
+          ],
+        }),
+      },
+      async (desk) => {
+        await desk.run(await desk.call('work'))
+        expect(await lastResult(desk)).toMatchObject({ tool_status: 'error', content: 'Error: of a trap' })
+      },
+    ))
+
   test('an attachment that is not there fails the call', () =>
     withDesk(
       { work: () => ({ status: 'success', attachments: [{ path: '/nothing' } as never] }) },

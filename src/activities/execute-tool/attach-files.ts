@@ -4,15 +4,18 @@ import { readThrown } from '../thrown.js'
 
 type Given = Parameters<BufferedState['attach']>[0]
 
-/** A sentence for the model where a file is not there, not fit, or empty: an empty one was never meant. */
+/**
+ * A sentence for the model where a file is not there, not fit, or empty: an empty one was never meant. What throws when it is
+ * looked at is not fit.
+ */
 export async function attachFiles(
   state: BufferedState,
   files: Given,
 ): Promise<readonly AttachmentRef[] | string> {
   if (files.length === 0) return []
-  const blank = files.find(isBlank)
-  if (blank !== undefined) return emptyFile(nameOf(blank))
   try {
+    const blank = files.find(isBlank)
+    if (blank !== undefined) return emptyFile(nameOf(blank))
     const attached = await state.attach(files)
     const empty = attached.find(({ size }) => size === 0)
     return empty === undefined ? attached : emptyFile(empty.path)
