@@ -16,6 +16,8 @@ export function checkChildren(world: World, { thread, state, snapshot }: Resting
     const isQuiet = child?.explicit === true || child?.deferred === true
     // The announcement of a report that could not be stored for a day says no more than that it failed, to a call that waits.
     if (log.undelivered.has(reference)) continue
+    // Rows of a call whose activity was never heard: nobody knows that they are to be started, or told.
+    if (log.unheard.has(thread.id)) continue
     // What waits in a queue is told when its turn comes.
     if (isQuiet || state !== 'open' || snapshot?.status !== 'idle') continue
     const isTold = log.told.has(key) || log.told.has(`${thread.id} ${reference} *`)
