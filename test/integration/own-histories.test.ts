@@ -105,7 +105,7 @@ test('a folder without histories, and a file of another kind, are refused', asyn
   const empty = await mkdtemp(join(tmpdir(), 'everthread-empty-'))
   await expect(assertReplays(empty)).rejects.toThrow(`in "${empty}", got none`)
   await rm(empty, { recursive: true })
-  const thread = shop.threads.get('nobody')
+  const thread = shop.threads.get('own-histories-nobody')
   await expect(recordHistories(thread, join(folder, 'x.json'))).rejects.toThrow(
     'got none: they are gone after',
   )
