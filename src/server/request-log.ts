@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 
 import type { MiddlewareHandler } from 'hono'
-import { routePath } from 'hono/route'
+import { matchedRoutes } from 'hono/route'
 
 import { errorResponse } from './error-response.js'
 import type { Caller, ServerContext, ServerEnv, ThreadContext } from './server-context.js'
@@ -75,13 +75,18 @@ function entryOf(context: ThreadContext, { begun, status, failure }: Answered): 
     requestId: context.get('requestId'),
     method: context.req.method,
     // Of what would have answered, also where a guard has.
-    route: routePath(context, -1),
+    route: routeOf(context),
     ...(threadId !== undefined && { threadId }),
     ...(caller !== undefined && caller.account !== null && { account: caller.account }),
     status,
     milliseconds: Math.round(performance.now() - begun),
     ...(failure !== undefined && { error: withoutWords(failure) }),
   }
+}
+
+/** The last that matches, but none of the guards of everything: public routes stand before those. */
+function routeOf(context: ThreadContext): string {
+  return matchedRoutes(context).findLast(({ path }) => path !== '/*')?.path ?? '/*'
 }
 
 function withoutWords(failure: unknown): NonNullable<RequestEntry['error']> {

@@ -28,3 +28,15 @@ test('a server without Temporal, or without its store, is healthy and not ready'
   expect(await ready()).toEqual([503, { ready: false, store: false, temporal: false }])
   expect((await app().request('/health')).status).toBe(200)
 })
+
+test('a log has public routes by their own path', async () => {
+  const logged: string[] = []
+  const { threads: client } = server.fixture
+  const app = createThreadApp({
+    client,
+    tokens: [{ token: OPERATOR }],
+    log: ({ route }) => logged.push(route),
+  })
+  for (const path of ['/health', '/ready', '/nothing']) await (await app.request(path)).text()
+  expect(logged).toEqual(['/health', '/ready', '/*'])
+})

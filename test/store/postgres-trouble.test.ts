@@ -218,7 +218,7 @@ test.each([
   [
     'a user without rights',
     (right: string) => right.replace(`${POSTGRES_USER}:${POSTGRES_PASSWORD}`, 'stranger:of strangers'),
-    'give it all rights',
+    'as the owner of the schema',
   ],
 ])('%s is named, with what to do', async (_case, wrong, words) => {
   const error: unknown = await open(wrong(url)).catch((thrown: unknown) => thrown)

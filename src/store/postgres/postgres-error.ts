@@ -40,7 +40,11 @@ const KNOWN: Readonly<Record<string, Known>> = {
   '28P01': { code: 'unavailable', advice: LOGIN },
   '3D000': { code: 'unavailable', advice: 'does not exist: make it with createdb, or correct the URL' },
   '3F000': { code: 'unavailable', advice: 'has no schema to work in: make the schema of its search_path' },
-  42501: { code: 'unavailable', advice: 'does not let this user do that: give it all rights on its schema' },
+  42501: {
+    code: 'unavailable',
+    advice:
+      'does not let this user do that: run "everthread setup" as the owner of the schema, and give all other users the grants of docs/operations.md',
+  },
   25006: { code: 'unavailable', advice: 'is read-only, as a standby is: name the primary server' },
   53100: { code: 'unavailable', advice: 'is on a full disk: free some space' },
   53200: { code: 'unavailable', advice: 'is out of memory: give its server more' },
