@@ -15,7 +15,10 @@ const quietRuntime = ['./test/support/quiet-runtime.ts']
 const source = (path: string): string => fileURLToPath(new URL(path, import.meta.url))
 
 const INTEGRATION = ['test/{integration,chaos,hostile}/**/*.test.ts']
+/** What takes minutes runs when it is asked for. */
+const isLong = process.env['EVERTHREAD_TEST_LONG'] === '1'
 const LONG = [
+  'test/hostile/**',
   'test/integration/subagent-{tree,crowds}.test.ts',
   'test/integration/subagent-endings/**',
   'test/integration/rolling-deploy.test.ts',
@@ -89,7 +92,11 @@ export default defineConfig({
           hookTimeout: 60_000,
         },
       },
-      onServers('integration', { include: INTEGRATION }),
+      onServers('integration', {
+        include: INTEGRATION,
+        // It finds what its own client gets wrong (chaos/README.md), and is no proof until it does not.
+        exclude: isLong ? [] : ['test/chaos/chaos.test.ts'],
+      }),
       // The same files with another store: what they promise holds on both.
       onServers('workflow-postgres', {
         include: ['test/workflow/**/*.test.ts'],
@@ -101,8 +108,8 @@ export default defineConfig({
           // Of one store only.
           'test/integration/{canary,s3}.test.ts',
           'test/chaos/**',
-          // Minutes each, for their hundreds of threads: EVERTHREAD_TEST_LONG=1 runs them on PostgreSQL too.
-          ...(process.env['EVERTHREAD_TEST_LONG'] === '1' ? [] : LONG),
+          // Minutes each, for their hundreds of threads.
+          ...(isLong ? [] : LONG),
         ],
         env: { EVERTHREAD_TEST_STORE: 'postgres' },
       }),
