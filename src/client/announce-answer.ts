@@ -1,0 +1,71 @@
+import { randomUUID } from 'node:crypto'
+import { setTimeout as sleep } from 'node:timers/promises'
+
+import { LIMITS } from '../protocol/limits.js'
+import { UPDATES } from '../protocol/messages.js'
+import type { Respond } from '../protocol/messages.js'
+import { MessageRejectedError, NoWorkerError, RequestNotFoundError } from '../protocol/thread-error.js'
+import { answerFate } from '../store/answer-fate.js'
+import type { PendingRecord } from '../store/pending.js'
+import type { ClientContext } from './client-context.js'
+import { nobodyTook } from './nobody-took.js'
+import { isOpen, knownThread } from './open-thread.js'
+import { lostThread } from './signal-thread.js'
+import { updateWorkflow } from './update-workflow.js'
+
+/** Tells the workflow, which may hear of the request a moment later than everybody who reads the store. */
+export async function announceAnswer(
+  context: ClientContext,
+  request: PendingRecord,
+  input: Respond,
+): Promise<void> {
+  const { thread_id: threadId, id } = request
+  const until = Date.now() + LIMITS.respond
+  // The same answer from another process is this very Update.
+  let updateId = `${UPDATES.respond}:${id}`
+  for (;;) {
+    const patience = Math.max(1, until - Date.now())
+    const update = { name: UPDATES.respond, id: updateId, input, patience }
+    const answer = await updateWorkflow(context, threadId, update)
+    if (answer === 'accepted') return
+    if (answer === 'silent') throw await nobodyTook(context, threadId, 'answer')
+    if (answer === 'gone') throw await goneError(context, request)
+    if (answer === 'invalid') throw invalid(request)
+    if (await wasTaken(context, request)) return
+    if (Date.now() + LIMITS.respondPause >= until)
+      throw new NoWorkerError(threadId, { taskQueue: context.taskQueue, kept: 'answer' })
+    await sleep(LIMITS.respondPause)
+    // The server of tests keeps a refusal under its id for ever.
+    updateId = `${UPDATES.respond}:${id}:${randomUUID()}`
+  }
+}
+
+/**
+ * True when the thread went on with this very answer: its row holds no other.
+ * @throws RequestNotFoundError when the request was ended before anybody took the answer
+ */
+async function wasTaken(context: ClientContext, request: PendingRecord): Promise<boolean> {
+  const { thread_id: threadId, id } = request
+  const store = await context.store()
+  const fate = await store.read(async (db) => {
+    const thread = await knownThread(db, threadId)
+    return isOpen(thread) ? answerFate(db, request) : 'ended'
+  })
+  if (fate === 'ended') throw new RequestNotFoundError(threadId, { id, reason: 'one that was ended' })
+  return fate === 'taken'
+}
+
+/** The row tells why Temporal has no workflow. */
+async function goneError(context: ClientContext, { thread_id: threadId, id }: PendingRecord): Promise<Error> {
+  const store = await context.store()
+  const thread = await store.read((db) => knownThread(db, threadId))
+  if (isOpen(thread)) return lostThread(threadId)
+  return new RequestNotFoundError(threadId, { id, reason: 'a thread that has ended' })
+}
+
+function invalid({ thread_id: threadId, id }: PendingRecord): MessageRejectedError {
+  return new MessageRejectedError(
+    threadId,
+    `Expected an answer that fits request "${id}", got one that its thread does not take: look at its snapshot.`,
+  )
+}
