@@ -1,6 +1,7 @@
 import { listAgents } from '../../src/store/agents.js'
 import { answerFate } from '../../src/store/answer-fate.js'
 import { findChild, listChildren } from '../../src/store/children.js'
+import { untakenAnswers } from '../../src/store/consistency.js'
 import { readDeltas } from '../../src/store/deltas.js'
 import { scheduledEffects } from '../../src/store/effects.js'
 import { lastSequence, readEvents } from '../../src/store/events.js'
@@ -81,6 +82,7 @@ export const CLIENT_READS: Readonly<Record<string, (db: Reader) => Promise<unkno
     const request = await findRequest(db, 't1', 'approval_0')
     return request === null ? null : answerFate(db, request)
   },
+  'requests: answers that nobody took': (db) => untakenAnswers(db, { threadId: 't1', before: 10_000_000 }),
   'calls: one': (db) => findToolCall(db, threadId, call),
   'files: one': (db) => statFile(db, threadId, '/notes/f41'),
   'files: a folder': (db) => listFolder(db, threadId, '/notes'),

@@ -1,6 +1,9 @@
 /** What the rows of a store say against each other: reads of `everthread doctor`. */
 import { sql } from 'kysely'
 
+import { answerFate } from './answer-fate.js'
+import { requestFromRow } from './pending.js'
+import type { PendingRecord } from './pending.js'
 import type { Reader } from './store.js'
 
 export interface Page {
@@ -87,6 +90,35 @@ export async function requestsOfClosed(
     .orderBy('pending.id')
     .limit(limit)
     .execute()
+}
+
+/** Requests of a thread that were answered before a moment, and whose answer nobody has gone on with. */
+export async function untakenAnswers(
+  db: Reader,
+  { threadId, before }: { readonly threadId: string; readonly before: number },
+): Promise<readonly PendingRecord[]> {
+  const rows = await db
+    .selectFrom('pending')
+    .leftJoin('tool_calls', (join) =>
+      join
+        .onRef('tool_calls.thread_id', '=', 'pending.thread_id')
+        .onRef('tool_calls.id', '=', 'pending.call_id'),
+    )
+    .selectAll('pending')
+    .where('pending.thread_id', '=', threadId)
+    .where('pending.status', '=', 'answered')
+    .where('pending.answered_at', '<', before)
+    // Of calls that have ended, which are nearly all, the answer was taken or is of no use.
+    .where((where) =>
+      where.or([where('tool_calls.status', '=', 'open'), where('pending.kind', '=', 'variables')]),
+    )
+    .orderBy('pending.requested_at')
+    .orderBy('pending.id')
+    .execute()
+  const untaken: PendingRecord[] = []
+  for (const request of rows.map(requestFromRow))
+    if ((await answerFate(db, request)) === 'waiting') untaken.push(request)
+  return untaken
 }
 
 /** Children that are closed and that the registry of their open parent still has as open. */

@@ -10,6 +10,7 @@ import { reopenThread, tellWaiting } from '../reopen-thread.js'
 import { terminateThread } from '../terminate-thread.js'
 import { lookAtWorkflow } from '../workflow-state.js'
 import type { WorkflowState } from '../workflow-state.js'
+import { checkAnswers } from './check-answers.js'
 import { checkQueue } from './check-queue.js'
 import { isFresh } from './fresh.js'
 import { left, repaired } from './finding.js'
@@ -28,7 +29,8 @@ export async function checkThread(doctor: Doctor, threadId: string): Promise<rea
   if (workflow.state === 'closed') return [...numbers, ...(await checkClosed(doctor, thread, workflow))]
   if (workflow.attempts >= LIMITS.failingAttempts) return [...numbers, failing(thread, workflow.attempts)]
   const ending = await checkEnding(doctor, thread)
-  return [...numbers, ...(ending === null ? await checkQueue(doctor, thread) : [ending])]
+  if (ending !== null) return [...numbers, ending]
+  return [...numbers, ...(await checkQueue(doctor, thread)), ...(await checkAnswers(doctor, thread))]
 }
 
 function brokenNumbers({ id: threadId }: ThreadRecord, problem: string): Finding {

@@ -3,7 +3,8 @@ import type { ClientContext } from '../client-context.js'
 /**
  * `lost`: open in the store, closed in Temporal. `unclosed`: its end is decided, and its row is open. `task_failing`:
  * workers fail its workflow task again and again. `orphan`: its parent is closed. `unsignalled`: accepted, and its workflow
- * does not know. `unasked`: no worker answered what it knows. `untold_child`: closed, and its parent's registry has it open.
+ * does not know. `untold_answer`: in the row of its request, and its workflow waits for it. `unasked`: no worker answered
+ * what it knows. `untold_child`: closed, and its parent's registry has it open.
  * `open_request`: of a closed thread. `numbers`: events or positions that do not fit. `missing_blob`: bytes that files name.
  * `unused_blobs`: bytes that no file names. `half_deleted`: a deletion that was cut off. `wrong_namespace`: it knows none of
  * the open threads, and nothing is repaired.
@@ -14,6 +15,7 @@ export type FindingKind =
   | 'task_failing'
   | 'orphan'
   | 'unsignalled'
+  | 'untold_answer'
   | 'unasked'
   | 'untold_child'
   | 'open_request'

@@ -1,0 +1,56 @@
+import { LIMITS } from '../../protocol/limits.js'
+import type { JsonValue } from '../../protocol/json.js'
+import type { Respond } from '../../protocol/messages.js'
+import { untakenAnswers } from '../../store/consistency.js'
+import type { PendingRecord } from '../../store/pending.js'
+import type { ThreadRecord } from '../../store/threads.js'
+import { announceAnswer } from '../announce-answer.js'
+import { microseconds } from '../clock.js'
+import { isOpen } from '../open-thread.js'
+import { querySnapshot } from '../query-snapshot.js'
+import { left, repaired } from './finding.js'
+import type { Doctor, Finding } from './finding.js'
+
+/** Answers in the rows of their requests that the workflow waits for: their caller died before it told, and never came again. */
+export async function checkAnswers(doctor: Doctor, thread: ThreadRecord): Promise<readonly Finding[]> {
+  // T8: a thread that was asked to end takes no answer.
+  if (!isOpen(thread)) return []
+  const { context } = doctor
+  const { id: threadId } = thread
+  const store = await context.store()
+  const before = microseconds() - LIMITS.underWay * 1000
+  const untaken = await store.read((db) => untakenAnswers(db, { threadId, before }))
+  if (untaken.length === 0) return []
+  const answer = await querySnapshot(context, threadId)
+  // It has closed meanwhile, which the next look finds.
+  if (answer.kind === 'gone') return []
+  if (answer.kind === 'silent') {
+    const problem = `${untaken.length} answers were given, and no worker says whether it knows of them`
+    return [left({ kind: 'unasked', threadId, problem }, 'Start a worker, then look again.')]
+  }
+  // What it was told of, it waits for no more, although its activity may not have begun.
+  const waitedFor = new Set(answer.snapshot.pending.map(({ id }) => id))
+  const findings: Finding[] = []
+  for (const request of untaken)
+    if (waitedFor.has(request.id)) findings.push(await toldAgain(doctor, request))
+  return findings
+}
+
+function toldAgain(doctor: Doctor, request: PendingRecord): Promise<Finding> {
+  const { thread_id: threadId, id } = request
+  const problem = `Its request "${id}" was answered, and its workflow waits for the answer`
+  const work = () => announceAnswer(doctor.context, request, updateOf(request))
+  return repaired(doctor, { kind: 'untold_answer', threadId, problem }, { work, done: 'It is told of it.' })
+}
+
+/** T5: the request, whether it was approved, the names of variables; the rest is in the row. */
+function updateOf({ id, kind, approved, answer }: PendingRecord): Respond {
+  if (kind === 'call') return { id, result: true }
+  if (kind === 'approval') return { id, approved: approved === true }
+  return { id, names: namesOf(answer) }
+}
+
+function namesOf(answer: JsonValue): readonly string[] {
+  const names = (answer as { readonly names?: readonly string[] } | null)?.names
+  return names ?? []
+}
