@@ -4,6 +4,7 @@ import { ThreadClient } from '../../../src/client/index.js'
 import { createTestEnvironment } from '../../../src/testing/index.js'
 import type { TestEnvironment } from '../../../src/testing/index.js'
 import { startTestServer } from '../../../src/testing/test-server.js'
+import type { TestServerKind } from '../../../src/testing/test-server.js'
 import { threadBundle } from '../../../src/testing/thread-bundle.js'
 import { createWorker } from '../../../src/worker/index.js'
 import { createFamilyScripts } from '../../support/family-scripts.js'
@@ -11,10 +12,11 @@ import { kindsDesk } from '../../support/kinds-desk.js'
 import { makePlace } from '../../support/test-store.js'
 import { createThreadScripts } from '../../support/thread-scripts.js'
 import { workflowDesk } from '../../support/workflow-desk.js'
-import { MODELS_QUEUE, TOOLS_QUEUE, apartActivities, apartDesk, apartModels, threadsApart } from './apart.js'
+import { MODELS_QUEUE, TOOLS_QUEUE, apartActivities, apartDesk, threadsApart } from './apart.js'
 import { deskThreads } from './desk-threads.js'
 import { families } from './families.js'
 import { waitingApart, waitingFamilies, waitingThreads } from './long-waits.js'
+import type { ApartPlace } from './long-waits.js'
 import { recordedDesk, scriptedModels } from './recorded-desk.js'
 import type { Scenarios } from './scenario.js'
 import { singleThreads } from './single-threads.js'
@@ -54,7 +56,16 @@ export const scenarioGroups: readonly ScenarioGroup[] = [
     const env = await createTestEnvironment({ registry: kindsDesk, models, tools, server: 'dev' })
     return [env, families({ env, scripts })]
   }),
-  { name: 'apart', concurrent: true, start: startApart },
+  {
+    name: 'apart',
+    concurrent: true,
+    start: () =>
+      startApart({
+        kind: 'dev',
+        queues: [MODELS_QUEUE, TOOLS_QUEUE],
+        scenarios: ({ threads }) => threadsApart(threads),
+      }),
+  },
   group('waiting threads', false, async () => {
     const { models, tools, script } = createThreadScripts()
     const env = await createTestEnvironment({ registry: workflowDesk, models, tools })
@@ -66,10 +77,11 @@ export const scenarioGroups: readonly ScenarioGroup[] = [
     const env = await createTestEnvironment({ registry: kindsDesk, models, tools })
     return [env, waitingFamilies({ env, scripts })]
   }),
-  group('waiting apart', false, async () => {
-    const env = await createTestEnvironment({ registry: apartDesk, models: apartModels })
-    return [env, waitingApart(env)]
-  }),
+  {
+    name: 'waiting apart',
+    concurrent: false,
+    start: () => startApart({ kind: 'time-skipping', queues: [], scenarios: waitingApart }),
+  },
 ]
 
 function group<Env extends TestEnvironment>(
@@ -87,16 +99,23 @@ function group<Env extends TestEnvironment>(
   }
 }
 
-/** A worker for each of the task queues; those of a test environment serve one alone. */
-async function startApart(): ReturnType<ScenarioGroup['start']> {
+interface Apart {
+  readonly kind: TestServerKind
+  /** Beside that of the threads. */
+  readonly queues: readonly string[]
+  readonly scenarios: (place: ApartPlace) => Scenarios
+}
+
+/** A worker for each of the task queues; that of a test environment serves all as one. */
+async function startApart({ kind, queues, scenarios }: Apart): ReturnType<ScenarioGroup['start']> {
   const { place: store, remove } = await makePlace()
-  const server = await startTestServer('dev')
+  const server = await startTestServer(kind)
   const taskQueue = `recorded-threads-${randomUUID()}`
   const threads = new ThreadClient<typeof apartDesk>({ client: server.client, taskQueue, store })
   const shared = { registry: apartDesk, store, connection: server.nativeConnection }
   const workers = await Promise.all([
     createWorker({ ...shared, taskQueue, workflowBundle: await threadBundle() }),
-    ...[MODELS_QUEUE, TOOLS_QUEUE].map((queue) =>
+    ...queues.map((queue) =>
       createWorker({
         ...{ ...shared, taskQueue: queue, workflows: false },
         activities: apartActivities(threads),
@@ -106,7 +125,7 @@ async function startApart(): ReturnType<ScenarioGroup['start']> {
   const running = Promise.all(workers.map((worker) => worker.run()))
   return {
     env: { threads: threads as unknown as TestEnvironment['threads'] },
-    scenarios: threadsApart(threads),
+    scenarios: scenarios({ threads, sleep: (duration) => server.sleep(duration) }),
     async close() {
       for (const worker of workers) worker.shutdown()
       await running

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 
-import type { ThreadHandle } from '../../../src/client/index.js'
+import type { ThreadClient, ThreadHandle } from '../../../src/client/index.js'
 import type { TestEnvironment } from '../../../src/testing/index.js'
 import { startFamily } from '../../support/family-runs.js'
 import { calls, create, done, draft, approve, order } from '../../support/kinds-replies.js'
@@ -90,12 +90,18 @@ export const waitingFamilies = ({ env, scripts }: Families): Scenarios => ({
   },
 })
 
+/** Where time is skipped, and nobody serves the task queues of tools. */
+export interface ApartPlace {
+  readonly threads: ThreadClient<typeof apartDesk>
+  readonly sleep: TestEnvironment['sleep']
+}
+
 /** An activity that nobody takes for a day. */
-export const waitingApart = (env: TestEnvironment<typeof apartDesk>): Scenarios => ({
+export const waitingApart = ({ threads, sleep }: ApartPlace): Scenarios => ({
   async 'activity-failed-for-good'() {
-    const thread = await env.threads.create({ agent: 'here', message: marked('lost') })
+    const thread = await threads.create({ agent: 'here', message: marked('lost') })
     await doing(thread, 'tool lost')
-    await env.sleep('25 hours')
+    await sleep('25 hours')
     await thread.waitUntilIdle()
     return [thread.threadId]
   },

@@ -133,6 +133,31 @@ export function singleThreads({ env, script }: SingleThreads): Scenarios {
       return [thread.threadId]
     },
 
+    async 'what-waits-taken-back-by-a-tool'() {
+      const gate = createGate()
+      let [effect, waiting] = ['', '']
+      const thread = await start('manager', {
+        chat: [calls(call('other')), calls(work), done, done],
+        tools: {
+          async other(state) {
+            effect = await state.scheduleEffect('note', {}, 3_600_000)
+            return { status: 'success' }
+          },
+          async work(state) {
+            await gate.passed
+            await state.removeScheduledEffect(effect)
+            await state.deleteMessage(waiting)
+            return { status: 'success' }
+          },
+        },
+      })
+      await doing(thread, 'tool work')
+      waiting = (await thread.send(marked('Never mind'))).messageId
+      gate.open()
+      await idle(thread)
+      return [thread.threadId]
+    },
+
     async 'what-tools-and-hooks-do-to-their-thread'() {
       const thread = await start('manager', {
         chat: [calls(work), calls(call('other')), done, always(done)(), done],
