@@ -132,7 +132,8 @@ describe('a tool that is answered later', () => {
         await closeOpenCalls(tx, { threadId: 't', now: 1, outcome: 'interrupted' })
       })
       expect(await desk.decide(PENDING.requestId, { answer: 'late' })).toBe('refused')
-      expect(await desk.complete(input, BY)).toEqual({ type: 'result', outcome: 'interrupted' })
+      const untold = { type: 'result', outcome: 'interrupted', untold: true }
+      expect(await desk.complete(input, BY)).toEqual(untold)
       expect((await desk.transcript()).filter(({ role }) => role === 'tool')).toHaveLength(1)
       expect(await desk.store.read((db) => findToolCall(db, 't', input.callId))).toMatchObject({
         status: 'interrupted',

@@ -37,7 +37,6 @@ export const mutations: Readonly<Record<string, Mutation>> = {
         : withAttributes(event, { ...attributesOf(event), activityType: { name } })
     })
   },
-  'an activity missing': (events) => without(events, SCHEDULED),
   'an activity more': (events) => {
     const [first] = ofType(events, SCHEDULED)
     return first === undefined ? null : inserted(events, events.indexOf(first), { ...first })
@@ -46,7 +45,7 @@ export const mutations: Readonly<Record<string, Mutation>> = {
     const [first] = ofType(events, SCHEDULED)
     return first === undefined ? null : events.filter((event) => event !== first)
   },
-  'a timer missing': (events) => without(events, TIMER),
+  'a timer missing': (events) => without(events, fired(events)),
   'a timer more': (events) => {
     const [, task, following] = ofType(events, TASK)
     if (task === undefined || following === undefined) return null
@@ -70,7 +69,7 @@ export const mutations: Readonly<Record<string, Mutation>> = {
     changed(events, CHILD, (attributes) => ({ ...attributes, workflowId: 'another-one' })),
   'a child of another type': (events) =>
     changed(events, CHILD, (attributes) => ({ ...attributes, workflowType: { name: 'otherThread' } })),
-  'a child missing': (events) => without(events, CHILD),
+  'a child missing': (events) => without(events, ofType(events, CHILD)),
   'a patch that the code does not have': (events) => {
     const [task, following] = ofType(events, TASK)
     if (task === undefined || following === undefined) return null
@@ -90,10 +89,11 @@ export const mutations: Readonly<Record<string, Mutation>> = {
     })
   },
   'a signal to another thread missing': (events) =>
-    without(events, 'SIGNAL_EXTERNAL_WORKFLOW_EXECUTION_INITIATED'),
+    without(events, ofType(events, 'SIGNAL_EXTERNAL_WORKFLOW_EXECUTION_INITIATED')),
   'a cancellation of another thread missing': (events) =>
-    without(events, 'REQUEST_CANCEL_EXTERNAL_WORKFLOW_EXECUTION_INITIATED'),
-  'an activity that is not told to stop': (events) => without(events, 'ACTIVITY_TASK_CANCEL_REQUESTED'),
+    without(events, ofType(events, 'REQUEST_CANCEL_EXTERNAL_WORKFLOW_EXECUTION_INITIATED')),
+  'an activity that is not told to stop': (events) =>
+    without(events, ofType(events, 'ACTIVITY_TASK_CANCEL_REQUESTED')),
   'another end': (events) => {
     const last = events.at(-1)
     const ends = ['WORKFLOW_EXECUTION_COMPLETED', 'WORKFLOW_EXECUTION_CONTINUED_AS_NEW']
@@ -152,12 +152,25 @@ function changed(events: Events, type: string, change: (attributes: Attributes) 
   return events.map((event) => (event === first ? withAttributes(event, change(attributesOf(event))) : event))
 }
 
+/** Those that rang: of one that was left alone nothing follows. */
+function fired(events: Events): Events {
+  const rang = new Set(
+    events
+      .filter((event) => isOf(event, 'TIMER_FIRED'))
+      .map((event) => attributesOf(event)['startedEventId']),
+  )
+  return ofType(events, TIMER).filter(({ eventId }) => rang.has(eventId))
+}
+
 /** Without the first one and all that came of it, as if it had never been asked for. */
-function without(events: Events, type: string): Events | null {
-  const [first] = ofType(events, type)
+function without(events: Events, [first]: Events): Events | null {
   if (first === undefined) return null
   // A workflow task has a `startedEventId` as well, of another event.
-  const references = ['scheduledEventId', 'initiatedEventId', ...(type === TIMER ? ['startedEventId'] : [])]
+  const references = [
+    'scheduledEventId',
+    'initiatedEventId',
+    ...(isOf(first, TIMER) ? ['startedEventId'] : []),
+  ]
   const of = (event: KeptEvent): boolean =>
     references.some((key) => attributesOf(event)[key] === first.eventId)
   return renumbered(events.filter((event) => event !== first && !of(event)))

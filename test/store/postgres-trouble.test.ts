@@ -1,4 +1,3 @@
-import { createConnection, createServer } from 'node:net'
 import type { AddressInfo, Server } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
 
@@ -18,6 +17,7 @@ import { POSTGRES_PASSWORD, POSTGRES_USER, startPostgres } from '../support/post
 import type { PostgresServer } from '../support/postgres-server.js'
 import { freePort } from '../support/servers.js'
 import { NOW } from './conformance/with-store.js'
+import { COMMIT, cuttingProxy, endingProxy, silentProxy } from './postgres-proxies.js'
 
 let server: PostgresServer
 let url: string
@@ -149,9 +149,6 @@ test.each(['before', 'after'] as const)(
   },
 )
 
-/** The statement on the wire, and not a table's name. */
-const COMMIT = 'commit\0'
-
 test.each([
   ['a statement', 'during', 'cut here', 2],
   ['a commit', 'at-end', COMMIT, 2],
@@ -162,6 +159,24 @@ test.each([
   const database = await open(through(proxy), { silence: 400 })
   expect(await timesRun(database, `silent-${when}`)).toBe(runs)
   await expectWhole(database, `silent-${when}`, 1)
+})
+
+test('T2 a commit that nobody can be asked about is not done again', async () => {
+  const proxy = await cuttingProxy(server.port, 'after')
+  opened.push({ close: async () => proxy.close() })
+  const database = await open(through(proxy), { patience: 700 })
+  await newThread(database, 'undecided')
+  let runs = 0
+  proxy.on('connection', (socket) => runs > 0 && socket.destroy())
+  const writing = database.write(async (tx) => {
+    runs += 1
+    await updateThread(tx, 'undecided', { title: 'cut here' })
+  })
+  await expect(writing).rejects.toMatchObject({
+    code: 'unavailable',
+    message: expect.stringContaining('it may be done'),
+  })
+  expect(runs).toBe(1)
 })
 
 test('a transaction that the server never began is not committed', async () => {
@@ -252,90 +267,6 @@ async function appearing(database: Database, threadId: string, count: number): P
   while ((await database.read((db) => readTranscript(db, threadId))).length < count);
 }
 
-/** Passes everything on, but ends the connection of the transaction that says so, at its commit. */
-async function cuttingProxy(port: number, when: 'before' | 'after'): Promise<Server> {
-  let cut = false
-  const proxy = createServer((client) => {
-    const upstream = createConnection(port, '127.0.0.1')
-    const end = (): void => {
-      client.destroy()
-      upstream.destroy()
-    }
-    let marked = false
-    let committing = false
-    client.on('data', (data) => {
-      marked ||= data.includes('cut here')
-      committing = marked && !cut && data.includes(COMMIT)
-      if (!committing) upstream.write(data)
-      else if (when === 'before') [cut] = [true, end()]
-      else upstream.write(data)
-    })
-    upstream.on('data', (data) => {
-      if (!committing) return void client.write(data)
-      cut = true
-      end()
-    })
-    for (const socket of [client, upstream]) {
-      socket.on('error', end)
-      socket.on('close', end)
-    }
-  })
-  await new Promise<void>((resolve) => proxy.listen(0, '127.0.0.1', resolve))
-  return proxy
-}
-
-const READY = Buffer.from([0x5a, 0, 0, 0, 5, 0x49])
-
-/** Passes everything on; where it is told to, the server takes leave in the same packet that says it is ready. */
-async function endingProxy(port: number): Promise<{ proxy: Server; endNext(connections: number): void }> {
-  let left = 0
-  const proxy = createServer((client) => {
-    const upstream = createConnection(port, '127.0.0.1')
-    let isReady = false
-    client.on('data', (data) => upstream.write(data))
-    upstream.on('data', (data) => {
-      const becomesReady = !isReady && data.subarray(-READY.length).equals(READY)
-      isReady ||= becomesReady
-      if (!becomesReady || left === 0) return void client.write(data)
-      left -= 1
-      client.end(Buffer.concat([data, TERMINATED]))
-    })
-    for (const socket of [client, upstream]) {
-      socket.on('error', () => socket.destroy())
-      socket.on('close', () => {
-        client.destroy()
-        upstream.destroy()
-      })
-    }
-  })
-  await new Promise<void>((resolve) => proxy.listen(0, '127.0.0.1', resolve))
-  return { proxy, endNext: (connections) => void (left = connections) }
-}
-
-/** As the server says it to a connection that an administrator ends. */
-const TERMINATED = errorMessage('FATAL', '57P01', 'terminating connection due to administrator command')
-
-function errorMessage(severity: string, code: string, words: string): Buffer {
-  const fields = Buffer.from(`S${severity}\0V${severity}\0C${code}\0M${words}\0\0`)
-  const head = Buffer.from([0x45, 0, 0, 0, 0])
-  head.writeInt32BE(fields.length + 4, 1)
-  return Buffer.concat([head, fields])
-}
-
-/** Errors that would have ended a process, since now. */
-function unheardErrors(): () => readonly unknown[] {
-  const unheard: unknown[] = []
-  const note = (error: unknown): void => void unheard.push(error)
-  const events = ['uncaughtException', 'unhandledRejection'] as const
-  for (const event of events) process.on(event, note)
-  opened.push({
-    close: async () => {
-      for (const event of events) process.off(event, note)
-    },
-  })
-  return () => unheard
-}
-
 function through(proxy: Server): string {
   return url.replace(`:${server.port}/`, `:${(proxy.address() as AddressInfo).port}/`)
 }
@@ -353,30 +284,18 @@ async function timesRun(database: Database, id: string): Promise<number> {
   return runs
 }
 
-/** Passes everything on, but nothing more either way on the connection that says `cut here`, from the word on. */
-async function silentProxy(port: number, word: string): Promise<Server> {
-  let fell = false
-  const proxy = createServer((client) => {
-    const upstream = createConnection(port, '127.0.0.1')
-    let marked = false
-    let silent = false
-    const passing = (data: Buffer): boolean => {
-      marked ||= data.includes('cut here')
-      if (marked && !fell && data.includes(word)) fell = silent = true
-      return !silent
-    }
-    client.on('data', (data) => passing(data) && upstream.write(data))
-    upstream.on('data', (data) => passing(data) && client.write(data))
-    for (const socket of [client, upstream]) {
-      socket.on('error', () => socket.destroy())
-      socket.on('close', () => {
-        client.destroy()
-        upstream.destroy()
-      })
-    }
+/** Errors that would have ended a process, since now. */
+function unheardErrors(): () => readonly unknown[] {
+  const unheard: unknown[] = []
+  const note = (error: unknown): void => void unheard.push(error)
+  const events = ['uncaughtException', 'unhandledRejection'] as const
+  for (const event of events) process.on(event, note)
+  opened.push({
+    close: async () => {
+      for (const event of events) process.off(event, note)
+    },
   })
-  await new Promise<void>((resolve) => proxy.listen(0, '127.0.0.1', resolve))
-  return proxy
+  return () => unheard
 }
 
 async function ask(place: string, text: string): Promise<void> {

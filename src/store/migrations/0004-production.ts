@@ -39,6 +39,7 @@ export async function createProductionSchema(db: SchemaChanger): Promise<void> {
   // Of a thread that is deleted.
   await index('errors_by_thread').on('errors').column('thread_id').execute()
   // SQLite answers for its commits itself.
-  if (db.kind === 'postgres')
-    await createTable(db, 'commits', { columns: { id: 'text', committed_at: 'big' }, key: ['id'] })
+  if (db.kind === 'sqlite') return
+  await createTable(db, 'commits', { columns: { id: 'text', committed_at: 'big' }, key: ['id'] })
+  await index('commits_by_time').on('commits').column('committed_at').execute()
 }

@@ -7,6 +7,7 @@ import type { Kysely } from 'kysely'
 import { LIMITS } from '../../protocol/limits.js'
 import type { Schema } from '../schema.js'
 import type { Writer } from '../store.js'
+import { StoreError } from '../store-error.js'
 import { isUnknownTransaction } from './postgres-error.js'
 
 /**
@@ -17,26 +18,49 @@ import { isUnknownTransaction } from './postgres-error.js'
 export interface CommitMark {
   readonly id: string
   readonly transaction: string
+  /** By the server's clock, in microseconds. */
+  readonly at: number
 }
 
 /** While a session may still be at it. */
 const POLL = 5
+const BATCH = 5_000n
+/** In microseconds. */
+const AGE = LIMITS.commitMarkAge * 1_000
 
 /** The last statement of a transaction. Null: it has written nothing, and there is nothing to be in doubt of. */
 export async function leaveMark(tx: Writer): Promise<CommitMark | null> {
   const id = randomUUID()
-  const { rows } = await sql<{ transaction: string }>`
+  const { rows } = await sql<Omit<CommitMark, 'id'>>`
     insert into commits (id, committed_at)
     select ${id}, ${now} where pg_current_xact_id_if_assigned() is not null
-    returning pg_current_xact_id()::text as transaction`.execute(tx)
-  return rows[0] === undefined ? null : { id, transaction: rows[0].transaction }
+    returning pg_current_xact_id()::text as transaction, committed_at as at`.execute(tx)
+  return rows[0] === undefined ? null : { id, ...rows[0] }
 }
 
-/** Waits until the server knows: the session that lost its client may still be at it. */
+/**
+ * Waits until the server knows: the session that lost its client may still be at it.
+ * @throws `undecided` when the mark may have been forgotten since: the process was put to sleep for longer
+ */
 export async function isCommitted(database: Kysely<Schema>, mark: CommitMark): Promise<boolean> {
-  while ((await transactionStatus(database, mark.transaction)) === 'in progress') await delay(POLL)
-  const row = await database.selectFrom('commits').select('id').where('id', '=', mark.id).executeTakeFirst()
-  return row !== undefined
+  let status = await transactionStatus(database, mark.transaction)
+  for (; status === 'in progress'; status = await transactionStatus(database, mark.transaction))
+    await delay(POLL)
+  const { rows } = await sql<{ found: boolean; old: boolean }>`
+    select exists (select from commits where id = ${mark.id}) as found,
+      ${now} - ${mark.at}::bigint >= ${AGE}::bigint as old`.execute(database)
+  const { found, old } = rows[0] ?? { found: false, old: true }
+  if (!found && old && status !== 'aborted') throw undecided()
+  return found
+}
+
+/** Not passing: whoever repeats it has to look first whether it was done. */
+export function undecided(cause?: unknown): StoreError {
+  return new StoreError(
+    'unavailable',
+    'Expected the database to say what became of a commit whose answer was lost, got no answer in time: it may be done',
+    cause,
+  )
 }
 
 /** What the server knows of it; null: nothing, also after a failover to a standby that was behind. */
@@ -53,12 +77,20 @@ export async function transactionStatus(
   }
 }
 
-/** Deletes those that nobody asks for any more. */
+/** Deletes those that nobody asks for any more, a part at a time: however many there are, a part is done. */
 export async function forgetMarks(database: Kysely<Schema>): Promise<void> {
-  await database
-    .deleteFrom('commits')
-    .where('committed_at', '<', sql<number>`${now} - ${LIMITS.commitMarkAge * 1_000}::bigint`)
-    .execute()
+  for (let deleted = BATCH; deleted >= BATCH;) {
+    const old = database
+      .selectFrom('commits')
+      .select('id')
+      .where('committed_at', '<', sql<number>`${now} - ${AGE}::bigint`)
+      .orderBy('committed_at')
+      .limit(Number(BATCH))
+      // Other processes delete too.
+      .forUpdate()
+      .skipLocked()
+    deleted = (await database.deleteFrom('commits').where('id', 'in', old).executeTakeFirst()).numDeletedRows
+  }
 }
 
 /** By one clock, the server's. */

@@ -69,7 +69,7 @@ export async function openPostgres(
       if (performance.now() - forgotten > LIMITS.commitMarkSweep) {
         forgotten = performance.now()
         // Nobody waits for it, and the next one has its rows too.
-        told(forgetMarks(reader)).catch(() => undefined)
+        forgetMarks(reader).catch(() => undefined)
       }
       return result
     },

@@ -6,7 +6,7 @@ import type { Kysely } from 'kysely'
 import { changesIn, isFleeting } from '../changes.js'
 import type { Schema } from '../schema.js'
 import type { Writer } from '../store.js'
-import { isCommitted, leaveMark } from './commit-marks.js'
+import { isCommitted, leaveMark, undecided } from './commit-marks.js'
 import type { CommitMark } from './commit-marks.js'
 import { createLanes } from './lanes.js'
 import { isConflict, isLost, isPassing } from './postgres-error.js'
@@ -78,6 +78,7 @@ export interface Committed<T> {
 interface Committing<T> extends Committed<T> {
   /** Null: nothing was written that anybody counts on. */
   readonly mark: CommitMark | null
+  readonly fleeting: boolean
 }
 
 interface Attempt<T> {
@@ -98,17 +99,29 @@ async function attempt<T>(
       .execute(async (tx) => {
         begun(tx)
         const result = await work(tx)
-        const mark = isFleeting(tx) ? await commitSoon(tx) : await leaveMark(tx)
-        committing = { result, threadIds: changesIn(tx), mark }
+        const fleeting = isFleeting(tx)
+        const mark = fleeting ? await commitSoon(tx) : await leaveMark(tx)
+        committing = { result, threadIds: changesIn(tx), mark, fleeting }
         return committing
       })
   } catch (error) {
     if (committing === undefined || !isLost(error)) throw error
     // Assigned in the closure above, which the compiler does not follow.
     const done = committing as Committing<T>
-    const { mark } = done
-    if (mark === null || (await retryPassing(() => isCommitted(database, mark), deadline))) return done
+    const { mark, fleeting } = done
+    // What is written twice is read once, and a commit that nobody counts on leaves no mark.
+    if (fleeting) throw error
+    if (mark === null || (await lookForMark(database, mark, deadline))) return done
     throw error
+  }
+}
+
+/** @throws what is never repeated, when the server does not say: the work of a commit that nobody knows of may be done */
+async function lookForMark(database: Kysely<Schema>, mark: CommitMark, deadline: number): Promise<boolean> {
+  try {
+    return await retryPassing(() => isCommitted(database, mark), deadline)
+  } catch (error) {
+    throw isPassing(error) ? undecided(error) : error
   }
 }
 
