@@ -66,8 +66,6 @@ export const apartDesk = registry({
   },
 })
 
-export const apartModels = { here: echoing, away: echoing }
-
 /** Behaviours of threads whose work is done by other workers. */
 export function threadsApart(threads: ThreadClient<typeof apartDesk>): Scenarios {
   return {
