@@ -12,12 +12,14 @@ export interface ChaosOptions {
   readonly json: boolean
   /** Threads at a time. */
   readonly lanes: number
+  /** Milliseconds for the client's plans, and then for the threads, to come to an end behind the last kill. */
+  readonly patience: number
   /** Whether `everthread doctor` is asked a minute later, when it passes over nothing as too fresh. */
   readonly wait: boolean
 }
 
 export const USAGE =
-  'npm run chaos -- --kills N --seed S [--servers dev|postgres] [--heartbeat default|5s] [--lanes N] [--no-wait] [--json]'
+  'npm run chaos -- --kills N --seed S [--servers dev|postgres] [--heartbeat default|5s] [--lanes N] [--patience SECONDS] [--no-wait] [--json]'
 
 const HEARTBEATS: ReadonlyMap<string, number | null> = new Map([
   ['default', null],
@@ -35,16 +37,27 @@ export function readOptions(line: readonly string[]): ChaosOptions | null {
         servers: { type: 'string', default: 'dev' },
         heartbeat: { type: 'string', default: 'default' },
         lanes: { type: 'string', default: '16' },
+        patience: { type: 'string', default: '240' },
         'no-wait': { type: 'boolean', default: false },
         json: { type: 'boolean', default: false },
       },
     })
-    const [kills, seed, lanes] = [values.kills, values.seed, values.lanes].map(Number)
+    const [kills, seed, lanes, patience] = [values.kills, values.seed, values.lanes, values.patience].map(
+      Number,
+    )
     const heartbeatTimeout = HEARTBEATS.get(values.heartbeat)
-    if (!isCount(kills) || !isCount(seed) || !isCount(lanes) || heartbeatTimeout === undefined) return null
+    if (
+      !isCount(kills) ||
+      !isCount(seed) ||
+      !isCount(lanes) ||
+      !isCount(patience) ||
+      heartbeatTimeout === undefined
+    )
+      return null
     if (values.servers !== 'dev' && values.servers !== 'postgres') return null
     const { servers, json } = values
-    return { kills, seed, lanes, servers, heartbeatTimeout, json, wait: !values['no-wait'] }
+    const wait = !values['no-wait']
+    return { kills, seed, lanes, servers, heartbeatTimeout, json, wait, patience: patience * 1000 }
   } catch {
     return null
   }

@@ -10,16 +10,19 @@ import { ThreadClient } from 'everthread/client'
 import { workflowBundleOptions } from 'everthread/worker'
 
 import { checkAll } from './checks/check-all.js'
+import type { CheckedPlace } from './checks/check-all.js'
 import { waitUntilQuiet } from './checks/wait-until-quiet.js'
 import { activitiesInFlight } from './driver/activities-in-flight.js'
 import { startChaosServers } from './driver/chaos-servers.js'
 import type { ChaosServers } from './driver/chaos-servers.js'
 import { disturb } from './driver/disturb.js'
+import type { Disturbed } from './driver/disturb.js'
 import { startFleet } from './driver/fleet.js'
 import { createRecoveries } from './driver/recoveries.js'
 import type { Recovery } from './driver/recoveries.js'
 import { schedule } from './driver/schedule.js'
 import { watchEvents } from './driver/watch-events.js'
+import type { Watchdog } from './driver/watchdog.js'
 import type { Finding } from './finding.js'
 import type { ChaosOptions } from './options.js'
 
@@ -39,16 +42,28 @@ const FRESH = 61_000
 /** Milliseconds that a deploy gives to running activities. */
 const GRACE = 2_000
 
+/** Who is told what a run is at. */
+export interface Listeners {
+  readonly say: (line: string) => void
+  readonly watchdog: Watchdog
+}
+
 /** Servers, workload, kills, quiet, checks: one seed from its beginning to its end. */
-export async function runChaos(options: ChaosOptions, say: (line: string) => void): Promise<ChaosResult> {
+export async function runChaos(options: ChaosOptions, listeners: Listeners): Promise<ChaosResult> {
+  const { say, watchdog } = listeners
   const begun = Date.now()
+  watchdog.begin('start the servers')
   const folder = await mkdtemp(join(tmpdir(), 'everthread-chaos-'))
+  say(`journals and logs are in ${folder}`)
   const servers = await startChaosServers(options.servers, folder)
-  const run = { options, folder, say }
+  const run = { ...listeners, options, folder }
   const result = await runOn(servers, run).catch(async (error: unknown) => {
-    say(`the driver failed; ${await leave(servers, folder)}`)
+    watchdog.fail()
+    watchdog.begin('end the servers')
+    say(await leave(servers, folder))
     throw error
   })
+  watchdog.begin('end the servers')
   const seconds = (Date.now() - begun) / 1000
   if (result.findings.length > 0) return { ...result, seconds, left: await leave(servers, folder) }
   await servers.stop()
@@ -61,23 +76,24 @@ async function leave(servers: ChaosServers, folder: string): Promise<string> {
   return `left for looking: journals, logs and blobs in ${folder}, the store's PostgreSQL in ${data}`
 }
 
-interface Run {
+interface Run extends Listeners {
   readonly options: ChaosOptions
   readonly folder: string
-  readonly say: (line: string) => void
 }
 
 async function runOn(
   servers: ChaosServers,
-  { options, folder, say }: Run,
+  { options, folder, say, watchdog }: Run,
 ): Promise<Omit<ChaosResult, 'left' | 'seconds'>> {
-  const { seed, kills, lanes, heartbeatTimeout } = options
+  const { seed, lanes, heartbeatTimeout } = options
   const paths = {
     deeds: join(folder, 'deeds.jsonl'),
     acknowledged: join(folder, 'acknowledged.jsonl'),
     received: join(folder, 'received.jsonl'),
+    answers: join(folder, 'answers.jsonl'),
     codePath: join(folder, 'workflows.js'),
   }
+  watchdog.begin('bundle the workflow')
   await writeFile(paths.codePath, await bundle())
   const store = { blobs: join(folder, 'blobs'), secretKey: randomBytes(32).toString('base64') }
   const database = servers.databaseUrl(servers.postgres.port)
@@ -85,9 +101,10 @@ async function runOn(
   const recoveries = createRecoveries()
   const inFlight = activitiesInFlight(recoveries.progressed)
   const watch = watchEvents(database, recoveries.progressed)
-  const { acknowledged, received, deeds, codePath } = paths
-  const client = { taskQueue, seed, lanes, heartbeatTimeout, acknowledged, received }
+  const { acknowledged, received, answers, deeds, codePath } = paths
+  const client = { taskQueue, seed, lanes, heartbeatTimeout, acknowledged, received, answers }
   const worker = { taskQueue, codePath, deeds, graceTime: GRACE }
+  watchdog.begin('start the processes')
   const fleet = await startFleet({ servers, folder, client, worker, store, inFlight })
   const address = `127.0.0.1:${servers.temporal.port}`
   const connection = Connection.lazy({ address })
@@ -96,34 +113,54 @@ async function runOn(
     taskQueue,
     store: { ...store, database },
   })
+  const place = { fleet, servers, inFlight, recoveries, watch, say, watchdog }
+  const asked = { threads, seed, ...paths, database, address, store }
   try {
-    const names = [...servers.byName.keys()]
-    const place = { fleet, servers, inFlight, recoveries, watch, say }
-    const killed = await disturb(place, schedule({ seed, kills, servers: names }))
-    say('no more kills; the client comes to its end')
-    const looking = { threads, finish: fleet.finish, received, database, say }
-    const stuck = await waitUntilQuiet(looking)
-    if (options.wait) await delay(FRESH)
-    await writeFile(join(folder, 'recoveries.json'), JSON.stringify(recoveries.done(), null, 1))
-    const { findings, counts } = await checkAll({ threads, seed, ...paths, database, address, store })
-    const unrecovered = recoveries.open().map((threadId): Finding => ({
-      kind: 'stuck',
-      threadId,
-      id: threadId,
-      problem: 'It was cut off by a kill, and made no progress afterwards.',
-    }))
-    return {
-      kills: killed,
-      counts,
-      recoveries: recoveries.done(),
-      findings: [...stuck, ...unrecovered, ...findings],
-    }
+    return await killAndCheck({ options, folder, place, asked })
+  } catch (error) {
+    watchdog.fail()
+    throw error
   } finally {
+    watchdog.begin('end the processes')
     await watch.stop()
     await fleet.stop()
     await threads.close()
     await connection.close()
   }
+}
+
+interface Trial {
+  readonly options: ChaosOptions
+  readonly folder: string
+  readonly place: Disturbed
+  readonly asked: CheckedPlace
+}
+
+async function killAndCheck({
+  options,
+  folder,
+  place,
+  asked,
+}: Trial): Promise<Omit<ChaosResult, 'left' | 'seconds'>> {
+  const { seed, kills: most, patience, wait } = options
+  const { servers, fleet, recoveries, say, watchdog } = place
+  const kills = await disturb(place, schedule({ seed, kills: most, servers: [...servers.byName.keys()] }))
+  say('no more kills; the client comes to its end')
+  // Its client and its threads have that long each.
+  watchdog.begin('come to rest', { more: 2 * patience })
+  const stuck = await waitUntilQuiet({ ...asked, finish: fleet.finish, patience, say })
+  watchdog.begin('wait until doctor passes over nothing')
+  if (wait) await delay(FRESH)
+  await writeFile(join(folder, 'recoveries.json'), JSON.stringify(recoveries.done(), null, 1))
+  watchdog.begin('check')
+  const { findings, counts } = await checkAll(asked)
+  const unrecovered = recoveries.open().map((threadId): Finding => ({
+    kind: 'stuck',
+    threadId,
+    id: threadId,
+    problem: 'It was cut off by a kill, and made no progress afterwards.',
+  }))
+  return { kills, counts, recoveries: recoveries.done(), findings: [...stuck, ...unrecovered, ...findings] }
 }
 
 async function bundle(): Promise<string> {

@@ -6,7 +6,9 @@ import type { Stamp } from '../desk/journal.js'
 import { planThread } from '../driver/thread-plan.js'
 import type { Finding } from '../finding.js'
 import type { Acknowledgement } from '../processes/acknowledgement.js'
+import type { AnswerLine } from '../processes/answer-line.js'
 import type { ReceivedEvent } from '../processes/received-event.js'
+import { checkAnswers } from './check-answers.js'
 import { checkCalls } from './check-calls.js'
 import { checkChildren } from './check-children.js'
 import { checkDeltas } from './check-deltas.js'
@@ -27,13 +29,15 @@ import type { ThreadRecord } from './thread-record.js'
 import { unplacedMessages } from './ask-store.js'
 import type { Unplaced } from './ask-store.js'
 
-interface Place {
+/** Whom and what the checks ask. */
+export interface CheckedPlace {
   readonly threads: ThreadClient
   readonly seed: number
   /** Journals. */
   readonly deeds: string
   readonly acknowledged: string
   readonly received: string
+  readonly answers: string
   readonly address: string
   readonly database: string
   readonly store: { readonly blobs: string; readonly secretKey: string }
@@ -46,11 +50,12 @@ interface Checked {
 }
 
 /** Everything that was promised, from outside: the client's read API, journals of our own, the command. */
-export async function checkAll(place: Place): Promise<Checked> {
+export async function checkAll(place: CheckedPlace): Promise<Checked> {
   const { threads, seed } = place
   const deeds = readJournal<Deed>(place.deeds)
   const acknowledged = readJournal<Acknowledgement>(place.acknowledged)
   const received = readJournal<ReceivedEvent>(place.received)
+  const answers = readJournal<AnswerLine>(place.answers)
   const evidence = gatherEvidence(deeds, received)
   const records = await readAllThreads(threads)
   const byId = new Map(records.map((record) => [record.threadId, record]))
@@ -79,6 +84,7 @@ export async function checkAll(place: Place): Promise<Checked> {
     ...checks.flatMap((checked) => checked.findings),
     ...checkPlans(byId, { acknowledged, unplaced, seed }),
     ...checkWaiting(unplaced),
+    ...checkAnswers(answers),
     ...checkDoctor(place),
   ]
   const of = (kind: Deed['kind']): number => deeds.filter((deed) => deed.kind === kind).length
@@ -88,6 +94,7 @@ export async function checkAll(place: Place): Promise<Checked> {
       threads: records.length,
       subagents: records.filter(({ parent }) => parent !== null).length,
       messages: acknowledged.filter(({ kind }) => kind === 'sent').length,
+      answers: answers.filter(({ kind }) => kind === 'returned').length,
       side_effects: of('tool'),
       model_requests: of('model'),
       effects: of('effect'),

@@ -1,15 +1,17 @@
 import type { AttachmentRef } from 'everthread'
-import type { ThreadClient } from 'everthread/client'
+import type { ThreadHandle } from 'everthread/client'
 
 import { digestOf, expectedBytes } from '../desk/chaos-files.js'
 import type { Finding } from '../finding.js'
 import type { ThreadRecord } from './thread-record.js'
 
+/** The part of a client that reads them. */
+interface Files {
+  get(threadId: string): Pick<ThreadHandle, 'readFile'>
+}
+
 /** Each file that a row names is there, and holds what its name says, in whichever thread it came to be. */
-export async function checkFiles(
-  threads: ThreadClient,
-  { threadId, rows }: ThreadRecord,
-): Promise<FileCheck> {
+export async function checkFiles(threads: Files, { threadId, rows }: ThreadRecord): Promise<FileCheck> {
   const findings: Finding[] = []
   const files = new Map(
     rows.flatMap(({ attachments }) => attachments.map((file) => [file.path, file] as const)),
@@ -28,7 +30,7 @@ export interface FileCheck {
 }
 
 async function problemOf(
-  threads: ThreadClient,
+  threads: Files,
   threadId: string,
   { path, name, size }: AttachmentRef,
 ): Promise<Pick<Finding, 'kind' | 'problem'> | null> {

@@ -1,9 +1,14 @@
-import type { ThreadClient } from 'everthread/client'
+import type { ThreadHandle } from 'everthread/client'
 
 import type { Finding } from '../finding.js'
 
+/** The part of a client that reads them. */
+interface Histories {
+  get(threadId: string): { readonly workflow: Pick<ThreadHandle['workflow'], 'fetchHistory'> }
+}
+
 /** Workflow tasks that failed: a kill makes one time out, and nothing of ours may make one fail. */
-export async function checkHistory(threads: ThreadClient, threadId: string): Promise<readonly Finding[]> {
+export async function checkHistory(threads: Histories, threadId: string): Promise<readonly Finding[]> {
   const { events } = await threads.get(threadId).workflow.fetchHistory()
   return (events ?? []).flatMap(({ eventId, workflowTaskFailedEventAttributes: failed }): Finding[] => {
     if (failed == null) return []

@@ -1,4 +1,4 @@
-import type { ThreadClient } from 'everthread/client'
+import type { ThreadHandle } from 'everthread/client'
 
 import { refsIn } from '../desk/program.js'
 import { noteFile } from '../desk/take-note.js'
@@ -13,9 +13,14 @@ const LEFT: Readonly<Record<string, { readonly words: string; readonly where: 'o
   tell: { words: 'told', where: 'parent' },
 }
 
+/** The part of a client that knows them. */
+interface Files {
+  get(threadId: string): Pick<ThreadHandle, 'statFile'>
+}
+
 /** Messages, files and values that tools and effects write are there with the outcome of the call, once, or not at all. */
 export async function checkWrites(
-  threads: ThreadClient,
+  threads: Files,
   record: ThreadRecord,
   byId: ReadonlyMap<string, ThreadRecord>,
 ): Promise<readonly Finding[]> {

@@ -5,30 +5,34 @@ import type { ThreadClient, ThreadSnapshot, ThreadSummary } from 'everthread/cli
 import { readJournal } from '../desk/journal.js'
 import type { Finding } from '../finding.js'
 import type { ReceivedEvent } from '../processes/received-event.js'
+import type { AnswerLine } from '../processes/answer-line.js'
 import { lastSequences } from './ask-store.js'
+import { openAnswers } from './check-answers.js'
 import { several } from './several.js'
 
 interface Looking {
   readonly threads: ThreadClient
   /** Resolves when the client has done all that it begun. */
   readonly finish: () => Promise<void>
+  /** Milliseconds for each of the two: the longest plan is some fifteen actions of seconds, and a cut call is noticed late. */
+  readonly patience: number
+  /** Journal of the answers that the client gave. */
+  readonly answers: string
   /** Journal of the events that the subscriber got. */
   readonly received: string
   readonly database: string
   readonly say: (line: string) => void
 }
 
-/** The longest plan is some fifteen actions of seconds, and a cut call is noticed after half a minute. */
-const PATIENCE = 240_000
 const SUBSCRIBER_PATIENCE = 20_000
 const PAUSE = 2_000
 
 /** Nothing runs, waits or is on its way to the subscriber; what does not come to that is stuck, and named. */
 export async function waitUntilQuiet(looking: Looking): Promise<readonly Finding[]> {
-  const { finish, say } = looking
-  const finished = await Promise.race([finish().then(() => true), delay(PATIENCE, false, { ref: false })])
+  const { finish, patience, say } = looking
+  const finished = await Promise.race([finish().then(() => true), delay(patience, false, { ref: false })])
   say(finished ? 'the client has ended its plans' : 'the client does not come to an end')
-  const until = Date.now() + PATIENCE
+  const until = Date.now() + patience
   const quiet = new Map<string, number>()
   for (;;) {
     const busy = await busyThreads(looking.threads, quiet)
@@ -72,12 +76,14 @@ function unfinished(): Finding {
   return { kind: 'stuck', threadId: '', id: 'client', problem: 'The client did not come to an end.' }
 }
 
-async function untilReceived({ received, database }: Looking): Promise<void> {
+/** All events are, and all answers are acknowledged; whatever is not is found by the checks. */
+async function untilReceived({ received, answers, database }: Looking): Promise<void> {
   const sequences = await lastSequences(database)
   for (const until = Date.now() + SUBSCRIBER_PATIENCE; Date.now() < until; await delay(PAUSE)) {
     const last = new Map<string, number>()
     for (const { threadId, sequence } of readJournal<ReceivedEvent>(received))
       if (sequence !== null) last.set(threadId, sequence)
-    if ([...sequences].every(([threadId, sequence]) => (last.get(threadId) ?? 0) >= sequence)) return
+    const given = openAnswers(readJournal<AnswerLine>(answers)).length === 0
+    if (given && [...sequences].every(([threadId, sequence]) => (last.get(threadId) ?? 0) >= sequence)) return
   }
 }

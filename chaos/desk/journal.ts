@@ -11,7 +11,7 @@ export interface Stamp {
 }
 
 export function openJournal<Line>(path: string): Journal<Line> {
-  return { write: (line) => appendFileSync(path, `${JSON.stringify({ at: now(), ...line })}\n`) }
+  return { write: (line) => appendFileSync(path, `\n${JSON.stringify({ at: now(), ...line })}\n`) }
 }
 
 export function now(): number {
@@ -23,7 +23,16 @@ export function readJournal<Line>(path: string): readonly (Line & Stamp)[] {
   const lines = textOf(path)
     .split('\n')
     .filter((line) => line !== '')
-  return lines.map((line) => JSON.parse(line) as Line & Stamp)
+  return lines.flatMap((line) => parsed<Line>(line))
+}
+
+/** A kill may tear the line that is being written, at the border of two pages: what it tells of had not returned. */
+function parsed<Line>(line: string): readonly (Line & Stamp)[] {
+  try {
+    return [JSON.parse(line) as Line & Stamp]
+  } catch {
+    return []
+  }
 }
 
 function textOf(path: string): string {

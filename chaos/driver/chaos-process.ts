@@ -47,7 +47,10 @@ export function startChaosProcess<Report extends { readonly kind: string }>({
     })
   })
   child.on('error', () => undefined)
+  const killWithUs = (): void => void child.kill('SIGKILL')
+  process.once('exit', killWithUs)
   const gone = once(child, 'exit').then(([code, signal]) => {
+    process.off('exit', killWithUs)
     appendFileSync(log, `[${child.pid}] ended by ${String(signal ?? code)}\n`)
   })
   return {

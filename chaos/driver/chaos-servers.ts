@@ -24,6 +24,8 @@ export interface ChaosServers {
 }
 
 const DATABASE = 'postgres'
+/** It is waited for with nothing else done, no signal either. */
+const LONGEST_COMMAND = 180_000
 
 /** A Temporal server, with a PostgreSQL of its own or as the dev server, and a PostgreSQL with an empty store. */
 export async function startChaosServers(kind: ServersKind, folder: string): Promise<ChaosServers> {
@@ -97,6 +99,8 @@ export function runCommand(
     const output = execFileSync(process.execPath, [...process.execArgv, command, ...line], {
       env: { ...process.env, ...environment },
       encoding: 'utf8',
+      timeout: LONGEST_COMMAND,
+      killSignal: 'SIGKILL',
       stdio: ['ignore', 'pipe', 'pipe'],
     })
     return { code: 0, output }

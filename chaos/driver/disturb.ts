@@ -8,27 +8,32 @@ import type { Recoveries } from './recoveries.js'
 import { lateness } from './schedule.js'
 import type { Disturbance, Moment, ServerName } from './schedule.js'
 import type { EventWatch } from './watch-events.js'
+import type { Watchdog } from './watchdog.js'
 
-interface Place {
+/** What is disturbed, and who is told of it. */
+export interface Disturbed {
   readonly fleet: Fleet
   readonly servers: ChaosServers
   readonly inFlight: ActivitiesInFlight
   readonly recoveries: Recoveries
   readonly watch: EventWatch
   readonly say: (line: string) => void
+  readonly watchdog: Watchdog
 }
 
 /** Does to the processes what the schedule says, in its order; answers how many kills there were, by what was killed. */
 export async function disturb(
-  place: Place,
+  place: Disturbed,
   moments: readonly Moment[],
 ): Promise<Readonly<Record<string, number>>> {
   const kills: Record<string, number> = {}
   /** What is under way: a server that is away cannot be killed again before it is back. */
   const busy = new Map<string, Promise<void>>()
-  for (const { after, what } of moments) {
+  for (const [index, { after, what }] of moments.entries()) {
     await delay(after)
     const name = subjectOf(what)
+    const detail = `${index + 1} of ${moments.length}: ${what.kind}, ${name}`
+    place.watchdog.begin('disturb', { detail })
     await busy.get(name)
     await hasLived(place, what)
     const begun = begin(place, what)
@@ -37,13 +42,16 @@ export async function disturb(
       const killed = name.replace(/ \d+$/, '')
       kills[killed] = (kills[killed] ?? 0) + 1
     }
+    // Whoever comes next to it, or the end, hears of a failure; until then it is no unheard one.
+    begun.over.catch(() => undefined)
     busy.set(name, begun.over)
   }
+  place.watchdog.begin('disturb', { detail: `until all are back: ${[...busy.keys()].join(', ')}` })
   await Promise.all(busy.values())
   return kills
 }
 
-async function hasLived({ fleet }: Place, what: Disturbance): Promise<void> {
+async function hasLived({ fleet }: Disturbed, what: Disturbance): Promise<void> {
   if (what.kind !== 'kill_worker' && what.kind !== 'kill_client') return
   const slot = what.kind === 'kill_worker' ? fleet.worker(what.slot) : fleet.client
   if (what.lived !== null) await slot.lived(what.lived)
@@ -69,7 +77,7 @@ function subjectOf(what: Disturbance): string {
   }
 }
 
-function begin(place: Place, what: Disturbance): Begun {
+function begin(place: Disturbed, what: Disturbance): Begun {
   place.say(JSON.stringify({ at: now(), ...what }))
   switch (what.kind) {
     case 'kill_worker':
@@ -90,7 +98,10 @@ function begin(place: Place, what: Disturbance): Begun {
 
 type Of<Kind extends Disturbance['kind']> = Extract<Disturbance, { readonly kind: Kind }>
 
-function killWorker({ fleet, watch, recoveries }: Place, { slot, away, version }: Of<'kill_worker'>): Begun {
+function killWorker(
+  { fleet, watch, recoveries }: Disturbed,
+  { slot, away, version }: Of<'kill_worker'>,
+): Begun {
   const at = now()
   const worker = fleet.worker(slot)
   const killed = worker.kill().then(async (cut) => {
@@ -103,7 +114,7 @@ function killWorker({ fleet, watch, recoveries }: Place, { slot, away, version }
 }
 
 function killServer(
-  { servers, inFlight, recoveries }: Place,
+  { servers, inFlight, recoveries }: Disturbed,
   { server: name, away }: Of<'kill_server'>,
 ): Begun {
   const server = serverOf(servers, name)
@@ -120,7 +131,7 @@ function serverOf(servers: ChaosServers, name: ServerName) {
   return server
 }
 
-async function spoil({ fleet }: Place, { of, to, how, milliseconds }: Of<'network'>): Promise<void> {
+async function spoil({ fleet }: Disturbed, { of, to, how, milliseconds }: Of<'network'>): Promise<void> {
   const proxy = fleet.proxy(of, to)
   if (how === 'cut') {
     proxy.cut()

@@ -9,6 +9,8 @@ export interface EventWatch {
 }
 
 const PAUSE = 50
+const CONNECTING = 1_000
+const LONGEST_QUERY = 10_000
 /** Identity values are given before the commit: a later one may be seen first. */
 const LATE = 500
 
@@ -37,7 +39,8 @@ export function watchEvents(database: string, onEvent: (threadId: string) => voi
   async function disconnect(): Promise<void> {
     const { client } = connection
     connection.client = null
-    await client?.end().catch(() => undefined)
+    // Of a server that is gone it may never end.
+    await Promise.race([client?.end().catch(() => undefined), delay(CONNECTING, undefined, { ref: false })])
   }
 
   const ended = (async () => {
@@ -63,7 +66,11 @@ export function watchEvents(database: string, onEvent: (threadId: string) => voi
 }
 
 async function connect(database: string): Promise<pg.Client> {
-  const client = new pg.Client({ connectionString: database, connectionTimeoutMillis: 1_000 })
+  const client = new pg.Client({
+    connectionString: database,
+    connectionTimeoutMillis: CONNECTING,
+    query_timeout: LONGEST_QUERY,
+  })
   // Each query of it fails by itself.
   client.on('error', () => undefined)
   await client.connect()

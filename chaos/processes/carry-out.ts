@@ -1,6 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises'
 
-import { StoreError, ThreadError } from 'everthread'
 import type { ThreadClient, ThreadHandle } from 'everthread/client'
 
 import { expectedBytes } from '../desk/chaos-files.js'
@@ -9,6 +8,7 @@ import type { Journal } from '../desk/journal.js'
 import { planThread } from '../driver/thread-plan.js'
 import type { Action, ThreadPlan } from '../driver/thread-plan.js'
 import type { Acknowledgement } from './acknowledgement.js'
+import { isPassing, problemOf } from './is-passing.js'
 import type { ClientPlace } from './places.js'
 
 interface Work {
@@ -120,15 +120,9 @@ async function acknowledged(
     } catch (error) {
       if (isPassing(error)) await delay(PAUSE)
       else {
-        const problem = error instanceof Error ? `${error.name}: ${error.message}` : String(error)
-        journal.write({ ...place, kind: 'refused', problem })
+        journal.write({ ...place, kind: 'refused', problem: problemOf(error) })
         return
       }
     }
   }
-}
-
-function isPassing(error: unknown): boolean {
-  if (StoreError.isInstance(error)) return error.code === 'busy' || error.code === 'unavailable'
-  return ThreadError.isInstance(error) && error.code === 'temporal_unavailable'
 }

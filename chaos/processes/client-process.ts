@@ -1,7 +1,7 @@
 /**
  * The API process: it carries out the plans of threads, answers requests and subscribes to all events, and writes down what
- * was acknowledged and received. Killed at any moment, the next one goes on behind the last line: an action without a line
- * is done again, under the same id.
+ * was acknowledged and received. Killed at any moment, the next one goes on behind the last line: an action or answer whose
+ * return has no line is done again, under the same id.
  */
 import { Client, Connection } from '@temporalio/client'
 import { ThreadClient } from 'everthread/client'
@@ -25,6 +25,7 @@ process.on('message', (order: ClientOrder) => {
 })
 // A driver that died leaves no client behind.
 process.on('disconnect', () => process.exit())
+if (!process.connected) process.exit()
 const subscriptions = subscribeToAll(threads, place)
 say({ kind: 'running' })
 await carryOut({ threads, place, work, begun: subscriptions.follow })

@@ -28,6 +28,8 @@ export interface ClientPlace extends Place {
   readonly acknowledged: string
   /** Journal of the events that were received. */
   readonly received: string
+  /** Journal of the answers to requests. */
+  readonly answers: string
   /** No thread is begun any more, and those that are there skip to their last words. */
   readonly finish: boolean
 }

@@ -3,6 +3,9 @@ import { setTimeout as delay } from 'node:timers/promises'
 import type { ThreadClient, ThreadEvent } from 'everthread/client'
 
 import { openJournal, readJournal } from '../desk/journal.js'
+import { answerRequests } from './answer-requests.js'
+import type { Answering } from './answer-requests.js'
+import { problemOf } from './is-passing.js'
 import type { ClientPlace } from './places.js'
 import type { ReceivedEvent } from './received-event.js'
 
@@ -14,8 +17,9 @@ export interface Subscriptions {
 /** Before a subscription that was refused is tried again: servers are away for seconds. */
 const PAUSE = 300
 
-/** Follows each thread that the journal names, those that `follow` names, and their subagents; answers each approval. */
-export function subscribeToAll(threads: ThreadClient, { received }: ClientPlace): Subscriptions {
+/** Follows each thread that the journal names, those that `follow` names, and their subagents; approves each request. */
+export function subscribeToAll(threads: ThreadClient, { received, answers }: ClientPlace): Subscriptions {
+  const answering = answerRequests(threads, answers)
   const journal = openJournal<ReceivedEvent>(received)
   const cursors = new Map(readJournal<ReceivedEvent>(received).map((line) => [line.threadId, line.cursor]))
   const followed = new Set<string>()
@@ -25,14 +29,16 @@ export function subscribeToAll(threads: ThreadClient, { received }: ClientPlace)
       try {
         for await (const event of threads.get(threadId).events({ after: cursors.get(threadId) ?? 0 })) {
           const line = lineOf(event)
+          // Before the event is received for good: a kill between the two would leave nobody to answer.
+          if (event.type === 'action.required') answering.answer(threadId, event.payload.requestId)
           journal.write(line)
           cursors.set(threadId, line.cursor)
           if (line.reference !== undefined) follow(line.reference)
-          if (event.type === 'action.required') void approve(threads, threadId, event.payload.requestId)
         }
         return
-      } catch {
+      } catch (error) {
         // The store is away: what was received is written down, and the rest comes.
+        console.error(`events of ${threadId}: ${problemOf(error)}`)
         await delay(PAUSE)
       }
     }
@@ -49,7 +55,7 @@ export function subscribeToAll(threads: ThreadClient, { received }: ClientPlace)
     follow(threadId)
     if (reference !== undefined) follow(reference)
   }
-  void answerOpen(threads)
+  void answerOpen(threads, answering)
   return { follow }
 }
 
@@ -68,23 +74,15 @@ function lineOf(event: ThreadEvent): ReceivedEvent {
   }
 }
 
-/** Requests whose event an earlier process received, and did not answer. */
-async function answerOpen(threads: ThreadClient): Promise<void> {
+/** What the list of open requests has, beside the events: both tell of each. */
+async function answerOpen(threads: ThreadClient, { answer }: Answering): Promise<void> {
   for (;;) {
     try {
-      for await (const { threadId, id } of threads.pending()) void approve(threads, threadId, id)
-    } catch {
+      for await (const { threadId, id } of threads.pending()) answer(threadId, id)
+    } catch (error) {
       // As above.
+      console.error(`open requests: ${problemOf(error)}`)
     }
     await delay(2_000)
-  }
-}
-
-/** As often as it is needed: the same answer again is safe. One that has ended needs none. */
-async function approve(threads: ThreadClient, threadId: string, requestId: string): Promise<void> {
-  try {
-    await threads.get(threadId).respond(requestId, { approved: true })
-  } catch {
-    // `answerOpen` comes by again.
   }
 }

@@ -33,6 +33,9 @@ const telling: ActivityInterceptorsFactory = ({ info: { workflowExecution } }) =
   }
 }
 
+// A driver that died leaves no worker behind, in its start neither.
+process.on('disconnect', () => process.exit())
+if (!process.connected) process.exit()
 const connection = await NativeConnection.connect({ address: place.address })
 const worker = await createWorker({
   registry: chaosDesk(openJournal(place.deeds), place.version),
@@ -43,8 +46,6 @@ const worker = await createWorker({
   interceptors: { activity: [telling] },
   shutdownGraceTime: place.graceTime,
 })
-// A driver that died leaves no worker behind.
-process.on('disconnect', () => process.exit())
 const ended = worker.run()
 say({ kind: 'running' })
 await ended

@@ -1,13 +1,32 @@
 import { describe, expect, test } from 'vitest'
 
+import { checkAnswers } from '../../chaos/checks/check-answers.js'
 import { checkCalls } from '../../chaos/checks/check-calls.js'
 import { checkChildren } from '../../chaos/checks/check-children.js'
 import { checkDeltas } from '../../chaos/checks/check-deltas.js'
+import { doctorFindings } from '../../chaos/checks/check-doctor.js'
 import { checkEvents } from '../../chaos/checks/check-events.js'
+import { checkFiles } from '../../chaos/checks/check-files.js'
+import { checkHistory } from '../../chaos/checks/check-histories.js'
 import { checkMessages, checkWaiting } from '../../chaos/checks/check-messages.js'
 import { checkModels } from '../../chaos/checks/check-models.js'
+import { checkWrites } from '../../chaos/checks/check-writes.js'
 import { gatherEvidence } from '../../chaos/checks/evidence.js'
-import { asked, called, child, deed, fact, received, record, result, said, user } from './records.js'
+import { attachedName, expectedBytes, stampedName } from '../../chaos/desk/chaos-files.js'
+import {
+  asked,
+  called,
+  child,
+  deed,
+  fact,
+  historyOf,
+  holding,
+  received,
+  record,
+  result,
+  said,
+  user,
+} from './records.js'
 
 const NONCES = [
   `~${'1'.repeat(8)}-1111-1111-1111-${'1'.repeat(12)}~`,
@@ -222,5 +241,132 @@ describe('children', () => {
 
   test('a session that is told twice is doubled', () => {
     expect(check(spawned, told, told)).toEqual(['doubled'])
+  })
+})
+
+describe('writes', () => {
+  const ref = '<m0.0.0>'
+  const call = (name: string, id = 'c', mark = ref) => called(id, name, { ref: mark })
+  const done = (words: string, id = 'c') => result(id, 'success', words)
+  const cut = result('c', 'error', 'The outcome of this call is unknown: …')
+  const check = async (
+    rows: Parameters<typeof record>[0],
+    {
+      files = ['/notes/m0.0.0.txt'],
+      of = record(rows),
+      parent,
+    }: { files?: string[]; of?: ReturnType<typeof record>; parent?: ReturnType<typeof record> } = {},
+  ) => kinds(await checkWrites(holding(files), of, new Map(parent === undefined ? [] : [['parent', parent]])))
+
+  test('a note whose message and file are there is no finding', async () => {
+    expect(await check([call('note'), done('note 1 …'), user('n', `noted ${ref}`)])).toEqual([])
+    expect(await check([call('note'), cut], { files: [] })).toEqual([])
+  })
+
+  test('a success without its message is lost', async () => {
+    expect(await check([call('note'), done('note 1 …')])).toEqual(['lost'])
+    expect(await check([call('remind'), done('reminded')])).toEqual(['lost'])
+  })
+
+  test('a message that is there twice, or without a success, is doubled', async () => {
+    const noted = [user('n', `noted ${ref}`), user('n2', `noted ${ref}`)]
+    expect(await check([call('note'), done('note 1 …'), ...noted])).toEqual(['doubled'])
+    expect(await check([call('note'), cut, user('n', `noted ${ref}`)], { files: [] })).toEqual(['doubled'])
+  })
+
+  test('a file that is missing, or there without a success, is wrong', async () => {
+    const noted = user('n', `noted ${ref}`)
+    expect(await check([call('note'), done('note 1 …'), noted], { files: [] })).toEqual(['wrong'])
+    expect(await check([call('note'), cut])).toEqual(['wrong'])
+  })
+
+  test('a value that was counted twice is wrong', async () => {
+    const rows = [call('note'), done('note 1'), user('n', `noted ${ref}`)]
+    const again = [call('note', 'd', '<m1.0.0>'), done('note 1', 'd'), user('o', 'noted <m1.0.0>')]
+    const files = ['/notes/m0.0.0.txt', '/notes/m1.0.0.txt']
+    expect(await check([...rows, ...again], { files })).toEqual(['wrong'])
+  })
+
+  test('words for a parent are looked for in the parent', async () => {
+    const rows = [call('tell'), done('said')]
+    const of = { ...record(rows), parent: 'parent' }
+    expect(await check([], { of, parent: record([user('w', `told ${ref}`)]) })).toEqual([])
+    expect(await check([], { of, parent: record([]) })).toEqual(['lost'])
+    expect(await check([], { of, parent: record([], { closed: true }) })).toEqual([])
+  })
+})
+
+describe('files', () => {
+  const name = attachedName(1, 1)
+  const check = async (bytes: Uint8Array | null, called = name) => {
+    const path = `/attachments/${called}`
+    const file = { id: 'f', type: 'file', path, name: called, mimeType: '', size: 1 } as const
+    const rows = [{ ...user('m', 'Files'), attachments: [file] }]
+    const threads = { get: () => ({ readFile: async () => bytes?.slice().buffer ?? null }) }
+    const { findings, files } = await checkFiles(threads, record(rows))
+    expect(files).toBe(1)
+    return kinds(findings)
+  }
+
+  test('bytes that are those of the name are no finding', async () => {
+    expect(await check(expectedBytes(name))).toEqual([])
+    expect(await check(expectedBytes(name)?.toReversed() ?? null, stampedName(name))).toEqual([])
+  })
+
+  test('a file that is not there is lost', async () => {
+    expect(await check(null)).toEqual(['lost'])
+  })
+
+  test('other bytes, or a name of nobody, are wrong', async () => {
+    expect(await check(expectedBytes(name)?.slice(1) ?? null)).toEqual(['wrong'])
+    expect(await check(expectedBytes(attachedName(1, 2)))).toEqual(['wrong'])
+    expect(await check(new Uint8Array(1), 'other.bin')).toEqual(['wrong'])
+  })
+})
+
+describe('histories', () => {
+  const check = async (...events: Parameters<typeof historyOf>[0]) =>
+    kinds(await checkHistory({ get: () => ({ workflow: { fetchHistory: () => historyOf(events) } }) }, 't'))
+
+  test('a task that timed out is no finding', async () => {
+    expect(await check({ workflowTaskTimedOutEventAttributes: {} })).toEqual([])
+  })
+
+  test('a task that failed is wrong', async () => {
+    const failed = { workflowTaskFailedEventAttributes: { failure: { message: 'Nondeterminism' } } }
+    expect(await check(failed, {}, failed)).toEqual(['wrong', 'wrong'])
+  })
+})
+
+describe('doctor', () => {
+  test('a command that says nothing is no finding', () => {
+    expect(doctorFindings({ code: 0, output: '' })).toEqual([])
+  })
+
+  test('each line of the command is wrong, and so is its failure', () => {
+    expect(kinds(doctorFindings({ code: 1, output: '{"kind":"lost_thread"}\n{"kind":"x"}\n' }))).toEqual([
+      'wrong',
+      'wrong',
+    ])
+    expect(kinds(doctorFindings({ code: 0, output: '{"kind":"x","fixed":true}\n' }))).toEqual(['wrong'])
+    expect(kinds(doctorFindings({ code: 2, output: '' }))).toEqual(['wrong'])
+  })
+})
+
+describe('answers', () => {
+  const line = (kind: 'begun' | 'returned' | 'ended' | 'refused') =>
+    ({ threadId: 't', requestId: 'approval_c', approved: true, kind }) as const
+
+  test('an answer that was acknowledged or not needed is no finding', () => {
+    expect(checkAnswers([line('begun'), line('returned')])).toEqual([])
+    expect(checkAnswers([line('begun'), line('ended')])).toEqual([])
+  })
+
+  test('an answer that was never acknowledged is stuck', () => {
+    expect(kinds(checkAnswers([line('begun')]))).toEqual(['stuck'])
+  })
+
+  test('an answer that was refused is wrong', () => {
+    expect(kinds(checkAnswers([line('begun'), line('refused')]))).toEqual(['wrong'])
   })
 })

@@ -1,8 +1,10 @@
 /** Records of a thread as chaos reads them, made by hand. */
+import type { checkWrites } from '../../chaos/checks/check-writes.js'
 import type { Fact, ThreadRecord } from '../../chaos/checks/thread-record.js'
 import type { ModelDeed, ToolDeed } from '../../chaos/desk/deeds.js'
 import type { Stamp } from '../../chaos/desk/journal.js'
 import type { ReceivedEvent } from '../../chaos/processes/received-event.js'
+import type { ThreadHandle } from '../../src/client/index.js'
 import type { Message } from '../../src/index.js'
 
 type Row = Partial<Message> & Pick<Message, 'id' | 'role'>
@@ -48,8 +50,8 @@ export function said(id: string, content: string): Row {
   return { id, role: 'assistant', content }
 }
 
-export function called(id: string, name: string): Row {
-  const calls = [{ id, type: 'function', function: { name, arguments: '{}' } }]
+export function called(id: string, name: string, args: Readonly<Record<string, string>> = {}): Row {
+  const calls = [{ id, type: 'function', function: { name, arguments: JSON.stringify(args) } }]
   return { id: `row-${id}`, role: 'assistant', tool_calls: JSON.stringify(calls) }
 }
 
@@ -83,4 +85,16 @@ export function fact(
 
 export function child(threadId: string, facts: readonly Fact[]): ThreadRecord {
   return { ...record([]), threadId, agent: 'helper', parent: 't', facts }
+}
+
+/** A client whose threads have those files. */
+export function holding(paths: readonly string[]): Parameters<typeof checkWrites>[0] {
+  // That there is something is all that the checks look at.
+  return { get: () => ({ statFile: async (path) => (paths.includes(path) ? ({} as never) : null) }) }
+}
+
+type History = Awaited<ReturnType<ThreadHandle['workflow']['fetchHistory']>>
+
+export async function historyOf(events: NonNullable<History['events']>): Promise<History> {
+  return { events } as History
 }

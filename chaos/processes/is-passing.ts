@@ -1,0 +1,14 @@
+import { StoreError, ThreadError } from 'everthread'
+
+/** A server or all workers are away: the same call again is safe. */
+const PASSING: ReadonlySet<string> = new Set(['temporal_unavailable', 'no_worker'])
+
+/** Whether the call is to be made again, under the same id. */
+export function isPassing(error: unknown): boolean {
+  if (StoreError.isInstance(error)) return error.code === 'busy' || error.code === 'unavailable'
+  return ThreadError.isInstance(error) && PASSING.has(error.code)
+}
+
+export function problemOf(error: unknown): string {
+  return error instanceof Error ? `${error.name}: ${error.message}` : String(error)
+}
