@@ -11,8 +11,15 @@ import type { Acknowledgement } from './acknowledgement.js'
 import { isPassing, problemOf } from './is-passing.js'
 import type { ClientPlace } from './places.js'
 
+/** The part of a client that plans need. */
+interface Threads extends Pick<ThreadClient, 'create'> {
+  get(threadId: string): Planned
+}
+
+type Planned = Pick<ThreadHandle, 'send' | 'stop' | 'terminate' | 'waitUntilIdle'>
+
 interface Work {
-  readonly threads: ThreadClient
+  readonly threads: Threads
   readonly place: ClientPlace
   /** Changes while the work is done. */
   readonly work: { readonly finish: boolean }
@@ -73,7 +80,7 @@ async function create({ threads, place }: Lane, threadId: string): Promise<Outco
 
 type Outcome = Pick<Acknowledgement, 'kind' | 'messageId'>
 
-async function perform(thread: ThreadHandle, action: Action): Promise<Outcome> {
+async function perform(thread: Planned, action: Action): Promise<Outcome> {
   switch (action.kind) {
     case 'send': {
       const { id, content, files } = action

@@ -1,0 +1,98 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+
+import { afterEach, beforeEach, expect, test } from 'vitest'
+
+import { openJournal, readJournal } from '../../chaos/desk/journal.js'
+import { planThread } from '../../chaos/driver/thread-plan.js'
+import type { Acknowledgement } from '../../chaos/processes/acknowledgement.js'
+import { carryOut } from '../../chaos/processes/carry-out.js'
+import { TemporalUnavailableError } from '../../src/index.js'
+
+type Threads = Parameters<typeof carryOut>[0]['threads']
+
+const { threadId, actions } = planThread(1, 0)
+let folder = ''
+
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'everthread-plans-'))
+})
+
+afterEach(() => rm(folder, { recursive: true, force: true }))
+
+const acknowledged = () => readJournal<Acknowledgement>(join(folder, 'acknowledged.jsonl'))
+
+/** `fails` decides whether a call fails; null hangs in it, as in a process that is killed there. */
+function client(fails: (call: string) => Error | null | undefined) {
+  const calls: string[] = []
+  const call = async (name: string): Promise<void> => {
+    calls.push(name)
+    const error = fails(name)
+    if (error === null) await new Promise(() => undefined)
+    if (error instanceof Error) throw error
+  }
+  const handle = {
+    async send(message: unknown) {
+      const { id = '' } = message as { readonly id?: string }
+      await call(`send ${id}`)
+      return { messageId: id }
+    },
+    stop: () => call('stop'),
+    terminate: () => call('terminate'),
+    waitUntilIdle: () => call('settle'),
+  }
+  // Nothing that they answer is looked at, but the id of a message.
+  const threads = { create: () => call('create'), get: () => handle } as unknown as Threads
+  return { calls, threads }
+}
+
+function work(threads: Threads, { finish }: { readonly finish: boolean }): Promise<void> {
+  const journals = { acknowledged: join(folder, 'acknowledged.jsonl'), received: '', answers: '' }
+  const place = { address: '', store: { database: '', blobs: '', secretKey: '' }, taskQueue: '' }
+  const plans = { seed: 1, lanes: 1, heartbeatTimeout: null, finish }
+  return carryOut({
+    threads,
+    place: { ...place, ...journals, ...plans },
+    work: { finish },
+    begun: () => undefined,
+  })
+}
+
+const first = actions.find((action) => action.kind === 'send')?.id ?? ''
+
+test('what was cut is made again by the next process, under its id', async () => {
+  const killed = client((call) => (call === `send ${first}` ? null : undefined))
+  void work(killed.threads, { finish: false })
+  await expect.poll(() => killed.calls).toEqual(['create', `send ${first}`])
+  expect(acknowledged().map(({ kind }) => kind)).toEqual(['created'])
+
+  const next = client(() => undefined)
+  await work(next.threads, { finish: true })
+  expect(next.calls[0]).toBe(`send ${first}`)
+  expect(next.calls).not.toContain('create')
+  expect(acknowledged().filter(({ messageId }) => messageId === first)).toHaveLength(1)
+})
+
+/** Of a thread that an earlier process created: with `finish` its first action, its last words and no more. */
+async function goOn(threads: Threads): Promise<void> {
+  const journal = openJournal<Acknowledgement>(join(folder, 'acknowledged.jsonl'))
+  journal.write({ threadId, action: -1, kind: 'created' })
+  await work(threads, { finish: true })
+}
+
+test('an action is acknowledged when its call has returned', async () => {
+  let failures = 2
+  const away = new TemporalUnavailableError(threadId, { address: 'a', problem: 'nothing' })
+  const failing = client((call) => (call === `send ${first}` && (failures -= 1) >= 0 ? away : undefined))
+  await goOn(failing.threads)
+  expect(failing.calls.filter((call) => call === `send ${first}`)).toHaveLength(3)
+  expect(acknowledged()[1]).toMatchObject({ kind: 'sent', messageId: first })
+  expect(acknowledged().map(({ kind }) => kind)).not.toContain('refused')
+})
+
+test('what is refused for good is written down as such', async () => {
+  const refusing = client((call) => (call === `send ${first}` ? new Error('No') : undefined))
+  await goOn(refusing.threads)
+  expect(acknowledged()[1]).toMatchObject({ action: 0, kind: 'refused', problem: 'Error: No' })
+})
