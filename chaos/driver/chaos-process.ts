@@ -7,6 +7,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 export interface ChaosProcess {
   readonly pid: number
   send(order: object): void
+  alive(): boolean
   /** kill -9; resolves when it is gone. */
   kill(): Promise<void>
   /** SIGTERM; resolves when it is gone. */
@@ -56,6 +57,7 @@ export function startChaosProcess<Report extends { readonly kind: string }>({
   return {
     pid: child.pid ?? 0,
     send: (order) => void (child.connected && child.send(order)),
+    alive: () => child.exitCode === null && child.signalCode === null,
     async kill() {
       child.kill('SIGKILL')
       await gone

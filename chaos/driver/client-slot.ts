@@ -4,16 +4,17 @@ import { setTimeout as delay } from 'node:timers/promises'
 import type { ClientPlace, ClientReport } from '../processes/places.js'
 import { startChaosProcess } from './chaos-process.js'
 import type { ChaosProcess } from './chaos-process.js'
+import { untilLiving } from './live-process.js'
 
 export type ClientSettings = Omit<ClientPlace, 'address' | 'store' | 'finish'>
 
 /** One client process after the other. */
 export interface ClientSlot {
   start(): void
-  /** Resolves when the process has worked for that long; at once if there is none. */
-  lived(milliseconds: number): Promise<void>
-  /** kill -9. */
-  kill(): Promise<void>
+  /** Resolves when there is a process that has worked for that long; null: one that may be in its start. */
+  lived(milliseconds: number | null): Promise<void>
+  /** kill -9; answers whether there was a living process. */
+  kill(): Promise<boolean>
   /** No thread is begun any more; resolves when all that were begun have been carried out. */
   finish(): Promise<void>
   /** For good. */
@@ -58,15 +59,17 @@ export function createClientSlot({ place, folder }: Settings): ClientSlot {
     if (client === started) start()
   }
 
-  async function kill(): Promise<void> {
+  async function kill(): Promise<boolean> {
     const killed = client
     client = undefined
+    const alive = killed?.alive() === true
     await killed?.kill()
+    return alive
   }
 
   return {
     start,
-    lived: async (milliseconds) => client?.lived(milliseconds),
+    lived: (milliseconds) => untilLiving(() => client, milliseconds),
     kill,
     async finish() {
       finish = true

@@ -37,8 +37,7 @@ export async function disturb(
     await busy.get(name)
     await hasLived(place, what)
     const begun = begin(place, what)
-    await begun.killed
-    if (what.kind.startsWith('kill')) {
+    if (await begun.killed) {
       const killed = name.replace(/ \d+$/, '')
       kills[killed] = (kills[killed] ?? 0) + 1
     }
@@ -54,11 +53,12 @@ export async function disturb(
 async function hasLived({ fleet }: Disturbed, what: Disturbance): Promise<void> {
   if (what.kind !== 'kill_worker' && what.kind !== 'kill_client') return
   const slot = what.kind === 'kill_worker' ? fleet.worker(what.slot) : fleet.client
-  if (what.lived !== null) await slot.lived(what.lived)
+  await slot.lived(what.lived)
 }
 
 interface Begun {
-  readonly killed: Promise<void>
+  /** Whether a living process was: what died by itself a moment before is no kill. */
+  readonly killed: Promise<boolean>
   /** It is as before. */
   readonly over: Promise<void>
 }
@@ -90,9 +90,9 @@ function begin(place: Disturbed, what: Disturbance): Begun {
     case 'kill_server':
       return killServer(place, what)
     case 'deploy':
-      return { killed: Promise.resolve(), over: place.fleet.worker(what.slot).deploy(what.version) }
+      return { killed: Promise.resolve(false), over: place.fleet.worker(what.slot).deploy(what.version) }
     case 'network':
-      return { killed: Promise.resolve(), over: spoil(place, what) }
+      return { killed: Promise.resolve(false), over: spoil(place, what) }
   }
 }
 
@@ -107,7 +107,8 @@ function killWorker(
   const killed = worker.kill().then(async (cut) => {
     // What it committed before its end is no progress after it.
     await watch.catchUp()
-    recoveries.cut('worker', cut, at)
+    recoveries.cut('worker', cut ?? [], at)
+    return cut !== null
   })
   const over = killed.then(() => delay(away)).then(() => worker.start(version))
   return { killed, over }
@@ -120,7 +121,10 @@ function killServer(
   const server = serverOf(servers, name)
   const at = now()
   const cut = inFlight.all()
-  const killed = server.kill().then(() => recoveries.cut(name, cut, at))
+  const killed = server.kill().then(() => {
+    recoveries.cut(name, cut, at)
+    return true
+  })
   const over = killed.then(() => delay(away)).then(() => server.restart())
   return { killed, over }
 }

@@ -6,16 +6,17 @@ import type { WorkerPlace, WorkerReport } from '../processes/places.js'
 import type { ActivitiesInFlight } from './activities-in-flight.js'
 import { startChaosProcess } from './chaos-process.js'
 import type { ChaosProcess } from './chaos-process.js'
+import { untilLiving } from './live-process.js'
 
 export type WorkerSettings = Pick<WorkerPlace, 'taskQueue' | 'codePath' | 'deeds' | 'graceTime'>
 
 /** One worker process after the other. */
 export interface WorkerSlot {
   start(version: DeskVersion): void
-  /** Resolves when the process has worked for that long; at once if there is none. */
-  lived(milliseconds: number): Promise<void>
-  /** kill -9; answers the threads that it cut off. */
-  kill(): Promise<readonly string[]>
+  /** Resolves when there is a process that has worked for that long; null: one that may be in its start. */
+  lived(milliseconds: number | null): Promise<void>
+  /** kill -9; answers the threads that it cut off, or null if there was no living process. */
+  kill(): Promise<readonly string[] | null>
   /** SIGTERM, then one of that version. */
   deploy(version: DeskVersion): Promise<void>
   /** For good. */
@@ -69,13 +70,15 @@ export function createWorkerSlot({ place, folder, inFlight }: Settings): WorkerS
 
   return {
     start,
-    lived: async (milliseconds) => worker?.lived(milliseconds),
+    lived: (milliseconds) => untilLiving(() => worker, milliseconds),
     async kill() {
       const killed = take()
-      if (killed === undefined) return []
+      if (killed === undefined) return null
+      const alive = killed.alive()
       await killed.kill()
       await delay(LAST_WORDS)
-      return inFlight.cutOff(killed.pid)
+      const cut = inFlight.cutOff(killed.pid)
+      return alive ? cut : null
     },
     async deploy(version) {
       const ending = take()
