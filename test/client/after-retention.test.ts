@@ -38,12 +38,13 @@ beforeAll(async () => {
   const { workflowService, options } = fixture.threads.temporal
   const [workflowExecution, { namespace }] = [{ workflowId: 'old' }, options]
   await workflowService.deleteWorkflowExecution({ namespace, workflowExecution })
-  await until('Temporal to forget it', () =>
+  // The server deletes when it comes to it.
+  const forgotten = () =>
     thread.workflow.describe().then(
       () => false,
       () => true,
-    ),
-  )
+    )
+  await until('Temporal to forget it', forgotten, 60_000)
 }, 120_000)
 afterAll(async () => {
   await fixture.close()
