@@ -41,6 +41,8 @@ export interface ChaosResult {
 const FRESH = 61_000
 /** Milliseconds that a deploy gives to running activities. */
 const GRACE = 2_000
+/** Recoveries that are told of. */
+const SLOWEST = 5
 
 /** Who is told what a run is at. */
 export interface Listeners {
@@ -152,6 +154,12 @@ async function killAndCheck({
   watchdog.begin('wait until doctor passes over nothing')
   if (wait) await delay(FRESH)
   await writeFile(join(folder, 'recoveries.json'), JSON.stringify(recoveries.done(), null, 1))
+  // The folder goes with a run that finds nothing; what was slow is to be looked into all the same.
+  for (const slow of recoveries
+    .done()
+    .toSorted((one, other) => other.milliseconds - one.milliseconds)
+    .slice(0, SLOWEST))
+    say(`slow recovery: ${JSON.stringify(slow)}`)
   watchdog.begin('check')
   const { findings, counts } = await checkAll(asked)
   const unrecovered = recoveries.open().map((threadId): Finding => ({
