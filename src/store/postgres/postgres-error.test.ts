@@ -10,7 +10,7 @@ test.each([
   ['ENOTFOUND', 'unavailable', 'host that is not known'],
   ['28P01', 'unavailable', 'password'],
   ['3D000', 'unavailable', 'createdb'],
-  ['42501', 'unavailable', 'all rights'],
+  ['42501', 'unavailable', 'as the owner of the schema'],
   ['25006', 'unavailable', 'primary'],
   ['53300', 'unavailable', 'max_connections'],
   ['53100', 'unavailable', 'full disk'],
