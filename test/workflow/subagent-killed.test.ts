@@ -29,7 +29,7 @@ afterAll(() => env.close())
 test('T7 a close event tells a parent that its child was killed', async () => {
   const { family, child } = await waiting()
   await child.workflow.terminate('operator')
-  await family.thread.waitUntilIdle({ timeout: '20 s' })
+  await family.thread.waitUntilIdle({ timeout: '50 s' })
   await answered(family, child)
   expect(await looks(family.thread)).toBe(0)
 })

@@ -28,7 +28,7 @@ familyRuns(
       const entry = { reference: child.threadId, name: 'pair', threadName: 'Ada' }
       expect((await family.thread.snapshot()).children).toMatchObject([{ ...entry, status: 'running' }])
       gate.open()
-      await family.thread.waitUntilIdle({ timeout: '20 s' })
+      await family.thread.waitUntilIdle({ timeout: '50 s' })
       expect((await family.thread.snapshot()).children).toMatchObject([{ ...entry, status: 'completed' }])
       expect((await child.snapshot()).parent).toBe(threadId)
       expect(await toolResults(family.thread)).toMatchObject([{ content: marked('Good') }])
