@@ -4,6 +4,7 @@ import { prepareChild } from '../../src/activities/prepare-child/prepare-child.j
 import type { ExecuteToolInput } from '../../src/protocol/activities.js'
 import type { PrepareChildInput } from '../../src/protocol/child-activities.js'
 import { closeOpenCalls } from '../../src/store/close-open-calls.js'
+import { placeQueuedTool } from '../../src/store/place-queued-tool.js'
 import { findMessage } from '../../src/store/read-messages.js'
 import { removeQueuedItem } from '../../src/store/remove-queued.js'
 import { stageMessage } from '../../src/store/stage-message.js'
@@ -160,6 +161,43 @@ describe('a queued tool', () => {
       const input = await staged(desk, 'work')
       await desk.store.write((tx) => removeQueuedItem(tx, { threadId: 't', id: 'q1', now: 1 }))
       expect(await desk.run(input)).toEqual({ type: 'result', outcome: 'cancelled', untold: true })
+    }))
+
+  test('T4 named again when it is over tells nothing a second time', () =>
+    withDesk({}, async (desk) => {
+      const input = await staged(desk, 'broker')
+      const handedOff = { outcome: 'succeeded', operations: [{ kind: 'hand_off' }] }
+      expect(await desk.run(input)).toMatchObject(handedOff)
+      const events = await desk.events()
+      const over = { type: 'result', outcome: 'succeeded', untold: true }
+      expect(await desk.run({ ...input, run: 3, step: 0 })).toEqual(over)
+      expect(await desk.run({ ...input, step: 2 })).toEqual(over)
+      // An attempt whose answer was lost, and one after a reset.
+      expect(await desk.run({ ...input, now: NOW + 9 })).toMatchObject(handedOff)
+      expect(await desk.events()).toEqual(events)
+    }))
+
+  test('T9 run by another step than the one that placed it keeps its operations for a retry', () =>
+    withDesk({}, async (desk) => {
+      const input = await staged(desk, 'broker')
+      // What a hook queued in a step that came to nothing: its row has its place, and the next run takes it.
+      await desk.store.write(async (tx) => {
+        const row = await findToolCall(tx, 't', 'q1')
+        if (row !== null) await placeQueuedTool(tx, row, { run: 1, step: 1, side: 'a', now: NOW * 1000 })
+      })
+      const answer = await desk.run(input)
+      expect(answer).toMatchObject({ operations: [{ kind: 'hand_off' }] })
+      expect(await desk.run(input)).toEqual(answer)
+    }))
+
+  test('T10 nothing stored under its id: the second naming stores no facts', () =>
+    withDesk({}, async (desk) => {
+      const input = { ...(await staged(desk, 'work')), callId: 'nobody' }
+      const skipped = { type: 'result', outcome: 'failed' }
+      expect(await desk.run(input)).toEqual(skipped)
+      expect(await desk.run(input)).toEqual(skipped)
+      expect(await desk.run({ ...input, run: 3 })).toEqual({ ...skipped, untold: true })
+      expect(await desk.told('runtime.warning')).toHaveLength(1)
     }))
 
   test('outlives the run in front of it, and not its thread', () =>

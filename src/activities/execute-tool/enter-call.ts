@@ -6,7 +6,7 @@ import { findOperation } from '../../store/operations.js'
 import type { OperationRecord } from '../../store/operations.js'
 import { placeQueuedTool } from '../../store/place-queued-tool.js'
 import type { Writer } from '../../store/store.js'
-import { findToolCall } from '../../store/tool-calls.js'
+import { adoptToolCall, findToolCall } from '../../store/tool-calls.js'
 import type { ToolCallRecord } from '../../store/tool-calls.js'
 import { microseconds } from '../call-model/model-step.js'
 import { openThread } from '../thread-row.js'
@@ -46,5 +46,8 @@ export async function enterCall(tx: Writer, input: HeldInput, operationId: strin
   const { run, step, side } = input
   const place = { run, step, side, now: microseconds(input) }
   const opening = input.queued && !holder.placed ? await placeQueuedTool(tx, row, place) : []
+  // Its row has a place, and the step that queued it came to nothing: it belongs to the one that runs it.
+  if (input.queued && holder.placed && (row.run !== run || row.step !== step))
+    await adoptToolCall(tx, { threadId, callId, run, step, side })
   return { kind: 'entered', thread, row, holder, operation, opening }
 }

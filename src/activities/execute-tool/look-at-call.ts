@@ -13,15 +13,17 @@ type Seen =
 /** What has an outcome is answered at once, whatever this worker knows of its tool (T4). */
 export async function lookAtCall(
   store: Store,
-  { threadId, callId, queued }: ExecuteToolInput,
+  { threadId, callId, queued, run, step }: ExecuteToolInput,
 ): Promise<Seen> {
   return store.read(async (db) => {
     const operation = await findOperation(db, threadId, callId)
     const row = await findToolCall(db, threadId, callId)
     // Written by `finishOperation` of the same activity: the store's boundary.
     const answer = operation?.state === 'finished' ? (operation.answer as ExecuteToolAnswer) : null
-    // A queued call that is named again when it is over asked or waited before: it does neither again.
-    if (queued && row !== null && row.status !== 'open' && answer?.type !== 'result')
+    // A queued call that is over asked or waited before: it does neither again. Another step that names it has it told
+    // nothing, while a retry or a reset of the step that ran it gets what it did to its thread (T9).
+    const over = queued && row !== null && row.status !== 'open'
+    if (over && (answer?.type !== 'result' || row.run !== run || row.step !== step))
       return { kind: 'answered', answer: { type: 'result', outcome: row.status, untold: true } } as const
     if (answer !== null) return { kind: 'answered', answer } as const
     if (row === null && queued) return { kind: 'missing' } as const
