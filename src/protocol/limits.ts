@@ -94,6 +94,10 @@ export const LIMITS = {
   serverCloseGrace: 10 * SECOND,
   /** Proxies give an answer a minute: whoever called an endpoint that hangs gets our words, not theirs. */
   endpointTimeout: 50 * SECOND,
+  /** What such a one left under way has this long to be written: with it, the answer still comes within that minute. */
+  endpointClosing: 5 * SECOND,
+  /** Tokens of calls that were good here, 64 bytes each: more calls are hardly at work at a time. */
+  knownTokens: 10_000,
   /** How long a look whether the server is ready may take, and how long its answer is good for. */
   readinessCheck: 2 * SECOND,
   /** Of the call to Temporal: the SDK's repetition that meets this deadline ends the call, and comes up to a second late. */

@@ -23,28 +23,45 @@ export type RateKey = (context: ThreadContext) => string
 const byCaller: RateKey = (context) => context.get('caller').rateKey
 
 /** Refuses with 429 and `Retry-After` what is above the limit. @throws ConfigError */
-export function limitRates(
-  { requests, seconds }: RateLimit,
-  keyOf: RateKey = byCaller,
-): MiddlewareHandler<ServerEnv> {
+export function limitRates(rateLimit: RateLimit, keyOf: RateKey = byCaller): MiddlewareHandler<ServerEnv> {
+  const { take } = countRates(rateLimit)
+  return async (context, next) => {
+    await take(keyOf(context))
+    await next()
+  }
+}
+
+export interface RateCounter {
+  /** @throws ProblemError 429 with `Retry-After` above the limit */
+  readonly take: (key: string) => Promise<void>
+  /** What was taken is not counted after all. */
+  readonly giveBack: (key: string) => Promise<void>
+}
+
+/** Counts requests by keys. @throws ConfigError */
+export function countRates({ requests, seconds }: RateLimit): RateCounter {
   if (!(Number.isInteger(requests) && requests > 0 && seconds > 0))
     throw new ConfigError([
       `Expected "rateLimit" to be whole requests in some seconds, got ${requests} in ${seconds}.`,
     ])
   const limiter = new RateLimiterMemory({ points: requests, duration: seconds })
-  return async (context, next) => {
-    try {
-      await limiter.consume(keyOf(context))
-    } catch (refusal) {
-      if (!(refusal instanceof RateLimiterRes)) throw refusal
-      const wait = Math.max(1, Math.ceil(refusal.msBeforeNext / 1000))
-      throw new ProblemError(
-        429,
-        'rate_limited',
-        `Expected at most ${requests} requests in ${seconds} seconds, got another one: wait ${wait} s.`,
-        { 'Retry-After': String(wait) },
-      )
-    }
-    await next()
+  return {
+    async take(key) {
+      try {
+        await limiter.consume(key)
+      } catch (refusal) {
+        if (!(refusal instanceof RateLimiterRes)) throw refusal
+        const wait = Math.max(1, Math.ceil(refusal.msBeforeNext / 1000))
+        throw new ProblemError(
+          429,
+          'rate_limited',
+          `Expected at most ${requests} requests in ${seconds} seconds, got another one: wait ${wait} s.`,
+          { 'Retry-After': String(wait) },
+        )
+      }
+    },
+    async giveBack(key) {
+      await limiter.reward(key)
+    },
   }
 }

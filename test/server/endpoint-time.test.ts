@@ -39,6 +39,26 @@ describe('an endpoint that takes too long', () => {
     expect(await answered((_request, state) => state.getValue('looked'))).toBe('begun')
   })
 
+  test('is 504 in time where its store hangs, and nothing is written later', async () => {
+    const free = createGate()
+    const holding = createGate()
+    const held = fixture.env.store.write(async () => {
+      holding.open()
+      await free.passed
+    })
+    await holding.passed
+    let refusal: unknown
+    const response = await hurried(async (_request, state) => {
+      refusal = await state.setValue('late', 1).catch((error: unknown) => error)
+      return Response.json({})
+    })
+    expect(response.status).toBe(504)
+    free.open()
+    await held
+    await expect.poll(() => String(refusal)).toContain('The endpoint has ended')
+    expect(await answered((_request, state) => state.getValue('late'))).toBeNull()
+  })
+
   test('and answers or throws then is heard by nobody', async () => {
     const cancelled: unknown[] = []
     const over = createGate()

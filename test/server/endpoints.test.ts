@@ -160,6 +160,23 @@ test('a tool is queued from an endpoint and runs in its thread', async () => {
   ])
 })
 
+test('what is begun behind what was read is done before the caller is answered', async () => {
+  const began = await run((_request, state) => {
+    void state.getValue('nothing').then(() => state.queueTool('look_up', { what: 'behind' }))
+    return Response.json({})
+  })
+  expect(began.status).toBe(200)
+  const waiting = await fixture.env.store.read((db) =>
+    db.selectFrom('tool_calls').select('name').where('thread_id', '=', fixture.thread.threadId).execute(),
+  )
+  expect(waiting).toEqual([{ name: 'look_up' }])
+  const failed = await run((_request, state) => {
+    void state.getValue('nothing').then(() => state.queueTool('look_up', { what: 7n } as never))
+    return Response.json({})
+  })
+  expect(failed.status).toBe(500)
+})
+
 test('an endpoint reaches the threads around its own, and what it does there acts at once', async () => {
   const child = {
     id: `child-of-${fixture.thread.threadId}`,

@@ -144,6 +144,33 @@ describe('a call', () => {
   })
 })
 
+describe('tokens of nobody', () => {
+  test('are looked up so often by one address; those that are known go on', async () => {
+    const limited = {
+      ...{ client, tokens: [{ token: 'a-token-of-this-test' }], toolWorkers: workers },
+      rateLimit: { requests: 3, seconds: 60 },
+    }
+    app = createThreadApp(limited)
+    await send()
+    await send({}, 'c2')
+    await send({}, 'c3')
+    const token = await tokenOf(await claim('c1'))
+    expect((await get(token, '/a.txt')).status).toBe(404)
+    const guess = async (number: number) => (await get(`guess-${number}-of-a-token`, '/a.txt')).status
+    for (const [number, status] of [401, 401, 401, 429, 429].entries())
+      expect(await guess(number)).toBe(status)
+    const refused = await claim('c2', { token: 'worker-of-nobody-1' })
+    expect(await codeOf(refused)).toEqual([429, 'rate_limited'])
+    expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(50)
+    // Whoever guesses locks nobody out who was let in before, and no worker.
+    expect((await answer(token, done)).status).toBe(200)
+    const other = await tokenOf(await claim('c2'))
+    expect((await get(other, '/a.txt', 'c2')).status).toBe(404)
+    app = createThreadApp({ ...limited, rateLimit: false })
+    for (const number of [1, 2, 3, 4, 5]) expect(await guess(number)).toBe(401)
+  })
+})
+
 describe('a result', () => {
   test('is taken once; the same one again changes nothing', async () => {
     await send()

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import { setTimeout as sleep } from 'node:timers/promises'
 
 import type { PlanContent } from '../../definitions/plan-content.js'
 import type { ThreadState } from '../../definitions/thread-state.js'
@@ -14,7 +15,9 @@ import type { Acting } from './acting-members.js'
 import { openBufferedState } from './buffered-thread-state.js'
 import type { BufferedState, InvokeTool } from './buffered-thread-state.js'
 import { createCallGate } from './call-gate.js'
+import type { CallGate } from './call-gate.js'
 import { watchPromises } from './watched-promises.js'
+import type { WatchedPromises } from './watched-promises.js'
 
 export interface ActingStateOptions {
   readonly dependencies: ActivityDependencies
@@ -36,8 +39,11 @@ export interface ActingState {
   readonly state: ThreadState
   /** All that was begun is done: to be awaited before the caller is answered. @throws what failed of it */
   readonly settled: () => Promise<void>
-  /** From now on every member throws; what was begun before is done, whatever becomes of it, when this resolves. */
-  readonly close: () => Promise<void>
+  /**
+   * From now on every member throws. What was begun before has so many milliseconds to be done, whatever becomes of it: what
+   * has not come to its commit when this resolves is not committed.
+   */
+  readonly close: (patience: number) => Promise<void>
   /** Knows the secrets that `state` gave (T5). */
   readonly redactor: Redactor
 }
@@ -49,6 +55,7 @@ export async function openActingState(options: ActingStateOptions): Promise<Acti
   const gate = createCallGate('endpoint')
   // Before the code hears of it.
   options.signal.addEventListener('abort', () => gate.close())
+  const commits = createCallGate('endpoint')
   const underWay = new Set<Promise<unknown>>()
   let begun: Promise<unknown> = Promise.resolve()
   const acting: Acting = {
@@ -61,7 +68,7 @@ export async function openActingState(options: ActingStateOptions): Promise<Acti
       await options.dependencies.store.read((db) => assertOpen(db, options.threadId))
       const opened = await open(options, redactor)
       const result = await work(opened.state)
-      await commit(options, opened)
+      await commit(options, { opened, gate: commits })
       return result
     },
     begin(work) {
@@ -81,17 +88,35 @@ export async function openActingState(options: ActingStateOptions): Promise<Acti
   if (state === null) throw new ThreadNotFoundError(options.threadId)
   return {
     state,
-    async settled() {
-      // Both to their ends: what is under way while the caller is answered would be lost.
-      const ends = await Promise.allSettled([begun, promises.settled()])
-      for (const end of ends) if (end.status === 'rejected') throw end.reason
-    },
-    async close() {
+    settled: () => allBegun(() => begun, promises),
+    async close(patience) {
       gate.close()
-      await Promise.allSettled([begun, ...underWay])
+      await withinTime(Promise.allSettled([begun, ...underWay]), patience)
+      commits.close()
     },
     redactor,
   }
+}
+
+/** All that was begun, one after another and by promises, and what that began. @throws what failed of it */
+async function allBegun(begun: () => Promise<unknown>, promises: WatchedPromises): Promise<void> {
+  for (;;) {
+    const last = begun()
+    // Both to their ends: what is under way while the caller is answered would be lost.
+    const ends = await Promise.allSettled([promises.settled(), last])
+    // What hangs on a promise may have begun more.
+    if (begun() !== last) continue
+    for (const end of ends) if (end.status === 'rejected') throw end.reason
+    return
+  }
+}
+
+/** Waits no longer than that. */
+async function withinTime(work: Promise<unknown>, milliseconds: number): Promise<void> {
+  const over = new AbortController()
+  const late = sleep(milliseconds, undefined, { signal: over.signal }).catch(() => undefined)
+  await Promise.race([work, late])
+  over.abort()
 }
 
 /** The same promise, in the set until it is over. */
@@ -118,10 +143,12 @@ function open(options: ActingStateOptions, redactor: Redactor): Promise<Buffered
 
 async function commit(
   { dependencies, threadId, tell }: ActingStateOptions,
-  opened: BufferedState,
+  { opened, gate }: { readonly opened: BufferedState; readonly gate: CallGate },
 ): Promise<void> {
   await opened.settled()
   const { operations } = await dependencies.store.write(async (tx) => {
+    // It has waited for its turn.
+    gate.assertOpen()
     await assertOpen(tx, threadId)
     return opened.commit(tx)
   })

@@ -60,3 +60,16 @@ test('what fails before its turn to be awaited is heard then', async () => {
   await expect(early).rejects.toThrow('early')
   await settled()
 })
+
+test('the end waits for what goes on behind promises of its own', async () => {
+  const { watch, settled } = watchPromises()
+  const done: string[] = []
+  void (async () => {
+    await watch(async () => 1)
+    for (let time = 0; time < 20; time += 1) await Promise.resolve()
+    await watch(() => new Promise((resolve) => setImmediate(resolve)))
+    done.push('behind')
+  })()
+  await settled()
+  expect(done).toEqual(['behind'])
+})

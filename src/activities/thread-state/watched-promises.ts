@@ -1,3 +1,5 @@
+import { setImmediate as turnOfEvents } from 'node:timers/promises'
+
 import { HeardPromise } from './heard-promise.js'
 
 /** Promises of code that may forget to await them: none of them ends the process, and none of them is lost. */
@@ -22,8 +24,12 @@ export function watchPromises(): WatchedPromises {
   return {
     watch: (work) => HeardPromise.of(work(), told),
     async settled() {
-      // What is awaited late may begin more.
-      while (open.size > 0) await Promise.all(open)
+      do {
+        // What is awaited late may begin more.
+        while (open.size > 0) await Promise.all(open)
+        // And so may who awaits promises of its own behind one of these.
+        await turnOfEvents()
+      } while (open.size > 0)
       // Asked at the end: what fails before its turn to be awaited is heard then.
       const unheard = failed.find(({ promise }) => !promise.isHeard)
       if (unheard !== undefined) throw unheard.reason

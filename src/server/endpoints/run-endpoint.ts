@@ -6,6 +6,7 @@ import { readThrown } from '../../activities/thrown.js'
 import { contextOf } from '../../client/thread-client.js'
 import type { ThreadClient } from '../../client/thread-client.js'
 import type { ThreadEndpoint } from '../../definitions/thread-endpoint.js'
+import { LIMITS } from '../../protocol/limits.js'
 import { TemporalUnavailableError, ThreadError } from '../../protocol/thread-error.js'
 import { findError, recordError } from '../../store/errors.js'
 import { FileError } from '../../store/file-error.js'
@@ -42,8 +43,8 @@ export async function runEndpoint(
   void running.then(dropAnswer, () => undefined)
   // One that threw may have left a tool running, too.
   abort.abort()
-  // Whoever is told finds what it did; what it tries from now on is refused.
-  await acting.close()
+  // Whoever is told finds what it did; what it tries from now on is refused, and so is what is not done in time.
+  await acting.close(Math.min(run.timeout, LIMITS.endpointClosing))
   throw ended.kind === 'threw' ? ended.error : tookTooLong(run.timeout)
 }
 

@@ -17,6 +17,7 @@ import { bearerOf, callProblem, unauthorized } from './call-problem.js'
 import { claimRoute, readFileRoute, resultRoute, writeFileRoute } from './call-routes.js'
 import { toolWorkers } from './tool-worker.js'
 import type { ToolWorker } from './tool-worker.js'
+import { limitUnknownTokens } from './unknown-tokens.js'
 
 export interface ToolCallRoutes extends Pick<ServerContext, 'client' | 'log'> {
   readonly workers: readonly ToolWorker[]
@@ -38,9 +39,11 @@ export function addToolCallRoutes(app: ThreadApp, server: ToolCallRoutes): void 
   routes.onError((error, context) => callProblem(context, error))
   describeTokens(routes)
   const workerOf = toolWorkers(workers)
+  const unknown = rateLimit === false ? null : limitUnknownTokens(rateLimit)
+  if (unknown !== null) routes.use('/tool-calls/*', unknown.limit)
   guard(routes, workerOf)
   limitCalls(routes, rateLimit)
-  addClaim(routes, client, workerOf)
+  addClaim(routes, client, { workerOf, onToken: (token) => unknown?.know(token) })
   addFiles(routes, server)
   addResult(routes, client)
   app.route('/', routes)
@@ -78,12 +81,18 @@ function workerWith(context: ThreadContext, workerOf: WorkerOf): ToolWorker {
   return worker
 }
 
-function addClaim(routes: ThreadApp, { remoteCalls }: ThreadClient, workerOf: WorkerOf): void {
+interface Claiming {
+  readonly workerOf: WorkerOf
+  readonly onToken: (token: string) => void
+}
+
+function addClaim(routes: ThreadApp, { remoteCalls }: ThreadClient, { workerOf, onToken }: Claiming): void {
   routes.openapi(claimRoute, async (context) => {
     const { taskQueues } = workerWith(context, workerOf)
     const { threadId, callId } = context.req.valid('param')
     const { claimId } = context.req.valid('json')
     const call = await remoteCalls.claim({ threadId, callId, claimId, taskQueues })
+    onToken(call.token)
     return context.json({ ...call, variables: { ...call.variables } }, 200)
   })
 }
