@@ -37,6 +37,7 @@ export const mutations: Readonly<Record<string, Mutation>> = {
         : withAttributes(event, { ...attributesOf(event), activityType: { name } })
     })
   },
+  'an activity missing': (events) => without(events, leftToEnd(events)),
   'an activity more': (events) => {
     const [first] = ofType(events, SCHEDULED)
     return first === undefined ? null : inserted(events, events.indexOf(first), { ...first })
@@ -160,6 +161,19 @@ function fired(events: Events): Events {
       .map((event) => attributesOf(event)['startedEventId']),
   )
   return ofType(events, TIMER).filter(({ eventId }) => rang.has(eventId))
+}
+
+/**
+ * Activities that nobody told to stop. A command that no event answers is missed by the next event of one; a cancellation in a
+ * later task takes it back before, and with neither in the history nothing is left that could differ.
+ */
+function leftToEnd(events: Events): Events {
+  const stopped = new Set(
+    events
+      .filter((event) => isOf(event, 'ACTIVITY_TASK_CANCEL_REQUESTED'))
+      .map((event) => attributesOf(event)['scheduledEventId']),
+  )
+  return ofType(events, SCHEDULED).filter(({ eventId }) => !stopped.has(eventId))
 }
 
 /** Without the first one and all that came of it, as if it had never been asked for. */

@@ -113,6 +113,22 @@ export const deskThreads = ({ threads, taskQueue }: Environment): Scenarios => (
     return familyOf(thread)
   },
 
+  async 'immediate-subagent-and-nothing-to-do'() {
+    const thread = await threads.create({ agent: 'lead' })
+    await thread.continue()
+    await until('what came of it', async () => (await thread.messages()).messages.length >= 1, 80_000)
+    await thread.waitUntilIdle({ ...DEADLINE, children: true })
+    return familyOf(thread)
+  },
+
+  async 'session-that-reaches-its-turns'() {
+    const thread = await threads.create({ agent: 'talkers', message: marked('Good day') })
+    await thread.waitUntilIdle(DEADLINE)
+    await thread.send(marked('And on'))
+    await thread.waitUntilIdle(DEADLINE)
+    return [thread.threadId]
+  },
+
   async 'several-subagents-in-one-go'() {
     const thread = await threads.create({ agent: 'lead', message: marked('spread') })
     await until('what came of them', async () => (await answers(thread)) >= 3, 80_000)

@@ -142,6 +142,13 @@ export const recordedDesk = registry({
         sideB: { prompt: 'reviewer', sessionStop: { name: 'deliver', messageProperty: 'summary' } },
       }),
     ),
+    defineAgent({
+      name: 'talkers',
+      type: 'dual_ai',
+      maxSessionTurns: 3,
+      sideA: { prompt: 'desk' },
+      sideB: { prompt: 'desk' },
+    }),
     defineAgent({ name: 'slow', sideA: { prompt: 'slow' } }),
     defineAgent({ name: 'broken', sideA: { prompt: 'broken' } }),
     defineAgent({
