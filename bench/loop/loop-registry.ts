@@ -3,19 +3,21 @@ import { defineAgent, defineModel, definePrompt, defineTool, registry } from 'ev
 
 export interface Loop {
   readonly model: LanguageModelV4
+  /** @default 'You work step by step.' */
+  readonly prompt?: string
   /** What the tool answers. @default 'ok' */
   readonly result?: () => string
 }
 
 /** One agent with one tool. */
-export function loopRegistry({ model, result = () => 'ok' }: Loop) {
+export function loopRegistry({ model, prompt = 'You work step by step.', result = () => 'ok' }: Loop) {
   return registry({
     models: [defineModel({ name: 'looping', provider: { languageModel: () => model }, model: 'looping' })],
     prompts: [
       definePrompt({
         name: 'worker',
         toolDescription: 'Works',
-        prompt: 'You work step by step.',
+        prompt,
         model: 'looping',
         includeChat: true,
         includePastTools: true,

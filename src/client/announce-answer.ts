@@ -13,13 +13,13 @@ import { isOpen, knownThread } from './open-thread.js'
 import { lostThread } from './signal-thread.js'
 import { updateWorkflow } from './update-workflow.js'
 
-/** Tells the workflow, which may hear of the request a moment later than everybody who reads the store. */
-export async function announceAnswer(
-  context: ClientContext,
-  request: PendingRecord,
-  input: Respond,
-): Promise<void> {
+/**
+ * Tells the workflow of the answer in a request's row; it may hear of the request a moment later than everybody who reads the
+ * store.
+ */
+export async function announceAnswer(context: ClientContext, request: PendingRecord): Promise<void> {
   const { thread_id: threadId, id } = request
+  const input = updateOf(request)
   const until = Date.now() + LIMITS.respond
   // The same answer from another process is this very Update.
   let updateId = `${UPDATES.respond}:${id}`
@@ -38,6 +38,14 @@ export async function announceAnswer(
     // The server of tests keeps a refusal under its id for ever.
     updateId = `${UPDATES.respond}:${id}:${randomUUID()}`
   }
+}
+
+/** T5: the request, whether it was approved, the names of variables; the rest is in the row. */
+function updateOf({ id, kind, approved, answer }: PendingRecord): Respond {
+  if (kind === 'call') return { id, result: true }
+  if (kind === 'approval') return { id, approved: approved === true }
+  const names = (answer as { readonly names?: readonly string[] } | null)?.names
+  return { id, names: names ?? [] }
 }
 
 /**

@@ -18,7 +18,7 @@ interface Answering {
 
 /**
  * Writes an answer into the row of its request, before anything learns of it (T2): the files of a result first, then
- * the decision, which is refused if there is another one.
+ * the decision, which is refused if there is another one. Answers the row as it is then.
  * @throws RequestNotFoundError, MessageRejectedError for an answer of another kind
  */
 export async function writeAnswer(store: Store, answering: Answering): Promise<PendingRecord> {
@@ -28,8 +28,9 @@ export async function writeAnswer(store: Store, answering: Answering): Promise<P
   const files = answer.kind === 'call' ? await storeBytes(store, answer.result.files) : []
   return store.write(async (tx) => {
     const request = await answerableRequest(tx, { threadId, requestId, kind: answer.kind })
-    await decide(tx, { ...(await decisionOf(tx, answer, { request, files })), now: microseconds() })
-    return request
+    const decision = { ...(await decisionOf(tx, answer, { request, files })), now: microseconds() }
+    await decide(tx, decision)
+    return { ...request, approved: decision.approved ?? null, answer: decision.answer ?? null }
   })
 }
 

@@ -20,7 +20,7 @@ interface AnsweringVariables {
 
 /**
  * Stores the values that a blocked run lacks, or a subagent that waits to be started, with the answer of the request: the
- * row holds names only, for a digest of a short secret gives it away.
+ * row holds names only, for a digest of a short secret gives it away. Answers the row as it is then.
  * @throws RequestNotFoundError, MessageRejectedError for an answer of another kind, or one that leaves a subagent lacking
  */
 export async function answerVariables(
@@ -51,7 +51,7 @@ export async function answerVariables(
     // The run that looks again ends the requests that are open: this one is not any more.
     if ((await decide(tx, { threadId, id: requestId, answer, now })) === 'answered')
       await appendEvents(tx, { threadId, events: [supplied(requestId, child)], now })
-    return request
+    return { ...request, answer }
   })
 }
 

@@ -1,9 +1,8 @@
-import type { Respond } from '../protocol/messages.js'
 import { announceAnswer } from './announce-answer.js'
 import { writeAnswer } from './answer-row.js'
 import { answerVariables } from './answer-variables.js'
 import { checkAnswer } from './check-answer.js'
-import type { Answer, CheckedAnswer } from './check-answer.js'
+import type { Answer } from './check-answer.js'
 import type { ClientContext } from './client-context.js'
 
 export interface Responding {
@@ -31,13 +30,7 @@ export async function respond(
     checked.kind === 'variables'
       ? await answerVariables(store, { threadId, requestId, values: checked.values })
       : await writeAnswer(store, { threadId, requestId, answer: checked })
-  await announceAnswer(context, request, updateOf(requestId, checked))
+  await announceAnswer(context, request)
   const child = request.detail?.['child']
   return { child: typeof child === 'string' ? child : null }
-}
-
-function updateOf(id: string, answer: CheckedAnswer): Respond {
-  if (answer.kind === 'call') return { id, result: true }
-  if (answer.kind === 'variables') return { id, names: Object.keys(answer.values) }
-  return { id, approved: answer.approved }
 }

@@ -6,12 +6,13 @@ import type { Stamp } from '../../chaos/desk/journal.js'
 import type { ReceivedEvent } from '../../chaos/processes/received-event.js'
 import type { ThreadHandle } from '../../src/client/index.js'
 import type { Message } from '../../src/index.js'
+import { transcriptRow } from '../support/transcript-row.js'
 
 type Row = Partial<Message> & Pick<Message, 'id' | 'role'>
 
 /** The rows are told of, unless the facts are given. */
 export function record(rows: readonly Row[], more: Partial<ThreadRecord> = {}): ThreadRecord {
-  const whole = rows.map((row, index) => ({ ...EMPTY, position: index + 1, ...row }))
+  const whole = rows.map((row, index) => transcriptRow({ position: index + 1, ...row }))
   return {
     threadId: 't',
     agent: 'lead',
@@ -23,24 +24,6 @@ export function record(rows: readonly Row[], more: Partial<ThreadRecord> = {}): 
     ...more,
   }
 }
-
-const EMPTY = {
-  content: null,
-  name: null,
-  tool_calls: null,
-  tool_call_id: null,
-  created_at: 0,
-  parent_id: null,
-  depth: 0,
-  silent: false,
-  metadata: null,
-  status: 'completed',
-  tool_status: null,
-  attachments: [],
-  reasoning_content: null,
-  prompt: null,
-  subagent_id: null,
-} as const satisfies Partial<Message>
 
 export function user(id: string, content: string): Row {
   return { id, role: 'user', content }

@@ -1,12 +1,12 @@
 import { Client } from '@temporalio/client'
 import { NativeConnection } from '@temporalio/worker'
 
+import { loopRegistry } from '../../bench/loop/loop-registry.js'
 import { loopingModel } from '../../bench/step/looping-model.js'
 import type { Turn } from '../../bench/step/looping-model.js'
 import { createStopwatch } from '../../bench/step/stopwatch.js'
 import { ThreadClient } from '../../src/client/index.js'
 import type { RunResult, ThreadHandle } from '../../src/client/index.js'
-import { defineAgent, defineModel, definePrompt, defineTool, registry } from '../../src/index.js'
 import { createWorker } from '../../src/worker/index.js'
 import { marked } from './marker.js'
 import { makePlace } from './test-store.js'
@@ -26,7 +26,11 @@ export async function startLoopingThreads(address: string): Promise<LoopingThrea
   const connection = await NativeConnection.connect({ address })
   const client = new Client({ connection })
   const worker = await createWorker({
-    registry: loopingDesk(turn),
+    registry: loopRegistry({
+      model: loopingModel(turn, createStopwatch()),
+      prompt: marked('You work step by step.'),
+      result: () => marked('x'.repeat(turn.resultLength)),
+    }),
     store,
     connection,
     taskQueue,
@@ -50,29 +54,4 @@ export async function startLoopingThreads(address: string): Promise<LoopingThrea
       await remove()
     },
   }
-}
-
-function loopingDesk(turn: Turn) {
-  const model = loopingModel(turn, createStopwatch())
-  return registry({
-    models: [defineModel({ name: 'looping', provider: { languageModel: () => model }, model: 'looping' })],
-    prompts: [
-      definePrompt({
-        name: 'worker',
-        toolDescription: 'Works',
-        prompt: marked('You work step by step.'),
-        model: 'looping',
-        includeChat: true,
-        includePastTools: true,
-        tools: ['look_up'],
-      }),
-    ],
-    agents: [defineAgent({ name: 'worker', sideA: { prompt: 'worker' } })],
-    tools: {
-      look_up: defineTool({
-        description: 'Looks something up',
-        execute: () => ({ status: 'success', result: marked('x'.repeat(turn.resultLength)) }),
-      }),
-    },
-  })
 }

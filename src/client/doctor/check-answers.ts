@@ -1,6 +1,4 @@
 import { LIMITS } from '../../protocol/limits.js'
-import type { JsonValue } from '../../protocol/json.js'
-import type { Respond } from '../../protocol/messages.js'
 import { untakenAnswers } from '../../store/consistency.js'
 import type { PendingRecord } from '../../store/pending.js'
 import type { ThreadRecord } from '../../store/threads.js'
@@ -39,18 +37,6 @@ export async function checkAnswers(doctor: Doctor, thread: ThreadRecord): Promis
 function toldAgain(doctor: Doctor, request: PendingRecord): Promise<Finding> {
   const { thread_id: threadId, id } = request
   const problem = `Its request "${id}" was answered, and its workflow waits for the answer`
-  const work = () => announceAnswer(doctor.context, request, updateOf(request))
+  const work = () => announceAnswer(doctor.context, request)
   return repaired(doctor, { kind: 'untold_answer', threadId, problem }, { work, done: 'It is told of it.' })
-}
-
-/** T5: the request, whether it was approved, the names of variables; the rest is in the row. */
-function updateOf({ id, kind, approved, answer }: PendingRecord): Respond {
-  if (kind === 'call') return { id, result: true }
-  if (kind === 'approval') return { id, approved: approved === true }
-  return { id, names: namesOf(answer) }
-}
-
-function namesOf(answer: JsonValue): readonly string[] {
-  const names = (answer as { readonly names?: readonly string[] } | null)?.names
-  return names ?? []
 }

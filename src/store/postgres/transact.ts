@@ -76,9 +76,8 @@ export interface Committed<T> {
 }
 
 interface Committing<T> extends Committed<T> {
-  /** Null: nothing was written that anybody counts on. */
-  readonly mark: CommitMark | null
-  readonly fleeting: boolean
+  /** Null: nothing was written. `fleeting`: nothing that anybody counts on, which leaves no mark. */
+  readonly mark: CommitMark | 'fleeting' | null
 }
 
 interface Attempt<T> {
@@ -99,18 +98,17 @@ async function attempt<T>(
       .execute(async (tx) => {
         begun(tx)
         const result = await work(tx)
-        const fleeting = isFleeting(tx)
-        const mark = fleeting ? await commitSoon(tx) : await leaveMark(tx)
-        committing = { result, threadIds: changesIn(tx), mark, fleeting }
+        const mark = isFleeting(tx) ? await commitSoon(tx) : await leaveMark(tx)
+        committing = { result, threadIds: changesIn(tx), mark }
         return committing
       })
   } catch (error) {
     if (committing === undefined || !isLost(error)) throw error
     // Assigned in the closure above, which the compiler does not follow.
     const done = committing as Committing<T>
-    const { mark, fleeting } = done
-    // What is written twice is read once, and a commit that nobody counts on leaves no mark.
-    if (fleeting) throw error
+    const { mark } = done
+    // What is written twice is read once.
+    if (mark === 'fleeting') throw error
     if (mark === null || (await lookForMark(database, mark, deadline))) return done
     throw error
   }
@@ -126,7 +124,7 @@ async function lookForMark(database: Kysely<Schema>, mark: CommitMark, deadline:
 }
 
 /** The commit does not wait for the disk, which takes longer than all else: others see it as soon as any. */
-async function commitSoon(tx: Writer): Promise<null> {
+async function commitSoon(tx: Writer): Promise<'fleeting'> {
   await sql`set local synchronous_commit = off`.execute(tx)
-  return null
+  return 'fleeting'
 }
