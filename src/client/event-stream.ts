@@ -36,6 +36,11 @@ export function createEventStream(begin: EventPosition): EventStream {
       for (const piece of joined(deltas.filter(({ messageId }) => !created.has(messageId)))) {
         const next = unseen(piece, streamed)
         if (next === null) continue
+        if (next.piece.offset > next.known) {
+          // A database that was killed forgot what lies between; its writer writes it again, perhaps under ids that were read.
+          delta = 0
+          continue
+        }
         streamed = next.streamed
         yield deltaEvent(next.piece, cursorOf({ sequence, streamed }))
       }
@@ -69,11 +74,16 @@ function follows(last: Piece, next: Piece): boolean {
   )
 }
 
+interface Unseen {
+  readonly piece: Piece
+  /** Characters of its kind that were seen. */
+  readonly known: number
+  /** With it. */
+  readonly streamed: StreamedText
+}
+
 /** The part of a piece that lies behind what was seen; null if there is none, or if its attempt was given up. */
-function unseen(
-  piece: Piece,
-  seen: StreamedText | null,
-): { readonly piece: Piece; readonly streamed: StreamedText } | null {
+function unseen(piece: Piece, seen: StreamedText | null): Unseen | null {
   const { messageId, attempt, kind, offset, text } = piece
   const same = seen?.messageId === messageId
   // A late piece of an attempt that was given up would be shown after its successor's text.
@@ -84,6 +94,7 @@ function unseen(
   const skipped = Math.max(0, known[kind] - offset)
   return {
     piece: { ...piece, offset: offset + skipped, text: text.slice(skipped) },
+    known: known[kind],
     streamed: { ...known, [kind]: end },
   }
 }

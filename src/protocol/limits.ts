@@ -244,6 +244,14 @@ export const LIMITS = {
   /** Deltas of a stream are written at once, then in batches of this age or size. */
   deltaInterval: 10,
   deltaBytes: KB,
+  /** After a batch of them that the store could not take: it has waited for the store itself. */
+  deltaRetry: SECOND / 2,
+  /**
+   * A database that is killed forgets what it was given in its last moments and nobody counts on, with PostgreSQL's own
+   * settings at most 0.6 s of it: how often a stream looks whether its last rows are there, and for how long it does.
+   */
+  deltaLook: SECOND,
+  deltaFleeting: 2 * SECOND,
   /** Between two looks whether another process wrote to a SQLite store; one costs microseconds. */
   storePoll: 10,
   /** The same while nobody has written for a second: it costs a tenth of a percent of a core, not one or two. */

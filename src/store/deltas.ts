@@ -13,14 +13,18 @@ export interface NewDelta {
   readonly text: string
 }
 
-/** `id` grows store-wide and is never used twice: `readDeltas` goes on after it. */
+/**
+ * `id` grows store-wide: `readDeltas` goes on after it. Only a database that was killed, and has forgotten rows, may use it
+ * twice: a reader that meets a gap reads from the first one on.
+ */
 export interface StoredDelta extends NewDelta {
   readonly id: number
 }
 
-export async function appendDelta(tx: Writer, delta: NewDelta): Promise<void> {
+/** Answers the id of its row. */
+export async function appendDelta(tx: Writer, delta: NewDelta): Promise<number> {
   noteChange(tx, delta.threadId)
-  await tx
+  const { id } = await tx
     .insertInto('deltas')
     .values({
       thread_id: delta.threadId,
@@ -30,7 +34,20 @@ export async function appendDelta(tx: Writer, delta: NewDelta): Promise<void> {
       start_offset: delta.offset,
       text: delta.text,
     })
-    .execute()
+    .returning('id')
+    .executeTakeFirstOrThrow()
+  return id
+}
+
+/** How many of those rows are there, and of that message. */
+export async function countDeltas(db: Reader, messageId: string, ids: readonly number[]): Promise<number> {
+  const { count } = await db
+    .selectFrom('deltas')
+    .select(({ fn }) => fn.countAll<number>().as('count'))
+    .where('id', 'in', ids)
+    .where('message_id', '=', messageId)
+    .executeTakeFirstOrThrow()
+  return Number(count)
 }
 
 /** What streams now, in the order of arrival, after the delta with that id. */

@@ -2,6 +2,7 @@ import { expect, test } from 'vitest'
 
 import { isFleeting } from '../../src/store/changes.js'
 import { readDeltas } from '../../src/store/deltas.js'
+import { StoreError } from '../../src/store/store-error.js'
 import type { Store } from '../../src/store/store.js'
 import { scriptedModel } from '../../src/testing/index.js'
 import { createGate } from '../support/gate.js'
@@ -42,6 +43,63 @@ test('T4 a worker that was given up streams to nobody', () => {
     lost.cancel()
     expect(await late).toMatchObject({ type: 'answered' })
     expect(await deltas()).toEqual([])
+  })
+})
+
+/** How far the text of a message comes from its beginning without a gap, and how far it comes at all. */
+async function reach(store: Store): Promise<{ readonly whole: number; readonly end: number }> {
+  const deltas = await store.read((db) => readDeltas(db, 't'))
+  let whole = 0
+  for (const { offset, text } of deltas) if (offset <= whole) whole = Math.max(whole, offset + text.length)
+  return { whole, end: Math.max(0, ...deltas.map(({ offset, text }) => offset + text.length)) }
+}
+
+test('a batch that the store refused comes before what follows', () => {
+  const chat = scriptedModel([{ text: WORDS, wordDelay: 2 }])
+  return withDesk({ chat }, async (desk) => {
+    const input = modelInput({ drain: drainOf(await desk.send('one')) })
+    const refused = new StoreError('unavailable', 'The database is away')
+    const isLive = (write: number): boolean => write > 2
+    // The second batch, twice, and one that is done and said not to be.
+    const store: Store & { readonly writes: number } = passing(desk.store, (write) =>
+      write === 4 || write === 5 ? Promise.reject(refused) : Promise.resolve(),
+    )
+    const doubting: Store = {
+      ...store,
+      async write(work) {
+        const result = await store.write(work)
+        if (store.writes === 7) throw refused
+        return result
+      },
+    }
+    const running = runModel({ ...desk.dependencies, store: doubting }, input)
+    await until('more batches', () => isLive(store.writes - 8))
+    const { whole, end } = await reach(desk.store)
+    expect(end).toBeGreaterThan(20)
+    expect(whole).toBe(end)
+    expect(await running).toMatchObject({ type: 'answered' })
+    expect((await desk.transcript()).at(-1)?.content).toBe(WORDS)
+    expect(await desk.store.read((db) => readDeltas(db, 't'))).toEqual([])
+  })
+})
+
+test('what a database forgot of a text is written again', () => {
+  const chat = scriptedModel([{ text: WORDS, wordDelay: 4 }])
+  return withDesk({ chat }, async (desk) => {
+    const input = modelInput({ drain: drainOf(await desk.send('one')) })
+    const running = runModel(desk.dependencies, input)
+    await until('some text', async () => (await reach(desk.store)).end > 60)
+    const rows = await desk.store.read((db) => readDeltas(db, 't'))
+    await desk.store.write((tx) =>
+      tx
+        .deleteFrom('deltas')
+        .where('id', '>', rows.at(-3)?.id ?? 0)
+        .execute(),
+    )
+    await until('more text', async () => (await reach(desk.store)).whole > 200)
+    const { whole, end } = await reach(desk.store)
+    expect(whole).toBe(end)
+    expect(await running).toMatchObject({ type: 'answered' })
   })
 })
 
