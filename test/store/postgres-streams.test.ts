@@ -1,10 +1,15 @@
 import pg from 'pg'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 
+import { createStreamedText } from '../../src/activities/call-model/streamed-text.js'
+import type { ModelStep } from '../../src/activities/call-model/model-step.js'
 import { noteFleeting } from '../../src/store/changes.js'
 import { appendDelta, readDeltas } from '../../src/store/deltas.js'
 import type { Database } from '../../src/store/database.js'
+import type { NewDelta } from '../../src/store/deltas.js'
+import { insertOperation } from '../../src/store/operations.js'
 import { migratePostgres, openPostgres } from '../../src/store/postgres/open-postgres.js'
+import type { Store } from '../../src/store/store.js'
 import { insertThread } from '../../src/store/threads.js'
 import { startPostgres } from '../support/postgres-server.js'
 import type { PostgresServer } from '../support/postgres-server.js'
@@ -24,7 +29,8 @@ beforeAll(async () => {
   await admin.connect()
 })
 afterAll(async () => {
-  await admin.end()
+  // Its server was killed.
+  await admin.end().catch(() => undefined)
   await database.close()
   await server.stop()
 })
@@ -66,3 +72,54 @@ test('all else is kept before it is answered', async () => {
   await commitsWaitFor('')
   await writing
 })
+
+/** What a model step has of it that streams, of a thread that is there. */
+const STEP = {
+  input: { threadId: 't', run: 1, step: 1, frame: null },
+  messageId: 'streamed',
+  attempt: 1,
+} as unknown as ModelStep
+
+test('live text that a killed server forgot is written again', async () => {
+  await database.write(async (tx) => {
+    const operation = { kind: 'model', state: 'started', attempt: 1, started_at: NOW } as const
+    await insertOperation(tx, { thread_id: 't', id: 'model_1_1', ...operation })
+  })
+  // Nothing but a commit that waits for the disk writes what came before it there.
+  await admin.query(`alter system set wal_writer_delay = '10s'`)
+  await admin.query('select pg_reload_conf()')
+  const streamed = createStreamedText(database as unknown as Store, STEP)
+  let written = 0
+  const append = async (text: string): Promise<void> => {
+    const delta: NewDelta = {
+      threadId: 't',
+      messageId: 'streamed',
+      attempt: 1,
+      kind: 'text',
+      offset: written,
+      text,
+    }
+    written += text.length
+    expect(await streamed.append([delta])).toBe(true)
+  }
+  for (const word of ['one ', 'two ', 'three ']) await append(word)
+  const before = await streamedText()
+  expect(before).toBe('one two three ')
+  admin.removeAllListeners('error').on('error', () => undefined)
+  await server.kill()
+  await server.start()
+  expect(await streamedText()).not.toBe(before)
+  await until('all of it', async () => {
+    await append('more ')
+    const text = await streamedText()
+    return text.length === written && text.startsWith('one two three more ')
+  })
+})
+
+/** From its beginning, as far as it has no gap. */
+async function streamedText(): Promise<string> {
+  let whole = ''
+  for (const { messageId, offset, text } of await database.read((db) => readDeltas(db, 't')))
+    if (messageId === 'streamed' && offset <= whole.length) whole += text.slice(whole.length - offset)
+  return whole
+}
