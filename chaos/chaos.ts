@@ -3,6 +3,7 @@ import { createWatchdog } from './driver/watchdog.js'
 import { readOptions, USAGE } from './options.js'
 import { printResult } from './print-result.js'
 import { runChaos } from './run-chaos.js'
+import { saveResult } from './save-result.js'
 
 const HUNG = 3
 const INTERRUPTED = 130
@@ -31,6 +32,7 @@ try {
   const result = await runChaos(options, { say, watchdog })
   watchdog.end()
   printResult(result, options)
+  if (options.results !== null) say(`saved in ${await saveResult(options.results, result, options)}`)
   const { length } = result.findings
   say(`chaos: came to its end, and found ${length === 0 ? 'nothing' : `${length} things`}`)
   process.exit(length === 0 ? 0 : 1)

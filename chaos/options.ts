@@ -12,14 +12,18 @@ export interface ChaosOptions {
   readonly json: boolean
   /** Threads at a time. */
   readonly lanes: number
-  /** Milliseconds for the client's plans, and then for the threads, to come to an end behind the last kill. */
+  /** Milliseconds behind the last kill without a new event in any thread, then what has not come to an end is stuck. */
   readonly patience: number
   /** Whether `everthread doctor` is asked a minute later, when it passes over nothing as too fresh. */
   readonly wait: boolean
+  /** Folder that gets a file with what the run gave; null: none does. */
+  readonly results: string | null
+  /** As it was given. */
+  readonly line: readonly string[]
 }
 
 export const USAGE =
-  'npm run chaos -- --kills N --seed S [--servers dev|postgres] [--heartbeat default|5s] [--lanes N] [--patience SECONDS] [--no-wait] [--json]'
+  'npm run chaos -- --kills N --seed S [--servers dev|postgres] [--heartbeat default|5s] [--lanes N] [--patience SECONDS] [--no-wait] [--results FOLDER] [--json]'
 
 const HEARTBEATS: ReadonlyMap<string, number | null> = new Map([
   ['default', null],
@@ -39,6 +43,7 @@ export function readOptions(line: readonly string[]): ChaosOptions | null {
         lanes: { type: 'string', default: '16' },
         patience: { type: 'string', default: '240' },
         'no-wait': { type: 'boolean', default: false },
+        results: { type: 'string' },
         json: { type: 'boolean', default: false },
       },
     })
@@ -57,7 +62,9 @@ export function readOptions(line: readonly string[]): ChaosOptions | null {
     if (values.servers !== 'dev' && values.servers !== 'postgres') return null
     const { servers, json } = values
     const wait = !values['no-wait']
-    return { kills, seed, lanes, servers, heartbeatTimeout, json, wait, patience: patience * 1000 }
+    const results = values.results ?? null
+    const common = { kills, seed, lanes, heartbeatTimeout, json, wait, results, line }
+    return { ...common, servers, patience: patience * 1000 }
   } catch {
     return null
   }

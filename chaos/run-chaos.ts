@@ -21,6 +21,8 @@ import { startFleet } from './driver/fleet.js'
 import { createRecoveries } from './driver/recoveries.js'
 import type { Recovery } from './driver/recoveries.js'
 import { schedule } from './driver/schedule.js'
+import { askWhoTook } from './driver/taken-by.js'
+import { createTimeline } from './driver/timeline.js'
 import { watchEvents } from './driver/watch-events.js'
 import type { Watchdog } from './driver/watchdog.js'
 import type { Finding } from './finding.js'
@@ -102,20 +104,32 @@ async function runOn(
   const taskQueue = 'chaos'
   const recoveries = createRecoveries()
   const inFlight = activitiesInFlight(recoveries.progressed)
+  const timeline = createTimeline()
   const watch = watchEvents(database, recoveries.progressed)
   const { acknowledged, received, answers, deeds, codePath } = paths
   const client = { taskQueue, seed, lanes, heartbeatTimeout, acknowledged, received, answers }
   const worker = { taskQueue, codePath, deeds, graceTime: GRACE }
   watchdog.begin('start the processes')
-  const fleet = await startFleet({ servers, folder, client, worker, store, inFlight })
+  const fleet = await startFleet({ servers, folder, client, worker, store, inFlight, timeline })
   const address = `127.0.0.1:${servers.temporal.port}`
   const connection = Connection.lazy({ address })
+  const temporal = new Client({ connection })
   const threads = new ThreadClient({
-    client: new Client({ connection }),
+    client: temporal,
     taskQueue,
     store: { ...store, database },
   })
-  const place = { fleet, servers, inFlight, recoveries, watch, say, watchdog }
+  const place = {
+    fleet,
+    servers,
+    inFlight,
+    recoveries,
+    takenBy: askWhoTook(temporal),
+    watch,
+    timeline,
+    say,
+    watchdog,
+  }
   const asked = { threads, seed, ...paths, database, address, store }
   try {
     return await killAndCheck({ options, folder, place, asked })
@@ -145,12 +159,12 @@ async function killAndCheck({
   asked,
 }: Trial): Promise<Omit<ChaosResult, 'left' | 'seconds'>> {
   const { seed, kills: most, patience, wait } = options
-  const { servers, fleet, recoveries, say, watchdog } = place
+  const { servers, fleet, recoveries, timeline, say, watchdog } = place
   const kills = await disturb(place, schedule({ seed, kills: most, servers: [...servers.byName.keys()] }))
   say('no more kills; the client comes to its end')
-  // Its client and its threads have that long each.
-  watchdog.begin('come to rest', { more: 2 * patience })
-  const stuck = await waitUntilQuiet({ ...asked, finish: fleet.finish, patience, say })
+  const progressed = (): void => watchdog.begin('come to rest', { more: patience })
+  progressed()
+  const stuck = await waitUntilQuiet({ ...asked, finish: fleet.finish, patience, progressed, say })
   watchdog.begin('wait until doctor passes over nothing')
   if (wait) await delay(FRESH)
   await writeFile(join(folder, 'recoveries.json'), JSON.stringify(recoveries.done(), null, 1))
@@ -159,7 +173,7 @@ async function killAndCheck({
     .done()
     .toSorted((one, other) => other.milliseconds - one.milliseconds)
     .slice(0, SLOWEST))
-    say(`slow recovery: ${JSON.stringify(slow)}`)
+    say([`slow recovery: ${JSON.stringify(slow)}`, ...timeline.around(slow)].join('\n  '))
   watchdog.begin('check')
   const { findings, counts } = await checkAll(asked)
   const unrecovered = recoveries.open().map((threadId): Finding => ({

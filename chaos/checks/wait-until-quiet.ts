@@ -14,8 +14,10 @@ interface Looking {
   readonly threads: ThreadClient
   /** Resolves when the client has done all that it begun. */
   readonly finish: () => Promise<void>
-  /** Milliseconds for each of the two: the longest plan is some fifteen actions of seconds, and a cut call is noticed late. */
+  /** Milliseconds without one new event in any thread: a cut call is noticed late, and a busy machine is no fault of threads. */
   readonly patience: number
+  /** It goes on: called with each look that found something new. */
+  readonly progressed: () => void
   /** Journal of the answers that the client gave. */
   readonly answers: string
   /** Journal of the events that the subscriber got. */
@@ -29,20 +31,39 @@ const PAUSE = 2_000
 
 /** Nothing runs, waits or is on its way to the subscriber; what does not come to that is stuck, and named. */
 export async function waitUntilQuiet(looking: Looking): Promise<readonly Finding[]> {
-  const { finish, patience, say } = looking
-  const finished = await Promise.race([finish().then(() => true), delay(patience, false, { ref: false })])
+  const { finish, say } = looking
+  const client = { finished: false }
+  const ended = finish().then(() => (client.finished = true))
+  const goesOn = progressOf(looking)
+  while (!client.finished && (await goesOn())) await Promise.race([ended, delay(PAUSE)])
+  const { finished } = client
   say(finished ? 'the client has ended its plans' : 'the client does not come to an end')
-  const until = Date.now() + patience
   const quiet = new Map<string, number>()
   for (;;) {
     const busy = await busyThreads(looking.threads, quiet)
     if (busy.length === 0) break
-    if (Date.now() > until) return [...busy.map(stuck), ...(finished ? [] : [unfinished()])]
+    if (!(await goesOn())) return [...busy.map(stuck), ...(finished ? [] : [unfinished()])]
     await delay(PAUSE)
   }
   say('all threads are idle or closed')
   await untilReceived(looking)
   return finished ? [] : [unfinished()]
+}
+
+/** Answers whether there was a new event of any thread within the patience. */
+function progressOf({ database, patience, progressed }: Looking): () => Promise<boolean> {
+  let events = -1
+  let last = Date.now()
+  return async () => {
+    const sequences = await lastSequences(database)
+    const now = [...sequences.values()].reduce((sum, sequence) => sum + sequence, 0)
+    if (now !== events) {
+      last = Date.now()
+      progressed()
+    }
+    events = now
+    return Date.now() - last < patience
+  }
 }
 
 /** Each query of an idle thread may cost a replay: one that was found quiet is asked again only if it has done something. */

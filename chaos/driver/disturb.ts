@@ -7,6 +7,8 @@ import type { Fleet } from './fleet.js'
 import type { Recoveries } from './recoveries.js'
 import { lateness } from './schedule.js'
 import type { Disturbance, Moment, ServerName } from './schedule.js'
+import type { Timeline } from './timeline.js'
+import type { TakenBy } from './taken-by.js'
 import type { EventWatch } from './watch-events.js'
 import type { Watchdog } from './watchdog.js'
 
@@ -16,7 +18,9 @@ export interface Disturbed {
   readonly servers: ChaosServers
   readonly inFlight: ActivitiesInFlight
   readonly recoveries: Recoveries
+  readonly takenBy: TakenBy
   readonly watch: EventWatch
+  readonly timeline: Timeline
   readonly say: (line: string) => void
   readonly watchdog: Watchdog
 }
@@ -42,8 +46,9 @@ export async function disturb(
       kills[killed] = (kills[killed] ?? 0) + 1
     }
     // Whoever comes next to it, or the end, hears of a failure; until then it is no unheard one.
-    begun.over.catch(() => undefined)
-    busy.set(name, begun.over)
+    const over = begun.over.then(() => place.timeline.note(`over: ${detail}`))
+    over.catch(() => undefined)
+    busy.set(name, over)
   }
   place.watchdog.begin('disturb', { detail: `until all are back: ${[...busy.keys()].join(', ')}` })
   await Promise.all(busy.values())
@@ -78,7 +83,9 @@ function subjectOf(what: Disturbance): string {
 }
 
 function begin(place: Disturbed, what: Disturbance): Begun {
-  place.say(JSON.stringify({ at: now(), ...what }))
+  const said = JSON.stringify({ at: now(), ...what })
+  place.say(said)
+  place.timeline.note(said)
   switch (what.kind) {
     case 'kill_worker':
       return killWorker(place, what)
@@ -99,16 +106,19 @@ function begin(place: Disturbed, what: Disturbance): Begun {
 type Of<Kind extends Disturbance['kind']> = Extract<Disturbance, { readonly kind: Kind }>
 
 function killWorker(
-  { fleet, watch, recoveries }: Disturbed,
+  { fleet, watch, recoveries, takenBy }: Disturbed,
   { slot, away, version }: Of<'kill_worker'>,
 ): Begun {
   const at = now()
   const worker = fleet.worker(slot)
   const killed = worker.kill().then(async (cut) => {
+    if (cut === null) return false
     // What it committed before its end is no progress after it.
     await watch.catchUp()
-    recoveries.cut('worker', cut ?? [], at)
-    return cut !== null
+    recoveries.cut('worker', cut.threadIds, at)
+    const others = recoveries.open().filter((threadId) => !cut.threadIds.includes(threadId))
+    recoveries.cut('worker', await takenBy(cut.pid, others), at)
+    return true
   })
   const over = killed.then(() => delay(away)).then(() => worker.start(version))
   return { killed, over }

@@ -7,6 +7,7 @@ import { startLinks } from './links.js'
 import { WORKERS } from './schedule.js'
 import type { Holder } from './schedule.js'
 import type { SlowProxy } from './slow-proxy.js'
+import type { Timeline } from './timeline.js'
 import { createWorkerSlot } from './worker-slot.js'
 import type { WorkerSettings, WorkerSlot } from './worker-slot.js'
 
@@ -27,14 +28,15 @@ interface FleetSettings {
   readonly worker: WorkerSettings
   readonly store: { readonly blobs: string; readonly secretKey: string }
   readonly inFlight: ActivitiesInFlight
+  readonly timeline: Timeline
 }
 
 export async function startFleet(settings: FleetSettings): Promise<Fleet> {
-  const { servers, folder, inFlight, store } = settings
+  const { servers, folder, inFlight, store, timeline } = settings
   const links = await startLinks(servers)
   const at = (name: string) => ({ ...links.place(name), store: { ...store, ...links.database(name) } })
   const workers = Array.from({ length: WORKERS }, (_, slot) =>
-    createWorkerSlot({ place: { ...settings.worker, ...at(`worker ${slot}`) }, folder, inFlight }),
+    createWorkerSlot({ place: { ...settings.worker, ...at(`worker ${slot}`) }, folder, inFlight, timeline }),
   )
   const client = createClientSlot({ place: { ...settings.client, ...at('client') }, folder })
   const versions: readonly DeskVersion[] = ['old', 'new']

@@ -7,16 +7,23 @@ import type { ActivitiesInFlight } from './activities-in-flight.js'
 import { startChaosProcess } from './chaos-process.js'
 import type { ChaosProcess } from './chaos-process.js'
 import { untilLiving } from './live-process.js'
+import type { Timeline } from './timeline.js'
 
 export type WorkerSettings = Pick<WorkerPlace, 'taskQueue' | 'codePath' | 'deeds' | 'graceTime'>
+
+export interface CutOff {
+  readonly pid: number
+  /** That it had an activity of, as it said. */
+  readonly threadIds: readonly string[]
+}
 
 /** One worker process after the other. */
 export interface WorkerSlot {
   start(version: DeskVersion): void
   /** Resolves when there is a process that has worked for that long; null: one that may be in its start. */
   lived(milliseconds: number | null): Promise<void>
-  /** kill -9; answers the threads that it cut off, or null if there was no living process. */
-  kill(): Promise<readonly string[] | null>
+  /** kill -9; null if there was no living process. */
+  kill(): Promise<CutOff | null>
   /** SIGTERM, then one of that version. */
   deploy(version: DeskVersion): Promise<void>
   /** For good. */
@@ -27,6 +34,7 @@ interface Settings {
   readonly place: Omit<WorkerPlace, 'version'>
   readonly folder: string
   readonly inFlight: ActivitiesInFlight
+  readonly timeline: Timeline
 }
 
 /** As every supervisor waits before it starts again what has ended by itself. */
@@ -34,7 +42,7 @@ const RESTART = 500
 /** What a process said last may come behind its end. */
 const LAST_WORDS = 30
 
-export function createWorkerSlot({ place, folder, inFlight }: Settings): WorkerSlot {
+export function createWorkerSlot({ place, folder, inFlight, timeline }: Settings): WorkerSlot {
   let worker: ChaosProcess | undefined
   let stopped = false
 
@@ -44,10 +52,7 @@ export function createWorkerSlot({ place, folder, inFlight }: Settings): WorkerS
       module: 'worker-process',
       place: { ...place, version } satisfies WorkerPlace,
       log: join(folder, 'workers.log'),
-      heard: (report) => {
-        if (report.kind === 'begun') inFlight.begun(started.pid, report.threadId)
-        if (report.kind === 'ended') inFlight.ended(started.pid, report.threadId, report.ok)
-      },
+      heard: (report) => hear({ inFlight, timeline }, started.pid, report),
     })
     worker = started
     void restartWhenGone(started, version)
@@ -76,9 +81,10 @@ export function createWorkerSlot({ place, folder, inFlight }: Settings): WorkerS
       if (killed === undefined) return null
       const alive = killed.alive()
       await killed.kill()
+      timeline.note(`worker ${killed.pid} is killed`)
       await delay(LAST_WORDS)
-      const cut = inFlight.cutOff(killed.pid)
-      return alive ? cut : null
+      const threadIds = inFlight.cutOff(killed.pid)
+      return alive ? { pid: killed.pid, threadIds } : null
     },
     async deploy(version) {
       const ending = take()
@@ -90,5 +96,24 @@ export function createWorkerSlot({ place, folder, inFlight }: Settings): WorkerS
       stopped = true
       await take()?.kill()
     },
+  }
+}
+
+function hear(
+  { inFlight, timeline }: Pick<Settings, 'inFlight' | 'timeline'>,
+  pid: number,
+  report: WorkerReport,
+): void {
+  if (report.kind === 'running') {
+    timeline.note(`worker ${pid} works`)
+    return
+  }
+  const { threadId, activity } = report
+  if (report.kind === 'begun') {
+    timeline.noteOf(threadId, `attempt ${report.attempt} of ${activity} begins in worker ${pid}`)
+    inFlight.begun(pid, threadId)
+  } else {
+    timeline.noteOf(threadId, `${activity} ${report.ok ? 'ends' : 'fails'} in worker ${pid}`)
+    inFlight.ended(pid, threadId, report.ok)
   }
 }

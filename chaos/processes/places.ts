@@ -37,8 +37,8 @@ export interface ClientPlace extends Place {
 /** What a worker says to the driver. */
 export type WorkerReport =
   | { readonly kind: 'running' }
-  | { readonly kind: 'begun'; readonly threadId: string }
-  | { readonly kind: 'ended'; readonly threadId: string; readonly ok: boolean }
+  | { readonly kind: 'begun'; readonly threadId: string; readonly activity: string; readonly attempt: number }
+  | { readonly kind: 'ended'; readonly threadId: string; readonly activity: string; readonly ok: boolean }
 
 /** What the client says to the driver, and the driver to it. */
 export type ClientReport = { readonly kind: 'running' } | { readonly kind: 'finished' }

@@ -14,19 +14,20 @@ const say = (report: WorkerReport): void => {
 }
 
 /** Who a kill cuts off, and when others go on. */
-const telling: ActivityInterceptorsFactory = ({ info: { workflowExecution } }) => {
+const telling: ActivityInterceptorsFactory = ({ info }) => {
+  const { workflowExecution, activityType: activity, attempt } = info
   const threadId = workflowExecution?.workflowId ?? ''
   return {
     inbound: {
       async execute(input, next) {
-        say({ kind: 'begun', threadId })
+        say({ kind: 'begun', threadId, activity, attempt })
         let ok = false
         try {
           const answer = await next(input)
           ok = true
           return answer
         } finally {
-          say({ kind: 'ended', threadId, ok })
+          say({ kind: 'ended', threadId, activity, ok })
         }
       },
     },

@@ -67,6 +67,8 @@ export function startOptions(context: ClientContext, thread: ThreadRecord, start
     workflowId: thread.id,
     taskQueue: context.taskQueue,
     args: [start],
+    // Its children have it from it.
+    workflowTaskTimeout: LIMITS.workflowTask,
     memo: { agent: thread.agent, ...(thread.user_id !== null && { userId: thread.user_id }) },
     staticSummary: thread.agent,
     // Activities and children have it from their workflow: the server passes it on.

@@ -198,9 +198,21 @@ export const LIMITS = {
   childChecksAtFirst: 5,
   /** How long store and worker failures are retried before the run ends as blocked. */
   scheduleToClose: 24 * HOUR,
-  /** The first retry is quick, for a worker that died; later ones spare a store that is down. */
+  /**
+   * Retries are quick for a worker that died, also the fifth in one call: each costs the heartbeat timeout already. Where
+   * attempts fail by themselves they grow to 30 s within three minutes, and one that finds no store has waited for it as long.
+   */
   retryFirst: SECOND / 2,
+  retryGrowth: 1.2,
   retryLast: 30 * SECOND,
+  /** Of another worker's activity: ten attempts in some two minutes. */
+  remoteRetryGrowth: 2,
+  /**
+   * How long a thread stands still when its worker dies in a workflow task, which takes milliseconds, and a cold replay of
+   * 1,000 steps half a second. Temporal's 10 s would be twice a short heartbeat timeout; from the fourth timeout of a task on
+   * the server itself gives more, up to 2 minutes.
+   */
+  workflowTask: 5 * SECOND,
   /** A definition that this worker lacks is waited for: a rolling deploy takes about a minute. */
   missingDefinition: 60 * SECOND,
   /** What was accepted or asked for just now is on its way: an activity's retries and a signal take less. */

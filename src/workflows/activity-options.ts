@@ -27,7 +27,11 @@ export function activityOptions(
     scheduleToCloseTimeout: LIMITS.scheduleToClose,
     heartbeatTimeout: control.start.limits?.heartbeatTimeout ?? LIMITS.heartbeatTimeout,
     cancellationType: ActivityCancellationType.WAIT_CANCELLATION_COMPLETED,
-    retry: { initialInterval: LIMITS.retryFirst, backoffCoefficient: 2, maximumInterval: LIMITS.retryLast },
+    retry: {
+      initialInterval: LIMITS.retryFirst,
+      backoffCoefficient: LIMITS.retryGrowth,
+      maximumInterval: LIMITS.retryLast,
+    },
     summary,
   }
 }

@@ -20,7 +20,11 @@ export async function runRemote(host: ThreadHost, { id, name, remote }: CallIn<'
   const activities = proxyActivities<Record<string, (input: RemoteCallInput) => Promise<unknown>>>({
     ...options,
     startToCloseTimeout: timeout + LIMITS.remoteSlack,
-    retry: { ...options.retry, maximumAttempts: LIMITS.remoteAttempts },
+    retry: {
+      ...options.retry,
+      backoffCoefficient: LIMITS.remoteRetryGrowth,
+      maximumAttempts: LIMITS.remoteAttempts,
+    },
   })
   const run = activities[activity]
   if (run === undefined) throw new Error(`There is no activity ${activity}.`)

@@ -92,7 +92,7 @@ test('a task queue whose worker comes late goes on', async () => {
   expect(await fixture.effects(id)).toHaveLength(1)
 })
 
-test('the fairness key of an account goes to calls, subagents and later runs', async () => {
+test('fairness key and task timeout go to calls, subagents and later runs', async () => {
   const id = 'fair'
   const { temporal } = fixture.threads
   const limits = { historyEvents: 1 }
@@ -112,6 +112,7 @@ test('the fairness key of an account goes to calls, subagents and later runs', a
     for (const { history } of runs) {
       const started = history.events?.[0]?.workflowExecutionStartedEventAttributes
       expect(started?.priority).toMatchObject({ fairnessKey: 'acme' })
+      expect(Number(started?.workflowTaskTimeout?.seconds)).toBe(5)
     }
     expect(await fixture.effects(one)).toMatchObject([{ fairnessKey: 'acme' }])
   }
