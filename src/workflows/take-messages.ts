@@ -48,9 +48,12 @@ export function takeMessages(host: ThreadHost, root: CancellationScope): void {
   cutOnCancel(host, root)
 }
 
+/** T8: a run whose first task brings the cancellation knows of it before it acts, or continues as new without it. */
 function cutOnCancel(host: ThreadHost, root: CancellationScope): void {
-  root.cancelRequested.catch(() => {
+  const terminate = (): void => {
     host.update((control) => ({ ...control, terminating: true }))
     host.cut('terminate')
-  })
+  }
+  if (root.consideredCancelled) terminate()
+  else root.cancelRequested.catch(terminate)
 }
