@@ -130,9 +130,18 @@ describe('a call that is cut', () => {
     expect(cut(all)).toMatchObject({ queue: [{ kind: 'group', id: 'c0' }], groups: [] })
   })
 
-  test('children that were cancelled are told of no more', () => {
-    expect(cut(expired(withStarted({ timeout: 500 }))).queue).toEqual([])
-    expect(cut(expired(withStarted({ references: ['k', 'l'], timeout: 500 }))).queue).toEqual([])
+  test('T7 children that were cancelled for their time are told of', () => {
+    const one = cut(expired(withStarted({ timeout: 500 })))
+    expect(one.queue).toMatchObject([{ kind: 'child_closed', reference: 'k', status: 'canceled' }])
+    expect(acceptReport(one, report(), NOW).queue).toEqual(one.queue)
+    const both = cut(expired(withStarted({ references: ['k', 'l'], timeout: 500 })))
+    expect(both).toMatchObject({ queue: [{ kind: 'group', id: 'c0' }], groups: [] })
+  })
+
+  test('T7 a resumable child whose time was over is told of by its report', () => {
+    const late = cut(expired(withSent({ timeout: 500 })))
+    expect(late.queue).toEqual([])
+    expect(acceptReport(late, report(), NOW).queue).toMatchObject([{ kind: 'report' }])
   })
 
   test('children that it does not wait for go on as they were', () => {

@@ -1,6 +1,7 @@
 /** A call of subagents that waits no longer: its time is over, or its run ends. What it does not take, an item tells (T7). */
 import { allCalls, calledTool, changeCall } from './calls.js'
 import { missingFrom } from './child-waits.js'
+import type { ChildAnswer } from './child-waits.js'
 import { reportQueued, withoutChild } from './children.js'
 import type { ThreadControl } from './control.js'
 import type { Call, ChildWait } from './call-state.js'
@@ -46,12 +47,18 @@ export function childCancelled(control: ThreadControl, callId: string, reference
 export function waitCut(control: ThreadControl, call: Call, now: number): ThreadControl {
   if (call.state !== 'waiting' && call.state !== 'reported') return control
   const { group, blocking, reports } = call.wait
-  if (!group) return reports.reduce((next, answer) => reportQueued(next, answer, now), control)
+  if (!group)
+    return reports.reduce((next, answer) => reportQueued(next, saidOf(control, answer), now), control)
   const isTold = control.groups.some(({ callId }) => callId === call.id)
   const missing = missingFrom(call.wait)
-  const knows = missing.length > 0 || reports.some(({ report }) => report.kind !== 'timed_out')
-  if (!blocking || isTold || !knows) return control
+  if (!blocking || isTold) return control
   return groupLeft(control, { callId: call.id, references: missing }, now)
+}
+
+/** One that was ended because its time was over says nothing more; one that stays is still owed. */
+function saidOf(control: ThreadControl, { reference, report }: ChildAnswer): ChildAnswer {
+  const isEnded = report.kind === 'timed_out' && !isResumable(control, reference)
+  return { reference, report: isEnded ? { kind: 'closed', status: 'canceled' } : report }
 }
 
 function timedOut(wait: ChildWait, missing: readonly string[], resumable: readonly string[]): ChildWait {
