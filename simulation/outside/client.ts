@@ -125,6 +125,8 @@ export function* queueTool(world: World, thread: ThreadRow): Client {
   thread.calls.set(id, { id, name, parentCall: null, run: 0, placed: false, status: 'open', results: 0 })
   do {
     yield AT_ANY_TIME
+    // It looks before it says so again: one that has begun is in no queue any more.
+    if (thread.calls.get(id)?.status !== 'open' || thread.operations.has(id)) return
     if (signal(world, thread.id, SIGNALS.queueTool, { toolCallId: id, name }) === null) continue
     if (thread.calls.get(id)?.status === 'open') thread.calls.delete(id)
     return
