@@ -25,8 +25,6 @@ export interface WorldLog {
   readonly invocations: Set<string>
   /** Threads of which an activity did something and was never heard: cut with its worker, or failed for good. */
   readonly unheard: Set<string>
-  /** Children of which a report could not be delivered for a day. */
-  readonly undelivered: Set<string>
   /** Code of tools that was run, by `thread call`. */
   readonly sideEffects: Map<string, number>
 }
@@ -42,7 +40,6 @@ export class World {
     told: new Map(),
     invocations: new Set(),
     unheard: new Set(),
-    undelivered: new Set(),
     sideEffects: new Map(),
   }
   readonly broken: Broken[] = []
@@ -122,8 +119,9 @@ function watchOf(world: World): Watch {
       world.onTook(run, jobs, commands),
     answered: (id: string, refusal: string | null) => world.answers.get(id)?.(refusal),
     unheard: ({ run, name }: Activity) => {
-      world.log.unheard.add(run.workflowId)
-      if (name === ACTIVITIES.deliverReport) world.log.undelivered.add(run.workflowId)
+      // These are asked for until they are heard.
+      if (name !== ACTIVITIES.deliverReport && name !== ACTIVITIES.settle)
+        world.log.unheard.add(run.workflowId)
     },
     broken: (problem: string) => world.breaks(problem.slice(0, 30), problem),
   }

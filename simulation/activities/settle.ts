@@ -9,6 +9,7 @@ import {
   stepIdOf,
   stepOfModelOperation,
 } from '../../src/protocol/ids.js'
+import type { ThreadOperation } from '../../src/protocol/operations.js'
 import { rejectWaiting } from '../store/messages.js'
 import type { Operation, ThreadRow } from '../store/rows.js'
 import { chosenOperations } from './choices.js'
@@ -26,7 +27,8 @@ export function* settle(attempt: Attempt, input: SettleInput): Steps<SettleAnswe
   const id = settleOperationId(input.settle)
   if (thread === null) return SETTLED
   const known = thread.operations.get(id)
-  if (known !== undefined) return recorded(attempt, thread, known)
+  // It may have been stored when nobody heard so, and is asked for again.
+  if (known !== undefined) return known.answer as SettleAnswer
   const { end, close } = input
   if (end !== null) closeOpenCalls(thread, input, end.reason === 'terminated' ? 'cancelled' : 'interrupted')
   append(thread, input.facts)
@@ -35,8 +37,24 @@ export function* settle(attempt: Attempt, input: SettleInput): Steps<SettleAnswe
   if (end !== null) endRun(thread, input, end.outcome)
   if (close !== null) closeThread(attempt, thread, input)
   thread.status = input.snapshot.status
-  finish(attempt, thread, id, SETTLED)
-  return SETTLED
+  const operations = unheardOperations(thread, input)
+  const answer = operations.length === 0 ? SETTLED : { ...SETTLED, operations }
+  finish(attempt, thread, id, answer)
+  return answer
+}
+
+/** What was committed with answers that nobody heard; a tool of the step has its result by now. */
+function unheardOperations(
+  thread: ThreadRow,
+  { unheard = [], givenUp = [] }: SettleInput,
+): readonly ThreadOperation[] {
+  return [...unheard, ...givenUp].flatMap((id) => {
+    const answer = thread.operations.get(id)?.answer as { operations?: readonly ThreadOperation[] } | null
+    const operations = answer?.operations ?? []
+    return operations.filter(
+      (operation) => operation.kind !== 'queue_tool' || thread.calls.get(operation.id)?.status === 'open',
+    )
+  })
 }
 
 function giveUp(thread: ThreadRow, effectId: string): void {

@@ -22,6 +22,7 @@ import { recordClosedChild } from './record-closed-child.js'
 import { giveUpEffect } from './run-effect/give-up-effect.js'
 import { missingOfRun } from './variables/variables-request.js'
 import { anyThread } from './thread-row.js'
+import { unheardOperations } from './unheard-operations.js'
 
 const SETTLED: SettleAnswer = { type: 'settled' }
 
@@ -29,7 +30,9 @@ export async function settle({ store }: ActivityDependencies, input: SettleInput
   return whileBeating(() =>
     store.write(async (tx): Promise<SettleAnswer> => {
       const thread = await anyThread(tx, input)
-      if (thread === null || (await isSettled(tx, input))) return SETTLED
+      const known = await findOperation(tx, input.threadId, settleOperationId(input.settle))
+      // Written below: the store's boundary.
+      if (thread === null || known !== null) return (known?.answer ?? SETTLED) as SettleAnswer
       // The results of cut calls come before the end of their step, which is among the facts.
       if (input.end !== null) await closeCalls(tx, input, input.end)
       await appendEvents(tx, { threadId: input.threadId, events: input.facts, now: microseconds(input) })
@@ -37,8 +40,10 @@ export async function settle({ store }: ActivityDependencies, input: SettleInput
       for (const child of input.closed ?? []) await closeChildOf(tx, input, child)
       if (input.end !== null) await endRun(tx, input, input.end)
       if (input.close !== null) await closeThread(tx, { thread, input, close: input.close })
-      await record(tx, input)
-      return SETTLED
+      const operations = await unheardOperations(tx, input)
+      const answer = operations.length === 0 ? SETTLED : { ...SETTLED, operations }
+      await record(tx, input, answer)
+      return answer
     }),
   )
 }
@@ -51,10 +56,6 @@ async function closeChildOf(
 ): Promise<void> {
   const { threadId } = input
   await recordClosedChild(tx, { threadId, reference, status, scope: {}, now: microseconds(input) })
-}
-
-async function isSettled(tx: Writer, { threadId, settle: number }: SettleInput): Promise<boolean> {
-  return (await findOperation(tx, threadId, settleOperationId(number))) !== null
 }
 
 async function closeCalls(
@@ -155,7 +156,7 @@ async function appendVisibleReason(tx: Writer, input: SettleInput, { reason, ste
 }
 
 /** The recorded snapshot serves readers that meet no worker. */
-async function record(tx: Writer, input: SettleInput): Promise<void> {
+async function record(tx: Writer, input: SettleInput, answer: SettleAnswer): Promise<void> {
   const { threadId, snapshot } = input
   const now = microseconds(input)
   await updateThread(tx, threadId, { status: snapshot.status, snapshot, snapshot_at: now })
@@ -165,7 +166,7 @@ async function record(tx: Writer, input: SettleInput): Promise<void> {
     kind: 'settle',
     state: 'finished',
     attempt: 1,
-    answer: SETTLED,
+    answer,
     started_at: now,
     finished_at: now,
   })

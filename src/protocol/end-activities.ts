@@ -1,6 +1,7 @@
 /** What the activities at the end of a run, a thread and a child are given, and answer. */
 import type { ActivityInput, Usage } from './activities.js'
 import type { ChildReport, ThreadStart } from './messages.js'
+import type { ThreadOperation } from './operations.js'
 import type { ControlSnapshot } from './snapshot.js'
 import type { StopReason } from './status.js'
 
@@ -71,6 +72,8 @@ export interface SettleInput extends ActivityInput {
   readonly givenUp?: readonly string[]
   /** Children that closed and owed nothing: the registry learns it. */
   readonly closed?: readonly ClosedChild[]
+  /** Operations of the run whose activity has left no answer: what they did to their thread is told now (T9). */
+  readonly unheard?: readonly string[]
   readonly snapshot: ControlSnapshot
   readonly children: readonly string[]
   readonly start: ThreadStart | null
@@ -94,4 +97,6 @@ export interface ThreadClose {
 
 export interface SettleAnswer {
   readonly type: 'settled'
+  /** What was committed with `unheard` and `givenUp`. */
+  readonly operations?: readonly ThreadOperation[]
 }

@@ -27,7 +27,7 @@ const asked = (control: ThreadControl, id: string): ThreadControl =>
 function ends(
   control: ThreadControl,
   world: {
-    readonly answer?: DeliverReportAnswer | null
+    readonly answer?: DeliverReportAnswer
     readonly parent?: 'told' | 'gone'
     readonly during?: Partial<Record<Action['kind'], (control: ThreadControl) => ThreadControl>>
   } = {},
@@ -99,10 +99,6 @@ describe('a child that closes after its session', () => {
     ])
     const { told } = ends(single(ended), { parent: 'gone' })
     expect(told).toEqual([...last, 'announce 1 pc closes', 'close completed'])
-  })
-
-  test('T7 its close tells what a store that failed for a day could not', () => {
-    expect(ends(single(ended), { answer: null }).told).toEqual([...last, 'close completed'])
   })
 
   test('T7 what came while it closed is named by its report', () => {

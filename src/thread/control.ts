@@ -132,6 +132,8 @@ export interface Run {
   readonly stopsChildren: boolean
   /** Its report to the parent is made. */
   readonly reported: boolean
+  /** Operations of the activity that ended it without an answer; left out: none. */
+  readonly unheard?: readonly string[]
   readonly ending: Ending | null
 }
 

@@ -180,12 +180,6 @@ describe('a report that is delivered', () => {
     const closes = reportDelivered(control, { ...due, closes: true }, { type: 'parent_gone' })
     expect(closes).toMatchObject({ terminating: false, report: { announced: true } })
   })
-
-  test('T7 one that could not be stored is announced as a failure, or left to the close', () => {
-    const failed = reportDelivered(control, due, null)
-    expect(failed.report).toMatchObject({ kind: 'failure', messageId: null, announced: false })
-    expect(reportDelivered(control, { ...due, closes: true }, null).report?.announced).toBe(true)
-  })
 })
 
 describe('an announcement', () => {

@@ -60,27 +60,22 @@ export function reportKind(ending: Ending): 'result' | 'failure' {
   return ending.outcome === 'completed' ? 'result' : 'failure'
 }
 
-/**
- * The report is in the parent's store. A parent that is gone leaves nothing to do for its child, which closes. `null`: it
- * could not be stored for a day; the announcement says no more than that it failed, and a thread that closes leaves that
- * to its close, which its parent is shown.
- */
+/** The report is in the parent's store. A parent that is gone leaves nothing to do for its child, which closes. */
 export function reportDelivered(
   control: ThreadControl,
   { invocations, closes }: DueReport,
-  answer: DeliverReportAnswer | null,
+  answer: DeliverReportAnswer,
 ): ThreadControl {
-  const gone = answer?.type === 'parent_gone'
+  const gone = answer.type === 'parent_gone'
   const told =
-    answer?.type === 'delivered'
+    answer.type === 'delivered'
       ? { kind: answer.kind, messageId: answer.messageId }
       : { kind: 'failure' as const, messageId: null }
-  const announced = gone || (answer === null && closes)
   const number = control.reports + 1
   return {
     ...withoutInvocations(control, invocations),
     run: control.run === null ? null : { ...control.run, reported: true },
-    report: { number, ...told, invocations, closes, announced },
+    report: { number, ...told, invocations, closes, announced: gone },
     reports: number,
     terminating: control.terminating || (gone && !closes),
     progressed: true,

@@ -4,6 +4,7 @@ import type { ActivityInput, ThreadActivities } from '../protocol/activities.js'
 import { activityFailed, resumedAnswered } from '../thread/apply.js'
 import type { ThreadControl } from '../thread/control.js'
 import { factsSent, factsToSend, hasStored } from '../thread/facts.js'
+import { answerMissed, operationsOf } from '../thread/unheard.js'
 import { activityOptions } from './activity-options.js'
 import type { CutBy, ThreadHost } from './thread-host.js'
 
@@ -52,8 +53,9 @@ export async function callActivity<N extends Name>(host: ThreadHost, call: Call<
     if (resumes(call.name)) host.update(resumedAnswered)
     return { kind: 'answered', answer }
   } catch (error) {
+    if (!(error instanceof CancelledFailure) && !(error instanceof ActivityFailure)) throw error
+    host.update((current) => answerMissed(current, operationsOf(call.name, input)))
     if (error instanceof CancelledFailure) return { kind: 'cut' }
-    if (!(error instanceof ActivityFailure)) throw error
     return { kind: wasCut(host, call) ? 'cut' : 'failed' }
   }
 }

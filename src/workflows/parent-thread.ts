@@ -1,5 +1,7 @@
 /** What a child tells its parent: a report into its store, and then its workflow (T2, T7). */
-import { getExternalWorkflowHandle } from '@temporalio/workflow'
+import { getExternalWorkflowHandle, sleep } from '@temporalio/workflow'
+import type { DeliverReportAnswer, DeliverReportInput } from '../protocol/end-activities.js'
+import { LIMITS } from '../protocol/limits.js'
 import { SIGNALS } from '../protocol/messages.js'
 import type { ChildReport } from '../protocol/messages.js'
 import { reportAnnounced, reportDelivered, reportKind } from '../thread/reports.js'
@@ -8,19 +10,30 @@ import { callActivity } from './call-activity.js'
 import type { ThreadHost } from './thread-host.js'
 import { told } from './told.js'
 
-/** Copies what the parent gets into its store; the announcement follows. */
+/** Copies what the parent gets into its store, whenever that takes it; the announcement follows (T7). */
 export async function deliverReport(host: ThreadHost, due: DueReport): Promise<void> {
-  const { start, reports } = host.control
-  const { ending, invocations, closes } = due
-  if (start.parent === undefined) return
+  const { parent } = host.control.start
+  if (parent === undefined) return
+  for (;;) {
+    const answer = await storedReport(host, due, parent)
+    if (answer !== null) return host.update((control) => reportDelivered(control, due, answer))
+    await sleep(LIMITS.storedAgain, { summary: 'the store has failed for a day' })
+  }
+}
+
+async function storedReport(
+  host: ThreadHost,
+  { ending, invocations, closes }: DueReport,
+  parent: DeliverReportInput['parent'],
+): Promise<DeliverReportAnswer | null> {
   const called = await callActivity(host, {
     name: 'deliverReport',
     limit: 0,
     summary: 'report to the parent',
     cutBy: null,
     input: {
-      parent: start.parent,
-      report: reports + 1,
+      parent,
+      report: host.control.reports + 1,
       invocations,
       closes,
       kind: reportKind(ending),
@@ -28,8 +41,7 @@ export async function deliverReport(host: ThreadHost, due: DueReport): Promise<v
       sessionCall: ending.sessionCall,
     },
   })
-  const answer = called.kind === 'answered' ? called.answer : null
-  host.update((control) => reportDelivered(control, due, answer))
+  return called.kind === 'answered' ? called.answer : null
 }
 
 /** Tells the parent that its store holds the report; acknowledged before this thread goes on or closes. */

@@ -1,24 +1,41 @@
+import { sleep } from '@temporalio/workflow'
 import type { RunEnd, ThreadClose } from '../protocol/end-activities.js'
+import { LIMITS } from '../protocol/limits.js'
 import type { Ending } from '../thread/control.js'
 import type { Action } from '../thread/next-action.js'
 import { closesTold } from '../thread/children.js'
 import { givenUpTold } from '../thread/effects.js'
 import { cutTools, settled, withCutStep } from '../thread/settling.js'
 import { snapshotOf } from '../thread/snapshot.js'
+import { missedTold } from '../thread/unheard.js'
 import { callActivity } from './call-activity.js'
 import type { ThreadHost } from './thread-host.js'
 
-/** Ends the run, or the thread, in the store, and tells of effects that were given up and of children that are gone. When the store fails for a day, the thread goes on all the same. */
-export async function settle(
-  host: ThreadHost,
-  { ending, close }: Pick<Extract<Action, { readonly kind: 'settle' }>, 'ending' | 'close'>,
-): Promise<void> {
+type Ends = Pick<Extract<Action, { readonly kind: 'settle' }>, 'ending' | 'close'>
+
+/**
+ * Ends the run, or the thread, in the store, and tells of effects that were given up and of children that are gone. Nothing
+ * follows an end that is not stored: where the store fails for a day it is asked again, until it has taken it (T8).
+ */
+export async function settle(host: ThreadHost, ends: Ends): Promise<void> {
+  const { ending } = ends
   const tools = cutTools(host.control, ending)
   host.update((control) => withCutStep(control, ending, Date.now()))
+  while (!(await isSettled(host, ends, tools)))
+    await sleep(LIMITS.storedAgain, { summary: 'the store has failed for a day' })
+}
+
+/** One that ends nothing is not waited for: the next one tells. */
+async function isSettled(
+  host: ThreadHost,
+  { ending, close }: Ends,
+  tools: readonly string[],
+): Promise<boolean> {
   const { control } = host
   const number = control.settles + 1
   const after = settled(control, { ending, close, queued: control.queue.length }, Date.now())
   const { givenUp, closed } = control
+  const unheard = ending === null ? undefined : control.run?.unheard
   const called = await callActivity(host, {
     name: 'settle',
     limit: 0,
@@ -31,14 +48,20 @@ export async function settle(
       snapshot: snapshotOf(after, { now: Date.now(), since: Date.now() }),
       ...(givenUp.length > 0 && { givenUp }),
       ...(closed.length > 0 && { closed }),
+      ...(unheard !== undefined && { unheard }),
       children: control.children.map((child) => child.reference),
       start: control.registered ? null : control.start,
       createdAt: control.createdAt,
     },
   })
+  if (called.kind !== 'answered' && (ending !== null || close !== null)) return false
   if (called.kind === 'answered') host.update((current) => givenUpTold(current, givenUp))
   host.update((current) => closesTold(current, closed))
   host.update((current) => settled(current, { ending, close, queued: control.queue.length }, Date.now()))
+  if (called.kind !== 'answered') return true
+  const { operations } = called.answer
+  host.update((current) => missedTold(current, { unheard, operations }, Date.now()))
+  return true
 }
 
 function summaryOf(

@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest'
 
 import { executeTool } from '../../src/activities/execute-tool/execute-tool.js'
 import { settle } from '../../src/activities/settle.js'
+import type { ThreadState } from '../../src/index.js'
 import type { ExecuteToolInput } from '../../src/protocol/activities.js'
 import type { RunEnd, SettleInput } from '../../src/protocol/end-activities.js'
 import { appendDelta, readDeltas } from '../../src/store/deltas.js'
@@ -120,6 +121,23 @@ describe('the end of a run', () => {
       expect(await run(desk, settleInput())).toEqual({ type: 'settled' })
       expect([await desk.events(), await desk.transcript()]).toEqual([events, transcript])
     }))
+
+  test('T9 what was committed without being heard is told, but not a tool of the step', () => {
+    const work = async (state: ThreadState) => {
+      await state.queueMessage({ role: 'user', content: 'more' })
+      await state.queueTool('again', { task: 'x' })
+      return { status: 'success' } as const
+    }
+    return withDesk({ work }, async (desk) => {
+      const [input] = await desk.calls([{ name: 'work' }])
+      if (input === undefined) throw new Error('Expected a call.')
+      await attempt().run((given: ExecuteToolInput) => executeTool(desk.dependencies, given), input)
+      const unheard = [input.callId, 'never_begun']
+      const answer = await run(desk, settleInput({ unheard }))
+      expect(answer).toMatchObject({ operations: [{ kind: 'queue_message', role: 'user' }] })
+      expect(await run(desk, settleInput({ unheard }))).toEqual(answer)
+    })
+  })
 
   test('T8 every open call gets a result', () =>
     withDesk({}, async (desk) => {

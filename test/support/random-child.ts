@@ -36,8 +36,6 @@ export interface ChildLog {
   /** What was wrong at the moment when it happened. */
   readonly broken: string[]
   parentGone: boolean
-  /** The last report could not be stored: the close of the child tells its parent. */
-  leftToClose: boolean
 }
 
 /** One life of a child under whatever its parent, its users, its model, its store and its worker may do. */
@@ -50,7 +48,6 @@ export class RandomChild {
     numbers: [],
     broken: [],
     parentGone: false,
-    leftToClose: false,
   }
   readonly #random: SeededRandom
   #ids = 0
@@ -181,14 +178,13 @@ export class RandomChild {
 
   #deliver({ due }: Kind<'deliverReport'>): void {
     const random = this.#random
-    const answer = random.pick<DeliverReportAnswer | null>([
+    const answer = random.pick<DeliverReportAnswer>([
       ...[1, 2, 3, 4].map(() => ({ type: 'delivered', kind: 'result', messageId: 'r' }) as const),
       { type: 'delivered', kind: 'notice', messageId: null },
-      random.chance(0.3) ? null : { type: 'delivered', kind: 'failure', messageId: 'r' },
+      { type: 'delivered', kind: 'failure', messageId: 'r' },
       random.chance(0.2) ? { type: 'parent_gone' } : { type: 'delivered', kind: 'failure', messageId: 'r' },
     ])
-    if (answer?.type === 'parent_gone') this.log.parentGone = true
-    if (answer === null && due.closes) this.log.leftToClose = true
+    if (answer.type === 'parent_gone') this.log.parentGone = true
     if (random.chance(0.3)) this.#signal()
     this.#change((control) => reports.reportDelivered(control, due, answer))
   }

@@ -1,0 +1,54 @@
+import { describe, expect, test } from 'vitest'
+
+import { NOW, idleControl, withCalls } from '../../test/support/control-states.js'
+import { preparedChild } from '../../test/support/child-states.js'
+import { carry, restore } from './continue-as-new.js'
+import { settled } from './settling.js'
+import { answerMissed, missedTold, operationsOf } from './unheard.js'
+
+const ENDING = { reason: 'stopped', outcome: 'cancelled', sessionCall: null } as const
+const MESSAGE = { kind: 'queue_message', id: 'm', role: 'user' } as const
+const TELL = { kind: 'tell', to: 'other', operation: MESSAGE } as const
+
+describe('an activity that left no answer', () => {
+  test.each([
+    ['callModel', { run: 2, step: 3 }, ['model_2_3']],
+    ['callModel', { run: 2, step: 3, frame: { callId: 'c', prompt: 'p', depth: 1 } }, ['c', 'model_2_3_c']],
+    ['executeTool', { run: 2, step: 3, callId: 'c' }, ['c']],
+    ['completeCall', { run: 2, step: 3, callId: 'c' }, ['c_result']],
+    ['deliverReport', { run: 2 }, []],
+  ])('%s may have finished what its input names', (name, input, expected) => {
+    expect(operationsOf(name, input)).toEqual(expected)
+  })
+
+  test('its operations are known over continue-as-new', () => {
+    const missed = answerMissed(withCalls('work'), ['c0'])
+    expect(restore(carry(missed), missed.start).run?.unheard).toEqual(['c0'])
+    expect(settled(missed, { ending: ENDING, close: null, queued: 0 }, NOW).run).toBeNull()
+  })
+})
+
+describe('what was committed without being heard', () => {
+  test('T9 it happens when the run is settled', () => {
+    const told = missedTold(idleControl(), { unheard: ['c0'], operations: [MESSAGE, TELL] }, NOW)
+    expect(told.queue).toMatchObject([{ kind: 'message', id: 'm' }])
+    expect(told.tells).toEqual([{ to: 'other', operation: MESSAGE }])
+  })
+
+  test('T7 a child that waits for variables belongs to its call', () => {
+    const deferred = {
+      kind: 'defer_child',
+      requestId: 'e',
+      child: preparedChild('k'),
+      expiresAt: NOW + 1,
+    } as const
+    const told = missedTold(idleControl(), { unheard: ['c0'], operations: [deferred] }, NOW)
+    expect(told.deferred).toMatchObject([{ requestId: 'e', callId: 'c0' }])
+  })
+
+  test('T8 a thread that closes tells others, and does nothing more', () => {
+    const closing = { outcome: 'terminated', reason: 'terminated', cascade: [], settled: true } as const
+    const told = missedTold(idleControl({}, { closing }), { operations: [MESSAGE, TELL] }, NOW)
+    expect(told).toMatchObject({ queue: [], tells: [{ to: 'other' }] })
+  })
+})
