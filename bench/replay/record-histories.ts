@@ -67,6 +67,6 @@ async function keep(
   path: string,
   events: NonNullable<Parameters<typeof historyToJSON>[0]['events']>,
 ): Promise<KeptRun> {
-  await writeFile(path, JSON.stringify(historyToJSON({ events })))
+  await writeFile(path, historyToJSON({ events }))
   return { path, events: events.length }
 }

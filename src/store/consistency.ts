@@ -44,11 +44,11 @@ export async function numberProblem(db: Reader, threadId: string): Promise<strin
   const before = await countersOf(db, threadId)
   const events = await db
     .selectFrom('events')
-    .select(sql<number>`count(*)`.as('count'))
+    .select(sql<number | null>`sum(sequence - first_sequence + 1)`.as('count'))
     .where('thread_id', '=', threadId)
     .where('sequence', '<=', before.sequence)
     .executeTakeFirstOrThrow()
-  const missing = before.sequence - Number(events.count)
+  const missing = before.sequence - Number(events.count ?? 0)
   if (missing !== 0) return `${missing} of ${before.sequence} events are missing`
   const messages = await db
     .selectFrom('messages')

@@ -1,6 +1,7 @@
 import type { EventScope, Fact } from '../protocol/facts.js'
 import type { JsonObject } from '../protocol/json.js'
 import { noteChange } from './changes.js'
+import { packEvents, unpackEvents } from './event-rows.js'
 import type { Reader, Writer } from './store.js'
 import { laterActivity } from './touch-thread.js'
 
@@ -43,19 +44,8 @@ export async function appendEvents(
     .executeTakeFirst()
   if (thread === undefined) throw new Error(`Expected a row of thread ${threadId}, got none`)
   const before = thread.last_sequence - events.length
-  await tx
-    .insertInto('events')
-    .values(
-      events.map((event, index) => ({
-        thread_id: threadId,
-        sequence: before + index + 1,
-        type: event.type,
-        at: now,
-        scope: JSON.stringify(event.scope ?? {}),
-        payload: JSON.stringify(event.payload ?? {}),
-      })),
-    )
-    .execute()
+  const rows = packEvents(events, before).map((row) => ({ ...row, thread_id: threadId, at: now }))
+  await tx.insertInto('events').values(rows).execute()
   return thread.last_sequence
 }
 
@@ -82,15 +72,14 @@ export async function readEvents(
 ): Promise<readonly StoredEvent[]> {
   const rows = await db
     .selectFrom('events')
-    .select(['sequence', 'type', 'at', 'scope', 'payload'])
+    .select(['first_sequence', 'sequence', 'at', 'scope', 'events'])
     .where('thread_id', '=', threadId)
     .where('sequence', '>', after)
     .orderBy('sequence')
     .limit(limit)
     .execute()
-  return rows.map((row) => ({
-    ...row,
-    scope: JSON.parse(row.scope) as EventScope,
-    payload: JSON.parse(row.payload) as JsonObject,
-  }))
+  return rows
+    .flatMap((row) => unpackEvents(row).map((event) => ({ ...event, at: row.at })))
+    .filter(({ sequence }) => sequence > after)
+    .slice(0, limit)
 }

@@ -242,12 +242,13 @@ export interface EventsTable {
   /** Store-wide, in the order of commits: one reader can follow all threads. */
   id: Generated<number>
   thread_id: string
+  /** Of its first event and of its last one: a row has one or several of one transaction. */
+  first_sequence: number
   sequence: number
-  type: string
   at: number
-  /** JSON of runId, stepId, messageId, toolCallId, childId, where they apply. */
+  /** JSON of what they are about and of themselves, see `event-rows.ts`. */
   scope: string
-  payload: string
+  events: string
 }
 
 export interface DeltasTable {

@@ -157,11 +157,11 @@ const TABLES: Readonly<Record<string, Table>> = {
     columns: {
       id: 'id',
       thread_id: 'text',
+      first_sequence: 'int',
       sequence: 'int',
-      type: 'text',
       at: 'big',
       scope: 'text',
-      payload: 'text',
+      events: 'text',
     },
   },
   deltas: {

@@ -1,8 +1,10 @@
 /** Who acts next in a thread whose run was cut off, as its rows tell. */
+import type { JsonObject } from '../../protocol/json.js'
 import { LIMITS } from '../../protocol/limits.js'
 import type { ThreadOperation } from '../../protocol/operations.js'
 import type { Side } from '../../protocol/plan.js'
 import { digestOf } from '../digest.js'
+import { unpackEvents } from '../event-rows.js'
 import type { Reader } from '../store.js'
 
 export interface ActingAgent {
@@ -51,16 +53,17 @@ async function pendingHandOff(db: Reader, threadId: string): Promise<string | nu
 }
 
 async function lastHandOver(db: Reader, threadId: string): Promise<number> {
-  const found = await db
+  const rows = await db
     .selectFrom('events')
-    .select('at')
+    .select(['first_sequence', 'sequence', 'at', 'scope', 'events'])
     .where('thread_id', '=', threadId)
-    .where('type', '=', 'thread.updated')
-    .where('payload', 'like', '%"agent":%')
+    .where('events', 'like', '%"thread.updated"%')
+    .where('events', 'like', '%"agent":%')
     .orderBy('sequence', 'desc')
-    .limit(1)
-    .executeTakeFirst()
-  return found?.at ?? 0
+    .execute()
+  const handsOver = ({ type, payload }: { readonly type: string; readonly payload: JsonObject }): boolean =>
+    type === 'thread.updated' && payload['agent'] !== undefined
+  return rows.find((row) => unpackEvents(row).some(handsOver))?.at ?? 0
 }
 
 async function speakingSides(db: Reader, threadId: string, since: number): Promise<readonly Side[]> {

@@ -1,5 +1,6 @@
 import { runIdOf } from '../../protocol/ids.js'
 import { closeOpenCalls } from '../close-open-calls.js'
+import { unpackEvents } from '../event-rows.js'
 import { appendEvents } from '../events.js'
 import type { NewEvent } from '../events.js'
 import type { Reader, Writer } from '../store.js'
@@ -69,10 +70,11 @@ function lostRun({ number, steps }: UnendedRun): NewEvent {
 async function reopenedFact(db: Reader, threadId: string): Promise<readonly NewEvent[]> {
   const last = await db
     .selectFrom('events')
-    .select('type')
+    .select(['first_sequence', 'sequence', 'scope', 'events'])
     .where('thread_id', '=', threadId)
     .orderBy('sequence', 'desc')
     .limit(1)
     .executeTakeFirst()
-  return last?.type === 'thread.reopened' ? [] : [{ type: 'thread.reopened', payload: {} }]
+  const type = last && unpackEvents(last).at(-1)?.type
+  return type === 'thread.reopened' ? [] : [{ type: 'thread.reopened', payload: {} }]
 }

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { insertChild } from '../../../src/store/children.js'
 import { appendMessage } from '../../../src/store/deliver-messages.js'
 import { insertEffect } from '../../../src/store/effects.js'
-import { appendEvents, lastSequence } from '../../../src/store/events.js'
+import { appendEvents, lastSequence, readEvents } from '../../../src/store/events.js'
 import { highestNumbers } from '../../../src/store/late-messages.js'
 import { finishOperation, insertOperation, findOperation } from '../../../src/store/operations.js'
 import { insertRequest } from '../../../src/store/pending.js'
@@ -274,8 +274,8 @@ async function state(store: Store, wasCut = true) {
 }
 
 async function eventTypes(store: Store): Promise<readonly string[]> {
-  const rows = await store.read((db) => db.selectFrom('events').select('type').orderBy('sequence').execute())
-  return rows.map(({ type }) => type)
+  const events = await store.read((db) => readEvents(db, { threadId: THREAD, after: 0, limit: 100 }))
+  return events.map(({ type }) => type)
 }
 
 /** One child has answered its first call and was written to again, one waits for variables, one is closed. */

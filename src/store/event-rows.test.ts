@@ -1,0 +1,72 @@
+import { expect, test } from 'vitest'
+
+import { phaseFact } from '../protocol/facts.js'
+import type { Fact } from '../protocol/facts.js'
+import { EVENTS_PER_ROW, packEvents, unpackEvents } from './event-rows.js'
+
+const STEP = { runId: 'run_1', stepId: 'step_1_2' }
+
+/** What is read of rows, as it was given. */
+const read = (events: readonly Fact[]) =>
+  packEvents(events, 10).flatMap((row) =>
+    unpackEvents(row).map(({ sequence, ...event }, index) => ({ ...event, place: [sequence, index] })),
+  )
+
+test('events are read from rows as they were given', () => {
+  const events: readonly Fact[] = [
+    { type: 'thread.started', payload: { agent: 'a' } },
+    phaseFact(3, STEP),
+    { type: 'tool.result', scope: { ...STEP, toolCallId: 'c', messageId: 'm' }, payload: { name: 'x' } },
+    { type: 'message.created', scope: { messageId: 'm', runId: 'run_1' } },
+    { type: 'message.created', scope: { messageId: 'n', childId: 'k' }, payload: { role: 'user' } },
+    phaseFact(4, {}),
+  ]
+  const given = events.map(({ type, scope = {}, payload = {} }) => ({ type, scope, payload }))
+  expect(read(events).map(({ place: _place, ...event }) => event)).toEqual(given)
+  expect(read(events).map(({ place: [sequence] }) => sequence)).toEqual([11, 12, 13, 14, 15, 16])
+})
+
+test('a row has each name once, and which are whose', () => {
+  const events = [
+    phaseFact(7, { runId: 'run_1', stepId: 'step_1_1' }),
+    phaseFact(1, STEP),
+    { type: 'message.created', scope: { ...STEP, messageId: 'm' }, payload: { role: 'user' } },
+  ]
+  const [row, ...others] = packEvents(events, 0)
+  expect(others).toEqual([])
+  expect(JSON.parse(row?.scope ?? '')).toEqual([
+    ['runId', 'run_1'],
+    ['stepId', 'step_1_1'],
+    ['stepId', 'step_1_2'],
+    ['messageId', 'm'],
+  ])
+  expect(row?.events).toBe('[[7,"01"],[1,"02"],["message.created","023",{"role":"user"}]]')
+})
+
+test('a phase takes a few bytes, unless it says more', () => {
+  const [row] = packEvents([phaseFact(7, STEP)], 0)
+  expect(row?.events).toBe('[[7,"01"]]')
+  const more: readonly Fact[] = [
+    { type: 'step.phase', scope: STEP, payload: { phase: 7, name: 'other' } },
+    { type: 'step.phase', scope: STEP, payload: { phase: 9, name: 'of a newer version' } },
+    { type: 'step.phase', scope: STEP },
+  ]
+  expect(read(more).map(({ payload }) => payload)).toEqual(more.map(({ payload = {} }) => payload))
+})
+
+test('a row holds a bounded number of events, and of names', () => {
+  const phases = Array.from({ length: EVENTS_PER_ROW + 1 }, () => phaseFact(1, STEP))
+  expect(packEvents(phases, 0).map(({ sequence }) => sequence)).toEqual([EVENTS_PER_ROW, EVENTS_PER_ROW + 1])
+  const created = Array.from({ length: 100 }, (_, index) => ({
+    type: 'message.created',
+    scope: { ...STEP, messageId: `m${index}` },
+  }))
+  expect(packEvents(created, 0).length).toBeGreaterThan(2)
+  expect(read(created).map(({ scope }) => scope)).toEqual(created.map(({ scope }) => scope))
+})
+
+test('a key that a newer version gives a scope is read', () => {
+  const scope = '[["runId","r"],["batchId","b"]]'
+  const row = { first_sequence: 1, sequence: 1, scope, events: '[["new","1"]]' }
+  expect(unpackEvents(row)).toEqual([{ sequence: 1, type: 'new', scope: { batchId: 'b' }, payload: {} }])
+})

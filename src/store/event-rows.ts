@@ -1,0 +1,100 @@
+/** How events lie in their table: those of one transaction share a row. */
+import { phaseFact, PHASES } from '../protocol/facts.js'
+import type { EventScope, Fact, Phase } from '../protocol/facts.js'
+import type { JsonObject } from '../protocol/json.js'
+
+/** What is not of the whole row: its events, the last of which has the row's sequence. */
+export interface EventRow {
+  readonly first_sequence: number
+  readonly sequence: number
+  /** JSON of a `Name` each: all that its events are about, once. */
+  readonly scope: string
+  /** JSON of an `Entry` each. */
+  readonly events: string
+}
+
+/** Custom events may have 16 KB each: a row that is read for one of them has a megabyte at most. */
+export const EVENTS_PER_ROW = 64
+
+/** Such as `['stepId', 'step_1_2']`. */
+type Name = readonly [key: string, id: string]
+
+/**
+ * Type, which names of the row are its own (a digit each, their place in base 36), payload if there is any. A number for a
+ * type is the phase of a `step.phase`: half of all events are these, and each is known by it.
+ */
+type Entry = readonly [type: string | number, own: string, payload?: JsonObject]
+
+const BASE = 36
+
+/** In their order, numbered after `before` without a gap. */
+export function packEvents(events: readonly Fact[], before: number): readonly EventRow[] {
+  const rows: { readonly names: Name[]; readonly entries: Entry[] }[] = []
+  for (const fact of events) {
+    const names = namesOf(fact.scope)
+    let row = rows.at(-1)
+    if (row === undefined || row.entries.length === EVENTS_PER_ROW || row.names.length + names.length > BASE)
+      rows.push((row = { names: [], entries: [] }))
+    row.entries.push(entryOf(fact, names.map((name) => placeOf(row.names, name).toString(BASE)).join('')))
+  }
+  let sequence = before
+  return rows.map(({ names, entries }) => {
+    const first = sequence + 1
+    sequence += entries.length
+    return {
+      first_sequence: first,
+      sequence,
+      scope: JSON.stringify(names),
+      events: JSON.stringify(entries),
+    }
+  })
+}
+
+/** Each with its sequence; also types and keys of a scope that a newer version wrote. */
+export function unpackEvents(row: EventRow): readonly {
+  readonly sequence: number
+  readonly type: string
+  readonly scope: EventScope
+  readonly payload: JsonObject
+}[] {
+  // Written by `packEvents`: the wire boundary of the database.
+  const names = JSON.parse(row.scope) as readonly Name[]
+  const entries = JSON.parse(row.events) as readonly Entry[]
+  return entries.map(([type, own, payload], index) => ({
+    sequence: row.first_sequence + index,
+    type: typeof type === 'number' ? 'step.phase' : type,
+    scope: Object.fromEntries(own.split('').flatMap((digit) => ownName(names, digit))),
+    payload: typeof type === 'number' ? { phase: type, name: PHASES[type as Phase] } : (payload ?? {}),
+  }))
+}
+
+function entryOf({ type, payload = {} }: Fact, own: string): Entry {
+  const phase = phaseOf(type, payload)
+  if (phase !== null) return [phase, own]
+  return Object.keys(payload).length === 0 ? [type, own] : [type, own, payload]
+}
+
+/** Null for an event that says more, or other, than `phaseFact`. */
+function phaseOf(type: string, payload: JsonObject): Phase | null {
+  if (type !== 'step.phase') return null
+  const phase = payload['phase'] as Phase
+  return JSON.stringify(payload) === JSON.stringify(phaseFact(phase, {}).payload) ? phase : null
+}
+
+/** Where a name is among those of the row; it is added when it is not. */
+function placeOf(names: Name[], [key, id]: Name): number {
+  const place = names.findIndex((name) => name[0] === key && name[1] === id)
+  return place === -1 ? names.push([key, id]) - 1 : place
+}
+
+/** None for a digit that is of no name, which is nobody's but a hand's. */
+function ownName(names: readonly Name[], digit: string): readonly Name[] {
+  const name = names[Number.parseInt(digit, BASE)]
+  return name === undefined ? [] : [name]
+}
+
+function namesOf(scope: EventScope = {}): readonly Name[] {
+  return Object.entries(scope).flatMap(([key, id]: [string, string | undefined]) =>
+    id === undefined ? [] : [[key, id] as const],
+  )
+}
