@@ -125,7 +125,7 @@ describe('the end of a run', () => {
   test('T9 what was committed without being heard is told, but not a tool of the step', () => {
     const work = async (state: ThreadState) => {
       await state.queueMessage({ role: 'user', content: 'more' })
-      await state.queueTool('again', { task: 'x' })
+      state.queueTool('again', { task: 'x' })
       return { status: 'success' } as const
     }
     return withDesk({ work }, async (desk) => {

@@ -1,12 +1,9 @@
 import { LIMITS } from '../../protocol/limits.js'
 import type { AnswerDelta } from '../../model/model-answer.js'
-import type { NewDelta } from '../../store/deltas.js'
 import type { Store } from '../../store/store.js'
-import { joinDeltas } from './join-deltas.js'
 import type { ModelStep } from './model-step.js'
 import { createStreamedText } from './streamed-text.js'
-
-type Kind = AnswerDelta['kind']
+import { createWaitingText } from './waiting-text.js'
 
 /**
  * Streams an answer into the store for subscribers: the first text at once, then in small batches. What comes while a
@@ -23,10 +20,7 @@ export interface DeltaWriter {
 
 export function writeDeltas(store: Store, step: ModelStep): DeltaWriter {
   const streamed = createStreamedText(store, step)
-  let attempt = 1
-  let offsets: Record<Kind, number> = { text: 0, reasoning: 0 }
-  let waiting: readonly NewDelta[] = []
-  let waitingLength = 0
+  const waiting = createWaitingText({ threadId: step.input.threadId, messageId: step.messageId })
   let timer: NodeJS.Timeout | null = null
   let writing: Promise<void> | null = null
   let lastWrite = 0
@@ -38,12 +32,16 @@ export function writeDeltas(store: Store, step: ModelStep): DeltaWriter {
     if (timer !== null) clearTimeout(timer)
     timer = null
     if (waiting.length === 0 || writing !== null) return
-    const deltas = waiting
-    setWaiting([])
+    const deltas = waiting.take()
     lastWrite = performance.now()
     const written = streamed.append(deltas).then((taken) => {
       writing = null
-      if (!taken) refused(deltas)
+      if (!taken) {
+        notBefore = performance.now() + LIMITS.deltaRetry
+        // Without it what follows would stand behind a gap, and the message comes at once.
+        if (ended) waiting.take()
+        else waiting.giveBack(deltas)
+      }
       schedule()
     })
     // What is no StoreError is a bug: `done` throws it, and nothing is written any more.
@@ -51,21 +49,10 @@ export function writeDeltas(store: Store, step: ModelStep): DeltaWriter {
     writing = written
   }
 
-  function refused(deltas: readonly NewDelta[]): void {
-    notBefore = performance.now() + LIMITS.deltaRetry
-    // Without it what follows would stand behind a gap, and the message comes at once.
-    const again = ended ? [] : [...deltas, ...waiting]
-    setWaiting(joinDeltas(again.filter((delta) => delta.attempt === attempt)))
-  }
-
-  function setWaiting(deltas: readonly NewDelta[]): void {
-    waiting = deltas
-    waitingLength = deltas.reduce((length, { text }) => length + text.length, 0)
-  }
-
   function schedule(): void {
-    if (waiting.length === 0 || writing !== null) return
-    const due = waitingLength >= LIMITS.deltaBytes ? 0 : lastWrite + LIMITS.deltaInterval
+    const { length } = waiting
+    if (length === 0 || writing !== null) return
+    const due = length >= LIMITS.deltaBytes ? 0 : lastWrite + LIMITS.deltaInterval
     const pause = Math.max(due, notBefore) - performance.now()
     if (pause <= 0) flush()
     else timer ??= setTimeout(flush, pause)
@@ -74,17 +61,12 @@ export function writeDeltas(store: Store, step: ModelStep): DeltaWriter {
   return {
     add({ kind, text }) {
       if (text.length === 0) return
-      const { threadId } = step.input
-      const delta = { threadId, messageId: step.messageId, attempt, kind, offset: offsets[kind], text }
-      waiting = joinDeltas([...waiting, delta])
-      offsets[kind] += text.length
-      waitingLength += text.length
+      waiting.add(kind, text)
       schedule()
     },
     begin(request) {
       flush()
-      attempt = request
-      offsets = { text: 0, reasoning: 0 }
+      waiting.begin(request)
       streamed.begin(request)
     },
     async done() {
