@@ -7,7 +7,7 @@ import { carry, restore, shouldContinueAsNew } from './continue-as-new.js'
 import type { CarriedControl, HistoryFacts } from './continue-as-new.js'
 import type { ThreadControl } from './control.js'
 
-const SMALL: HistoryFacts = { events: 10, bytes: 1000, signals: 1, suggested: false }
+const SMALL: HistoryFacts = { events: 10, bytes: 1000, began: 0, signals: 1, suggested: false }
 const ENDED = { reason: 'side_stopped', outcome: 'completed', sessionCall: null } as const
 const running = idleControl({}, { run: run(), runs: 1 })
 const ending = idleControl({}, { run: run({ ending: ENDED }) })
@@ -27,6 +27,13 @@ describe('when a thread continues as new', () => {
     ['more than 200 events while idle', idleControl(), { events: 201 }, true],
     ['200 events while idle', idleControl(), { events: 200 }, false],
     ['more than 50 KB while idle', idleControl(), { bytes: 51_201 }, true],
+    [
+      'what a thread carries, which the next run has again',
+      idleControl(),
+      { bytes: 99_000, began: 60_000 },
+      false,
+    ],
+    ['more than 50 KB beside it', idleControl(), { bytes: 120_000, began: 60_000 }, true],
     ['more than 200 events when a run ends', ending, { events: 201 }, true],
     ['more than 200 events when a run is stopped', stopping, { events: 201 }, true],
     ['the end of a run with an item behind it', { ...ending, queue: [message('a')] }, { events: 201 }, false],

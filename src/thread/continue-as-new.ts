@@ -13,6 +13,8 @@ import type { PackedEntry } from './packed-queue.js'
 export interface HistoryFacts {
   readonly events: number
   readonly bytes: number
+  /** Bytes that it began with: the carried state among them is in the next one again. */
+  readonly began: number
   readonly signals: number
   readonly suggested: boolean
 }
@@ -29,7 +31,10 @@ export function shouldContinueAsNew(control: ThreadControl, history: HistoryFact
   // Before the end of a run is stored, not behind it: who waits for that end asks at once, and a question to a run that has
   // just continued as new is answered by a replay of all of it.
   const rests = control.queue.length === 0 && (control.run === null || endingOf(control) !== null)
-  return rests && (history.events > LIMITS.idleHistoryEvents || history.bytes > LIMITS.idleHistoryBytes)
+  return (
+    rests &&
+    (history.events > LIMITS.idleHistoryEvents || history.bytes - history.began > LIMITS.idleHistoryBytes)
+  )
 }
 
 /** The state that the next Temporal run starts with, beside the start input. */

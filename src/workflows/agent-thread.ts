@@ -101,6 +101,7 @@ function historyFacts(host: ThreadHost): Parameters<typeof shouldContinueAsNew>[
   return {
     events: historyLength,
     bytes: historySize,
+    began: host.began,
     signals: host.signals,
     suggested: continueAsNewSuggested,
   }

@@ -1,4 +1,4 @@
-import { CancellationScope } from '@temporalio/workflow'
+import { CancellationScope, workflowInfo } from '@temporalio/workflow'
 import type { ThreadControl } from '../thread/control.js'
 
 /** What is told to stop: `stop` is what a stop cuts, and a terminate cuts everything. */
@@ -8,6 +8,8 @@ export type CutBy = 'stop' | 'terminate'
 export interface ThreadHost {
   readonly control: ThreadControl
   readonly level: number
+  /** Bytes of its history when this Temporal run began. */
+  readonly began: number
   /** Signals and updates that this Temporal run took. */
   readonly signals: number
   /** When the action under way began, in milliseconds. */
@@ -23,6 +25,7 @@ export interface ThreadHost {
 }
 
 export function createThreadHost(initial: ThreadControl, level: number): ThreadHost {
+  const began = workflowInfo().historySize
   let control = initial
   let signals = 0
   let since = Date.now()
@@ -39,6 +42,7 @@ export function createThreadHost(initial: ThreadControl, level: number): ThreadH
       return since
     },
     level,
+    began,
     update: (change) => {
       control = change(control)
     },

@@ -65,7 +65,7 @@ export class RandomChild {
     let left = events
     for (let turn = 0; turn < 3000; turn += 1) {
       this.#change(advance)
-      if (shouldContinueAsNew(this.control, { events: 1, bytes: 1, signals: 1, suggested: false }))
+      if (shouldContinueAsNew(this.control, { events: 1, bytes: 1, began: 0, signals: 1, suggested: false }))
         this.#continueAsNew()
       const action = nextAction(this.control)
       if (action.kind === 'close') return 'closed'

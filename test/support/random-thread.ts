@@ -103,6 +103,7 @@ export class RandomThread {
     return {
       events: this.#random.below(400),
       bytes: this.#random.below(90_000),
+      began: 0,
       signals: this.#signals,
       suggested,
     }
