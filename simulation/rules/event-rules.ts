@@ -30,6 +30,11 @@ function markOf({ type, payload }: Fact): string {
   return type === 'step.phase' ? JSON.stringify(payload?.['phase']) : ''
 }
 
+/** The sides whose turns are told of, in order. */
+function sidesOf(events: readonly Fact[], type: string): string {
+  return events.flatMap((event) => (event.type === type ? [String(event.payload?.['side'])] : [])).join(' ')
+}
+
 function checkRuns(world: World, { id, events, runs }: Resting['thread']): void {
   for (const [number, { ended }] of runs) {
     const own = events.filter(({ scope }) => scope?.runId === `run_${number}`)
@@ -37,10 +42,9 @@ function checkRuns(world: World, { id, events, runs }: Resting['thread']): void 
     const ends = own.filter(({ type }) => /^run\.(completed|failed|cancelled)$/.test(type)).length
     if (started > 1 || ends !== 1 || !ended)
       world.breaks('a run has not one beginning and one end', `${id} run ${number}: ${started}, ${ends}`)
-    const begun = own.filter(({ type }) => type === 'side.started').length
-    const over = own.filter(({ type }) => type === 'side.completed').length
+    const [begun, over] = [sidesOf(own, 'side.started'), sidesOf(own, 'side.completed')]
     if (begun !== over)
-      world.breaks('a turn has not one beginning and one end', `${id} run ${number}: ${begun}, ${over}`)
+      world.breaks('a turn has not one beginning and one end', `${id} run ${number}: ${begun}; ${over}`)
   }
   for (const type of ['thread.started', 'thread.closed']) {
     const count = events.filter((event) => event.type === type).length
