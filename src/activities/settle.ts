@@ -33,6 +33,7 @@ export async function settle({ store }: ActivityDependencies, input: SettleInput
       const known = await findOperation(tx, input.threadId, settleOperationId(input.settle))
       // Written below: the store's boundary.
       if (thread === null || known !== null) return (known?.answer ?? SETTLED) as SettleAnswer
+      if (input.end !== null) await beginRun(tx, input, input.end)
       // The results of cut calls come before the end of their step, which is among the facts.
       if (input.end !== null) await closeCalls(tx, input, input.end)
       await appendEvents(tx, { threadId: input.threadId, events: input.facts, now: microseconds(input) })
@@ -68,19 +69,25 @@ async function closeCalls(
   await closeOpenCalls(tx, { threadId, now: microseconds(input), outcome, cut: { tools, run, step: steps } })
 }
 
+/** A run that ended before its first drain has no row yet, and whoever watches has heard of no beginning. */
+async function beginRun(tx: Writer, input: SettleInput, { trigger = 'message' }: RunEnd): Promise<void> {
+  const { threadId, run } = input
+  const now = microseconds(input)
+  const begins = { thread_id: threadId, number: run, trigger_kind: trigger, started_at: now }
+  if (!(await insertRun(tx, begins))) return
+  const started: Fact = { type: 'run.started', scope: { runId: runIdOf(run) }, payload: { trigger } }
+  await appendEvents(tx, { threadId, events: [started], now })
+}
+
 async function endRun(tx: Writer, input: SettleInput, end: RunEnd): Promise<void> {
   const { threadId, run } = input
   const now = microseconds(input)
   await appendVisibleReason(tx, input, end)
-  // A run that ended before its first drain has no row yet, and whoever watches has heard of no beginning.
-  const unknown = { thread_id: threadId, number: run, trigger_kind: 'message', started_at: now }
-  const isNew = await insertRun(tx, unknown)
   const { reason, steps, usage } = end
   const outcome = end.outcome === 'blocked' ? 'failed' : end.outcome
   const session = await sessionEnd(tx, input, end)
   await updateRun(tx, { threadId, number: run }, { ended_at: now, reason, outcome, steps, usage, session })
   const scope = { runId: runIdOf(run) }
-  const started: Fact = { type: 'run.started', scope, payload: { trigger: unknown.trigger_kind } }
   const ended: Fact = {
     type: `run.${outcome}`,
     scope,
@@ -91,7 +98,7 @@ async function endRun(tx: Writer, input: SettleInput, end: RunEnd): Promise<void
       ...(reason === 'definition_missing' && { error: noAgent(input) }),
     },
   }
-  await appendEvents(tx, { threadId, events: isNew ? [started, ended] : [ended], now })
+  await appendEvents(tx, { threadId, events: [ended], now })
 }
 
 async function sessionEnd(tx: Writer, { threadId }: SettleInput, end: RunEnd): Promise<SessionEnd | null> {

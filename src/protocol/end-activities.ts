@@ -85,6 +85,8 @@ export interface RunEnd {
   readonly outcome: 'completed' | 'failed' | 'cancelled' | 'blocked'
   readonly steps: number
   readonly usage: Usage
+  /** What it was begun by, of a run that may have no row yet. */
+  readonly trigger?: string
   readonly sessionCall: string | null
   /** Queued tools that are in no queue any more and did not run. */
   readonly tools?: readonly string[]

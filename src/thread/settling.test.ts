@@ -1,6 +1,14 @@
 import { describe, expect, test } from 'vitest'
 
-import { NOW, idleControl, message, resultOf, run, withCalls } from '../../test/support/control-states.js'
+import {
+  NOW,
+  idleControl,
+  message,
+  plan,
+  resultOf,
+  run,
+  withCalls,
+} from '../../test/support/control-states.js'
 import { callAnswered } from './call-answers.js'
 import { changeCall } from './calls.js'
 import { acceptReport } from './children.js'
@@ -52,6 +60,9 @@ describe('a step that was cut', () => {
     const waiting = run({ sideStarts: true, waitUntil: NOW, again })
     const cut = withCutStep(idleControl({}, { run: waiting }), STOPPED, NOW)
     expect(cut.facts).toMatchObject([{ type: 'side.completed', payload: { side: 'b', reason: 'stopped' } }])
+    // Its agent has one side, which the wait has told.
+    const single = withCutStep(idleControl({}, { run: waiting, plan: plan() }), STOPPED, NOW)
+    expect(single.facts).toMatchObject([{ type: 'side.completed', payload: { side: 'a' } }])
     const failed = { ...waiting, ending: STOPPED }
     expect(told(withCutStep(idleControl({}, { run: failed }), STOPPED, NOW))).toEqual(['side.completed'])
     const begun = run({ sideStarts: false, waitUntil: NOW, again })

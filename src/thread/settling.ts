@@ -1,6 +1,7 @@
 /** The end of a run and of a thread. T8: what is left is told, marked and refused before the thread closes. */
 import type { ThreadClose } from '../protocol/end-activities.js'
 import { runIdOf, stepIdOf } from '../protocol/ids.js'
+import { actualSide } from '../protocol/plan.js'
 import type { PendingItem } from '../protocol/snapshot.js'
 import { remainingPhases } from './advance.js'
 import { allCalls, changeStep } from './calls.js'
@@ -41,7 +42,10 @@ function activationCut(control: ThreadControl, { reason }: Ending): ThreadContro
 /** The end of a turn that was judged is told already; one whose model call waits has begun with the call's drain. */
 function withCutTurn(control: ThreadControl, run: Run, { reason }: Ending): ThreadControl {
   const { again } = run
-  if (again !== null && !again.toolFirst) return withFacts(control, sideCompleted(run, again.side, reason))
+  if (again !== null && !again.toolFirst) {
+    const side = control.plan === null ? again.side : actualSide(control.plan, again.side)
+    return withFacts(control, sideCompleted(run, side, reason))
+  }
   const cutTurn = (run.ending === null || run.step !== null) && !run.sideStarts
   return cutTurn ? withFacts(control, sideCompleted(run, run.side, reason)) : control
 }

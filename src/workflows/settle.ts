@@ -77,5 +77,8 @@ function runEnd({ control }: ThreadHost, ending: Ending, tools: readonly string[
   const { run } = control
   if (run === null) return null
   const { reason, outcome, sessionCall } = ending
-  return { reason, outcome, steps: run.steps, usage: run.usage, sessionCall, tools }
+  return {
+    ...{ reason, outcome, steps: run.steps, usage: run.usage, sessionCall, tools },
+    ...(run.steps === 0 && { trigger: run.trigger }),
+  }
 }

@@ -88,13 +88,24 @@ describe('the end of a run', () => {
         snapshot: { agent: 'clerk' },
         snapshot_at: (NOW + 5) * 1000,
       })
-      expect(await types(desk)).toEqual(['queue.changed', 'run.started', 'run.cancelled'])
+      expect(await types(desk)).toEqual(['run.started', 'queue.changed', 'run.cancelled'])
     }))
 
   test('a run that ends before its first step has begun', () =>
     withDesk({}, async (desk) => {
       await run(desk, settleInput({ end: { ...END, reason: 'terminated', steps: 0 }, close: CLOSE }))
       expect(await types(desk)).toEqual(['run.started', 'run.cancelled', 'thread.closed'])
+    }))
+
+  test('a run that ends before it has a row begins first, by what began it', () =>
+    withDesk({}, async (desk) => {
+      const end = { ...END, reason: 'repeated_tool_error', trigger: 'tool' } as const
+      await run(desk, settleInput({ end }))
+      expect(await types(desk)).toEqual(['run.started', 'message.created', 'run.cancelled'])
+      expect((await desk.events())[0]).toMatchObject({ payload: { trigger: 'tool' } })
+      expect(await desk.store.read((db) => findRun(db, { threadId: 't', number: 1 }))).toMatchObject({
+        trigger_kind: 'tool',
+      })
     }))
 
   test('a run that has worked begins once', () =>
