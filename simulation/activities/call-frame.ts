@@ -16,7 +16,7 @@ export function* openFrame(
   const id = modelOperationId(run, step, frame.callId)
   const known = world.threads.get(threadId)?.operations.get(id)
   if (known?.state === 'finished') return recorded(attempt, world.thread(threadId), known)
-  const part = { ...input, callId: frame.callId, queued: false, first: false, last: isLast(attempt, input) }
+  const part = { ...input, callId: frame.callId, queued: false, first: false, last: frame.last === true }
   const begun = enterCall<CallModelAnswer>(attempt, part, { id: frame.callId, opens: true })
   if (begun.kind === 'answered')
     return begun.answer.type === 'result' ? { type: 'refused', result: begun.answer } : begun.answer
@@ -46,21 +46,4 @@ export function* openFrame(
       : []
     return { type: 'answered', text: true, calls, usage: USAGE, operations }
   })
-}
-
-/** A call that is refused may be the last one of its step. */
-function isLast(
-  { world }: Attempt,
-  { threadId, run, step, frame }: CallModelInput & { readonly frame: Frame },
-): boolean {
-  // What a hook queued belongs to the step as what its model asked for does.
-  const own = [`call_${run}_${step}_`, `hook-${run}-${step}_`, `hook-call_${run}_${step}_`]
-  const isOwn = (id: string): boolean => own.some((prefix) => id.startsWith(prefix))
-  const calls = [...(world.threads.get(threadId)?.calls.values() ?? [])].filter(({ id }) => isOwn(id))
-  return (
-    isOwn(frame.callId) &&
-    calls.every(
-      ({ id, status, parentCall }) => id === frame.callId || parentCall !== null || status !== 'open',
-    )
-  )
 }

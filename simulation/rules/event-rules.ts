@@ -32,7 +32,9 @@ function markOf({ type, payload }: Fact): string {
 
 /** The sides whose turns are told of, in order. */
 function sidesOf(events: readonly Fact[], type: string): string {
-  return events.flatMap((event) => (event.type === type ? [String(event.payload?.['side'])] : [])).join(' ')
+  return events
+    .flatMap((event) => (event.type === type ? [JSON.stringify(event.payload?.['side'])] : []))
+    .join(' ')
 }
 
 function checkRuns(world: World, { id, events, runs }: Resting['thread']): void {

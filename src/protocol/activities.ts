@@ -130,6 +130,8 @@ export interface Frame {
   readonly prompt: string
   /** From 1. */
   readonly depth: number
+  /** No other call of the step follows: a refusal marks phase 6. */
+  readonly last?: true
 }
 
 export interface CallModelInput extends StepInput {

@@ -75,23 +75,6 @@ export async function nestedToolCalls(
   return rows.map(codec.fromRow)
 }
 
-/** The calls of a step's own answer and those queued behind them, without nested ones. */
-export async function callsOfStep(
-  db: Reader,
-  { threadId, run, step }: { readonly threadId: string; readonly run: number; readonly step: number },
-): Promise<readonly ToolCallRecord[]> {
-  const rows = await db
-    .selectFrom('tool_calls')
-    .selectAll()
-    .where('thread_id', '=', threadId)
-    .where('run', '=', run)
-    .where('step', '=', step)
-    .where('parent_call_id', 'is', null)
-    .orderBy('call_index')
-    .execute()
-  return rows.map(codec.fromRow)
-}
-
 /** A call that was queued from outside a step belongs to the one that runs it. */
 export async function adoptToolCall(
   tx: Writer,

@@ -17,6 +17,15 @@ export function callInFlight(calls: readonly Call[], frames: readonly string[] =
   return inner ?? { call, frames }
 }
 
+/** Where it is among the calls of its step, whose phases the first and the last one mark; a nested one, or a tool of the inbox, is not. */
+export function placeInStep(
+  { calls, outside }: Pick<Step, 'calls' | 'outside'>,
+  { id }: Pick<Call, 'id'>,
+): { readonly isFirst: boolean; readonly isLast: boolean } {
+  const index = outside ? -1 : calls.findIndex((call) => call.id === id)
+  return { isFirst: index === 0, isLast: index !== -1 && index === calls.length - 1 }
+}
+
 /** Every call of the tree. */
 export function allCalls(calls: readonly Call[]): readonly Call[] {
   return calls.flatMap((call) => (call.state === 'framed' ? [call, ...allCalls(call.calls)] : [call]))

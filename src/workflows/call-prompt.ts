@@ -2,6 +2,7 @@ import { LIMITS } from '../protocol/limits.js'
 import { planOf } from '../thread/advance.js'
 import { terminationFound } from '../thread/apply.js'
 import { frameAnswered, frameBegins } from '../thread/call-answers.js'
+import { placeInStep } from '../thread/calls.js'
 import type { Action } from '../thread/next-action.js'
 import { taskQueueOf } from '../thread/task-queues.js'
 import { callActivity, notAnswered } from './call-activity.js'
@@ -12,7 +13,7 @@ export async function callPrompt(
   host: ThreadHost,
   action: Extract<Action, { readonly kind: 'callPrompt' }>,
 ): Promise<void> {
-  const { step, frame } = action
+  const { step, call, frame } = action
   host.update(frameBegins)
   const { control } = host
   const { digest } = planOf(control)
@@ -29,7 +30,7 @@ export async function callPrompt(
       plan: digest,
       knownPlan: digest,
       toolFirst: false,
-      frame,
+      frame: placeInStep(step, call).isLast ? { ...frame, last: true } : frame,
       trigger: null,
       sideStarts: false,
       asked: false,

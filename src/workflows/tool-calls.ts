@@ -5,6 +5,7 @@ import { LIMITS } from '../protocol/limits.js'
 import { planOf } from '../thread/advance.js'
 import { runEnded, terminationFound, waitAsked } from '../thread/apply.js'
 import type { CallWork } from '../thread/call-action.js'
+import { placeInStep } from '../thread/calls.js'
 import { callAnswered, callPending, callRemote, kindAnswered } from '../thread/call-answers.js'
 import { childrenPrepared, messagePrepared } from '../thread/child-calls.js'
 import type { ThreadControl } from '../thread/control.js'
@@ -87,8 +88,7 @@ export async function completeCall(
 
 function callInput({ control }: ThreadHost, work: CallWork): Omit<CallInput, keyof ActivityInput> {
   const { run, step, call, promptPath, depth } = work
-  // Calls of frames, and tools of the inbox, mark no phases.
-  const index = step.outside ? -1 : step.calls.findIndex((candidate) => candidate.id === call.id)
+  const { isFirst, isLast } = placeInStep(step, call)
   return {
     step: step.number,
     side: step.side,
@@ -101,8 +101,8 @@ function callInput({ control }: ThreadHost, work: CallWork): Omit<CallInput, key
     queued: call.queued === true,
     handedOff: step.handOff !== null,
     sideSteps: run.sideSteps,
-    first: index === 0 && step.phase === 4,
-    last: index !== -1 && index === step.calls.length - 1,
+    first: isFirst && step.phase === 4,
+    last: isLast,
   }
 }
 

@@ -11,8 +11,8 @@ import { insertToolCalls } from '../../src/store/tool-calls.js'
 import { NOW, attempt, modelInput } from './activity-desk.js'
 import type { ActivityDesk } from './activity-desk.js'
 
-export function frameOf({ callId, depth }: ExecuteToolInput, prompt = 'digest'): Frame {
-  return { callId, prompt, depth: depth + 1 }
+export function frameOf({ callId, depth, last }: ExecuteToolInput, prompt = 'digest'): Frame {
+  return { callId, prompt, depth: depth + 1, ...(last && { last }) }
 }
 
 /** The first thing that the model call of a frame does. */

@@ -83,6 +83,15 @@ describe('a prompt as a tool begins', () => {
     }),
   )
 
+  test('a refusal marks phase 6 when the workflow says that no call follows', () =>
+    withDesk({}, async (desk) => {
+      const [input] = await desk.calls([{ name: 'digest', args: { text: 7 } }, { name: 'work' }])
+      if (input === undefined) throw new Error('Expected a call.')
+      // A tool that a hook queued is the last one, whatever its id and whatever else the store has.
+      await begin(desk, { ...input, last: true })
+      expect((await desk.told('step.phase')).at(-1)).toMatchObject({ phase: 6 })
+    }))
+
   test('T8 not on a terminated thread', () =>
     withDesk({}, async (desk) => {
       const input = await desk.call('digest', { text: 'x' })

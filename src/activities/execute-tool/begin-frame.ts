@@ -3,8 +3,6 @@ import type { PlanContent } from '../../definitions/plan-content.js'
 import { parseArguments } from '../../definitions/tool-arguments.js'
 import type { CallModelAnswer, CallModelInput, Frame, ResultAnswer } from '../../protocol/activities.js'
 import type { AttachmentRef } from '../../protocol/message.js'
-import type { Reader } from '../../store/store.js'
-import { callsOfStep } from '../../store/tool-calls.js'
 import { filesAt } from '../attachments.js'
 import type { ActivityDependencies } from '../dependencies.js'
 import type { HookBatch } from '../hooks/hook-batch.js'
@@ -47,7 +45,7 @@ export async function beginFrame(
   const { frame: asked } = input
   if (asked === null) throw new Error('Expected the input of a nested step, got that of a step.')
   const { callId, prompt } = asked
-  const given = await store.read((db) => heldInput(db, input, asked))
+  const given = heldInput(input, asked)
   const beginning = { operationId: callId, again: true, opens: true, resultId: randomUUID() }
   const begun = await beginCall(store, given, beginning)
   if (begun.kind === 'answered') {
@@ -80,18 +78,9 @@ function refusal(result: ResultAnswer): CallModelAnswer {
   return { type: 'refused', result }
 }
 
-/**
- * The workflow has marked phase 5 itself. Whether the step's last result is this one, its rows say; a tool that came out
- * of the queue is in no step, and marks nothing.
- */
-async function heldInput(
-  db: Reader,
-  { threadId, run, step, side, now, facts }: CallModelInput,
-  { callId }: Frame,
-): Promise<HeldInput> {
-  const calls = await callsOfStep(db, { threadId, run, step })
-  const inStep = callId.startsWith(`call_${run}_${step}_`)
-  const last = inStep && calls.every(({ id, status }) => id === callId || status !== 'open')
+/** The workflow has marked phase 5 itself; a tool that came out of the queue is in no step, and marks nothing. */
+function heldInput({ threadId, run, step, side, now, facts }: CallModelInput, frame: Frame): HeldInput {
+  const { callId, last = false } = frame
   return { threadId, callId, run, step, side, now, facts, queued: false, first: false, last }
 }
 

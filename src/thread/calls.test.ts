@@ -1,0 +1,27 @@
+import { expect, test } from 'vitest'
+
+import { withCalls } from '../../test/support/control-states.js'
+import { placeInStep } from './calls.js'
+import type { Step } from './control.js'
+
+const step = (outside = false): Step => {
+  const found = withCalls('work', 'draft').run?.step
+  if (found == null) throw new Error('Expected a step, got none.')
+  return {
+    ...found,
+    outside,
+    calls: [...found.calls, { id: 'queued', name: 'draft', queued: true, state: 'open' }],
+  }
+}
+
+test('the first and the last call of a step mark its phases', () => {
+  expect(placeInStep(step(), { id: 'c0' })).toEqual({ isFirst: true, isLast: false })
+  expect(placeInStep(step(), { id: 'c1' })).toEqual({ isFirst: false, isLast: false })
+  expect(placeInStep(step(), { id: 'queued' })).toEqual({ isFirst: false, isLast: true })
+})
+
+test('nested calls and tools of the inbox mark none', () => {
+  const none = { isFirst: false, isLast: false }
+  expect(placeInStep(step(), { id: 'c1_0' })).toEqual(none)
+  expect(placeInStep(step(true), { id: 'queued' })).toEqual(none)
+})
