@@ -26,8 +26,7 @@ export function shouldContinueAsNew(control: ThreadControl, history: HistoryFact
   if (history.signals >= LIMITS.signalsPerRun) return true
   if (!control.progressed) return false
   if (history.suggested) return true
-  const limit = control.start.limits?.historyEvents
-  if (limit !== undefined && history.events >= limit) return true
+  if (history.events >= (control.start.limits?.historyEvents ?? LIMITS.historyEvents)) return true
   // Before the end of a run is stored, not behind it: who waits for that end asks at once, and a question to a run that has
   // just continued as new is answered by a replay of all of it.
   const rests = control.queue.length === 0 && (control.run === null || endingOf(control) !== null)
