@@ -35,10 +35,10 @@ test('a row has each name once, and which are whose', () => {
   const [row, ...others] = packEvents(events, 0)
   expect(others).toEqual([])
   expect(JSON.parse(row?.scope ?? '')).toEqual([
-    ['runId', 'run_1'],
-    ['stepId', 'step_1_1'],
-    ['stepId', 'step_1_2'],
-    ['messageId', 'm'],
+    [0, 'run_1'],
+    [1, 'step_1_1'],
+    [1, 'step_1_2'],
+    [2, 'm'],
   ])
   expect(row?.events).toBe('[[7,"01"],[1,"02"],["message.created","023",{"role":"user"}]]')
 })
@@ -66,7 +66,8 @@ test('a row holds a bounded number of events, and of names', () => {
 })
 
 test('a key that a newer version gives a scope is read', () => {
-  const scope = '[["runId","r"],["batchId","b"]]'
-  const row = { first_sequence: 1, sequence: 1, scope, events: '[["new","1"]]' }
-  expect(unpackEvents(row)).toEqual([{ sequence: 1, type: 'new', scope: { batchId: 'b' }, payload: {} }])
+  const scope = '[[0,"r"],["batchId","b"],[99,"c"]]'
+  const row = { first_sequence: 1, sequence: 1, scope, events: '[["new","012"]]' }
+  const named = { runId: 'r', batchId: 'b' }
+  expect(unpackEvents(row)).toEqual([{ sequence: 1, type: 'new', scope: named, payload: {} }])
 })

@@ -16,8 +16,17 @@ export interface EventRow {
 /** Custom events may have 16 KB each: a row that is read for one of them has a megabyte at most. */
 export const EVENTS_PER_ROW = 64
 
-/** Such as `['stepId', 'step_1_2']`. */
-type Name = readonly [key: string, id: string]
+/** Such as `[1, 'step_1_2']`: a key's place among `KEYS`, or the key itself where a newer version has more. */
+type Name = readonly [key: number | string, id: string]
+
+/** Their places are kept in rows: new ones go to the end. */
+const KEYS = [
+  'runId',
+  'stepId',
+  'messageId',
+  'toolCallId',
+  'childId',
+] as const satisfies readonly (keyof EventScope)[]
 
 /**
  * Type, which names of the row are its own (a digit each, their place in base 36), payload if there is any. A number for a
@@ -88,13 +97,12 @@ function placeOf(names: Name[], [key, id]: Name): number {
 }
 
 /** None for a digit that is of no name, which is nobody's but a hand's. */
-function ownName(names: readonly Name[], digit: string): readonly Name[] {
-  const name = names[Number.parseInt(digit, BASE)]
-  return name === undefined ? [] : [name]
+function ownName(names: readonly Name[], digit: string): readonly (readonly [key: string, id: string])[] {
+  const [key, id] = names[Number.parseInt(digit, BASE)] ?? []
+  const known = typeof key === 'number' ? KEYS[key] : key
+  return known === undefined || id === undefined ? [] : [[known, id]]
 }
 
 function namesOf(scope: EventScope = {}): readonly Name[] {
-  return Object.entries(scope).flatMap(([key, id]: [string, string | undefined]) =>
-    id === undefined ? [] : [[key, id] as const],
-  )
+  return KEYS.flatMap((key, place) => (scope[key] === undefined ? [] : [[place, scope[key]] as const]))
 }

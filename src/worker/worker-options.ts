@@ -5,6 +5,7 @@ import { activityInterceptor } from './activity-interceptor.js'
 import type { Registry } from '../definitions/registry.js'
 import type { RunCaps } from '../protocol/plan.js'
 import type { Store } from '../store/store.js'
+import { codeName } from './code-name.js'
 import { threadDeployment } from './deployment-options.js'
 import { workflowBundleOptions } from './workflow-paths.js'
 import { WORKER_KNOBS } from './worker-knobs.js'
@@ -26,9 +27,12 @@ export function threadWorkerOptions(thread: ThreadWorker, options: WorkerOptions
   const { workerDeploymentOptions: deployment } = options
   const { workflows = true } = thread
   const bundles = workflows && options.workflowBundle === undefined
+  // A deployment's version says it.
+  const name = workflows && deployment === undefined ? codeName(options) : null
   return {
     ...(bundles && { workflowsPath: workflowBundleOptions.workflowsPath }),
     ...WORKER_KNOBS,
+    ...(name !== null && { buildId: name }),
     ...options,
     ...(deployment !== undefined && { workerDeploymentOptions: threadDeployment(deployment) }),
     activities: { ...options.activities, ...createActivities(thread) },

@@ -34,7 +34,8 @@ function bundleProblems(code: string): readonly string[] {
   return problems
 }
 
-function codeOf(bundle: WorkflowBundleOption): string {
+/** @throws ConfigError for a file that cannot be read */
+export function codeOf(bundle: WorkflowBundleOption): string {
   if ('code' in bundle) return bundle.code
   try {
     return readFileSync(bundle.codePath, 'utf8')

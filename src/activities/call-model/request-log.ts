@@ -1,13 +1,14 @@
 import type { Usage } from '../../protocol/activities.js'
 import type { ModelUsage } from '../../model/model-answer.js'
 import type { ModelError } from '../../model/model-error.js'
-import { sumOf, usageOf } from './usage.js'
+import { pricesOf, sumOf, usageOf } from './usage.js'
 import type { Prices } from './usage.js'
 
 /** One request to a provider. `error`: why it gave no answer; `lost` if its attempt died over it. */
 export interface RequestRecord {
   readonly model: string
-  readonly prices: Prices
+  /** Those that are known. */
+  readonly prices: Partial<Prices>
   readonly usage: Usage | null
   readonly error: string | null
 }
@@ -18,10 +19,10 @@ export interface OperationDetail {
   readonly plan: string
   readonly requests: readonly RequestRecord[]
   /** How many of them are in the usage of an earlier answer. */
-  readonly reported: number
-  /** Waits for providers so far, and their milliseconds in all. */
-  readonly waits: number
-  readonly waited: number
+  readonly reported?: number
+  /** Waits for providers so far, and their milliseconds in all; left out while there was none, as nearly always. */
+  readonly waits?: number
+  readonly waited?: number
 }
 
 type Known = Partial<OperationDetail> & { readonly plan: string }
@@ -91,21 +92,22 @@ export class RequestLog {
     return this.#requests.at(-1)?.model ?? null
   }
 
-  begin(request: Pick<RequestRecord, 'model' | 'prices'>): void {
-    this.#requests.push({ ...request, usage: null, error: null })
+  begin({ model, prices }: { readonly model: string; readonly prices: Prices }): void {
+    const known = Object.fromEntries(Object.entries(prices).filter(([, price]) => price !== null))
+    this.#requests.push({ model, prices: known, usage: null, error: null })
     this.#open = true
     this.#fresh = false
   }
 
   /** What the answer to the newest request cost. */
   answered(usage: ModelUsage): Usage {
-    const cost = usageOf(this.#newest().prices, usage)
+    const cost = usageOf(pricesOf(this.#newest().prices), usage)
     this.#end({ usage: cost, error: null })
     return cost
   }
 
   failed(error: ModelError): void {
-    const usage = error.usage === null ? null : usageOf(this.#newest().prices, error.usage)
+    const usage = error.usage === null ? null : usageOf(pricesOf(this.#newest().prices), error.usage)
     this.#end({ usage, error: error.kind })
     this.#failures.push({ number: this.number, error })
   }
@@ -125,13 +127,8 @@ export class RequestLog {
   }
 
   detail(): OperationDetail {
-    return {
-      ...this.#known,
-      requests: [...this.#requests],
-      reported: this.#reported,
-      waits: this.#waits,
-      waited: this.#waited,
-    }
+    const waited = { reported: this.#reported, waits: this.#waits, waited: this.#waited }
+    return { ...this.#known, requests: [...this.#requests], ...(this.#waits > 0 && waited) }
   }
 
   #end(outcome: Pick<RequestRecord, 'usage' | 'error'>): void {
