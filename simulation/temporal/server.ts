@@ -1,3 +1,4 @@
+import { wholeInput } from '../../src/protocol/lean-input.js'
 import type { ThreadStart } from '../../src/protocol/messages.js'
 import { closesRun, inOrder } from './command.js'
 import type { ActivityEnd, Command, Job } from './command.js'
@@ -201,7 +202,7 @@ export class FakeServer {
 
   #schedule(run: WorkflowRun, { seq, name, input }: Extract<Command, { readonly kind: 'activity' }>): void {
     const id = (this.#activities += 1)
-    const given: unknown = JSON.parse(input)
+    const given = wholeInput(name, JSON.parse(input) as object)
     const activity: Activity = {
       id,
       run,

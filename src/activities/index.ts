@@ -1,5 +1,6 @@
 import { ACTIVITIES } from '../protocol/activities.js'
 import type { ThreadActivities } from '../protocol/activities.js'
+import { wholeInput } from '../protocol/lean-input.js'
 import { callModel } from './call-model/call-model.js'
 import { checkChildren } from './check-children.js'
 import { completeCall } from './complete-call/complete-call.js'
@@ -19,7 +20,10 @@ type Named = { readonly [N in keyof ThreadActivities as (typeof ACTIVITIES)[N]]:
 /** The activities of a worker, under their wire names. */
 export function createActivities(dependencies: ActivityDependencies): Named {
   return {
-    [ACTIVITIES.callModel]: (input) => observeStep(dependencies, input, () => callModel(dependencies, input)),
+    [ACTIVITIES.callModel]: (sent) => {
+      const input = wholeInput(ACTIVITIES.callModel, sent)
+      return observeStep(dependencies, input, () => callModel(dependencies, input))
+    },
     ...callActivities(dependencies),
     [ACTIVITIES.deliverReport]: (input) =>
       observeWork(dependencies, { activity: ACTIVITIES.deliverReport, input }, () =>
@@ -45,8 +49,10 @@ function callActivities(dependencies: ActivityDependencies): Pick<Named, (typeof
     completeCall: complete,
   } = ACTIVITIES
   return {
-    [execute]: (input) =>
-      observeCall(dependencies, { activity: execute, input }, () => executeTool(dependencies, input)),
+    [execute]: (sent) => {
+      const input = wholeInput(execute, sent)
+      return observeCall(dependencies, { activity: execute, input }, () => executeTool(dependencies, input))
+    },
     [prepare]: (input) =>
       observeCall(dependencies, { activity: prepare, input }, () => prepareChild(dependencies, input)),
     [address]: (input) =>

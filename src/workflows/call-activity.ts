@@ -1,6 +1,7 @@
 import { ActivityFailure, CancelledFailure, proxyActivities } from '@temporalio/workflow'
 import { ACTIVITIES } from '../protocol/activities.js'
 import type { ActivityInput, ThreadActivities } from '../protocol/activities.js'
+import { leanInput } from '../protocol/lean-input.js'
 import { activityFailed, resumedAnswered } from '../thread/apply.js'
 import type { ThreadControl } from '../thread/control.js'
 import { factsSent, factsToSend, hasStored } from '../thread/facts.js'
@@ -74,10 +75,12 @@ function resumes(name: Name): boolean {
 function scheduled<N extends Name>(host: ThreadHost, call: Call<N>, input: Input<N>): Promise<Answer<N>> {
   const { limit, summary, taskQueue = null } = call
   const options = activityOptions(host.control, { limit, summary, taskQueue })
-  const activities = proxyActivities<Record<string, (input: Input<N>) => Promise<Answer<N>>>>(options)
-  const activity = activities[ACTIVITIES[call.name]]
+  const activities =
+    proxyActivities<Record<string, (input: Partial<Input<N>>) => Promise<Answer<N>>>>(options)
+  const name = ACTIVITIES[call.name]
+  const activity = activities[name]
   if (activity === undefined) throw new Error(`There is no activity ${call.name}.`)
-  return activity(input)
+  return activity(leanInput(name, input))
 }
 
 /** A worker that died while it was told to stop leaves a failure instead of an answer. */
