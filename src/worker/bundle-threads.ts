@@ -1,6 +1,6 @@
 import type { BundleOptions, BundlerPlugin } from '@temporalio/worker'
 
-import { withoutBanners } from './without-banners.js'
+import { leanBundle } from './lean-bundle.js'
 import { BESIDE_THEIRS, THEIR_CONVERTER, THEIR_WORKFLOWS, workflowBundleOptions } from './workflow-paths.js'
 
 type WebpackConfig = Parameters<NonNullable<BundleOptions['webpackConfigHook']>>[0]
@@ -24,7 +24,7 @@ export function bundleThreads(options: BundleOptions): BundleOptions {
       ...(options.workflowInterceptorModules ?? []),
     ],
     // Theirs sees ours, and has the last word.
-    webpackConfigHook: (config) => hook(withModules(withoutBanners(config), theirs)),
+    webpackConfigHook: (config) => hook(withModules(leanBundle(config), theirs)),
   }
 }
 

@@ -1,7 +1,7 @@
 import { extname } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
-import { withoutBanners } from './without-banners.js'
+import { leanBundle } from './lean-bundle.js'
 
 /** Compiled files are next to `.js`, sources (when tests run them) next to `.ts`. */
 const EXTENSION = extname(new URL(import.meta.url).pathname)
@@ -15,7 +15,7 @@ export const workflowBundleOptions = {
   workflowsPath: pathOf('workflows/index'),
   payloadConverterPath: pathOf('protocol/payload-converter'),
   workflowInterceptorModules: [pathOf('workflows/interceptors')],
-  webpackConfigHook: withoutBanners,
+  webpackConfigHook: leanBundle,
 }
 
 /** Our workflows with a user's own. */

@@ -1,3 +1,6 @@
+import { readdir, readFile } from 'node:fs/promises'
+import { SourceMap } from 'node:module'
+import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
 import { bundleWorkflowCode, DefaultLogger } from '@temporalio/worker'
@@ -7,6 +10,7 @@ import { expect, test } from 'vitest'
 import { ConfigError } from '../../src/protocol/config-error.js'
 import { createWorker, workflowBundleOptions } from '../../src/worker/index.js'
 import { checkWorkflowBundle } from '../../src/worker/workflow-bundle.js'
+import withoutComments from '../../src/worker/without-comments.js'
 import { emptyRegistry } from '../support/empty-registry.js'
 
 /** All that the sandbox may hold: our contract, logic and wiring, and what Temporal's SDK brings itself. */
@@ -24,6 +28,43 @@ test('the workflow bundle names its modules, without a banner for each', async (
   const { code } = await bundle(workflowBundleOptions)
   expect(code).toContain('/***/ "./src/workflows/agent-thread.ts"')
   expect(code).not.toContain('!*** ./src/workflows/agent-thread.ts ***!')
+})
+
+test('the workflow bundle has no comment line of ours, and its source map holds', async () => {
+  const { code } = await bundle(workflowBundleOptions)
+  const [source = '', map = ''] = code.split(
+    '\n//# sourceMappingURL=data:application/json;charset=utf-8;base64,',
+  )
+  expect(source).not.toContain('Continue-as-new: possible whenever nothing is in flight')
+  const words = 'Expected a carried state of version'
+  const lines = source.split('\n')
+  const line = lines.findIndex((text) => text.includes(words))
+  // Its types: what `JSON.parse` gives is a source map of webpack's.
+  const sourceMap = new SourceMap(JSON.parse(Buffer.from(map, 'base64').toString()))
+  const found = sourceMap.findEntry(line, lines[line]?.indexOf(words) ?? 0)
+  if (!('originalSource' in found)) throw new Error('Expected a place in the sources.')
+  const file = await readFile(found.originalSource, 'utf8')
+  expect(found.originalSource).toMatch(/src\/thread\/continue-as-new\.ts$/)
+  expect(file.split('\n')[found.originalLine]).toContain(words)
+})
+
+test.each(['protocol', 'thread', 'workflows'])('only comments are left out of src/%s', async (folder) => {
+  const root = fileURLToPath(new URL(`../../src/${folder}/`, import.meta.url))
+  const names = (await readdir(root)).filter((name) => name.endsWith('.ts'))
+  expect(names.length).toBeGreaterThan(10)
+  for (const name of names) {
+    const source = await readFile(join(root, name), 'utf8')
+    let kept = ''
+    withoutComments.call({ callback: (_error, lean) => void (kept = lean) }, source, null)
+    const [lines, left] = [source.split('\n'), kept.split('\n')]
+    expect(left.length, name).toBe(lines.length)
+    for (const [index, line] of lines.entries()) {
+      if (line === left[index]) continue
+      expect([left[index], line.trim()], name).toEqual(['', expect.stringMatching(/^(\/\/|\/\*|\*)|\*\/$/)])
+      const isInText = left.slice(0, index).join('\n').split('`').length % 2 === 0
+      expect(isInText, `${name}:${index + 1} is in a template`).toBe(false)
+    }
+  }
 })
 
 test('a careless import is seen in the bundle', async () => {
