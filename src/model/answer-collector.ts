@@ -6,6 +6,8 @@ import type { LanguageModelV4StreamPart, LanguageModelV4Usage } from '@ai-sdk/pr
 import type { PartialAnswer } from './model-aborted-error.js'
 import type { AnswerDelta, ModelAnswer, ModelToolCall, ModelUsage } from './model-answer.js'
 
+const NO_TEXT = 'Expected the parts of the answer to be texts, got something else.'
+
 type FinishPart = Extract<LanguageModelV4StreamPart, { type: 'finish' }>
 
 /** Gathers the parts of one stream into an answer; tells of text and reasoning in the order in which they come. */
@@ -27,7 +29,7 @@ export class AnswerCollector {
 
   /**
    * Takes the next part and says whether it carried content.
-   * @throws ModelError `too_large` once the answer passes its limit of bytes.
+   * @throws ModelError `too_large` once the answer passes its limit of bytes, `incomplete` for words that are no text
    */
   take(part: LanguageModelV4StreamPart): boolean {
     switch (part.type) {
@@ -93,7 +95,10 @@ export class AnswerCollector {
     return true
   }
 
-  #count(text: string): boolean {
+  /** What is no text might have a length all the same, as bytes do, and would be stored as it is. */
+  #count(text: unknown): boolean {
+    if (typeof text !== 'string')
+      throw new ModelError({ kind: 'incomplete', message: NO_TEXT, retryable: true })
     this.#bytes += Buffer.byteLength(text)
     if (this.#bytes <= this.#answerBytes) return text !== ''
     const message =

@@ -8,6 +8,8 @@ import type { LanguageModel } from '../../src/model/language-model.js'
 import { toScriptedRequest } from '../../src/model/scripted-request.js'
 import { scriptedModel } from '../../src/testing/index.js'
 import type { ScriptedAnswer, ScriptedRequest } from '../../src/testing/index.js'
+import { createGate } from '../support/gate.js'
+import type { Gate } from '../support/gate.js'
 import { marked } from '../support/marker.js'
 import { unscripted } from '../support/unscripted.js'
 import type { HostileStream } from './hostile-models.js'
@@ -52,7 +54,13 @@ export interface HostileScripts {
 export function createHostileScripts(): HostileScripts {
   const streams = new Map<string, HostileStream[]>()
   const odd = new Map<string, HostileTool[]>()
-  const held = new Map<string, () => void>()
+  const held = new Map<string, Gate>()
+  /** Opened maybe before its tool begins. */
+  const gateOf = (threadId: string): Gate => {
+    const gate = held.get(threadId) ?? createGate()
+    held.set(threadId, gate)
+    return gate
+  }
   const sound = scriptedModel((request) => answerTo(request, odd.get(request.threadId ?? '')?.length ?? 0))
   const success = (): never => ({ status: 'success', result: marked('done') }) as never
   return {
@@ -79,11 +87,11 @@ export function createHostileScripts(): HostileScripts {
       },
       guarded: async () => success(),
       hold: async (_args, { threadId }) => {
-        await new Promise<void>((resolve) => held.set(threadId, resolve))
+        await gateOf(threadId).passed
         return success()
       },
     },
-    release: (threadId) => held.get(threadId)?.(),
+    release: (threadId) => gateOf(threadId).open(),
   }
 }
 

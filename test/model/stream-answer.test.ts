@@ -45,6 +45,21 @@ test('an empty answer is returned as it is', async () => {
   })
 })
 
+test.each([
+  ['bytes', new Uint8Array(3)],
+  ['a number', 7],
+  ['nothing', undefined],
+])('T10 words that are %s cannot be read, and nobody is told of them', async (_what, delta) => {
+  const parts = (['text-delta', 'reasoning-delta'] as const).map(
+    (type) => ({ type, id: '1', delta }) as never,
+  )
+  for (const part of parts) {
+    const { answer, deltas } = ask([part, FINISH])
+    await expect(answer).rejects.toMatchObject({ kind: 'incomplete', retryable: true })
+    expect(deltas).toEqual([])
+  }
+})
+
 test('parts of reasoning are told as paragraphs', async () => {
   const reasoning = (id: string): LanguageModelV4StreamPart[] => [
     { type: 'reasoning-start', id },
