@@ -14,6 +14,8 @@ import { isConflict, isLost, isPassing } from './postgres-error.js'
 const FIRST_PAUSE = 5
 /** A server that restarts is back within seconds. */
 const LONGEST_PAUSE = 500
+/** By then it is not bad luck: on a busy machine shorter transactions come between each time, for minutes. */
+const LOST_OFTEN = 6
 
 /** Runs `work` until it does not fail in passing, or until `deadline` (milliseconds of `performance.now`). */
 export async function retryPassing<T>(work: () => Promise<T>, deadline: number): Promise<T> {
@@ -30,7 +32,7 @@ export async function retryPassing<T>(work: () => Promise<T>, deadline: number):
 /**
  * Makes what does all of `work` or nothing, as if no other transaction ran meanwhile: SERIALIZABLE, so what `work` read is
  * still so when it commits, and it runs again when it is not. Whatever happens to connection and server, it is done once: of
- * a commit whose answer was lost its mark is looked for.
+ * a commit whose answer was lost its mark is looked for. One that lost to others again and again goes alone.
  */
 export function createTransactor(
   database: Kysely<Schema>,
@@ -40,13 +42,16 @@ export function createTransactor(
   return async (work) => {
     const deadline = performance.now() + patience
     let leave: (() => void) | undefined
+    let lost = 0
     try {
       for (let pause = FIRST_PAUSE; ; pause = Math.min(pause * 2, LONGEST_PAUSE)) {
         let tx: Writer | undefined
         try {
-          return await attempt(database, { work, begun: (begun) => (tx = begun) }, deadline)
+          const alone = lost >= LOST_OFTEN
+          return await attempt(database, { work, alone, begun: (begun) => (tx = begun) }, deadline)
         } catch (error) {
           if (!isPassing(error) || performance.now() + pause > deadline) throw error
+          if (isConflict(error)) lost += 1
           const threadId = isConflict(error) && tx !== undefined ? firstOf(changesIn(tx)) : undefined
           // Those of this process that lost for one thread go one after the other: side by side all but one lose again.
           if (threadId !== undefined && leave === undefined) leave = await lanes.enter(threadId, deadline)
@@ -82,12 +87,14 @@ interface Committing<T> extends Committed<T> {
 
 interface Attempt<T> {
   readonly work: (tx: Writer) => Promise<T>
+  /** No other one that changes a thread may commit meanwhile. */
+  readonly alone: boolean
   readonly begun: (tx: Writer) => void
 }
 
 async function attempt<T>(
   database: Kysely<Schema>,
-  { work, begun }: Attempt<T>,
+  { work, alone, begun }: Attempt<T>,
   deadline: number,
 ): Promise<Committed<T>> {
   let committing: Committing<T> | undefined
@@ -97,6 +104,8 @@ async function attempt<T>(
       .setIsolationLevel('serializable')
       .execute(async (tx) => {
         begun(tx)
+        // First of all: what it sees is what is there when it has its turn.
+        if (alone) await sql`lock table threads in share row exclusive mode`.execute(tx)
         const result = await work(tx)
         const mark = isFleeting(tx) ? await commitSoon(tx) : await leaveMark(tx)
         committing = { result, threadIds: changesIn(tx), mark }
