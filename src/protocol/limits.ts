@@ -244,6 +244,10 @@ export const LIMITS = {
   databaseStatement: 30 * SECOND,
   /** A lock held longer belongs to a session that hangs: three tries fit into the patience. */
   databaseLock: 10 * SECOND,
+  /** How long a write that has lost too often waits for its turn: all others wait behind it. */
+  databaseTurn: SECOND / 2,
+  /** When it has its turn and its process stands still. */
+  databaseTurnIdle: 5 * SECOND,
   /** A transaction of a process that stands still keeps others from its rows. */
   databaseIdle: 60 * SECOND,
   /** Longer than any process asks what became of a commit, also one that was put to sleep; and how often older ones are deleted. */

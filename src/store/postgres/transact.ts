@@ -3,6 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { sql } from 'kysely'
 import type { Kysely } from 'kysely'
 
+import { LIMITS } from '../../protocol/limits.js'
 import { changesIn, isFleeting } from '../changes.js'
 import type { Schema } from '../schema.js'
 import type { Writer } from '../store.js'
@@ -43,11 +44,13 @@ export function createTransactor(
     const deadline = performance.now() + patience
     let leave: (() => void) | undefined
     let lost = 0
+    let tries = 0
     try {
       for (let pause = FIRST_PAUSE; ; pause = Math.min(pause * 2, LONGEST_PAUSE)) {
         let tx: Writer | undefined
         try {
-          const alone = lost >= LOST_OFTEN
+          // Each second time: where its turn does not come, as a session that hangs has not ended, it tries on among others.
+          const alone = lost >= LOST_OFTEN && (tries += 1) % 2 === 1
           return await attempt(database, { work, alone, begun: (begun) => (tx = begun) }, deadline)
         } catch (error) {
           if (!isPassing(error) || performance.now() + pause > deadline) throw error
@@ -105,7 +108,7 @@ async function attempt<T>(
       .execute(async (tx) => {
         begun(tx)
         // First of all: what it sees is what is there when it has its turn.
-        if (alone) await sql`lock table threads in share row exclusive mode`.execute(tx)
+        if (alone) await takeTurn(tx)
         const result = await work(tx)
         const mark = isFleeting(tx) ? await commitSoon(tx) : await leaveMark(tx)
         committing = { result, threadIds: changesIn(tx), mark }
@@ -136,4 +139,12 @@ async function lookForMark(database: Kysely<Schema>, mark: CommitMark, deadline:
 async function commitSoon(tx: Writer): Promise<'fleeting'> {
   await sql`set local synchronous_commit = off`.execute(tx)
   return 'fleeting'
+}
+
+/** From here on no other transaction that changes a thread commits before this one: short, for all of them wait. */
+async function takeTurn(tx: Writer): Promise<void> {
+  await sql`set local lock_timeout = ${sql.lit(LIMITS.databaseTurn)}`.execute(tx)
+  await sql`set local idle_in_transaction_session_timeout = ${sql.lit(LIMITS.databaseTurnIdle)}`.execute(tx)
+  await sql`lock table threads in share row exclusive mode`.execute(tx)
+  await sql`set local lock_timeout to default`.execute(tx)
 }
