@@ -94,8 +94,6 @@ export default defineConfig({
       },
       onServers('integration', {
         include: INTEGRATION,
-        // Two minutes, and not green each time yet: what short runs found stands in chaos/README.md.
-        exclude: isLong ? [] : ['test/chaos/chaos.test.ts'],
       }),
       // The same files with another store: what they promise holds on both.
       onServers('workflow-postgres', {

@@ -43,7 +43,7 @@ interface Scheduling {
   readonly servers: readonly ServerName[]
 }
 
-const LONGEST_GAP = 2_600
+const LONGEST_GAP = 1_600
 const LONGEST_ABSENCE = 1_500
 /** A process that a busy machine starts slowly is let work before it is killed, or nothing would ever be done. */
 const LONGEST_LIFE = 2_500
