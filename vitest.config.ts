@@ -60,8 +60,8 @@ export default defineConfig({
     reporters: ['default', new RunReporter()],
     // A process a file: the SDK's runtime is installed once a process, and a crash test may take it down.
     pool: 'forks',
-    // Two cores, and each file may bring a worker and a server.
-    maxWorkers: 2,
+    // On two cores: each file may bring a worker and a server, and waits for them more than half of its time.
+    maxWorkers: 3,
     projects: [
       { extends: true, test: { name: 'unit', include: ['{src,scripts,simulation}/**/*.test.ts'] } },
       {
