@@ -2,6 +2,7 @@
 import { randomUUID } from 'node:crypto'
 import type { ClosedChild, RunEnd, SettleAnswer, SettleInput } from '../protocol/end-activities.js'
 import type { Fact } from '../protocol/facts.js'
+import type { ThreadOperation } from '../protocol/operations.js'
 import type { StopReason } from '../protocol/status.js'
 import { runIdOf, settleOperationId } from '../protocol/ids.js'
 import { appendMessage } from '../store/deliver-messages.js'
@@ -18,6 +19,7 @@ import { whileBeating } from './beat.js'
 import { microseconds } from './call-model/model-step.js'
 import { closeThread } from './close-thread.js'
 import type { ActivityDependencies } from './dependencies.js'
+import { fittingOperations } from './fitting-operations.js'
 import { recordClosedChild } from './record-closed-child.js'
 import { giveUpEffect } from './run-effect/give-up-effect.js'
 import { missingOfRun } from './variables/variables-request.js'
@@ -41,12 +43,24 @@ export async function settle({ store }: ActivityDependencies, input: SettleInput
       for (const child of input.closed ?? []) await closeChildOf(tx, input, child)
       if (input.end !== null) await endRun(tx, input, input.end)
       if (input.close !== null) await closeThread(tx, { thread, input, close: input.close })
-      const operations = await unheardOperations(tx, input)
+      const operations = await toldOperations(tx, input)
       const answer = operations.length === 0 ? SETTLED : { ...SETTLED, operations }
       await record(tx, input, answer)
       return answer
     }),
   )
+}
+
+/** An answer that is too large is never heard, and a settle without one is asked for for ever: the rest is lost, visibly. */
+async function toldOperations(tx: Writer, input: SettleInput): Promise<readonly ThreadOperation[]> {
+  const unheard = await unheardOperations(tx, input)
+  const told = fittingOperations(unheard)
+  const count = unheard.length - told.length
+  if (count > 0) {
+    const warning = { type: 'runtime.warning', payload: { code: 'operations_dropped', count } }
+    await appendEvents(tx, { threadId: input.threadId, events: [warning], now: microseconds(input) })
+  }
+  return told
 }
 
 /** T7: the registry offers it to nobody any more. */

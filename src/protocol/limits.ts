@@ -14,6 +14,8 @@ export const LIMITS = {
   inlineContentBytes: 4 * KB,
   /** An activity result of 5 MB is never reported and hangs; ids and flags need a few hundred bytes. */
   activityResultBytes: 64 * KB,
+  /** Share of such a result for what was done to the thread: a call that did more is refused, for nobody could be told. */
+  operationBytes: 48 * KB,
   queuedItems: 1000,
   /** What one call may queue: its answer carries their ids. */
   queuedByCall: 50,

@@ -83,6 +83,19 @@ describe('a due effect', () => {
       expect(answer).toMatchObject({ operations: [{ kind: 'schedule_effect' }] })
     }))
 
+  test('T9 that does more than can be told has done nothing', () =>
+    withDesk({}, async (desk) => {
+      await schedule(desk)
+      const work: Work = async (state) => {
+        await state.setValue('begun', true)
+        for (let index = 0; index < 3000; index += 1) await state.setEnv('CITY', 'Bern', { type: 'text' })
+      }
+      expect(await run(worker(desk, work))).toEqual({ type: 'ran' })
+      expect(await valuesOf(desk)).toEqual({})
+      expect(await effectOf(desk)).toMatchObject({ status: 'failed' })
+      expect((await errorOf(desk))?.type).toBe('Effect.too_many_operations')
+    }))
+
   test('that was removed meanwhile does nothing', () =>
     withDesk({}, async (desk) => {
       const work = vi.fn<Work>()

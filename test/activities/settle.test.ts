@@ -4,9 +4,10 @@ import { executeTool } from '../../src/activities/execute-tool/execute-tool.js'
 import { settle } from '../../src/activities/settle.js'
 import type { ThreadState } from '../../src/index.js'
 import type { ExecuteToolInput } from '../../src/protocol/activities.js'
-import type { RunEnd, SettleInput } from '../../src/protocol/end-activities.js'
+import type { RunEnd, SettleAnswer, SettleInput } from '../../src/protocol/end-activities.js'
+import { LIMITS } from '../../src/protocol/limits.js'
 import { appendDelta, readDeltas } from '../../src/store/deltas.js'
-import { findOperation } from '../../src/store/operations.js'
+import { findOperation, insertOperation } from '../../src/store/operations.js'
 import { findMessage } from '../../src/store/read-messages.js'
 import { findRun } from '../../src/store/runs.js'
 import { stageMessage } from '../../src/store/stage-message.js'
@@ -149,6 +150,23 @@ describe('the end of a run', () => {
       expect(await run(desk, settleInput({ unheard }))).toEqual(answer)
     })
   })
+
+  test('T8 what is told of unheard calls fits into an answer', () =>
+    withDesk({}, async (desk) => {
+      const operations = Array.from({ length: 1000 }, (_, index) => {
+        return { kind: 'remove_queued', id: `${index}`.padStart(80, 'x') } as const
+      })
+      const finished = { state: 'finished', attempt: 1, answer: { type: 'result', operations } } as const
+      await desk.store.write((tx) =>
+        insertOperation(tx, { thread_id: 't', id: 'c', kind: 'tool', started_at: 1, ...finished }),
+      )
+      const answer = (await run(desk, settleInput({ unheard: ['c'] }))) as SettleAnswer
+      const told = answer.operations?.length ?? 0
+      expect(JSON.stringify(answer).length).toBeLessThan(LIMITS.activityResultBytes)
+      expect(answer.operations).toEqual(operations.slice(0, told))
+      const warning = { type: 'runtime.warning', payload: { code: 'operations_dropped', count: 1000 - told } }
+      expect((await desk.events()).at(-1)).toMatchObject(warning)
+    }))
 
   test('T8 every open call gets a result', () =>
     withDesk({}, async (desk) => {

@@ -84,3 +84,18 @@ test('T9 a tool that times out keeps nothing but its events', () =>
       expect((await desk.events()).filter(({ type }) => type === 'custom')).toHaveLength(1)
     },
   ))
+
+test('T9 a call that does more than can be told has done nothing', () =>
+  withDesk(
+    {
+      work: async (state) => {
+        for (let index = 0; index < 3000; index += 1) await state.setEnv('CITY', 'Bern', { type: 'text' })
+        return { status: 'success', result: 'done' }
+      },
+    },
+    async (desk) => {
+      expect(await desk.run(await callOf(desk, 'work'))).toMatchObject({ type: 'result', outcome: 'failed' })
+      expect((await stored(desk))[0]).toBe(0)
+      expect((await desk.transcript()).at(-1)?.content).toContain('Nothing of it was done.')
+    },
+  ))

@@ -5,6 +5,7 @@ import { finishOperation } from '../../store/operations.js'
 import { insertRequest } from '../../store/pending.js'
 import type { Store, Writer } from '../../store/store.js'
 import { OperationLost, commitHeld } from '../commit.js'
+import { TooManyOperations, assertFitting } from '../fitting-operations.js'
 import type { HookBatch } from '../hooks/hook-batch.js'
 import type { BufferedState } from '../thread-state/buffered-thread-state.js'
 import type { HeldCall } from './begin-call.js'
@@ -29,6 +30,8 @@ export async function commitPending(
       ask(tx, call, hooks),
     )
   } catch (error) {
+    if (error instanceof TooManyOperations)
+      return commitResult(store, call, failed(error.message, 'too_many_operations'))
     if (!FileError.isInstance(error)) throw error
     return commitResult(store, call, failed(error.message, 'invalid_file'))
   }
@@ -38,6 +41,7 @@ async function ask(tx: Writer, call: HeldCall, hooks: HookBatch): Promise<Pendin
   const { input, row, operationId: id, attempt, now, scope } = call
   const { threadId, callId } = input
   const { operations } = await hooks.commit(tx)
+  assertFitting(operations)
   const answer: PendingAnswer = {
     ...{ type: 'pending', requestId: callId, kind: 'call', status: 'waiting_input', next: 'complete' },
     ...(operations.length === 0 ? {} : { operations }),

@@ -9,13 +9,14 @@ import { findOperation, finishOperation } from '../../store/operations.js'
 import type { Store, Writer } from '../../store/store.js'
 import { finishToolCall } from '../../store/tool-calls.js'
 import { OperationLost, commitHeld } from '../commit.js'
+import { TooManyOperations, assertFitting } from '../fitting-operations.js'
 import { stepScope } from '../call-model/model-step.js'
 import { publishStatus } from '../publish-status.js'
 import { withoutHooks } from '../hooks/hook-batch.js'
 import type { HookBatch } from '../hooks/hook-batch.js'
 import type { StateEffects } from '../thread-state/buffered-thread-state.js'
 import type { HeldCall } from './begin-call.js'
-import { errorDigest } from './call-result.js'
+import { errorDigest, failed } from './call-result.js'
 import type { CallResult } from './call-result.js'
 import { placeResult } from './place-result.js'
 import { atNewPaths, preparedResult } from './prepared-result.js'
@@ -39,11 +40,27 @@ export interface Alongside {
   readonly ending?: (tx: Writer) => Promise<void>
 }
 
+/** A call that did more to its thread than its answer can tell has done nothing, and the model reads why. */
 export async function commitResult(
   store: Store,
   call: HeldCall,
   made: CallResult | PreparedResult,
   alongside: Alongside = {},
+): Promise<ResultAnswer> {
+  try {
+    return await commitMade(store, call, made, alongside)
+  } catch (error) {
+    if (!(error instanceof TooManyOperations)) throw error
+    const { hooks: _undone, operations: _untold, ...others } = alongside
+    return commitMade(store, call, failed(error.message, 'too_many_operations'), others)
+  }
+}
+
+async function commitMade(
+  store: Store,
+  call: HeldCall,
+  made: CallResult | PreparedResult,
+  alongside: Alongside,
 ): Promise<ResultAnswer> {
   const { threadId, callId } = call.input
   const { hooks = withoutHooks(), reportId = null } = alongside
@@ -55,6 +72,7 @@ export async function commitResult(
     const result = atNewPaths(prepared.result, placed.moved)
     const following = await storeFollowing(tx, call, result)
     const answer = answerOf(result, placed, alongside)
+    assertFitting(answer.operations)
     const { attempt, now } = call
     if (!(await finishOperation(tx, { threadId, id: call.operationId, attempt, answer, now })))
       throw new OperationLost()

@@ -13,6 +13,7 @@ import type { Store, Writer } from '../../store/store.js'
 import { whileBeating } from '../beat.js'
 import { OperationLost, commitHeld } from '../commit.js'
 import type { ActivityDependencies } from '../dependencies.js'
+import { TooManyOperations, assertFitting } from '../fitting-operations.js'
 import type { StateEffects } from '../thread-state/buffered-thread-state.js'
 import { readThrown } from '../thrown.js'
 import { beginEffect } from './begin-effect.js'
@@ -32,7 +33,7 @@ export async function runEffect(
   })
 }
 
-/** A path that somebody else has turned into another kind meanwhile costs the effect what it did. */
+/** A path that somebody else has turned into another kind meanwhile costs the effect what it did, and so does too much of it. */
 async function commitEffect(
   store: Store,
   effect: HeldEffect,
@@ -41,6 +42,8 @@ async function commitEffect(
   try {
     return await commit(store, effect, outcome)
   } catch (error) {
+    if (error instanceof TooManyOperations)
+      return commit(store, effect, { failure: { code: 'too_many_operations', error } })
     if (!FileError.isInstance(error)) throw error
     return commit(store, effect, { failure: { code: 'invalid_file', error } })
   }
@@ -56,6 +59,7 @@ async function commit(
   const { threadId, effectId } = input
   return commitHeld(store, { threadId, id: effectId }, async (tx): Promise<RunEffectAnswer> => {
     const { operations } = (await state?.commit(tx)) ?? NO_EFFECTS
+    assertFitting(operations)
     const answer: RunEffectAnswer = { type: 'ran', ...(operations.length === 0 ? {} : { operations }) }
     if (!(await finishOperation(tx, { threadId, id: effectId, attempt, answer, now })))
       throw new OperationLost()
