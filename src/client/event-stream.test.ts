@@ -15,7 +15,9 @@ function pageOf(...deltas: readonly StoredDelta[]): EventPage {
 const begin = { sequence: 3, streamed: null }
 
 test('text behind a gap waits until the gap is filled', () => {
-  const stream = createEventStream(begin)
+  let seconds = 0
+  // Whoever reads once in a second may begin anew each time.
+  const stream = createEventStream(begin, () => (seconds += 1) * 1000)
   const shown: string[] = []
   const take = (page: EventPage): void => {
     for (const { type, payload } of stream.take(page))
@@ -43,4 +45,25 @@ test('what was written twice is shown once', () => {
   const events = [...stream.take(pageOf(row(1, 0, 'one '), row(2, 0, 'one two '), row(3, 4, 'two three')))]
   const texts = events.map((event) => event.type === 'model.delta' && event.payload.text)
   expect(texts.join('')).toBe('one two three')
+})
+
+test('all of a text is read again once a second at most', () => {
+  let now = 0
+  const stream = createEventStream(begin, () => now)
+  const read = (...deltas: readonly StoredDelta[]): void => void [...stream.take(pageOf(...deltas))]
+  read(row(1, 0, 'one '))
+  read(row(3, 8, 'three '))
+  expect([stream.gap, stream.position.delta]).toEqual(['again', 0])
+  read(row(1, 0, 'one '), row(3, 8, 'three '))
+  for (let id = 4; id < 100; id += 1) {
+    now += 10
+    read(row(id, id * 10, 'more text '))
+    expect([stream.gap, stream.position.delta]).toEqual(['waits', id])
+  }
+  now = 1000
+  // Nothing new: it was written again under an id that was read.
+  read()
+  expect([stream.gap, stream.position.delta]).toEqual(['again', 0])
+  read(row(2, 0, 'one two three '), row(3, 8, 'three '))
+  expect([stream.gap, stream.position.delta]).toEqual(['none', 3])
 })

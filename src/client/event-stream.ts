@@ -1,4 +1,5 @@
 import type { ThreadEvent } from '../protocol/events.js'
+import { LIMITS } from '../protocol/limits.js'
 import type { StoredDelta } from '../store/deltas.js'
 import { cursorOf } from './event-cursor.js'
 import type { EventPosition, StreamedText } from './event-cursor.js'
@@ -9,13 +10,23 @@ import { deltaEvent } from './join-event.js'
 export interface EventStream {
   /** What the next page begins after; `delta` is the last row that was read of what streams. */
   readonly position: { readonly sequence: number; readonly delta: number }
+  /**
+   * A database that was killed forgot text that what was read follows on; its writer writes it again, perhaps under ids
+   * that were read. `again`: read from the first delta on, now; `waits`: a second later; all of a text each time would be too much.
+   */
+  readonly gap: 'none' | 'waits' | 'again'
   /** What of the page is new to it; each event is accounted for as it is taken. */
   take(page: EventPage): Generator<ThreadEvent, void, undefined>
 }
 
-export function createEventStream(begin: EventPosition): EventStream {
+export function createEventStream(
+  begin: EventPosition,
+  now: () => number = () => performance.now(),
+): EventStream {
   let { sequence, streamed } = begin
   let delta = 0
+  let gap: EventStream['gap'] = 'none'
+  let again = -Infinity
 
   function fact(event: EventPage['events'][number]): ThreadEvent {
     sequence = event.sequence
@@ -28,22 +39,31 @@ export function createEventStream(begin: EventPosition): EventStream {
     get position() {
       return { sequence, delta }
     },
+    get gap() {
+      return gap
+    },
     *take({ events, deltas, created, more }) {
       for (const event of events) yield fact(event)
       // Before the last page the deltas are too far ahead of the events; they are read again with it.
       if (more) return
+      // Only who reads from the first one sees that the gap is filled.
+      let missing = gap !== 'none' && delta > 0
       delta = deltas.at(-1)?.id ?? delta
       for (const piece of joined(deltas.filter(({ messageId }) => !created.has(messageId)))) {
         const next = unseen(piece, streamed)
         if (next === null) continue
         if (next.piece.offset > next.known) {
-          // A database that was killed forgot what lies between; its writer writes it again, perhaps under ids that were read.
-          delta = 0
+          missing = true
           continue
         }
         streamed = next.streamed
         yield deltaEvent(next.piece, cursorOf({ sequence, streamed }))
       }
+      gap = missing ? 'waits' : 'none'
+      if (!missing || now() - again < LIMITS.deltaLook) return
+      gap = 'again'
+      again = now()
+      delta = 0
     },
   }
 }

@@ -1,4 +1,5 @@
 import type { ThreadEvent } from '../protocol/events.js'
+import { LIMITS } from '../protocol/limits.js'
 import type { ClientContext } from './client-context.js'
 import { positionAfter } from './event-cursor.js'
 import { readEventPage } from './event-page.js'
@@ -54,12 +55,18 @@ async function* following(
       yield* stream.take(page)
       if (page.more) continue
       if (page.closed) return
-      await feed.changed(version, signal)
+      if (stream.gap === 'again') continue
+      await feed.changed(version, stream.gap === 'waits' ? soon(signal) : signal)
       if (aborted(signal)) return
     }
   } finally {
     feed.leave()
   }
+}
+
+/** When that one aborts, and in a second: what fills a gap may have been told before it could be read. */
+function soon(signal: AbortSignal | undefined): AbortSignal {
+  return AbortSignal.any([AbortSignal.timeout(LIMITS.deltaLook), ...(signal === undefined ? [] : [signal])])
 }
 
 async function* recorded({ store, threadId, stream }: Reading): AsyncGenerator<ThreadEvent, void, undefined> {

@@ -3,10 +3,10 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 
 import { createStreamedText } from '../../src/activities/call-model/streamed-text.js'
 import type { ModelStep } from '../../src/activities/call-model/model-step.js'
+import { LIMITS } from '../../src/protocol/limits.js'
 import { noteFleeting } from '../../src/store/changes.js'
 import { appendDelta, readDeltas } from '../../src/store/deltas.js'
 import type { Database } from '../../src/store/database.js'
-import type { NewDelta } from '../../src/store/deltas.js'
 import { insertOperation } from '../../src/store/operations.js'
 import { migratePostgres, openPostgres } from '../../src/store/postgres/open-postgres.js'
 import type { Store } from '../../src/store/store.js'
@@ -80,40 +80,57 @@ const STEP = {
   attempt: 1,
 } as unknown as ModelStep
 
-test('live text that a killed server forgot is written again', async () => {
+/** A stream of words, each written on its own; nothing of it is on the disk at once. */
+async function beginStream() {
   await database.write(async (tx) => {
     const operation = { kind: 'model', state: 'started', attempt: 1, started_at: NOW } as const
+    await tx.deleteFrom('operations').execute()
+    await tx.deleteFrom('deltas').execute()
     await insertOperation(tx, { thread_id: 't', id: 'model_1_1', ...operation })
   })
+  admin.removeAllListeners('error').on('error', () => undefined)
+  const streamed = createStreamedText(database as unknown as Store, STEP)
+  let written = ''
+  return {
+    get written() {
+      return written
+    },
+    async append(text: string): Promise<void> {
+      const offset = written.length
+      const place = { threadId: 't', messageId: 'streamed', attempt: 1, kind: 'text' } as const
+      written += text
+      expect(await streamed.append([{ ...place, offset, text }])).toBe(true)
+    },
+  }
+}
+
+test('live text that a killed server forgot is written again', async () => {
   // Nothing but a commit that waits for the disk writes what came before it there.
   await admin.query(`alter system set wal_writer_delay = '10s'`)
   await admin.query('select pg_reload_conf()')
-  const streamed = createStreamedText(database as unknown as Store, STEP)
-  let written = 0
-  const append = async (text: string): Promise<void> => {
-    const delta: NewDelta = {
-      threadId: 't',
-      messageId: 'streamed',
-      attempt: 1,
-      kind: 'text',
-      offset: written,
-      text,
-    }
-    written += text.length
-    expect(await streamed.append([delta])).toBe(true)
-  }
-  for (const word of ['one ', 'two ', 'three ']) await append(word)
+  const stream = await beginStream()
+  for (const word of ['one ', 'two ', 'three ']) await stream.append(word)
   const before = await streamedText()
   expect(before).toBe('one two three ')
-  admin.removeAllListeners('error').on('error', () => undefined)
   await server.kill()
   await server.start()
   expect(await streamedText()).not.toBe(before)
   await until('all of it', async () => {
-    await append('more ')
-    const text = await streamedText()
-    return text.length === written && text.startsWith('one two three more ')
+    await stream.append('more ')
+    return (await streamedText()) === stream.written
   })
+})
+
+test('so is what came before a write that waited for it', async () => {
+  const stream = await beginStream()
+  for (const word of ['one ', 'two ', 'three ']) await stream.append(word)
+  await server.kill()
+  const since = performance.now()
+  const riding = stream.append('four ')
+  await until('it to be away for long', () => performance.now() - since > LIMITS.deltaFleeting + 500)
+  await server.start()
+  await riding
+  expect(await streamedText()).toBe(stream.written)
 })
 
 /** From its beginning, as far as it has no gap. */

@@ -24,45 +24,59 @@ interface Row {
 
 /**
  * A database that is killed forgets the last moments of what it took: nobody waits for live text to be on its disk. So what
- * was written lately is looked for each second; if any of it is gone, the whole text is written again, and readers skip
- * what they saw of it.
+ * was written lately is looked for each second, and after a write that took so long, for it may have waited for the
+ * database to come back; if any of it is gone, the whole text is written again, and readers skip what they saw of it.
  */
 export function createStreamedText(store: Store, step: ModelStep): StreamedText {
   let attempt = 1
   let text: readonly NewDelta[] = []
+  /** Not known to be on the disk; only a look that finds all of them takes the older ones off. */
   let recent: readonly Row[] = []
   let looked = performance.now()
 
   async function isForgotten(): Promise<boolean> {
-    if (recent.length === 0 || performance.now() - looked < LIMITS.deltaLook) return false
+    const began = performance.now()
     const ids = recent.map(({ id }) => id)
-    const found = await store.read((db) => countDeltas(db, step.messageId, ids))
-    looked = performance.now()
-    return found < ids.length
+    const found = ids.length === 0 ? 0 : await store.read((db) => countDeltas(db, step.messageId, ids))
+    if (found < ids.length) return true
+    looked = began
+    recent = recent.filter((row) => began - row.at < LIMITS.deltaFleeting)
+    return false
   }
 
   function isCurrent(delta: NewDelta): boolean {
     return delta.attempt === attempt
   }
 
-  function taken(deltas: readonly NewDelta[], ids: readonly number[], again: boolean): void {
+  function taken(deltas: readonly NewDelta[], ids: readonly number[]): void {
     const at = performance.now()
     text = joinDeltas([...text, ...deltas.filter(isCurrent)])
-    const rows = deltas.some((delta) => !isCurrent(delta)) ? [] : ids.map((id) => ({ id, at }))
-    recent = [...(again ? [] : recent.filter((row) => at - row.at < LIMITS.deltaFleeting)), ...rows]
+    if (deltas.every(isCurrent)) recent = [...recent, ...ids.map((id) => ({ id, at }))]
+  }
+
+  /** What fails here is looked for after the next write. */
+  async function mend(): Promise<void> {
+    const mended = attempt
+    try {
+      if (!(await isForgotten())) return
+      const ids = await write(store, step, text)
+      const at = performance.now()
+      if (mended === attempt) recent = ids.map((id) => ({ id, at }))
+    } catch (error) {
+      if (!StoreError.isInstance(error)) throw error
+    }
   }
 
   return {
     async append(deltas) {
       try {
-        const again = await isForgotten()
-        const ids = await write(store, step, again ? [...text, ...deltas] : deltas)
-        taken(deltas, ids, again)
-        return true
+        taken(deltas, await write(store, step, deltas))
       } catch (error) {
         if (!StoreError.isInstance(error)) throw error
         return false
       }
+      if (performance.now() - looked >= LIMITS.deltaLook) await mend()
+      return true
     },
     begin(next) {
       attempt = next
