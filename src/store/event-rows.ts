@@ -1,4 +1,4 @@
-/** How events lie in their table: those of one transaction share a row. */
+/** How events lie in their table: those that are appended together share a row. */
 import { phaseFact, PHASES } from '../protocol/facts.js'
 import type { EventScope, Fact, Phase } from '../protocol/facts.js'
 import type { JsonObject } from '../protocol/json.js'
@@ -13,7 +13,10 @@ export interface EventRow {
   readonly events: string
 }
 
-/** Custom events may have 16 KB each: a row that is read for one of them has a megabyte at most. */
+/**
+ * Custom events may have 16 KB each: a row that is read for one of them has a megabyte at most. No version may write longer
+ * rows: readers look only so far for the end of one.
+ */
 export const EVENTS_PER_ROW = 64
 
 /** Such as `[1, 'step_1_2']`: a key's place among `KEYS`, or the key itself where a newer version has more. */

@@ -1,7 +1,7 @@
 import type { EventScope, Fact } from '../protocol/facts.js'
 import type { JsonObject } from '../protocol/json.js'
 import { noteChange } from './changes.js'
-import { packEvents, unpackEvents } from './event-rows.js'
+import { EVENTS_PER_ROW, packEvents, unpackEvents } from './event-rows.js'
 import type { Reader, Writer } from './store.js'
 import { laterActivity } from './touch-thread.js'
 
@@ -75,6 +75,10 @@ export async function readEvents(
     .select(['first_sequence', 'sequence', 'at', 'scope', 'events'])
     .where('thread_id', '=', threadId)
     .where('sequence', '>', after)
+    // Sequences have no gaps: no row is read of which nothing is given. The index is by
+    // `sequence`: without its end all later rows would be looked at.
+    .where('sequence', '<', after + limit + EVENTS_PER_ROW)
+    .where('first_sequence', '<=', after + limit)
     .orderBy('sequence')
     .limit(limit)
     .execute()

@@ -1,8 +1,10 @@
+import type { Kysely } from 'kysely'
 import { expect, test } from 'vitest'
 
 import { appendDelta, deleteDeltas, dropAttempts, readDeltas } from '../../../src/store/deltas.js'
 import { appendEvents, lastSequence, readEvents } from '../../../src/store/events.js'
-import type { Store } from '../../../src/store/store.js'
+import type { Schema } from '../../../src/store/schema.js'
+import type { Reader, Store } from '../../../src/store/store.js'
 import { findThread } from '../../../src/store/threads.js'
 import { makeThread, NOW } from './with-store.js'
 import type { WithStore } from './with-store.js'
@@ -46,6 +48,34 @@ export function eventConformance(withStore: WithStore): void {
       ])
       const one = await store.read((db) => readEvents(db, { threadId: 't', after: 0, limit: 1 }))
       expect(one.map((event) => event.type)).toEqual(['a'])
+    }),
+  )
+
+  test(
+    'a page of events reads what it gives',
+    withStore(async (store) => {
+      await makeThread(store, 't')
+      const events = Array.from({ length: 100 }, (_, index) => ({ type: `e${index}` }))
+      for (let round = 0; round < 3; round += 1)
+        await store.write((tx) => appendEvents(tx, { threadId: 't', events, now: NOW }))
+      const found: number[] = []
+      for (let page = 0; page < 300; page += 7) {
+        let rows = 0
+        const counting = (db: Reader): Reader =>
+          // What a store gives is all of Kysely.
+          (db as Kysely<Schema>).withPlugin({
+            transformQuery: ({ node }) => node,
+            transformResult({ result }) {
+              rows += result.rows.length
+              return Promise.resolve(result)
+            },
+          })
+        const read = { threadId: 't', after: page, limit: 7 }
+        const given = await store.read((db) => readEvents(counting(db), read))
+        expect(rows).toBeLessThanOrEqual(2)
+        found.push(...given.map(({ sequence }) => sequence))
+      }
+      expect(found).toEqual(Array.from({ length: 300 }, (_, index) => index + 1))
     }),
   )
 
