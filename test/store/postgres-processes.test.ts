@@ -162,6 +162,13 @@ test('a database that nobody has set up is refused, naming the command', async (
   expect(await query('select 1 as one from pg_tables where schemaname = current_schema()')).toEqual([])
 })
 
+test('a store from before the first release is refused', async () => {
+  await (await open()).close()
+  await query('alter table events drop column first_sequence')
+  const message = expect.stringMatching(/before its first release.* make the store anew/)
+  await expect(open()).rejects.toMatchObject({ code: 'incompatible', message })
+})
+
 test('the tables of another program in what is to be set up stay alone', async () => {
   await query('create table orders (id int)')
   await expect(start('setup').ended()).rejects.toThrow('got the tables of another program')

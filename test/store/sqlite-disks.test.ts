@@ -78,6 +78,18 @@ test("another program's database is refused and kept", async () => {
   expect([error.code, error.message]).toEqual(['incompatible', expect.stringMatching(/another program/)])
 })
 
+test('a store from before the first release is refused', async () => {
+  await (await open()).close()
+  const old = new DatabaseSync(place('threads.db'))
+  old.exec('alter table events drop column first_sequence')
+  old.close()
+  const error = await refusal(open())
+  expect([error.code, error.message]).toEqual([
+    'incompatible',
+    expect.stringMatching(/before its first release.* make the store anew/),
+  ])
+})
+
 test('a newer schema is used only if it allows it', async () => {
   await (await open()).close()
   const setInfo = (version: number, oldest: number) => {

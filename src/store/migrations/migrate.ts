@@ -79,10 +79,24 @@ async function readVersion(
   if (tables.length === 0) return null
   const ours = tables.includes('schema_info')
   const info = ours ? await db.selectFrom('schema_info').selectAll().executeTakeFirst() : undefined
-  if (info !== undefined) return info
+  if (info !== undefined) {
+    await assertReleased(db, dialect)
+    return info
+  }
   throw new StoreError(
     'incompatible',
     `Expected an empty database or one made by everthread, got the tables of another program: ${dialect.elsewhere}`,
+  )
+}
+
+/** The first schema was changed before it was released: its number says nothing of a store that was made before that. */
+async function assertReleased(db: Kysely<Schema & InfoSchema>, dialect: SchemaDialect): Promise<void> {
+  const columns = await dialect.columns(db, 'events')
+  if (columns.includes('first_sequence')) return
+  throw new StoreError(
+    'incompatible',
+    'Expected a table "events" with a column "first_sequence", got one made by everthread before its first release: ' +
+      `no migration leads from there, make the store anew, or ${dialect.elsewhere}`,
   )
 }
 

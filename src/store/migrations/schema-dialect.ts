@@ -7,6 +7,8 @@ export interface SchemaDialect {
   readonly kind: 'sqlite' | 'postgres'
   /** Names of the tables that are there, whoever made them. */
   tables(db: Asked): Promise<readonly string[]>
+  /** Names of the columns of that table. */
+  columns(db: Asked, table: string): Promise<readonly string[]>
   /** Until the transaction ends no other process migrates. */
   lock(tx: Asked): Promise<void>
   /** What to do about the tables of another program. */

@@ -15,6 +15,12 @@ export const POSTGRES_SCHEMA: SchemaDialect = {
       select tablename::text as name from pg_tables where schemaname = current_schema()`.execute(db)
     return rows.map(({ name }) => name)
   },
+  async columns(db, table) {
+    const { rows } = await sql<{ name: string }>`
+      select column_name::text as name from information_schema.columns
+      where table_schema = current_schema() and table_name = ${sql.lit(table)}`.execute(db)
+    return rows.map(({ name }) => name)
+  },
   async lock(tx) {
     await sql`select set_config('lock_timeout', '0', true)`.execute(tx)
     await sql`select pg_advisory_xact_lock(${sql.lit(LOCK)})`.execute(tx)
