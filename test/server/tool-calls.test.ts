@@ -166,6 +166,10 @@ describe('tokens of nobody', () => {
     expect((await answer(token, done)).status).toBe(200)
     const other = await tokenOf(await claim('c2'))
     expect((await get(other, '/a.txt', 'c2')).status).toBe(404)
+    // A server that has just been started knows them as well.
+    app = createThreadApp(limited)
+    for (const [number, status] of [401, 401, 401, 429].entries()) expect(await guess(number)).toBe(status)
+    expect((await claim('c3')).status).toBe(200)
     app = createThreadApp({ ...limited, rateLimit: false })
     for (const number of [1, 2, 3, 4, 5]) expect(await guess(number)).toBe(401)
   })

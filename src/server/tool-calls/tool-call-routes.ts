@@ -39,7 +39,8 @@ export function addToolCallRoutes(app: ThreadApp, server: ToolCallRoutes): void 
   routes.onError((error, context) => callProblem(context, error))
   describeTokens(routes)
   const workerOf = toolWorkers(workers)
-  const unknown = rateLimit === false ? null : limitUnknownTokens(rateLimit)
+  const isWorker = (token: string): boolean => workerOf(token) !== undefined
+  const unknown = rateLimit === false ? null : limitUnknownTokens(rateLimit, isWorker)
   if (unknown !== null) routes.use('/tool-calls/*', unknown.limit)
   guard(routes, workerOf)
   limitCalls(routes, rateLimit)

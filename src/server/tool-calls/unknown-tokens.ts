@@ -16,10 +16,13 @@ export interface UnknownTokens {
 
 /**
  * A token of a call that nobody has seen is looked up in the store, so an address has as many of them that turn out to be none as
- * others have requests. A token that was good here once is not counted: who guesses, from the same machine or through the
- * same proxy, locks no worker out that is at work.
+ * others have requests. Not counted are tokens of workers, which no store is asked for, and those of calls that were good here
+ * once: who guesses, from the same machine or through the same proxy, locks no worker out that is at work.
  */
-export function limitUnknownTokens(rateLimit: RateLimit): UnknownTokens {
+export function limitUnknownTokens(
+  rateLimit: RateLimit,
+  isWorker: (token: string) => boolean,
+): UnknownTokens {
   const { take, giveBack } = countRates(rateLimit)
   const known = new Set<string>()
 
@@ -33,7 +36,7 @@ export function limitUnknownTokens(rateLimit: RateLimit): UnknownTokens {
     know,
     async limit(context, next) {
       const token = bearerToken(context.req.header('authorization'))
-      if (token !== undefined && known.has(keyOf(token))) return next()
+      if (token !== undefined && (isWorker(token) || known.has(keyOf(token)))) return next()
       const address = addressOf(context)
       await take(address)
       await next()
