@@ -37,6 +37,19 @@ export function immediatesId(
   return `immediate_${run}_${step}_${key}`
 }
 
+/** What is added to the key of a prompt that becomes active after others of its run. */
+export function activationSuffix(activations: number | undefined): string {
+  return activations === undefined ? '' : `n${activations}`
+}
+
+/** The operation of what comes before a step, by whoever does not know whose prompt it is: a star stands for that. */
+export function activationsOf(
+  step: { readonly run: number; readonly step: number },
+  activations: number | undefined,
+): string {
+  return modelOperationId(step.run, step.step, immediatesId(step, `*${activationSuffix(activations)}`))
+}
+
 /** A call that the nested step of a prompt tool makes. */
 export function nestedCallIdOf(frameCallId: string, index: number): string {
   return `${frameCallId}_${index}`

@@ -14,6 +14,13 @@ describe('an activity that left no answer', () => {
   test.each([
     ['callModel', { run: 2, step: 3 }, ['model_2_3']],
     ['callModel', { run: 2, step: 3, frame: { callId: 'c', prompt: 'p', depth: 1 } }, ['c', 'model_2_3_c']],
+    ['callModel', { run: 2, step: 3, toolFirst: true }, ['begin_2']],
+    ['callModel', { run: 2, step: 3, activated: false }, ['model_2_3_immediate_2_3_*', 'model_2_3']],
+    [
+      'callModel',
+      { run: 2, step: 3, activated: false, activations: 1 },
+      ['model_2_3_immediate_2_3_*n1', 'model_2_3'],
+    ],
     ['executeTool', { run: 2, step: 3, callId: 'c' }, ['c']],
     ['completeCall', { run: 2, step: 3, callId: 'c' }, ['c_result']],
     ['deliverReport', { run: 2 }, []],

@@ -1,9 +1,9 @@
 /**
- * An activity that leaves no answer may have committed one: its worker died, or was told to stop, before it was heard. What
- * it did to its thread is told by the settle that ends the run (T9).
+ * An activity that leaves no answer may have committed one, or the first part of its work: its worker died, or was told to
+ * stop, before it was heard. What it did to its thread is told by the settle that ends the run (T9).
  */
 import type { Frame } from '../protocol/activities.js'
-import { modelOperationId, resultOperationId } from '../protocol/ids.js'
+import { activationsOf, beginOperationId, modelOperationId, resultOperationId } from '../protocol/ids.js'
 import type { ThreadOperation } from '../protocol/operations.js'
 import type { ThreadControl } from './control.js'
 import { childrenDeferred } from './deferred.js'
@@ -14,17 +14,22 @@ interface Asked {
   readonly step?: number
   readonly frame?: Frame | null
   readonly callId?: string
+  readonly toolFirst?: boolean
+  readonly activated?: boolean
+  readonly activations?: number
 }
 
-/** The operations that an activity with this input may have finished. */
-export function operationsOf(name: string, { run, step, frame, callId }: Asked): readonly string[] {
+/** The operations that an activity with this input may have begun or finished. */
+export function operationsOf(name: string, asked: Asked): readonly string[] {
+  const { run, step, frame, callId } = asked
   if (name === 'completeCall' && callId !== undefined) return [resultOperationId(callId)]
   if (callId !== undefined) return [callId]
   if (name !== 'callModel' || step === undefined) return []
   // A frame is refused under the id of its call.
-  return frame == null
-    ? [modelOperationId(run, step)]
-    : [frame.callId, modelOperationId(run, step, frame.callId)]
+  if (frame != null) return [frame.callId, modelOperationId(run, step, frame.callId)]
+  if (asked.toolFirst === true) return [beginOperationId(run)]
+  const model = modelOperationId(run, step)
+  return asked.activated === false ? [activationsOf({ run, step }, asked.activations), model] : [model]
 }
 
 /** Nobody heard what came of these. */

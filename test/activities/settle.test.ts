@@ -2,8 +2,10 @@ import { describe, expect, test } from 'vitest'
 
 import { executeTool } from '../../src/activities/execute-tool/execute-tool.js'
 import { settle } from '../../src/activities/settle.js'
+import { defineHook } from '../../src/index.js'
 import type { ThreadState } from '../../src/index.js'
 import type { ExecuteToolInput } from '../../src/protocol/activities.js'
+import { activationsOf } from '../../src/protocol/ids.js'
 import type { RunEnd, SettleAnswer, SettleInput } from '../../src/protocol/end-activities.js'
 import { LIMITS } from '../../src/protocol/limits.js'
 import { appendDelta, readDeltas } from '../../src/store/deltas.js'
@@ -150,6 +152,44 @@ describe('the end of a run', () => {
       expect(await run(desk, settleInput({ unheard }))).toEqual(answer)
     })
   })
+
+  test('T9 what hooks did with a drain is told, though its model call died', () => {
+    const gate = createGate()
+    const chat = scriptedModel([
+      async () => {
+        await gate.passed
+        return { text: 'late' }
+      },
+    ])
+    const note = defineHook({
+      hook: 'after_create_message',
+      id: 'note',
+      execute: (state) => state.queueMessage({ role: 'user', content: 'more' }),
+    })
+    return withDesk({ chat, hooks: [note] }, async (desk) => {
+      const late = runModel(desk.dependencies, modelInput({ drain: drainOf(await desk.send('one')) }))
+      await until('the request', () => chat.requests.length === 1)
+      const answer = await run(desk, settleInput({ unheard: ['model_1_1'] }))
+      gate.open()
+      await late
+      expect(answer).toMatchObject({ operations: [{ kind: 'queue_message', role: 'user' }] })
+    })
+  })
+
+  test('T9 what came before a step is told, of the right activation', () =>
+    withDesk({}, async (desk) => {
+      const note = (id: string) => ({ kind: 'queue_message', id, role: 'user' }) as const
+      const row = { thread_id: 't', kind: 'activation', attempt: 1, started_at: 1 } as const
+      await desk.store.write(async (tx) => {
+        const id = 'model_1_1_immediate_1_1_a01234567'
+        const heard = { type: 'activates', operations: [note('heard')] }
+        await insertOperation(tx, { ...row, id, state: 'finished', answer: heard })
+        const detail = { operations: [note('m')] }
+        await insertOperation(tx, { ...row, id: `${id}n1`, state: 'drained', detail })
+      })
+      const unheard = [activationsOf({ run: 1, step: 1 }, 1), 'model_1_1']
+      expect(await run(desk, settleInput({ unheard }))).toMatchObject({ operations: [note('m')] })
+    }))
 
   test('T8 what is told of unheard calls fits into an answer', () =>
     withDesk({}, async (desk) => {

@@ -1,5 +1,5 @@
 import type { CallModelInput, Frame } from '../../../protocol/activities.js'
-import { immediatesId } from '../../../protocol/ids.js'
+import { activationSuffix, immediatesId } from '../../../protocol/ids.js'
 import type { PlanContent, PromptContent, SubagentContent } from '../../../definitions/plan-content.js'
 import { digestOf } from '../../../store/digest.js'
 import type { HeldOperation } from '../model-step.js'
@@ -22,8 +22,7 @@ export type ActivationInput = CallModelInput & { readonly frame: Frame }
 
 /** Before one step several prompts may become active, one even twice: an agent hands over, a side is forced. */
 export function activationInput(input: CallModelInput): ActivationInput {
-  const before = input.activations === undefined ? '' : `n${input.activations}`
-  const key = `${input.side}${digestOf([input.agent]).slice(0, 8)}${before}`
+  const key = `${input.side}${digestOf([input.agent]).slice(0, 8)}${activationSuffix(input.activations)}`
   return { ...input, frame: { callId: immediatesId(input, key), prompt: '', depth: 1 } }
 }
 
