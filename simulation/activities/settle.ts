@@ -27,8 +27,11 @@ export function* settle(attempt: Attempt, input: SettleInput): Steps<SettleAnswe
   const id = settleOperationId(input.settle)
   if (thread === null) return SETTLED
   const known = thread.operations.get(id)
-  // It may have been stored when nobody heard so, and is asked for again.
-  if (known !== undefined) return known.answer as SettleAnswer
+  // It may have been stored when nobody heard so, and is asked for again; after a reset others may be unheard.
+  if (known !== undefined) {
+    for (const { reference } of input.closed ?? []) closeChild(thread, reference)
+    return answerOf(unheardOperations(thread, input))
+  }
   const { end, close } = input
   if (end !== null) closeOpenCalls(thread, input, end.reason === 'terminated' ? 'cancelled' : 'interrupted')
   append(thread, input.facts)
@@ -37,10 +40,13 @@ export function* settle(attempt: Attempt, input: SettleInput): Steps<SettleAnswe
   if (end !== null) endRun(thread, input, end.outcome)
   if (close !== null) closeThread(attempt, thread, input)
   thread.status = input.snapshot.status
-  const operations = unheardOperations(thread, input)
-  const answer = operations.length === 0 ? SETTLED : { ...SETTLED, operations }
+  const answer = answerOf(unheardOperations(thread, input))
   finish(attempt, thread, id, answer)
   return answer
+}
+
+function answerOf(operations: readonly ThreadOperation[]): SettleAnswer {
+  return operations.length === 0 ? SETTLED : { ...SETTLED, operations }
 }
 
 /** What was committed with answers that nobody heard; a tool of the step has its result by now. */

@@ -8,7 +8,8 @@ import { runIdOf, settleOperationId } from '../protocol/ids.js'
 import { appendMessage } from '../store/deliver-messages.js'
 import { closeOpenCalls } from '../store/close-open-calls.js'
 import { appendEvents } from '../store/events.js'
-import { findOperation, insertOperation } from '../store/operations.js'
+import { amendDetail, findOperation, insertOperation } from '../store/operations.js'
+import type { OperationRecord } from '../store/operations.js'
 import { insertRun, updateRun } from '../store/runs.js'
 import type { SessionEnd } from '../store/runs.js'
 import { statusMetadata } from '../store/status-line.js'
@@ -20,6 +21,8 @@ import { microseconds } from './call-model/model-step.js'
 import { closeThread } from './close-thread.js'
 import type { ActivityDependencies } from './dependencies.js'
 import { fittingOperations } from './fitting-operations.js'
+import { newFacts, toldFacts } from './news.js'
+import type { ToldFacts } from './news.js'
 import { recordClosedChild } from './record-closed-child.js'
 import { giveUpEffect } from './run-effect/give-up-effect.js'
 import { missingOfRun } from './variables/variables-request.js'
@@ -32,45 +35,80 @@ export async function settle({ store }: ActivityDependencies, input: SettleInput
   return whileBeating(() =>
     store.write(async (tx): Promise<SettleAnswer> => {
       const thread = await anyThread(tx, input)
+      if (thread === null) return SETTLED
       const known = await findOperation(tx, input.threadId, settleOperationId(input.settle))
-      // Written below: the store's boundary.
-      if (thread === null || known !== null) return (known?.answer ?? SETTLED) as SettleAnswer
+      if (known !== null) return settledAgain(tx, input, known)
       if (input.end !== null) await beginRun(tx, input, input.end)
       // The results of cut calls come before the end of their step, which is among the facts.
       if (input.end !== null) await closeCalls(tx, input, input.end)
       await appendEvents(tx, { threadId: input.threadId, events: input.facts, now: microseconds(input) })
       for (const id of input.givenUp ?? []) await giveUpEffect(tx, input, id)
-      for (const child of input.closed ?? []) await closeChildOf(tx, input, child)
+      await closeChildren(tx, input, input.closed)
       if (input.end !== null) await endRun(tx, input, input.end)
       if (input.close !== null) await closeThread(tx, { thread, input, close: input.close })
-      const operations = await toldOperations(tx, input)
-      const answer = operations.length === 0 ? SETTLED : { ...SETTLED, operations }
+      const answer = answerOf(await toldOperations(tx, input))
       await record(tx, input, answer)
       return answer
     }),
   )
 }
 
+/**
+ * Nobody heard that it is stored, so what came meanwhile is stored now, and told is what this one asks for: after a reset a
+ * call that went unheard before may have been heard (T9).
+ */
+async function settledAgain(tx: Writer, input: SettleInput, known: OperationRecord): Promise<SettleAnswer> {
+  const { threadId } = input
+  // Written below: the store's boundary.
+  const { closed = [] } = (known.detail ?? {}) as Told
+  const events = newFacts(input.facts, known)
+  const gone = (input.closed ?? []).filter(({ reference }) => !closed.includes(reference))
+  for (const id of input.givenUp ?? []) await giveUpEffect(tx, input, id)
+  if (events.length > 0 || gone.length > 0) {
+    await appendEvents(tx, { threadId, events, now: microseconds(input) })
+    await closeChildren(tx, input, gone)
+    const detail = told(toldFacts(events, known), [...closed, ...gone.map(({ reference }) => reference)])
+    await amendDetail(tx, { threadId, id: known.id, detail })
+  }
+  return answerOf(fittingOperations(await unheardOperations(tx, input)))
+}
+
+/** What of a settle may have grown when it is asked for again. */
+interface Told extends ToldFacts {
+  /** References. */
+  readonly closed?: readonly string[]
+}
+
+function told(facts: ToldFacts, closed: readonly string[]): Told {
+  return closed.length === 0 ? facts : { ...facts, closed }
+}
+
+function answerOf(operations: readonly ThreadOperation[]): SettleAnswer {
+  return operations.length === 0 ? SETTLED : { ...SETTLED, operations }
+}
+
 /** An answer that is too large is never heard, and a settle without one is asked for for ever: the rest is lost, visibly. */
 async function toldOperations(tx: Writer, input: SettleInput): Promise<readonly ThreadOperation[]> {
   const unheard = await unheardOperations(tx, input)
-  const told = fittingOperations(unheard)
-  const count = unheard.length - told.length
+  const fitting = fittingOperations(unheard)
+  const count = unheard.length - fitting.length
   if (count > 0) {
     const warning = { type: 'runtime.warning', payload: { code: 'operations_dropped', count } }
     await appendEvents(tx, { threadId: input.threadId, events: [warning], now: microseconds(input) })
   }
-  return told
+  return fitting
 }
 
-/** T7: the registry offers it to nobody any more. */
-async function closeChildOf(
+/** T7: the registry offers them to nobody any more. */
+async function closeChildren(
   tx: Writer,
   input: SettleInput,
-  { reference, status }: ClosedChild,
+  closed: readonly ClosedChild[] = [],
 ): Promise<void> {
   const { threadId } = input
-  await recordClosedChild(tx, { threadId, reference, status, scope: {}, now: microseconds(input) })
+  const now = microseconds(input)
+  for (const { reference, status } of closed)
+    await recordClosedChild(tx, { threadId, reference, status, scope: {}, now })
 }
 
 async function closeCalls(
@@ -188,6 +226,10 @@ async function record(tx: Writer, input: SettleInput, answer: SettleAnswer): Pro
     state: 'finished',
     attempt: 1,
     answer,
+    detail: told(
+      toldFacts(input.facts),
+      (input.closed ?? []).map(({ reference }) => reference),
+    ),
     started_at: now,
     finished_at: now,
   })

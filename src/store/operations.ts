@@ -110,6 +110,19 @@ export async function amendAnswer(
     .execute()
 }
 
+/** What is known of an operation by now that is finished. */
+export async function amendDetail(
+  tx: Writer,
+  { threadId, id, detail }: Pick<FinishedOperation, 'threadId' | 'id' | 'detail'>,
+): Promise<void> {
+  await tx
+    .updateTable('operations')
+    .set(codec.toRow({ detail }))
+    .where('thread_id', '=', threadId)
+    .where('id', '=', id)
+    .execute()
+}
+
 /** T4: false if another attempt holds it or it is finished; then nothing that goes with it may be committed. */
 export async function finishOperation(tx: Writer, operation: FinishedOperation): Promise<boolean> {
   const patch = {

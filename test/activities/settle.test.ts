@@ -136,6 +136,30 @@ describe('the end of a run', () => {
       expect([await desk.events(), await desk.transcript()]).toEqual([events, transcript])
     }))
 
+  test('T7 what came before it was asked for again is stored then', () =>
+    withDesk({}, async (desk) => {
+      await addChild(desk.store)
+      const cut = { type: 'side.completed', payload: { side: 'a' } }
+      await run(desk, settleInput({ facts: [cut] }))
+      const warning = { type: 'runtime.warning', payload: { code: 'signal_unknown' } }
+      const again = { facts: [cut, warning], closed: [{ reference: 'c', status: 'terminated' }] }
+      await run(desk, settleInput(again))
+      await run(desk, settleInput(again))
+      expect((await types(desk)).slice(-3)).toEqual(['run.cancelled', 'runtime.warning', 'subagent.closed'])
+      expect(await registered(desk.store)).toMatchObject({ status: 'terminated' })
+    }))
+
+  test('T9 after a reset a call that was heard is not told again', () =>
+    withDesk({}, async (desk) => {
+      const operations = [{ kind: 'queue_message', id: 'm', role: 'user' }]
+      const finished = { state: 'finished', attempt: 1, answer: { type: 'result', operations } } as const
+      await desk.store.write((tx) =>
+        insertOperation(tx, { thread_id: 't', id: 'c', kind: 'tool', started_at: 1, ...finished }),
+      )
+      expect(await run(desk, settleInput({ unheard: ['c'] }))).toEqual({ type: 'settled', operations })
+      expect(await run(desk, settleInput())).toEqual({ type: 'settled' })
+    }))
+
   test('T9 what was committed without being heard is told, but not a tool of the step', () => {
     const work = async (state: ThreadState) => {
       await state.queueMessage({ role: 'user', content: 'more' })

@@ -2,11 +2,13 @@ import type { DeliverReportAnswer, DeliverReportInput } from '../../protocol/end
 import { reportOperationId } from '../../protocol/ids.js'
 import { findChild } from '../../store/children.js'
 import { appendEvents } from '../../store/events.js'
-import { findOperation, insertOperation } from '../../store/operations.js'
+import { amendDetail, findOperation, insertOperation } from '../../store/operations.js'
+import type { OperationRecord } from '../../store/operations.js'
 import type { Reader, Writer } from '../../store/store.js'
 import { whileBeating } from '../beat.js'
 import { microseconds } from '../call-model/model-step.js'
 import type { ActivityDependencies } from '../dependencies.js'
+import { newFacts, toldFacts } from '../news.js'
 import { sessionPayload } from './session-payload.js'
 import { writeClosing, writeReport } from './write-report.js'
 
@@ -22,8 +24,7 @@ export async function deliverReport(
     dependencies.store.write(async (tx): Promise<DeliverReportAnswer> => {
       const id = reportOperationId(input.report)
       const done = await findOperation(tx, input.threadId, id)
-      // Written below: the store's boundary.
-      if (done !== null) return done.answer as DeliverReportAnswer
+      if (done !== null) return deliveredAgain(tx, input, done)
       const answer = await deliver(tx, dependencies, input)
       const now = microseconds(input)
       await insertOperation(tx, {
@@ -33,7 +34,7 @@ export async function deliverReport(
         state: 'finished',
         attempt: 1,
         answer,
-        detail: { invocations: input.invocations, closes: input.closes },
+        detail: { invocations: input.invocations, closes: input.closes, ...toldFacts(input.facts) },
         started_at: now,
         finished_at: now,
       })
@@ -41,6 +42,22 @@ export async function deliverReport(
       return answer
     }),
   )
+}
+
+/** Nobody heard that it is done: what came meanwhile is stored now. */
+async function deliveredAgain(
+  tx: Writer,
+  { threadId, facts, ...input }: DeliverReportInput,
+  done: OperationRecord,
+): Promise<DeliverReportAnswer> {
+  const events = newFacts(facts, done)
+  if (events.length > 0) {
+    await appendEvents(tx, { threadId, events, now: microseconds(input) })
+    // Written above: the store's boundary.
+    const detail = { ...(done.detail as object), ...toldFacts(events, done) }
+    await amendDetail(tx, { threadId, id: done.id, detail })
+  }
+  return done.answer as DeliverReportAnswer
 }
 
 async function deliver(
