@@ -202,8 +202,12 @@ export const LIMITS = {
   childChecksAtFirst: 5,
   /** How long store and worker failures are retried before the run ends as blocked. */
   scheduleToClose: 24 * HOUR,
-  /** What a thread cannot go on without is not stored after that: it is tried again after a pause, until it is. */
-  storedAgain: HOUR,
+  /**
+   * What a thread cannot go on without is not stored after that: it is tried again, for a day each time, until it is. Pauses
+   * double from one to the other, so that a history which tries in vain, with refusals that come at once, lasts for ten years.
+   */
+  storedAgainFirst: MINUTE,
+  storedAgainLast: 24 * HOUR,
   /**
    * Retries are quick for a worker that died, also the fifth in one call: each costs the heartbeat timeout already. Where
    * attempts fail by themselves they grow to 30 s within three minutes, and one that finds no store has waited for it as long.

@@ -1,12 +1,12 @@
 /** What a child tells its parent: a report into its store, and then its workflow (T2, T7). */
-import { getExternalWorkflowHandle, sleep } from '@temporalio/workflow'
+import { getExternalWorkflowHandle } from '@temporalio/workflow'
 import type { DeliverReportAnswer, DeliverReportInput } from '../protocol/end-activities.js'
-import { LIMITS } from '../protocol/limits.js'
 import { SIGNALS } from '../protocol/messages.js'
 import type { ChildReport } from '../protocol/messages.js'
 import { reportAnnounced, reportDelivered, reportKind } from '../thread/reports.js'
 import type { DueReport } from '../thread/reports.js'
 import { callActivity } from './call-activity.js'
+import { untilStored } from './stored-again.js'
 import type { ThreadHost } from './thread-host.js'
 import { told } from './told.js'
 
@@ -14,11 +14,8 @@ import { told } from './told.js'
 export async function deliverReport(host: ThreadHost, due: DueReport): Promise<void> {
   const { parent } = host.control.start
   if (parent === undefined) return
-  for (;;) {
-    const answer = await storedReport(host, due, parent)
-    if (answer !== null) return host.update((control) => reportDelivered(control, due, answer))
-    await sleep(LIMITS.storedAgain, { summary: 'the store has failed for a day' })
-  }
+  const answer = await untilStored(host, () => storedReport(host, due, parent))
+  host.update((control) => reportDelivered(control, due, answer))
 }
 
 async function storedReport(

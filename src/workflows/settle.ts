@@ -1,6 +1,4 @@
-import { sleep } from '@temporalio/workflow'
 import type { RunEnd, ThreadClose } from '../protocol/end-activities.js'
-import { LIMITS } from '../protocol/limits.js'
 import type { Ending } from '../thread/control.js'
 import type { Action } from '../thread/next-action.js'
 import { closesTold } from '../thread/children.js'
@@ -9,6 +7,7 @@ import { cutTools, settled, withCutStep } from '../thread/settling.js'
 import { snapshotOf } from '../thread/snapshot.js'
 import { missedTold } from '../thread/unheard.js'
 import { callActivity } from './call-activity.js'
+import { untilStored } from './stored-again.js'
 import type { ThreadHost } from './thread-host.js'
 
 type Ends = Pick<Extract<Action, { readonly kind: 'settle' }>, 'ending' | 'close'>
@@ -21,11 +20,13 @@ export async function settle(host: ThreadHost, ends: Ends): Promise<void> {
   const { ending } = ends
   const tools = cutTools(host.control, ending)
   host.update((control) => withCutStep(control, ending, Date.now()))
-  while (!(await isSettled(host, ends, tools)))
-    await sleep(LIMITS.storedAgain, { summary: 'the store has failed for a day' })
+  await untilStored(host, async () => (await isSettled(host, ends, tools)) || null)
 }
 
-/** One that ends nothing is not waited for: the next one tells. */
+/**
+ * One that ends nothing is not waited for: the next one tells of effects; of children that are gone whoever writes to them
+ * finds out.
+ */
 async function isSettled(
   host: ThreadHost,
   { ending, close }: Ends,

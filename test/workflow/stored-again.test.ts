@@ -3,6 +3,7 @@ import { expect, inject, test } from 'vitest'
 
 import { failure } from '../../src/protocol/failures.js'
 import { findRun } from '../../src/store/runs.js'
+import type { TestEnvironment } from '../../src/testing/index.js'
 import { marked } from '../support/marker.js'
 import { testEnvironment } from '../support/test-store.js'
 import { createThreadScripts } from '../support/thread-scripts.js'
@@ -23,7 +24,13 @@ function failingOnce(failed: string[]): ActivityInterceptorsFactory {
   })
 }
 
-test('T8 the end of a run is asked for until it is stored', async () => {
+type Thread = Awaited<ReturnType<TestEnvironment['threads']['create']>>
+
+/** A thread whose run has ended, and whose end was not stored. */
+async function withUnstoredEnd(
+  id: string,
+  work: (env: TestEnvironment, thread: Thread, requests: () => number) => Promise<void>,
+): Promise<void> {
   const server = await startTimeSkippingServer()
   const { models, tools, script } = createThreadScripts()
   const failed: string[] = []
@@ -35,20 +42,32 @@ test('T8 the end of a run is asked for until it is stored', async () => {
     ...{ server: server.environment, registry: workflowDesk, models, tools, worker },
   })
   try {
-    const { chat } = script('stored-again', { chat: () => ({ text: marked('Hi') }) })
-    const message = marked('Hello')
-    const thread = await env.threads.create({ agent: 'clerk', id: 'stored-again', message })
+    const { chat } = script(id, { chat: () => ({ text: marked('Hi') }) })
+    const thread = await env.threads.create({ agent: 'clerk', id, message: marked('Hello') })
     await until('the failure', () => failed.length === 1)
-    await thread.send(marked('And now?'))
-    const ended = async () =>
-      (await env.store.read((db) => findRun(db, { threadId: 'stored-again', number: 1 })))?.ended_at
-    expect(await ended()).toBeNull()
-    await env.sleep('61 minutes')
-    await thread.waitUntilIdle()
-    expect(await ended()).toEqual(expect.any(Number))
-    expect(chat.requests).toHaveLength(2)
+    await work(env, thread, () => chat.requests.length)
   } finally {
     await env.close()
     await server.stop()
   }
-})
+}
+
+const runOf = ({ store }: TestEnvironment, threadId: string) =>
+  store.read((db) => findRun(db, { threadId, number: 1 }))
+
+test('T8 the end of a run is asked for until it is stored', () =>
+  withUnstoredEnd('stored-again', async (env, thread, requests) => {
+    await thread.send(marked('And now?'))
+    expect((await runOf(env, thread.threadId))?.ended_at).toBeNull()
+    await env.sleep('2 minutes')
+    await thread.waitUntilIdle()
+    expect((await runOf(env, thread.threadId))?.ended_at).toEqual(expect.any(Number))
+    expect(requests()).toBe(2)
+  }))
+
+test('T8 a terminate asks for the end of a run at once', () =>
+  withUnstoredEnd('stored-at-once', async (env, thread) => {
+    await thread.terminate()
+    await until('the end', async () => (await runOf(env, thread.threadId))?.ended_at != null)
+    expect(await runOf(env, thread.threadId)).toMatchObject({ reason: 'stop_on_response' })
+  }))
