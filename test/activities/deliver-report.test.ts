@@ -351,3 +351,16 @@ describe('T7 the end of a child', () => {
       expect(await deliver(desk.dependencies, { parent })).toEqual({ type: 'parent_gone' })
     }))
 })
+
+test('T7 a report that is asked for again stores what came meanwhile, once', () =>
+  withDesk({}, async (desk) => {
+    await addChild(desk.store)
+    const first = { type: 'side.completed', payload: { side: 'a' } }
+    const answer = await deliver(desk.dependencies, { facts: [first] })
+    const warning = { type: 'runtime.warning', payload: { code: 'signal_unknown' } }
+    const again = { facts: [first, warning] }
+    expect(await deliver(desk.dependencies, again)).toEqual(answer)
+    expect(await deliver(desk.dependencies, again)).toEqual(answer)
+    const events = await eventsOf(desk.store, 'c')
+    expect(events.map(({ type }) => type)).toEqual(['side.completed', 'runtime.warning'])
+  }))
