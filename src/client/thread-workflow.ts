@@ -67,7 +67,6 @@ export function startOptions(context: ClientContext, thread: ThreadRecord, start
     workflowId: thread.id,
     taskQueue: context.taskQueue,
     args: [start],
-    // Its children have it from it.
     workflowTaskTimeout: LIMITS.workflowTask,
     memo: { agent: thread.agent, ...(thread.user_id !== null && { userId: thread.user_id }) },
     staticSummary: thread.agent,

@@ -13,6 +13,7 @@ import {
 import { WorkflowExecutionAlreadyStartedError } from '@temporalio/common'
 import type { ChildWorkflowHandle } from '@temporalio/workflow'
 import type { PreparedChild } from '../protocol/child-activities.js'
+import { LIMITS } from '../protocol/limits.js'
 import { SIGNALS, THREAD_WORKFLOW, rootOf } from '../protocol/messages.js'
 import type { QueueMessage, ThreadStart } from '../protocol/messages.js'
 import { childStarted, messageLost, messageSent } from '../thread/child-calls.js'
@@ -60,6 +61,8 @@ async function started(host: ThreadHost, { child, callId }: Starting): Promise<b
       workflowId: reference,
       args: [childStart(host.control, { child, callId })],
       parentClosePolicy: ParentClosePolicy.ABANDON,
+      // It has none from its parent: continue-as-new alone hands it on.
+      workflowTaskTimeout: LIMITS.workflowTask,
       memo: { agent },
       ...childLabels(host.control, child),
     })
