@@ -133,7 +133,11 @@ function closeThread({ world }: Attempt, thread: ThreadRow, input: SettleInput):
     row.terminateRequested = true
     rejectWaiting(row)
   }
-  for (const reference of input.children) world.thread(reference).terminateRequested = true
+  for (const reference of input.children) {
+    const row = world.thread(reference)
+    row.endedAbove ||= !row.terminateRequested
+    row.terminateRequested = true
+  }
   if (isFirst) append(thread, [{ type: 'thread.closed' }])
 }
 

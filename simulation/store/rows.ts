@@ -73,6 +73,8 @@ export interface ThreadRow {
   readonly resumable: boolean
   agent: string
   terminateRequested: boolean
+  /** By its parent, which closed. */
+  endedAbove: boolean
   closed: string | null
   status: string
   positions: number
@@ -94,6 +96,7 @@ export function newThread(of: Pick<ThreadRow, 'id' | 'parent' | 'depth' | 'resum
   return {
     ...of,
     terminateRequested: false,
+    endedAbove: false,
     closed: null,
     status: 'idle',
     positions: 0,
