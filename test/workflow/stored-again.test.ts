@@ -4,6 +4,8 @@ import { expect, inject, test } from 'vitest'
 import { failure } from '../../src/protocol/failures.js'
 import { findRun } from '../../src/store/runs.js'
 import type { TestEnvironment } from '../../src/testing/index.js'
+import { createGate } from '../support/gate.js'
+import type { Gate } from '../support/gate.js'
 import { marked } from '../support/marker.js'
 import { testEnvironment } from '../support/test-store.js'
 import { createThreadScripts } from '../support/thread-scripts.js'
@@ -11,17 +13,24 @@ import { startTimeSkippingServer } from '../support/time-skipping-server.js'
 import { until } from '../support/until.js'
 import { workflowDesk } from '../support/workflow-desk.js'
 
-/** The first settle fails for good, as after a day without a store. */
-function failingOnce(failed: string[]): ActivityInterceptorsFactory {
+/** The first settle fails for good, as after a day without a store: when the gate is open. */
+function failingOnce(failed: string[], gate: Gate): ActivityInterceptorsFactory {
   return ({ info }) => ({
     inbound: {
-      execute(input, next) {
+      async execute(input, next) {
         if (info.activityType !== 'thread.settle' || failed.length > 0) return next(input)
         failed.push(info.activityType)
+        await gate.passed
         throw failure('Operation.Lost')
       },
     },
   })
+}
+
+function openGate(): Gate {
+  const gate = createGate()
+  gate.open()
+  return gate
 }
 
 type Thread = Awaited<ReturnType<TestEnvironment['threads']['create']>>
@@ -30,13 +39,14 @@ type Thread = Awaited<ReturnType<TestEnvironment['threads']['create']>>
 async function withUnstoredEnd(
   id: string,
   work: (env: TestEnvironment, thread: Thread, requests: () => number) => Promise<void>,
+  gate = openGate(),
 ): Promise<void> {
   const server = await startTimeSkippingServer()
   const { models, tools, script } = createThreadScripts()
   const failed: string[] = []
   const worker = {
     workflowBundle: { codePath: inject('workflowBundlePath') },
-    interceptors: { activity: [failingOnce(failed)] },
+    interceptors: { activity: [failingOnce(failed, gate)] },
   }
   const env = await testEnvironment({
     ...{ server: server.environment, registry: workflowDesk, models, tools, worker },
@@ -71,3 +81,13 @@ test('T8 a terminate asks for the end of a run at once', () =>
     await until('the end', async () => (await runOf(env, thread.threadId))?.ended_at != null)
     expect(await runOf(env, thread.threadId)).toMatchObject({ reason: 'stop_on_response' })
   }))
+
+test('T8 a terminate while the end of a run fails to be stored asks again at once', async () => {
+  const gate = createGate()
+  const terminated = async (env: TestEnvironment, thread: Thread): Promise<void> => {
+    await thread.terminate()
+    gate.open()
+    await until('the end', async () => (await runOf(env, thread.threadId))?.ended_at != null)
+  }
+  await withUnstoredEnd('stored-meanwhile', terminated, gate)
+})
