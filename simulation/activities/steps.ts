@@ -13,6 +13,8 @@ export interface Attempt {
   readonly activity: number
   /** A stop or terminate has reached it. */
   isCut(): boolean
+  /** The activity has ended without this attempt, which was given up. */
+  readonly isOver: () => boolean
 }
 
 /** Thrown: another attempt holds the operation and is still at it; this one is made again later. */
@@ -61,7 +63,7 @@ export function hold(
 
 /** Commits by the attempt that holds the operation; if another was first, its recorded answer is ours (T4). */
 export function commit<T>(
-  { activity, world }: Attempt,
+  { activity, world, isOver }: Attempt,
   thread: ThreadRow,
   { id, number }: { readonly id: string; readonly number: number },
   make: () => T,
@@ -76,7 +78,8 @@ export function commit<T>(
   const answer = make()
   operation.state = 'finished'
   operation.answer = answer
-  operation.by = activity
+  // One that was given up may commit when its activity has answered that it waits: the next one asks for what it did.
+  operation.by = isOver() ? null : activity
   return answer
 }
 

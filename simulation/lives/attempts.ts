@@ -27,6 +27,7 @@ export class Attempts {
       world,
       activity: activity.id,
       isCut: () => activity.cancelRequested && (world.calm || world.random.chance(0.8)),
+      isOver: () => activity.state === 'closed',
     }
     const steps = runActivity(attempt, activity.name, activity.given)
     const running = { activity, number: activity.attempts, steps }
