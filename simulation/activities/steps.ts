@@ -12,7 +12,7 @@ export interface Attempt {
   /** The same for all attempts of one activity. */
   readonly activity: number
   /** A stop or terminate has reached it. */
-  isCut(): boolean
+  readonly isCut: () => boolean
   /** The activity has ended without this attempt, which was given up. */
   readonly isOver: () => boolean
 }

@@ -8,7 +8,7 @@ import { runIdOf, settleOperationId } from '../protocol/ids.js'
 import { appendMessage } from '../store/deliver-messages.js'
 import { closeOpenCalls } from '../store/close-open-calls.js'
 import { appendEvents } from '../store/events.js'
-import { amendDetail, findOperation, insertOperation } from '../store/operations.js'
+import { amendOperation, findOperation, insertOperation } from '../store/operations.js'
 import type { OperationRecord } from '../store/operations.js'
 import { insertRun, updateRun } from '../store/runs.js'
 import type { SessionEnd } from '../store/runs.js'
@@ -68,7 +68,7 @@ async function settledAgain(tx: Writer, input: SettleInput, known: OperationReco
     await appendEvents(tx, { threadId, events, now: microseconds(input) })
     await closeChildren(tx, input, gone)
     const detail = told(toldFacts(events, known), [...closed, ...gone.map(({ reference }) => reference)])
-    await amendDetail(tx, { threadId, id: known.id, detail })
+    await amendOperation(tx, { threadId, id: known.id, detail })
   }
   return answerOf(fittingOperations(await unheardOperations(tx, input)))
 }

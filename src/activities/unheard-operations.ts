@@ -7,8 +7,8 @@ import { findToolCall } from '../store/tool-calls.js'
 import { operationsOf } from './call-model/model-step.js'
 
 /**
- * What was committed with answers that nobody heard, or before there was one, as what hooks did with a drain (T9). Called when the calls of the run are closed: a tool that one of
- * them queued for its step has its result by then, and runs no more.
+ * What was committed with answers that nobody heard, or before there was one, as what hooks did with a drain (T9). Called
+ * when the calls of the run are closed: a tool that one of them queued for its step has its result by then, and runs no more.
  */
 export async function unheardOperations(
   db: Reader,

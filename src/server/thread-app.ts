@@ -35,7 +35,10 @@ import type { ToolWorker } from './tool-calls/tool-worker.js'
 
 export interface ThreadAppOptions extends Authentication {
   readonly client: ThreadClient
-  /** Of each token, in this process; for tool workers of each call, and of unknown tokens by address. False: none. @default 1,000 requests in 10 seconds */
+  /**
+   * Of each token, in this process; for tool workers of each call, and of unknown tokens by address. False: none.
+   * @default 1,000 requests in 10 seconds
+   */
   readonly rateLimit?: RateLimit | false
   /** Routes of your own for each thread, below `/threads/{threadId}/api/`. */
   readonly endpoints?: ThreadEndpoints

@@ -97,31 +97,20 @@ export interface FinishedOperation {
   readonly now: number
 }
 
-/** What else its transaction found out, after it was finished in the same one. */
-export async function amendAnswer(
+/** What else is known by now of an operation that is finished: what is left out stays. */
+export async function amendOperation(
   tx: Writer,
-  { threadId, id, answer }: Pick<FinishedOperation, 'threadId' | 'id' | 'answer'>,
+  { threadId, id, ...known }: Pick<FinishedOperation, 'threadId' | 'id'> & Amendment,
 ): Promise<void> {
   await tx
     .updateTable('operations')
-    .set(codec.toRow({ answer }))
+    .set(codec.toRow(known))
     .where('thread_id', '=', threadId)
     .where('id', '=', id)
     .execute()
 }
 
-/** What is known of an operation by now that is finished. */
-export async function amendDetail(
-  tx: Writer,
-  { threadId, id, detail }: Pick<FinishedOperation, 'threadId' | 'id' | 'detail'>,
-): Promise<void> {
-  await tx
-    .updateTable('operations')
-    .set(codec.toRow({ detail }))
-    .where('thread_id', '=', threadId)
-    .where('id', '=', id)
-    .execute()
-}
+type Amendment = Pick<FinishedOperation, 'answer'> | Required<Pick<FinishedOperation, 'detail'>>
 
 /** T4: false if another attempt holds it or it is finished; then nothing that goes with it may be committed. */
 export async function finishOperation(tx: Writer, operation: FinishedOperation): Promise<boolean> {

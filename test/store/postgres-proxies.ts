@@ -1,5 +1,5 @@
 import { createConnection, createServer } from 'node:net'
-import type { Server } from 'node:net'
+import type { Server, Socket } from 'node:net'
 
 /** The statement on the wire, and not a table's name. */
 export const COMMIT = 'commit\0'
@@ -9,10 +9,7 @@ export async function cuttingProxy(port: number, when: 'before' | 'after'): Prom
   let cut = false
   const proxy = createServer((client) => {
     const upstream = createConnection(port, '127.0.0.1')
-    const end = (): void => {
-      client.destroy()
-      upstream.destroy()
-    }
+    const end = endTogether(client, upstream)
     let marked = false
     let committing = false
     client.on('data', (data) => {
@@ -27,10 +24,6 @@ export async function cuttingProxy(port: number, when: 'before' | 'after'): Prom
       cut = true
       end()
     })
-    for (const socket of [client, upstream]) {
-      socket.on('error', end)
-      socket.on('close', end)
-    }
   })
   await new Promise<void>((resolve) => proxy.listen(0, '127.0.0.1', resolve))
   return proxy
@@ -54,13 +47,7 @@ export async function endingProxy(
       left -= 1
       client.end(Buffer.concat([data, TERMINATED]))
     })
-    for (const socket of [client, upstream]) {
-      socket.on('error', () => socket.destroy())
-      socket.on('close', () => {
-        client.destroy()
-        upstream.destroy()
-      })
-    }
+    endTogether(client, upstream)
   })
   await new Promise<void>((resolve) => proxy.listen(0, '127.0.0.1', resolve))
   return { proxy, endNext: (connections) => void (left = connections) }
@@ -90,14 +77,21 @@ export async function silentProxy(port: number, word: string): Promise<Server> {
     }
     client.on('data', (data) => passing(data) && upstream.write(data))
     upstream.on('data', (data) => passing(data) && client.write(data))
-    for (const socket of [client, upstream]) {
-      socket.on('error', () => socket.destroy())
-      socket.on('close', () => {
-        client.destroy()
-        upstream.destroy()
-      })
-    }
+    endTogether(client, upstream)
   })
   await new Promise<void>((resolve) => proxy.listen(0, '127.0.0.1', resolve))
   return proxy
+}
+
+/** Neither outlives the other. Answers what ends both. */
+function endTogether(client: Socket, upstream: Socket): () => void {
+  const end = (): void => {
+    client.destroy()
+    upstream.destroy()
+  }
+  for (const socket of [client, upstream]) {
+    socket.on('error', end)
+    socket.on('close', end)
+  }
+  return end
 }

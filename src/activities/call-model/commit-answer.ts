@@ -6,7 +6,7 @@ import type { PartialAnswer } from '../../model/model-aborted-error.js'
 import { deleteDeltas } from '../../store/deltas.js'
 import { appendEvents } from '../../store/events.js'
 import type { NewMessage } from '../../store/message-row.js'
-import { amendAnswer, finishOperation } from '../../store/operations.js'
+import { amendOperation, finishOperation } from '../../store/operations.js'
 import type { Store, Writer } from '../../store/store.js'
 import { OperationLost, commitHeld } from '../commit.js'
 import { storeDraft } from '../hooks/create-hooks.js'
@@ -144,7 +144,7 @@ async function conclude(store: Store, step: ModelStep, conclusion: Conclusion): 
     await finishOrLose(tx, step, finished)
     const { operations } = await step.hooks.commit(tx)
     const answer = withOperations(finished, operations)
-    if (operations.length > 0) await amendAnswer(tx, { ...operationOf(step.input), answer })
+    if (operations.length > 0) await amendOperation(tx, { ...operationOf(step.input), answer })
     await deleteDeltas(tx, step.messageId)
     await recordFailures(tx, step)
     const events = [...before, ...(message === null ? [] : [created]), ...after]

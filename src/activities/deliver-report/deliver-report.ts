@@ -2,7 +2,7 @@ import type { DeliverReportAnswer, DeliverReportInput } from '../../protocol/end
 import { reportOperationId } from '../../protocol/ids.js'
 import { findChild } from '../../store/children.js'
 import { appendEvents } from '../../store/events.js'
-import { amendDetail, findOperation, insertOperation } from '../../store/operations.js'
+import { amendOperation, findOperation, insertOperation } from '../../store/operations.js'
 import type { OperationRecord } from '../../store/operations.js'
 import type { Reader, Writer } from '../../store/store.js'
 import { whileBeating } from '../beat.js'
@@ -55,7 +55,7 @@ async function deliveredAgain(
     await appendEvents(tx, { threadId, events, now: microseconds(input) })
     // Written above: the store's boundary.
     const detail = { ...(done.detail as object), ...toldFacts(events, done) }
-    await amendDetail(tx, { threadId, id: done.id, detail })
+    await amendOperation(tx, { threadId, id: done.id, detail })
   }
   return done.answer as DeliverReportAnswer
 }

@@ -1,5 +1,5 @@
 import type { PrepareChildAnswer } from '../../protocol/child-activities.js'
-import { amendAnswer, finishOperation } from '../../store/operations.js'
+import { amendOperation, finishOperation } from '../../store/operations.js'
 import type { Store } from '../../store/store.js'
 import { findThread } from '../../store/threads.js'
 import { OperationLost, commitHeld } from '../commit.js'
@@ -42,7 +42,7 @@ export async function startChildren(
     const operations = await commitParent(tx)
     if (operations.length === 0) return answer
     const amended: PrepareChildAnswer = { ...answer, operations }
-    await amendAnswer(tx, { threadId, id, answer: amended })
+    await amendOperation(tx, { threadId, id, answer: amended })
     return amended
   })
 }
