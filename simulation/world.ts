@@ -17,6 +17,8 @@ export interface Broken {
 export interface WorldLog {
   /** Messages and tools of each thread in the order in which its workflow took them. */
   readonly accepted: Map<string, string[]>
+  /** Messages that a thread took and had no room for: `thread message`. */
+  readonly crowdedOut: Set<string>
   /** Ids of raw signals that have no row. */
   readonly strangers: Set<string>
   /** What a call, or the transcript, told of a child: `thread child call`. */
@@ -36,6 +38,7 @@ export class World {
   readonly random: SeededRandom
   readonly log: WorldLog = {
     accepted: new Map(),
+    crowdedOut: new Set(),
     strangers: new Set(),
     told: new Map(),
     invocations: new Set(),

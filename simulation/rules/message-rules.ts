@@ -1,5 +1,4 @@
 /** T3: what a thread accepted is delivered once, in order, or ended visibly; T9 of what user code queued. */
-import { LIMITS } from '../../src/protocol/limits.js'
 import type { World } from '../world.js'
 import type { Resting } from './rest-rules.js'
 
@@ -20,15 +19,17 @@ function checkOrder(world: World, { thread }: Resting): void {
   }
 }
 
-/** The signal was acknowledged: it is delivered, ended, or waits in the queue of a thread that says why it does not run. */
+/**
+ * The signal was acknowledged: it is delivered, ended, waits in the queue of a thread that says why it does not run, or
+ * found no room there.
+ */
 function checkAccepted(world: World, { thread, snapshot, refused }: Resting): void {
   const waiting = new Set(snapshot?.queue.map(({ id }) => id))
-  // What a full queue refused is told with the next activity.
-  if (waiting.size >= LIMITS.queuedItems) return
   for (const id of world.log.accepted.get(thread.id) ?? []) {
     const row = thread.messages.get(id)
     if (row?.status !== 'pending' || refused.has(id)) continue
-    if (!waiting.has(id)) world.breaks('T3 an accepted message is lost', `${thread.id} ${id}`)
+    if (!waiting.has(id) && !world.log.crowdedOut.has(`${thread.id} ${id}`))
+      world.breaks('T3 an accepted message is lost', `${thread.id} ${id}`)
   }
 }
 

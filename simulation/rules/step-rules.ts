@@ -5,6 +5,7 @@ import { LIMITS } from '../../src/protocol/limits.js'
 import { SIGNALS } from '../../src/protocol/messages.js'
 import type { ChildReport, ThreadStart } from '../../src/protocol/messages.js'
 import type { ThreadOperation } from '../../src/protocol/operations.js'
+import type { ControlSnapshot } from '../../src/protocol/snapshot.js'
 import type { Command, Job } from '../temporal/command.js'
 import type { Activity, WorkflowRun } from '../temporal/workflow-run.js'
 import type { World } from '../world.js'
@@ -31,7 +32,7 @@ export function watchSteps(world: World): void {
   const watched: Watched = { cancelled: new Set(), stopped: new Map(), running: new Map() }
   world.onScheduled = (activity) => scheduled(world, watched, activity)
   world.onTook = (run, jobs, commands) => {
-    accepts(world, run, jobs)
+    accepts(world, run, jobs, commands)
     for (const job of jobs) takes(watched, run, job)
     for (const command of commands) asks(world, run, command)
     if (
@@ -101,11 +102,14 @@ function sized(world: World, { name, run }: Activity, input: ActivityInput): voi
     world.breaks('T6 the input of an activity grows', `${run.workflowId} ${name} ${bytes} bytes`)
 }
 
-/** T3: the order in which a thread took its messages. */
-function accepts(world: World, run: WorkflowRun, jobs: readonly Job[]): void {
+/** T3: the order in which a thread took its messages, and those that found its queue full. */
+function accepts(world: World, run: WorkflowRun, jobs: readonly Job[], commands: readonly Command[]): void {
   const taken = world.log.accepted.get(run.workflowId) ?? []
+  const fresh: string[] = []
   const takesOnce = (id: string): void => {
-    if (!taken.includes(id)) taken.push(id)
+    if (taken.includes(id)) return
+    taken.push(id)
+    fresh.push(id)
   }
   if (run.number === 1 && run.history.length === 1) {
     const { message } = JSON.parse(run.start) as ThreadStart
@@ -113,6 +117,26 @@ function accepts(world: World, run: WorkflowRun, jobs: readonly Job[]): void {
   }
   for (const job of jobs) for (const id of messagesOf(job)) takesOnce(id)
   world.log.accepted.set(run.workflowId, taken)
+  if (fresh.length > 0) refuses(world, run, fresh, commands)
+}
+
+/** A full queue refuses what comes: that is told with the next activity, for which a stopped thread may wait for ever. */
+function refuses(
+  { log }: World,
+  run: WorkflowRun,
+  fresh: readonly string[],
+  commands: readonly Command[],
+): void {
+  const { queue } = run.instance?.query('snapshot') as ControlSnapshot
+  const drained = commands.flatMap((command) => (command.kind === 'activity' ? drainOf(command.input) : []))
+  const held = [...queue.map(({ id }) => id), ...drained]
+  if (held.length < LIMITS.queuedItems) return
+  for (const id of fresh) if (!held.includes(id)) log.crowdedOut.add(`${run.workflowId} ${id}`)
+}
+
+function drainOf(input: string): readonly string[] {
+  const { drain = [] } = JSON.parse(input) as Partial<CallModelInput>
+  return drain.map(({ id }) => id)
 }
 
 function messagesOf(job: Job): readonly string[] {
