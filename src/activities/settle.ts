@@ -47,7 +47,7 @@ export async function settle({ store }: ActivityDependencies, input: SettleInput
       if (input.end !== null) await endRun(tx, input, input.end)
       if (input.close !== null) await closeThread(tx, { thread, input, close: input.close })
       const answer = answerOf(await toldOperations(tx, input))
-      await record(tx, input, answer)
+      await record(tx, input)
       return answer
     }),
   )
@@ -214,8 +214,8 @@ async function appendVisibleReason(tx: Writer, input: SettleInput, { reason, ste
   })
 }
 
-/** The recorded snapshot serves readers that meet no worker. */
-async function record(tx: Writer, input: SettleInput, answer: SettleAnswer): Promise<void> {
+/** The recorded snapshot serves readers that meet no worker. What was told is computed anew for who asks again. */
+async function record(tx: Writer, input: SettleInput): Promise<void> {
   const { threadId, snapshot } = input
   const now = microseconds(input)
   await updateThread(tx, threadId, { status: snapshot.status, snapshot, snapshot_at: now })
@@ -225,7 +225,7 @@ async function record(tx: Writer, input: SettleInput, answer: SettleAnswer): Pro
     kind: 'settle',
     state: 'finished',
     attempt: 1,
-    answer,
+    answer: SETTLED,
     detail: told(
       toldFacts(input.facts),
       (input.closed ?? []).map(({ reference }) => reference),

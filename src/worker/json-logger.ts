@@ -1,14 +1,13 @@
 import { DefaultLogger } from '@temporalio/worker'
 import type { LogEntry, LogLevel } from '@temporalio/worker'
 
+import { THREAD_WORKFLOW } from '../protocol/messages.js'
+
 /** Fields of the line itself; what else is logged under these names must not hide them. */
 const RESERVED: ReadonlySet<string> = new Set(['time', 'level', 'message'])
 
 /** What identifies a task to Temporal's server, and nobody else: two hundred characters in each line. */
 const LEFT_OUT: ReadonlySet<string> = new Set(['taskToken', 'isLocal'])
-
-/** Our workflow type: its workflow id is the thread. */
-const THREAD_WORKFLOW = 'agentThread'
 
 /**
  * A logger for Temporal's `Runtime.install({ logger: jsonLogger() })`: one JSON object a line on stderr. Lines about a thread
@@ -31,6 +30,7 @@ function jsonLine({ timestampNanos, level, message, meta = {} }: LogEntry): stri
     level: level.toLowerCase(),
     message,
   }
+  // Its workflow id is the thread.
   if (meta['workflowType'] === THREAD_WORKFLOW) line['threadId'] = meta['workflowId']
   for (const [name, value] of Object.entries(meta))
     if (!LEFT_OUT.has(name)) line[RESERVED.has(name) ? `${name}_` : name] = value
