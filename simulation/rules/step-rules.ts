@@ -26,13 +26,21 @@ interface Watched {
   readonly stopped: Map<string, number>
   /** The run of each thread that is under way, as its activities say. */
   readonly running: Map<string, number>
+  /** How many items each thread's queue held after its last task. */
+  readonly waiting: Map<string, number>
 }
 
 export function watchSteps(world: World): void {
-  const watched: Watched = { cancelled: new Set(), stopped: new Map(), running: new Map() }
+  const watched: Watched = {
+    cancelled: new Set(),
+    stopped: new Map(),
+    running: new Map(),
+    waiting: new Map(),
+  }
   world.onScheduled = (activity) => scheduled(world, watched, activity)
   world.onTook = (run, jobs, commands) => {
-    accepts(world, run, jobs, commands)
+    const fresh = accepts(world, run, jobs)
+    refuses(world, watched, { run, fresh, commands })
     for (const job of jobs) takes(watched, run, job)
     for (const command of commands) asks(world, run, command)
     if (
@@ -102,8 +110,8 @@ function sized(world: World, { name, run }: Activity, input: ActivityInput): voi
     world.breaks('T6 the input of an activity grows', `${run.workflowId} ${name} ${bytes} bytes`)
 }
 
-/** T3: the order in which a thread took its messages, and those that found its queue full. */
-function accepts(world: World, run: WorkflowRun, jobs: readonly Job[], commands: readonly Command[]): void {
+/** T3: the order in which a thread took its messages; answers those that are new. */
+function accepts(world: World, run: WorkflowRun, jobs: readonly Job[]): readonly string[] {
   const taken = world.log.accepted.get(run.workflowId) ?? []
   const fresh: string[] = []
   const takesOnce = (id: string): void => {
@@ -117,21 +125,26 @@ function accepts(world: World, run: WorkflowRun, jobs: readonly Job[], commands:
   }
   for (const job of jobs) for (const id of messagesOf(job)) takesOnce(id)
   world.log.accepted.set(run.workflowId, taken)
-  if (fresh.length > 0) refuses(world, run, fresh, commands)
+  return fresh
+}
+
+interface Took {
+  readonly run: WorkflowRun
+  readonly fresh: readonly string[]
+  readonly commands: readonly Command[]
 }
 
 /** A full queue refuses what comes: that is told with the next activity, for which a stopped thread may wait for ever. */
-function refuses(
-  { log }: World,
-  run: WorkflowRun,
-  fresh: readonly string[],
-  commands: readonly Command[],
-): void {
+function refuses({ log }: World, { waiting }: Watched, { run, fresh, commands }: Took): void {
+  const id = run.workflowId
+  const before = waiting.get(id) ?? 0
   const { queue } = run.instance?.query('snapshot') as ControlSnapshot
+  waiting.set(id, queue.length)
   const drained = commands.flatMap((command) => (command.kind === 'activity' ? drainOf(command.input) : []))
-  const held = [...queue.map(({ id }) => id), ...drained]
-  if (held.length < LIMITS.queuedItems) return
-  for (const id of fresh) if (!held.includes(id)) log.crowdedOut.add(`${run.workflowId} ${id}`)
+  const held = [...queue.map((item) => item.id), ...drained]
+  // Signals come first in a task: what leaves the queue later in it makes no room for them.
+  if (Math.max(before, held.length) + fresh.length <= LIMITS.queuedItems) return
+  for (const message of fresh) if (!held.includes(message)) log.crowdedOut.add(`${id} ${message}`)
 }
 
 function drainOf(input: string): readonly string[] {
