@@ -2,12 +2,13 @@ import type { SettleInput, ThreadClose } from '../protocol/end-activities.js'
 import { closeChild, deferredChildren } from '../store/children.js'
 import { rejectUndelivered } from '../store/deliver-messages.js'
 import { closeOpenCalls } from '../store/close-open-calls.js'
-import { removeScheduledEffects } from '../store/effects.js'
 import { appendEvents } from '../store/events.js'
 import type { Writer } from '../store/store.js'
 import { requestTermination, updateThread } from '../store/threads.js'
 import type { ThreadRecord } from '../store/threads.js'
 import { microseconds } from './call-model/model-step.js'
+import { closeUnstartedChild } from './close-unstarted-child.js'
+import { removeEffects } from './remove-effects.js'
 
 const PARENT_CLOSED = 'The parent thread was closed.'
 
@@ -50,26 +51,6 @@ export async function closeThread(tx: Writer, { thread, input, close }: Closed):
 
 /** What they asked for is a request of this thread, which is closed with its calls. */
 async function closeDeferred(tx: Writer, parentThreadId: string, now: number): Promise<void> {
-  for (const { reference, name } of await deferredChildren(tx, parentThreadId)) {
-    const status = 'terminated'
-    await closeChild(tx, { parentThreadId, reference, status, now })
-    const rejected = await rejectUndelivered(tx, reference)
-    await removeEffects(tx, reference, now)
-    await requestTermination(tx, { threadId: reference, reason: PARENT_CLOSED, now })
-    await updateThread(tx, reference, { status, closed_at: now, terminated_at: now })
-    const payload = { outcome: status, reason: status, rejected: rejected.length }
-    await appendEvents(tx, { threadId: reference, events: [{ type: 'thread.closed', payload }], now })
-    const closed = {
-      type: 'subagent.closed',
-      scope: { childId: reference },
-      payload: { reference, name, status },
-    }
-    await appendEvents(tx, { threadId: parentThreadId, events: [closed], now })
-  }
-}
-
-async function removeEffects(tx: Writer, threadId: string, now: number): Promise<void> {
-  const removed = await removeScheduledEffects(tx, threadId, now)
-  const events = removed.map(({ id, name }) => ({ type: 'effect.removed', payload: { effectId: id, name } }))
-  await appendEvents(tx, { threadId, events, now })
+  for (const { reference } of await deferredChildren(tx, parentThreadId))
+    await closeUnstartedChild(tx, { parentThreadId, reference, reason: PARENT_CLOSED, now })
 }

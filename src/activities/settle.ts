@@ -27,6 +27,7 @@ import { recordClosedChild } from './record-closed-child.js'
 import { giveUpEffect } from './run-effect/give-up-effect.js'
 import { missingOfRun } from './variables/variables-request.js'
 import { anyThread } from './thread-row.js'
+import { takeBackUnheard } from './take-back-unheard.js'
 import { unheardOperations } from './unheard-operations.js'
 
 const SETTLED: SettleAnswer = { type: 'settled' }
@@ -44,6 +45,7 @@ export async function settle({ store }: ActivityDependencies, input: SettleInput
       await appendEvents(tx, { threadId: input.threadId, events: input.facts, now: microseconds(input) })
       for (const id of input.givenUp ?? []) await giveUpEffect(tx, input, id)
       await closeChildren(tx, input, input.closed)
+      await takeBackUnheard(tx, input)
       if (input.end !== null) await endRun(tx, input, input.end)
       if (input.close !== null) await closeThread(tx, { thread, input, close: input.close })
       const answer = answerOf(await toldOperations(tx, input))
@@ -64,6 +66,7 @@ async function settledAgain(tx: Writer, input: SettleInput, known: OperationReco
   const events = newFacts(input.facts, known)
   const gone = (input.closed ?? []).filter(({ reference }) => !closed.includes(reference))
   for (const id of input.givenUp ?? []) await giveUpEffect(tx, input, id)
+  await takeBackUnheard(tx, input)
   if (events.length > 0 || gone.length > 0) {
     await appendEvents(tx, { threadId, events, now: microseconds(input) })
     await closeChildren(tx, input, gone)

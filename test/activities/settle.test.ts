@@ -1,12 +1,11 @@
 import { describe, expect, test } from 'vitest'
 
 import { executeTool } from '../../src/activities/execute-tool/execute-tool.js'
-import { settle } from '../../src/activities/settle.js'
 import { defineHook } from '../../src/index.js'
 import type { ThreadState } from '../../src/index.js'
 import type { ExecuteToolInput } from '../../src/protocol/activities.js'
 import { activationsOf } from '../../src/protocol/ids.js'
-import type { RunEnd, SettleAnswer, SettleInput } from '../../src/protocol/end-activities.js'
+import type { SettleAnswer } from '../../src/protocol/end-activities.js'
 import { LIMITS } from '../../src/protocol/limits.js'
 import { appendDelta, readDeltas } from '../../src/store/deltas.js'
 import { findOperation, insertOperation } from '../../src/store/operations.js'
@@ -30,44 +29,7 @@ import {
 } from './activity-desk.js'
 import type { ActivityDesk } from './activity-desk.js'
 import { addChild, registered } from './family.js'
-
-const USAGE = { inputTokens: 10, outputTokens: 5, cachedInputTokens: 0, cost: 20 }
-const END: RunEnd = { reason: 'stopped', outcome: 'cancelled', steps: 1, usage: USAGE, sessionCall: null }
-const CLOSE = { outcome: 'terminated', reason: 'terminated' } as const
-
-function settleInput(patch: Partial<SettleInput> = {}): SettleInput {
-  return {
-    level: 1,
-    threadId: 't',
-    now: NOW + 5,
-    run: 1,
-    facts: [],
-    settle: 1,
-    end: END,
-    close: null,
-    snapshot: {
-      threadId: 't',
-      agent: 'clerk',
-      parent: null,
-      status: 'idle',
-      at: NOW,
-      run: null,
-      queue: [],
-      pending: [],
-      effects: [],
-      children: [],
-      lastRun: null,
-    },
-    children: [],
-    start: null,
-    createdAt: NOW,
-    ...patch,
-  }
-}
-
-function run(desk: Pick<ActivityDesk, 'dependencies'>, input: SettleInput) {
-  return attempt().run((given: SettleInput) => settle(desk.dependencies, given), input)
-}
+import { CLOSE, END, USAGE, runSettle, settleInput } from './settle-desk.js'
 
 const results = async (desk: ActivityDesk) =>
   (await desk.transcript()).filter(({ role }) => role === 'tool').map(({ content }) => content)
@@ -77,7 +39,7 @@ const thread = (desk: ActivityDesk, id = 't') => desk.store.read((db) => findThr
 describe('the end of a run', () => {
   test('outcome, usage and snapshot are recorded', () =>
     withDesk({}, async (desk) => {
-      await run(desk, settleInput({ facts: [{ type: 'queue.changed', payload: { waiting: 0 } }] }))
+      await runSettle(desk, settleInput({ facts: [{ type: 'queue.changed', payload: { waiting: 0 } }] }))
       expect(await desk.store.read((db) => findRun(db, { threadId: 't', number: 1 }))).toMatchObject({
         reason: 'stopped',
         outcome: 'cancelled',
@@ -96,14 +58,14 @@ describe('the end of a run', () => {
 
   test('a run that ends before its first step has begun', () =>
     withDesk({}, async (desk) => {
-      await run(desk, settleInput({ end: { ...END, reason: 'terminated', steps: 0 }, close: CLOSE }))
+      await runSettle(desk, settleInput({ end: { ...END, reason: 'terminated', steps: 0 }, close: CLOSE }))
       expect(await types(desk)).toEqual(['run.started', 'run.cancelled', 'thread.closed'])
     }))
 
   test('a run that ends before it has a row begins first, by what began it', () =>
     withDesk({}, async (desk) => {
       const end = { ...END, reason: 'repeated_tool_error', trigger: 'tool' } as const
-      await run(desk, settleInput({ end }))
+      await runSettle(desk, settleInput({ end }))
       expect(await types(desk)).toEqual(['run.started', 'message.created', 'run.cancelled'])
       expect((await desk.events())[0]).toMatchObject({ payload: { trigger: 'tool' } })
       expect(await desk.store.read((db) => findRun(db, { threadId: 't', number: 1 }))).toMatchObject({
@@ -114,14 +76,14 @@ describe('the end of a run', () => {
   test('a run that has worked begins once', () =>
     withDesk({}, async (desk) => {
       await desk.calls([{ name: 'work' }])
-      await run(desk, settleInput())
+      await runSettle(desk, settleInput())
       expect((await types(desk)).filter((type) => type === 'run.started')).toHaveLength(1)
     }))
 
   test('T7 an idle child that is gone is closed in the registry, with its event', () =>
     withDesk({}, async (desk) => {
       await addChild(desk.store)
-      await run(desk, settleInput({ end: null, closed: [{ reference: 'c', status: 'terminated' }] }))
+      await runSettle(desk, settleInput({ end: null, closed: [{ reference: 'c', status: 'terminated' }] }))
       const closedAt = (NOW + 5) * 1000
       expect(await registered(desk.store)).toMatchObject({ status: 'terminated', closed_at: closedAt })
       expect(await types(desk)).toEqual(['subagent.closed'])
@@ -130,9 +92,9 @@ describe('the end of a run', () => {
   test('T4 a settle that comes twice happens once', () =>
     withDesk({}, async (desk) => {
       await desk.calls([{ name: 'work' }])
-      await run(desk, settleInput())
+      await runSettle(desk, settleInput())
       const [events, transcript] = [await desk.events(), await desk.transcript()]
-      expect(await run(desk, settleInput())).toEqual({ type: 'settled' })
+      expect(await runSettle(desk, settleInput())).toEqual({ type: 'settled' })
       expect([await desk.events(), await desk.transcript()]).toEqual([events, transcript])
     }))
 
@@ -140,11 +102,11 @@ describe('the end of a run', () => {
     withDesk({}, async (desk) => {
       await addChild(desk.store)
       const cut = { type: 'side.completed', payload: { side: 'a' } }
-      await run(desk, settleInput({ facts: [cut] }))
+      await runSettle(desk, settleInput({ facts: [cut] }))
       const warning = { type: 'runtime.warning', payload: { code: 'signal_unknown' } }
       const again = { facts: [cut, warning], closed: [{ reference: 'c', status: 'terminated' }] }
-      await run(desk, settleInput(again))
-      await run(desk, settleInput(again))
+      await runSettle(desk, settleInput(again))
+      await runSettle(desk, settleInput(again))
       expect((await types(desk)).slice(-3)).toEqual(['run.cancelled', 'runtime.warning', 'subagent.closed'])
       expect(await registered(desk.store)).toMatchObject({ status: 'terminated' })
     }))
@@ -156,8 +118,8 @@ describe('the end of a run', () => {
       await desk.store.write((tx) =>
         insertOperation(tx, { thread_id: 't', id: 'c', kind: 'tool', started_at: 1, ...finished }),
       )
-      expect(await run(desk, settleInput({ unheard: ['c'] }))).toEqual({ type: 'settled', operations })
-      expect(await run(desk, settleInput())).toEqual({ type: 'settled' })
+      expect(await runSettle(desk, settleInput({ unheard: ['c'] }))).toEqual({ type: 'settled', operations })
+      expect(await runSettle(desk, settleInput())).toEqual({ type: 'settled' })
     }))
 
   test('T9 what was committed without being heard is told, but not a tool of the step', () => {
@@ -171,9 +133,9 @@ describe('the end of a run', () => {
       if (input === undefined) throw new Error('Expected a call.')
       await attempt().run((given: ExecuteToolInput) => executeTool(desk.dependencies, given), input)
       const unheard = [input.callId, 'never_begun']
-      const answer = await run(desk, settleInput({ unheard }))
+      const answer = await runSettle(desk, settleInput({ unheard }))
       expect(answer).toMatchObject({ operations: [{ kind: 'queue_message', role: 'user' }] })
-      expect(await run(desk, settleInput({ unheard }))).toEqual(answer)
+      expect(await runSettle(desk, settleInput({ unheard }))).toEqual(answer)
     })
   })
 
@@ -193,7 +155,7 @@ describe('the end of a run', () => {
     return withDesk({ chat, hooks: [note] }, async (desk) => {
       const late = runModel(desk.dependencies, modelInput({ drain: drainOf(await desk.send('one')) }))
       await until('the request', () => chat.requests.length === 1)
-      const answer = await run(desk, settleInput({ unheard: ['model_1_1'] }))
+      const answer = await runSettle(desk, settleInput({ unheard: ['model_1_1'] }))
       gate.open()
       await late
       expect(answer).toMatchObject({ operations: [{ kind: 'queue_message', role: 'user' }] })
@@ -212,7 +174,7 @@ describe('the end of a run', () => {
         await insertOperation(tx, { ...row, id: `${id}n1`, state: 'drained', detail })
       })
       const unheard = [activationsOf({ run: 1, step: 1 }, 1), 'model_1_1']
-      expect(await run(desk, settleInput({ unheard }))).toMatchObject({ operations: [note('m')] })
+      expect(await runSettle(desk, settleInput({ unheard }))).toMatchObject({ operations: [note('m')] })
     }))
 
   test('T8 what is told of unheard calls fits into an answer', () =>
@@ -224,7 +186,7 @@ describe('the end of a run', () => {
       await desk.store.write((tx) =>
         insertOperation(tx, { thread_id: 't', id: 'c', kind: 'tool', started_at: 1, ...finished }),
       )
-      const answer = (await run(desk, settleInput({ unheard: ['c'] }))) as SettleAnswer
+      const answer = (await runSettle(desk, settleInput({ unheard: ['c'] }))) as SettleAnswer
       const told = answer.operations?.length ?? 0
       expect(JSON.stringify(answer).length).toBeLessThan(LIMITS.activityResultBytes)
       expect(answer.operations).toEqual(operations.slice(0, told))
@@ -235,7 +197,7 @@ describe('the end of a run', () => {
   test('T8 every open call gets a result', () =>
     withDesk({}, async (desk) => {
       await desk.calls([{ name: 'work' }, { name: 'again' }])
-      await run(desk, settleInput())
+      await runSettle(desk, settleInput())
       expect(await results(desk)).toEqual([
         expect.stringContaining('interrupted'),
         expect.stringContaining('interrupted'),
@@ -256,7 +218,7 @@ describe('the end of a run', () => {
       if (input === undefined) throw new Error('Expected a call.')
       const late = attempt().run((given: ExecuteToolInput) => executeTool(desk.dependencies, given), input)
       await until('the tool', () => begun)
-      await run(desk, settleInput())
+      await runSettle(desk, settleInput())
       const transcript = await desk.transcript()
       gate.open()
       await late
@@ -280,7 +242,7 @@ describe('the end of a run', () => {
       await desk.store.write((tx) =>
         appendDelta(tx, { threadId: 't', messageId, attempt: 1, kind: 'text', offset: 0, text: 'la' }),
       )
-      await run(desk, settleInput())
+      await runSettle(desk, settleInput())
       expect(await desk.store.read((db) => readDeltas(db, 't'))).toEqual([])
       gate.open()
       await late
@@ -295,7 +257,7 @@ describe('the end of a run', () => {
     ['blocked', 'could not be carried out'],
   ])('SA-R-01.3 %s is said in the transcript', (reason, words) =>
     withDesk({}, async (desk) => {
-      await run(desk, settleInput({ end: { ...END, reason, outcome: 'failed' } }))
+      await runSettle(desk, settleInput({ end: { ...END, reason, outcome: 'failed' } }))
       const last = (await desk.transcript()).at(-1)
       expect(last).toMatchObject({ role: 'assistant', status: 'failed' })
       expect(last?.content).toContain(words)
@@ -304,7 +266,7 @@ describe('the end of a run', () => {
 
   test('the event of a missing agent names it', () =>
     withDesk({}, async (desk) => {
-      await run(desk, settleInput({ end: { ...END, reason: 'definition_missing', outcome: 'failed' } }))
+      await runSettle(desk, settleInput({ end: { ...END, reason: 'definition_missing', outcome: 'failed' } }))
       const ended = (await desk.events()).find(({ type }) => type === 'run.failed')
       expect(ended?.payload).toMatchObject({ error: 'no worker has the agent "clerk"' })
     }))
@@ -313,14 +275,14 @@ describe('the end of a run', () => {
     withDesk({}, async (desk) => {
       const store = failingStore(desk.store, (write) => write === 1)
       const failing = { dependencies: { ...desk.dependencies, store } }
-      expect((await failureOf(run(failing, settleInput()))).message).toBe('The disk is full.')
-      expect(await run(failing, settleInput())).toEqual({ type: 'settled' })
+      expect((await failureOf(runSettle(failing, settleInput()))).message).toBe('The disk is full.')
+      expect(await runSettle(failing, settleInput())).toEqual({ type: 'settled' })
     }))
 
   test('a thread without a row gets one', () =>
     withDesk({}, async (desk) => {
       const start = { agent: 'clerk', tags: ['x'] }
-      await run(
+      await runSettle(
         desk,
         settleInput({ threadId: 'raw', start, snapshot: { ...settleInput().snapshot, threadId: 'raw' } }),
       )
@@ -329,7 +291,7 @@ describe('the end of a run', () => {
 
   test('a thread whose row was deleted is settled without a trace', () =>
     withDesk({}, async (desk) => {
-      expect(await run(desk, settleInput({ threadId: 'gone' }))).toEqual({ type: 'settled' })
+      expect(await runSettle(desk, settleInput({ threadId: 'gone' }))).toEqual({ type: 'settled' })
       expect(await thread(desk, 'gone')).toBeNull()
     }))
 })
@@ -338,7 +300,7 @@ describe('T8 the end of a thread', () => {
   test('what waits is rejected, and nothing more is taken', () =>
     withDesk({}, async (desk) => {
       const ids = await desk.send('one', 'two')
-      await run(desk, settleInput({ close: CLOSE }))
+      await runSettle(desk, settleInput({ close: CLOSE }))
       for (const id of ids)
         expect(await desk.store.read((db) => findMessage(db, 't', id))).toMatchObject({
           status: 'rejected',
@@ -362,20 +324,23 @@ describe('T8 the end of a thread', () => {
 
   test('SA-R-10.1 a terminated thread has its time, another has not', () =>
     withDesk({}, async (desk) => {
-      await run(desk, settleInput({ close: CLOSE }))
+      await runSettle(desk, settleInput({ close: CLOSE }))
       expect(await thread(desk)).toMatchObject({
         terminated_at: (NOW + 5) * 1000,
         terminate_requested_at: (NOW + 5) * 1000,
       })
       await desk.store.write((tx) => insertThread(tx, { id: 'u', agent: 'clerk', created_at: 1 }))
-      await run(desk, settleInput({ threadId: 'u', close: { outcome: 'completed', reason: 'session_stop' } }))
+      await runSettle(
+        desk,
+        settleInput({ threadId: 'u', close: { outcome: 'completed', reason: 'session_stop' } }),
+      )
       expect(await thread(desk, 'u')).toMatchObject({ terminated_at: null, closed_at: (NOW + 5) * 1000 })
     }))
 
   test('open calls are cancelled', () =>
     withDesk({}, async (desk) => {
       await desk.calls([{ name: 'work' }])
-      await run(desk, settleInput({ end: { ...END, reason: 'terminated' }, close: CLOSE }))
+      await runSettle(desk, settleInput({ end: { ...END, reason: 'terminated' }, close: CLOSE }))
       expect(await results(desk)).toEqual([expect.stringContaining('cancelled')])
     }))
 
@@ -384,14 +349,14 @@ describe('T8 the end of a thread', () => {
       await desk.store.write((tx) =>
         insertThread(tx, { id: 'k', agent: 'pair', created_at: 1, parent_thread_id: 't' }),
       )
-      await run(desk, settleInput({ close: CLOSE, children: ['k'] }))
+      await runSettle(desk, settleInput({ close: CLOSE, children: ['k'] }))
       expect((await thread(desk, 'k'))?.terminate_requested_at).toBe((NOW + 5) * 1000)
     }))
 
   test('a late message is rejected by one more closing, told once', () =>
     withDesk({}, async (desk) => {
-      await run(desk, settleInput({ close: CLOSE }))
-      await run(desk, settleInput({ settle: 2, end: null, close: CLOSE }))
+      await runSettle(desk, settleInput({ close: CLOSE }))
+      await runSettle(desk, settleInput({ settle: 2, end: null, close: CLOSE }))
       expect((await types(desk)).filter((type) => type === 'thread.closed')).toHaveLength(1)
       expect((await thread(desk))?.closed_at).toBe((NOW + 5) * 1000)
     }))
