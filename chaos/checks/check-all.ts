@@ -27,6 +27,7 @@ import { several } from './several.js'
 import { readAllThreads } from './thread-record.js'
 import type { ThreadRecord } from './thread-record.js'
 import { unplacedMessages } from './ask-store.js'
+import { isStoppedSubagent } from './wait-until-quiet.js'
 import type { Unplaced } from './ask-store.js'
 
 /** Whom and what the checks ask. */
@@ -75,7 +76,7 @@ export async function checkAll(place: CheckedPlace): Promise<Checked> {
         ...checkDeltas(record, receivedBy.get(threadId) ?? []),
         ...checkChildren(record, records),
         ...findings,
-        ...(await checkHistory(threads, threadId)),
+        ...(await checkHistory(threads, record)),
       ],
     }
   })
@@ -83,7 +84,7 @@ export async function checkAll(place: CheckedPlace): Promise<Checked> {
   const findings = [
     ...checks.flatMap((checked) => checked.findings),
     ...checkPlans(byId, { acknowledged, unplaced, seed }),
-    ...checkWaiting(unplaced),
+    ...checkWaiting(unplaced, await stoppedSubagents(threads, unplaced)),
     ...checkAnswers(answers),
     ...checkDoctor(place),
   ]
@@ -103,6 +104,16 @@ export async function checkAll(place: CheckedPlace): Promise<Checked> {
       ...countCut(records, deeds),
     },
   }
+}
+
+async function stoppedSubagents(
+  threads: ThreadClient,
+  unplaced: ReadonlyMap<string, Unplaced>,
+): Promise<ReadonlySet<string>> {
+  const waiting = [...unplaced.values()].filter(({ status }) => status === 'pending')
+  const ids = [...new Set(waiting.map(({ threadId }) => threadId))]
+  const snapshots = await several(ids, (threadId) => threads.get(threadId).snapshot())
+  return new Set(snapshots.filter(isStoppedSubagent).map(({ threadId }) => threadId))
 }
 
 interface Plans {

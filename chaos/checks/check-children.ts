@@ -15,17 +15,20 @@ export function checkChildren(parent: ThreadRecord, all: readonly ThreadRecord[]
       findings.push({ kind: 'doubled', threadId, id: reference, problem: `It was spawned ${times} times.` })
   const completed = count(parent, 'subagent.completed')
   const failed = count(parent, 'subagent.failed')
+  const inputs = count(parent, 'subagent.input')
   const closed = count(parent, 'subagent.closed')
   for (const child of all) {
     if (child.parent !== threadId) continue
     const id = child.threadId
     const told = (completed.get(id) ?? 0) + (failed.get(id) ?? 0)
     const sessions = child.facts.filter(({ type }) => RUN_ENDS.has(type)).length
+    // A message that met the stop of its subagent is told without a session, and waits there.
+    const asked = Math.max(sessions, inputs.get(id) ?? 0)
     const problem = `${child.agent}: ${sessions} sessions ended, and the parent was told of ${told}.`
     if (!spawned.has(id)) findings.push({ kind: 'lost', threadId, id, problem: 'Its start was not told.' })
     if (child.agent !== EXPLICIT) {
       if (told < sessions && !parent.closed) findings.push({ kind: 'lost', threadId, id, problem })
-      if (told > sessions) findings.push({ kind: 'doubled', threadId, id, problem })
+      if (told > asked) findings.push({ kind: 'doubled', threadId, id, problem })
     }
     if ((closed.get(id) ?? 0) > 1)
       findings.push({ kind: 'doubled', threadId, id, problem: 'Its close was told more than once.' })

@@ -47,10 +47,13 @@ function isRejected({ closed }: ThreadRecord, message: Unplaced | undefined): bo
   return closed && message?.status === 'rejected'
 }
 
-/** What was accepted has come to an end of some kind. */
-export function checkWaiting(unplaced: ReadonlyMap<string, Unplaced>): readonly Finding[] {
+/** What was accepted has come to an end of some kind, or waits for the next word of a parent that stopped its subagent. */
+export function checkWaiting(
+  unplaced: ReadonlyMap<string, Unplaced>,
+  stopped: ReadonlySet<string>,
+): readonly Finding[] {
   return [...unplaced].flatMap(([id, { threadId, status }]): readonly Finding[] =>
-    status === 'pending'
+    status === 'pending' && !stopped.has(threadId)
       ? [{ kind: 'stuck', threadId, id, problem: 'It was accepted, and nobody takes it.' }]
       : [],
   )

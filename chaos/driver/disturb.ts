@@ -130,9 +130,9 @@ function killServer(
 ): Begun {
   const server = serverOf(servers, name)
   const at = now()
-  const cut = inFlight.all()
   const killed = server.kill().then(() => {
-    recoveries.cut(name, cut, at)
+    // What ended while it died has nothing to recover from, and its thread may have nothing more to do for minutes.
+    recoveries.cut(name, inFlight.all(), at)
     return true
   })
   const over = killed.then(() => delay(away)).then(() => server.restart())

@@ -78,7 +78,9 @@ describe('messages', () => {
   })
 
   test('a message that nobody takes is stuck', () => {
-    expect(kinds(checkWaiting(new Map([['m', { threadId: 't', status: 'pending' }]])))).toEqual(['stuck'])
+    const unplaced = new Map([['m', { threadId: 't', status: 'pending' }]])
+    expect(kinds(checkWaiting(unplaced, new Set()))).toEqual(['stuck'])
+    expect(checkWaiting(unplaced, new Set(['t']))).toEqual([])
   })
 
   test('a refusal of the client is wrong', () => {
@@ -242,6 +244,13 @@ describe('children', () => {
   test('a session that is told twice is doubled', () => {
     expect(check(spawned, told, told)).toEqual(['doubled'])
   })
+
+  test('a message that met a stop is told beside the sessions', () => {
+    const inputs = [3, 4].map((sequence) => fact(sequence, 'subagent.input', { childId: 'k' }))
+    const cut = fact(5, 'subagent.failed', { childId: 'k' })
+    expect(check(spawned, told, ...inputs, cut)).toEqual([])
+    expect(check(spawned, told, ...inputs, cut, cut)).toEqual(['doubled'])
+  })
 })
 
 describe('writes', () => {
@@ -325,8 +334,13 @@ describe('files', () => {
 })
 
 describe('histories', () => {
+  /** As gRPC's client throws it. */
+  const NOT_FOUND = { code: 5, details: 'workflow not found', metadata: {} }
+  const fetching = (fetchHistory: () => ReturnType<typeof historyOf>) => ({
+    get: () => ({ workflow: { fetchHistory } }),
+  })
   const check = async (...events: Parameters<typeof historyOf>[0]) =>
-    kinds(await checkHistory({ get: () => ({ workflow: { fetchHistory: () => historyOf(events) } }) }, 't'))
+    kinds(await checkHistory(fetching(() => historyOf(events)), record([])))
 
   test('a task that timed out is no finding', async () => {
     expect(await check({ workflowTaskTimedOutEventAttributes: {} })).toEqual([])
@@ -335,6 +349,16 @@ describe('histories', () => {
   test('a task that failed is wrong', async () => {
     const failed = { workflowTaskFailedEventAttributes: { failure: { message: 'Nondeterminism' } } }
     expect(await check(failed, {}, failed)).toEqual(['wrong', 'wrong'])
+  })
+
+  test('a workflow that Temporal does not know is wrong, but of a subagent that never started', async () => {
+    const unknown = fetching(() => Promise.reject(Object.assign(new Error('5 NOT_FOUND'), NOT_FOUND)))
+    expect(kinds(await checkHistory(unknown, record([])))).toEqual(['wrong'])
+    const unstarted = { parent: 'p', closed: true } as const
+    expect(await checkHistory(unknown, record([], unstarted))).toEqual([])
+    expect(kinds(await checkHistory(unknown, record([user('m', 'Hi')], unstarted)))).toEqual(['wrong'])
+    const away = fetching(() => Promise.reject(new Error('14 UNAVAILABLE')))
+    await expect(checkHistory(away, record([]))).rejects.toThrow('14 UNAVAILABLE')
   })
 })
 
