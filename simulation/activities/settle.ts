@@ -1,4 +1,5 @@
 import type { RunEffectAnswer, RunEffectInput } from '../../src/protocol/activities.js'
+import type { PrepareChildAnswer, PrepareMessageAnswer } from '../../src/protocol/child-activities.js'
 import type { SettleAnswer, SettleInput } from '../../src/protocol/end-activities.js'
 import { phaseFact } from '../../src/protocol/facts.js'
 import type { Fact } from '../../src/protocol/facts.js'
@@ -11,7 +12,8 @@ import {
 } from '../../src/protocol/ids.js'
 import type { ThreadOperation } from '../../src/protocol/operations.js'
 import { rejectWaiting } from '../store/messages.js'
-import type { Operation, ThreadRow } from '../store/rows.js'
+import type { ChildRow, Operation, ThreadRow } from '../store/rows.js'
+import type { World } from '../world.js'
 import { chosenOperations } from './choices.js'
 import { endCall, placeCall } from './hold-call.js'
 import { anyThread } from './registered.js'
@@ -30,6 +32,7 @@ export function* settle(attempt: Attempt, input: SettleInput): Steps<SettleAnswe
   // It may have been stored when nobody heard so, and is asked for again; after a reset others may be unheard.
   if (known !== undefined) {
     for (const { reference } of input.closed ?? []) closeChild(thread, reference)
+    takeBack(attempt, thread, input)
     return answerOf(unheardOperations(thread, input))
   }
   const { end, close } = input
@@ -37,6 +40,7 @@ export function* settle(attempt: Attempt, input: SettleInput): Steps<SettleAnswe
   append(thread, input.facts)
   for (const effectId of input.givenUp ?? []) giveUp(thread, effectId)
   for (const { reference } of input.closed ?? []) closeChild(thread, reference)
+  takeBack(attempt, thread, input)
   if (end !== null) endRun(thread, input, end.outcome)
   if (close !== null) closeThread(attempt, thread, input)
   thread.status = input.snapshot.status
@@ -61,6 +65,28 @@ function unheardOperations(
       (operation) => operation.kind !== 'queue_tool' || thread.calls.get(operation.id)?.status === 'open',
     )
   })
+}
+
+/** Subagents, and messages to one, that were written for a call of which nobody heard (T7). */
+function takeBack({ world }: Attempt, thread: ThreadRow, { unheard = [] }: SettleInput): void {
+  for (const id of unheard) {
+    const answer = thread.operations.get(id)?.answer as PrepareChildAnswer | PrepareMessageAnswer | null
+    if (answer?.type === 'children')
+      for (const { reference } of answer.children) closeUnstarted(world, thread.children.get(reference))
+    if (answer?.type !== 'message') continue
+    const row = world.thread(answer.reference).messages.get(answer.messageId)
+    if (row?.status === 'pending') row.status = 'removed'
+  }
+}
+
+/** Rows of a child that no workflow will ever close. */
+function closeUnstarted(world: World, child: ChildRow | undefined): void {
+  if (child === undefined || child.closed) return
+  child.closed = true
+  const row = world.thread(child.reference)
+  row.closed = 'terminated'
+  row.terminateRequested = true
+  rejectWaiting(row)
 }
 
 function giveUp(thread: ThreadRow, effectId: string): void {
@@ -125,14 +151,7 @@ function closeThread({ world }: Attempt, thread: ThreadRow, input: SettleInput):
   if (outcome === 'terminated') thread.terminateRequested = true
   const above = thread.parent === null ? undefined : world.threads.get(thread.parent)
   if (above !== undefined) closeChild(above, thread.id)
-  for (const child of thread.children.values()) {
-    if (!child.deferred || child.closed) continue
-    child.closed = true
-    const row = world.thread(child.reference)
-    row.closed = 'terminated'
-    row.terminateRequested = true
-    rejectWaiting(row)
-  }
+  for (const child of thread.children.values()) if (child.deferred) closeUnstarted(world, child)
   for (const reference of input.children) {
     const row = world.thread(reference)
     row.endedAbove ||= !row.terminateRequested

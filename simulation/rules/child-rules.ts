@@ -14,8 +14,6 @@ export function checkChildren(world: World, { thread, state, snapshot }: Resting
     if (alone.length > 1 || told.filter((by) => by === 'group').length > 1)
       world.breaks('T7 a parent is told twice', `${key}: ${told.join(', ')}`)
     const isQuiet = child?.explicit === true || child?.deferred === true
-    // Rows of a call whose activity was never heard: nobody knows that they are to be started, or told.
-    if (log.unheard.has(thread.id)) continue
     // What waits in a queue is told when its turn comes.
     if (isQuiet || state !== 'open' || snapshot?.status !== 'idle') continue
     const isTold = log.told.has(key) || log.told.has(`${thread.id} ${reference} *`)

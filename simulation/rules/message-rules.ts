@@ -44,7 +44,6 @@ function checkStaged(world: World, { thread, snapshot, refused }: Resting): void
   if (snapshot?.status !== 'idle') return
   for (const { id, by, status } of thread.messages.values()) {
     if (status !== 'pending' || by === 'client' || by === 'child' || refused.has(id)) continue
-    if (by === 'parent' && thread.parent !== null && world.log.unheard.has(thread.parent)) continue
     world.breaks('T9 a queued message is never delivered', `${thread.id} ${id} by ${by}`)
   }
   const tools = [...thread.calls.values()].filter(({ placed, status }) => !placed && status === 'open')

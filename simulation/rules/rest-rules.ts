@@ -48,6 +48,8 @@ function refusedIn({ events }: ThreadRow): ReadonlySet<string> {
 /** Nothing waits for ever: what is open rests, and what was terminated is closed. */
 function checkState(world: World, { thread, state, snapshot }: Resting): void {
   const { id } = thread
+  if (state === 'none' && isForgotten(world, thread))
+    world.breaks('T7 a subagent is never started, and never closed', id)
   if (state === 'open' && isLeftToDoctor(world, thread)) return world.saw('excused child that nobody told')
   const ends = thread.terminateRequested || isBelowClosed(world, thread)
   if (ends && state === 'open') world.breaks('T8 a terminated thread stays open', id)
@@ -60,6 +62,13 @@ function checkState(world: World, { thread, state, snapshot }: Resting): void {
     return world.breaks('stuck: a run never ends', `${id} is ${status}`)
   if (queue.length > 0 && status === 'idle')
     world.breaks('stuck: the queue of an idle thread is not empty', id)
+}
+
+/** Rows of a child, for which no workflow is started; the doctor finds those whose parent an operator terminated. */
+function isForgotten({ threads, server }: World, { id, parent, closed }: ThreadRow): boolean {
+  if (parent === null || closed !== null) return false
+  const isDeferred = threads.get(parent)?.children.get(id)?.deferred === true
+  return !isDeferred && server.executions.get(parent)?.run.state !== 'terminated'
 }
 
 /** Its parent ended it with its own close, and was terminated by an operator before it could tell: the doctor finds it. */
