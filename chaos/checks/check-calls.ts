@@ -31,13 +31,15 @@ const RULES: Readonly<Record<string, Rule>> = {
 
 /** The words that stand for a call that was cut off, by a crash, a stop or the end of its thread. */
 const CUT = /outcome of this call is unknown|call was interrupted|call was cancelled/
+/** What a tool hears that writes a message while its thread is ended; as any tool that throws it keeps what it wrote before. */
+const REFUSED = /takes messages, got .*, which was terminated/
 const UNKNOWN = /outcome of this call is unknown/
 
 type Acted = ToolDeed & Stamp
 
 /** T4: each call has one result; what it did outside fits to that result, and nothing was done again behind it. */
 export function checkCalls(
-  { threadId, rows }: ThreadRecord,
+  { threadId, rows, closed }: ThreadRecord,
   deeds: readonly (Deed & Stamp)[],
   evidence: Evidence,
 ): readonly Finding[] {
@@ -60,7 +62,7 @@ export function checkCalls(
     else if (found.length > 1)
       findings.push({ kind: 'doubled', threadId, id, problem: `It has ${found.length} results.` })
     else
-      for (const { kind, problem } of checkCall(called.name, result, acted.get(id) ?? []))
+      for (const { kind, problem } of checkCall(called.name, result, acted.get(id) ?? [], closed))
         findings.push({ kind, threadId, id, problem })
     const late = (acted.get(id) ?? []).filter(({ at }) => at > evidence.result(threadId, id))
     if (late.length > 0)
@@ -82,6 +84,11 @@ export function checkCalls(
   return findings
 }
 
+/** Its thread ended while the tool was at work. */
+export function isRefused({ content }: Message): boolean {
+  return REFUSED.test(content ?? '')
+}
+
 export function callsOf({ tool_calls: calls }: Message): readonly ToolCallEntry[] {
   // Written by our own code, as `Message` says.
   return calls === null ? [] : (JSON.parse(calls) as readonly ToolCallEntry[])
@@ -89,7 +96,12 @@ export function callsOf({ tool_calls: calls }: Message): readonly ToolCallEntry[
 
 type Problem = Pick<Finding, 'kind' | 'problem'>
 
-function checkCall(name: string, result: Message, acted: readonly Acted[]): readonly Problem[] {
+function checkCall(
+  name: string,
+  result: Message,
+  acted: readonly Acted[],
+  closed: boolean,
+): readonly Problem[] {
   const rule = Object.hasOwn(RULES, name) ? RULES[name] : undefined
   if (rule === undefined) return checkWords(name, result)
   const problems: Problem[] = []
@@ -97,7 +109,8 @@ function checkCall(name: string, result: Message, acted: readonly Acted[]): read
   const times = `${name} acted ${acted.length} times, and its result is: ${result.content?.slice(0, 60)}`
   if (acted.length > rule.most) problems.push({ kind: 'repeated', problem: times })
   if (succeeded && acted.length < rule.least) problems.push({ kind: 'lost', problem: times })
-  if (!succeeded && !CUT.test(result.content ?? '')) problems.push({ kind: 'wrong', problem: times })
+  const isCut = CUT.test(result.content ?? '') || (closed && isRefused(result))
+  if (!succeeded && !isCut) problems.push({ kind: 'wrong', problem: times })
   if (rule.idempotent === true && UNKNOWN.test(result.content ?? ''))
     problems.push({ kind: 'wrong', problem: `${name} may run again, and it was left unknown.` })
   if (new Set(acted.map(({ key }) => key)).size > 1)

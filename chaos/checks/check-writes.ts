@@ -3,7 +3,7 @@ import type { ThreadHandle } from 'everthread/client'
 import { refsIn } from '../desk/program.js'
 import { noteFile } from '../desk/take-note.js'
 import type { Finding } from '../finding.js'
-import { callsOf } from './check-calls.js'
+import { callsOf, isRefused } from './check-calls.js'
 import type { ThreadRecord } from './thread-record.js'
 
 /** What a call of each tool leaves behind in a thread, once if it succeeded and never if not (T9). */
@@ -48,7 +48,8 @@ export async function checkWrites(
     const [, number] = /note (\d+)/.exec(result.content ?? '') ?? []
     if (succeeded) counts.push(Number(number))
     const file = await threads.get(threadId).statFile(noteFile(ref))
-    if ((file !== null) !== succeeded)
+    const wrote = succeeded || (record.closed && isRefused(result))
+    if ((file !== null) !== wrote)
       findings.push({
         kind: 'wrong',
         threadId,

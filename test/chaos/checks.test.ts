@@ -1,26 +1,21 @@
 import { describe, expect, test } from 'vitest'
 
-import { checkAnswers } from '../../chaos/checks/check-answers.js'
 import { checkCalls } from '../../chaos/checks/check-calls.js'
 import { checkChildren } from '../../chaos/checks/check-children.js'
 import { checkDeltas } from '../../chaos/checks/check-deltas.js'
-import { doctorFindings } from '../../chaos/checks/check-doctor.js'
 import { checkEvents } from '../../chaos/checks/check-events.js'
-import { checkFiles } from '../../chaos/checks/check-files.js'
-import { checkHistory } from '../../chaos/checks/check-histories.js'
 import { checkMessages, checkWaiting } from '../../chaos/checks/check-messages.js'
 import { checkModels } from '../../chaos/checks/check-models.js'
 import { checkWrites } from '../../chaos/checks/check-writes.js'
 import { gatherEvidence } from '../../chaos/checks/evidence.js'
-import { attachedName, expectedBytes, stampedName } from '../../chaos/desk/chaos-files.js'
 import {
   asked,
   called,
   child,
   deed,
   fact,
-  historyOf,
   holding,
+  kinds,
   received,
   record,
   result,
@@ -32,8 +27,8 @@ const NONCES = [
   `~${'1'.repeat(8)}-1111-1111-1111-${'1'.repeat(12)}~`,
   `~${'2'.repeat(8)}-2222-2222-2222-${'2'.repeat(12)}~`,
 ]
-const kinds = (findings: readonly { readonly kind: string }[]): readonly string[] =>
-  findings.map(({ kind }) => kind)
+
+const REFUSED = 'Error: Expected a thread that takes messages, got t, which was terminated.'
 
 describe('messages', () => {
   const plan = {
@@ -110,6 +105,16 @@ describe('calls', () => {
   test('a cut call that acted at most once is no finding', () => {
     expect(check([book, unknown], [deed('book', { at: 1 })])).toEqual([])
     expect(check([book, unknown], [])).toEqual([])
+  })
+
+  test('a tool that was refused by its ended thread is no finding, and acts once', () => {
+    const rows = [called('c', 'note'), result('c', 'error', REFUSED)]
+    const acted = [deed('note', { at: 1 }), deed('note', { at: 2 })]
+    const closed = (deeds: typeof acted) =>
+      kinds(checkCalls(record(rows, { closed: true }), deeds, gatherEvidence(deeds, [])))
+    expect(closed(acted.slice(1))).toEqual([])
+    expect(closed(acted)).toEqual(['repeated'])
+    expect(check(rows, acted.slice(1))).toEqual(['wrong'])
   })
 
   test('a call without a result is lost', () => {
@@ -289,6 +294,14 @@ describe('writes', () => {
     expect(await check([call('note'), cut])).toEqual(['wrong'])
   })
 
+  test('what a note wrote before its ended thread refused it is there', async () => {
+    const rows = [call('note'), result('c', 'error', REFUSED)]
+    const of = record(rows, { closed: true })
+    expect(await check(rows, { of })).toEqual([])
+    expect(await check(rows, { of, files: [] })).toEqual(['wrong'])
+    expect(await check(rows)).toEqual(['wrong'])
+  })
+
   test('a value that was counted twice is wrong', async () => {
     const rows = [call('note'), done('note 1'), user('n', `noted ${ref}`)]
     const again = [call('note', 'd', '<m1.0.0>'), done('note 1', 'd'), user('o', 'noted <m1.0.0>')]
@@ -302,95 +315,5 @@ describe('writes', () => {
     expect(await check([], { of, parent: record([user('w', `told ${ref}`)]) })).toEqual([])
     expect(await check([], { of, parent: record([]) })).toEqual(['lost'])
     expect(await check([], { of, parent: record([], { closed: true }) })).toEqual([])
-  })
-})
-
-describe('files', () => {
-  const name = attachedName(1, 1)
-  const check = async (bytes: Uint8Array | null, called = name) => {
-    const path = `/attachments/${called}`
-    const file = { id: 'f', type: 'file', path, name: called, mimeType: '', size: 1 } as const
-    const rows = [{ ...user('m', 'Files'), attachments: [file] }]
-    const threads = { get: () => ({ readFile: async () => bytes?.slice().buffer ?? null }) }
-    const { findings, files } = await checkFiles(threads, record(rows))
-    expect(files).toBe(1)
-    return kinds(findings)
-  }
-
-  test('bytes that are those of the name are no finding', async () => {
-    expect(await check(expectedBytes(name))).toEqual([])
-    expect(await check(expectedBytes(name)?.toReversed() ?? null, stampedName(name))).toEqual([])
-  })
-
-  test('a file that is not there is lost', async () => {
-    expect(await check(null)).toEqual(['lost'])
-  })
-
-  test('other bytes, or a name of nobody, are wrong', async () => {
-    expect(await check(expectedBytes(name)?.slice(1) ?? null)).toEqual(['wrong'])
-    expect(await check(expectedBytes(attachedName(1, 2)))).toEqual(['wrong'])
-    expect(await check(new Uint8Array(1), 'other.bin')).toEqual(['wrong'])
-  })
-})
-
-describe('histories', () => {
-  /** As gRPC's client throws it. */
-  const NOT_FOUND = { code: 5, details: 'workflow not found', metadata: {} }
-  const fetching = (fetchHistory: () => ReturnType<typeof historyOf>) => ({
-    get: () => ({ workflow: { fetchHistory } }),
-  })
-  const check = async (...events: Parameters<typeof historyOf>[0]) =>
-    kinds(await checkHistory(fetching(() => historyOf(events)), record([])))
-
-  test('a task that timed out is no finding', async () => {
-    expect(await check({ workflowTaskTimedOutEventAttributes: {} })).toEqual([])
-  })
-
-  test('a task that failed is wrong', async () => {
-    const failed = { workflowTaskFailedEventAttributes: { failure: { message: 'Nondeterminism' } } }
-    expect(await check(failed, {}, failed)).toEqual(['wrong', 'wrong'])
-  })
-
-  test('a workflow that Temporal does not know is wrong, but of a subagent that never started', async () => {
-    const unknown = fetching(() => Promise.reject(Object.assign(new Error('5 NOT_FOUND'), NOT_FOUND)))
-    expect(kinds(await checkHistory(unknown, record([])))).toEqual(['wrong'])
-    const unstarted = { parent: 'p', closed: true } as const
-    expect(await checkHistory(unknown, record([], unstarted))).toEqual([])
-    expect(kinds(await checkHistory(unknown, record([user('m', 'Hi')], unstarted)))).toEqual(['wrong'])
-    const away = fetching(() => Promise.reject(new Error('14 UNAVAILABLE')))
-    await expect(checkHistory(away, record([]))).rejects.toThrow('14 UNAVAILABLE')
-  })
-})
-
-describe('doctor', () => {
-  test('a command that says nothing is no finding', () => {
-    expect(doctorFindings({ code: 0, output: '' })).toEqual([])
-  })
-
-  test('each line of the command is wrong, and so is its failure', () => {
-    expect(kinds(doctorFindings({ code: 1, output: '{"kind":"lost_thread"}\n{"kind":"x"}\n' }))).toEqual([
-      'wrong',
-      'wrong',
-    ])
-    expect(kinds(doctorFindings({ code: 0, output: '{"kind":"x","fixed":true}\n' }))).toEqual(['wrong'])
-    expect(kinds(doctorFindings({ code: 2, output: '' }))).toEqual(['wrong'])
-  })
-})
-
-describe('answers', () => {
-  const line = (kind: 'begun' | 'returned' | 'ended' | 'refused') =>
-    ({ threadId: 't', requestId: 'approval_c', approved: true, kind }) as const
-
-  test('an answer that was acknowledged or not needed is no finding', () => {
-    expect(checkAnswers([line('begun'), line('returned')])).toEqual([])
-    expect(checkAnswers([line('begun'), line('ended')])).toEqual([])
-  })
-
-  test('an answer that was never acknowledged is stuck', () => {
-    expect(kinds(checkAnswers([line('begun')]))).toEqual(['stuck'])
-  })
-
-  test('an answer that was refused is wrong', () => {
-    expect(kinds(checkAnswers([line('begun'), line('refused')]))).toEqual(['wrong'])
   })
 })

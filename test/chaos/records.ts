@@ -81,3 +81,8 @@ type History = Awaited<ReturnType<ThreadHandle['workflow']['fetchHistory']>>
 export async function historyOf(events: NonNullable<History['events']>): Promise<History> {
   return { events } as History
 }
+
+/** What was found, by its kind. */
+export function kinds(findings: readonly { readonly kind: string }[]): readonly string[] {
+  return findings.map(({ kind }) => kind)
+}

@@ -1,0 +1,104 @@
+/** Checks of what is beside the transcript: files, histories, the doctor, answers. */
+import { describe, expect, test } from 'vitest'
+
+import { checkAnswers } from '../../chaos/checks/check-answers.js'
+import { doctorFindings } from '../../chaos/checks/check-doctor.js'
+import { checkFiles } from '../../chaos/checks/check-files.js'
+import { checkHistory } from '../../chaos/checks/check-histories.js'
+import { attachedName, expectedBytes, stampedName } from '../../chaos/desk/chaos-files.js'
+import { historyOf, kinds, record, user } from './records.js'
+
+describe('files', () => {
+  const name = attachedName(1, 1)
+  const check = async (bytes: Uint8Array | null, called = name) => {
+    const path = `/attachments/${called}`
+    const file = { id: 'f', type: 'file', path, name: called, mimeType: '', size: 1 } as const
+    const rows = [{ ...user('m', 'Files'), attachments: [file] }]
+    const threads = { get: () => ({ readFile: async () => bytes?.slice().buffer ?? null }) }
+    const { findings, files } = await checkFiles(threads, record(rows))
+    expect(files).toBe(1)
+    return kinds(findings)
+  }
+
+  test('bytes that are those of the name are no finding', async () => {
+    expect(await check(expectedBytes(name))).toEqual([])
+    expect(await check(expectedBytes(name)?.toReversed() ?? null, stampedName(name))).toEqual([])
+  })
+
+  test('a file that is not there is lost', async () => {
+    expect(await check(null)).toEqual(['lost'])
+  })
+
+  test('other bytes, or a name of nobody, are wrong', async () => {
+    expect(await check(expectedBytes(name)?.slice(1) ?? null)).toEqual(['wrong'])
+    expect(await check(expectedBytes(attachedName(1, 2)))).toEqual(['wrong'])
+    expect(await check(new Uint8Array(1), 'other.bin')).toEqual(['wrong'])
+  })
+})
+
+describe('histories', () => {
+  /** As gRPC's client throws it. */
+  const NOT_FOUND = { code: 5, details: 'workflow not found', metadata: {} }
+  const fetching = (fetchHistory: () => ReturnType<typeof historyOf>) => ({
+    get: () => ({ workflow: { fetchHistory } }),
+  })
+  const check = async (...events: Parameters<typeof historyOf>[0]) =>
+    kinds(
+      await checkHistory(
+        fetching(() => historyOf(events)),
+        record([]),
+      ),
+    )
+
+  test('a task that timed out is no finding', async () => {
+    expect(await check({ workflowTaskTimedOutEventAttributes: {} })).toEqual([])
+  })
+
+  test('a task that failed is wrong', async () => {
+    const failed = { workflowTaskFailedEventAttributes: { failure: { message: 'Nondeterminism' } } }
+    expect(await check(failed, {}, failed)).toEqual(['wrong', 'wrong'])
+  })
+
+  test('a workflow that Temporal does not know is wrong, but of a subagent that never started', async () => {
+    const unknown = fetching(() => Promise.reject(Object.assign(new Error('5 NOT_FOUND'), NOT_FOUND)))
+    expect(kinds(await checkHistory(unknown, record([])))).toEqual(['wrong'])
+    const unstarted = { parent: 'p', closed: true } as const
+    expect(await checkHistory(unknown, record([], unstarted))).toEqual([])
+    expect(kinds(await checkHistory(unknown, record([user('m', 'Hi')], unstarted)))).toEqual(['wrong'])
+    const away = fetching(() => Promise.reject(new Error('14 UNAVAILABLE')))
+    await expect(checkHistory(away, record([]))).rejects.toThrow('14 UNAVAILABLE')
+  })
+})
+
+describe('doctor', () => {
+  test('a command that says nothing is no finding', () => {
+    expect(doctorFindings({ code: 0, output: '' })).toEqual([])
+  })
+
+  test('each line of the command is wrong, and so is its failure', () => {
+    expect(kinds(doctorFindings({ code: 1, output: '{"kind":"lost_thread"}\n{"kind":"x"}\n' }))).toEqual([
+      'wrong',
+      'wrong',
+    ])
+    expect(kinds(doctorFindings({ code: 0, output: '{"kind":"x","fixed":true}\n' }))).toEqual(['wrong'])
+    expect(kinds(doctorFindings({ code: 2, output: '' }))).toEqual(['wrong'])
+  })
+})
+
+describe('answers', () => {
+  const line = (kind: 'begun' | 'returned' | 'ended' | 'refused') =>
+    ({ threadId: 't', requestId: 'approval_c', approved: true, kind }) as const
+
+  test('an answer that was acknowledged or not needed is no finding', () => {
+    expect(checkAnswers([line('begun'), line('returned')])).toEqual([])
+    expect(checkAnswers([line('begun'), line('ended')])).toEqual([])
+  })
+
+  test('an answer that was never acknowledged is stuck', () => {
+    expect(kinds(checkAnswers([line('begun')]))).toEqual(['stuck'])
+  })
+
+  test('an answer that was refused is wrong', () => {
+    expect(kinds(checkAnswers([line('begun'), line('refused')]))).toEqual(['wrong'])
+  })
+})
