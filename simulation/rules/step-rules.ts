@@ -136,9 +136,10 @@ interface Took {
 
 /** A full queue refuses what comes: that is told with the next activity, for which a stopped thread may wait for ever. */
 function refuses({ log }: World, { waiting }: Watched, { run, fresh, commands }: Took): void {
+  if (run.instance === null) return
   const id = run.workflowId
   const before = waiting.get(id) ?? 0
-  const { queue } = run.instance?.query('snapshot') as ControlSnapshot
+  const { queue } = run.instance.query('snapshot') as ControlSnapshot
   waiting.set(id, queue.length)
   const drained = commands.flatMap((command) => (command.kind === 'activity' ? drainOf(command.input) : []))
   const held = [...queue.map((item) => item.id), ...drained]
