@@ -17,7 +17,7 @@ export function checkWorkflowBundle(bundle: WorkflowBundleOption): void {
   if (problems.length > 0) throw new ConfigError(problems)
 }
 
-function bundleProblems(code: string): readonly string[] {
+function bundleProblems(code: Buffer): readonly string[] {
   const make =
     'make it with bundleWorkflowCode(workflowBundleOptions) from everthread/worker, or, with workflows of your own, ' +
     'with bundleWorkflowCode({ workflowsPath, plugins: [new EverthreadPlugin({ registry })] }).'
@@ -34,11 +34,11 @@ function bundleProblems(code: string): readonly string[] {
   return problems
 }
 
-/** @throws ConfigError for a file that cannot be read */
-export function codeOf(bundle: WorkflowBundleOption): string {
-  if ('code' in bundle) return bundle.code
+/** As bytes: to decode a bundle costs more than to search and to digest it. @throws ConfigError for a file that cannot be read */
+export function codeOf(bundle: WorkflowBundleOption): Buffer {
+  if ('code' in bundle) return Buffer.from(bundle.code)
   try {
-    return readFileSync(bundle.codePath, 'utf8')
+    return readFileSync(bundle.codePath)
   } catch (error) {
     const reason = error instanceof Error && 'code' in error ? String(error.code) : 'an error'
     const expected = `Expected workflowBundle.codePath to be a readable file, got ${reason} for "${bundle.codePath}"`

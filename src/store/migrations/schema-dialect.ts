@@ -1,6 +1,6 @@
 import type { Kysely } from 'kysely'
 
-type Asked = Pick<Kysely<unknown>, 'introspection' | 'getExecutor'>
+type Asked = Pick<Kysely<unknown>, 'getExecutor'>
 
 /** What migrations need to know of a database beyond the SQL that all understand. */
 export interface SchemaDialect {
