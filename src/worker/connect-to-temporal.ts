@@ -1,4 +1,4 @@
-import { loadClientConnectConfig } from '@temporalio/envconfig'
+import type { ClientConnectConfig } from '@temporalio/envconfig'
 import { NativeConnection } from '@temporalio/worker'
 
 import { ConfigError } from '../protocol/config-error.js'
@@ -9,11 +9,9 @@ export interface TemporalTarget {
   readonly namespace: string
 }
 
-type ConnectConfig = ReturnType<typeof loadClientConnectConfig>
-
 /** Connects by Temporal's environment configuration. @throws ConfigError, or one sentence when nobody answers */
 export async function connectToTemporal(): Promise<TemporalTarget> {
-  const { connectionOptions, namespace } = readConfiguration()
+  const { connectionOptions, namespace } = await readConfiguration()
   const address = connectionOptions.address ?? 'localhost:7233'
   try {
     const connection = await NativeConnection.connect({ ...connectionOptions, address })
@@ -37,7 +35,9 @@ export function explained(error: unknown, { address, namespace }: TemporalTarget
   )
 }
 
-function readConfiguration(): ConnectConfig {
+/** Loaded by need: a worker with a connection of its own starts without it. */
+async function readConfiguration(): Promise<ClientConnectConfig> {
+  const { loadClientConnectConfig } = await import('@temporalio/envconfig')
   try {
     return loadClientConnectConfig()
   } catch (error) {
