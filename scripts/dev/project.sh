@@ -50,5 +50,5 @@ ensure_build() {
 
 build_fresh() {
   [ -f dist/index.js ] && [ -f .everthread/built ] &&
-    [ -z "$(find src tsconfig.json tsconfig.build.json package-lock.json -newer .everthread/built | sed 1q)" ]
+    [ -z "$(find src scripts/build.ts tsconfig.json tsconfig.build.json package.json package-lock.json -newer .everthread/built | sed 1q)" ]
 }

@@ -7,7 +7,7 @@ type WebpackConfig = Parameters<NonNullable<BundleOptions['webpackConfigHook']>>
 
 const OURS = fileURLToPath(new URL('..', import.meta.url))
 const LOADER = fileURLToPath(
-  new URL(`without-comments${extname(new URL(import.meta.url).pathname)}`, import.meta.url),
+  new URL(`../worker/without-comments${extname(new URL(import.meta.url).pathname)}`, import.meta.url),
 )
 
 /**

@@ -1,0 +1,98 @@
+// `npm run build`: dist, as it is published (decision 44). Declarations and what webpack takes by path are tsc's, a file
+// for each module; all else that runs is bundled into the doors of package.json and the chunks that they share.
+import { spawnSync } from 'node:child_process'
+import { copyFileSync, globSync, readFileSync, renameSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
+
+import { rolldown } from 'rolldown'
+import type { InputOptions } from 'rolldown'
+
+const ROOT = join(import.meta.dirname, '..')
+const SOURCE = join(ROOT, 'src')
+/** At the depth of `dist`, so that paths in source maps hold; it takes that place when it is whole. */
+const NEXT = join(ROOT, 'dist-next')
+
+/** The entries of workflow code, and a loader of its bundler: both see files, not imports (`src/worker/workflow-paths.ts`). */
+const BY_PATH = [
+  'workflows/index',
+  'workflows/interceptors',
+  'workflows/beside-theirs',
+  'protocol/payload-converter',
+  'worker/without-comments',
+]
+
+/** A worker that starts reads half as many files without its own. Everything else stays the user's to install once. */
+const INSIDE = 'kysely'
+
+interface Package {
+  readonly bin: { readonly everthread: string }
+  readonly exports: Readonly<Record<string, string | { readonly default: string }>>
+}
+
+rmSync(NEXT, { recursive: true, force: true })
+compile()
+dropAllBut(await modulesBehind(BY_PATH))
+await bundle(doors())
+copyFileSync(join(ROOT, 'node_modules', INSIDE, 'LICENSE'), join(NEXT, 'chunks', `${INSIDE}-LICENSE`))
+rmSync(join(ROOT, 'dist'), { recursive: true, force: true })
+renameSync(NEXT, join(ROOT, 'dist'))
+
+function compile(): void {
+  const options = ['-p', 'tsconfig.build.json', '--outDir', NEXT]
+  const { status } = spawnSync(join(ROOT, 'node_modules/.bin/tsc'), options, { cwd: ROOT, stdio: 'inherit' })
+  // It has said why.
+  if (status !== 0) process.exit(1)
+}
+
+/** The modules that those load, themselves too, by their names in `src`. */
+async function modulesBehind(entries: readonly string[]): Promise<ReadonlySet<string>> {
+  const graph = await rolldown({ ...input(entries), treeshake: false })
+  const { output } = await graph.generate({ preserveModules: true })
+  const modules = output.flatMap((chunk) => (chunk.type === 'chunk' ? chunk.moduleIds : []))
+  return new Set(
+    modules.filter((id) => id.startsWith(SOURCE)).map((id) => nameOf(id.slice(SOURCE.length + 1))),
+  )
+}
+
+function dropAllBut(modules: ReadonlySet<string>): void {
+  for (const file of globSync('**/*.{js,js.map}', { cwd: NEXT }))
+    if (!modules.has(nameOf(file))) rmSync(join(NEXT, file))
+}
+
+async function bundle(entries: readonly string[]): Promise<void> {
+  const modules = await rolldown(input(entries))
+  await modules.write({
+    dir: NEXT,
+    sourcemap: true,
+    sourcemapExcludeSources: true,
+    // One folder deep, as the modules are in `src`: they find their package by `import.meta.url`.
+    chunkFileNames: 'chunks/[name].js',
+    comments: { jsdoc: false },
+    // Errors are told by the name of their class.
+    keepNames: true,
+    codeSplitting: { groups: [{ name: INSIDE, test: new RegExp(`/node_modules/${INSIDE}/`) }] },
+  })
+}
+
+function input(entries: readonly string[]): InputOptions {
+  return {
+    input: Object.fromEntries(entries.map((name) => [name, join(SOURCE, `${name}.ts`)])),
+    platform: 'node',
+    external: (id) => !/^[./]/.test(id) && id !== INSIDE,
+    resolve: { extensionAlias: { '.js': ['.ts', '.js'] } },
+    transform: { target: 'es2023' },
+  }
+}
+
+/** What users import and run, without the door of workflow code. */
+function doors(): readonly string[] {
+  const { bin, exports } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as Package
+  const files = Object.values(exports).flatMap((door) => (typeof door === 'string' ? [] : [door.default]))
+  return [...files, bin.everthread]
+    .map((file) => nameOf(file.replace('./dist/', '')))
+    .filter((name) => !BY_PATH.includes(name))
+}
+
+function nameOf(file: string): string {
+  return file.replace(/\.(js|js\.map|ts)$/, '')
+}

@@ -1,0 +1,134 @@
+/** Of what is published: `npm run build` makes it. */
+import { execFile } from 'node:child_process'
+import { existsSync, globSync, readFileSync } from 'node:fs'
+import { dirname, join, relative } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+
+import { beforeAll, describe, expect, test } from 'vitest'
+
+const PROJECT = fileURLToPath(new URL('../..', import.meta.url))
+const DIST = join(PROJECT, 'dist')
+const DOORS = ['index', 'client/index', 'server/index', 'testing/index', 'worker/index']
+const COMMAND = 'cli/everthread.js'
+const RESOLVE = join(PROJECT, 'test/store/processes/resolve-typescript.ts')
+
+/** Imported by no module of Node's: `workflowBundleOptions` and what it alone knows name them. */
+const BY_PATH = [
+  'workflows/index.js',
+  'workflows/interceptors.js',
+  'workflows/beside-theirs.js',
+  'protocol/payload-converter.js',
+  'worker/without-comments.js',
+]
+
+beforeAll(() => {
+  if (!existsSync(join(DIST, 'chunks'))) throw new Error('Expected a build in dist: npm run build')
+})
+
+describe.each(DOORS)('%s', (door) => {
+  test('loads the packages that its sources load, without Kysely, and few files', async () => {
+    const [built, source] = await Promise.all([
+      loaded(join(DIST, `${door}.js`)),
+      loaded(join(PROJECT, 'src', `${door}.ts`)),
+    ])
+    expect(built.packages).toEqual(source.packages.filter((name) => name !== 'kysely'))
+    expect(built.files).toBeLessThan(20)
+    expect(source.files).toBeGreaterThan(50)
+  })
+})
+
+test('no module is in two files that one process loads', () => {
+  const bundled = reachedFrom([...DOORS.map((door) => `${door}.js`), COMMAND])
+  const sources = [...bundled].flatMap((file) => sourcesOf(file))
+  expect(sources.length).toBeGreaterThan(500)
+  expect(sources.filter((source, index) => sources.indexOf(source) !== index)).toEqual([])
+  const sandbox = reachedFrom(BY_PATH)
+  expect([...bundled].filter((file) => sandbox.has(file))).toEqual([])
+})
+
+test('every file of code is reached, from a door or by its path', () => {
+  const reached = reachedFrom([...DOORS.map((door) => `${door}.js`), COMMAND, ...BY_PATH])
+  expect(globSync('**/*.js', { cwd: DIST }).filter((file) => !reached.has(file))).toEqual([])
+})
+
+test('the workflow bundle is made of the files that tsc emits for the sandbox', async () => {
+  const { stdout } = await node(`
+    import { bundleWorkflowCode, DefaultLogger } from '@temporalio/worker'
+    import { EverthreadPlugin, workflowBundleOptions } from 'everthread/worker'
+    const { code } = await bundleWorkflowCode({ ...workflowBundleOptions, logger: new DefaultLogger('ERROR') })
+    const [source] = code.split('\\n//# sourceMappingURL=')
+    const modules = [...source.matchAll(/^\\/\\*{3}\\/ "([^"]+)":?/gm)].map(([, name]) => name)
+    console.log(JSON.stringify({ modules, bytes: source.length, comments: source.includes('Continue-as-new: possible') }))`)
+  const { modules, bytes, comments } = JSON.parse(stdout) as {
+    readonly modules: readonly string[]
+    readonly bytes: number
+    readonly comments: boolean
+  }
+  const ours = modules.filter((name) => name.startsWith('./dist/'))
+  expect(ours.length).toBeGreaterThan(50)
+  expect(ours.filter((name) => !/^\.\/dist\/(protocol|thread|workflows)\//.test(name))).toEqual([])
+  expect(modules.some((name) => name.includes('kysely'))).toBe(false)
+  expect(comments).toBe(false)
+  expect(bytes).toBeLessThan(800_000)
+})
+
+test('a stack names the sources', async () => {
+  const failing = node(
+    `import { registry } from 'everthread'; registry({ models: [], prompts: [], agents: [{ name: '' }] })`,
+    '--enable-source-maps',
+  )
+  await expect(failing).rejects.toThrow(/at registry \(.*src\/definitions\/registry\.ts:\d+:\d+\)/)
+})
+
+test('an error has the name of its class', async () => {
+  const { stdout } = await node(`
+    import * as door from 'everthread'
+    const errors = Object.entries(door).filter(([name]) => name.endsWith('Error'))
+    console.log(JSON.stringify(errors.filter(([name, type]) => type.name !== name).concat(errors.length)))`)
+  expect(JSON.parse(stdout)).toEqual([expect.any(Number)])
+  expect(JSON.parse(stdout)[0]).toBeGreaterThan(10)
+})
+
+test('the command is there, and Kysely with its license', async () => {
+  const { stdout } = await promisify(execFile)(process.execPath, [join(DIST, COMMAND), '--version'])
+  expect(stdout).toContain(
+    (JSON.parse(readFileSync(join(PROJECT, 'package.json'), 'utf8')) as { readonly version: string }).version,
+  )
+  expect(readFileSync(join(DIST, 'chunks/kysely-LICENSE'), 'utf8')).toContain('MIT')
+})
+
+async function loaded(
+  module: string,
+): Promise<{ readonly packages: readonly string[]; readonly files: number }> {
+  const script = join(PROJECT, 'test/package/loaded-packages.ts')
+  const { stdout } = await promisify(execFile)(process.execPath, ['--import', RESOLVE, script, module])
+  return JSON.parse(stdout) as { readonly packages: readonly string[]; readonly files: number }
+}
+
+function node(code: string, ...options: readonly string[]): Promise<{ readonly stdout: string }> {
+  const all = [...options, '--input-type=module', '--eval', code]
+  return promisify(execFile)(process.execPath, all, { cwd: PROJECT })
+}
+
+/** Files of `dist` that these import, at once or later, and themselves. */
+function reachedFrom(entries: readonly string[]): ReadonlySet<string> {
+  const reached = new Set(entries)
+  for (const file of reached) {
+    const code = readFileSync(join(DIST, file), 'utf8')
+    for (const [, specifier = ''] of code.matchAll(
+      /(?:^(?:import|export)[^'"\n]*|\bimport\()['"](\.[^'"]+)['"]/gm,
+    ))
+      reached.add(relative(DIST, join(DIST, dirname(file), specifier)))
+  }
+  return reached
+}
+
+/** By its source map, which a file without code of ours lacks. */
+function sourcesOf(file: string): readonly string[] {
+  if (!existsSync(join(DIST, `${file}.map`))) return []
+  const { sources } = JSON.parse(readFileSync(join(DIST, `${file}.map`), 'utf8')) as {
+    readonly sources: readonly string[]
+  }
+  return sources.map((source) => join(dirname(file), source))
+}
