@@ -72,11 +72,18 @@ function takeBack({ world }: Attempt, thread: ThreadRow, { unheard = [] }: Settl
   for (const id of unheard) {
     const answer = thread.operations.get(id)?.answer as PrepareChildAnswer | PrepareMessageAnswer | null
     if (answer?.type === 'children')
-      for (const { reference } of answer.children) closeUnstarted(world, thread.children.get(reference))
+      for (const { reference, messageId } of answer.children)
+        if (isUntouched(world.thread(reference), messageId))
+          closeUnstarted(world, thread.children.get(reference))
     if (answer?.type !== 'message') continue
     const row = world.thread(answer.reference).messages.get(answer.messageId)
     if (row?.status === 'pending') row.status = 'removed'
   }
+}
+
+/** After a reset one may be at work. */
+function isUntouched({ messages, runs }: ThreadRow, messageId: string): boolean {
+  return messages.get(messageId)?.status === 'pending' && runs.size === 0
 }
 
 /** Rows of a child that no workflow will ever close. */

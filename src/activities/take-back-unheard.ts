@@ -1,14 +1,19 @@
-import type { PrepareChildAnswer, PrepareMessageAnswer } from '../protocol/child-activities.js'
+import type { PrepareChildAnswer, PrepareMessageAnswer, PreparedChild } from '../protocol/child-activities.js'
 import type { SettleInput } from '../protocol/end-activities.js'
 import { findChild, updateChild } from '../store/children.js'
-import { findOperation } from '../store/operations.js'
+import { amendOperation, findOperation } from '../store/operations.js'
+import { findMessage } from '../store/read-messages.js'
 import { removeQueuedItem } from '../store/remove-queued.js'
-import type { Writer } from '../store/store.js'
-import { findThread } from '../store/threads.js'
+import { lastRun } from '../store/runs.js'
+import { countUndelivered } from '../store/stage-message.js'
+import type { Reader, Writer } from '../store/store.js'
 import { microseconds } from './call-model/model-step.js'
 import { closeUnstartedChild } from './close-unstarted-child.js'
+import type { WrittenMessage } from './prepare-message/write-message.js'
 
 const CUT_SHORT = 'The call that was to start it was cut short.'
+/** As an operation that was cut before it had an outcome: nobody owes an answer to its call (`reopen`). */
+const CUT = { type: 'end', reason: 'interrupted', outcome: 'failed' } as const
 
 /**
  * Subagents, or a message to one, that were written for a call and never heard of: no workflow starts or tells them, and the
@@ -17,24 +22,34 @@ const CUT_SHORT = 'The call that was to start it was cut short.'
 export async function takeBackUnheard(tx: Writer, input: SettleInput): Promise<void> {
   const { threadId } = input
   for (const id of input.unheard ?? []) {
+    const known = await findOperation(tx, threadId, id)
     // Written by the activities of a call: the store's boundary.
-    const answer = (await findOperation(tx, threadId, id))?.answer as
-      | PrepareChildAnswer
-      | PrepareMessageAnswer
-      | null
-      | undefined
-    if (answer?.type === 'children')
-      for (const { reference } of answer.children) await takeBackChild(tx, input, reference)
-    if (answer?.type === 'message') await takeBackMessage(tx, input, answer)
+    const answer = known?.answer as PrepareChildAnswer | PrepareMessageAnswer | null | undefined
+    if (answer?.type !== 'children' && answer?.type !== 'message') continue
+    const isBack =
+      answer.type === 'children'
+        ? await takeBackChildren(tx, input, answer.children)
+        : await takeBackMessage(tx, input, { ...answer, ...(known?.detail as WrittenMessage) })
+    const { operations = [] } = answer
+    if (isBack) await amendOperation(tx, { threadId, id, answer: { ...CUT, operations } })
   }
 }
 
 /** After a reset one of them may be at work: it was heard of before, and its report is taken as any other. */
-async function takeBackChild(tx: Writer, input: SettleInput, reference: string): Promise<void> {
-  const child = await findThread(tx, reference)
-  if (child === null || child.last_position > 0) return
+async function takeBackChildren(
+  tx: Writer,
+  input: SettleInput,
+  children: readonly PreparedChild[],
+): Promise<boolean> {
   const { threadId: parentThreadId } = input
-  await closeUnstartedChild(tx, { parentThreadId, reference, reason: CUT_SHORT, now: microseconds(input) })
+  let isBack = true
+  for (const { reference, messageId } of children)
+    if (await isUntouched(tx, { reference, messageId }))
+      await closeUnstartedChild(tx, {
+        ...{ parentThreadId, reference, reason: CUT_SHORT, now: microseconds(input) },
+      })
+    else isBack = false
+  return isBack
 }
 
 interface Message {
@@ -42,16 +57,28 @@ interface Message {
   readonly messageId: string
 }
 
+/** Hooks may have written to its transcript already. */
+async function isUntouched(db: Reader, { reference, messageId }: Message): Promise<boolean> {
+  const first = await findMessage(db, reference, messageId)
+  return first?.status === 'pending' && (await lastRun(db, reference)) === null
+}
+
 async function takeBackMessage(
   tx: Writer,
   input: SettleInput,
-  { reference, messageId }: Message,
-): Promise<void> {
+  { reference, messageId, before }: Message & WrittenMessage,
+): Promise<boolean> {
   const now = microseconds(input)
-  if ((await removeQueuedItem(tx, { threadId: reference, id: messageId, now })) !== 'removed') return
+  if ((await removeQueuedItem(tx, { threadId: reference, id: messageId, now })) !== 'removed') return false
   const key = { parentThreadId: input.threadId, reference }
-  const report = (await findChild(tx, key.parentThreadId, reference))?.report
-  // Its registry entry says again what it said before that message.
-  if (report != null)
-    await updateChild(tx, key, { status: report.kind === 'result' ? 'completed' : 'failed' })
+  const child = await findChild(tx, key.parentThreadId, reference)
+  const isIdle = child?.closed_at === null && child.status === 'running' && !(await isAsked(tx, reference))
+  if (isIdle) await updateChild(tx, key, { status: before })
+  return true
+}
+
+/** It works, or has something else to read. */
+async function isAsked(db: Reader, reference: string): Promise<boolean> {
+  const run = await lastRun(db, reference)
+  return (run !== null && run.ended_at === null) || (await countUndelivered(db, reference)) > 0
 }

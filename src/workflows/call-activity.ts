@@ -52,6 +52,9 @@ export async function callActivity<N extends Name>(host: ThreadHost, call: Call<
     if (facts.length > 0 && hasStored(answer))
       host.update((current) => factsSent(current, control.facts, control.factsDropped))
     if (resumes(call.name)) host.update(resumedAnswered)
+    // An attempt before this one may have committed an outcome, of which nobody tells a thread that is terminated.
+    if (answer.type === 'terminated')
+      host.update((current) => answerMissed(current, operationsOf(call.name, input)))
     return { kind: 'answered', answer }
   } catch (error) {
     if (!(error instanceof CancelledFailure) && !(error instanceof ActivityFailure)) throw error

@@ -1,9 +1,10 @@
 import { expect, test } from 'vitest'
 
 import { saveReport } from '../../src/store/children.js'
-import { deliverMessages } from '../../src/store/deliver-messages.js'
+import { appendMessage, deliverMessages } from '../../src/store/deliver-messages.js'
 import { readEvents } from '../../src/store/events.js'
 import { findMessage } from '../../src/store/read-messages.js'
+import { writtenCalls } from '../../src/store/reopen/child-calls.js'
 import { findThread } from '../../src/store/threads.js'
 import { NOW } from './activity-desk.js'
 import { withSubagents } from './children-desk.js'
@@ -45,6 +46,15 @@ test('T8 subagents of a terminated thread that it never heard of are closed too'
     expect((await thread(desk, reference))?.closed_at).toBe((NOW + 5) * 1000)
   }))
 
+test('T7 a subagent that a hook wrote to is closed too', () =>
+  withSubagents({}, async (desk) => {
+    const { input, reference } = await resident(desk)
+    const said = { threadId: reference, role: 'system', content: 'Be brief.', sentBy: 'runtime' } as const
+    await desk.store.write((tx) => appendMessage(tx, { id: 'injected', createdAt: NOW, ...said }))
+    await runSettle(desk, settleInput({ unheard: [input.callId] }))
+    expect((await thread(desk, reference))?.closed_at).toBe((NOW + 5) * 1000)
+  }))
+
 test('after a reset a subagent that is at work is left alone', () =>
   withSubagents({}, async (desk) => {
     const { input, reference, messageId } = await resident(desk)
@@ -59,6 +69,9 @@ test('after a reset a subagent that is at work is left alone', () =>
 test('T7 a message whose call nobody heard of is taken back', () =>
   withSubagents({}, async (desk) => {
     const { reference, messageId: first } = await resident(desk)
+    await desk.store.write((tx) =>
+      deliverMessages(tx, { threadId: reference, ids: [first], run: 1, step: 1 }),
+    )
     const report = { kind: 'result', text: 'Done.', attachments: [] } as const
     const told = { parentThreadId: 't', reference, number: 1, status: 'completed', report }
     await desk.store.write((tx) => saveReport(tx, told))
@@ -66,10 +79,20 @@ test('T7 a message whose call nobody heard of is taken back', () =>
     const { messageId } = (await desk.message(input)) as { readonly messageId: string }
     await runSettle(desk, settleInput({ run: input.run, unheard: [input.callId] }))
     expect([await statusOf(desk, reference, first), await statusOf(desk, reference, messageId)]).toEqual([
-      'pending',
+      'completed',
       'removed',
     ])
     expect(await desk.registered(reference)).toMatchObject({ status: 'completed' })
     expect(await countOf(desk, 'queue.changed', reference)).toBe(1)
     expect((await thread(desk, reference))?.closed_at).toBeNull()
+    expect(await desk.store.read((db) => writtenCalls(db, 't'))).toEqual([])
+  }))
+
+test('a subagent that has more to read works on when a message is taken back', () =>
+  withSubagents({}, async (desk) => {
+    const { reference } = await resident(desk)
+    const input = await desk.call('subagent_message', { referenceId: reference, message: 'More.' })
+    await desk.message(input)
+    await runSettle(desk, settleInput({ run: input.run, unheard: [input.callId] }))
+    expect(await desk.registered(reference)).toMatchObject({ status: 'running' })
   }))

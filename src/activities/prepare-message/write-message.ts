@@ -15,6 +15,11 @@ import { failed } from '../execute-tool/call-result.js'
 import type { CallResult } from '../execute-tool/call-result.js'
 import type { MessagePlan } from './message-plan.js'
 
+/** Kept with the operation: what the registry said of the child before it was asked again. */
+export interface WrittenMessage {
+  readonly before: string
+}
+
 type Message = Extract<MessagePlan, { readonly kind: 'message' }>
 
 /** One transaction: files, message and registry; or an error result, and nothing is written. */
@@ -36,7 +41,9 @@ export async function writeMessage(
     const role = child.receives === 'b' ? 'assistant' : 'user'
     const limit = blocking && timeout !== null ? { timeout } : {}
     const answer: PrepareMessageAnswer = { type: 'message', reference, messageId, role, blocking, ...limit }
-    if (!(await finishOperation(tx, { threadId, id, attempt, answer, now }))) throw new OperationLost()
+    const detail = { before: child.status } satisfies WrittenMessage
+    if (!(await finishOperation(tx, { threadId, id, attempt, answer, detail, now })))
+      throw new OperationLost()
     await stage(tx, call, { message, messageId, role })
     return answer
   })
