@@ -84,7 +84,7 @@ export async function checkAll(place: CheckedPlace): Promise<Checked> {
   const findings = [
     ...checks.flatMap((checked) => checked.findings),
     ...checkPlans(byId, { acknowledged, unplaced, seed }),
-    ...checkWaiting(unplaced, await stoppedSubagents(threads, unplaced)),
+    ...checkWaiting(unplaced, await keptByStopped(threads, unplaced)),
     ...checkAnswers(answers),
     ...checkDoctor(place),
   ]
@@ -106,14 +106,15 @@ export async function checkAll(place: CheckedPlace): Promise<Checked> {
   }
 }
 
-async function stoppedSubagents(
+/** Messages that stopped subagents say they keep. */
+async function keptByStopped(
   threads: ThreadClient,
   unplaced: ReadonlyMap<string, Unplaced>,
 ): Promise<ReadonlySet<string>> {
   const waiting = [...unplaced.values()].filter(({ status }) => status === 'pending')
   const ids = [...new Set(waiting.map(({ threadId }) => threadId))]
   const snapshots = await several(ids, (threadId) => threads.get(threadId).snapshot())
-  return new Set(snapshots.filter(isStoppedSubagent).map(({ threadId }) => threadId))
+  return new Set(snapshots.filter(isStoppedSubagent).flatMap(({ queue }) => queue.map(({ id }) => id)))
 }
 
 interface Plans {

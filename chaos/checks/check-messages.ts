@@ -50,10 +50,10 @@ function isRejected({ closed }: ThreadRecord, message: Unplaced | undefined): bo
 /** What was accepted has come to an end of some kind, or waits for the next word of a parent that stopped its subagent. */
 export function checkWaiting(
   unplaced: ReadonlyMap<string, Unplaced>,
-  stopped: ReadonlySet<string>,
+  kept: ReadonlySet<string>,
 ): readonly Finding[] {
   return [...unplaced].flatMap(([id, { threadId, status }]): readonly Finding[] =>
-    status === 'pending' && !stopped.has(threadId)
+    status === 'pending' && !kept.has(id)
       ? [{ kind: 'stuck', threadId, id, problem: 'It was accepted, and nobody takes it.' }]
       : [],
   )

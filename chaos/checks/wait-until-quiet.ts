@@ -84,13 +84,13 @@ async function busyThreads(
 }
 
 /** A subagent that its parent has stopped keeps what it had not read until the parent writes again. */
-export function isStoppedSubagent({ parent, status, run }: ThreadSnapshot): boolean {
-  return parent !== null && status === 'stopped' && run === null
+export function isStoppedSubagent({ parent, status, run, stale }: ThreadSnapshot): boolean {
+  return !stale && parent !== null && status === 'stopped' && run === null
 }
 
 function isBusy(snapshot: ThreadSnapshot): boolean {
   const { stale, run, queue, pending, effects } = snapshot
-  if (!stale && isStoppedSubagent(snapshot)) return pending.length + effects.length > 0
+  if (isStoppedSubagent(snapshot)) return pending.length + effects.length > 0
   return stale || run !== null || queue.length + pending.length + effects.length > 0
 }
 

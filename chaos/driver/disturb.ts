@@ -131,7 +131,7 @@ function killServer(
   const server = serverOf(servers, name)
   const at = now()
   const killed = server.kill().then(() => {
-    // What ended while it died has nothing to recover from, and its thread may have nothing more to do for minutes.
+    // What ended while it died may have nothing to recover from: its thread may have nothing more to do for minutes.
     recoveries.cut(name, inFlight.all(), at)
     return true
   })

@@ -75,7 +75,8 @@ describe('messages', () => {
   test('a message that nobody takes is stuck', () => {
     const unplaced = new Map([['m', { threadId: 't', status: 'pending' }]])
     expect(kinds(checkWaiting(unplaced, new Set()))).toEqual(['stuck'])
-    expect(checkWaiting(unplaced, new Set(['t']))).toEqual([])
+    expect(checkWaiting(unplaced, new Set(['m']))).toEqual([])
+    expect(kinds(checkWaiting(unplaced, new Set(['t'])))).toEqual(['stuck'])
   })
 
   test('a refusal of the client is wrong', () => {
@@ -252,9 +253,10 @@ describe('children', () => {
 
   test('a message that met a stop is told beside the sessions', () => {
     const inputs = [3, 4].map((sequence) => fact(sequence, 'subagent.input', { childId: 'k' }))
-    const cut = fact(5, 'subagent.failed', { childId: 'k' })
+    const cut = fact(5, 'subagent.failed', { childId: 'k' }, { reason: 'stopped' })
     expect(check(spawned, told, ...inputs, cut)).toEqual([])
     expect(check(spawned, told, ...inputs, cut, cut)).toEqual(['doubled'])
+    expect(check(spawned, told, told, ...inputs)).toEqual(['doubled'])
   })
 })
 

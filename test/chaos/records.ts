@@ -60,10 +60,10 @@ export function fact(
   sequence: number,
   type: string,
   scope: { readonly runId?: string; readonly messageId?: string; readonly childId?: string },
+  payload: Readonly<Record<string, unknown>> = {},
 ): Fact {
   const envelope = { cursor: '', timestamp: '', schemaVersion: 1, threadId: 't', eventId: `e${sequence}` }
-  // What the checks look at; the payload is no part of it.
-  return { ...envelope, ...scope, sequence, type, payload: {} } as unknown as Fact
+  return { ...envelope, ...scope, sequence, type, payload } as unknown as Fact
 }
 
 export function child(threadId: string, facts: readonly Fact[]): ThreadRecord {
