@@ -1,7 +1,7 @@
 // `npm run build`: dist, as it is published (decision 44). Declarations and what webpack takes by path are tsc's, a file
 // for each module; all else that runs is bundled into the doors of package.json and the chunks that they share.
 import { spawnSync } from 'node:child_process'
-import { copyFileSync, globSync, readFileSync, renameSync, rmSync } from 'node:fs'
+import { chmodSync, copyFileSync, existsSync, globSync, readFileSync, renameSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 
 import { rolldown } from 'rolldown'
@@ -9,8 +9,10 @@ import type { InputOptions } from 'rolldown'
 
 const ROOT = join(import.meta.dirname, '..')
 const SOURCE = join(ROOT, 'src')
-/** At the depth of `dist`, so that paths in source maps hold; it takes that place when it is whole. */
-const NEXT = join(ROOT, 'dist-next')
+const DIST = join(ROOT, 'dist')
+/** At the depth of `dist`, so that paths in source maps hold; it takes that place when it is whole. Builds may meet. */
+const NEXT = join(ROOT, `dist-next-${process.pid}`)
+const LAST = join(ROOT, `dist-last-${process.pid}`)
 
 /** The entries of workflow code, and a loader of its bundler: both see files, not imports (`src/worker/workflow-paths.ts`). */
 const BY_PATH = [
@@ -34,14 +36,18 @@ compile()
 dropAllBut(await modulesBehind(BY_PATH))
 await bundle(doors())
 copyFileSync(join(ROOT, 'node_modules', INSIDE, 'LICENSE'), join(NEXT, 'chunks', `${INSIDE}-LICENSE`))
-rmSync(join(ROOT, 'dist'), { recursive: true, force: true })
-renameSync(NEXT, join(ROOT, 'dist'))
+chmodSync(join(NEXT, 'cli/everthread.js'), 0o755)
+if (existsSync(DIST)) renameSync(DIST, LAST)
+renameSync(NEXT, DIST)
+rmSync(LAST, { recursive: true, force: true })
 
 function compile(): void {
   const options = ['-p', 'tsconfig.build.json', '--outDir', NEXT]
   const { status } = spawnSync(join(ROOT, 'node_modules/.bin/tsc'), options, { cwd: ROOT, stdio: 'inherit' })
   // It has said why.
-  if (status !== 0) process.exit(1)
+  if (status === 0) return
+  rmSync(NEXT, { recursive: true, force: true })
+  process.exit(1)
 }
 
 /** The modules that those load, themselves too, by their names in `src`. */
@@ -70,6 +76,8 @@ async function bundle(entries: readonly string[]): Promise<void> {
     comments: { jsdoc: false },
     // Errors are told by the name of their class.
     keepNames: true,
+    // A process that loads a chunk after an update in place gets what it asks for by name, or an error.
+    minifyInternalExports: false,
     codeSplitting: { groups: [{ name: INSIDE, test: new RegExp(`/node_modules/${INSIDE}/`) }] },
   })
 }
