@@ -109,8 +109,8 @@ export const LIMITS = {
   startNames: 32,
   /** A run refuses its 10,001st signal: long before, the thread continues as new. */
   signalsPerRun: 1000,
-  /** A worker that died or forgot a thread costs the next one the replay of its history: some 0.3 s then. */
-  historyEvents: 1000,
+  /** A worker that died or forgot a thread costs the next one the replay of its history: some 0.3 s then (decision 43). */
+  historyEvents: 500,
   /** Idle threads stay small: at run end history above this is left behind. */
   idleHistoryEvents: 200,
   idleHistoryBytes: 50 * KB,

@@ -23,7 +23,7 @@ describe('when a thread continues as new', () => {
     ['a small history of an idle thread', idleControl(), {}, false],
     ['the suggestion of the server', running, { suggested: true }, true],
     ['a thousand signals', running, { signals: LIMITS.signalsPerRun }, true],
-    ['a thousand events', running, { events: LIMITS.historyEvents }, true],
+    ['five hundred events', running, { events: LIMITS.historyEvents }, true],
     ['fewer of them in a run', running, { events: LIMITS.historyEvents - 1, bytes: 999_999 }, false],
     [
       'a limit of the start input behind',
@@ -62,7 +62,7 @@ describe('when a thread continues as new', () => {
   })
 
   test.each([
-    ['events', { events: 999 }],
+    ['events', { events: LIMITS.historyEvents }],
     ['bytes', { bytes: 999_999 }],
     ['a suggestion', { suggested: true }],
   ])('%s without progress do not', (_what, history) => {
