@@ -5,6 +5,7 @@ import { appendMessage, deliverMessages } from '../../src/store/deliver-messages
 import { readEvents } from '../../src/store/events.js'
 import { findMessage } from '../../src/store/read-messages.js'
 import { writtenCalls } from '../../src/store/reopen/child-calls.js'
+import { reopenedChildren } from '../../src/store/reopen/children.js'
 import { findThread } from '../../src/store/threads.js'
 import { NOW } from './activity-desk.js'
 import { withSubagents } from './children-desk.js'
@@ -37,6 +38,9 @@ test('T7 subagents whose call nobody heard of are closed, once', () =>
       expect(await countOf(desk, 'thread.closed', reference)).toBe(1)
     }
     expect(await countOf(desk, 'subagent.closed')).toBe(2)
+    const registry = await desk.registry()
+    const reopened = await desk.store.read((db) => reopenedChildren(db, 't', registry))
+    expect(reopened).toEqual({ open: [], deferred: [], groups: [] })
   }))
 
 test('T8 subagents of a terminated thread that it never heard of are closed too', () =>

@@ -2,6 +2,7 @@
 import { LIMITS } from '../../protocol/limits.js'
 import type { ReopenedChild, ReopenedDeferred, ReopenedThread } from '../../protocol/reopened.js'
 import type { ChildRecord } from '../children.js'
+import { findOperation } from '../operations.js'
 import { deferredChildOf, requestFromRow } from '../pending.js'
 import type { PendingRecord } from '../pending.js'
 import type { Reader } from '../store.js'
@@ -124,7 +125,11 @@ async function isTold(
     .where('thread_id', '=', threadId)
     .where('digest', '=', `group:${callId}`)
     .executeTakeFirst()
-  if (message !== undefined || !blocking) return message !== undefined
+  if (message !== undefined) return true
+  // One that was taken back is nobody's to tell any more.
+  const answer = (await findOperation(db, threadId, callId))?.answer as { readonly type?: string } | null
+  if (answer?.type === 'end') return true
+  if (!blocking) return false
   const call = await db
     .selectFrom('tool_calls')
     .select('status')
