@@ -33,7 +33,8 @@ interface Open {
   readonly cuts: number
 }
 
-export function createRecoveries(): Recoveries {
+/** `clock`: milliseconds of the machine, as journals have them. */
+export function createRecoveries(clock: () => number = now): Recoveries {
   const open = new Map<string, Open>()
   const done: Recovery[] = []
   return {
@@ -47,7 +48,7 @@ export function createRecoveries(): Recoveries {
       const cut = open.get(threadId)
       if (cut === undefined) return
       open.delete(threadId)
-      const at = now()
+      const at = clock()
       const { killed, cuts } = cut
       done.push({ threadId, killed, at, milliseconds: at - cut.at, sinceFirst: at - cut.first, cuts })
     },

@@ -67,17 +67,21 @@ function unheardOperations(
   })
 }
 
-/** Subagents, and messages to one, that were written for a call of which nobody heard (T7). */
+/** Subagents, and messages to one, that were written for a call of which nobody heard (T7): its own result says that it was cut. */
 function takeBack({ world }: Attempt, thread: ThreadRow, { unheard = [] }: SettleInput): void {
   for (const id of unheard) {
     const answer = thread.operations.get(id)?.answer as PrepareChildAnswer | PrepareMessageAnswer | null
     if (answer?.type === 'children')
       for (const { reference, messageId } of answer.children)
-        if (isUntouched(world.thread(reference), messageId))
+        if (isUntouched(world.thread(reference), messageId)) {
           closeUnstarted(world, thread.children.get(reference))
+          world.log.invocations.delete(`${thread.id} ${reference} ${id}`)
+        }
     if (answer?.type !== 'message') continue
     const row = world.thread(answer.reference).messages.get(answer.messageId)
-    if (row?.status === 'pending') row.status = 'removed'
+    if (row?.status !== 'pending') continue
+    row.status = 'removed'
+    world.log.invocations.delete(`${thread.id} ${answer.reference} ${id}`)
   }
 }
 
