@@ -37,7 +37,7 @@ export function* settle(attempt: Attempt, input: SettleInput): Steps<SettleAnswe
   }
   const { end, close } = input
   if (end !== null) closeOpenCalls(thread, input, end.reason === 'terminated' ? 'cancelled' : 'interrupted')
-  append(thread, input.facts)
+  if (thread.closed === null || end !== null) append(thread, input.facts)
   for (const effectId of input.givenUp ?? []) giveUp(thread, effectId)
   for (const { reference } of input.closed ?? []) closeChild(thread, reference)
   takeBack(attempt, thread, input)

@@ -6,6 +6,12 @@ import type { Resting } from './rest-rules.js'
 export function checkEvents(world: World, { thread, state, snapshot }: Resting): void {
   if (snapshot !== null && snapshot.run !== null) return
   if (state === 'none') return
+  const closing = thread.events.findIndex(({ type }) => type === 'thread.closed')
+  if (closing !== -1 && closing < thread.events.length - 1)
+    world.breaks(
+      'an event comes behind the close of its thread',
+      `${thread.id} ${thread.events.at(-1)?.type}`,
+    )
   // Its workflow cannot know what was stored before: it tells of that part of the step again, or not at all.
   if (world.log.unheard.has(thread.id)) return world.saw('excused events of an unheard activity')
   checkSteps(world, thread)

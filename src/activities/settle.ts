@@ -15,6 +15,7 @@ import type { SessionEnd } from '../store/runs.js'
 import { statusMetadata } from '../store/status-line.js'
 import type { Writer } from '../store/store.js'
 import { updateThread } from '../store/threads.js'
+import type { ThreadRecord } from '../store/threads.js'
 import { findToolCall } from '../store/tool-calls.js'
 import { whileBeating } from './beat.js'
 import { microseconds } from './call-model/model-step.js'
@@ -38,11 +39,13 @@ export async function settle({ store }: ActivityDependencies, input: SettleInput
       const thread = await anyThread(tx, input)
       if (thread === null) return SETTLED
       const known = await findOperation(tx, input.threadId, settleOperationId(input.settle))
-      if (known !== null) return settledAgain(tx, input, known)
+      if (known !== null) return settledAgain(tx, { thread, input, known })
       if (input.end !== null) await beginRun(tx, input, input.end)
       // The results of cut calls come before the end of their step, which is among the facts.
       if (input.end !== null) await closeCalls(tx, input, input.end)
-      await appendEvents(tx, { threadId: input.threadId, events: input.facts, now: microseconds(input) })
+      // Whoever follows a thread reads to its close: what a late signal left behind it is told to nobody.
+      if (thread.closed_at === null || input.end !== null)
+        await appendEvents(tx, { threadId: input.threadId, events: input.facts, now: microseconds(input) })
       for (const id of input.givenUp ?? []) await giveUpEffect(tx, input, id)
       await closeChildren(tx, input, input.closed)
       await takeBackUnheard(tx, input)
@@ -55,15 +58,21 @@ export async function settle({ store }: ActivityDependencies, input: SettleInput
   )
 }
 
+interface Again {
+  readonly thread: ThreadRecord
+  readonly input: SettleInput
+  readonly known: OperationRecord
+}
+
 /**
  * Nobody heard that it is stored, so what came meanwhile is stored now, and told is what this one asks for: after a reset a
  * call that went unheard before may have been heard (T9).
  */
-async function settledAgain(tx: Writer, input: SettleInput, known: OperationRecord): Promise<SettleAnswer> {
+async function settledAgain(tx: Writer, { thread, input, known }: Again): Promise<SettleAnswer> {
   const { threadId } = input
   // Written below: the store's boundary.
   const { closed = [] } = (known.detail ?? {}) as Told
-  const events = newFacts(input.facts, known)
+  const events = thread.closed_at === null ? newFacts(input.facts, known) : []
   const gone = (input.closed ?? []).filter(({ reference }) => !closed.includes(reference))
   for (const id of input.givenUp ?? []) await giveUpEffect(tx, input, id)
   await takeBackUnheard(tx, input)

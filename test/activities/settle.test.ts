@@ -356,8 +356,13 @@ describe('T8 the end of a thread', () => {
   test('a late message is rejected by one more closing, told once', () =>
     withDesk({}, async (desk) => {
       await runSettle(desk, settleInput({ close: CLOSE }))
-      await runSettle(desk, settleInput({ settle: 2, end: null, close: CLOSE }))
+      const facts = [{ type: 'queue.changed', payload: { waiting: 1 } }]
+      await runSettle(desk, settleInput({ close: CLOSE, facts }))
+      const again = settleInput({ settle: 2, end: null, close: CLOSE, facts })
+      await runSettle(desk, again)
+      await runSettle(desk, { ...again, facts: [...facts, ...facts] })
       expect((await types(desk)).filter((type) => type === 'thread.closed')).toHaveLength(1)
+      expect((await types(desk)).at(-1)).toBe('thread.closed')
       expect((await thread(desk))?.closed_at).toBe((NOW + 5) * 1000)
     }))
 })
