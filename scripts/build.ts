@@ -44,9 +44,9 @@ rmSync(LAST, { recursive: true, force: true })
 function compile(): void {
   const options = ['-p', 'tsconfig.build.json', '--outDir', NEXT]
   const { status } = spawnSync(join(ROOT, 'node_modules/.bin/tsc'), options, { cwd: ROOT, stdio: 'inherit' })
-  // It has said why.
   if (status === 0) return
   rmSync(NEXT, { recursive: true, force: true })
+  // It has said why.
   process.exit(1)
 }
 
