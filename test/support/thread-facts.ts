@@ -1,3 +1,4 @@
+import { ThreadNotFoundError } from '../../src/index.js'
 import type { ThreadHandle } from '../../src/client/index.js'
 import type { Message } from '../../src/index.js'
 import type { ThreadEvent } from '../../src/protocol/events.js'
@@ -17,6 +18,16 @@ export async function factTypes(thread: ThreadHandle): Promise<readonly string[]
 /** The transcript, queued messages last. */
 export async function transcript(thread: ThreadHandle): Promise<readonly Message[]> {
   return (await thread.messages({ limit: 1000 })).messages
+}
+
+/** The transcript of a thread that no client created: none while it has no row in the store yet. */
+export async function transcriptIfKnown(thread: ThreadHandle): Promise<readonly Message[]> {
+  try {
+    return await transcript(thread)
+  } catch (error) {
+    if (ThreadNotFoundError.isInstance(error)) return []
+    throw error
+  }
 }
 
 /** The results of a thread's tool calls, in order. */

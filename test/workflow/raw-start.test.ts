@@ -7,7 +7,7 @@ import { failureTypes } from '../../src/protocol/failures.js'
 import type { Message } from '../../src/protocol/message.js'
 import { marked } from '../support/marker.js'
 import { payload, signalRaw, startRaw } from '../support/raw-messages.js'
-import { transcript } from '../support/thread-facts.js'
+import { transcript, transcriptIfKnown } from '../support/thread-facts.js'
 import { threeRuns } from '../support/three-runs.js'
 import { until } from '../support/until.js'
 
@@ -18,12 +18,7 @@ threeRuns((desk) => {
     desk.allowInline(threadId, 'start')
     await start(threadId, { agent: 'clerk', userId: 'ann', message: { content: marked('From the shell') } })
     const thread = desk.env.threads.get(threadId)
-    await until('the row', () =>
-      thread.messages().then(
-        () => true,
-        () => false,
-      ),
-    )
+    await until('the row', async () => (await transcriptIfKnown(thread)).length > 0)
     expect((await thread.waitUntilIdle()).reply?.content).toBe(marked('Hi'))
     expect(await transcript(thread)).toMatchObject([
       { role: 'user', content: marked('From the shell') },
@@ -111,6 +106,5 @@ threeRuns((desk) => {
 
 /** None while the thread has no row yet. */
 async function answers(thread: ThreadHandle): Promise<readonly Message[]> {
-  const page = await thread.messages().catch(() => null)
-  return page?.messages.filter(({ role }) => role === 'assistant') ?? []
+  return (await transcriptIfKnown(thread)).filter(({ role }) => role === 'assistant')
 }
