@@ -11,6 +11,7 @@ import { idleBench } from './idle/idle-bench.js'
 import { manyBench } from './many/many-bench.js'
 import { longThreadBench } from './long-thread/long-thread-bench.js'
 import { longTurnBench } from './long-turn/long-turn-bench.js'
+import { peersBench } from './peers/peers-bench.js'
 import { printJson, printTables } from './print-result.js'
 import { replayBench } from './replay/replay-bench.js'
 import { startBench } from './start/start-bench.js'
@@ -27,6 +28,7 @@ const ON_SERVERS: Readonly<Record<string, (servers: BenchServers) => Promise<Mac
   many: manyBench,
   'long-thread': longThreadBench,
   'long-turn': longTurnBench,
+  peers: peersBench,
   replay: replayBench,
   start: startBench,
   step: stepBench,
