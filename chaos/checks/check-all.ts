@@ -69,7 +69,7 @@ export async function checkAll(place: CheckedPlace): Promise<Checked> {
     return {
       files,
       findings: [
-        ...checkCalls(record, own, evidence),
+        ...checkCalls(record, own, evidence, byId.get(record.parent ?? '')?.closed),
         ...checkModels(record, own, evidence),
         ...(await checkWrites(threads, record, byId)),
         ...checkEvents(record, receivedBy.get(threadId) ?? []),

@@ -33,15 +33,24 @@ const RULES: Readonly<Record<string, Rule>> = {
 const CUT = /outcome of this call is unknown|call was interrupted|call was cancelled/
 /** What a tool hears that writes a message while its thread is ended; as any tool that throws it keeps what it wrote before. */
 const REFUSED = /takes messages, got .*, which was terminated/
+/** What a tool of a subagent hears that tells its parent something, which has ended meanwhile. */
+const PARENT_REFUSED = /takes something, got .*, which was closed/
 const UNKNOWN = /outcome of this call is unknown/
 
 type Acted = ToolDeed & Stamp
 
+/** Whether a thread has ended, and its parent. */
+interface Ended {
+  readonly own: boolean
+  readonly parent: boolean
+}
+
 /** T4: each call has one result; what it did outside fits to that result, and nothing was done again behind it. */
 export function checkCalls(
-  { threadId, rows, closed }: ThreadRecord,
+  { threadId, rows, closed: own }: ThreadRecord,
   deeds: readonly (Deed & Stamp)[],
   evidence: Evidence,
+  parent = false,
 ): readonly Finding[] {
   const findings: Finding[] = []
   const acted = grouped(
@@ -62,7 +71,7 @@ export function checkCalls(
     else if (found.length > 1)
       findings.push({ kind: 'doubled', threadId, id, problem: `It has ${found.length} results.` })
     else
-      for (const { kind, problem } of checkCall(called.name, result, acted.get(id) ?? [], closed))
+      for (const { kind, problem } of checkCall(called.name, result, acted.get(id) ?? [], { own, parent }))
         findings.push({ kind, threadId, id, problem })
     const late = (acted.get(id) ?? []).filter(({ at }) => at > evidence.result(threadId, id))
     if (late.length > 0)
@@ -89,6 +98,10 @@ export function isRefused({ content }: Message): boolean {
   return REFUSED.test(content ?? '')
 }
 
+function isRefusedByEnd(result: Message, ended: Ended): boolean {
+  return (ended.own && isRefused(result)) || (ended.parent && PARENT_REFUSED.test(result.content ?? ''))
+}
+
 export function callsOf({ tool_calls: calls }: Message): readonly ToolCallEntry[] {
   // Written by our own code, as `Message` says.
   return calls === null ? [] : (JSON.parse(calls) as readonly ToolCallEntry[])
@@ -96,12 +109,7 @@ export function callsOf({ tool_calls: calls }: Message): readonly ToolCallEntry[
 
 type Problem = Pick<Finding, 'kind' | 'problem'>
 
-function checkCall(
-  name: string,
-  result: Message,
-  acted: readonly Acted[],
-  closed: boolean,
-): readonly Problem[] {
+function checkCall(name: string, result: Message, acted: readonly Acted[], ended: Ended): readonly Problem[] {
   const rule = Object.hasOwn(RULES, name) ? RULES[name] : undefined
   if (rule === undefined) return checkWords(name, result)
   const problems: Problem[] = []
@@ -109,7 +117,7 @@ function checkCall(
   const times = `${name} acted ${acted.length} times, and its result is: ${result.content?.slice(0, 60)}`
   if (acted.length > rule.most) problems.push({ kind: 'repeated', problem: times })
   if (succeeded && acted.length < rule.least) problems.push({ kind: 'lost', problem: times })
-  const isCut = CUT.test(result.content ?? '') || (closed && isRefused(result))
+  const isCut = CUT.test(result.content ?? '') || isRefusedByEnd(result, ended)
   if (!succeeded && !isCut) problems.push({ kind: 'wrong', problem: times })
   if (rule.idempotent === true && UNKNOWN.test(result.content ?? ''))
     problems.push({ kind: 'wrong', problem: `${name} may run again, and it was left unknown.` })

@@ -1,43 +1,43 @@
-import { isGrpcServiceError } from '@temporalio/client'
-import type { ThreadHandle } from 'everthread/client'
-
 import type { Finding } from '../finding.js'
+import { contentIn } from './content-in.js'
+import { temporalRuns } from './temporal-runs.js'
+import type { HistoryEvent, Histories } from './temporal-runs.js'
 import type { ThreadRecord } from './thread-record.js'
 
-/** Of gRPC. */
-const NOT_FOUND = 5
-
-/** The part of a client that reads them. */
-interface Histories {
-  get(threadId: string): { readonly workflow: Pick<ThreadHandle['workflow'], 'fetchHistory'> }
-}
-
 /**
- * Workflow tasks that failed: a kill makes one time out, and nothing of ours may make one fail. A subagent whose start was cut
- * short has rows only, and they are closed.
+ * In all Temporal runs of a thread: workflow tasks that failed, for a kill makes one time out and nothing of ours may make one
+ * fail, and words of the conversation, which belong into the store alone (T5). A subagent whose start was cut short has rows
+ * only, and they are closed.
  */
 export async function checkHistory(
   threads: Histories,
   { threadId, closed, parent, rows }: Pick<ThreadRecord, 'threadId' | 'closed' | 'parent' | 'rows'>,
 ): Promise<readonly Finding[]> {
-  const events = await eventsOf(threads, threadId)
-  if (events === null) {
+  const runs = await temporalRuns(threads, threadId)
+  if (runs === null) {
     if (closed && parent !== null && rows.length === 0) return []
     return [{ kind: 'wrong', threadId, id: threadId, problem: 'Temporal does not know its workflow.' }]
   }
-  return events.flatMap(({ eventId, workflowTaskFailedEventAttributes: failed }): Finding[] => {
-    if (failed == null) return []
-    const problem = `A workflow task failed: ${failed.failure?.message ?? `cause ${failed.cause}`}`
-    return [{ kind: 'wrong', threadId, id: `event ${String(eventId)}`, problem }]
+  return runs.flatMap((events) => {
+    const run = events[0]?.workflowExecutionStartedEventAttributes?.originalExecutionRunId ?? ''
+    return events.flatMap((event): readonly Finding[] =>
+      problemsOf(event).map((problem) => {
+        return { kind: 'wrong', threadId, id: `event ${String(event.eventId)} of run ${run}`, problem }
+      }),
+    )
   })
 }
 
-async function eventsOf(threads: Histories, threadId: string) {
-  try {
-    return (await threads.get(threadId).workflow.fetchHistory()).events ?? []
-  } catch (error) {
-    // Its own error, and not the SDK's.
-    if (isGrpcServiceError(error) && error.code === NOT_FOUND) return null
-    throw error
-  }
+/** Of Temporal's `WorkflowTaskFailedCause`: a signal came while the task ended its run, and the server gives it out again. */
+const UNHANDLED_COMMAND = 1
+
+function problemsOf(event: HistoryEvent): readonly string[] {
+  const failed = event.workflowTaskFailedEventAttributes
+  const words = contentIn(event)
+  return [
+    ...(failed == null || failed.cause === UNHANDLED_COMMAND
+      ? []
+      : [`A workflow task failed: ${failed.failure?.message ?? `cause ${failed.cause}`}`]),
+    ...(words === null ? [] : [`Words of the conversation are in the history: ${words}`]),
+  ]
 }

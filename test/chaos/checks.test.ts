@@ -118,6 +118,16 @@ describe('calls', () => {
     expect(check(rows, acted.slice(1))).toEqual(['wrong'])
   })
 
+  test('a tool that was refused by its ended parent is no finding', () => {
+    const refused = 'Error: Expected a thread that takes something, got p, which was closed.'
+    const rows = [called('c', 'tell'), result('c', 'error', refused)]
+    const acted = [deed('tell', { at: 1 })]
+    const of = (parentClosed: boolean) =>
+      kinds(checkCalls(record(rows), acted, gatherEvidence(acted, []), parentClosed))
+    expect(of(true)).toEqual([])
+    expect(of(false)).toEqual(['wrong'])
+  })
+
   test('a call without a result is lost', () => {
     expect(check([book], [])).toEqual(['lost'])
   })

@@ -39,9 +39,14 @@ describe('files', () => {
 describe('histories', () => {
   /** As gRPC's client throws it. */
   const NOT_FOUND = { code: 5, details: 'workflow not found', metadata: {} }
-  const fetching = (fetchHistory: () => ReturnType<typeof historyOf>) => ({
-    get: () => ({ workflow: { fetchHistory } }),
-  })
+  const fetching = (
+    fetchHistory: () => ReturnType<typeof historyOf>,
+    earlier: Readonly<Record<string, typeof fetchHistory>> = {},
+  ) => {
+    const getHandle = (_id: string, runId: string) => ({ fetchHistory: earlier[runId] ?? gone })
+    return { get: () => ({ workflow: { fetchHistory, client: { getHandle } } }) }
+  }
+  const gone = () => Promise.reject(Object.assign(new Error('5 NOT_FOUND'), NOT_FOUND))
   const check = async (...events: Parameters<typeof historyOf>[0]) =>
     kinds(
       await checkHistory(
@@ -54,13 +59,47 @@ describe('histories', () => {
     expect(await check({ workflowTaskTimedOutEventAttributes: {} })).toEqual([])
   })
 
+  test('a task that a signal overtook as it ended its run is no finding', async () => {
+    const failure = { message: 'UnhandledCommand' }
+    expect(await check({ workflowTaskFailedEventAttributes: { cause: 1, failure } })).toEqual([])
+    expect(await check({ workflowTaskFailedEventAttributes: { cause: 2, failure } })).toEqual(['wrong'])
+  })
+
   test('a task that failed is wrong', async () => {
     const failed = { workflowTaskFailedEventAttributes: { failure: { message: 'Nondeterminism' } } }
     expect(await check(failed, {}, failed)).toEqual(['wrong', 'wrong'])
   })
 
+  test('a task that failed before the thread continued as new is wrong', async () => {
+    const failed = { workflowTaskFailedEventAttributes: { failure: { message: 'Nondeterminism' } } }
+    const after = (run: string) => ({
+      workflowExecutionStartedEventAttributes: { continuedExecutionRunId: run },
+    })
+    const newest = () => historyOf([after('second')])
+    const second = () => historyOf([after('first'), failed])
+    expect(kinds(await checkHistory(fetching(newest, { second }), record([])))).toEqual(['wrong'])
+    const first = () => historyOf([{ workflowExecutionStartedEventAttributes: {} }, failed])
+    expect(await checkHistory(fetching(newest, { second, first }), record([]))).toHaveLength(2)
+  })
+
+  test.each([
+    ['the text of a message', 'Do [program m0 W10]'],
+    ['a text without a program', 'Only words #3'],
+    ['the mark of a call', 'done <m0.i.0.1>'],
+    ['an answer of the model', 'All is done. ~0d9e6f0c-8a5d-4c83-a5b6-2f1f5a0d7b11~'],
+    ['what it streams', 'word0 word1 word2'],
+    ['a prompt', 'You lead, by the old rules.'],
+    ['an error of a tool', 'Error: Expected a second try.'],
+  ])('T5 %s is wrong in a payload and in a failure', async (_what, text) => {
+    const data = Buffer.from(JSON.stringify({ text }))
+    const payload = { activityTaskScheduledEventAttributes: { input: { payloads: [{ data }] } } }
+    const failure = { activityTaskFailedEventAttributes: { failure: { message: text } } }
+    expect(await check(payload, failure)).toEqual(['wrong', 'wrong'])
+    expect(await check({ activityTaskScheduledEventAttributes: { activityId: 'm0.0.1' } })).toEqual([])
+  })
+
   test('a workflow that Temporal does not know is wrong, but of a subagent that never started', async () => {
-    const unknown = fetching(() => Promise.reject(Object.assign(new Error('5 NOT_FOUND'), NOT_FOUND)))
+    const unknown = fetching(gone)
     expect(kinds(await checkHistory(unknown, record([])))).toEqual(['wrong'])
     const unstarted = { parent: 'p', closed: true } as const
     expect(await checkHistory(unknown, record([], unstarted))).toEqual([])
