@@ -218,8 +218,8 @@ export const LIMITS = {
   /** Of another worker's activity: ten attempts in some two minutes. */
   remoteRetryGrowth: 2,
   /**
-   * How long a thread stands still when its worker dies in a workflow task, which takes milliseconds, and a cold replay of
-   * 1,000 steps half a second. Temporal's 10 s would be twice a short heartbeat timeout; from the fourth timeout of a task on
+   * How long a thread stands still when its worker dies in a workflow task, which takes milliseconds, and a cold replay
+   * a third of a second. Temporal's 10 s would be twice a short heartbeat timeout; from the fourth timeout of a task on
    * the server itself gives more, up to 2 minutes.
    */
   workflowTask: 5 * SECOND,

@@ -1,0 +1,43 @@
+import { historyFromJSON } from '@temporalio/common/lib/proto-utils.js'
+import { expect, test } from 'vitest'
+
+import { readHistories } from '../../src/testing/history-files.js'
+import { HISTORIES } from './kept-folders.js'
+
+interface Payloads {
+  readonly payloads?: readonly { readonly data?: Uint8Array | null }[] | null
+}
+
+/** Bytes of what went to activities, by their names, and of all that came back, over every kept history. */
+async function keptSizes() {
+  const inputs: { readonly activity: string; readonly bytes: number }[] = []
+  const answers: number[] = []
+  for await (const { history } of readHistories(HISTORIES)) {
+    for (const event of historyFromJSON(history).events ?? []) {
+      const scheduled = event.activityTaskScheduledEventAttributes
+      const completed = event.activityTaskCompletedEventAttributes
+      if (scheduled)
+        inputs.push({ activity: scheduled.activityType?.name ?? '', bytes: sizeOf(scheduled.input) })
+      if (completed) answers.push(sizeOf(completed.result))
+    }
+  }
+  return { inputs, answers }
+}
+
+function sizeOf(given: Payloads | null | undefined): number {
+  return (given?.payloads ?? []).reduce((sum, { data }) => sum + (data?.length ?? 0), 0)
+}
+
+const { inputs, answers } = await keptSizes()
+
+test('a step gives its activities some hundred bytes', () => {
+  const ofSteps = inputs.filter(({ activity }) => /^thread\.(callModel|executeTool)$/.test(activity))
+  expect(ofSteps.length).toBeGreaterThan(300)
+  expect(ofSteps.filter(({ bytes }) => bytes > 1024)).toEqual([])
+})
+
+test('no activity is given or answers more than 2 KB', () => {
+  expect(inputs.filter(({ bytes }) => bytes > 2048)).toEqual([])
+  expect(answers.length).toBeGreaterThan(500)
+  expect(Math.max(...answers)).toBeLessThan(2048)
+})
