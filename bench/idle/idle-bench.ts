@@ -3,6 +3,7 @@ import type { BenchServers } from '../bench-servers.js'
 import type { BenchResult, Figure } from '../figure.js'
 import { machineAt } from '../machine.js'
 import { percentile } from '../percentile.js'
+import { NODE_OPTIONS_NOTE } from '../processes/worker-node-options.js'
 import { FEW, measureIdle } from './measure-idle.js'
 
 const THREADS = Number(process.env['EVERTHREAD_BENCH_IDLE'] ?? 10_000)
@@ -37,6 +38,7 @@ export async function idleBench(
     `MB: resident memory of the worker that served them all, with maxCachedWorkflows ${FEW}; heap: of its main thread.`,
     `${turnsPerSecond.toFixed(0)} threads a second were made and had their first turn.`,
     `Of ${wakes.length} threads, one after the other, from the message to the model: p50 ${p50.toFixed(1)} ms.`,
+    NODE_OPTIONS_NOTE,
     'How each figure is made: bench/README.md',
   ]
   return { figures, table, notes, machine: await machineAt(servers) }

@@ -12,6 +12,7 @@ import { writeBundles } from '../bundles.js'
 import type { LoopWorker } from '../processes/loop-worker.js'
 import type { Memory } from '../processes/memory.js'
 import type { ThreadPlace } from '../processes/thread-worker.js'
+import { WORKER_NODE_OPTIONS } from '../processes/worker-node-options.js'
 import { inTemporaryFolder } from '../temporary-folder.js'
 
 /** Threads with which the many are compared: as many as the cache holds. */
@@ -55,6 +56,7 @@ export function measureIdle(servers: BenchServers, count: number): Promise<Measu
     const worker = await startProcess<LoopWorker>(
       new URL('../processes/thread-worker.ts', import.meta.url),
       place,
+      WORKER_NODE_OPTIONS,
     )
     const connection = await Connection.connect({ address })
     const threads = new ThreadClient({ client: new Client({ connection }), taskQueue, store })

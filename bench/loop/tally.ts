@@ -30,7 +30,7 @@ interface Mark {
 const PATIENCE = 180_000
 
 export function createTally(): Tally {
-  let marks: Mark[] = []
+  let marks: number[] = []
   let counts = new Map<string, number>()
   let awaited = { loops: 0, steps: 0 }
   /** From the first step of the last that began to the end of the first that ended. */
@@ -49,13 +49,13 @@ export function createTally(): Tally {
       all = new Promise((done) => (resolve = done))
     },
     mark(loop) {
-      const mark = { at: now(), processor: processorTime() }
+      const at = now()
       const count = (counts.get(loop) ?? 0) + 1
       counts.set(loop, count)
-      marks.push(mark)
-      if (count === 1 && counts.size === awaited.loops) window.from = mark
+      marks.push(at)
+      if (count === 1 && counts.size === awaited.loops) window.from = { at, processor: processorTime() }
       if (count <= awaited.steps) return true
-      window.to ??= mark
+      window.to ??= { at, processor: processorTime() }
       finished += 1
       if (finished === awaited.loops) resolve()
       return false
@@ -69,13 +69,13 @@ export function createTally(): Tally {
       const { from, to } = window
       if (from === undefined || to === undefined || from.at >= to.at)
         throw new Error('Expected a time at which all loops are at it: take more steps.')
-      const steps = marks.filter(({ at }) => at > from.at && at <= to.at).length
+      const steps = marks.filter((at) => at > from.at && at <= to.at).length
       return {
         stepsPerSecond: (steps * 1000) / (to.at - from.at),
         processor: (to.processor - from.processor) / steps,
       }
     },
-    last: () => marks.at(-1)?.at ?? Number.NaN,
+    last: () => marks.at(-1) ?? Number.NaN,
   }
 }
 

@@ -1,5 +1,6 @@
 import type { BenchResult, Figure } from '../figure.js'
 import { median } from '../median.js'
+import { NODE_OPTIONS_NOTE } from '../processes/worker-node-options.js'
 import type { MeasuredCrowd, Pair } from './measure-crowd.js'
 
 const HEAD = [
@@ -27,6 +28,7 @@ export function manyReport(measured: readonly MeasuredCrowd[]): BenchResult {
       `Medians of ${measured[0]?.pairs.length ?? 0} pairs of each size; lowest and highest are single pairs.`,
       'CPU ms: processor time of the worker process for a step; MB: its largest resident memory; heap: of its main thread.',
       `Eager activities are ${process.env['EVERTHREAD_BENCH_EAGER'] === '1' ? 'on' : 'off'} for both (EVERTHREAD_BENCH_EAGER).`,
+      NODE_OPTIONS_NOTE,
       'How each figure is made: bench/README.md',
     ],
   }

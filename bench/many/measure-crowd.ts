@@ -11,15 +11,16 @@ import type { BenchProcess } from '../processes/bench-process.js'
 import type { Bundles } from '../bundles.js'
 import type { LoopPlace, LoopWorker } from '../processes/loop-worker.js'
 import type { ThreadPlace } from '../processes/thread-worker.js'
+import { WORKER_NODE_OPTIONS } from '../processes/worker-node-options.js'
 import type { bareLoop } from '../step/bare-loop.js'
 
 /** How many loops run at once, and how many steps each takes: some ten seconds for each side. */
 export const CROWDS = [
   { loops: 10, steps: 50 },
   { loops: 50, steps: 20 },
-  { loops: 200, steps: 10 },
+  { loops: 200, steps: 20 },
 ] as const satisfies readonly Crowd[]
-const PAIRS = 3
+const PAIRS = 4
 /** The first ones pay for compilation on both sides. */
 const WARM_UP_PAIRS = 1
 const AT_ONCE = 50
@@ -86,6 +87,7 @@ async function bareSide({ servers, client, bundles }: ManyBench, crowd: Crowd): 
   const worker = await startProcess<LoopWorker>(
     new URL('../processes/bare-worker.ts', import.meta.url),
     place,
+    WORKER_NODE_OPTIONS,
   )
   const options = { taskQueue, args: [steps] } as const
   return {
@@ -108,6 +110,7 @@ async function threadSide({ servers, client, bundles }: ManyBench, crowd: Crowd)
   const worker = await startProcess<LoopWorker>(
     new URL('../processes/thread-worker.ts', import.meta.url),
     place,
+    WORKER_NODE_OPTIONS,
   )
   const threads = new ThreadClient({ client, taskQueue, store })
   return {

@@ -22,10 +22,17 @@ export interface Asked {
 }
 export type Said = { readonly answer: unknown } | { readonly problem: string }
 
-/** Runs a file of the bench with `argument`; resolves when it takes orders. Its heap can be collected by `gc()`. */
-export async function startProcess<Offered>(file: URL, argument: unknown): Promise<BenchProcess<Offered>> {
+/**
+ * Runs a file of the bench with `argument`, and Node with `nodeOptions`; resolves when it takes orders. Its heap can be
+ * collected by `gc()`.
+ */
+export async function startProcess<Offered>(
+  file: URL,
+  argument: unknown,
+  nodeOptions: readonly string[] = [],
+): Promise<BenchProcess<Offered>> {
   const child = fork(file.pathname, [JSON.stringify(argument)], {
-    execArgv: ['--import', HOOKS, '--expose-gc'],
+    execArgv: ['--import', HOOKS, '--expose-gc', ...nodeOptions],
     stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
   })
   const gone = once(child, 'exit')

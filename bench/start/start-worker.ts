@@ -20,6 +20,8 @@ export function workerCode(name: 'bare' | 'thread'): string {
 
 interface WorkerStart {
   readonly code: string
+  /** Where it runs. @default the project, whose packages it finds */
+  readonly folder?: string
   readonly taskQueue: string
   /** What the process finds in its environment. */
   readonly options: unknown
@@ -29,7 +31,7 @@ interface WorkerStart {
 export async function timeToFirstPoll(client: Client, start: WorkerStart): Promise<number> {
   const started = performance.now()
   const child = spawn(process.execPath, ['--input-type=module', '--eval', start.code], {
-    cwd: PROJECT,
+    cwd: start.folder ?? PROJECT,
     env: { ...process.env, BENCH_START: JSON.stringify(start.options) },
     stdio: ['ignore', process.stderr.fd, 'inherit'],
   })

@@ -4,6 +4,9 @@ type HistoryEvent = NonNullable<
   Awaited<ReturnType<ReturnType<Client['workflow']['getHandle']>['fetchHistory']>>['events']
 >[number]
 
+/** The activity that calls a thread's model. */
+const MODEL_CALL = 'thread.callModel'
+
 /** Events and bytes that one step added to a history. */
 export interface HistoryCost {
   readonly events: number
@@ -20,15 +23,16 @@ export interface Place {
 /**
  * The cost of a step in a thread's newest turn, which made `modelCalls` model calls: the difference between the
  * beginnings of its second and of its last one, divided by the steps between, so that starting and settling a turn are
- * not in it.
+ * not in it. `modelCall` is the activity that calls the model.
  */
 export async function historyCost(
   client: Client,
   workflowId: string,
   modelCalls: number,
+  modelCall = MODEL_CALL,
 ): Promise<HistoryCost> {
   for await (const events of histories(client, workflowId)) {
-    const places = stepPlaces(events).slice(1 - modelCalls)
+    const places = stepPlaces(events, modelCall).slice(1 - modelCalls)
     const [first] = places
     const last = places.at(-1)
     if (first === undefined || last === undefined || places.length < modelCalls - 1) continue
@@ -61,7 +65,7 @@ export async function* histories(client: Client, workflowId: string): AsyncItera
 }
 
 /** Where the workflow tasks began that scheduled a model call; the server notes the history's size in each. */
-export function stepPlaces(events: readonly HistoryEvent[]): readonly Place[] {
+export function stepPlaces(events: readonly HistoryEvent[], modelCall = MODEL_CALL): readonly Place[] {
   const tasks = new Map<string, Place>()
   const places: Place[] = []
   for (const event of events) {
@@ -73,8 +77,7 @@ export function stepPlaces(events: readonly HistoryEvent[]): readonly Place[] {
     if (task !== undefined) tasks.set(String(event.eventId), task)
     const scheduled = event.activityTaskScheduledEventAttributes
     const scheduler = tasks.get(String(scheduled?.workflowTaskCompletedEventId))
-    if (scheduled?.activityType?.name === 'thread.callModel' && scheduler !== undefined)
-      places.push(scheduler)
+    if (scheduled?.activityType?.name === modelCall && scheduler !== undefined) places.push(scheduler)
   }
   return places
 }

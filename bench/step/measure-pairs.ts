@@ -10,8 +10,11 @@ import { historyCost } from './history-cost.js'
 import type { HistoryCost } from './history-cost.js'
 import type { StepTime, Stopwatch } from './stopwatch.js'
 
-/** Enough for the two sides of a pair to meet the same noise, few enough to have many pairs. */
-const STEPS = 40
+/**
+ * Enough for the two sides of a pair to meet the same noise, few enough to have many pairs, and for a turn to stay in one
+ * Temporal run: `historyCost` looks at one.
+ */
+const STEPS = 36
 const PAIRS = 9
 /** The first ones pay for compilation on both sides. */
 const WARM_UP_PAIRS = 1
