@@ -13,7 +13,7 @@ import { migratePostgres } from '../../src/store/postgres/open-postgres.js'
 import { readTranscript } from '../../src/store/read-messages.js'
 import { prepareStore } from '../../src/store/prepare-store.js'
 import { openStore } from '../../src/store/store.js'
-import type { Store } from '../../src/store/store.js'
+import type { Reader, Store } from '../../src/store/store.js'
 import { createDatabase } from '../support/postgres-database.js'
 import type { PostgresDatabase } from '../support/postgres-database.js'
 import { until } from '../support/until.js'
@@ -63,6 +63,29 @@ test('a process works on while the schema goes one version further', async () =>
   expect(transcript.map(({ position }) => position)).toEqual(
     Array.from({ length: 300 }, (_, index) => index + 1),
   )
+})
+
+test('what connections keep planned is planned anew after a migration', async () => {
+  const store = await open()
+  await makeThread(store, 't')
+  const [look, atOnce] = [(db: Reader) => readTranscript(db, 't'), Array.from({ length: 9 })]
+  const lookEverywhere = () =>
+    Promise.all(atOnce.flatMap(() => [store.read(look), store.write((tx) => look(tx))]))
+  for (const _ of [1, 2]) await lookEverywhere()
+  await migrateFurther(4)
+  expect(await lookEverywhere()).toEqual(Array.from({ length: 18 }, () => []))
+})
+
+test('a connection keeps a statement planned', async () => {
+  const store = await openStore({ ...place(), database: withConnections(3) })
+  opened.push(store)
+  for (const threadId of ['t', 'u']) await store.read((db) => readTranscript(db, threadId))
+  const { rows } = await store.read((db) =>
+    sql<{ runs: number }>`
+      select generic_plans + custom_plans as runs from pg_prepared_statements
+      where statement like ${'%from "messages"%'}`.execute(db),
+  )
+  expect(rows).toEqual([{ runs: 2 }])
 })
 
 test('code of before starts on a schema that allows it, and leaves it', async () => {
@@ -118,6 +141,13 @@ async function makeVersion(url: string, version: number): Promise<void> {
   await sql`create table schema_info (version int not null, oldest_code int not null)`.execute(db)
   await sql`insert into schema_info values (${version}, 1)`.execute(db)
   await db.destroy()
+}
+
+/** One of three reads. */
+function withConnections(connections: number): string {
+  const url = new URL(database.url)
+  url.searchParams.set('connections', String(connections))
+  return url.href
 }
 
 async function count(store: Store): Promise<number> {

@@ -4,7 +4,10 @@ import type { CustomTypesConfig, PoolClient, PoolConfig } from 'pg'
 
 import { LIMITS } from '../../protocol/limits.js'
 import { HeardClient } from './heard-client.js'
+import { isOutdatedPlan } from './postgres-error.js'
 import type { PostgresPlace } from './postgres-place.js'
+import { createStatementNames } from './statement-names.js'
+import type { NameStatement } from './statement-names.js'
 import { decodeText, encodeText } from './text-codec.js'
 
 export interface PoolLimits {
@@ -53,11 +56,12 @@ export function openPool(
   // Of a connection that nobody uses: the next call gets another one.
   pool.on('error', () => {})
   const known = new WeakMap<PoolClient, PostgresPoolClient>()
+  const nameOf = createStatementNames()
   return {
     options: pool.options,
     async connect() {
       const client = await pool.connect()
-      const wrapped = known.get(client) ?? guarded(client, silence)
+      const wrapped = known.get(client) ?? guarded(client, { silence, nameOf })
       known.set(client, wrapped)
       return wrapped
     },
@@ -65,14 +69,27 @@ export function openPool(
   }
 }
 
-function guarded(client: PoolClient, silence: number | null): PostgresPoolClient {
+interface Guard {
+  readonly silence: number | null
+  readonly nameOf: NameStatement
+}
+
+function guarded(client: PoolClient, { silence, nameOf }: Guard): PostgresPoolClient {
+  let outdated = false
+
   async function query<R>(sql: string, parameters: readonly unknown[] = []): Promise<PostgresQueryResult<R>> {
     // Ends the socket under the statement, which then fails.
     const timer = silence === null ? undefined : setTimeout(() => void client.end(), silence)
     try {
-      const result = await client.query(sql, parameters.map(encoded))
+      const values = parameters.map(encoded)
+      // Those without values are `begin` and the like: nothing to plan.
+      const name = values.length === 0 ? undefined : nameOf(sql)
+      const result = await client.query({ text: sql, values, ...(name !== undefined && { name }) })
       // What Kysely wants is a part of what `pg` answers: the driver's boundary.
       return result as unknown as PostgresQueryResult<R>
+    } catch (error) {
+      outdated ||= isOutdatedPlan(error)
+      throw error
     } finally {
       clearTimeout(timer)
     }
@@ -80,7 +97,8 @@ function guarded(client: PoolClient, silence: number | null): PostgresPoolClient
   return {
     // Cursors are not used: the one other form.
     query: query as PostgresPoolClient['query'],
-    release: (destroy) => client.release(destroy),
+    // What it keeps planned is of the schema before a migration: a new one plans anew.
+    release: (destroy) => client.release(outdated ? true : destroy),
   }
 }
 

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 
 import { StoreError } from '../store-error.js'
-import { asStoreError, isConflict, isLost, isPassing } from './postgres-error.js'
+import { asStoreError, isConflict, isLost, isOutdatedPlan, isPassing } from './postgres-error.js'
 
 const coded = (code: string): Error => Object.assign(new Error('from PostgreSQL'), { code })
 
@@ -47,4 +47,10 @@ test('conflicts and lost connections are tried again', () => {
   expect(isLost(coded('57P01')) && isLost(new Error('Connection terminated unexpectedly'))).toBe(true)
   expect(isLost(coded('28P01'))).toBe(false)
   expect(isPassing(coded('ENOTFOUND'))).toBe(false)
+})
+
+test('a plan of before a migration is passing, what is not supported is not', () => {
+  const outdated = Object.assign(coded('0A000'), { routine: 'RevalidateCachedQuery' })
+  expect([isOutdatedPlan(outdated), isPassing(outdated)]).toEqual([true, true])
+  expect([isOutdatedPlan(coded('0A000')), isPassing(coded('0A000'))]).toEqual([false, false])
 })

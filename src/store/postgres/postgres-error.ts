@@ -107,6 +107,13 @@ export function isUnknownTransaction(error: unknown): boolean {
   return codeOf(error) === '22023'
 }
 
+/** A migration changed the columns of a statement that the connection keeps planned; another connection plans it anew. */
+export function isOutdatedPlan(error: unknown): boolean {
+  // The code is that of everything that is not supported; the message is in the language of the server.
+  if (codeOf(error) !== '0A000' || !(error instanceof Error)) return false
+  return 'routine' in error && error.routine === 'RevalidateCachedQuery'
+}
+
 /** The connection or its server is gone: what was under way and not committed has not happened. */
 export function isLost(error: unknown): boolean {
   const known = knownOf(error)
@@ -115,7 +122,7 @@ export function isLost(error: unknown): boolean {
 
 /** Worth another try of the same work, in a moment. */
 export function isPassing(error: unknown): boolean {
-  return isConflict(error) || isLost(error) || PASSING.has(codeOf(error) ?? '')
+  return isConflict(error) || isLost(error) || isOutdatedPlan(error) || PASSING.has(codeOf(error) ?? '')
 }
 
 const PASSING: ReadonlySet<string> = new Set(['53300', '55P03'])
