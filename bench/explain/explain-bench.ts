@@ -107,7 +107,9 @@ async function planOf(
 ): Promise<Answer> {
   await client.query(`set plan_cache_mode = ${mode}`)
   await client.query(`prepare asked as ${sql}`)
-  const values = parameters.map((value) => (value === null ? 'null' : pg.escapeLiteral(String(value))))
+  const values = parameters.map((value) =>
+    value === null ? 'null' : pg.escapeLiteral(`${value as string | number}`),
+  )
   const { rows } = await client.query<{ 'QUERY PLAN': readonly [Answer] }>(
     `explain (analyze, format json) execute asked${values.length === 0 ? '' : `(${values.join(', ')})`}`,
   )

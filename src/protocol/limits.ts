@@ -244,8 +244,8 @@ export const LIMITS = {
   respondPause: SECOND / 20,
   /** PostgreSQL takes a hundred in all unless told otherwise: four processes with these, and a few for people. */
   databaseConnections: 20,
-  /** That each of them keeps planned at most; a step of a thread has some forty. */
-  databaseStatements: 500,
+  /** That each of them keeps planned at most, 50 KB of the server's memory for one; a step of a thread has some forty. */
+  databaseStatements: 200,
   /** How long opening, a read or a write waits for others in all: activities retry after it, people see a sentence. */
   databasePatience: 30 * SECOND,
   /** Statements take milliseconds; the longest, of a migration, has no limit. */

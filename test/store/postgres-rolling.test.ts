@@ -83,7 +83,7 @@ test('a connection keeps a statement planned', async () => {
   const { rows } = await store.read((db) =>
     sql<{ runs: number }>`
       select generic_plans + custom_plans as runs from pg_prepared_statements
-      where statement like ${'%from "messages"%'}`.execute(db),
+      where statement like ${'%from "messages"%'}`.execute(db as unknown as Kysely<unknown>),
   )
   expect(rows).toEqual([{ runs: 2 }])
 })

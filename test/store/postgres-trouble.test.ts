@@ -203,7 +203,7 @@ test('a row that another session keeps locked is busy, soon', async () => {
 })
 
 test('a server that is away is said to be, after the patience', async () => {
-  const database = await open(url, { patience: 300 })
+  const database = await open(url, { patience: 2_000 })
   await server.pause()
   const failing = database.read((db) => readTranscript(db, 'killed'))
   await expect(failing).rejects.toMatchObject({

@@ -84,11 +84,19 @@ export async function startPostgres(settings: readonly string[] = []): Promise<P
     await gone
   }
 
+  /** Its sessions live on for a moment, and longer on a busy machine: one of them may still commit. */
+  async function cut(): Promise<void> {
+    const sessions = child?.pid === undefined ? [] : await childrenOf(child.pid)
+    const ended = end('SIGKILL')
+    for (const pid of sessions) killLiving(pid)
+    await ended
+  }
+
   await start()
   return {
     port,
     url: (database) => `postgres://${POSTGRES_USER}:${POSTGRES_PASSWORD}@127.0.0.1:${port}/${database}`,
-    kill: () => end('SIGKILL'),
+    kill: cut,
     start,
     // Fast shutdown: transactions are rolled back, connections cut.
     pause: () => end('SIGINT'),
@@ -97,6 +105,24 @@ export async function startPostgres(settings: readonly string[] = []): Promise<P
       await end('SIGQUIT')
       await rm(home, { recursive: true, force: true })
     },
+  }
+}
+
+async function childrenOf(parent: number): Promise<readonly number[]> {
+  const { stdout } = await promisify(execFile)('ps', ['-A', '-o', 'pid=,ppid='])
+  const processes = stdout
+    .trim()
+    .split('\n')
+    .map((line) => line.trim().split(/\s+/).map(Number))
+  return processes.flatMap(([pid, ppid]) => (ppid === parent && pid !== undefined ? [pid] : []))
+}
+
+function killLiving(pid: number): void {
+  try {
+    process.kill(pid, 'SIGKILL')
+  } catch (error) {
+    // It has ended by itself.
+    if (!(error instanceof Error && 'code' in error && error.code === 'ESRCH')) throw error
   }
 }
 
