@@ -80,4 +80,28 @@ export const MUTATIONS: readonly Mutation[] = [
     find: 'const delay = Math.min(Math.max(1, at - Date.now()), LIMITS.longestTimer)',
     replace: 'const delay = Math.max(1, Math.floor(performance.now() * 1000) % 60_000)',
   },
+  {
+    name: 'a start keeps the message that came with it',
+    file: 'src/workflows/agent-thread.ts',
+    find: 'initialControl(workflowInfo().workflowId, facts, now)',
+    replace: 'initialControl(workflowInfo().workflowId, start, now)',
+  },
+  {
+    name: 'a snapshot shows what was sent inline',
+    file: 'src/thread/snapshot.ts',
+    find: 'return { id: entry.id, kind, queuedAt: entry.queuedAt }',
+    replace: 'return { ...entry, kind }',
+  },
+  {
+    name: 'a warning quotes the message that was skipped',
+    file: 'src/thread/inbox.ts',
+    find: "withWarning(control, 'message_skipped', problem)",
+    replace: "withWarning(control, 'message_skipped', problem + JSON.stringify(input))",
+  },
+  {
+    name: 'what was drained stays in the state',
+    file: 'src/thread/inbox.ts',
+    find: 'withInvocations(control, leaving),\n    control.queue',
+    replace: '{ ...withInvocations(control, leaving), drained: leaving },\n    control.queue',
+  },
 ]

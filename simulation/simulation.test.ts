@@ -66,7 +66,7 @@ describe('simulated lives of whole families of threads', { timeout: 120_000 }, (
 
   test('each known fault of the logic is found', async () => {
     const mutations = await simulate('--mutations', '--schedules', '3000', '--seed', '1')
-    expect(mutations.length).toBeGreaterThanOrEqual(12)
+    expect(mutations.length).toBeGreaterThanOrEqual(16)
     expect(mutations.filter(({ found }) => found === null)).toEqual([])
   })
 

@@ -5,6 +5,7 @@ import { newThread } from '../store/rows.js'
 import type { ThreadRow } from '../store/rows.js'
 import { continueThread, respond, sendMessage, terminateThread } from '../outside/client.js'
 import type { Client } from '../outside/client.js'
+import { WORDS } from '../outside/words.js'
 import { checkRest } from '../rules/rest-rules.js'
 import { watchSteps } from '../rules/step-rules.js'
 import type { World } from '../world.js'
@@ -66,6 +67,8 @@ function begin(world: World): void {
   const start: ThreadStart = {
     agent,
     ...(isStaged && random.chance(0.5) ? { message: { messageId: 'first' } } : {}),
+    // From the command line, without a row.
+    ...(!isStaged && agent !== 'pair' ? { message: { content: `${WORDS} first` } } : {}),
     ...(random.chance(0.1) ? { resumable: false } : {}),
     ...(random.chance(0.3) ? { limits: { historyEvents: random.pick([0, 15, 40]) } } : {}),
   }

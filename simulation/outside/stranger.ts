@@ -4,16 +4,17 @@ import type { ThreadRow } from '../store/rows.js'
 import type { World } from '../world.js'
 import { signal } from './client.js'
 import type { Client } from './client.js'
+import { WORDS } from './words.js'
 
 const NONSENSE = [
   undefined,
   null,
   7,
-  [],
-  '',
+  [WORDS],
+  WORDS,
   { undecodable: true },
-  { messageId: '' },
-  { operations: [{ kind: 'nothing' }] },
+  { messageId: '', content: WORDS },
+  { operations: [{ kind: 'nothing', content: WORDS }] },
 ]
 
 export function* strangeSignal(world: World, thread: ThreadRow): Client {
@@ -27,7 +28,7 @@ export function* strangeSignal(world: World, thread: ThreadRow): Client {
   const id = world.newId('stranger')
   world.log.strangers.add(id)
   const [sent, input] = random.pick<readonly [string, unknown]>([
-    [SIGNALS.queueMessage, { content: 'inline', silent: random.chance(0.3) }],
+    [SIGNALS.queueMessage, { content: `${WORDS} ${id}`, silent: random.chance(0.3) }],
     [SIGNALS.queueMessage, { messageId: id, role: 'user' }],
     [SIGNALS.queueTool, { toolCallId: id, name: 'work' }],
     [SIGNALS.childReport, { reference: id, report: 1, invocations: ['c'], kind: 'result', messageId: id }],
@@ -54,8 +55,8 @@ export function* strangeUpdate(world: World, thread: ThreadRow): Client {
   const input = random.pick<unknown>([
     ...NONSENSE,
     { id },
-    { id, approved: true },
-    { id, result: true },
+    { id, approved: true, comment: WORDS },
+    { id, result: true, content: WORDS },
     { id, names: [] },
   ])
   world.saw('update of a stranger')

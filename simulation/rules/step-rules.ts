@@ -9,6 +9,7 @@ import type { ControlSnapshot } from '../../src/protocol/snapshot.js'
 import type { Command, Job } from '../temporal/command.js'
 import type { Activity, WorkflowRun } from '../temporal/workflow-run.js'
 import type { World } from '../world.js'
+import { watchContent } from './content-rules.js'
 
 const STEPS: readonly string[] = [
   ACTIVITIES.callModel,
@@ -38,7 +39,9 @@ export function watchSteps(world: World): void {
     waiting: new Map(),
   }
   world.onScheduled = (activity) => scheduled(world, watched, activity)
+  const checkContent = watchContent(world)
   world.onTook = (run, jobs, commands) => {
+    checkContent(run, jobs, commands)
     const fresh = accepts(world, run, jobs)
     refuses(world, watched, { run, fresh, commands })
     for (const job of jobs) takes(watched, run, job)

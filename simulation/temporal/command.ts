@@ -26,7 +26,13 @@ export type Command =
   | { readonly kind: 'cancelActivity'; readonly seq: number }
   | { readonly kind: 'timer'; readonly seq: number; readonly delay: number }
   | { readonly kind: 'cancelTimer'; readonly seq: number }
-  | { readonly kind: 'child'; readonly seq: number; readonly workflowId: string; readonly start: string }
+  | {
+      readonly kind: 'child'
+      readonly seq: number
+      readonly workflowId: string
+      readonly start: string
+      readonly labels: string
+    }
   | {
       readonly kind: 'signal'
       readonly seq: number

@@ -60,6 +60,8 @@ export class WorkflowInstance {
   readonly info: InstanceInfo
   readonly queries = new Map<string, () => unknown>()
   readonly updates = new Map<string, UpdateHandler>()
+  /** What the Temporal UI shows of it. */
+  details = ''
   /** Updates that are under way: they answer in a microtask of their own. */
   handling = 0
   readonly #root = new CancellationScope({ cancellable: true })

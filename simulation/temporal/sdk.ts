@@ -125,15 +125,19 @@ function activity(name: string, given: unknown, taskQueue: string | null): Promi
 interface ChildOptions {
   readonly workflowId: string
   readonly args: readonly [unknown]
+  readonly memo?: unknown
+  readonly staticSummary?: string
+  readonly staticDetails?: string
 }
 
-export async function startChild(_type: string, { workflowId, args: [start] }: ChildOptions) {
+export async function startChild(_type: string, { workflowId, args: [start], ...shown }: ChildOptions) {
   const instance = activeInstance()
   const { seq, end } = instance.ask<void>((number) => ({
     kind: 'child',
     seq: number,
     workflowId,
     start: JSON.stringify(start),
+    labels: JSON.stringify([shown.memo, shown.staticSummary, shown.staticDetails]),
   }))
   // Started and closed may come in one task.
   const closed = instance.awaitEnd<unknown>(-seq)
@@ -163,8 +167,9 @@ export function isCancellation(error: unknown): boolean {
   return wraps && error.cause instanceof CancelledFailure
 }
 
-export function setCurrentDetails(): void {
-  // Of no weight here: it is no command, and nobody looks.
+/** It is no command, but whoever opens the workflow in the Temporal UI reads it. */
+export function setCurrentDetails(details: string): void {
+  activeInstance().details = details
 }
 
 export function upsertSearchAttributes(): void {
