@@ -80,14 +80,17 @@ interface Read {
 async function explain(client: pg.Client, { name, queries, large }: Read): Promise<Explained> {
   const judged: Judged[] = []
   let milliseconds = 0
-  for (const query of queries) {
+  for (const { sql, parameters } of queries) {
     // The first run brings pages into memory.
-    for (const _ of [1, 2]) await client.query(query.sql, [...query.parameters])
-    const custom = await planOf(client, query, 'force_custom_plan')
-    // A statement that is kept planned may get one plan for all values: PostgreSQL decides.
-    const generic = await planOf(client, query, 'force_generic_plan')
-    milliseconds += custom['Planning Time'] + custom['Execution Time']
-    judged.push(judgePlan(custom.Plan, large), judgePlan(generic.Plan, large))
+    for (const _ of [1, 2]) await client.query(sql, [...parameters])
+    const { rows } = await client.query<{ 'QUERY PLAN': readonly [Answer] }>(
+      `explain (analyze, format json) ${sql}`,
+      [...parameters],
+    )
+    const answer = rows[0]?.['QUERY PLAN'][0]
+    if (answer === undefined) throw new Error(`Expected a plan of "${name}", got none`)
+    milliseconds += answer['Planning Time'] + answer['Execution Time']
+    judged.push(judgePlan(answer.Plan, large))
   }
   return {
     name,
@@ -97,26 +100,6 @@ async function explain(client: pg.Client, { name, queries, large }: Read): Promi
     rows: judged.reduce((sum, { rows }) => sum + rows, 0),
     problems: judged.flatMap(({ problems }) => problems),
   }
-}
-
-/** As the store's connections run it: prepared. */
-async function planOf(
-  client: pg.Client,
-  { sql, parameters }: CompiledQuery,
-  mode: 'force_custom_plan' | 'force_generic_plan',
-): Promise<Answer> {
-  await client.query(`set plan_cache_mode = ${mode}`)
-  await client.query(`prepare asked as ${sql}`)
-  const values = parameters.map((value) =>
-    value === null ? 'null' : pg.escapeLiteral(`${value as string | number}`),
-  )
-  const { rows } = await client.query<{ 'QUERY PLAN': readonly [Answer] }>(
-    `explain (analyze, format json) execute asked${values.length === 0 ? '' : `(${values.join(', ')})`}`,
-  )
-  await client.query('deallocate asked')
-  const answer = rows[0]?.['QUERY PLAN'][0]
-  if (answer === undefined) throw new Error(`Expected a plan, got none: ${sql}`)
-  return answer
 }
 
 interface Answer {

@@ -76,16 +76,17 @@ test('what connections keep planned is planned anew after a migration', async ()
   expect(await lookEverywhere()).toEqual(Array.from({ length: 18 }, () => []))
 })
 
-test('a connection keeps a statement planned', async () => {
+test('a connection keeps a statement, and plans a read for its values each time', async () => {
   const store = await openStore({ ...place(), database: withConnections(3) })
   opened.push(store)
-  for (const threadId of ['t', 'u']) await store.read((db) => readTranscript(db, threadId))
+  const threadIds = Array.from({ length: 8 }, (_, number) => `t${number}`)
+  for (const threadId of threadIds) await store.read((db) => readTranscript(db, threadId))
   const { rows } = await store.read((db) =>
-    sql<{ runs: number }>`
-      select generic_plans + custom_plans as runs from pg_prepared_statements
+    sql<{ generic: number; custom: number }>`
+      select generic_plans as generic, custom_plans as custom from pg_prepared_statements
       where statement like ${'%from "messages"%'}`.execute(db as unknown as Kysely<unknown>),
   )
-  expect(rows).toEqual([{ runs: 2 }])
+  expect(rows).toEqual([{ generic: 0, custom: 8 }])
 })
 
 test('code of before starts on a schema that allows it, and leaves it', async () => {

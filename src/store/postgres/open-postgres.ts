@@ -34,8 +34,9 @@ export async function openPostgres(
   // Apart: a transaction that reads beside itself would otherwise wait for connections that all transactions hold.
   const connections = Math.floor((place.connections - 1) / 2)
   const limits = { connections, patience, statement, silence }
-  const reader = connect(place, limits)
-  const writer = connect(place, limits)
+  // A tag that one thread has and one that all have want other plans; writes go by keys.
+  const reader = connect(place, { ...limits, plansEach: true })
+  const writer = connect(place, { ...limits, plansEach: false })
   const watching = watchPostgres(reader, place)
   const transact = createTransactor(writer, patience)
   const running = new Set<Promise<unknown>>()
@@ -87,6 +88,7 @@ export async function migratePostgres(database: string): Promise<void> {
     patience: LIMITS.databasePatience,
     statement: null,
     silence: null,
+    plansEach: true,
   })
   try {
     await retryPassing(() => migrate(db, POSTGRES_SCHEMA), performance.now() + LIMITS.migrationPatience)

@@ -18,6 +18,8 @@ export interface PoolLimits {
   readonly statement: number | null
   /** Milliseconds without an answer, then the connection counts as gone; null: never. */
   readonly silence: number | null
+  /** Whether a statement is planned for its values each time, though the server keeps it. */
+  readonly plansEach: boolean
 }
 
 /**
@@ -42,10 +44,12 @@ export function connectionConfig(place: PostgresPlace): PoolConfig {
 /** Connections as Kysely wants them: of one that nothing comes from any more, the call in flight fails. */
 export function openPool(
   place: PostgresPlace,
-  { connections, patience, statement, silence }: PoolLimits,
+  { connections, patience, statement, silence, plansEach }: PoolLimits,
 ): PostgresPool {
+  const config = connectionConfig(place)
   const pool = new pg.Pool({
-    ...connectionConfig(place),
+    ...config,
+    ...(plansEach && { options: `${config.options} -c plan_cache_mode=force_custom_plan` }),
     Client: HeardClient,
     max: connections,
     connectionTimeoutMillis: patience,
