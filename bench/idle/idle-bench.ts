@@ -12,7 +12,7 @@ const MB = 2 ** 20
 export async function idleBench(
   servers: BenchServers,
 ): Promise<BenchResult & { readonly machine: readonly string[] }> {
-  const { few, many, threads, turnsPerSecond, wakes } = await measureIdle(servers, THREADS)
+  const { first, few, many, threads, turnsPerSecond, wakes } = await measureIdle(servers, THREADS)
   const figure = (name: string, value: number, unit: string): Figure => ({
     bench: 'idle',
     figure: name,
@@ -24,6 +24,7 @@ export async function idleBench(
     figure('threads', threads, 'threads'),
     figure('memory_ratio', many.resident / few.resident, 'x'),
     figure('memory', many.resident / MB, 'MB'),
+    figure('memory_ratio_to_first', many.resident / first.resident, 'x'),
     figure('heap_ratio', many.heap / few.heap, 'x'),
     figure('wake_idle_p50_ms', p50, 'ms'),
     figure('wake_idle_p99_ms', p99, 'ms'),
@@ -33,7 +34,12 @@ export async function idleBench(
     (of.resident / MB).toFixed(0),
     (of.heap / MB).toFixed(1),
   ]
-  const table = [['idle threads', 'MB', 'heap MB'], line(String(FEW), few), line(String(threads), many)]
+  const table = [
+    ['idle threads', 'MB', 'heap MB'],
+    line(`${FEW}, at first`, first),
+    line(String(FEW), few),
+    line(String(threads), many),
+  ]
   const notes = [
     `MB: resident memory of the worker that served them all, with maxCachedWorkflows ${FEW}; heap: of its main thread.`,
     `${turnsPerSecond.toFixed(0)} threads a second were made and had their first turn.`,

@@ -17,8 +17,8 @@ import { inTemporaryFolder } from '../temporary-folder.js'
 
 /** Threads with which the many are compared: as many as the cache holds. */
 export const FEW = 100
-/** As many turns for the few, so that the worker has seen some work before its memory is looked at. */
-const TURNS_OF_FEW = 10
+/** Turns of each of the few before the first look: what a worker that has just begun has. */
+const FIRST_TURNS = 10
 /** So many begin before the next ones do: more than the worker takes at a time, and no line that grows. */
 const BATCH = 200
 const AT_ONCE = 25
@@ -26,6 +26,9 @@ const WAKES = 100
 const QUIET = 120_000
 
 export interface MeasuredIdle {
+  /** With the few, after their first turns. */
+  readonly first: Memory
+  /** With the few, after as many turns as there are threads in all. */
   readonly few: Memory
   readonly many: Memory
   readonly threads: number
@@ -73,8 +76,14 @@ export function measureIdle(servers: BenchServers, count: number): Promise<Measu
 async function measure(bench: IdleBench, count: number): Promise<MeasuredIdle> {
   const { threads, worker } = bench
   await turns(bench, FEW, (n) => threads.create({ id: idOf(n), agent: 'worker', message: 'Hello.' }))
-  for (let turn = 1; turn < TURNS_OF_FEW; turn += 1)
-    await turns(bench, FEW, (n) => threads.get(idOf(n)).send('And now?'))
+  const goOn = async (from: number, to: number): Promise<void> => {
+    for (let turn = from; turn < to; turn += 1)
+      await turns(bench, FEW, (n) => threads.get(idOf(n)).send('And now?'))
+  }
+  await goOn(1, FIRST_TURNS)
+  const first = await worker.ask('memory')
+  // Memory grows with the first thousands of turns, whosever they are: not what idle threads cost.
+  await goOn(FIRST_TURNS, count / FEW)
   const few = await worker.ask('memory')
   const since = performance.now()
   await turns(bench, count - FEW, (n) =>
@@ -84,7 +93,7 @@ async function measure(bench: IdleBench, count: number): Promise<MeasuredIdle> {
   const many = await worker.ask('memory')
   const wakes: number[] = []
   for (let n = 0; n < WAKES; n += 1) wakes.push(await wake(bench, Math.floor((n * count) / WAKES)))
-  return { few, many, threads: count, turnsPerSecond: (count - FEW) / seconds, wakes }
+  return { first, few, many, threads: count, turnsPerSecond: (count - FEW) / seconds, wakes }
 }
 
 /** One turn of each; all are idle when it returns. */
