@@ -25,6 +25,11 @@ interface Definition {
   readonly name: string
 }
 
+/** All simulated threads begin with the present code. */
+export function patched(): boolean {
+  return true
+}
+
 export function defineQuery(name: string): Definition {
   return { kind: 'query', name }
 }

@@ -4,18 +4,29 @@ import { operationsProblem } from '../protocol/operations-problem.js'
 import type { ThreadControl } from './control.js'
 import { withWarning } from './facts.js'
 import { acceptTool } from './inbox.js'
+import type { AskLeaving } from './inbox.js'
 import { applyOperations } from './operations.js'
 
 /** Takes an `operations` signal: what a parent or child did to this thread, in its order. None clears the stop flag. */
-export function acceptOperations(control: ThreadControl, input: unknown, now: number): ThreadControl {
+export function acceptOperations(
+  control: ThreadControl,
+  input: unknown,
+  now: number,
+  leaving?: AskLeaving,
+): ThreadControl {
   const problem = operationsProblem(input)
   if (problem !== undefined) return withWarning(control, 'operations_skipped', problem)
   const { operations } = input as Operations
-  return operations.reduce((next, operation) => accepted(next, operation, now), control)
+  return operations.reduce((next, operation) => accepted(next, operation, now, leaving), control)
 }
 
-function accepted(control: ThreadControl, operation: ToldOperation, now: number): ThreadControl {
-  if (operation.kind !== 'queue_tool') return applyOperations(control, [operation], now)
+function accepted(
+  control: ThreadControl,
+  operation: ToldOperation,
+  now: number,
+  leaving?: AskLeaving,
+): ThreadControl {
+  if (operation.kind !== 'queue_tool') return applyOperations(control, [operation], now, leaving)
   // No call of this thread's step asked for it: it waits its turn in the inbox.
-  return acceptTool(control, { toolCallId: operation.id, name: operation.name }, now)
+  return acceptTool(control, { toolCallId: operation.id, name: operation.name }, now, leaving)
 }

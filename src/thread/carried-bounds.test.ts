@@ -33,7 +33,7 @@ function fullThread(): ThreadControl {
   const reported = repeated(
     LIMITS.openChildren,
     (index) => `${padded(index, 36)}:report:1`,
-  ).reduce<ThreadControl>((next, id) => enqueue(next, { kind: 'report', id, queuedAt: NOW }, false), queued)
+  ).reduce<ThreadControl>((next, id) => enqueue(next, { kind: 'report', id, queuedAt: NOW }), queued)
   const scheduled = repeated(LIMITS.effects, (index) => padded(index, 36)).reduce<ThreadControl>(
     (next, id) => effectScheduled(next, { id, dueAt: NOW }),
     reported,

@@ -105,10 +105,10 @@ export function reportQueued(
   if (report.kind === 'closed') {
     const id = `${OUR_IDS}closed:${reference}`
     const { status } = report
-    return enqueue(control, { kind: 'child_closed', id, reference, status, queuedAt: now }, false)
+    return enqueue(control, { kind: 'child_closed', id, reference, status, queuedAt: now })
   }
   const id = report.kind === 'timed_out' ? undefined : report.messageId
-  return id === undefined ? control : enqueue(control, { kind: 'report', id, queuedAt: now }, false)
+  return id === undefined ? control : enqueue(control, { kind: 'report', id, queuedAt: now })
 }
 
 /** The child answers for nothing any more: it was cancelled, or its parent knows how it ended. */

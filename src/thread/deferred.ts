@@ -96,7 +96,7 @@ export function childExpired(
 ): ThreadControl {
   if (messageId === null) return deferredSupplied(control, requestId)
   const without = withoutDeferred(control, requestId)
-  return enqueue(without, { kind: 'report', id: messageId, queuedAt: now }, false)
+  return enqueue(without, { kind: 'report', id: messageId, queuedAt: now })
 }
 
 /** The store could not be asked for a day: it is asked again. */

@@ -39,7 +39,7 @@ export function effectsDue(control: ThreadControl, now: number): ThreadControl {
     const entry = { kind: 'effect', id, queuedAt: now } as const
     if (!hasRoom(next, entry)) return next
     const effects = next.effects.filter((effect) => effect.id !== id)
-    return { ...enqueue({ ...next, effects }, entry, false), progressed: true }
+    return { ...enqueue({ ...next, effects }, entry), progressed: true }
   }, control)
 }
 

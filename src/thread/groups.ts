@@ -6,7 +6,7 @@ import { enqueue } from './inbox.js'
 export function groupLeft(control: ThreadControl, group: ChildGroup, now: number): ThreadControl {
   const { callId, references } = group
   if (references.length > 0) return { ...control, groups: [...control.groups, group] }
-  return enqueue(control, { kind: 'group', id: callId, queuedAt: now }, false)
+  return enqueue(control, { kind: 'group', id: callId, queuedAt: now })
 }
 
 /** Whether the child's answer to this call only counts towards its group. */

@@ -14,6 +14,7 @@ import {
   drainable,
   drained,
   enqueue,
+  leavingWith,
   removed,
 } from './inbox.js'
 
@@ -99,6 +100,33 @@ describe('bounds', () => {
     ])
   })
 
+  test('T3 what a model call drains leaves room for as much', () => {
+    const full = accept(idleControl(), ...Array.from({ length: 1000 }, (_, n) => ({ messageId: `m${n}` })))
+    const leaving = () => leavingWith(full.queue.slice(0, 2))
+    const take = (control: ThreadControl, messageId: string): ThreadControl =>
+      acceptMessage(control, { messageId }, NOW, leaving)
+    const more = take(take(take({ ...full, facts: [] }, 'x'), 'y'), 'z')
+    expect(ids(more).slice(-3)).toEqual(['m999', 'x', 'y'])
+    expect(codes(more).filter((code) => code !== undefined)).toEqual(['queue_full'])
+  })
+
+  test('T3 the bytes that a model call drains leave room for as many', () => {
+    const long = (character: string) => ({ content: character.repeat(4000) })
+    const full = accept(idleControl(), ...Array.from({ length: 100 }, () => long('x')))
+    expect(codes(full)).toContain('queue_full')
+    const leaving = () => leavingWith(full.queue.slice(0, 1))
+    const more = acceptMessage(full, long('y'), NOW, leaving)
+    expect(more.queue).toHaveLength(full.queue.length + 1)
+    expect(acceptMessage(more, long('z'), NOW, leaving).queue).toHaveLength(more.queue.length)
+  })
+
+  test('nobody asks what leaves while there is room', () => {
+    const leaving = () => {
+      throw new Error('Expected not to be asked: the answer may be written to the history.')
+    }
+    expect(ids(acceptMessage(idleControl(), { messageId: 'm' }, NOW, leaving))).toEqual(['m'])
+  })
+
   test('T7 what answers for a child finds room in a full queue', () => {
     const full = accept(
       idleControl(),
@@ -106,7 +134,7 @@ describe('bounds', () => {
     )
     const report = { kind: 'report', id: 'r', queuedAt: NOW } as const
     const closed = { kind: 'child_closed', id: 'c', reference: 'k', status: 'failed', queuedAt: NOW } as const
-    expect(ids(enqueue(enqueue(full, report, false), closed, false)).slice(-2)).toEqual(['r', 'c'])
+    expect(ids(enqueue(enqueue(full, report), closed)).slice(-2)).toEqual(['r', 'c'])
   })
 
   test.each([
@@ -242,7 +270,7 @@ describe('stop and continue', () => {
 
   test('a report does not clear the stop flag', () => {
     const report = { kind: 'report', id: 'r', queuedAt: NOW } as const
-    expect(enqueue(idleControl({}, { stopped: true }), report, false).stopped).toBe(true)
+    expect(enqueue(idleControl({}, { stopped: true }), report).stopped).toBe(true)
   })
 
   test('continue goes on with a full queue, and many ask once', () => {

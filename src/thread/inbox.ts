@@ -18,8 +18,28 @@ import { withFacts, withWarning } from './facts.js'
 import { invocationOf, newestInvocations, withInvocations } from './invocations.js'
 import { entryBytes, withQueue } from './queue-bytes.js'
 
+/** Share of the queue that the model call in flight drains. */
+export interface Leaving {
+  readonly items: number
+  readonly bytes: number
+}
+
+/** Asked only when the queue is full. */
+export type AskLeaving = () => Leaving
+
+const NOTHING_LEAVES: AskLeaving = () => leavingWith([])
+
+export function leavingWith(drain: readonly QueueEntry[]): Leaving {
+  return { items: drain.length, bytes: drain.reduce((bytes, entry) => bytes + entryBytes(entry), 0) }
+}
+
 /** Takes a `queueMessage` signal. */
-export function acceptMessage(control: ThreadControl, input: unknown, now: number): ThreadControl {
+export function acceptMessage(
+  control: ThreadControl,
+  input: unknown,
+  now: number,
+  leaving: AskLeaving = NOTHING_LEAVES,
+): ThreadControl {
   const problem = queueMessageProblem(input)
   if (problem !== undefined) return withWarning(control, 'message_skipped', problem)
   const message = input as QueueMessage
@@ -28,13 +48,14 @@ export function acceptMessage(control: ThreadControl, input: unknown, now: numbe
     const entry = { kind: 'message', id: message.messageId, role, queuedAt: now } as const
     const invocation = invocationOf(control, message)
     if (invocation === undefined)
-      return enqueue(control, entry, role === 'user' && message.from === undefined)
+      return enqueue(control, entry, { clearsStop: role === 'user' && message.from === undefined, leaving })
     // The parent is the user of its child: it would wait for an answer of a thread that is parked (T7).
-    return newestInvocations(enqueue(control, { ...entry, invocation }, true))
+    return newestInvocations(enqueue(control, { ...entry, invocation }, { clearsStop: true, leaving }))
   }
   const inline = { content: message.content, role, silent: message.silent === true }
   const { id, numbered } = nextItem(control)
-  return enqueue(numbered, { kind: 'message', id, role, queuedAt: now, inline }, role === 'user')
+  const entry = { kind: 'message', id, role, queuedAt: now, inline } as const
+  return enqueue(numbered, entry, { clearsStop: role === 'user', leaving })
 }
 
 /** Takes a `continue` signal: clears the stop flag and asks for a step; one that waits asks for all. */
@@ -42,17 +63,22 @@ export function acceptContinue(control: ThreadControl, now: number): ThreadContr
   const going = { ...control, stopped: false }
   if (going.queue.some((entry) => entry.kind === 'continue')) return going
   const { id, numbered } = nextItem(going)
-  return enqueue(numbered, { kind: 'continue', id, queuedAt: now }, true)
+  return enqueue(numbered, { kind: 'continue', id, queuedAt: now }, { clearsStop: true })
 }
 
 /** Takes a `queueTool` signal: the tool waits its turn, and does not clear the stop flag. */
-export function acceptTool(control: ThreadControl, input: unknown, now: number): ThreadControl {
+export function acceptTool(
+  control: ThreadControl,
+  input: unknown,
+  now: number,
+  leaving: AskLeaving = NOTHING_LEAVES,
+): ThreadControl {
   const problem = queueToolProblem(input)
   if (problem !== undefined) return withWarning(control, 'tool_skipped', problem)
   const { toolCallId: id, name } = input as QueueTool
   // Its sender repeats it, and it is at work.
   if (allCalls(control.run?.step?.calls ?? []).some((call) => call.id === id)) return control
-  return enqueue(control, { kind: 'tool', id, name, queuedAt: now }, false)
+  return enqueue(control, { kind: 'tool', id, name, queuedAt: now }, { leaving })
 }
 
 /** Takes a `setEnv` signal. */
@@ -71,7 +97,7 @@ export function variablesSet(control: ThreadControl, now: number): ThreadControl
   const going = blocked ? { ...control, stopped: false } : control
   if (going.queue.some((entry) => entry.kind === 'variables')) return going
   const { id, numbered } = nextItem(going)
-  return enqueue(numbered, { kind: 'variables', id, queuedAt: now }, blocked)
+  return enqueue(numbered, { kind: 'variables', id, queuedAt: now }, { clearsStop: blocked })
 }
 
 /** Items without an id of a sender; senders cannot choose one that begins like this. */
@@ -102,10 +128,21 @@ export function acceptUnknownSignal(control: ThreadControl): ThreadControl {
   )
 }
 
+interface Queueing {
+  /** @default false */
+  readonly clearsStop?: boolean
+  /** @default nothing does */
+  readonly leaving?: AskLeaving
+}
+
 /** Adds an item, within the bounds of the carried state. */
-export function enqueue(control: ThreadControl, entry: QueueEntry, clearsStop: boolean): ThreadControl {
+export function enqueue(
+  control: ThreadControl,
+  entry: QueueEntry,
+  { clearsStop = false, leaving = NOTHING_LEAVES }: Queueing = {},
+): ThreadControl {
   if (control.queue.some((queued) => isSame(queued, entry))) return control
-  if (!hasRoom(control, entry))
+  if (!hasRoom(control, entry, leaving))
     return withFacts(withInvocations(control, [entry]), {
       type: 'runtime.warning',
       scope: entry.kind === 'tool' ? { toolCallId: entry.id } : { messageId: entry.id },
@@ -124,11 +161,21 @@ export function enqueue(control: ThreadControl, entry: QueueEntry, clearsStop: b
   return withFacts(queued, { type: 'queue.changed', payload: { waiting: queued.queue.length } })
 }
 
-/** Whether the carried state can take the item. T7: what answers for a child always fits; their number bounds it. */
-export function hasRoom(control: ThreadControl, entry: QueueEntry): boolean {
+/**
+ * Whether the carried state can take the item. T7: what answers for a child always fits; their number bounds it. T3: what a
+ * model call drains waits no more in the store as soon as the call has begun, so others were let in for it.
+ */
+export function hasRoom(
+  control: ThreadControl,
+  entry: QueueEntry,
+  leaving: AskLeaving = NOTHING_LEAVES,
+): boolean {
   if (entry.kind === 'report' || entry.kind === 'child_closed' || entry.kind === 'group') return true
-  const { queue, queueBytes } = control
-  return queue.length < LIMITS.queuedItems && queueBytes + entryBytes(entry) <= LIMITS.queueBytes
+  const items = control.queue.length + 1
+  const bytes = control.queueBytes + entryBytes(entry)
+  if (items <= LIMITS.queuedItems && bytes <= LIMITS.queueBytes) return true
+  const gone = leaving()
+  return items - gone.items <= LIMITS.queuedItems && bytes - gone.bytes <= LIMITS.queueBytes
 }
 
 /** Removes the items that a step has drained. */

@@ -8,21 +8,28 @@ import { effectRemoved, effectScheduled } from './effects.js'
 import { withFacts } from './facts.js'
 import { handOffAsked } from './hand-off.js'
 import { enqueue, removed, variablesSet } from './inbox.js'
+import type { AskLeaving } from './inbox.js'
 import { tellAdded } from './tells.js'
 
 export function applyOperations(
   control: ThreadControl,
   operations: readonly ThreadOperation[] | undefined,
   now: number,
+  leaving?: AskLeaving,
 ): ThreadControl {
-  return (operations ?? []).reduce((next, operation) => applied(next, operation, now), control)
+  return (operations ?? []).reduce((next, operation) => applied(next, operation, now, leaving), control)
 }
 
-function applied(control: ThreadControl, operation: ThreadOperation, now: number): ThreadControl {
+function applied(
+  control: ThreadControl,
+  operation: ThreadOperation,
+  now: number,
+  leaving?: AskLeaving,
+): ThreadControl {
   switch (operation.kind) {
     case 'queue_message': {
       const { id, role } = operation
-      return enqueue(control, { kind: 'message', id, role, queuedAt: now }, false)
+      return enqueue(control, { kind: 'message', id, role, queuedAt: now }, { ...(leaving && { leaving }) })
     }
     case 'queue_tool':
       return toolQueued(control, operation, now)
@@ -62,7 +69,7 @@ function toolQueued(
   const { run } = control
   if (run?.step == null) {
     const ends = run !== null && (run.ending !== null || run.stopRequested)
-    return ends ? control : enqueue(control, { kind: 'tool', id, name, queuedAt: now }, false)
+    return ends ? control : enqueue(control, { kind: 'tool', id, name, queuedAt: now })
   }
   const queued = run.step.calls.filter((call) => call.queued).length
   if (queued < LIMITS.queuedToolsPerStep)

@@ -1,4 +1,4 @@
-import { defineQuery, setDefaultSignalHandler, setHandler } from '@temporalio/workflow'
+import { defineQuery, patched, setDefaultSignalHandler, setHandler } from '@temporalio/workflow'
 import type { CancellationScope } from '@temporalio/workflow'
 import { QUERIES, SIGNALS } from '../protocol/messages.js'
 import type { ControlSnapshot } from '../protocol/snapshot.js'
@@ -12,11 +12,13 @@ import {
   acceptStop,
   acceptTool,
   acceptUnknownSignal,
+  leavingWith,
 } from '../thread/inbox.js'
+import type { AskLeaving } from '../thread/inbox.js'
 import { snapshotOf } from '../thread/snapshot.js'
 import type { ThreadHost } from './thread-host.js'
 
-type Accept = (control: ThreadControl, input: unknown, now: number) => ThreadControl
+type Accept = (control: ThreadControl, input: unknown, now: number, leaving: AskLeaving) => ThreadControl
 
 const ACCEPT: ReadonlyMap<string, Accept> = new Map<string, Accept>([
   [SIGNALS.queueMessage, acceptMessage],
@@ -37,10 +39,13 @@ const snapshotQuery = defineQuery<ControlSnapshot>(QUERIES.snapshot)
  */
 export function takeMessages(host: ThreadHost, root: CancellationScope): void {
   setHandler(snapshotQuery, () => snapshotOf(host.control, { now: Date.now(), since: host.since }))
+  // 0.1.0 refused what the store had let in for what a step was draining.
+  const leaving = () =>
+    host.leaving.items > 0 && patched('drained-items-leave-room') ? host.leaving : leavingWith([])
   setDefaultSignalHandler((name, input) => {
     host.countSignal()
     const accept = ACCEPT.get(name) ?? acceptUnknownSignal
-    host.update((control) => accept(control, input, Date.now()))
+    host.update((control) => accept(control, input, Date.now(), leaving))
     const { terminating, run } = host.control
     if (terminating) host.cut('terminate')
     else if (run?.stopRequested === true) host.cut('stop')

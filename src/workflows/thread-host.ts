@@ -1,5 +1,7 @@
 import { CancellationScope, workflowInfo } from '@temporalio/workflow'
-import type { ThreadControl } from '../thread/control.js'
+import type { QueueEntry, ThreadControl } from '../thread/control.js'
+import { leavingWith } from '../thread/inbox.js'
+import type { Leaving } from '../thread/inbox.js'
 
 /** What is told to stop: `stop` is what a stop cuts, and a terminate cuts everything. */
 export type CutBy = 'stop' | 'terminate'
@@ -14,6 +16,8 @@ export interface ThreadHost {
   readonly signals: number
   /** When the action under way began, in milliseconds. */
   readonly since: number
+  /** What the model call in flight drains. */
+  readonly leaving: Leaving
   /** Changes the control state. */
   update(change: (control: ThreadControl) => ThreadControl): void
   countSignal(): void
@@ -22,6 +26,8 @@ export interface ThreadHost {
   /** Cuts what is in flight, if this cuts it. */
   cut(by: CutBy): void
   startsAction(now: number): void
+  /** Of the model call that begins, or nothing when it is over. */
+  drains(entries: readonly QueueEntry[]): void
 }
 
 export function createThreadHost(initial: ThreadControl, level: number): ThreadHost {
@@ -29,6 +35,7 @@ export function createThreadHost(initial: ThreadControl, level: number): ThreadH
   let control = initial
   let signals = 0
   let since = Date.now()
+  let leaving = leavingWith([])
   let cutBy: CutBy | null = null
   let scope: CancellationScope | null = null
   return {
@@ -40,6 +47,9 @@ export function createThreadHost(initial: ThreadControl, level: number): ThreadH
     },
     get since() {
       return since
+    },
+    get leaving() {
+      return leaving
     },
     level,
     began,
@@ -60,6 +70,9 @@ export function createThreadHost(initial: ThreadControl, level: number): ThreadH
     },
     startsAction: (now) => {
       since = now
+    },
+    drains: (entries) => {
+      leaving = leavingWith(entries)
     },
   }
 }

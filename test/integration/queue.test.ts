@@ -1,8 +1,12 @@
 import { afterEach, expect, test } from 'vitest'
 
 import type { ThreadHandle } from '../../src/client/index.js'
+import { MessageRejectedError } from '../../src/index.js'
+import { LIMITS } from '../../src/protocol/limits.js'
+import { eachOf } from '../support/each-of.js'
 import { recordedRuns } from '../support/histories.js'
 import { marked } from '../support/marker.js'
+import { factTypes } from '../support/thread-facts.js'
 import { createFixture } from './worker/fixture.js'
 import type { Fixture } from './worker/fixture.js'
 import { expectWholeLog, wholeTranscript } from './worker/whole-thread.js'
@@ -70,6 +74,31 @@ test('SA-R-09.5 a queue survives eviction, kill and continue-as-new', async () =
   expect(runs.length).toBeGreaterThan(1)
   expect((await fixture.search()).leaks).toEqual([])
 })
+
+test('T3 what is let in while a full queue is drained is delivered', async () => {
+  fixture = await createFixture()
+  const id = 'queue-full'
+  await fixture.startWorker()
+  const [first, second] = [fixture.model.hold(id, 'before'), fixture.model.hold(id, 'before', 2)]
+  const thread = await fixture.create({ id, limits: {} })
+  await send(thread, 1, 1)
+  await first.arrived
+  const numbers = Array.from({ length: LIMITS.queuedItems }, (_, index) => index + 2)
+  await eachOf(numbers, (number) => send(thread, number, number))
+  await expect(send(thread, 0, 0)).rejects.toSatisfy(MessageRejectedError.isInstance)
+  first.release()
+  // The step has them, and the thread does not know it yet.
+  await second.arrived
+  const late = LIMITS.queuedItems + 2
+  await send(thread, late, late + 1)
+  second.release()
+  await thread.waitUntilIdle({ timeout: '50 s' })
+  const { messages } = await thread.messages({ limit: 5 })
+  const contents = messages.filter(({ role }) => role === 'user').map(({ content }) => content)
+  expect(contents.slice(-2)).toEqual([text(thread, late), text(thread, late + 1)])
+  expect(await factTypes(thread)).not.toContain('runtime.warning')
+  expect((await thread.snapshot()).queue).toEqual([])
+}, 120_000)
 
 async function send(thread: ThreadHandle, from: number, to: number): Promise<void> {
   for (let number = from; number <= to; number += 1) await thread.send(text(thread, number))
