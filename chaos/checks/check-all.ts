@@ -100,6 +100,8 @@ export async function checkAll(place: CheckedPlace): Promise<Checked> {
       model_requests: of('model'),
       effects: of('effect'),
       events: received.length,
+      by_http: [...acknowledged, ...received].filter(({ way }) => way === 'http').length,
+      http_answers: answers.filter(({ way, kind }) => way === 'http' && kind === 'returned').length,
       files: checks.reduce((sum, { files }) => sum + files, 0),
       ...countCut(records, deeds),
     },

@@ -1,24 +1,16 @@
 import { join } from 'node:path'
-import { setTimeout as delay } from 'node:timers/promises'
 
 import type { ClientPlace, ClientReport } from '../processes/places.js'
 import { startChaosProcess } from './chaos-process.js'
-import type { ChaosProcess } from './chaos-process.js'
-import { untilLiving } from './live-process.js'
+import { createRestartingSlot } from './restarting-slot.js'
+import type { RestartingSlot } from './restarting-slot.js'
 
-export type ClientSettings = Omit<ClientPlace, 'address' | 'store' | 'finish'>
+export type ClientSettings = Omit<ClientPlace, 'address' | 'store' | 'finish' | 'api'>
 
 /** One client process after the other. */
-export interface ClientSlot {
-  start(): void
-  /** Resolves when there is a process that has worked for that long; null: one that may be in its start. */
-  lived(milliseconds: number | null): Promise<void>
-  /** kill -9; answers whether there was a living process. */
-  kill(): Promise<boolean>
+export interface ClientSlot extends RestartingSlot {
   /** No thread is begun any more; resolves when all that were begun have been carried out. */
   finish(): Promise<void>
-  /** For good. */
-  stop(): Promise<void>
 }
 
 interface Settings {
@@ -26,20 +18,14 @@ interface Settings {
   readonly folder: string
 }
 
-const RESTART = 500
-
 export function createClientSlot({ place, folder }: Settings): ClientSlot {
-  let client: ChaosProcess | undefined
   let finish = false
-  let stopped = false
   let finished = (): void => undefined
   const end = new Promise<void>((resolve) => {
     finished = resolve
   })
-
-  function start(): void {
-    if (stopped) return
-    const started: ChaosProcess = startChaosProcess<ClientReport>({
+  const slot = createRestartingSlot(() => {
+    const started = startChaosProcess<ClientReport>({
       module: 'client-process',
       place: { ...place, finish } satisfies ClientPlace,
       log: join(folder, 'client.log'),
@@ -49,36 +35,14 @@ export function createClientSlot({ place, folder }: Settings): ClientSlot {
         if (report.kind === 'finished') finished()
       },
     })
-    client = started
-    void restartWhenGone(started)
-  }
-
-  async function restartWhenGone(started: ChaosProcess): Promise<void> {
-    await started.gone
-    await delay(RESTART)
-    if (client === started) start()
-  }
-
-  async function kill(): Promise<boolean> {
-    const killed = client
-    client = undefined
-    const alive = killed?.alive() === true
-    await killed?.kill()
-    return alive
-  }
-
+    return started
+  })
   return {
-    start,
-    lived: (milliseconds) => untilLiving(() => client, milliseconds),
-    kill,
+    ...slot,
     async finish() {
       finish = true
-      client?.send({ kind: 'finish' })
+      slot.send({ kind: 'finish' })
       await end
-    },
-    async stop() {
-      stopped = true
-      await kill()
     },
   }
 }

@@ -5,7 +5,8 @@ import type { ActivitiesInFlight } from './activities-in-flight.js'
 import type { ChaosServers } from './chaos-servers.js'
 import type { Fleet } from './fleet.js'
 import type { Recoveries } from './recoveries.js'
-import { lateness } from './schedule.js'
+import type { RestartingSlot } from './restarting-slot.js'
+import { lateness, nameOf } from './schedule.js'
 import type { Disturbance, Moment, ServerName } from './schedule.js'
 import type { Timeline } from './timeline.js'
 import type { TakenBy } from './taken-by.js'
@@ -56,9 +57,15 @@ export async function disturb(
 }
 
 async function hasLived({ fleet }: Disturbed, what: Disturbance): Promise<void> {
-  if (what.kind !== 'kill_worker' && what.kind !== 'kill_client') return
-  const slot = what.kind === 'kill_worker' ? fleet.worker(what.slot) : fleet.client
-  await slot.lived(what.lived)
+  switch (what.kind) {
+    case 'kill_worker':
+      return fleet.worker(what.slot).lived(what.lived)
+    case 'kill_client':
+      return fleet.client.lived(what.lived)
+    case 'kill_api':
+      return fleet.api.lived(what.lived)
+    default:
+  }
 }
 
 interface Begun {
@@ -75,10 +82,12 @@ function subjectOf(what: Disturbance): string {
       return `worker ${what.slot}`
     case 'kill_client':
       return 'client'
+    case 'kill_api':
+      return 'api'
     case 'kill_server':
       return what.server
     case 'network':
-      return `network of ${what.of.kind === 'client' ? 'client' : what.of.slot} to ${what.to}`
+      return `network of ${nameOf(what.of)} to ${what.to}`
   }
 }
 
@@ -89,11 +98,10 @@ function begin(place: Disturbed, what: Disturbance): Begun {
   switch (what.kind) {
     case 'kill_worker':
       return killWorker(place, what)
-    case 'kill_client': {
-      const killed = place.fleet.client.kill()
-      const over = killed.then(() => delay(what.away)).then(() => place.fleet.client.start())
-      return { killed, over }
-    }
+    case 'kill_client':
+      return killIdle(place.fleet.client, what.away)
+    case 'kill_api':
+      return killIdle(place.fleet.api, what.away)
     case 'kill_server':
       return killServer(place, what)
     case 'deploy':
@@ -104,6 +112,12 @@ function begin(place: Disturbed, what: Disturbance): Begun {
 }
 
 type Of<Kind extends Disturbance['kind']> = Extract<Disturbance, { readonly kind: Kind }>
+
+/** Threads go on without it: no recovery is measured. */
+function killIdle(slot: Pick<RestartingSlot, 'kill' | 'start'>, away: number): Begun {
+  const killed = slot.kill()
+  return { killed, over: killed.then(() => delay(away)).then(() => slot.start()) }
+}
 
 function killWorker(
   { fleet, watch, recoveries, takenBy }: Disturbed,

@@ -1,11 +1,16 @@
+import { randomBytes } from 'node:crypto'
+
+import { freePort } from '../../test/support/servers.js'
 import type { DeskVersion } from '../desk/chaos-prompts.js'
 import type { ActivitiesInFlight } from './activities-in-flight.js'
+import { createApiSlot } from './api-slot.js'
 import type { ChaosServers } from './chaos-servers.js'
 import { createClientSlot } from './client-slot.js'
 import type { ClientSettings, ClientSlot } from './client-slot.js'
 import { startLinks } from './links.js'
-import { WORKERS } from './schedule.js'
-import type { Holder } from './schedule.js'
+import type { RestartingSlot } from './restarting-slot.js'
+import { nameOf, WORKERS } from './schedule.js'
+import type { Holder, Target } from './schedule.js'
 import type { SlowProxy } from './slow-proxy.js'
 import type { Timeline } from './timeline.js'
 import { createWorkerSlot } from './worker-slot.js'
@@ -15,7 +20,8 @@ import type { WorkerSettings, WorkerSlot } from './worker-slot.js'
 export interface Fleet {
   worker(slot: number): WorkerSlot
   readonly client: ClientSlot
-  proxy(of: Holder, to: 'store' | 'temporal'): SlowProxy
+  readonly api: RestartingSlot
+  proxy(of: Holder, to: Target): SlowProxy
   /** Tells the client to come to an end; resolves when it has, in whichever process. */
   readonly finish: () => Promise<void>
   stop(): Promise<void>
@@ -33,14 +39,20 @@ interface FleetSettings {
 
 export async function startFleet(settings: FleetSettings): Promise<Fleet> {
   const { servers, folder, inFlight, store, timeline } = settings
-  const links = await startLinks(servers)
+  const port = await freePort()
+  const token = randomBytes(16).toString('hex')
+  const links = await startLinks(servers, port)
   const at = (name: string) => ({ ...links.place(name), store: { ...store, ...links.database(name) } })
   const workers = Array.from({ length: WORKERS }, (_, slot) =>
     createWorkerSlot({ place: { ...settings.worker, ...at(`worker ${slot}`) }, folder, inFlight, timeline }),
   )
-  const client = createClientSlot({ place: { ...settings.client, ...at('client') }, folder })
+  const { taskQueue } = settings.client
+  const api = createApiSlot({ place: { taskQueue, port, token, ...at('api') }, folder })
+  const toApi = { api: { url: links.apiUrl, token } }
+  const client = createClientSlot({ place: { ...settings.client, ...at('client'), ...toApi }, folder })
   const versions: readonly DeskVersion[] = ['old', 'new']
   for (const [slot, worker] of workers.entries()) worker.start(versions[slot % 2] ?? 'old')
+  api.start()
   client.start()
   return {
     worker(slot) {
@@ -49,10 +61,11 @@ export async function startFleet(settings: FleetSettings): Promise<Fleet> {
       return worker
     },
     client,
-    proxy: (of, to) => links.proxy(of.kind === 'client' ? 'client' : `worker ${of.slot}`, to),
+    api,
+    proxy: (of, to) => links.proxy(nameOf(of), to),
     finish: () => client.finish(),
     async stop() {
-      await Promise.all([...workers.map((worker) => worker.stop()), client.stop()])
+      await Promise.all([...workers, client, api].map((slot) => slot.stop()))
       await links.stop()
     },
   }

@@ -6,19 +6,30 @@ import type { DeskVersion } from '../desk/chaos-prompts.js'
 export const WORKERS = 3
 
 /** Who has a network of its own. */
-export type Holder = { readonly kind: 'worker'; readonly slot: number } | { readonly kind: 'client' }
+export type Holder =
+  | { readonly kind: 'worker'; readonly slot: number }
+  | { readonly kind: 'client' }
+  | { readonly kind: 'api' }
+
+/** What a connection leads to; only the client has one to the API. */
+export type Target = 'store' | 'temporal' | 'api'
+
+export function nameOf(holder: Holder): string {
+  return holder.kind === 'worker' ? `worker ${holder.slot}` : holder.kind
+}
 
 export type Disturbance =
   /** kill -9; another process takes its place `away` milliseconds later. */
   | ({ readonly kind: 'kill_worker'; readonly slot: number; readonly version: DeskVersion } & Life)
   | ({ readonly kind: 'kill_client' } & Life)
+  | ({ readonly kind: 'kill_api' } & Life)
   | { readonly kind: 'kill_server'; readonly server: ServerName; readonly away: number }
   /** SIGTERM: a deploy. */
   | { readonly kind: 'deploy'; readonly slot: number; readonly version: DeskVersion }
   | {
       readonly kind: 'network'
       readonly of: Holder
-      readonly to: 'store' | 'temporal'
+      readonly to: Target
       readonly how: 'cut' | 'delay' | 'stall'
       readonly milliseconds: number
     }
@@ -68,19 +79,23 @@ function kill(random: SeededRandom, servers: readonly ServerName[]): Disturbance
   const away = random.below(LONGEST_ABSENCE)
   const choice = random.next()
   const lived = random.chance(0.1) ? null : random.below(LONGEST_LIFE)
-  if (choice < 0.55)
+  if (choice < 0.5)
     return { kind: 'kill_worker', slot: random.below(WORKERS), away, lived, version: version(random) }
-  if (choice < 0.75) return { kind: 'kill_client', away, lived }
+  if (choice < 0.63) return { kind: 'kill_client', away, lived }
+  if (choice < 0.77) return { kind: 'kill_api', away, lived }
   return { kind: 'kill_server', server: random.pick(servers), away }
 }
 
 function trouble(random: SeededRandom): Disturbance {
   const slot = random.below(WORKERS)
   if (random.chance(0.3)) return { kind: 'deploy', slot, version: version(random) }
-  const of: Holder = random.chance(0.75) ? { kind: 'worker', slot } : { kind: 'client' }
+  const of: Holder = random.chance(0.65)
+    ? { kind: 'worker', slot }
+    : { kind: random.pick(['client', 'api'] as const) }
+  const targets = ['store', 'temporal', ...(of.kind === 'client' ? (['api'] as const) : [])] as const
   const how = random.pick(['cut', 'cut', 'delay', 'stall'] as const)
   const milliseconds = 200 + random.below(LONGEST_BAD_NETWORK)
-  return { kind: 'network', of, to: random.pick(['store', 'temporal'] as const), how, milliseconds }
+  return { kind: 'network', of, to: random.pick(targets), how, milliseconds }
 }
 
 function version(random: SeededRandom): DeskVersion {

@@ -1,14 +1,13 @@
 import { setTimeout as delay } from 'node:timers/promises'
 
 import { RequestNotFoundError } from 'everthread'
-import type { ThreadHandle } from 'everthread/client'
-
 import { openJournal, readJournal } from '../desk/journal.js'
 import type { AnswerLine } from './answer-line.js'
 import { isPassing, problemOf } from './is-passing.js'
+import type { Thread } from './threads.js'
 
 interface Responders {
-  get(threadId: string): Pick<ThreadHandle, 'respond'>
+  get(threadId: string): Pick<Thread, 'respond' | 'way'>
 }
 
 /** Approves requests, each until the answer is acknowledged. */
@@ -29,8 +28,12 @@ export function answerRequests(threads: Responders, path: string): Answering {
   const known = new Set(lines.map(keyOf))
   const ended = new Set(lines.filter(({ kind }) => kind !== 'begun').map(keyOf))
 
+  function lineOf(threadId: string, requestId: string) {
+    return { threadId, requestId, approved: true, way: threads.get(threadId).way }
+  }
+
   async function give(threadId: string, requestId: string): Promise<void> {
-    const line = { threadId, requestId, approved: true }
+    const line = lineOf(threadId, requestId)
     journal.write({ ...line, ...(await untilEnded(threads, line)) })
   }
 
@@ -40,7 +43,7 @@ export function answerRequests(threads: Responders, path: string): Answering {
       const key = keyOf({ threadId, requestId })
       if (known.has(key)) return
       known.add(key)
-      journal.write({ threadId, requestId, approved: true, kind: 'begun' })
+      journal.write({ ...lineOf(threadId, requestId), kind: 'begun' })
       void give(threadId, requestId)
     },
   }

@@ -1,7 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises'
 
-import type { ThreadClient, ThreadHandle } from 'everthread/client'
-
 import { expectedBytes } from '../desk/chaos-files.js'
 import { openJournal, readJournal } from '../desk/journal.js'
 import type { Journal } from '../desk/journal.js'
@@ -10,13 +8,7 @@ import type { Action, ThreadPlan } from '../driver/thread-plan.js'
 import type { Acknowledgement } from './acknowledgement.js'
 import { isPassing, problemOf } from './is-passing.js'
 import type { ClientPlace } from './places.js'
-
-/** The part of a client that plans need. */
-interface Threads extends Pick<ThreadClient, 'create'> {
-  get(threadId: string): Planned
-}
-
-type Planned = Pick<ThreadHandle, 'send' | 'stop' | 'terminate' | 'waitUntilIdle'>
+import type { Thread, Threads } from './threads.js'
 
 interface Work {
   readonly threads: Threads
@@ -58,13 +50,15 @@ async function runLane(lane: Lane, number: number): Promise<void> {
 /** `last` was done before: the next one may have been begun, so it is made whatever else is left out. */
 async function runPlan(lane: Lane, plan: ThreadPlan, last: number): Promise<void> {
   const { threadId, actions } = plan
-  if (last < CREATION) await acknowledged(lane, { threadId, action: CREATION }, () => create(lane, threadId))
+  const { way } = lane.threads.get(threadId)
+  if (last < CREATION)
+    await acknowledged(lane, { threadId, way, action: CREATION }, () => create(lane, threadId))
   lane.begun(threadId)
   const closing = actions.findIndex((action) => action.kind === 'send' && action.id.endsWith('-last'))
   const first = Math.max(last, CREATION) + 1
   for (const [index, action] of actions.entries()) {
     if (index < first) continue
-    const place = { threadId, action: index }
+    const place = { threadId, way, action: index }
     if (lane.work.finish && index > first && index < closing)
       lane.journal.write({ ...place, kind: 'skipped' })
     else await acknowledged(lane, place, () => perform(lane.threads.get(threadId), action))
@@ -80,7 +74,7 @@ async function create({ threads, place }: Lane, threadId: string): Promise<Outco
 
 type Outcome = Pick<Acknowledgement, 'kind' | 'messageId'>
 
-async function perform(thread: Planned, action: Action): Promise<Outcome> {
+async function perform(thread: Thread, action: Action): Promise<Outcome> {
   switch (action.kind) {
     case 'send': {
       const { id, content, files } = action
@@ -117,7 +111,7 @@ function data(name: string): Uint8Array {
 /** Again and again while a server is away; what is refused for good is written down, and the plan goes on. */
 async function acknowledged(
   { journal }: Lane,
-  place: Pick<Acknowledgement, 'threadId' | 'action'>,
+  place: Pick<Acknowledgement, 'threadId' | 'way' | 'action'>,
   work: () => Promise<Outcome>,
 ): Promise<void> {
   for (;;) {

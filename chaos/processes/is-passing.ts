@@ -1,10 +1,13 @@
 import { StoreError, ThreadError } from 'everthread'
 
+import { HttpError } from './http-error.js'
+
 /** A server or all workers are away: the same call again is safe. */
 const PASSING: ReadonlySet<string> = new Set(['temporal_unavailable', 'no_worker'])
 
 /** Whether the call is to be made again, under the same id. */
 export function isPassing(error: unknown): boolean {
+  if (error instanceof HttpError) return error.passing
   if (StoreError.isInstance(error)) return error.code === 'busy' || error.code === 'unavailable'
   return ThreadError.isInstance(error) && PASSING.has(error.code)
 }

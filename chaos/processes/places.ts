@@ -1,4 +1,5 @@
 import type { DeskVersion } from '../desk/chaos-prompts.js'
+import type { Api } from './http-threads.js'
 
 /** What a process of chaos gets as its argument, as JSON. */
 interface Place {
@@ -18,7 +19,14 @@ export interface WorkerPlace extends Place {
   readonly graceTime: number
 }
 
+export interface ApiPlace extends Place {
+  /** The same for each process of its slot. */
+  readonly port: number
+  readonly token: string
+}
+
 export interface ClientPlace extends Place {
+  readonly api: Api
   readonly seed: number
   /** Threads at a time. */
   readonly lanes: number
@@ -39,6 +47,11 @@ export type WorkerReport =
   | { readonly kind: 'running' }
   | { readonly kind: 'begun'; readonly threadId: string; readonly activity: string; readonly attempt: number }
   | { readonly kind: 'ended'; readonly threadId: string; readonly activity: string; readonly ok: boolean }
+
+/** What the API says to the driver. */
+export interface ApiReport {
+  readonly kind: 'running'
+}
 
 /** What the client says to the driver, and the driver to it. */
 export type ClientReport = { readonly kind: 'running' } | { readonly kind: 'finished' }

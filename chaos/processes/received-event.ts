@@ -1,6 +1,9 @@
+import type { Way } from './threads.js'
+
 /** A line of the journal of events: what a subscriber got, written before the next one is asked for. */
 export interface ReceivedEvent {
   readonly threadId: string
+  readonly way: Way
   readonly cursor: string
   readonly type: string
   /** Null: text that streams. */

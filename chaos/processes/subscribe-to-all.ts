@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 
-import type { ThreadClient, ThreadEvent } from 'everthread/client'
+import type { ThreadEvent } from 'everthread/client'
 
 import { openJournal, readJournal } from '../desk/journal.js'
 import { answerRequests } from './answer-requests.js'
@@ -8,6 +8,7 @@ import type { Answering } from './answer-requests.js'
 import { problemOf } from './is-passing.js'
 import type { ClientPlace } from './places.js'
 import type { ReceivedEvent } from './received-event.js'
+import type { Threads, Way } from './threads.js'
 
 export interface Subscriptions {
   /** From where the journal ends; a thread that is followed is not followed twice. */
@@ -18,7 +19,7 @@ export interface Subscriptions {
 const PAUSE = 300
 
 /** Follows each thread that the journal names, those that `follow` names, and their subagents; approves each request. */
-export function subscribeToAll(threads: ThreadClient, { received, answers }: ClientPlace): Subscriptions {
+export function subscribeToAll(threads: Threads, { received, answers }: ClientPlace): Subscriptions {
   const answering = answerRequests(threads, answers)
   const journal = openJournal<ReceivedEvent>(received)
   const cursors = new Map(readJournal<ReceivedEvent>(received).map((line) => [line.threadId, line.cursor]))
@@ -27,8 +28,9 @@ export function subscribeToAll(threads: ThreadClient, { received, answers }: Cli
   async function keepFollowing(threadId: string): Promise<void> {
     for (;;) {
       try {
-        for await (const event of threads.get(threadId).events({ after: cursors.get(threadId) ?? 0 })) {
-          const line = lineOf(event)
+        const thread = threads.get(threadId)
+        for await (const event of thread.events({ after: cursors.get(threadId) ?? '0' })) {
+          const line = lineOf(event, thread.way)
           // Before the event is received for good: a kill between the two would leave nobody to answer.
           if (event.type === 'action.required') answering.answer(threadId, event.payload.requestId)
           journal.write(line)
@@ -37,7 +39,7 @@ export function subscribeToAll(threads: ThreadClient, { received, answers }: Cli
         }
         return
       } catch (error) {
-        // The store is away: what was received is written down, and the rest comes.
+        // The store or the API is away: what was received is written down, and the rest comes.
         console.error(`events of ${threadId}: ${problemOf(error)}`)
         await delay(PAUSE)
       }
@@ -59,10 +61,11 @@ export function subscribeToAll(threads: ThreadClient, { received, answers }: Cli
   return { follow }
 }
 
-function lineOf(event: ThreadEvent): ReceivedEvent {
+function lineOf(event: ThreadEvent, way: Way): ReceivedEvent {
   const { threadId, cursor, type, messageId, toolCallId } = event
   return {
     threadId,
+    way,
     cursor,
     type,
     sequence: event.sequence ?? null,
@@ -75,7 +78,7 @@ function lineOf(event: ThreadEvent): ReceivedEvent {
 }
 
 /** What the list of open requests has, beside the events: both tell of each. */
-async function answerOpen(threads: ThreadClient, { answer }: Answering): Promise<void> {
+async function answerOpen(threads: Threads, { answer }: Answering): Promise<void> {
   for (;;) {
     try {
       for await (const { threadId, id } of threads.pending()) answer(threadId, id)

@@ -40,7 +40,7 @@ function client(...ends: readonly ('returned' | 'silence' | Error)[]) {
     if (end instanceof Error) throw end
     return { child: null }
   }
-  return { asked, get: () => ({ respond }) }
+  return { asked, get: () => ({ way: 'client' as const, respond }) }
 }
 
 test('an answer is repeated until it is acknowledged', async () => {

@@ -33,6 +33,7 @@ function client(fails: (call: string) => Error | null | undefined) {
     if (error instanceof Error) throw error
   }
   const handle = {
+    way: 'client',
     async send(message: unknown) {
       const { id = '' } = message as { readonly id?: string }
       await call(`send ${id}`)
@@ -50,10 +51,11 @@ function client(fails: (call: string) => Error | null | undefined) {
 function work(threads: Threads, { finish }: { readonly finish: boolean }): Promise<void> {
   const journals = { acknowledged: join(folder, 'acknowledged.jsonl'), received: '', answers: '' }
   const place = { address: '', store: { database: '', blobs: '', secretKey: '' }, taskQueue: '' }
+  const api = { url: '', token: '' }
   const plans = { seed: 1, lanes: 1, heartbeatTimeout: null, finish }
   return carryOut({
     threads,
-    place: { ...place, ...journals, ...plans },
+    place: { ...place, ...journals, ...plans, api },
     work: { finish },
     begun: () => undefined,
   })
@@ -77,7 +79,7 @@ test('what was cut is made again by the next process, under its id', async () =>
 /** Of a thread that an earlier process created: with `finish` its first action, its last words and no more. */
 async function goOn(threads: Threads): Promise<void> {
   const journal = openJournal<Acknowledgement>(join(folder, 'acknowledged.jsonl'))
-  journal.write({ threadId, action: -1, kind: 'created' })
+  journal.write({ threadId, way: 'client', action: -1, kind: 'created' })
   await work(threads, { finish: true })
 }
 

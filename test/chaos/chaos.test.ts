@@ -24,6 +24,7 @@ test('K-9 a short chaos of one seed breaks no promise', { timeout: LONGEST + 10_
     expect([none, figures.get(none)]).toEqual([none, 0])
   expect(figures.get('kills')).toBe(KILLS)
   expect(figures.get('messages')).toBeGreaterThan(10)
+  expect(figures.get('by_http')).toBeGreaterThan(100)
 })
 
 function figuresOf(output: string): ReadonlyMap<string, number> {

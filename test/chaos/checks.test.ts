@@ -39,8 +39,8 @@ describe('messages', () => {
     ],
   } as const
   const acknowledged = [
-    { threadId: 't', action: 0, kind: 'sent', messageId: 'm1', at: 1 },
-    { threadId: 't', action: 1, kind: 'sent', messageId: 'm2', at: 2 },
+    { threadId: 't', way: 'client', action: 0, kind: 'sent', messageId: 'm1', at: 1 },
+    { threadId: 't', way: 'client', action: 1, kind: 'sent', messageId: 'm2', at: 2 },
   ] as const
   const check = (...rows: Parameters<typeof record>[0]) =>
     kinds(checkMessages(record(rows), { plan, acknowledged, unplaced: new Map() }))
@@ -80,7 +80,9 @@ describe('messages', () => {
   })
 
   test('a refusal of the client is wrong', () => {
-    const refused = [{ threadId: 't', action: 0, kind: 'refused', problem: 'no', at: 1 }] as const
+    const refused = [
+      { threadId: 't', way: 'client', action: 0, kind: 'refused', problem: 'no', at: 1 },
+    ] as const
     expect(kinds(checkMessages(record([]), { plan, acknowledged: refused, unplaced: new Map() }))).toEqual([
       'wrong',
     ])

@@ -126,7 +126,7 @@ describe('doctor', () => {
 
 describe('answers', () => {
   const line = (kind: 'begun' | 'returned' | 'ended' | 'refused') =>
-    ({ threadId: 't', requestId: 'approval_c', approved: true, kind }) as const
+    ({ threadId: 't', requestId: 'approval_c', way: 'client', approved: true, kind }) as const
 
   test('an answer that was acknowledged or not needed is no finding', () => {
     expect(checkAnswers([line('begun'), line('returned')])).toEqual([])

@@ -53,7 +53,13 @@ export function asked(nonce: string, seen: readonly string[], at: number): Model
 export function received(
   line: Partial<ReceivedEvent> & Pick<ReceivedEvent, 'type' | 'sequence'> & Stamp,
 ): ReceivedEvent & Stamp {
-  return { threadId: 't', cursor: '', eventId: line.sequence === null ? null : `e${line.sequence}`, ...line }
+  return {
+    threadId: 't',
+    way: 'client',
+    cursor: '',
+    eventId: line.sequence === null ? null : `e${line.sequence}`,
+    ...line,
+  }
 }
 
 export function fact(
