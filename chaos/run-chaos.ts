@@ -107,8 +107,8 @@ async function runOn(
   const timeline = createTimeline()
   const watch = watchEvents(database, recoveries.progressed)
   const { acknowledged, received, answers, deeds, codePath } = paths
-  const client = { taskQueue, seed, lanes, heartbeatTimeout, acknowledged, received, answers }
-  const worker = { taskQueue, codePath, deeds, graceTime: GRACE }
+  const client = { taskQueue, seed, lanes, heartbeatTimeout, acknowledged, received, answers, gates: folder }
+  const worker = { taskQueue, codePath, deeds, gates: folder, graceTime: GRACE }
   watchdog.begin('start the processes')
   const fleet = await startFleet({ servers, folder, client, worker, store, inFlight, timeline })
   const address = `127.0.0.1:${servers.temporal.port}`

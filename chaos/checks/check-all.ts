@@ -95,6 +95,7 @@ export async function checkAll(place: CheckedPlace): Promise<Checked> {
       threads: records.length,
       subagents: records.filter(({ parent }) => parent !== null).length,
       messages: acknowledged.filter(({ kind }) => kind === 'sent').length,
+      queue_full: acknowledged.filter(({ kind }) => kind === 'full').length,
       answers: answers.filter(({ kind }) => kind === 'returned').length,
       side_effects: of('tool'),
       model_requests: of('model'),

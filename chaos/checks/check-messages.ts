@@ -1,5 +1,5 @@
 import type { Stamp } from '../desk/journal.js'
-import type { ThreadPlan } from '../driver/thread-plan.js'
+import type { ThreadPlan } from '../driver/action.js'
 import type { Finding } from '../finding.js'
 import type { Acknowledgement } from '../processes/acknowledgement.js'
 import type { ThreadRecord } from './thread-record.js'
@@ -24,12 +24,17 @@ export function checkMessages(
   let before = 0
   for (const { kind, action, messageId = '', problem } of acknowledged) {
     if (kind === 'refused') find('wrong', `action ${action}`, `The client was refused: ${problem}`)
-    if (kind !== 'sent') continue
+    if (kind !== 'sent' && kind !== 'full') continue
     const planned = plan.actions[action]
     const content = planned?.kind === 'send' ? planned.content : ''
     const there = rows.filter(
       (row) => row.id === messageId || (row.role === 'user' && row.content === content),
     )
+    if (kind === 'full') {
+      if (there.length > 0 || unplaced.has(messageId))
+        find('wrong', messageId, 'It was refused, for the queue was full, and was kept.')
+      continue
+    }
     const [row, ...others] = there
     if (others.length > 0) find('doubled', messageId, `It is in the transcript ${there.length} times.`)
     if (row === undefined && !isRejected(record, unplaced.get(messageId)))

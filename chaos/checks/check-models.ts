@@ -8,6 +8,14 @@ import type { ThreadRecord } from './thread-record.js'
 /** A prompt tool sees its own first words only. */
 const FRAMES: ReadonlySet<string> = new Set(['outline'])
 
+/** Rows that a request reads at most (`LIMITS.contextRows`); where there are more it is cut to half of them. */
+const WINDOW = 500
+
+/** Whether what stands at that place may have been cut out of a request whose answer stands, or would stand, at the end. */
+function isCutAway(place: number, end: number): boolean {
+  return end > WINDOW && end - place > WINDOW / 2
+}
+
 /**
  * T4 for model calls: a request that does not show an answer which was committed before it was made asks for that answer,
  * or for an earlier one, again.
@@ -18,16 +26,21 @@ export function checkModels(
   evidence: Evidence,
 ): readonly Finding[] {
   const answers = rows
+    .map((row, place) => ({ ...row, place }))
     .filter(({ role, depth, status }) => role !== 'tool' && depth === 0 && status === 'completed')
-    .flatMap(({ id, content }) => noncesIn(content ?? '').map((nonce) => ({ nonce, id })))
-    .map(({ nonce, id }) => ({ nonce, id, at: evidence.answer(nonce, threadId, id) }))
+    .flatMap(({ id, content, place }) => noncesIn(content ?? '').map((nonce) => ({ nonce, id, place })))
+    .map(({ nonce, id, place }) => ({ nonce, id, place, at: evidence.answer(nonce, threadId, id) }))
   const asked = deeds.filter(
     (deed): deed is ModelDeed & Stamp =>
       deed.kind === 'model' && deed.threadId === threadId && !FRAMES.has(deed.prompt),
   )
   const findings: Finding[] = []
   for (const { nonce, seen, at, side } of asked) {
-    const missing = answers.find((answer) => answer.at < at && !seen.includes(answer.nonce))
+    const end = answers.find((answer) => answer.nonce === nonce)?.place ?? rows.length
+    const missing = answers.find(
+      ({ nonce: answer, at: seenAt, place }) =>
+        seenAt < at && !seen.includes(answer) && !isCutAway(place, end),
+    )
     if (missing === undefined) continue
     const problem = `The model was asked again (side ${side}, ${nonce}) behind the answer ${missing.nonce}.`
     findings.push({ kind: 'repeated', threadId, id: missing.id, problem })

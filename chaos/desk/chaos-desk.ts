@@ -7,11 +7,18 @@ import { chaosEffects, chaosTools } from './chaos-tools.js'
 import type { Deed } from './deeds.js'
 import type { Journal } from './journal.js'
 
+/** Where a desk leaves traces outside of the store. */
+interface Traces {
+  readonly journal: Journal<Deed>
+  /** Folder of the run's gates. */
+  readonly gates: string
+}
+
 /** They do the same; a lead calls each in its own way. */
 const SUBAGENTS = ['helper', 'runner', 'crew', 'swarm', 'partner', 'keeper', 'scout'] as const
 
 /** A lead who has tools of each rule and subagents of each kind; the new version has other words and one more tool. */
-export function chaosDesk(journal: Journal<Deed>, version: DeskVersion) {
+export function chaosDesk({ journal, gates }: Traces, version: DeskVersion) {
   const model = chaosModel(journal)
   return registry({
     models: [defineModel({ name: 'voice', provider: { languageModel: () => model }, model: 'voice' })],
@@ -20,7 +27,7 @@ export function chaosDesk(journal: Journal<Deed>, version: DeskVersion) {
       defineAgent({ name: 'lead', sideA: { prompt: 'lead' } }),
       ...SUBAGENTS.map((name) => subagent(name, version)),
     ],
-    tools: { ...chaosTools(journal), ...(version === 'new' && { extra: EXTRA }) },
+    tools: { ...chaosTools(journal, gates), ...(version === 'new' && { extra: EXTRA }) },
     effects: chaosEffects(journal),
   })
 }

@@ -19,6 +19,7 @@ const LEAD_TOOLS = [
   'note',
   'remind',
   'stamp',
+  'hold',
   { name: 'outline', initUserMessageProperty: 'task' },
   { name: 'helper', ...MAPPED },
   { name: 'runner', blocking: false, ...MAPPED },

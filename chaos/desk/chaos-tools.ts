@@ -4,13 +4,14 @@ import { z } from 'zod'
 import { actingIn, failingFirst, work } from './act.js'
 import type { Deed } from './deeds.js'
 import type { Journal } from './journal.js'
+import { holding } from './hold.js'
 import { takeNote } from './take-note.js'
 import { stamp } from './stamp.js'
 
 const ending = z.object({ ref: z.string(), summary: z.string(), files: z.array(z.string()).default([]) })
 
 /** Tools of each rule of a cut call. */
-export function chaosTools(journal: Journal<Deed>) {
+export function chaosTools(journal: Journal<Deed>, gates: string) {
   const act = actingIn(journal)
   return {
     book: defineTool({ description: 'Books, once', args: work, execute: act('book') }),
@@ -46,6 +47,12 @@ export function chaosTools(journal: Journal<Deed>) {
       args: work.extend({ path: z.string() }),
       idempotent: true,
       execute: stamp,
+    }),
+    hold: defineTool({
+      description: 'Waits while the queue is filled',
+      args: work,
+      idempotent: true,
+      execute: holding(gates),
     }),
     tell: defineTool({
       description: 'Tells the parent',

@@ -2,34 +2,21 @@ import type { SeededRandom } from '../../test/support/seeded-random.js'
 import { seededRandom } from '../../test/support/seeded-random.js'
 import { attachedName } from '../desk/chaos-files.js'
 import { programText } from '../desk/program.js'
+import { words } from './action.js'
+import type { Action, ThreadPlan } from './action.js'
+import { planFilling } from './fill-plan.js'
 import { makeProgram } from './make-program.js'
-
-/** What the client does with one thread, in this order. */
-export type Action =
-  | {
-      readonly kind: 'send'
-      readonly id: string
-      readonly content: string
-      readonly files: readonly string[]
-    }
-  | { readonly kind: 'stop' }
-  | { readonly kind: 'pause'; readonly milliseconds: number }
-  /** Until it is idle, or that long. */
-  | { readonly kind: 'settle'; readonly milliseconds: number }
-  | { readonly kind: 'terminate' }
-
-export interface ThreadPlan {
-  readonly threadId: string
-  readonly actions: readonly Action[]
-}
 
 /** Short messages one after another: more than one step takes. */
 const BURST = 25
+/** One thread in so many fills its queue, the third of all the first one: a short run has one. */
+const FILLING = { every: 50, first: 2 } as const
 
 /** The plan of the thread of that number: the same for a seed, in any process. */
 export function planThread(seed: number, index: number): ThreadPlan {
   const random = seededRandom(seed * 100_003 + index)
   const threadId = `chaos-${seed}-${index}`
+  if (index % FILLING.every === FILLING.first) return planFilling(threadId)
   const actions: Action[] = []
   const keepers: string[] = []
   let files = 0
@@ -66,8 +53,4 @@ function pause(random: SeededRandom): Action {
 /** A stop keeps all that waits until a person says something. */
 function lastActions(threadId: string, ends: boolean): readonly Action[] {
   return [words(threadId, 'last'), ...(ends ? [{ kind: 'terminate' } as const] : [])]
-}
-
-function words(threadId: string, name: string): Action {
-  return { kind: 'send', id: `${threadId}-${name}`, content: `Only words #${name}`, files: [] }
 }

@@ -9,7 +9,7 @@ import type { ChaosProcess } from './chaos-process.js'
 import { untilLiving } from './live-process.js'
 import type { Timeline } from './timeline.js'
 
-export type WorkerSettings = Pick<WorkerPlace, 'taskQueue' | 'codePath' | 'deeds' | 'graceTime'>
+export type WorkerSettings = Pick<WorkerPlace, 'taskQueue' | 'codePath' | 'deeds' | 'gates' | 'graceTime'>
 
 export interface CutOff {
   readonly pid: number

@@ -5,7 +5,8 @@ export interface Acknowledgement {
   readonly threadId: string
   /** Its place in the plan; -1 is the creation of the thread. */
   readonly action: number
-  readonly kind: 'created' | 'sent' | 'done' | 'skipped' | 'refused'
+  /** `full`: the message was refused, for the queue of its thread was full. */
+  readonly kind: 'created' | 'sent' | 'full' | 'done' | 'skipped' | 'refused'
   /** Of a pause or what was skipped, that of its thread. */
   readonly way: Way
   readonly messageId?: string

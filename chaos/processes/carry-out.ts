@@ -1,12 +1,13 @@
 import { setTimeout as delay } from 'node:timers/promises'
 
 import { expectedBytes } from '../desk/chaos-files.js'
+import { isOpen, openGate } from '../desk/gate.js'
 import { openJournal, readJournal } from '../desk/journal.js'
 import type { Journal } from '../desk/journal.js'
+import type { Action, Sending, ThreadPlan } from '../driver/action.js'
 import { planThread } from '../driver/thread-plan.js'
-import type { Action, ThreadPlan } from '../driver/thread-plan.js'
 import type { Acknowledgement } from './acknowledgement.js'
-import { isPassing, problemOf } from './is-passing.js'
+import { isPassing, isQueueFull, problemOf } from './is-passing.js'
 import type { ClientPlace } from './places.js'
 import type { Thread, Threads } from './threads.js'
 
@@ -59,9 +60,9 @@ async function runPlan(lane: Lane, plan: ThreadPlan, last: number): Promise<void
   for (const [index, action] of actions.entries()) {
     if (index < first) continue
     const place = { threadId, way, action: index }
-    if (lane.work.finish && index > first && index < closing)
+    if (lane.work.finish && plan.whole !== true && index > first && index < closing)
       lane.journal.write({ ...place, kind: 'skipped' })
-    else await acknowledged(lane, place, () => perform(lane.threads.get(threadId), action))
+    else await acknowledged(lane, place, () => perform(lane, threadId, action))
   }
 }
 
@@ -74,18 +75,11 @@ async function create({ threads, place }: Lane, threadId: string): Promise<Outco
 
 type Outcome = Pick<Acknowledgement, 'kind' | 'messageId'>
 
-async function perform(thread: Thread, action: Action): Promise<Outcome> {
+async function perform({ threads, place }: Lane, threadId: string, action: Action): Promise<Outcome> {
+  const thread = threads.get(threadId)
   switch (action.kind) {
-    case 'send': {
-      const { id, content, files } = action
-      const attachments = files.map((name) => ({
-        name,
-        mimeType: 'application/octet-stream',
-        data: data(name),
-      }))
-      const { messageId } = await thread.send({ id, content, attachments })
-      return { kind: 'sent', messageId }
-    }
+    case 'send':
+      return send(thread, action)
     case 'stop':
       await thread.stop()
       break
@@ -95,11 +89,30 @@ async function perform(thread: Thread, action: Action): Promise<Outcome> {
     case 'pause':
       await delay(action.milliseconds)
       break
+    case 'wait_for_hold':
+      for (const until = Date.now() + action.milliseconds; Date.now() < until; await delay(PAUSE))
+        if (isOpen(place.gates, { threadId, kind: 'held' })) break
+      break
+    case 'end_hold':
+      openGate(place.gates, { threadId, kind: 'full' })
+      break
     case 'settle':
       // A thread that takes longer is written to while it works.
       await thread.waitUntilIdle({ timeout: action.milliseconds }).catch(() => undefined)
   }
   return { kind: 'done' }
+}
+
+async function send(thread: Thread, { id, content, files, fills }: Sending): Promise<Outcome> {
+  const mimeType = 'application/octet-stream'
+  const attachments = files.map((name) => ({ name, mimeType, data: data(name) }))
+  try {
+    const { messageId } = await thread.send({ id, content, attachments })
+    return { kind: 'sent', messageId }
+  } catch (error) {
+    if (fills === true && isQueueFull(error)) return { kind: 'full', messageId: id }
+    throw error
+  }
 }
 
 function data(name: string): Uint8Array {
@@ -119,7 +132,7 @@ async function acknowledged(
       journal.write({ ...place, ...(await work()) })
       return
     } catch (error) {
-      if (isPassing(error)) await delay(PAUSE)
+      if (isPassing(error) || isQueueFull(error)) await delay(PAUSE)
       else {
         journal.write({ ...place, kind: 'refused', problem: problemOf(error) })
         return

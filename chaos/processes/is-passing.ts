@@ -1,4 +1,4 @@
-import { StoreError, ThreadError } from 'everthread'
+import { MessageRejectedError, StoreError, ThreadError } from 'everthread'
 
 import { HttpError } from './http-error.js'
 
@@ -10,6 +10,11 @@ export function isPassing(error: unknown): boolean {
   if (error instanceof HttpError) return error.passing
   if (StoreError.isInstance(error)) return error.code === 'busy' || error.code === 'unavailable'
   return ThreadError.isInstance(error) && PASSING.has(error.code)
+}
+
+/** The thread lets no more messages wait: nothing of this one was kept, and it may be sent again. */
+export function isQueueFull(error: unknown): boolean {
+  return MessageRejectedError.isInstance(error) && /at most \d+ queued messages/.test(error.problem)
 }
 
 export function problemOf(error: unknown): string {

@@ -10,7 +10,13 @@ interface Place {
   readonly taskQueue: string
 }
 
-export interface WorkerPlace extends Place {
+/** What workers and the client tell each other beside the product. */
+interface Gated {
+  /** Folder. */
+  readonly gates: string
+}
+
+export interface WorkerPlace extends Place, Gated {
   readonly version: DeskVersion
   readonly codePath: string
   /** Journal of what tools and models do. */
@@ -25,7 +31,7 @@ export interface ApiPlace extends Place {
   readonly token: string
 }
 
-export interface ClientPlace extends Place {
+export interface ClientPlace extends Place, Gated {
   readonly api: Api
   readonly seed: number
   /** Threads at a time. */

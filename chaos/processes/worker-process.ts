@@ -39,7 +39,7 @@ process.on('disconnect', () => process.exit())
 if (!process.connected) process.exit()
 const connection = await NativeConnection.connect({ address: place.address })
 const worker = await createWorker({
-  registry: chaosDesk(openJournal(place.deeds), place.version),
+  registry: chaosDesk({ journal: openJournal(place.deeds), gates: place.gates }, place.version),
   store: place.store,
   connection,
   taskQueue: place.taskQueue,

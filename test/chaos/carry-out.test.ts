@@ -4,11 +4,12 @@ import { join } from 'node:path'
 
 import { afterEach, beforeEach, expect, test } from 'vitest'
 
+import { isOpen, openGate } from '../../chaos/desk/gate.js'
 import { openJournal, readJournal } from '../../chaos/desk/journal.js'
 import { planThread } from '../../chaos/driver/thread-plan.js'
 import type { Acknowledgement } from '../../chaos/processes/acknowledgement.js'
 import { carryOut } from '../../chaos/processes/carry-out.js'
-import { TemporalUnavailableError } from '../../src/index.js'
+import { MessageRejectedError, TemporalUnavailableError } from '../../src/index.js'
 
 type Threads = Parameters<typeof carryOut>[0]['threads']
 
@@ -48,14 +49,18 @@ function client(fails: (call: string) => Error | null | undefined) {
   return { calls, threads }
 }
 
-function work(threads: Threads, { finish }: { readonly finish: boolean }): Promise<void> {
+function work(
+  threads: Threads,
+  { finish, lanes = 1 }: { readonly finish: boolean; readonly lanes?: number },
+): Promise<void> {
   const journals = { acknowledged: join(folder, 'acknowledged.jsonl'), received: '', answers: '' }
   const place = { address: '', store: { database: '', blobs: '', secretKey: '' }, taskQueue: '' }
   const api = { url: '', token: '' }
-  const plans = { seed: 1, lanes: 1, heartbeatTimeout: null, finish }
+  const gates = folder
+  const plans = { seed: 1, lanes, heartbeatTimeout: null, finish }
   return carryOut({
     threads,
-    place: { ...place, ...journals, ...plans, api },
+    place: { ...place, ...journals, ...plans, api, gates },
     work: { finish },
     begun: () => undefined,
   })
@@ -97,4 +102,29 @@ test('what is refused for good is written down as such', async () => {
   const refusing = client((call) => (call === `send ${first}` ? new Error('No') : undefined))
   await goOn(refusing.threads)
   expect(acknowledged()[1]).toMatchObject({ action: 0, kind: 'refused', problem: 'Error: No' })
+})
+
+test('a queue is filled whole: what does not fit is written down as that, and the last words are sent until they do', async () => {
+  const filling = planThread(1, 2)
+  const full = new MessageRejectedError(
+    filling.threadId,
+    'Expected at most 1000 queued messages, got another one: wait until some are delivered.',
+  )
+  let waiting = 0
+  let lastWords = 0
+  const threads = client((call) => {
+    if (call.endsWith('-last')) return (lastWords += 1) < 3 ? full : undefined
+    if (!call.includes('-fill')) return undefined
+    expect(isOpen(folder, { threadId: filling.threadId, kind: 'full' })).toBe(false)
+    return (waiting += 1) > 1000 ? full : undefined
+  })
+  openGate(folder, { threadId: filling.threadId, kind: 'held' })
+  const journal = openJournal<Acknowledgement>(join(folder, 'acknowledged.jsonl'))
+  journal.write({ threadId: filling.threadId, way: 'client', action: -1, kind: 'created' })
+  await work(threads.threads, { finish: true, lanes: 3 })
+  const count = (kind: string): number => acknowledged().filter((line) => line.kind === kind).length
+  expect([count('sent'), count('full'), count('skipped'), count('refused')]).toEqual([1002, 5, 0, 0])
+  expect(acknowledged().at(-1)).toMatchObject({ kind: 'sent', messageId: `${filling.threadId}-last` })
+  expect(lastWords).toBe(3)
+  expect(isOpen(folder, { threadId: filling.threadId, kind: 'full' })).toBe(true)
 })

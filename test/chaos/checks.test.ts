@@ -79,6 +79,22 @@ describe('messages', () => {
     expect(kinds(checkWaiting(unplaced, new Set(['t'])))).toEqual(['stuck'])
   })
 
+  test('what a full queue refused is nowhere', () => {
+    const lines = [
+      { threadId: 't', way: 'client', action: 0, kind: 'full', messageId: 'm1', at: 1 },
+      { threadId: 't', way: 'client', action: 1, kind: 'sent', messageId: 'm2', at: 2 },
+    ] as const
+    const found = (rows: Parameters<typeof record>[0], ...unplaced: readonly string[]) => {
+      const waiting = new Map(unplaced.map((id) => [id, { threadId: 't', status: 'pending' }]))
+      return kinds(checkMessages(record(rows), { plan, acknowledged: lines, unplaced: waiting }))
+    }
+    expect(found([user('m2', 'Two')])).toEqual([])
+    expect(found([user('m1', 'One'), user('m2', 'Two')])).toEqual(['wrong'])
+    // Over HTTP it has another id.
+    expect(found([user('other', 'One'), user('m2', 'Two')])).toEqual(['wrong'])
+    expect(found([user('m2', 'Two')], 'm1')).toEqual(['wrong'])
+  })
+
   test('a refusal of the client is wrong', () => {
     const refused = [
       { threadId: 't', way: 'client', action: 0, kind: 'refused', problem: 'no', at: 1 },
@@ -177,6 +193,17 @@ describe('models', () => {
     expect(check(asked(first, [], 1), asked(second, [first], 2), asked('~again~', [], 3))).toEqual([
       'repeated',
     ])
+  })
+
+  test('an answer is missed by a request unless more rows than a window holds stand between', () => {
+    const behind = (count: number) => {
+      const words = Array.from({ length: count }, (_, index) => user(`m${index}`, 'Words'))
+      const rows = [said('a1', first), ...words, said('a2', second)]
+      const requests = [asked(first, [], 1), asked('~cut~', [first], 2), asked(second, [], 3)]
+      return kinds(checkModels(record(rows), requests, gatherEvidence(requests, [])))
+    }
+    expect(behind(499)).toEqual(['repeated'])
+    expect(behind(500)).toEqual([])
   })
 })
 
