@@ -1,4 +1,5 @@
 // npm run chaos -- --kills N --seed S
+import { commitOf } from './driver/old-package.js'
 import { createWatchdog } from './driver/watchdog.js'
 import { readOptions, USAGE } from './options.js'
 import { printResult } from './print-result.js'
@@ -7,6 +8,7 @@ import { saveResult } from './save-result.js'
 
 const HUNG = 3
 const INTERRUPTED = 130
+const MISUSED = 2
 
 const say = (line: string): void => console.error(line)
 /** What takes servers and processes along is registered for the exit of this process, however it comes to it. */
@@ -26,7 +28,13 @@ process.once('exit', (code) => {
 const options = readOptions(process.argv.slice(2))
 if (options === null) {
   say(`Usage: ${USAGE}`)
-  process.exit(2)
+  process.exit(MISUSED)
+}
+try {
+  if (options.old !== null) commitOf(options.old)
+} catch (error) {
+  say(`chaos: ${error instanceof Error ? error.message : String(error)}`)
+  process.exit(MISUSED)
 }
 try {
   const result = await runChaos(options, { say, watchdog })

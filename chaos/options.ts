@@ -16,6 +16,8 @@ export interface ChaosOptions {
   readonly patience: number
   /** Whether `everthread doctor` is asked a minute later, when it passes over nothing as too fresh. */
   readonly wait: boolean
+  /** Tag or commit whose package the old workers run; null: the present one. */
+  readonly old: string | null
   /** Folder that gets a file with what the run gave; null: none does. */
   readonly results: string | null
   /** As it was given. */
@@ -23,7 +25,7 @@ export interface ChaosOptions {
 }
 
 export const USAGE =
-  'npm run chaos -- --kills N --seed S [--servers dev|postgres] [--heartbeat default|5s] [--lanes N] [--patience SECONDS] [--no-wait] [--results FOLDER] [--json]'
+  'npm run chaos -- --kills N --seed S [--servers dev|postgres] [--heartbeat default|5s] [--lanes N] [--patience SECONDS] [--no-wait] [--old REF] [--results FOLDER] [--json]'
 
 const HEARTBEATS: ReadonlyMap<string, number | null> = new Map([
   ['default', null],
@@ -43,6 +45,7 @@ export function readOptions(line: readonly string[]): ChaosOptions | null {
         lanes: { type: 'string', default: '16' },
         patience: { type: 'string', default: '240' },
         'no-wait': { type: 'boolean', default: false },
+        old: { type: 'string' },
         results: { type: 'string' },
         json: { type: 'boolean', default: false },
       },
@@ -63,7 +66,8 @@ export function readOptions(line: readonly string[]): ChaosOptions | null {
     const { servers, json } = values
     const wait = !values['no-wait']
     const results = values.results ?? null
-    const common = { kills, seed, lanes, heartbeatTimeout, json, wait, results, line }
+    const old = values.old ?? null
+    const common = { kills, seed, lanes, heartbeatTimeout, json, wait, old, results, line }
     return { ...common, servers, patience: patience * 1000 }
   } catch {
     return null

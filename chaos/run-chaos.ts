@@ -5,9 +5,7 @@ import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 
 import { Client, Connection } from '@temporalio/client'
-import { bundleWorkflowCode, DefaultLogger } from '@temporalio/worker'
 import { ThreadClient } from 'everthread/client'
-import { workflowBundleOptions } from 'everthread/worker'
 
 import { checkAll } from './checks/check-all.js'
 import type { CheckedPlace } from './checks/check-all.js'
@@ -18,6 +16,8 @@ import type { ChaosServers } from './driver/chaos-servers.js'
 import { disturb } from './driver/disturb.js'
 import type { Disturbed } from './driver/disturb.js'
 import { startFleet } from './driver/fleet.js'
+import { buildOldPackage, commitOf } from './driver/old-package.js'
+import type { OldPackage } from './driver/old-package.js'
 import { createRecoveries } from './driver/recoveries.js'
 import type { Recovery } from './driver/recoveries.js'
 import { schedule } from './driver/schedule.js'
@@ -27,6 +27,7 @@ import { watchEvents } from './driver/watch-events.js'
 import type { Watchdog } from './driver/watchdog.js'
 import type { Finding } from './finding.js'
 import type { ChaosOptions } from './options.js'
+import { bundleWorkflow } from './processes/bundle-workflow.js'
 
 export interface ChaosResult {
   /** By what was killed. */
@@ -98,7 +99,8 @@ async function runOn(
     codePath: join(folder, 'workflows.js'),
   }
   watchdog.begin('bundle the workflow')
-  await writeFile(paths.codePath, await bundle())
+  await bundleWorkflow(paths.codePath)
+  const old = await oldPackage({ options, folder, say, watchdog })
   const store = { blobs: join(folder, 'blobs'), secretKey: randomBytes(32).toString('base64') }
   const database = servers.databaseUrl(servers.postgres.port)
   const taskQueue = 'chaos'
@@ -110,7 +112,7 @@ async function runOn(
   const client = { taskQueue, seed, lanes, heartbeatTimeout, acknowledged, received, answers, gates: folder }
   const worker = { taskQueue, codePath, deeds, gates: folder, graceTime: GRACE }
   watchdog.begin('start the processes')
-  const fleet = await startFleet({ servers, folder, client, worker, store, inFlight, timeline })
+  const fleet = await startFleet({ servers, folder, client, worker, old, store, inFlight, timeline })
   const address = `127.0.0.1:${servers.temporal.port}`
   const connection = Connection.lazy({ address })
   const temporal = new Client({ connection })
@@ -175,7 +177,12 @@ async function killAndCheck({
     .slice(0, SLOWEST))
     say([`slow recovery: ${JSON.stringify(slow)}`, ...timeline.around(slow)].join('\n  '))
   watchdog.begin('check')
-  const { findings, counts } = await checkAll(asked)
+  const { findings, counts: checked } = await checkAll(asked)
+  const counts = {
+    ...checked,
+    old_activities: fleet.activities('old'),
+    new_activities: fleet.activities('new'),
+  }
   const unrecovered = recoveries.open().map((threadId): Finding => ({
     kind: 'stuck',
     threadId,
@@ -185,7 +192,10 @@ async function killAndCheck({
   return { kills, counts, recoveries: recoveries.done(), findings: [...stuck, ...unrecovered, ...findings] }
 }
 
-async function bundle(): Promise<string> {
-  const { code } = await bundleWorkflowCode({ ...workflowBundleOptions, logger: new DefaultLogger('WARN') })
-  return code
+async function oldPackage({ options, folder, say, watchdog }: Run): Promise<OldPackage | null> {
+  if (options.old === null) return null
+  watchdog.begin('build the old package')
+  const commit = commitOf(options.old)
+  say(`old workers run ${options.old}, which is ${commit}`)
+  return buildOldPackage(commit, join(folder, 'old'))
 }

@@ -3,6 +3,7 @@ import { mkdir, writeFile } from 'node:fs/promises'
 import { cpus, totalmem } from 'node:os'
 import { join } from 'node:path'
 
+import { commitOf } from './driver/old-package.js'
 import { figuresOf } from './figures-of.js'
 import type { ChaosOptions } from './options.js'
 import type { ChaosResult } from './run-chaos.js'
@@ -17,7 +18,7 @@ export async function saveResult(
   result: ChaosResult,
   options: ChaosOptions,
 ): Promise<string> {
-  const { kills, seed, servers, heartbeatTimeout, lanes } = options
+  const { kills, seed, servers, heartbeatTimeout, lanes, old } = options
   const heartbeat = heartbeatTimeout === null ? 'default' : `${heartbeatTimeout / 1000}s`
   const [cpu] = cpus()
   const saved = {
@@ -26,6 +27,7 @@ export async function saveResult(
     servers,
     heartbeat,
     lanes,
+    ...(old !== null && { old, oldCommit: commitOf(old) }),
     date: new Date().toISOString(),
     commit: commit(),
     machine: `${cpus().length} cores, ${cpu?.model ?? 'unknown'}, ${Math.round(totalmem() / GIGABYTE)} GB, Node ${process.version}`,
@@ -33,7 +35,8 @@ export async function saveResult(
     findings: result.findings.slice(0, FINDINGS),
   }
   await mkdir(folder, { recursive: true })
-  const path = join(folder, `${servers}-${heartbeat}-${kills}-kills-seed-${seed}.json`)
+  const beside = old === null ? '' : `-old-${old.replaceAll(/[^\w.-]/g, '-')}`
+  const path = join(folder, `${servers}-${heartbeat}-${kills}-kills-seed-${seed}${beside}.json`)
   await writeFile(path, `${JSON.stringify(saved, null, 2)}\n`)
   return path
 }

@@ -1,7 +1,9 @@
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
 import { appendFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
 
 /** A process of chaos that can be killed at any moment of its life, its start too. */
 export interface ChaosProcess {
@@ -19,25 +21,32 @@ export interface ChaosProcess {
 
 interface Starting<Report extends { readonly kind: string }> {
   readonly module: string
+  /** Folder of another package that has chaos in it. */
+  readonly root?: string
   readonly place: object
   /** File that gets what it prints. */
   readonly log: string
   readonly heard: (report: Report) => void
 }
 
+const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 /** Longer than a worker gives to what it has in flight. */
 const PATIENCE = 20_000
 const LONGEST_START = 60_000
 
 export function startChaosProcess<Report extends { readonly kind: string }>({
   module,
+  root = ROOT,
   place,
   log,
   heard,
 }: Starting<Report>): ChaosProcess {
-  const path = new URL(`../processes/${module}.ts`, import.meta.url)
-  // Loads the sources as this process does: what resolves them is in its own arguments.
-  const child = fork(path, [JSON.stringify(place)], { stdio: ['ignore', 'pipe', 'pipe', 'ipc'] })
+  const path = join(root, 'chaos', 'processes', `${module}.ts`)
+  // Loads the sources as this process does: what resolves them is in its own arguments, by paths of the package.
+  const child = fork(path, [JSON.stringify(place)], {
+    cwd: root,
+    stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
+  })
   for (const stream of [child.stdout, child.stderr])
     stream?.on('data', (chunk: Buffer) => appendFileSync(log, `[${child.pid}] ${chunk.toString()}`))
   const running = new Promise<void>((resolve) => {

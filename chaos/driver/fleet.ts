@@ -14,7 +14,7 @@ import type { Holder, Target } from './schedule.js'
 import type { SlowProxy } from './slow-proxy.js'
 import type { Timeline } from './timeline.js'
 import { createWorkerSlot } from './worker-slot.js'
-import type { WorkerSettings, WorkerSlot } from './worker-slot.js'
+import type { Versions, WorkerSettings, WorkerSlot } from './worker-slot.js'
 
 /** The processes of ours, each with connections of its own. */
 export interface Fleet {
@@ -24,10 +24,12 @@ export interface Fleet {
   proxy(of: Holder, to: Target): SlowProxy
   /** Tells the client to come to an end; resolves when it has, in whichever process. */
   readonly finish: () => Promise<void>
+  /** Activities that workers of that version have brought to an end. */
+  readonly activities: (version: DeskVersion) => number
   stop(): Promise<void>
 }
 
-interface FleetSettings {
+interface FleetSettings extends Versions {
   readonly servers: ChaosServers
   readonly folder: string
   readonly client: ClientSettings
@@ -38,13 +40,14 @@ interface FleetSettings {
 }
 
 export async function startFleet(settings: FleetSettings): Promise<Fleet> {
-  const { servers, folder, inFlight, store, timeline } = settings
+  const { servers, folder, inFlight, store, timeline, old } = settings
   const port = await freePort()
   const token = randomBytes(16).toString('hex')
   const links = await startLinks(servers, port)
   const at = (name: string) => ({ ...links.place(name), store: { ...store, ...links.database(name) } })
+  const of = { old, folder, inFlight, timeline }
   const workers = Array.from({ length: WORKERS }, (_, slot) =>
-    createWorkerSlot({ place: { ...settings.worker, ...at(`worker ${slot}`) }, folder, inFlight, timeline }),
+    createWorkerSlot({ ...of, place: { ...settings.worker, ...at(`worker ${slot}`) } }),
   )
   const { taskQueue } = settings.client
   const api = createApiSlot({ place: { taskQueue, port, token, ...at('api') }, folder })
@@ -64,6 +67,7 @@ export async function startFleet(settings: FleetSettings): Promise<Fleet> {
     api,
     proxy: (of, to) => links.proxy(nameOf(of), to),
     finish: () => client.finish(),
+    activities: (version) => workers.reduce((sum, worker) => sum + worker.activities[version], 0),
     async stop() {
       await Promise.all([...workers, client, api].map((slot) => slot.stop()))
       await links.stop()

@@ -3,6 +3,8 @@ export const STEP_LIMITS = {
   // Two PostgreSQL and a Temporal server, which wait for each other.
   'start the servers': 300_000,
   'bundle the workflow': 180_000,
+  // Its compiler and two bundlers.
+  'build the old package': 300_000,
   'start the processes': 60_000,
   // A killed server is waited for before it is killed again, and its starts are tried ten times.
   disturb: 300_000,

@@ -7,9 +7,15 @@ import type { ActivitiesInFlight } from './activities-in-flight.js'
 import { startChaosProcess } from './chaos-process.js'
 import type { ChaosProcess } from './chaos-process.js'
 import { untilLiving } from './live-process.js'
+import type { OldPackage } from './old-package.js'
 import type { Timeline } from './timeline.js'
 
 export type WorkerSettings = Pick<WorkerPlace, 'taskQueue' | 'codePath' | 'deeds' | 'gates' | 'graceTime'>
+
+export interface Versions {
+  /** What old workers run instead of the present package, unless null. */
+  readonly old: OldPackage | null
+}
 
 export interface CutOff {
   readonly pid: number
@@ -26,11 +32,13 @@ export interface WorkerSlot {
   kill(): Promise<CutOff | null>
   /** SIGTERM, then one of that version. */
   deploy(version: DeskVersion): Promise<void>
+  /** That processes of a version have brought to an end. */
+  readonly activities: Readonly<Record<DeskVersion, number>>
   /** For good. */
   stop(): Promise<void>
 }
 
-interface Settings {
+interface Settings extends Versions {
   readonly place: Omit<WorkerPlace, 'version'>
   readonly folder: string
   readonly inFlight: ActivitiesInFlight
@@ -42,17 +50,23 @@ const RESTART = 500
 /** What a process said last may come behind its end. */
 const LAST_WORDS = 30
 
-export function createWorkerSlot({ place, folder, inFlight, timeline }: Settings): WorkerSlot {
+export function createWorkerSlot({ place, old, folder, inFlight, timeline }: Settings): WorkerSlot {
   let worker: ChaosProcess | undefined
   let stopped = false
+  const activities = { old: 0, new: 0 }
 
   function start(version: DeskVersion): void {
     if (stopped) return
+    const other = version === 'old' ? old : null
     const started: ChaosProcess = startChaosProcess<WorkerReport>({
       module: 'worker-process',
-      place: { ...place, version } satisfies WorkerPlace,
+      ...(other !== null && { root: other.folder }),
+      place: { ...place, version, ...(other !== null && { codePath: other.codePath }) } satisfies WorkerPlace,
       log: join(folder, 'workers.log'),
-      heard: (report) => hear({ inFlight, timeline }, started.pid, report),
+      heard: (report) => {
+        if (report.kind === 'ended' && report.ok) activities[version] += 1
+        hear({ inFlight, timeline }, started.pid, report)
+      },
     })
     worker = started
     void restartWhenGone(started, version)
@@ -75,6 +89,7 @@ export function createWorkerSlot({ place, folder, inFlight, timeline }: Settings
 
   return {
     start,
+    activities,
     lived: (milliseconds) => untilLiving(() => worker, milliseconds),
     async kill() {
       const killed = take()
@@ -105,7 +120,7 @@ function hear(
   report: WorkerReport,
 ): void {
   if (report.kind === 'running') {
-    timeline.note(`worker ${pid} works`)
+    timeline.note(`worker ${pid} works, with ${report.door}`)
     return
   }
   const { threadId, activity } = report

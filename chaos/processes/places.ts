@@ -50,7 +50,8 @@ export interface ClientPlace extends Place, Gated {
 
 /** What a worker says to the driver. */
 export type WorkerReport =
-  | { readonly kind: 'running' }
+  /** `door`: of the package that it runs. */
+  | { readonly kind: 'running'; readonly door: string }
   | { readonly kind: 'begun'; readonly threadId: string; readonly activity: string; readonly attempt: number }
   | { readonly kind: 'ended'; readonly threadId: string; readonly activity: string; readonly ok: boolean }
 

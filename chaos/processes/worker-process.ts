@@ -48,7 +48,7 @@ const worker = await createWorker({
   shutdownGraceTime: place.graceTime,
 })
 const ended = worker.run()
-say({ kind: 'running' })
+say({ kind: 'running', door: import.meta.resolve('everthread') })
 await ended
 await connection.close()
 process.exit()
