@@ -6,11 +6,6 @@ import type { Action, ThreadPlan } from './action.js'
 const MESSAGES = 1_005
 /** Behind it is looked whether the queue is full: a worker that takes the call may be away for some kills. */
 const LONGEST_WAIT = 120_000
-/**
- * For the step that takes all of them: until it ends the thread counts those that the store has let go, and a message that the
- * store accepts meanwhile is dropped (README, "What it has found").
- */
-const LONGEST_DRAIN = 60_000
 
 /** A thread whose first call holds it while its queue is filled, one message after the other. */
 export function planFilling(threadId: string): ThreadPlan {
@@ -29,7 +24,6 @@ export function planFilling(threadId: string): ThreadPlan {
       { kind: 'wait_for_hold', milliseconds: LONGEST_WAIT },
       ...filling,
       { kind: 'end_hold' },
-      { kind: 'settle', milliseconds: LONGEST_DRAIN },
       words(threadId, 'last'),
     ],
   }
