@@ -1,5 +1,6 @@
 /** T3: what a thread accepted is delivered once, in order, or ended visibly; T9 of what user code queued. */
 import type { World } from '../world.js'
+import { isOfKilled } from './is-of-killed.js'
 import type { Resting } from './rest-rules.js'
 
 export function checkMessages(world: World, resting: Resting): void {
@@ -51,10 +52,4 @@ function checkStaged(world: World, { thread, snapshot, refused }: Resting): void
   for (const { id } of tools)
     if (id.startsWith(`${thread.id}:`) && !refused.has(id))
       world.breaks('T9 a queued tool never runs', `${thread.id} ${id}`)
-}
-
-/** An operator terminated the thread that wrote it before it could tell: the doctor finds it. */
-function isOfKilled({ server }: World, id: string): boolean {
-  const [sender = ''] = id.split(':')
-  return server.executions.get(sender)?.run.state === 'terminated'
 }

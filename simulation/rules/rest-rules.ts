@@ -5,6 +5,7 @@ import type { WorkflowRun } from '../temporal/workflow-run.js'
 import type { World } from '../world.js'
 import { checkChildren } from './child-rules.js'
 import { checkEvents } from './event-rules.js'
+import { isOfKilled } from './is-of-killed.js'
 import { checkMessages } from './message-rules.js'
 
 /** A thread at rest: its rows, and what its workflow says while it is open. */
@@ -94,8 +95,9 @@ function checkWork(world: World, { thread, state, snapshot, refused }: Resting):
   }
   for (const [effectId, { status, runs }] of effects) {
     if (runs > 1) world.breaks('T9 an effect ran twice', `${id} ${effectId}`)
-    if (status === 'scheduled' && (isOver || (isIdle && refused.size === 0)))
-      world.breaks('T9 an effect never ran', `${id} ${effectId}`)
+    if (status !== 'scheduled' || !(isOver || (isIdle && refused.size === 0))) continue
+    if (!isOver && isOfKilled(world, effectId)) world.saw('excused effect of a killed sender')
+    else world.breaks('T9 an effect never ran', `${id} ${effectId}`)
   }
   for (const request of requests.values())
     if (request.callId !== null && request.state === 'open' && calls.get(request.callId)?.status !== 'open')

@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 
 import type { Examine, Finding } from '../../src/client/index.js'
+import { insertEffect } from '../../src/store/effects.js'
 import { stageMessage } from '../../src/store/stage-message.js'
 import { stageQueuedTool } from '../../src/store/stage-queued-tool.js'
 import type { TestEnvironment } from '../../src/testing/index.js'
@@ -13,7 +14,7 @@ import { createFamilyScripts } from '../support/family-scripts.js'
 import { createGate } from '../support/gate.js'
 import { approve, done, draft, order } from '../support/kinds-replies.js'
 import { marked } from '../support/marker.js'
-import { toolResults, transcript } from '../support/thread-facts.js'
+import { factTypes, toolResults, transcript } from '../support/thread-facts.js'
 import { testEnvironment } from '../support/test-store.js'
 import { until } from '../support/until.js'
 
@@ -54,6 +55,30 @@ test('T3 what was accepted and never told is told', async () => {
   expect(await findings({ fix: true })).toEqual([])
   const rows = await transcript(thread)
   expect(rows.filter(({ content }) => content === marked('Late?'))).toHaveLength(1)
+})
+
+test('T9 an effect that was scheduled and never told runs once, when it is due', async () => {
+  const { thread } = await startFamily(env, scripts, { voices: { planner: [done, done] } })
+  await thread.waitUntilIdle()
+  const { threadId } = thread
+  const reminder = (id: string, due_at: number) => ({
+    ...{ thread_id: threadId, id, name: 'remind', args: { note: marked(id) }, due_at, created_at: 1 },
+  })
+  // As a child leaves them that was ended in Temporal before its signal.
+  await env.store.write(async (tx) => {
+    await insertEffect(tx, reminder('due', 2))
+    await insertEffect(tx, reminder('later', (Date.now() + 3_600_000) * 1000))
+  })
+  expect(await findings()).toMatchObject([
+    { kind: 'unsignalled', threadId, fixed: false, problem: expect.stringContaining('2 effects') },
+  ])
+  expect(await findings({ fix: true })).toMatchObject([{ kind: 'unsignalled', fixed: true }])
+  const ran = async () => (await factTypes(thread)).filter((type) => type === 'effect.completed')
+  await until('the effect', async () => (await ran()).length === 1)
+  await thread.waitUntilIdle()
+  expect((await thread.snapshot()).effects).toMatchObject([{ id: 'later' }])
+  expect(await findings({ fix: true })).toEqual([])
+  expect(await ran()).toHaveLength(1)
 })
 
 test('a stopped thread is told and stays stopped', async () => {

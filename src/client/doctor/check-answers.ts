@@ -5,8 +5,8 @@ import type { ThreadRecord } from '../../store/threads.js'
 import { announceAnswer } from '../announce-answer.js'
 import { microseconds } from '../clock.js'
 import { isOpen } from '../open-thread.js'
-import { querySnapshot } from '../query-snapshot.js'
-import { left, repaired } from './finding.js'
+import { askWorkflow } from './ask-workflow.js'
+import { repaired } from './finding.js'
 import type { Doctor, Finding } from './finding.js'
 
 /** Answers in the rows of their requests that the workflow waits for: their caller died before it told, and never came again. */
@@ -19,15 +19,11 @@ export async function checkAnswers(doctor: Doctor, thread: ThreadRecord): Promis
   const before = microseconds() - LIMITS.underWay * 1000
   const untaken = await store.read((db) => untakenAnswers(db, { threadId, before }))
   if (untaken.length === 0) return []
-  const answer = await querySnapshot(context, threadId)
-  // It has closed meanwhile, which the next look finds.
-  if (answer.kind === 'gone') return []
-  if (answer.kind === 'silent') {
-    const problem = `${untaken.length} answers were given, and no worker says whether it knows of them`
-    return [left({ kind: 'unasked', threadId, problem }, 'Start a worker, then look again.')]
-  }
+  const unasked = `${untaken.length} answers were given, and no worker says whether it knows of them`
+  const asked = await askWorkflow(doctor, { threadId, unasked })
+  if (asked.snapshot === null) return asked.findings
   // What it was told of, it waits for no more, although its activity may not have begun.
-  const waitedFor = new Set(answer.snapshot.pending.map(({ id }) => id))
+  const waitedFor = new Set(asked.snapshot.pending.map(({ id }) => id))
   const findings: Finding[] = []
   for (const request of untaken)
     if (waitedFor.has(request.id)) findings.push(await toldAgain(doctor, request))

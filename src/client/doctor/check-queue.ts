@@ -6,12 +6,12 @@ import type { Reader } from '../../store/store.js'
 import type { ThreadRecord } from '../../store/threads.js'
 import { waitingItems } from '../../store/waiting-items.js'
 import type { WaitingItem } from '../../store/waiting-items.js'
-import { querySnapshot } from '../query-snapshot.js'
 import { parkedSince, signalOf } from '../reopen-thread.js'
 import { signalThread } from '../signal-thread.js'
 import type { ThreadSignal } from '../thread-workflow.js'
+import { askWorkflow } from './ask-workflow.js'
 import { isFresh } from './fresh.js'
-import { left, repaired } from './finding.js'
+import { repaired } from './finding.js'
 import type { Doctor, Finding } from './finding.js'
 
 /** What the store has waiting for a thread against what its workflow knows of. */
@@ -21,21 +21,10 @@ export async function checkQueue(doctor: Doctor, thread: ThreadRecord): Promise<
   const store = await context.store()
   const old = await store.read((db) => oldItems(db, thread))
   if (old.length === 0) return []
-  const answer = await querySnapshot(context, threadId)
-  // It has closed meanwhile, which the next look finds.
-  if (answer.kind === 'gone') return []
-  if (answer.kind === 'silent')
-    return [
-      left(
-        {
-          kind: 'unasked',
-          threadId,
-          problem: `${old.length} items wait for it, and no worker says what it knows`,
-        },
-        'Start a worker, then look again.',
-      ),
-    ]
-  const { queue, children, run } = answer.snapshot
+  const unasked = `${old.length} items wait for it, and no worker says what it knows`
+  const asked = await askWorkflow(doctor, { threadId, unasked })
+  if (asked.snapshot === null) return asked.findings
+  const { queue, children, run } = asked.snapshot
   const known = new Set(queue.map(({ id }) => id))
   const owed = children.flatMap((child) => (child.owed ? [child.reference] : []))
   // One that was delivered since is in neither.

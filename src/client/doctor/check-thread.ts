@@ -11,6 +11,7 @@ import { terminateThread } from '../terminate-thread.js'
 import { lookAtWorkflow } from '../workflow-state.js'
 import type { WorkflowState } from '../workflow-state.js'
 import { checkAnswers } from './check-answers.js'
+import { checkEffects } from './check-effects.js'
 import { checkQueue } from './check-queue.js'
 import { isFresh } from './fresh.js'
 import { left, repaired } from './finding.js'
@@ -30,7 +31,10 @@ export async function checkThread(doctor: Doctor, threadId: string): Promise<rea
   if (workflow.attempts >= LIMITS.failingAttempts) return [...numbers, failing(thread, workflow.attempts)]
   const ending = await checkEnding(doctor, thread)
   if (ending !== null) return [...numbers, ending]
-  return [...numbers, ...(await checkQueue(doctor, thread)), ...(await checkAnswers(doctor, thread))]
+  const findings = [...numbers]
+  for (const check of [checkQueue, checkAnswers, checkEffects])
+    findings.push(...(await check(doctor, thread)))
+  return findings
 }
 
 function brokenNumbers({ id: threadId }: ThreadRecord, problem: string): Finding {
