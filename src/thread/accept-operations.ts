@@ -4,7 +4,7 @@ import { operationsProblem } from '../protocol/operations-problem.js'
 import type { ThreadControl } from './control.js'
 import { withWarning } from './facts.js'
 import { acceptTool } from './inbox.js'
-import type { AskLeaving } from './inbox.js'
+import type { AskLetIn } from './inbox.js'
 import { applyOperations } from './operations.js'
 
 /** Takes an `operations` signal: what a parent or child did to this thread, in its order. None clears the stop flag. */
@@ -12,21 +12,21 @@ export function acceptOperations(
   control: ThreadControl,
   input: unknown,
   now: number,
-  leaving?: AskLeaving,
+  letIn?: AskLetIn,
 ): ThreadControl {
   const problem = operationsProblem(input)
   if (problem !== undefined) return withWarning(control, 'operations_skipped', problem)
   const { operations } = input as Operations
-  return operations.reduce((next, operation) => accepted(next, operation, now, leaving), control)
+  return operations.reduce((next, operation) => accepted(next, operation, now, letIn), control)
 }
 
 function accepted(
   control: ThreadControl,
   operation: ToldOperation,
   now: number,
-  leaving?: AskLeaving,
+  letIn?: AskLetIn,
 ): ThreadControl {
-  if (operation.kind !== 'queue_tool') return applyOperations(control, [operation], now, leaving)
+  if (operation.kind !== 'queue_tool') return applyOperations(control, [operation], now, letIn)
   // No call of this thread's step asked for it: it waits its turn in the inbox.
-  return acceptTool(control, { toolCallId: operation.id, name: operation.name }, now, leaving)
+  return acceptTool(control, { toolCallId: operation.id, name: operation.name }, now, letIn)
 }

@@ -14,13 +14,14 @@ import {
   drainable,
   drained,
   enqueue,
-  leavingWith,
   removed,
 } from './inbox.js'
 
 const ids = (control: ThreadControl): readonly string[] => control.queue.map(({ id }) => id)
 const codes = (control: ThreadControl): readonly unknown[] =>
   control.facts.map(({ payload }) => payload?.['code'])
+/** Of a version that takes it. */
+const letIn = () => true
 const accept = (control: ThreadControl, ...given: readonly unknown[]): ThreadControl =>
   given.reduce<ThreadControl>((next, input) => acceptMessage(next, input, NOW), control)
 
@@ -100,31 +101,30 @@ describe('bounds', () => {
     ])
   })
 
-  test('T3 what a model call drains leaves room for as much', () => {
-    const full = accept(idleControl(), ...Array.from({ length: 1000 }, (_, n) => ({ messageId: `m${n}` })))
-    const leaving = () => leavingWith(full.queue.slice(0, 2))
-    const take = (control: ThreadControl, messageId: string): ThreadControl =>
-      acceptMessage(control, { messageId }, NOW, leaving)
-    const more = take(take(take({ ...full, facts: [] }, 'x'), 'y'), 'z')
-    expect(ids(more).slice(-3)).toEqual(['m999', 'x', 'y'])
-    expect(codes(more).filter((code) => code !== undefined)).toEqual(['queue_full'])
+  test('T3 a full queue takes as much again of what the store has let in', () => {
+    const staged = Array.from({ length: 2 * LIMITS.queuedItems + 1 }, (_, n) => ({ messageId: `m${n}` }))
+    const full = staged.reduce((control, input) => acceptMessage(control, input, NOW, letIn), idleControl())
+    expect(ids(full)).toHaveLength(2 * LIMITS.queuedItems)
+    expect(codes(full).filter((code) => code !== undefined)).toEqual(['queue_full'])
+    const tool = { toolCallId: 'c', name: 'look' }
+    expect(ids(acceptTool(drained(full, full.queue.slice(0, 1)), tool, NOW, letIn)).at(-1)).toBe('c')
   })
 
-  test('T3 the bytes that a model call drains leave room for as many', () => {
-    const long = (character: string) => ({ content: character.repeat(4000) })
-    const full = accept(idleControl(), ...Array.from({ length: 100 }, () => long('x')))
+  test('a full queue takes nothing that has no row', () => {
+    const long = { content: 'x'.repeat(4000) }
+    const full = accept(idleControl(), ...Array.from({ length: 100 }, () => long))
     expect(codes(full)).toContain('queue_full')
-    const leaving = () => leavingWith(full.queue.slice(0, 1))
-    const more = acceptMessage(full, long('y'), NOW, leaving)
-    expect(more.queue).toHaveLength(full.queue.length + 1)
-    expect(acceptMessage(more, long('z'), NOW, leaving).queue).toHaveLength(more.queue.length)
+    expect(acceptMessage(full, long, NOW, letIn).queue).toHaveLength(full.queue.length)
+    expect(acceptMessage(full, { messageId: 'm'.repeat(96) }, NOW, letIn).queue).toHaveLength(
+      full.queue.length + 1,
+    )
   })
 
-  test('nobody asks what leaves while there is room', () => {
-    const leaving = () => {
+  test('nobody asks for more while there is room', () => {
+    const asked = () => {
       throw new Error('Expected not to be asked: the answer may be written to the history.')
     }
-    expect(ids(acceptMessage(idleControl(), { messageId: 'm' }, NOW, leaving))).toEqual(['m'])
+    expect(ids(acceptMessage(idleControl(), { messageId: 'm' }, NOW, asked))).toEqual(['m'])
   })
 
   test('T7 what answers for a child finds room in a full queue', () => {

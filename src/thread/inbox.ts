@@ -18,27 +18,17 @@ import { withFacts, withWarning } from './facts.js'
 import { invocationOf, newestInvocations, withInvocations } from './invocations.js'
 import { entryBytes, withQueue } from './queue-bytes.js'
 
-/** Share of the queue that the model call in flight drains. */
-export interface Leaving {
-  readonly items: number
-  readonly bytes: number
-}
+/** Whether a full queue takes what the store has let in; asked only when it is full. */
+export type AskLetIn = () => boolean
 
-/** Asked only when the queue is full. */
-export type AskLeaving = () => Leaving
-
-const NOTHING_LEAVES: AskLeaving = () => leavingWith([])
-
-export function leavingWith(drain: readonly QueueEntry[]): Leaving {
-  return { items: drain.length, bytes: drain.reduce((bytes, entry) => bytes + entryBytes(entry), 0) }
-}
+const NOT_LET_IN: AskLetIn = () => false
 
 /** Takes a `queueMessage` signal. */
 export function acceptMessage(
   control: ThreadControl,
   input: unknown,
   now: number,
-  leaving: AskLeaving = NOTHING_LEAVES,
+  letIn: AskLetIn = NOT_LET_IN,
 ): ThreadControl {
   const problem = queueMessageProblem(input)
   if (problem !== undefined) return withWarning(control, 'message_skipped', problem)
@@ -48,14 +38,14 @@ export function acceptMessage(
     const entry = { kind: 'message', id: message.messageId, role, queuedAt: now } as const
     const invocation = invocationOf(control, message)
     if (invocation === undefined)
-      return enqueue(control, entry, { clearsStop: role === 'user' && message.from === undefined, leaving })
+      return enqueue(control, entry, { clearsStop: role === 'user' && message.from === undefined, letIn })
     // The parent is the user of its child: it would wait for an answer of a thread that is parked (T7).
-    return newestInvocations(enqueue(control, { ...entry, invocation }, { clearsStop: true, leaving }))
+    return newestInvocations(enqueue(control, { ...entry, invocation }, { clearsStop: true, letIn }))
   }
   const inline = { content: message.content, role, silent: message.silent === true }
   const { id, numbered } = nextItem(control)
   const entry = { kind: 'message', id, role, queuedAt: now, inline } as const
-  return enqueue(numbered, entry, { clearsStop: role === 'user', leaving })
+  return enqueue(numbered, entry, { clearsStop: role === 'user' })
 }
 
 /** Takes a `continue` signal: clears the stop flag and asks for a step; one that waits asks for all. */
@@ -71,14 +61,14 @@ export function acceptTool(
   control: ThreadControl,
   input: unknown,
   now: number,
-  leaving: AskLeaving = NOTHING_LEAVES,
+  letIn: AskLetIn = NOT_LET_IN,
 ): ThreadControl {
   const problem = queueToolProblem(input)
   if (problem !== undefined) return withWarning(control, 'tool_skipped', problem)
   const { toolCallId: id, name } = input as QueueTool
   // Its sender repeats it, and it is at work.
   if (allCalls(control.run?.step?.calls ?? []).some((call) => call.id === id)) return control
-  return enqueue(control, { kind: 'tool', id, name, queuedAt: now }, { leaving })
+  return enqueue(control, { kind: 'tool', id, name, queuedAt: now }, { letIn })
 }
 
 /** Takes a `setEnv` signal. */
@@ -131,18 +121,18 @@ export function acceptUnknownSignal(control: ThreadControl): ThreadControl {
 interface Queueing {
   /** @default false */
   readonly clearsStop?: boolean
-  /** @default nothing does */
-  readonly leaving?: AskLeaving
+  /** @default it does not */
+  readonly letIn?: AskLetIn
 }
 
 /** Adds an item, within the bounds of the carried state. */
 export function enqueue(
   control: ThreadControl,
   entry: QueueEntry,
-  { clearsStop = false, leaving = NOTHING_LEAVES }: Queueing = {},
+  { clearsStop = false, letIn = NOT_LET_IN }: Queueing = {},
 ): ThreadControl {
   if (control.queue.some((queued) => isSame(queued, entry))) return control
-  if (!hasRoom(control, entry, leaving))
+  if (!hasRoom(control, entry, letIn))
     return withFacts(withInvocations(control, [entry]), {
       type: 'runtime.warning',
       scope: entry.kind === 'tool' ? { toolCallId: entry.id } : { messageId: entry.id },
@@ -162,20 +152,23 @@ export function enqueue(
 }
 
 /**
- * Whether the carried state can take the item. T7: what answers for a child always fits; their number bounds it. T3: what a
- * model call drains waits no more in the store as soon as the call has begun, so others were let in for it.
+ * Whether the carried state can take the item. T7: what answers for a child always fits; their number bounds it. T3: the
+ * store counts what waits there. It has room again as soon as a model call has begun with a full queue, or one was taken back,
+ * and may let in as much again before this workflow hears of that.
  */
-export function hasRoom(
-  control: ThreadControl,
-  entry: QueueEntry,
-  leaving: AskLeaving = NOTHING_LEAVES,
-): boolean {
+export function hasRoom(control: ThreadControl, entry: QueueEntry, letIn: AskLetIn = NOT_LET_IN): boolean {
   if (entry.kind === 'report' || entry.kind === 'child_closed' || entry.kind === 'group') return true
-  const items = control.queue.length + 1
-  const bytes = control.queueBytes + entryBytes(entry)
-  if (items <= LIMITS.queuedItems && bytes <= LIMITS.queueBytes) return true
-  const gone = leaving()
-  return items - gone.items <= LIMITS.queuedItems && bytes - gone.bytes <= LIMITS.queueBytes
+  return fits(control, entry, 1) || (hasRow(entry) && fits(control, entry, 2) && letIn())
+}
+
+function fits({ queue, queueBytes }: ThreadControl, entry: QueueEntry, times: number): boolean {
+  const bytes = queueBytes + entryBytes(entry)
+  return queue.length < times * LIMITS.queuedItems && bytes <= times * LIMITS.queueBytes
+}
+
+/** The store has let it in. */
+function hasRow(entry: QueueEntry): boolean {
+  return entry.kind === 'tool' || (entry.kind === 'message' && entry.inline === undefined)
 }
 
 /** Removes the items that a step has drained. */

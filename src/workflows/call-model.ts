@@ -19,7 +19,6 @@ export async function callModel(
   // A message made the other side act.
   if (side !== run.side) host.update((control) => turnLeft(control, null))
   const { control } = host
-  host.drains(drain)
   const plan = run.planned ? planOf(control) : null
   const called = await callActivity(host, {
     name: 'callModel',
@@ -48,7 +47,6 @@ export async function callModel(
       ...(run.moved === true && { moved: true }),
     },
   })
-  host.drains([])
   if (called.kind !== 'answered') return notAnswered(host, called)
   const { answer } = called
   host.update((current) =>

@@ -12,13 +12,12 @@ import {
   acceptStop,
   acceptTool,
   acceptUnknownSignal,
-  leavingWith,
 } from '../thread/inbox.js'
-import type { AskLeaving } from '../thread/inbox.js'
+import type { AskLetIn } from '../thread/inbox.js'
 import { snapshotOf } from '../thread/snapshot.js'
 import type { ThreadHost } from './thread-host.js'
 
-type Accept = (control: ThreadControl, input: unknown, now: number, leaving: AskLeaving) => ThreadControl
+type Accept = (control: ThreadControl, input: unknown, now: number, letIn: AskLetIn) => ThreadControl
 
 const ACCEPT: ReadonlyMap<string, Accept> = new Map<string, Accept>([
   [SIGNALS.queueMessage, acceptMessage],
@@ -39,13 +38,12 @@ const snapshotQuery = defineQuery<ControlSnapshot>(QUERIES.snapshot)
  */
 export function takeMessages(host: ThreadHost, root: CancellationScope): void {
   setHandler(snapshotQuery, () => snapshotOf(host.control, { now: Date.now(), since: host.since }))
-  // 0.1.0 refused what the store had let in for what a step was draining.
-  const leaving = () =>
-    host.leaving.items > 0 && patched('drained-items-leave-room') ? host.leaving : leavingWith([])
+  // 0.1.0 refused what the store had let in for what a step was draining, or for what was taken back.
+  const letIn = () => patched('full-queue-takes-what-was-let-in')
   setDefaultSignalHandler((name, input) => {
     host.countSignal()
     const accept = ACCEPT.get(name) ?? acceptUnknownSignal
-    host.update((control) => accept(control, input, Date.now(), leaving))
+    host.update((control) => accept(control, input, Date.now(), letIn))
     const { terminating, run } = host.control
     if (terminating) host.cut('terminate')
     else if (run?.stopRequested === true) host.cut('stop')

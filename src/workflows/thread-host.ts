@@ -1,7 +1,5 @@
 import { CancellationScope, workflowInfo } from '@temporalio/workflow'
-import type { QueueEntry, ThreadControl } from '../thread/control.js'
-import { leavingWith } from '../thread/inbox.js'
-import type { Leaving } from '../thread/inbox.js'
+import type { ThreadControl } from '../thread/control.js'
 
 /** What is told to stop: `stop` is what a stop cuts, and a terminate cuts everything. */
 export type CutBy = 'stop' | 'terminate'
@@ -16,8 +14,6 @@ export interface ThreadHost {
   readonly signals: number
   /** When the action under way began, in milliseconds. */
   readonly since: number
-  /** What the model call in flight drains. */
-  readonly leaving: Leaving
   /** Changes the control state. */
   update(change: (control: ThreadControl) => ThreadControl): void
   countSignal(): void
@@ -26,8 +22,6 @@ export interface ThreadHost {
   /** Cuts what is in flight, if this cuts it. */
   cut(by: CutBy): void
   startsAction(now: number): void
-  /** Of the model call that begins, or nothing when it is over. */
-  drains(entries: readonly QueueEntry[]): void
 }
 
 export function createThreadHost(initial: ThreadControl, level: number): ThreadHost {
@@ -35,7 +29,6 @@ export function createThreadHost(initial: ThreadControl, level: number): ThreadH
   let control = initial
   let signals = 0
   let since = Date.now()
-  let leaving = leavingWith([])
   let cutBy: CutBy | null = null
   let scope: CancellationScope | null = null
   return {
@@ -47,9 +40,6 @@ export function createThreadHost(initial: ThreadControl, level: number): ThreadH
     },
     get since() {
       return since
-    },
-    get leaving() {
-      return leaving
     },
     level,
     began,
@@ -70,9 +60,6 @@ export function createThreadHost(initial: ThreadControl, level: number): ThreadH
     },
     startsAction: (now) => {
       since = now
-    },
-    drains: (entries) => {
-      leaving = leavingWith(entries)
     },
   }
 }

@@ -1,7 +1,7 @@
 import { afterEach, expect, test } from 'vitest'
 
 import type { ThreadHandle } from '../../src/client/index.js'
-import { MessageRejectedError } from '../../src/index.js'
+import { MessageRejectedError, NoWorkerError } from '../../src/index.js'
 import { LIMITS } from '../../src/protocol/limits.js'
 import { eachOf } from '../support/each-of.js'
 import { recordedRuns } from '../support/histories.js'
@@ -98,6 +98,31 @@ test('T3 what is let in while a full queue is drained is delivered', async () =>
   expect(contents.slice(-2)).toEqual([text(thread, late), text(thread, late + 1)])
   expect(await factTypes(thread)).not.toContain('runtime.warning')
   expect((await thread.snapshot()).queue).toEqual([])
+}, 120_000)
+
+test('T3 what is let in for a message that was taken back is delivered, whenever a worker comes', async () => {
+  fixture = await createFixture()
+  const id = 'queue-taken-back'
+  const worker = await fixture.startWorker()
+  const held = fixture.model.hold(id, 'before')
+  const thread = await fixture.create({ id, limits: { heartbeatTimeout: 3_000 } })
+  await send(thread, 1, 1)
+  await held.arrived
+  const numbers = Array.from({ length: LIMITS.queuedItems - 1 }, (_, index) => index + 2)
+  await eachOf(numbers, (number) => send(thread, number, number))
+  const { messageId } = await thread.send(text(thread, 0))
+  await worker.kill()
+  await expect(thread.removeQueued(messageId)).rejects.toSatisfy(NoWorkerError.isInstance)
+  const last = LIMITS.queuedItems + 1
+  await send(thread, last, last)
+  await fixture.startWorker()
+  await thread.waitUntilIdle({ timeout: '50 s' })
+  const { messages } = await thread.messages({ limit: 5 })
+  const sent = messages.filter(({ role }) => role === 'user').map(({ content }) => content)
+  expect(sent.at(-1)).toBe(text(thread, last))
+  expect(sent).not.toContain(text(thread, 0))
+  expect((await thread.snapshot()).queue).toEqual([])
+  expect(await factTypes(thread)).not.toContain('runtime.warning')
 }, 120_000)
 
 async function send(thread: ThreadHandle, from: number, to: number): Promise<void> {
