@@ -2,6 +2,7 @@ import { ThreadNotFoundError } from '../protocol/thread-error.js'
 import { readDeltas } from '../store/deltas.js'
 import type { StoredDelta } from '../store/deltas.js'
 import { readEvents } from '../store/events.js'
+import type { StoredEvent } from '../store/events.js'
 import type { Reader } from '../store/store.js'
 import { threadProgress } from '../store/thread-progress.js'
 import { joinEvent } from './join-event.js'
@@ -15,8 +16,8 @@ export interface EventPage {
   readonly events: readonly JoinedFact[]
   /** What streams, in the order of arrival. */
   readonly deltas: readonly StoredDelta[]
-  /** Messages among the events: they have no use for their deltas any more. */
-  readonly created: ReadonlySet<string>
+  /** Of messages among the events: the first attempt whose deltas are of use, which is none once it was created. */
+  readonly useful: ReadonlyMap<string, number>
   /** There are more events after these. */
   readonly more: boolean
   readonly closed: boolean
@@ -30,8 +31,8 @@ export interface ReadEventPage {
 }
 
 /**
- * Deltas are read first: whatever they follow on is in the events read after them, and a message among those events has
- * no use for its deltas any more. @throws ThreadNotFoundError
+ * Deltas are read first: whatever they follow on is in the events read after them. What those events say of a message, that
+ * it was created or another attempt began, may be newer than its deltas. @throws ThreadNotFoundError
  */
 export async function readEventPage(db: Reader, read: ReadEventPage): Promise<EventPage> {
   const { threadId, sequence, delta } = read
@@ -43,13 +44,23 @@ export async function readEventPage(db: Reader, read: ReadEventPage): Promise<Ev
     lastSequence > sequence ? await readEvents(db, { threadId, after: sequence, limit: PAGE }) : []
   const events: JoinedFact[] = []
   for (const event of stored) events.push(await joinEvent(db, threadId, event))
-  const created = stored.filter(({ type }) => type === 'message.created')
   return {
     events,
     deltas,
-    created: new Set(created.flatMap(({ scope }) => scope.messageId ?? [])),
+    useful: usefulAttempts(stored),
     more: stored.length === PAGE,
     // Read before the events, so a closed thread's last event is among them.
     closed,
   }
+}
+
+function usefulAttempts(events: readonly StoredEvent[]): ReadonlyMap<string, number> {
+  const attempts = new Map<string, number>()
+  for (const { type, scope, payload } of events) {
+    if (scope.messageId === undefined) continue
+    const attempt = payload['attempt']
+    if (type === 'model.requested' && typeof attempt === 'number') attempts.set(scope.messageId, attempt)
+    if (type === 'message.created') attempts.set(scope.messageId, Infinity)
+  }
+  return attempts
 }

@@ -9,7 +9,7 @@ function row(id: number, offset: number, text: string): StoredDelta {
 }
 
 function pageOf(...deltas: readonly StoredDelta[]): EventPage {
-  return { events: [], deltas, created: new Set(), more: false, closed: false }
+  return { events: [], deltas, useful: new Map(), more: false, closed: false }
 }
 
 const begin = { sequence: 3, streamed: null }

@@ -42,14 +42,14 @@ export function createEventStream(
     get gap() {
       return gap
     },
-    *take({ events, deltas, created, more }) {
+    *take({ events, deltas, useful, more }) {
       for (const event of events) yield fact(event)
       // Before the last page the deltas are too far ahead of the events; they are read again with it.
       if (more) return
       // Only who reads from the first one sees that the gap is filled.
       let missing = gap !== 'none' && delta > 0
       delta = deltas.at(-1)?.id ?? delta
-      for (const piece of joined(deltas.filter(({ messageId }) => !created.has(messageId)))) {
+      for (const piece of joined(deltas.filter((row) => row.attempt >= (useful.get(row.messageId) ?? 0)))) {
         const next = unseen(piece, streamed)
         if (next === null) continue
         if (next.piece.offset > next.known) {

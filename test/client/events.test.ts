@@ -213,6 +213,21 @@ describe('text that streams', () => {
     expect(events).toMatchObject([{ payload: { attempt: 2, offset: 0, text: 'right' } }])
   })
 
+  test('text of an attempt does not come behind the beginning of the next one', async () => {
+    // Its row was read just before that beginning removed it.
+    await addDelta({ attempt: 1, offset: 0, text: 'wrong' })
+    await append({
+      type: 'model.requested',
+      scope: { messageId: 'm' },
+      payload: { model: 'voice', attempt: 2 },
+    })
+    const { events, follower } = await follow()
+    expect(events).toMatchObject([{ type: 'model.requested' }])
+    await addDelta({ attempt: 2, offset: 0, text: 'right' })
+    expect((await follower.next()).value).toMatchObject({ payload: { attempt: 2, offset: 0, text: 'right' } })
+    await follower.return?.()
+  })
+
   test('a committed message comes instead of its deltas', async () => {
     const follower = thread.events()[Symbol.asyncIterator]()
     await addDelta({ offset: 0, text: 'Hel' })
