@@ -11,9 +11,15 @@ const FRAMES: ReadonlySet<string> = new Set(['outline'])
 /** Rows that a request reads at most (`LIMITS.contextRows`); where there are more it is cut to half of them. */
 const WINDOW = 500
 
-/** Whether what stands at that place may have been cut out of a request whose answer stands, or would stand, at the end. */
-function isCutAway(place: number, end: number): boolean {
-  return end > WINDOW && end - place > WINDOW / 2
+/**
+ * The first row that a request shows whatever was cut, whose answer stands, or would stand, at the end. A cut window begins
+ * with a turn: with the first words of somebody else in that half.
+ */
+function firstShown(rows: ThreadRecord['rows'], end: number): number {
+  if (end <= WINDOW) return 0
+  const half = end - WINDOW / 2
+  const turn = rows.findIndex(({ role }, place) => place >= half && role === 'user')
+  return turn === -1 ? half : turn
 }
 
 /**
@@ -37,9 +43,9 @@ export function checkModels(
   const findings: Finding[] = []
   for (const { nonce, seen, at, side } of asked) {
     const end = answers.find((answer) => answer.nonce === nonce)?.place ?? rows.length
+    const first = firstShown(rows, end)
     const missing = answers.find(
-      ({ nonce: answer, at: seenAt, place }) =>
-        seenAt < at && !seen.includes(answer) && !isCutAway(place, end),
+      ({ nonce: answer, at: seenAt, place }) => seenAt < at && !seen.includes(answer) && place >= first,
     )
     if (missing === undefined) continue
     const problem = `The model was asked again (side ${side}, ${nonce}) behind the answer ${missing.nonce}.`

@@ -205,6 +205,18 @@ describe('models', () => {
     expect(behind(499)).toEqual(['repeated'])
     expect(behind(500)).toEqual([])
   })
+
+  test('an answer right where half a window begins is missed: a cut window begins with a turn', () => {
+    const words = (name: string, count: number) =>
+      Array.from({ length: count }, (_, index) => user(`${name}${index}`, 'Words'))
+    const behind = (count: number) => {
+      const rows = [...words('m', 300), said('a1', first), ...words('n', count), said('a2', second)]
+      const requests = [asked(first, [], 1), asked('~cut~', [first], 2), asked(second, [], 3)]
+      return kinds(checkModels(record(rows), requests, gatherEvidence(requests, [])))
+    }
+    expect(behind(248)).toEqual(['repeated'])
+    expect(behind(249)).toEqual([])
+  })
 })
 
 describe('events', () => {
