@@ -146,8 +146,8 @@ function refuses({ log }: World, { waiting }: Watched, { run, fresh, commands }:
   waiting.set(id, queue.length)
   const drained = commands.flatMap((command) => (command.kind === 'activity' ? drainOf(command.input) : []))
   const held = [...queue.map((item) => item.id), ...drained]
-  // Signals come first in a task: what leaves the queue later in it makes no room for them. What was let in has twice the places.
-  if (Math.max(before, held.length) + fresh.length <= 2 * LIMITS.queuedItems) return
+  // Signals come first in a task: what leaves the queue later in it makes no room for them. What was let in has more places.
+  if (Math.max(before, held.length) + fresh.length <= LIMITS.queuesLetIn * LIMITS.queuedItems) return
   for (const message of fresh) if (!held.includes(message)) log.crowdedOut.add(`${id} ${message}`)
 }
 

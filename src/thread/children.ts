@@ -14,7 +14,7 @@ import type { OpenChild, ThreadControl } from './control.js'
 import { earlyReportKept } from './early-reports.js'
 import { withWarning } from './facts.js'
 import { childCounted, isCounted } from './groups.js'
-import { enqueue, hasRoom } from './inbox.js'
+import { askedIfLetIn, enqueue, hasRoom } from './inbox.js'
 
 /** A child whose rows exist: from now on it owes the call an answer. */
 export function openChild(
@@ -140,9 +140,13 @@ function reportTaken(
   if (others.length === 0 && invocations.length > 0) return counted
   // What nobody asked for has no bound but that of the queue (T10).
   const asked = others.some((callId) => owed.includes(callId))
-  const id = messageId ?? ''
-  if (!asked && !hasRoom(counted, { kind: 'message', id, role: 'user', queuedAt: now }))
-    return withWarning(counted, 'queue_full', 'A report that no call asked for found no room in the queue.')
+  const entry = { kind: 'message', id: messageId ?? '', role: 'user', queuedAt: now } as const
+  if (!asked && !hasRoom(counted, entry))
+    return withWarning(
+      askedIfLetIn(counted, entry),
+      'queue_full',
+      'A report that no call asked for found no room in the queue.',
+    )
   return reportQueued(counted, { reference, report }, now)
 }
 

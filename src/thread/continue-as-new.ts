@@ -39,7 +39,16 @@ export function shouldContinueAsNew(control: ThreadControl, history: HistoryFact
 /** The state that the next Temporal run starts with, beside the start input. */
 export interface CarriedControl extends Omit<
   ThreadControl,
-  'start' | 'queue' | 'effects' | 'givenUp' | 'earlyReports' | 'closed' | 'children' | 'deferred' | 'late'
+  | 'start'
+  | 'queue'
+  | 'letIn'
+  | 'effects'
+  | 'givenUp'
+  | 'earlyReports'
+  | 'closed'
+  | 'children'
+  | 'deferred'
+  | 'late'
 > {
   readonly queue: readonly PackedEntry[]
   readonly children: readonly PackedChild[]
@@ -54,9 +63,9 @@ export interface CarriedControl extends Omit<
   readonly late?: LateMessages
 }
 
-/** The state as the next Temporal run starts with it. */
+/** The state as the next Temporal run starts with it. What a version is asked is asked again there. */
 export function carry(given: ThreadControl): CarriedControl {
-  const { start: _given, givenUp, earlyReports, closed, late, ...control } = given
+  const { start: _given, letIn: _asked, givenUp, earlyReports, closed, late, ...control } = given
   return {
     ...control,
     ...(givenUp.length > 0 && { givenUp }),

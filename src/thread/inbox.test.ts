@@ -20,8 +20,6 @@ import {
 const ids = (control: ThreadControl): readonly string[] => control.queue.map(({ id }) => id)
 const codes = (control: ThreadControl): readonly unknown[] =>
   control.facts.map(({ payload }) => payload?.['code'])
-/** Of a version that takes it. */
-const letIn = () => true
 const accept = (control: ThreadControl, ...given: readonly unknown[]): ThreadControl =>
   given.reduce<ThreadControl>((next, input) => acceptMessage(next, input, NOW), control)
 
@@ -99,32 +97,6 @@ describe('bounds', () => {
     expect(accept({ ...full, facts: [] }, { messageId: 'x' }).facts).toMatchObject([
       { type: 'runtime.warning', payload: { code: 'queue_full' } },
     ])
-  })
-
-  test('T3 a full queue takes as much again of what the store has let in', () => {
-    const staged = Array.from({ length: 2 * LIMITS.queuedItems + 1 }, (_, n) => ({ messageId: `m${n}` }))
-    const full = staged.reduce((control, input) => acceptMessage(control, input, NOW, letIn), idleControl())
-    expect(ids(full)).toHaveLength(2 * LIMITS.queuedItems)
-    expect(codes(full).filter((code) => code !== undefined)).toEqual(['queue_full'])
-    const tool = { toolCallId: 'c', name: 'look' }
-    expect(ids(acceptTool(drained(full, full.queue.slice(0, 1)), tool, NOW, letIn)).at(-1)).toBe('c')
-  })
-
-  test('a full queue takes nothing that has no row', () => {
-    const long = { content: 'x'.repeat(4000) }
-    const full = accept(idleControl(), ...Array.from({ length: 100 }, () => long))
-    expect(codes(full)).toContain('queue_full')
-    expect(acceptMessage(full, long, NOW, letIn).queue).toHaveLength(full.queue.length)
-    expect(acceptMessage(full, { messageId: 'm'.repeat(96) }, NOW, letIn).queue).toHaveLength(
-      full.queue.length + 1,
-    )
-  })
-
-  test('nobody asks for more while there is room', () => {
-    const asked = () => {
-      throw new Error('Expected not to be asked: the answer may be written to the history.')
-    }
-    expect(ids(acceptMessage(idleControl(), { messageId: 'm' }, NOW, asked))).toEqual(['m'])
   })
 
   test('T7 what answers for a child finds room in a full queue', () => {

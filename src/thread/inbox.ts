@@ -18,18 +18,8 @@ import { withFacts, withWarning } from './facts.js'
 import { invocationOf, newestInvocations, withInvocations } from './invocations.js'
 import { entryBytes, withQueue } from './queue-bytes.js'
 
-/** Whether a full queue takes what the store has let in; asked only when it is full. */
-export type AskLetIn = () => boolean
-
-const NOT_LET_IN: AskLetIn = () => false
-
 /** Takes a `queueMessage` signal. */
-export function acceptMessage(
-  control: ThreadControl,
-  input: unknown,
-  now: number,
-  letIn: AskLetIn = NOT_LET_IN,
-): ThreadControl {
+export function acceptMessage(control: ThreadControl, input: unknown, now: number): ThreadControl {
   const problem = queueMessageProblem(input)
   if (problem !== undefined) return withWarning(control, 'message_skipped', problem)
   const message = input as QueueMessage
@@ -38,9 +28,9 @@ export function acceptMessage(
     const entry = { kind: 'message', id: message.messageId, role, queuedAt: now } as const
     const invocation = invocationOf(control, message)
     if (invocation === undefined)
-      return enqueue(control, entry, { clearsStop: role === 'user' && message.from === undefined, letIn })
+      return enqueue(control, entry, { clearsStop: role === 'user' && message.from === undefined })
     // The parent is the user of its child: it would wait for an answer of a thread that is parked (T7).
-    return newestInvocations(enqueue(control, { ...entry, invocation }, { clearsStop: true, letIn }))
+    return newestInvocations(enqueue(control, { ...entry, invocation }, { clearsStop: true }))
   }
   const inline = { content: message.content, role, silent: message.silent === true }
   const { id, numbered } = nextItem(control)
@@ -57,18 +47,13 @@ export function acceptContinue(control: ThreadControl, now: number): ThreadContr
 }
 
 /** Takes a `queueTool` signal: the tool waits its turn, and does not clear the stop flag. */
-export function acceptTool(
-  control: ThreadControl,
-  input: unknown,
-  now: number,
-  letIn: AskLetIn = NOT_LET_IN,
-): ThreadControl {
+export function acceptTool(control: ThreadControl, input: unknown, now: number): ThreadControl {
   const problem = queueToolProblem(input)
   if (problem !== undefined) return withWarning(control, 'tool_skipped', problem)
   const { toolCallId: id, name } = input as QueueTool
   // Its sender repeats it, and it is at work.
   if (allCalls(control.run?.step?.calls ?? []).some((call) => call.id === id)) return control
-  return enqueue(control, { kind: 'tool', id, name, queuedAt: now }, { letIn })
+  return enqueue(control, { kind: 'tool', id, name, queuedAt: now })
 }
 
 /** Takes a `setEnv` signal. */
@@ -118,22 +103,15 @@ export function acceptUnknownSignal(control: ThreadControl): ThreadControl {
   )
 }
 
-interface Queueing {
-  /** @default false */
-  readonly clearsStop?: boolean
-  /** @default it does not */
-  readonly letIn?: AskLetIn
-}
-
 /** Adds an item, within the bounds of the carried state. */
 export function enqueue(
   control: ThreadControl,
   entry: QueueEntry,
-  { clearsStop = false, letIn = NOT_LET_IN }: Queueing = {},
+  { clearsStop = false }: { readonly clearsStop?: boolean } = {},
 ): ThreadControl {
   if (control.queue.some((queued) => isSame(queued, entry))) return control
-  if (!hasRoom(control, entry, letIn))
-    return withFacts(withInvocations(control, [entry]), {
+  if (!hasRoom(control, entry))
+    return withFacts(withInvocations(askedIfLetIn(control, entry), [entry]), {
       type: 'runtime.warning',
       scope: entry.kind === 'tool' ? { toolCallId: entry.id } : { messageId: entry.id },
       payload: {
@@ -154,16 +132,23 @@ export function enqueue(
 /**
  * Whether the carried state can take the item. T7: what answers for a child always fits; their number bounds it. T3: the
  * store counts what waits there. It has room again as soon as a model call has begun with a full queue, or one was taken back,
- * and may let in as much again before this workflow hears of that.
+ * and may let in as much again before this workflow hears of that: only what has a row counts against it.
  */
-export function hasRoom(control: ThreadControl, entry: QueueEntry, letIn: AskLetIn = NOT_LET_IN): boolean {
+export function hasRoom({ queue, queueBytes, letIn }: ThreadControl, entry: QueueEntry): boolean {
   if (entry.kind === 'report' || entry.kind === 'child_closed' || entry.kind === 'group') return true
-  return fits(control, entry, 1) || (hasRow(entry) && fits(control, entry, 2) && letIn())
+  const bytes = queueBytes + entryBytes(entry)
+  if (queue.length < LIMITS.queuedItems && bytes <= LIMITS.queueBytes) return true
+  return (
+    letIn === true &&
+    hasRow(entry) &&
+    queue.filter(hasRow).length < LIMITS.queuesLetIn * LIMITS.queuedItems &&
+    bytes <= LIMITS.queuesLetIn * LIMITS.queueBytes
+  )
 }
 
-function fits({ queue, queueBytes }: ThreadControl, entry: QueueEntry, times: number): boolean {
-  const bytes = queueBytes + entryBytes(entry)
-  return queue.length < times * LIMITS.queuedItems && bytes <= times * LIMITS.queueBytes
+/** What was refused is asked for once more if this history was not made by a version that refused it. */
+export function askedIfLetIn(control: ThreadControl, entry: QueueEntry): ThreadControl {
+  return control.letIn === undefined && hasRow(entry) ? { ...control, letIn: 'asks' } : control
 }
 
 /** The store has let it in. */

@@ -8,28 +8,21 @@ import { effectRemoved, effectScheduled } from './effects.js'
 import { withFacts } from './facts.js'
 import { handOffAsked } from './hand-off.js'
 import { enqueue, removed, variablesSet } from './inbox.js'
-import type { AskLetIn } from './inbox.js'
 import { tellAdded } from './tells.js'
 
 export function applyOperations(
   control: ThreadControl,
   operations: readonly ThreadOperation[] | undefined,
   now: number,
-  letIn?: AskLetIn,
 ): ThreadControl {
-  return (operations ?? []).reduce((next, operation) => applied(next, operation, now, letIn), control)
+  return (operations ?? []).reduce((next, operation) => applied(next, operation, now), control)
 }
 
-function applied(
-  control: ThreadControl,
-  operation: ThreadOperation,
-  now: number,
-  letIn?: AskLetIn,
-): ThreadControl {
+function applied(control: ThreadControl, operation: ThreadOperation, now: number): ThreadControl {
   switch (operation.kind) {
     case 'queue_message': {
       const { id, role } = operation
-      return enqueue(control, { kind: 'message', id, role, queuedAt: now }, { ...(letIn && { letIn }) })
+      return enqueue(control, { kind: 'message', id, role, queuedAt: now })
     }
     case 'queue_tool':
       return toolQueued(control, operation, now)

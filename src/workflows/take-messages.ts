@@ -1,4 +1,4 @@
-import { defineQuery, patched, setDefaultSignalHandler, setHandler } from '@temporalio/workflow'
+import { defineQuery, setDefaultSignalHandler, setHandler } from '@temporalio/workflow'
 import type { CancellationScope } from '@temporalio/workflow'
 import { QUERIES, SIGNALS } from '../protocol/messages.js'
 import type { ControlSnapshot } from '../protocol/snapshot.js'
@@ -13,11 +13,10 @@ import {
   acceptTool,
   acceptUnknownSignal,
 } from '../thread/inbox.js'
-import type { AskLetIn } from '../thread/inbox.js'
 import { snapshotOf } from '../thread/snapshot.js'
 import type { ThreadHost } from './thread-host.js'
 
-type Accept = (control: ThreadControl, input: unknown, now: number, letIn: AskLetIn) => ThreadControl
+type Accept = (control: ThreadControl, input: unknown, now: number) => ThreadControl
 
 const ACCEPT: ReadonlyMap<string, Accept> = new Map<string, Accept>([
   [SIGNALS.queueMessage, acceptMessage],
@@ -38,12 +37,10 @@ const snapshotQuery = defineQuery<ControlSnapshot>(QUERIES.snapshot)
  */
 export function takeMessages(host: ThreadHost, root: CancellationScope): void {
   setHandler(snapshotQuery, () => snapshotOf(host.control, { now: Date.now(), since: host.since }))
-  // 0.1.0 refused what the store had let in for what a step was draining, or for what was taken back.
-  const letIn = () => patched('full-queue-takes-what-was-let-in')
   setDefaultSignalHandler((name, input) => {
     host.countSignal()
     const accept = ACCEPT.get(name) ?? acceptUnknownSignal
-    host.update((control) => accept(control, input, Date.now(), letIn))
+    host.update((control) => accept(control, input, Date.now()))
     const { terminating, run } = host.control
     if (terminating) host.cut('terminate')
     else if (run?.stopRequested === true) host.cut('stop')

@@ -4,6 +4,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 
 import type { Examine, Finding } from '../../src/client/index.js'
 import { insertEffect } from '../../src/store/effects.js'
+import { insertOperation } from '../../src/store/operations.js'
 import { stageMessage } from '../../src/store/stage-message.js'
 import { stageQueuedTool } from '../../src/store/stage-queued-tool.js'
 import type { TestEnvironment } from '../../src/testing/index.js'
@@ -121,4 +122,39 @@ test('T7 threads that were killed together are reopened together', async () => {
   gate.open()
   await until('both at rest', async () => (await thread.waitUntilIdle({ children: true })).status === 'idle')
   expect(await findings({ fix: true })).toEqual([])
+})
+
+test('T9 what a child scheduled is left to it while it runs, and told when an operator has ended it', async () => {
+  const gate = createGate()
+  const family = await startFamily(env, scripts, {
+    voices: {
+      planner: [{ toolCalls: [order('pair')] }, done, done],
+      writer: [() => gate.passed.then(() => draft)],
+    },
+  })
+  const { thread } = family
+  const { threadId } = thread
+  const child = await family.child()
+  await until('the request of the child', () => family.requests('writer').length === 1)
+  const effect = { id: 'effect_ofChild', name: 'remind', args: { note: marked('note') } }
+  const tell = { kind: 'tell', threadId, operations: [{ kind: 'schedule_effect', id: effect.id, dueAt: 1 }] }
+  // As a tool of the child leaves them whose worker died before its answer was heard.
+  await env.store.write(async (tx) => {
+    await insertEffect(tx, { ...effect, thread_id: threadId, due_at: 2, created_at: 1 })
+    const operation = { thread_id: child.threadId, id: 'call_9_1_0', kind: 'tool', attempt: 1, started_at: 1 }
+    await insertOperation(tx, { ...operation, state: 'finished', answer: { operations: [tell] } })
+  })
+  expect(await findings({ fix: true })).toEqual([])
+  await child.workflow.terminate('operator')
+  gate.open()
+  const found = await findings({ fix: true })
+  expect(found).toContainEqual(
+    expect.objectContaining({
+      kind: 'unsignalled',
+      threadId,
+      fixed: true,
+      problem: expect.stringContaining('1 effects'),
+    }),
+  )
+  await until('the effect', async () => (await factTypes(thread)).includes('effect.completed'))
 })

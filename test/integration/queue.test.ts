@@ -83,22 +83,24 @@ test('T3 what is let in while a full queue is drained is delivered', async () =>
   const thread = await fixture.create({ id, limits: {} })
   await send(thread, 1, 1)
   await first.arrived
-  const numbers = Array.from({ length: LIMITS.queuedItems }, (_, index) => index + 2)
-  await eachOf(numbers, (number) => send(thread, number, number))
+  // An item of the workflow alone: the store does not count it.
+  await thread.continue()
+  const thousand = (from: number) => Array.from({ length: LIMITS.queuedItems }, (_, index) => index + from)
+  await eachOf(thousand(2), (number) => send(thread, number, number))
   await expect(send(thread, 0, 0)).rejects.toSatisfy(MessageRejectedError.isInstance)
   first.release()
   // The step has them, and the thread does not know it yet.
   await second.arrived
-  const late = LIMITS.queuedItems + 2
-  await send(thread, late, late + 1)
+  const late = thousand(2 + LIMITS.queuedItems)
+  await eachOf(late, (number) => send(thread, number, number))
   second.release()
-  await thread.waitUntilIdle({ timeout: '50 s' })
-  const { messages } = await thread.messages({ limit: 5 })
+  await thread.waitUntilIdle({ timeout: '100 s' })
+  const { messages } = await thread.messages({ limit: LIMITS.queuedItems })
   const contents = messages.filter(({ role }) => role === 'user').map(({ content }) => content)
-  expect(contents.slice(-2)).toEqual([text(thread, late), text(thread, late + 1)])
+  expect(new Set(contents)).toEqual(new Set(late.slice(1).map((number) => text(thread, number))))
   expect(await factTypes(thread)).not.toContain('runtime.warning')
   expect((await thread.snapshot()).queue).toEqual([])
-}, 120_000)
+}, 240_000)
 
 test('T3 what is let in for a message that was taken back is delivered, whenever a worker comes', async () => {
   fixture = await createFixture()

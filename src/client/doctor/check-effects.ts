@@ -1,11 +1,12 @@
 import { LIMITS } from '../../protocol/limits.js'
 import { SIGNALS } from '../../protocol/messages.js'
 import type { Operations } from '../../protocol/messages.js'
+import { effectSenders } from '../../store/effect-senders.js'
 import { scheduledEffects } from '../../store/effects.js'
 import type { EffectRecord } from '../../store/effects.js'
-import type { Reader } from '../../store/store.js'
 import type { ThreadRecord } from '../../store/threads.js'
 import { isOpen } from '../open-thread.js'
+import { querySnapshot } from '../query-snapshot.js'
 import { signalThread } from '../signal-thread.js'
 import { askWorkflow } from './ask-workflow.js'
 import { left, repaired } from './finding.js'
@@ -14,7 +15,7 @@ import { isFresh } from './fresh.js'
 
 /**
  * Effects in the store that the workflow does not know of: a child or parent that scheduled them was ended in Temporal
- * before it told. One that is told of twice is performed once (T9).
+ * before it told. What whoever scheduled one may still tell is left to it: told by both, it might be done twice (T9).
  */
 export async function checkEffects(doctor: Doctor, thread: ThreadRecord): Promise<readonly Finding[]> {
   // T8: a thread that was asked to end performs nothing any more.
@@ -22,31 +23,68 @@ export async function checkEffects(doctor: Doctor, thread: ThreadRecord): Promis
   const { context } = doctor
   const { id: threadId } = thread
   const store = await context.store()
-  const old = await store.read((db) => oldEffects(db, threadId))
+  const old = (await store.read((db) => scheduledEffects(db, threadId))).filter(
+    ({ created_at: at }) => !isFresh(at),
+  )
   if (old.length === 0) return []
-  const unasked = `${old.length} effects are scheduled, and no worker says whether it knows of them`
-  const asked = await askWorkflow(doctor, { threadId, unasked })
-  if (asked.snapshot === null) return asked.findings
-  const { effects, queue } = asked.snapshot
-  const known = new Set([...effects, ...queue.filter(({ kind }) => kind === 'effect')].map(({ id }) => id))
-  // One that has run since is in neither.
-  const scheduled = await store.read((db) => oldEffects(db, threadId))
-  const unknown = scheduled.filter(({ id }) => !known.has(id))
-  if (unknown.length === 0) return []
-  const problem = `${unknown.length} effects are scheduled, and its workflow does not know of them`
-  const found = { kind: 'unsignalled', threadId, problem } as const
-  const room = LIMITS.effects - effects.length
-  if (unknown.length > room)
-    return [left(found, `It has room for ${room} more: wait until others have run, or remove some.`)]
-  const work = async (): Promise<void> => {
-    for (const effect of unknown)
-      await signalThread(context, threadId, { name: SIGNALS.operations, input: scheduling(effect) })
-  }
-  return [await repaired(doctor, found, { work, done: 'It is told of them.' })]
+  const unknown = await unknownEffects(doctor, threadId, old)
+  if ('findings' in unknown) return unknown.findings
+  const unsaid: EffectRecord[] = []
+  for (const effect of unknown.effects) if (!(await isToBeTold(doctor, effect))) unsaid.push(effect)
+  if (unsaid.length === 0) return []
+  // The last that was told came before that.
+  const untold = await unknownEffects(doctor, threadId, unsaid)
+  if ('findings' in untold) return untold.findings
+  return untold.effects.length === 0 ? [] : [await told(doctor, threadId, untold)]
 }
 
-async function oldEffects(db: Reader, threadId: string): Promise<readonly EffectRecord[]> {
-  return (await scheduledEffects(db, threadId)).filter(({ created_at: at }) => !isFresh(at))
+interface Unknown {
+  readonly effects: readonly EffectRecord[]
+  /** How many more its workflow takes. */
+  readonly room: number
+}
+
+/** Those of `candidates` that are scheduled and that its workflow does not know of. */
+async function unknownEffects(
+  doctor: Doctor,
+  threadId: string,
+  candidates: readonly EffectRecord[],
+): Promise<Unknown | { readonly findings: readonly Finding[] }> {
+  const unasked = `${candidates.length} effects are scheduled, and no worker says whether it knows of them`
+  const asked = await askWorkflow(doctor, { threadId, unasked })
+  if (asked.snapshot === null) return asked
+  const { effects, queue } = asked.snapshot
+  const known = new Set([...effects, ...queue.filter(({ kind }) => kind === 'effect')].map(({ id }) => id))
+  const store = await doctor.context.store()
+  // One that has run since is in neither.
+  const scheduled = new Set((await store.read((db) => scheduledEffects(db, threadId))).map(({ id }) => id))
+  return {
+    effects: candidates.filter(({ id }) => scheduled.has(id) && !known.has(id)),
+    room: LIMITS.effects - effects.length,
+  }
+}
+
+/** Whoever scheduled it runs, and may not have come to it. One that is idle has told all that it had to tell. */
+async function isToBeTold({ context }: Doctor, { thread_id: threadId, id }: EffectRecord): Promise<boolean> {
+  const store = await context.store()
+  for (const sender of await store.read((db) => effectSenders(db, threadId, id))) {
+    const answer = await querySnapshot(context, sender)
+    if (answer.kind !== 'gone' && !(answer.kind === 'answered' && answer.snapshot.status === 'idle'))
+      return true
+  }
+  return false
+}
+
+async function told(doctor: Doctor, threadId: string, { effects, room }: Unknown): Promise<Finding> {
+  const problem = `${effects.length} effects are scheduled, and its workflow does not know of them`
+  const found = { kind: 'unsignalled', threadId, problem } as const
+  if (effects.length > room)
+    return left(found, `It has room for ${room} more: wait until others have run, or remove some.`)
+  const work = async (): Promise<void> => {
+    for (const effect of effects)
+      await signalThread(doctor.context, threadId, { name: SIGNALS.operations, input: scheduling(effect) })
+  }
+  return repaired(doctor, found, { work, done: 'It is told of them.' })
 }
 
 function scheduling({ id, due_at: dueAt }: EffectRecord): Operations {
