@@ -19,8 +19,17 @@ import type { Attempt, Steps } from './steps.js'
 /** Writes a child's report into its parent's store before the parent's workflow hears of it (T2). Done once. */
 export function* deliverReport(attempt: Attempt, input: DeliverReportInput): Steps<DeliverReportAnswer> {
   yield
-  const { world, activity } = attempt
-  const thread = world.thread(input.threadId)
+  const thread = attempt.world.thread(input.threadId)
+  const answer = deliveredOnce(attempt, thread, input)
+  if (answer.type === 'parent_gone' || input.closes || !thread.terminateRequested) return answer
+  return { ...answer, terminated: true }
+}
+
+function deliveredOnce(
+  { world, activity }: Attempt,
+  thread: ThreadRow,
+  input: DeliverReportInput,
+): DeliverReportAnswer {
   const id = reportOperationId(input.report)
   const done = thread.operations.get(id)
   // It may have been stored when nobody heard so, and is asked for again.

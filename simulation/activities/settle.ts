@@ -33,7 +33,7 @@ export function* settle(attempt: Attempt, input: SettleInput): Steps<SettleAnswe
   if (known !== undefined) {
     for (const { reference } of input.closed ?? []) closeChild(thread, reference)
     takeBack(attempt, thread, input)
-    return answerOf(unheardOperations(thread, input))
+    return answerOf(thread, input)
   }
   const { end, close } = input
   if (end !== null) closeOpenCalls(thread, input, end.reason === 'terminated' ? 'cancelled' : 'interrupted')
@@ -44,13 +44,18 @@ export function* settle(attempt: Attempt, input: SettleInput): Steps<SettleAnswe
   if (end !== null) endRun(thread, input, end.outcome)
   if (close !== null) closeThread(attempt, thread, input)
   thread.status = input.snapshot.status
-  const answer = answerOf(unheardOperations(thread, input))
+  const answer = answerOf(thread, input)
   finish(attempt, thread, id, answer)
   return answer
 }
 
-function answerOf(operations: readonly ThreadOperation[]): SettleAnswer {
-  return operations.length === 0 ? SETTLED : { ...SETTLED, operations }
+function answerOf(thread: ThreadRow, input: SettleInput): SettleAnswer {
+  const operations = unheardOperations(thread, input)
+  return {
+    ...SETTLED,
+    ...(operations.length > 0 && { operations }),
+    ...(input.close === null && thread.terminateRequested && { terminated: true }),
+  }
 }
 
 /** What was committed with answers that nobody heard; a tool of the step has its result by now. */

@@ -51,16 +51,19 @@ export async function settle({ store }: ActivityDependencies, input: SettleInput
       await takeBackUnheard(tx, input)
       if (input.end !== null) await endRun(tx, input, input.end)
       if (input.close !== null) await closeThread(tx, { thread, input, close: input.close })
-      const answer = answerOf(await toldOperations(tx, input))
+      const answer = answerOf({ thread, input }, await toldOperations(tx, input))
       await record(tx, input)
       return answer
     }),
   )
 }
 
-interface Again {
+interface Settling {
   readonly thread: ThreadRecord
   readonly input: SettleInput
+}
+
+interface Again extends Settling {
   readonly known: OperationRecord
 }
 
@@ -82,7 +85,7 @@ async function settledAgain(tx: Writer, { thread, input, known }: Again): Promis
     const detail = told(toldFacts(events, known), [...closed, ...gone.map(({ reference }) => reference)])
     await amendOperation(tx, { threadId, id: known.id, detail })
   }
-  return answerOf(fittingOperations(await unheardOperations(tx, input)))
+  return answerOf({ thread, input }, fittingOperations(await unheardOperations(tx, input)))
 }
 
 /** What of a settle may have grown when it is asked for again. */
@@ -95,8 +98,12 @@ function told(facts: ToldFacts, closed: readonly string[]): Told {
   return closed.length === 0 ? facts : { ...facts, closed }
 }
 
-function answerOf(operations: readonly ThreadOperation[]): SettleAnswer {
-  return operations.length === 0 ? SETTLED : { ...SETTLED, operations }
+function answerOf({ thread, input }: Settling, operations: readonly ThreadOperation[]): SettleAnswer {
+  return {
+    ...SETTLED,
+    ...(operations.length > 0 && { operations }),
+    ...(input.close === null && thread.terminate_requested_at !== null && { terminated: true }),
+  }
 }
 
 /** An answer that is too large is never heard, and a settle without one is asked for for ever: the rest is lost, visibly. */

@@ -25,6 +25,8 @@ export type DeliverReportAnswer =
       readonly type: 'delivered'
       readonly kind: 'result' | 'failure' | 'notice'
       readonly messageId: string | null
+      /** The child was terminated before it started, and is to end (T8). */
+      readonly terminated?: true
     }
   | { readonly type: 'parent_gone' }
 
@@ -101,4 +103,6 @@ export interface SettleAnswer {
   readonly type: 'settled'
   /** What was committed with `unheard` and `givenUp`. */
   readonly operations?: readonly ThreadOperation[]
+  /** The thread was terminated before it started, its first call was cut unheard, and it is to end (T8). */
+  readonly terminated?: true
 }

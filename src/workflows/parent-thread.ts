@@ -3,6 +3,7 @@ import { getExternalWorkflowHandle } from '@temporalio/workflow'
 import type { DeliverReportAnswer, DeliverReportInput } from '../protocol/end-activities.js'
 import { SIGNALS } from '../protocol/messages.js'
 import type { ChildReport } from '../protocol/messages.js'
+import { terminationFound } from '../thread/apply.js'
 import { reportAnnounced, reportDelivered, reportKind } from '../thread/reports.js'
 import type { DueReport } from '../thread/reports.js'
 import { callActivity } from './call-activity.js'
@@ -16,6 +17,7 @@ export async function deliverReport(host: ThreadHost, due: DueReport): Promise<v
   if (parent === undefined) return
   const answer = await untilStored(host, () => storedReport(host, due, parent))
   host.update((control) => reportDelivered(control, due, answer))
+  if (answer.type === 'delivered' && answer.terminated === true) host.update(terminationFound)
 }
 
 async function storedReport(

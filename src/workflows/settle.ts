@@ -1,6 +1,7 @@
 import type { RunEnd, ThreadClose } from '../protocol/end-activities.js'
 import type { Ending } from '../thread/control.js'
 import type { Action } from '../thread/next-action.js'
+import { terminationFound } from '../thread/apply.js'
 import { closesTold } from '../thread/children.js'
 import { givenUpTold } from '../thread/effects.js'
 import { cutTools, settled, withCutStep } from '../thread/settling.js'
@@ -60,8 +61,9 @@ async function isSettled(
   host.update((current) => closesTold(current, closed))
   host.update((current) => settled(current, { ending, close, queued: control.queue.length }, Date.now()))
   if (called.kind !== 'answered') return true
-  const { operations } = called.answer
+  const { operations, terminated } = called.answer
   host.update((current) => missedTold(current, { unheard, operations }, Date.now()))
+  if (terminated === true) host.update(terminationFound)
   return true
 }
 

@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest'
 
 import { removeFile } from '../../src/store/files.js'
 import { insertRequest } from '../../src/store/pending.js'
+import { requestTermination } from '../../src/store/threads.js'
 import { NOW, withDesk } from './activity-desk.js'
 import type { ActivityDesk } from './activity-desk.js'
 import { addChild, deliver, endSession, eventsOf, registered, say, writeText } from './family.js'
@@ -47,6 +48,20 @@ describe('an implicit child tells its parent', () => {
         },
       })
       expect(await types(desk)).toEqual(['subagent.completed'])
+    }))
+
+  test('T8 one that was terminated before it started hears so with its report, each time', () =>
+    withDesk({}, async (desk) => {
+      await addChild(desk.store)
+      await desk.store.write((tx) => requestTermination(tx, { threadId: 'c', reason: null, now: NOW }))
+      const stopped = { kind: 'failure', reason: 'stopped', sessionCall: null } as const
+      for (const _time of ['first', 'again'])
+        expect(await deliver(desk.dependencies, stopped)).toMatchObject({
+          type: 'delivered',
+          terminated: true,
+        })
+      const closing = await deliver(desk.dependencies, { ...stopped, report: 2, closes: true })
+      expect(closing).not.toHaveProperty('terminated')
     }))
 
   test('SA-A-07.10e a failure is one silent message in the exact words', () =>

@@ -12,7 +12,7 @@ import { findOperation, insertOperation } from '../../src/store/operations.js'
 import { findMessage } from '../../src/store/read-messages.js'
 import { findRun } from '../../src/store/runs.js'
 import { stageMessage } from '../../src/store/stage-message.js'
-import { findThread, insertThread } from '../../src/store/threads.js'
+import { findThread, insertThread, requestTermination } from '../../src/store/threads.js'
 import { openToolCalls } from '../../src/store/tool-calls.js'
 import { createGate } from '../support/gate.js'
 import { until } from '../support/until.js'
@@ -192,6 +192,14 @@ describe('the end of a run', () => {
       expect(answer.operations).toEqual(operations.slice(0, told))
       const warning = { type: 'runtime.warning', payload: { code: 'operations_dropped', count: 1000 - told } }
       expect((await desk.events()).at(-1)).toMatchObject(warning)
+    }))
+
+  test('T8 a thread that is to end hears so, each time', () =>
+    withDesk({}, async (desk) => {
+      await desk.store.write((tx) => requestTermination(tx, { threadId: 't', reason: null, now: NOW }))
+      for (const _time of ['first', 'again'])
+        expect(await runSettle(desk, settleInput())).toEqual({ type: 'settled', terminated: true })
+      expect(await runSettle(desk, settleInput({ settle: 2, close: CLOSE }))).toEqual({ type: 'settled' })
     }))
 
   test('T8 every open call gets a result', () =>

@@ -3,6 +3,9 @@ import { setTimeout } from 'node:timers/promises'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 
 import type { ThreadHandle } from '../../src/client/index.js'
+import { SIGNALS } from '../../src/protocol/messages.js'
+import { openStore } from '../../src/store/store.js'
+import { requestTermination } from '../../src/store/threads.js'
 import { activityEvents, recordedRuns } from '../support/histories.js'
 import { marked } from '../support/marker.js'
 import { factTypes, toolResults, transcript } from '../support/thread-facts.js'
@@ -133,6 +136,20 @@ test('SA-R-10.3 a terminated thread refuses all, also without history', async ()
   await expectRefusals(thread)
   expect(await transcript(thread)).toEqual(rows)
   expect(fixture.model.requests(id)).toHaveLength(1)
+})
+
+test('T8 a thread ends with its run when whoever asked for its end died before telling it', async () => {
+  const { thread, id: threadId } = await threadInTool('terminate-unsaid')
+  const store = await openStore(fixture.store)
+  try {
+    await store.write((tx) => requestTermination(tx, { threadId, reason: null, now: Date.now() * 1000 }))
+  } finally {
+    await store.close()
+  }
+  // It cuts the call, which nobody hears then.
+  await thread.workflow.signal(SIGNALS.stop)
+  expect((await thread.waitUntilIdle()).status).toBe('terminated')
+  await until('its close', async () => (await factTypes(thread)).includes('thread.closed'))
 })
 
 test('no text, argument or result is in these histories', async () => {

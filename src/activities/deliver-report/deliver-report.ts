@@ -5,6 +5,7 @@ import { appendEvents } from '../../store/events.js'
 import { amendOperation, findOperation, insertOperation } from '../../store/operations.js'
 import type { OperationRecord } from '../../store/operations.js'
 import type { Reader, Writer } from '../../store/store.js'
+import { findThread } from '../../store/threads.js'
 import { whileBeating } from '../beat.js'
 import { microseconds } from '../call-model/model-step.js'
 import type { ActivityDependencies } from '../dependencies.js'
@@ -22,26 +23,38 @@ export async function deliverReport(
 ): Promise<DeliverReportAnswer> {
   return whileBeating(() =>
     dependencies.store.write(async (tx): Promise<DeliverReportAnswer> => {
-      const id = reportOperationId(input.report)
-      const done = await findOperation(tx, input.threadId, id)
-      if (done !== null) return deliveredAgain(tx, input, done)
-      const answer = await deliver(tx, dependencies, input)
-      const now = microseconds(input)
-      await insertOperation(tx, {
-        thread_id: input.threadId,
-        id,
-        kind: 'report',
-        state: 'finished',
-        attempt: 1,
-        answer,
-        detail: { invocations: input.invocations, closes: input.closes, ...toldFacts(input.facts) },
-        started_at: now,
-        finished_at: now,
-      })
-      await appendEvents(tx, { threadId: input.threadId, events: input.facts, now })
-      return answer
+      const answer = await deliveredOnce(tx, dependencies, input)
+      if (answer.type === 'parent_gone' || input.closes) return answer
+      // It may have made no other call that says so.
+      const thread = await findThread(tx, input.threadId)
+      return thread?.terminate_requested_at == null ? answer : { ...answer, terminated: true }
     }),
   )
+}
+
+async function deliveredOnce(
+  tx: Writer,
+  dependencies: ActivityDependencies,
+  input: DeliverReportInput,
+): Promise<DeliverReportAnswer> {
+  const id = reportOperationId(input.report)
+  const done = await findOperation(tx, input.threadId, id)
+  if (done !== null) return deliveredAgain(tx, input, done)
+  const answer = await deliver(tx, dependencies, input)
+  const now = microseconds(input)
+  await insertOperation(tx, {
+    thread_id: input.threadId,
+    id,
+    kind: 'report',
+    state: 'finished',
+    attempt: 1,
+    answer,
+    detail: { invocations: input.invocations, closes: input.closes, ...toldFacts(input.facts) },
+    started_at: now,
+    finished_at: now,
+  })
+  await appendEvents(tx, { threadId: input.threadId, events: input.facts, now })
+  return answer
 }
 
 /** Nobody heard that it is done: what came meanwhile is stored now. */
