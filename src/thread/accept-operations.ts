@@ -1,5 +1,5 @@
 import type { Operations } from '../protocol/messages.js'
-import type { ToldOperation } from '../protocol/operations.js'
+import type { ThreadOperation } from '../protocol/operations.js'
 import { operationsProblem } from '../protocol/operations-problem.js'
 import type { ThreadControl } from './control.js'
 import { withWarning } from './facts.js'
@@ -11,11 +11,19 @@ export function acceptOperations(control: ThreadControl, input: unknown, now: nu
   const problem = operationsProblem(input)
   if (problem !== undefined) return withWarning(control, 'operations_skipped', problem)
   const { operations } = input as Operations
-  return operations.reduce((next, operation) => accepted(next, operation, now), control)
+  return operationsTaken(control, operations, now)
 }
 
-function accepted(control: ThreadControl, operation: ToldOperation, now: number): ThreadControl {
+/** What no call of this thread's step did: a tool waits its turn in the inbox, whatever becomes of a run under way. */
+export function operationsTaken(
+  control: ThreadControl,
+  operations: readonly ThreadOperation[],
+  now: number,
+): ThreadControl {
+  return operations.reduce((next, operation) => taken(next, operation, now), control)
+}
+
+function taken(control: ThreadControl, operation: ThreadOperation, now: number): ThreadControl {
   if (operation.kind !== 'queue_tool') return applyOperations(control, [operation], now)
-  // No call of this thread's step asked for it: it waits its turn in the inbox.
   return acceptTool(control, { toolCallId: operation.id, name: operation.name }, now)
 }

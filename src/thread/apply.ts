@@ -4,13 +4,14 @@ import { LIMITS } from '../protocol/limits.js'
 import type { ThreadOperation } from '../protocol/operations.js'
 import { actualSide } from '../protocol/plan.js'
 import type { Plan } from '../protocol/plan.js'
+import { operationsTaken } from './accept-operations.js'
 import { activationBegins, withPlan } from './activation.js'
 import { callBytes } from './calls.js'
 import type { ModelCall, QueueEntry, Run, Step, ThreadControl } from './control.js'
 import { withFacts } from './facts.js'
 import { drained, removed } from './inbox.js'
 import { lateSetAside } from './late-messages.js'
-import { applyOperations } from './operations.js'
+import { applyOperations, isEnding } from './operations.js'
 import { used } from './usage.js'
 
 type Answer = Exclude<CallModelAnswer, { readonly type: 'terminated' }>
@@ -174,15 +175,23 @@ export function activityFailed(control: ThreadControl): ThreadControl {
   return runEnded(control, { type: 'end', reason: 'blocked', outcome: 'blocked' }, 0)
 }
 
+export interface RanEffect {
+  readonly id: string
+  readonly operations?: readonly ThreadOperation[] | undefined
+  /** Tools that it queued wait in the inbox also where its run was told to end meanwhile, which gives them no result. */
+  readonly keepsTools: boolean
+}
+
 /** A due effect was carried out. */
-export function effectRan(
-  control: ThreadControl,
-  effectId: string,
-  operations: readonly ThreadOperation[] | undefined,
-  now: number,
-): ThreadControl {
-  const next = { ...removed(control, 'effect', effectId), registered: true, progressed: true }
-  return applyOperations(next, operations, now)
+export function effectRan(control: ThreadControl, effect: RanEffect, now: number): ThreadControl {
+  const { id, operations = [], keepsTools } = effect
+  const next = { ...removed(control, 'effect', id), registered: true, progressed: true }
+  return keepsTools ? operationsTaken(next, operations, now) : applyOperations(next, operations, now)
+}
+
+/** Whether that makes a difference. */
+export function queuesAtEnd({ run }: ThreadControl, operations: readonly ThreadOperation[] = []): boolean {
+  return run !== null && isEnding(run) && operations.some(({ kind }) => kind === 'queue_tool')
 }
 
 /** A due effect could not be carried out for good: it is given up, and the next settle tells so (T3). */

@@ -3,11 +3,11 @@ import { describe, expect, test } from 'vitest'
 import { NOW, idleControl, message, run, withCalls } from '../../test/support/control-states.js'
 import { LIMITS } from '../protocol/limits.js'
 import { advance } from './advance.js'
-import { effectGivenUp, effectRan } from './apply.js'
+import { effectGivenUp, effectRan, queuesAtEnd } from './apply.js'
 import { carry, restore } from './continue-as-new.js'
 import type { ThreadControl } from './control.js'
 import { effectRemoved, effectScheduled, effectsDue, givenUpTold, nextEffectAt } from './effects.js'
-import { acceptMessage } from './inbox.js'
+import { acceptMessage, acceptStop } from './inbox.js'
 import { nextAction } from './next-action.js'
 import { settled } from './settling.js'
 import { snapshotOf } from './snapshot.js'
@@ -92,9 +92,21 @@ describe('a due effect', () => {
     expect(queued.run).toBeNull()
     expect(nextAction(queued)).toEqual({ kind: 'runEffect', effectId: 'e' })
     const operations = [{ kind: 'queue_message', id: 'n', role: 'user' }] as const
-    const ran = advance(effectRan(queued, 'e', operations, NOW))
+    const ran = advance(effectRan(queued, { id: 'e', operations, keepsTools: true }, NOW))
     expect(ids(ran)).toEqual(['m', 'n'])
     expect(nextAction(ran).kind).toBe('callModel')
+  })
+
+  test('T3 a tool that it queues waits, also where its run was told to stop meanwhile', () => {
+    const running = { ...due, run: run(), runs: 1, plan: withCalls('work').plan }
+    const operations = [{ kind: 'queue_tool', id: 'c', name: 'work' }] as const
+    expect(queuesAtEnd(running, operations)).toBe(false)
+    const stopping = acceptStop(running, undefined)
+    expect(queuesAtEnd(stopping, operations)).toBe(true)
+    expect(queuesAtEnd(stopping, [])).toBe(false)
+    expect(ids(effectRan(stopping, { id: 'e', operations, keepsTools: true }, NOW))).toEqual(['c'])
+    // As 0.1.0 did.
+    expect(ids(effectRan(stopping, { id: 'e', operations, keepsTools: false }, NOW))).toEqual([])
   })
 
   test('it runs between two steps, never within one', () => {

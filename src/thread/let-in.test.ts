@@ -44,7 +44,11 @@ describe('T3 what the store has let in is taken', () => {
     // The store counts 999 rows; variables and an effect that is due are none.
     const effect = enqueue(takingControl(), { kind: 'effect', id: 'e', queuedAt: NOW })
     const full = take(withVariables(effect), 'm', LIMITS.queuedItems - 1)
-    const ran = effectRan(full, 'e', [{ kind: 'queue_message', id: 'told', role: 'user' }], NOW)
+    const ran = effectRan(
+      full,
+      { id: 'e', operations: [{ kind: 'queue_message', id: 'told', role: 'user' }], keepsTools: true },
+      NOW,
+    )
     expect(lastOf(ran)).toBe('told')
     expect(refusals(ran)).toBe(0)
   })

@@ -3,7 +3,7 @@ import { LIMITS } from '../protocol/limits.js'
 import type { ThreadOperation } from '../protocol/operations.js'
 import { changeStep } from './calls.js'
 import { childClosed } from './children.js'
-import type { ThreadControl } from './control.js'
+import type { Run, ThreadControl } from './control.js'
 import { effectRemoved, effectScheduled } from './effects.js'
 import { withFacts } from './facts.js'
 import { handOffAsked } from './hand-off.js'
@@ -61,8 +61,8 @@ function toolQueued(
 ): ThreadControl {
   const { run } = control
   if (run?.step == null) {
-    const ends = run !== null && (run.ending !== null || run.stopRequested)
-    return ends ? control : enqueue(control, { kind: 'tool', id, name, queuedAt: now })
+    if (run !== null && isEnding(run)) return control
+    return enqueue(control, { kind: 'tool', id, name, queuedAt: now })
   }
   const queued = run.step.calls.filter((call) => call.queued).length
   if (queued < LIMITS.queuedToolsPerStep)
@@ -75,6 +75,11 @@ function toolQueued(
     scope: { toolCallId: id },
     payload: { code: 'queue_full', message: `The step has ${queued} queued tools; this one was refused.` },
   })
+}
+
+/** Its settle comes next. */
+export function isEnding({ ending, stopRequested }: Run): boolean {
+  return ending !== null || stopRequested
 }
 
 /** As a stop, but the thread is not parked. */

@@ -1,5 +1,5 @@
 /** What a child tells its parent: a report into its store, and then its workflow (T2, T7). */
-import { getExternalWorkflowHandle } from '@temporalio/workflow'
+import { getExternalWorkflowHandle, patched } from '@temporalio/workflow'
 import type { DeliverReportAnswer, DeliverReportInput } from '../protocol/end-activities.js'
 import { SIGNALS } from '../protocol/messages.js'
 import type { ChildReport } from '../protocol/messages.js'
@@ -17,7 +17,9 @@ export async function deliverReport(host: ThreadHost, due: DueReport): Promise<v
   if (parent === undefined) return
   const answer = await untilStored(host, () => storedReport(host, due, parent))
   host.update((control) => reportDelivered(control, due, answer))
-  if (answer.type === 'delivered' && answer.terminated === true) host.update(terminationFound)
+  const terminated = answer.type === 'delivered' && answer.terminated === true
+  // 0.1.0 passed over it, in a history that a newer worker may go on with.
+  if (terminated && patched('report-tells-of-termination')) host.update(terminationFound)
 }
 
 async function storedReport(

@@ -1,5 +1,6 @@
+import { patched } from '@temporalio/workflow'
 import { LIMITS } from '../protocol/limits.js'
-import { effectGivenUp, effectRan, terminationFound } from '../thread/apply.js'
+import { effectGivenUp, effectRan, queuesAtEnd, terminationFound } from '../thread/apply.js'
 import { callActivity } from './call-activity.js'
 import { settle } from './settle.js'
 import type { ThreadHost } from './thread-host.js'
@@ -20,8 +21,9 @@ export async function runEffect(host: ThreadHost, effectId: string): Promise<voi
     return settle(host, { ending: null, close: null })
   }
   const { answer } = called
-  host.update((control) => {
-    if (answer.type === 'terminated') return terminationFound(control)
-    return effectRan(control, effectId, answer.operations, Date.now())
-  })
+  if (answer.type === 'terminated') return host.update(terminationFound)
+  const { operations } = answer
+  // 0.1.0 left them in the store for ever. Asked only where it matters, so no other history has the marker.
+  const keepsTools = queuesAtEnd(host.control, operations) && patched('tools-of-an-effect-outlive-a-stop')
+  host.update((control) => effectRan(control, { id: effectId, operations, keepsTools }, Date.now()))
 }

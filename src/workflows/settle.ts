@@ -1,3 +1,4 @@
+import { patched } from '@temporalio/workflow'
 import type { RunEnd, ThreadClose } from '../protocol/end-activities.js'
 import type { Ending } from '../thread/control.js'
 import type { Action } from '../thread/next-action.js'
@@ -63,7 +64,8 @@ async function isSettled(
   if (called.kind !== 'answered') return true
   const { operations, terminated } = called.answer
   host.update((current) => missedTold(current, { unheard, operations }, Date.now()))
-  if (terminated === true) host.update(terminationFound)
+  // 0.1.0 passed over it, in a history that a newer worker may go on with.
+  if (terminated === true && patched('settle-tells-of-termination')) host.update(terminationFound)
   return true
 }
 

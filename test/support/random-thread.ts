@@ -309,7 +309,9 @@ export class RandomThread {
     const operations = this.#random.chance(0.2) ? [this.#answers.operation()] : []
     this.log.takes([entry], () =>
       this.change((control) =>
-        failed ? apply.effectGivenUp(control, id) : apply.effectRan(control, id, operations, this.now),
+        failed
+          ? apply.effectGivenUp(control, id)
+          : apply.effectRan(control, { id, operations, keepsTools: true }, this.now),
       ),
     )
     if (!failed) return

@@ -9,6 +9,7 @@ import {
   defineTool,
   registry,
 } from '../../src/index.js'
+import type { ThreadState } from '../../src/index.js'
 import { unscripted } from './unscripted.js'
 
 const execute = (): never => {
@@ -17,7 +18,7 @@ const execute = (): never => {
 const task = z.object({ task: z.string() })
 
 /** What the effect "note" does, by thread: nothing without one. */
-export const noted = new Map<string, () => Promise<void>>()
+export const noted = new Map<string, (state: ThreadState) => Promise<void>>()
 
 /** The agents of the workflow tests: models and tools are scripted by each test for its own thread. */
 export const workflowDesk = registry({
@@ -213,7 +214,10 @@ export const workflowDesk = registry({
     }),
   ],
   effects: {
-    note: defineEffect('Does what its test says', async ({ threadId }) => noted.get(threadId)?.()),
+    note: defineEffect(
+      'Does what its test says',
+      (state) => noted.get(state.threadId)?.(state) ?? Promise.resolve(),
+    ),
     remind: defineEffect('Reminds', z.object({ note: z.string() }), async (state, { note }) => {
       await state.queueMessage({ role: 'user', silent: true, content: note })
     }),

@@ -1,8 +1,9 @@
 import { expect, test } from 'vitest'
 
 import { takeOperation } from '../../src/store/operations.js'
+import { createGate } from '../support/gate.js'
 import { marked } from '../support/marker.js'
-import { factTypes, transcript } from '../support/thread-facts.js'
+import { factTypes, toolResults, transcript } from '../support/thread-facts.js'
 import { threeRuns } from '../support/three-runs.js'
 import { until } from '../support/until.js'
 import { noted } from '../support/workflow-desk.js'
@@ -51,6 +52,33 @@ threeRuns((desk) => {
     expect((await thread.waitUntilIdle()).reply?.content).toBe(marked('Still here'))
     const types = await factTypes(thread)
     expect(types.filter((type) => type.startsWith('effect.'))).toEqual(['effect.scheduled', 'effect.failed'])
+  })
+
+  test('T3 a tool that an effect queues while its run is stopped runs once the thread goes on', async () => {
+    const [began, gate] = [createGate(), createGate()]
+    const { thread } = await desk.start({
+      chat: [{ toolCalls: [work] }, { text: marked('Done') }],
+      tools: {
+        work: async (state) => {
+          noted.set(state.threadId, async (ofEffect) => {
+            began.open()
+            await gate.passed
+            ofEffect.queueTool('other', { task: marked('later') })
+          })
+          await state.scheduleEffect('note', {})
+          return { status: 'success' }
+        },
+        other: async () => ({ status: 'success', result: marked('Late') }),
+      },
+    })
+    await began.passed
+    await thread.stop()
+    gate.open()
+    expect(await thread.waitUntilIdle()).toMatchObject({ status: 'stopped' })
+    await thread.continue()
+    await thread.waitUntilIdle()
+    expect((await toolResults(thread)).map(({ content }) => content)).toContain(marked('Late'))
+    expect(await thread.snapshot()).toMatchObject({ status: 'idle', queue: [] })
   })
 
   desk.skippingTime('SA-R-02.4 a due effect runs and wakes its thread', async () => {
