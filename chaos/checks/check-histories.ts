@@ -28,14 +28,17 @@ export async function checkHistory(
   })
 }
 
-/** Of Temporal's `WorkflowTaskFailedCause`: a signal came while the task ended its run, and the server gives it out again. */
-const UNHANDLED_COMMAND = 1
+/**
+ * Of Temporal's `WorkflowTaskFailedCause`, by the server itself, which gives the task out again: a signal came while it ended
+ * its run (1), or the 101st while somebody had it (17), as when a queue is filled and its worker was killed.
+ */
+const SERVERS_OWN: ReadonlySet<unknown> = new Set([1, 17])
 
 function problemsOf(event: HistoryEvent): readonly string[] {
   const failed = event.workflowTaskFailedEventAttributes
   const words = contentIn(event)
   return [
-    ...(failed == null || failed.cause === UNHANDLED_COMMAND
+    ...(failed == null || SERVERS_OWN.has(failed.cause)
       ? []
       : [`A workflow task failed: ${failed.failure?.message ?? `cause ${failed.cause}`}`]),
     ...(words === null ? [] : [`Words of the conversation are in the history: ${words}`]),
