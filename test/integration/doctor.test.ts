@@ -136,14 +136,7 @@ test('T9 what a child scheduled is left to it while it runs, and told when an op
   const { threadId } = thread
   const child = await family.child()
   await until('the request of the child', () => family.requests('writer').length === 1)
-  const effect = { id: 'effect_ofChild', name: 'remind', args: { note: marked('note') } }
-  const tell = { kind: 'tell', threadId, operations: [{ kind: 'schedule_effect', id: effect.id, dueAt: 1 }] }
-  // As a tool of the child leaves them whose worker died before its answer was heard.
-  await env.store.write(async (tx) => {
-    await insertEffect(tx, { ...effect, thread_id: threadId, due_at: 2, created_at: 1 })
-    const operation = { thread_id: child.threadId, id: 'call_9_1_0', kind: 'tool', attempt: 1, started_at: 1 }
-    await insertOperation(tx, { ...operation, state: 'finished', answer: { operations: [tell] } })
-  })
+  await scheduledBy(child.threadId, threadId)
   expect(await findings({ fix: true })).toEqual([])
   await child.workflow.terminate('operator')
   gate.open()
@@ -158,3 +151,38 @@ test('T9 what a child scheduled is left to it while it runs, and told when an op
   )
   await until('the effect', async () => (await factTypes(thread)).includes('effect.completed'))
 })
+
+test('T9 what a thread did not tell before it was lost is told when it was reopened and stopped', async () => {
+  const gate = createGate()
+  const held = () => gate.passed.then(() => done)
+  const family = await startFamily(env, scripts, {
+    voices: {
+      planner: [{ toolCalls: [order('pair')] }, held, held],
+      writer: [() => gate.passed.then(() => draft)],
+    },
+  })
+  const { thread } = family
+  const child = await family.child()
+  await until('the request of the child', () => family.requests('writer').length === 1)
+  await scheduledBy(thread.threadId, child.threadId)
+  await thread.workflow.terminate('operator')
+  await env.threads.reopen(thread.threadId)
+  await until('the new request', () => family.requests('planner').length === 2)
+  await thread.stop()
+  expect((await thread.waitUntilIdle()).status).toBe('stopped')
+  const found = (await findings({ fix: true })).filter(({ threadId }) => threadId === child.threadId)
+  expect(found).toMatchObject([{ kind: 'unsignalled', fixed: true }])
+  gate.open()
+  await thread.terminate()
+})
+
+/** As a tool of the sender leaves it whose worker died before its answer was heard. */
+async function scheduledBy(sender: string, threadId: string): Promise<void> {
+  const effect = { id: `effect_${randomUUID()}`, name: 'remind', args: { note: marked('note') } }
+  const tell = { kind: 'tell', to: threadId, operation: { kind: 'schedule_effect', id: effect.id, dueAt: 1 } }
+  await env.store.write(async (tx) => {
+    await insertEffect(tx, { ...effect, thread_id: threadId, due_at: 2, created_at: 1 })
+    const operation = { thread_id: sender, id: 'call_9_1_0', kind: 'tool', attempt: 1, started_at: 1 }
+    await insertOperation(tx, { ...operation, state: 'finished', answer: { operations: [tell] } })
+  })
+}

@@ -64,13 +64,16 @@ async function unknownEffects(
   }
 }
 
-/** Whoever scheduled it runs, and may not have come to it. One that is idle has told all that it had to tell. */
+/** Of a thread that told all that it had to tell. */
+const RESTING: ReadonlySet<string> = new Set(['idle', 'stopped', 'blocked'])
+
+/** Whoever scheduled it is at work, and may not have come to it. */
 async function isToBeTold({ context }: Doctor, { thread_id: threadId, id }: EffectRecord): Promise<boolean> {
   const store = await context.store()
   for (const sender of await store.read((db) => effectSenders(db, threadId, id))) {
     const answer = await querySnapshot(context, sender)
-    if (answer.kind !== 'gone' && !(answer.kind === 'answered' && answer.snapshot.status === 'idle'))
-      return true
+    if (answer.kind === 'gone') continue
+    if (answer.kind === 'silent' || !RESTING.has(answer.snapshot.status)) return true
   }
   return false
 }
