@@ -132,7 +132,7 @@ export function enqueue(
 /**
  * Whether the carried state can take the item. T7: what answers for a child always fits; their number bounds it. T3: the
  * store counts what waits there. It has room again as soon as a model call has begun with a full queue, or one was taken back,
- * and may let in as much again before this workflow hears of that: only what has a row counts against it.
+ * and may let in as much again, more than once, before this workflow hears of that.
  */
 export function hasRoom({ queue, queueBytes, letIn }: ThreadControl, entry: QueueEntry): boolean {
   if (entry.kind === 'report' || entry.kind === 'child_closed' || entry.kind === 'group') return true
@@ -141,7 +141,7 @@ export function hasRoom({ queue, queueBytes, letIn }: ThreadControl, entry: Queu
   return (
     letIn === true &&
     hasRow(entry) &&
-    queue.filter(hasRow).length < LIMITS.queuesLetIn * LIMITS.queuedItems &&
+    queue.length < LIMITS.queuesLetIn * LIMITS.queuedItems &&
     bytes <= LIMITS.queuesLetIn * LIMITS.queueBytes
   )
 }

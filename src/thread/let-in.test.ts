@@ -61,6 +61,21 @@ describe('T3 what the store has let in is taken', () => {
     expect(lastOf(acceptReport(full, report, NOW))).toBe('r')
   })
 
+  test('but no more reports that nobody asked for than the bound', () => {
+    const child = { reference: 'k', resumable: true, invocations: [], reports: 0 }
+    const open = { ...child, observed: true, checks: 0, nextCheckAt: NOW }
+    const bound = LIMITS.queuesLetIn * LIMITS.queuedItems
+    const full = Array.from({ length: bound + 1 }, (_, n) => n + 1).reduce<ThreadControl>(
+      (next, report) => {
+        const said = { reference: 'k', messageId: `r${report}`, kind: 'notice', report, invocations: [] }
+        return acceptReport(next, said, NOW)
+      },
+      { ...takingControl(), children: [open] },
+    )
+    expect(full.queue).toHaveLength(bound)
+    expect(refusals(full)).toBe(1)
+  })
+
   test('tools with long names beside a thousand messages with the longest ids', () => {
     const draining = Array.from({ length: LIMITS.queuedItems }, (_, n) => ({
       messageId: `m${n}`.padEnd(LIMITS.messageIdLength - 2, 'x'),
