@@ -2,6 +2,7 @@ import type { EventScope, Fact } from '../protocol/facts.js'
 import type { JsonObject } from '../protocol/json.js'
 import { noteChange } from './changes.js'
 import { EVENTS_PER_ROW, packEvents, unpackEvents } from './event-rows.js'
+import { HIGHEST_INT } from './highest-int.js'
 import type { Reader, Writer } from './store.js'
 import { laterActivity } from './touch-thread.js'
 
@@ -70,6 +71,8 @@ export async function readEvents(
   db: Reader,
   { threadId, after, limit }: ReadEvents,
 ): Promise<readonly StoredEvent[]> {
+  const last = Math.min(after + limit, HIGHEST_INT - EVENTS_PER_ROW)
+  if (after > last) return []
   const rows = await db
     .selectFrom('events')
     .select(['first_sequence', 'sequence', 'at', 'scope', 'events'])
@@ -77,8 +80,8 @@ export async function readEvents(
     .where('sequence', '>', after)
     // Sequences have no gaps: no row is read of which nothing is given. The index is by
     // `sequence`: without its end all later rows would be looked at.
-    .where('sequence', '<', after + limit + EVENTS_PER_ROW)
-    .where('first_sequence', '<=', after + limit)
+    .where('sequence', '<', last + EVENTS_PER_ROW)
+    .where('first_sequence', '<=', last)
     .orderBy('sequence')
     .limit(limit)
     .execute()

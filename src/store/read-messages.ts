@@ -1,6 +1,7 @@
 import { sql } from 'kysely'
 
 import type { Message } from '../protocol/message.js'
+import { HIGHEST_INT } from './highest-int.js'
 import { messageFromRow, transcriptMessageFromRow } from './message-row.js'
 import type { TranscriptMessage } from './message-row.js'
 import type { Reader } from './store.js'
@@ -162,7 +163,7 @@ export async function listMessages(db: Reader, options: ListMessages): Promise<M
   return { messages: inOrder ? page : page.toReversed(), total, hasMore }
 }
 
-/** What SQLite would refuse or take as "no limit" is cut to what it can mean. */
+/** What a database would refuse or take as "no limit" is cut to what it can mean. */
 function wholeNumber(value: number): number {
   return Math.max(0, Math.floor(value))
 }
@@ -195,8 +196,10 @@ async function readPositioned(
   { forward, offset, limit }: Slice,
 ): Promise<readonly Message[]> {
   let query = visibleMessages(db, options).selectAll().where('position', 'is not', null)
-  if (options.before !== undefined) query = query.where('position', '<', options.before)
-  if (options.after !== undefined) query = query.where('position', '>', options.after)
+  if (options.before !== undefined)
+    query = query.where('position', '<', Math.min(wholeNumber(options.before), HIGHEST_INT))
+  if (options.after !== undefined)
+    query = query.where('position', '>', Math.min(wholeNumber(options.after), HIGHEST_INT))
   const rows = await query
     .orderBy('position', forward ? 'asc' : 'desc')
     .limit(limit)

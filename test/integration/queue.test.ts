@@ -85,22 +85,22 @@ test('T3 what is let in while a full queue is drained is delivered', async () =>
   await first.arrived
   // An item of the workflow alone: the store does not count it.
   await thread.continue()
-  const thousand = (from: number) => Array.from({ length: LIMITS.queuedItems }, (_, index) => index + from)
-  await eachOf(thousand(2), (number) => send(thread, number, number))
+  const numbers = Array.from({ length: LIMITS.queuedItems }, (_, index) => index + 2)
+  await eachOf(numbers, (number) => send(thread, number, number))
   await expect(send(thread, 0, 0)).rejects.toSatisfy(MessageRejectedError.isInstance)
   first.release()
   // The step has them, and the thread does not know it yet.
   await second.arrived
-  const late = thousand(2 + LIMITS.queuedItems)
-  await eachOf(late, (number) => send(thread, number, number))
+  const late = LIMITS.queuedItems + 2
+  await send(thread, late, late + 1)
   second.release()
-  await thread.waitUntilIdle({ timeout: '100 s' })
-  const sent = await sentTo(thread)
-  expect(sent).toHaveLength(1 + 2 * LIMITS.queuedItems)
-  expect(new Set(sent)).toEqual(new Set([1, ...thousand(2), ...late].map((number) => text(thread, number))))
+  await thread.waitUntilIdle({ timeout: '50 s' })
+  const { messages } = await thread.messages({ limit: 5 })
+  const contents = messages.filter(({ role }) => role === 'user').map(({ content }) => content)
+  expect(contents.slice(-2)).toEqual([text(thread, late), text(thread, late + 1)])
   expect(await factTypes(thread)).not.toContain('runtime.warning')
   expect((await thread.snapshot()).queue).toEqual([])
-}, 240_000)
+}, 120_000)
 
 test('T3 what is let in for a message that was taken back is delivered, whenever a worker comes', async () => {
   fixture = await createFixture()
@@ -129,17 +129,6 @@ test('T3 what is let in for a message that was taken back is delivered, whenever
 
 async function send(thread: ThreadHandle, from: number, to: number): Promise<void> {
   for (let number = from; number <= to; number += 1) await thread.send(text(thread, number))
-}
-
-/** What the user said, of however many rows. */
-async function sentTo(thread: ThreadHandle): Promise<readonly unknown[]> {
-  const sent: unknown[] = []
-  for (let before = Number.MAX_SAFE_INTEGER; before > 1;) {
-    const { messages } = await thread.messages({ limit: LIMITS.queuedItems, before })
-    for (const { role, content } of messages) if (role === 'user') sent.push(content)
-    before = messages[0]?.position ?? 0
-  }
-  return sent
 }
 
 function text({ threadId }: ThreadHandle, number: number): string {

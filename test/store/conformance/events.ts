@@ -48,6 +48,8 @@ export function eventConformance(withStore: WithStore): void {
       ])
       const one = await store.read((db) => readEvents(db, { threadId: 't', after: 0, limit: 1 }))
       expect(one.map((event) => event.type)).toEqual(['a'])
+      const beyond = { threadId: 't', after: Number.MAX_SAFE_INTEGER, limit: 10 }
+      expect(await store.read((db) => readEvents(db, beyond))).toEqual([])
     }),
   )
 

@@ -76,6 +76,8 @@ export function messageListConformance(withStore: WithStore): void {
       expect(await list(store, { after: 1, limit: 2 })).toEqual(['m3 m5', 6, true])
       expect(await list(store, { after: 5, limit: 2 })).toEqual(['m6', 6, false])
       expect(await list(store, { after: 1, before: 6 })).toEqual(['m3 m5', 6, false])
+      expect(await list(store, { before: Number.MAX_SAFE_INTEGER })).toEqual(['m1 m3 m5 m6', 6, false])
+      expect(await list(store, { after: Number.MAX_SAFE_INTEGER })).toEqual(['', 6, false])
     }),
   )
 
