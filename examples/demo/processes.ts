@@ -59,7 +59,7 @@ export async function startProcess(name: string, options: StartProcess): Promise
     if (!asked && !ending) options.onDeath(error)
     throw error
   })
-  const ready = await within(30, `the process ${name} to be ready`, Promise.race([output.first(name), died]))
+  const ready = await within(60, `the process ${name} to be ready`, Promise.race([output.first(name), died]))
   return { ready, pid: child.pid ?? 0, kill: () => end('SIGKILL'), stop: () => end('SIGTERM') }
 }
 

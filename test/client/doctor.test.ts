@@ -322,8 +322,8 @@ test('the sweep command says what it deleted', async () => {
   await expect(command({}, sweepCommand)).rejects.toThrow('--closed-for')
 })
 
-test('a namespace that is not there is no lost thread', async () => {
-  await started()
+test.each(['no', 'a'])('a namespace that is not there is no agreement, with %s thread', async (how) => {
+  if (how === 'a') await started()
   const connection = Connection.lazy({ address: fixture.address })
   const client = new Client({ connection, namespace: 'elsewhere' })
   const context = { ...unreachable, store: () => Promise.resolve(fixture.store) }

@@ -8,6 +8,9 @@ import { isFresh } from './fresh.js'
 /** Threads at a time: usually the first of them is known. */
 const AT_A_TIME = 10
 
+/** Whether there is such a workflow does not matter. */
+const NO_THREAD = 'everthread-doctor'
+
 /**
  * Says that Temporal knows none of the open threads: it is another namespace, or has lost all. In a wrong one each repair
  * would cut a thread that runs, or start it a second time.
@@ -24,6 +27,8 @@ export async function checkNamespace(context: ClientContext): Promise<Finding | 
     if (last === undefined) break
     after = last.id
   }
+  // A server or namespace that is not there is no agreement, however little there is to agree on: the error says so.
+  if (after === '') await lookAtWorkflow(context, NO_THREAD)
   return count === 0 ? null : unknownThreads(context, count)
 }
 
