@@ -3,6 +3,7 @@ import type { ConnectionOptions } from '@temporalio/client'
 import { loadClientConnectConfig } from '@temporalio/envconfig'
 
 import { ConfigError } from '../protocol/config-error.js'
+import { retryUntilDeadline } from './retry-until-deadline.js'
 
 /** A client by Temporal's environment configuration; nothing is sent before its first call. @throws ConfigError */
 export function connectLazily(): Client {
@@ -13,6 +14,7 @@ export function connectLazily(): Client {
     ...(apiKey !== undefined && { apiKey }),
     ...(tls !== undefined && { tls }),
     ...(metadata !== undefined && { metadata }),
+    interceptors: [retryUntilDeadline],
   }
   const connection = Connection.lazy(options)
   return new Client({ connection, ...(namespace !== undefined && { namespace }) })

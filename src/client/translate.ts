@@ -34,11 +34,16 @@ function problemOf(error: unknown, client: Client): string | undefined {
   // The SDK makes a class of it for some calls only.
   if (status.code === STATUS.notFound && /^namespace\b/i.test(status.details))
     return withoutNamespace(namespace)
-  if (status.code === STATUS.unavailable) return `no connection (${status.details}): ${START}`
+  if (status.code === STATUS.unavailable) return `no connection (${reasonOf(status.details)}): ${START}`
   if (status.code === STATUS.deadlineExceeded) return `no answer in time: ${START}`
   if (status.code === STATUS.permissionDenied || status.code === STATUS.unauthenticated)
     return `a refusal for the namespace "${namespace}" (${status.details}): check TEMPORAL_API_KEY and TLS`
   return `an error (${status.details})`
+}
+
+/** gRPC tells of its last attempt in the middle of its own words. */
+function reasonOf(details: string): string {
+  return /Last error: (?:Error: )?(.+?)\. Resolution note/.exec(details)?.[1] ?? details
 }
 
 function withoutNamespace(namespace: string): string {

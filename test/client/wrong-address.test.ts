@@ -1,5 +1,7 @@
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 
+import { connectLazily } from '../../src/client/connect.js'
+import { translate } from '../../src/client/translate.js'
 import { TemporalUnavailableError } from '../../src/protocol/thread-error.js'
 import { insertThread } from '../../src/store/threads.js'
 import { freePort } from '../support/servers.js'
@@ -14,7 +16,10 @@ beforeEach(async () => {
   fixture = await createClientFixture(address)
   await fixture.store.write((tx) => insertThread(tx, { id: 't', agent: 'support', created_at: 1 }))
 })
-afterEach(() => fixture.close())
+afterEach(async () => {
+  vi.unstubAllEnvs()
+  await fixture.close()
+})
 
 test('a send says in one sentence which address is wrong', async () => {
   const error: unknown = await fixture.threads
@@ -30,6 +35,22 @@ test('a send says in one sentence which address is wrong', async () => {
   // What was accepted by the store is kept: the same send goes on from there.
   const { messages } = await fixture.threads.get('t').messages()
   expect(messages).toMatchObject([{ id: 'm', status: 'pending' }])
+})
+
+test('a client by the environment ends before its deadline with what the connection met', async () => {
+  vi.stubEnv('TEMPORAL_ADDRESS', address)
+  const client = connectLazily()
+  const { connection } = client
+  const deadline = Date.now() + 1000
+  const ask = () => connection.workflowService.getSystemInfo({})
+  const error: unknown = await connection.withDeadline(deadline, ask).catch((caught: unknown) => caught)
+  expect(Date.now()).toBeLessThan(deadline)
+  expect(translate(error, { client, threadId: 't' })).toMatchObject({
+    message:
+      `Expected a Temporal server at ${address}, got no connection (connect ECONNREFUSED ${address}): ` +
+      'start one with "temporal server start-dev", or set TEMPORAL_ADDRESS.',
+  })
+  await connection.close()
 })
 
 test('a snapshot is the recorded one', async () => {
