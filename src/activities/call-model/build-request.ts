@@ -12,7 +12,7 @@ import type { ModelRequest } from '../../model/stream-answer.js'
 import type { NewBoundary } from '../../store/boundaries.js'
 import type { TranscriptMessage } from '../../store/message-row.js'
 import { listOpenInstances } from '../../store/open-instances.js'
-import type { Store } from '../../store/store.js'
+import type { Reader, Store } from '../../store/store.js'
 import { cutContext } from './cut-context.js'
 import type { CutContext } from './cut-context.js'
 import { microseconds, operationOf } from './model-step.js'
@@ -63,10 +63,9 @@ export interface BuiltRequest {
 /** Assembles the request for one model, from a window of bounded size. */
 export async function buildRequest(parts: RequestParts): Promise<BuiltRequest> {
   const { store, input, prompt } = parts
-  const { window, note } = await store.read(async (db) => ({
-    window: await readWindow(db, input, prompt),
-    note: tellsChildren(parts) ? registryNote(await listOpenInstances(db, input.threadId)) : null,
-  }))
+  const [window, note] = await store.read((db) =>
+    Promise.all([readWindow(db, input, prompt), noteOfChildren(db, parts)]),
+  )
   const context = requestContext({ ...parts, note })
   const before = weighedRows(context, shownRows(parts, window))
   const fixed = context.settingsTokens + tokensOf(before, [window.opening, context.frameRow])
@@ -97,8 +96,9 @@ export async function buildRequest(parts: RequestParts): Promise<BuiltRequest> {
 }
 
 /** A nested step hears of them only if it may start or write to some itself. */
-function tellsChildren({ input, prompt }: RequestParts): boolean {
-  return input.frame === null || Object.keys(prompt.subagents).length > 0
+async function noteOfChildren(db: Reader, { input, prompt }: RequestParts): Promise<string | null> {
+  const tells = input.frame === null || Object.keys(prompt.subagents).length > 0
+  return tells ? registryNote(await listOpenInstances(db, input.threadId)) : null
 }
 
 /** The rows of a window that the prompt sees. */

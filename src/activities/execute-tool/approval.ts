@@ -6,10 +6,10 @@
 import type { ExecuteToolInput, PendingAnswer } from '../../protocol/activities.js'
 import type { JsonValue } from '../../protocol/json.js'
 import { digestOf } from '../../store/digest.js'
-import { findOperation } from '../../store/operations.js'
+import type { OperationRecord } from '../../store/operations.js'
 import { requestsOfCall } from '../../store/pending.js'
 import type { PendingRecord } from '../../store/pending.js'
-import type { Reader } from '../../store/store.js'
+import type { Store } from '../../store/store.js'
 import type { ToolCallRecord } from '../../store/tool-calls.js'
 
 /** How far a call has come with being allowed. */
@@ -23,16 +23,18 @@ export type Permission =
   /** The arguments are no longer those that were shown. */
   | { readonly kind: 'outdated'; readonly asked: number }
 
-export async function permissionOf(
-  db: Reader,
-  input: ExecuteToolInput,
-  row: ToolCallRecord,
-): Promise<Permission> {
+interface Asking {
+  readonly input: ExecuteToolInput
+  readonly row: ToolCallRecord
+  readonly operation: OperationRecord | null
+}
+
+export async function permissionOf(store: Store, { input, row, operation }: Asking): Promise<Permission> {
   const { threadId, callId, response } = input
-  const operation = await findOperation(db, threadId, callId)
   if (operation === null) return { kind: 'never_asked' }
   if (operation.state !== 'waiting') return { kind: 'begun' }
-  const requests = (await requestsOfCall(db, threadId, callId)).filter(({ kind }) => kind === 'approval')
+  const ofCall = await store.read((db) => requestsOfCall(db, threadId, callId))
+  const requests = ofCall.filter(({ kind }) => kind === 'approval')
   const asked = requests.length
   const request = requests.find(({ id }) => id === approvalId(callId, asked))
   if (request === undefined) return { kind: 'never_asked' }

@@ -3,6 +3,7 @@ import { parseToolArguments } from '../../definitions/tool-arguments.js'
 import type { ToolDefinition } from '../../definitions/tool.js'
 import type { ExecuteToolAnswer, ExecuteToolInput } from '../../protocol/activities.js'
 import { callHolder } from '../../store/call-holder.js'
+import type { OperationRecord } from '../../store/operations.js'
 import type { Store } from '../../store/store.js'
 import type { ToolCallRecord } from '../../store/tool-calls.js'
 import { microseconds } from '../call-model/model-step.js'
@@ -23,6 +24,8 @@ import { runTool } from './run-tool.js'
 export interface FunctionCall {
   readonly input: ExecuteToolInput
   readonly row: ToolCallRecord
+  /** As it was found; null: nobody has touched the call yet. */
+  readonly operation: OperationRecord | null
   readonly content: PlanContent
   readonly tool: ToolDefinition
   /** Milliseconds, over all of its tries. */
@@ -61,8 +64,8 @@ async function heldUp(
   args: Record<string, unknown>,
 ): Promise<ExecuteToolAnswer | null> {
   const { store } = dependencies
-  const { input, row } = calling
-  const permission = await store.read((db) => permissionOf(db, input, row))
+  const { input } = calling
+  const permission = await permissionOf(store, calling)
   switch (permission.kind) {
     case 'begun':
     case 'granted':

@@ -29,7 +29,7 @@ export async function executeTool(
     const seen = await lookAtCall(store, input)
     if (seen.kind === 'answered') return seen.answer
     if (seen.kind === 'missing') return skipMissing(store, input)
-    const { row } = seen
+    const { row, operation } = seen
     const content = await keptPlan(dependencies, input.plan)
     const subject = callSubject(dependencies, { content, input, row })
     // Before the call begins: a hook that is waited for must not leave it started.
@@ -37,7 +37,7 @@ export async function executeTool(
     const calling = { input, row, content, signal, hooks }
     switch (subject.kind) {
       case 'function':
-        return executeFunction(dependencies, { ...calling, ...subject })
+        return executeFunction(dependencies, { ...calling, ...subject, operation })
       case 'hand_off':
         return handOff(dependencies, input, { binding: subject.binding, hooks })
       case 'elsewhere':

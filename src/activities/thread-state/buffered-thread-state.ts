@@ -4,8 +4,7 @@ import type { AttachmentRef } from '../../protocol/message.js'
 import type { ThreadOperation } from '../../protocol/operations.js'
 import { appendEvents } from '../../store/events.js'
 import { registeredChildren } from '../../store/registered-children.js'
-import type { Writer } from '../../store/store.js'
-import { findThread } from '../../store/threads.js'
+import type { Reader, Writer } from '../../store/store.js'
 import type { ActivityDependencies } from '../dependencies.js'
 import { createRedactor } from '../variables/redactor.js'
 import type { Redactor } from '../variables/redactor.js'
@@ -108,10 +107,9 @@ export interface BufferedState {
 export async function openBufferedState(options: BufferedStateOptions): Promise<BufferedState> {
   const { threadId, origin } = options
   const { store } = options.dependencies
-  const known = await readThread(options)
   const key = origin.run === null ? null : { threadId, number: origin.run }
   const redactor = options.redactor ?? createRedactor()
-  const context = await openRunContext(store, { key, redactor })
+  const [known, context] = await Promise.all([readThread(options), openRunContext(store, { key, redactor })])
   const gate = createCallGate(`${origin.kind} ${origin.id}`)
   const notified: string[] = []
   const own = openOwn(options, { ...known, context, gate, redactor, notified })
@@ -159,10 +157,19 @@ async function readThread({
 }: BufferedStateOptions): Promise<Pick<StatePlace, 'thread' | 'children'>> {
   if (given !== undefined) return { thread: given, children: [] }
   const [thread, children] = await dependencies.store.read((db) =>
-    Promise.all([findThread(db, threadId), registeredChildren(db, threadId)]),
+    Promise.all([stateThread(db, threadId), registeredChildren(db, threadId)]),
   )
-  if (thread === null) throw new Error(`Expected a row of thread ${threadId}, got none`)
+  if (thread === undefined) throw new Error(`Expected a row of thread ${threadId}, got none`)
   return { thread, children }
+}
+
+/** Not its snapshot, which is large. */
+function stateThread(db: Reader, threadId: string): Promise<StateThread | undefined> {
+  return db
+    .selectFrom('threads')
+    .select(['user_id', 'created_at', 'terminated_at', 'terminate_requested_at', 'parent_thread_id'])
+    .where('id', '=', threadId)
+    .executeTakeFirst()
 }
 
 interface Opened extends Pick<StatePlace, 'thread' | 'children' | 'gate' | 'redactor'> {
