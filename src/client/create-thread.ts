@@ -1,11 +1,13 @@
 import { randomUUID } from 'node:crypto'
 
 import { ConfigError } from '../protocol/config-error.js'
+import { LIMITS } from '../protocol/limits.js'
 import { messageIdProblem, threadIdProblem, threadStartProblem } from '../protocol/message-problems.js'
 import type { ThreadLimits } from '../protocol/messages.js'
 import { ThreadConflictError } from '../protocol/thread-error.js'
+import { isName } from '../protocol/value-shapes.js'
 import { digestOf } from '../store/digest.js'
-import { appendEvents } from '../store/events.js'
+import { appendEvents, readEvents } from '../store/events.js'
 import type { SecretBox } from '../store/secret-box.js'
 import { lastRun } from '../store/runs.js'
 import { insertThread } from '../store/threads.js'
@@ -16,6 +18,7 @@ import { inSpan } from '../telemetry/in-span.js'
 import { variablesProblem } from './check-variables.js'
 import type { ClientContext } from './client-context.js'
 import { microseconds } from './clock.js'
+import { halfCharacterProblem } from './half-characters.js'
 import { checkMessage } from './new-message.js'
 import type { NewMessage } from './new-message.js'
 import { isOpen, knownThread } from './open-thread.js'
@@ -62,11 +65,12 @@ async function create(
   const threadId = options.id
   const defaultId = firstMessageIdOf(threadId)
   const store = await context.store()
-  const { thread, isNew } = await store.write(async (tx) => ({
-    thread: await register(tx, store.secrets, options),
-    isNew: (await lastRun(tx, threadId)) === null,
-  }))
-  const problem = conflictProblem(thread, options)
+  const { thread, agents, isNew } = await store.write(async (tx) => {
+    const found = await register(tx, store.secrets, options)
+    const first = found.agent === options.agent ? options.agent : await firstAgent(tx, threadId)
+    return { thread: found, agents: [found.agent, first], isNew: (await lastRun(tx, threadId)) === null }
+  })
+  const problem = conflictProblem({ ...thread, agents }, options)
   if (problem !== undefined) throw new ThreadConflictError(threadId, { problem })
   if (isOpen(thread)) await startWorkflow(context, thread, { limits: options.limits, isNew })
   if (options.message !== undefined)
@@ -76,13 +80,30 @@ async function create(
 
 function createProblems(threadId: unknown, options: CreateThread): readonly string[] {
   const { account, env, title } = options
-  const problems = [threadIdProblem(threadId), threadStartProblem({ ...options, message: undefined })]
-  if (account !== undefined && (typeof account !== 'string' || account === ''))
-    problems.push('Expected "account" to be a text, got something else.')
+  const problems = [
+    threadIdProblem(threadId),
+    threadStartProblem({ ...options, message: undefined }),
+    ...halfCharacters(threadId, options),
+  ]
+  if (account !== undefined && !isName(account))
+    problems.push(`Expected "account" to be a text of 1 to ${LIMITS.threadIdLength} characters, got another.`)
   if (title !== undefined && (typeof title !== 'string' || title.length > TITLE_LENGTH))
     problems.push(`Expected "title" to be a text of at most ${TITLE_LENGTH} characters.`)
   if (env !== undefined) problems.push(variablesProblem(env))
   return problems.filter((problem) => problem !== undefined)
+}
+
+function halfCharacters(
+  threadId: unknown,
+  { userId, account, tags }: CreateThread,
+): readonly (string | undefined)[] {
+  const listed: readonly unknown[] = Array.isArray(tags) ? tags : []
+  return [
+    halfCharacterProblem('a thread id', threadId),
+    halfCharacterProblem('"userId"', userId),
+    halfCharacterProblem('"account"', account),
+    ...listed.map((tag) => halfCharacterProblem('each of "tags"', tag)),
+  ]
 }
 
 async function register(
@@ -109,9 +130,21 @@ async function register(
   return knownThread(tx, id)
 }
 
-function conflictProblem(thread: ThreadRecord, { agent, userId, account }: CreateThread): string | undefined {
+/** The agent that the thread was made with: it may have been handed over since. */
+async function firstAgent(tx: Writer, threadId: string): Promise<unknown> {
+  const [started] = await readEvents(tx, { threadId, after: 0, limit: 1 })
+  return started?.payload['agent']
+}
+
+interface KnownThread extends ThreadRecord {
+  /** The one that it has, and the one that it was made with. */
+  readonly agents: readonly unknown[]
+}
+
+function conflictProblem(thread: KnownThread, { agent, userId, account }: CreateThread): string | undefined {
   const expected = `Expected thread id "${thread.id}" to be new or the same thread`
-  if (thread.agent !== agent) return `${expected}, got one of agent "${thread.agent}": use another id.`
+  if (!thread.agents.includes(agent))
+    return `${expected}, got one of agent "${thread.agent}": use another id.`
   if (thread.user_id !== (userId ?? null)) return `${expected}, got one of another user: use another id.`
   if (thread.account !== (account ?? null)) return `${expected}, got one of another account: use another id.`
   return undefined

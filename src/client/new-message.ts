@@ -1,10 +1,12 @@
 import { filePathProblem } from '../store/file-path.js'
+import { HIGHEST_INT, isPixels } from '../store/highest-int.js'
 import { LIMITS } from '../protocol/limits.js'
 import type { AttachmentRef, NewAttachment } from '../protocol/message.js'
 import { isObject, messageIdProblem } from '../protocol/message-problems.js'
 import { utf8Length } from '../protocol/utf8-length.js'
 import { MessageRejectedError } from '../protocol/thread-error.js'
 import { attachmentBytes } from './attachment-bytes.js'
+import { halfCharacterProblem } from './half-characters.js'
 
 /** A message to a thread: text, files, or both. */
 export interface NewMessage {
@@ -69,7 +71,7 @@ export function checkMessage(
 function messageProblem(message: Readonly<Record<string, unknown>>): string | undefined {
   const { id, role, content, silent, metadata, attachments } = message
   if (id !== undefined) {
-    const problem = messageIdProblem(id)
+    const problem = messageIdProblem(id) ?? halfCharacterProblem('a message id', id)
     if (problem !== undefined) return problem
   }
   if (role !== undefined && role !== 'user' && role !== 'assistant')
@@ -137,8 +139,12 @@ function attachmentProblem(attachment: Readonly<Record<string, unknown>>): strin
     return `Expected attachment "${name}" to have a "mimeType", got none.`
   for (const side of ['width', 'height']) {
     const length = attachment[side]
-    if (length !== undefined && !(Number.isInteger(length) && Number(length) >= 0))
-      return `Expected "${side}" of attachment "${name}" to be a whole number, got ${typeof length}.`
+    if (length !== undefined && !isPixels(length))
+      return `Expected "${side}" of attachment "${name}" to be a whole number up to ${HIGHEST_INT}, got ${cameAs(length)}.`
   }
   return undefined
+}
+
+function cameAs(value: unknown): string {
+  return typeof value === 'number' ? String(value) : typeof value
 }

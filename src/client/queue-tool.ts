@@ -12,6 +12,7 @@ import { clientSpan } from '../telemetry/client-span.js'
 import { inSpan } from '../telemetry/in-span.js'
 import type { ClientContext } from './client-context.js'
 import { microseconds } from './clock.js'
+import { halfCharacterProblem } from './half-characters.js'
 import { openThread } from './open-thread.js'
 import { refuseStaged } from './refuse-staged.js'
 import { signalThread } from './signal-thread.js'
@@ -44,16 +45,17 @@ async function queue(
   const store = await context.store()
   // Went through JSON when it was checked.
   const content = JSON.parse(JSON.stringify(args)) as JsonObject
-  const waiting = await store.write(async (tx) => {
+  const { isNew, waiting } = await store.write(async (tx) => {
     await openThread(tx, threadId)
     const now = microseconds()
     const tool = { threadId, toolCallId, name, args: content, sentBy: 'client', now } as const
-    refuseStaged(await stageQueuedTool(tx, tool), { threadId, toolCallId })
+    const staged = await stageQueuedTool(tx, tool)
+    refuseStaged(staged, { threadId, toolCallId })
     const call = await findToolCall(tx, threadId, toolCallId)
     // One that has begun is in no queue any more.
-    return call?.status === 'open' && call.started_at === null
+    return { isNew: staged === 'staged', waiting: call?.status === 'open' && call.started_at === null }
   })
-  if (waiting) await announce(context, { threadId, toolCallId, name, id })
+  if (waiting) await announce(context, { threadId, toolCallId, name, id, isNew })
   return { toolCallId }
 }
 
@@ -67,14 +69,14 @@ function queuedCallId(id: string): string {
   return `queued_${plain ? id : createHash('sha256').update(id).digest('hex').slice(0, 32)}`
 }
 
-/** Tells the workflow. A call that is refused for good was not accepted: nothing of it stays behind. */
+/** Tells the workflow. A new call that is refused for good was not accepted: nothing of it stays behind (see `sendMessage`). */
 async function announce(context: ClientContext, call: AnnouncedTool): Promise<void> {
-  const { threadId, toolCallId, name, id } = call
+  const { threadId, toolCallId, name, id, isNew } = call
   try {
     await signalThread(context, threadId, { name: SIGNALS.queueTool, input: { toolCallId, name } })
   } catch (error) {
     const store = await context.store()
-    if (MessageRejectedError.isInstance(error))
+    if (isNew && MessageRejectedError.isInstance(error))
       await store.write((tx) => withdrawQueuedTool(tx, threadId, toolCallId))
     if (!TemporalUnavailableError.isInstance(error)) throw error
     const { address, problem, cause } = error
@@ -88,12 +90,14 @@ interface AnnouncedTool {
   readonly name: string
   /** Under which the caller gives it again. */
   readonly id: string
+  /** Nobody was told of it before. */
+  readonly isNew: boolean
 }
 
 function queuingProblem({ name, args, id }: Omit<QueuingTool, 'threadId'>): string | undefined {
   if (typeof name !== 'string' || name === '' || name.length > LIMITS.nameLength)
     return `Expected the name of a tool, a text of 1 to ${LIMITS.nameLength} characters, got something else.`
-  const badId = messageIdProblem(id)
+  const badId = messageIdProblem(id) ?? halfCharacterProblem('a tool call id', id)
   if (badId !== undefined) return badId.replace(/message id/i, 'tool call id')
   if (!isObject(args)) return `Expected the arguments of a tool as an object, got ${typeof args}.`
   let bytes: number

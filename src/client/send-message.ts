@@ -49,20 +49,26 @@ async function send(
     if ((await findMessage(db, threadId, message.id)) === null) await openThread(db, threadId)
   })
   const attachments = await storeBytes(store, message.attachments)
-  const waiting = await store.write((tx) => accept(tx, { threadId, message, attachments, digest }))
-  if (!waiting) return { messageId: message.id }
-  await announce(context, threadId, message)
+  const accepted = await store.write((tx) => accept(tx, { threadId, message, attachments, digest }))
+  if (accepted !== 'delivered') await announce(context, threadId, { message, isNew: accepted === 'new' })
   return { messageId: message.id }
 }
 
-/** Tells the workflow the id. A message that is refused for good was not accepted: nothing of it stays behind. */
-async function announce(context: ClientContext, threadId: string, message: CheckedMessage): Promise<void> {
+/**
+ * Tells the workflow the id. A message that is refused for good was not accepted: nothing of it stays behind, unless it was
+ * sent before, for that may have been answered with a yes (T3).
+ */
+async function announce(
+  context: ClientContext,
+  threadId: string,
+  { message, isNew }: { readonly message: CheckedMessage; readonly isNew: boolean },
+): Promise<void> {
   try {
     const input = { messageId: message.id, role: message.role }
     await signalThread(context, threadId, { name: SIGNALS.queueMessage, input })
   } catch (error) {
     const store = await context.store()
-    if (MessageRejectedError.isInstance(error))
+    if (isNew && MessageRejectedError.isInstance(error))
       await store.write((tx) => withdrawMessage(tx, threadId, message))
     if (!TemporalUnavailableError.isInstance(error)) throw error
     const { address, problem, cause } = error
@@ -77,8 +83,11 @@ interface Accepting {
   readonly digest: string
 }
 
-/** False if it was delivered before. Whatever is thrown here rolls back the files too. */
-async function accept(tx: Writer, { threadId, message, attachments, digest }: Accepting): Promise<boolean> {
+/** What became of it so far. Whatever is thrown here rolls back the files too. */
+async function accept(
+  tx: Writer,
+  { threadId, message, attachments, digest }: Accepting,
+): Promise<'new' | 'waiting' | 'delivered'> {
   const known = await findMessage(tx, threadId, message.id)
   if (known === null) await openThread(tx, threadId)
   const result = await stageMessage(tx, {
@@ -94,7 +103,8 @@ async function accept(tx: Writer, { threadId, message, attachments, digest }: Ac
     digest,
   })
   refuseStaged(result, { threadId, messageId: message.id })
-  return known === null || isWaiting(known)
+  if (known === null) return 'new'
+  return isWaiting(known) ? 'waiting' : 'delivered'
 }
 
 function isWaiting(message: Message): boolean {

@@ -16,6 +16,9 @@ threeRuns((desk) => {
     const run = await thread.waitUntilIdle()
     expect(run.reply?.content).toBe(marked('Colleague here'))
     expect((await thread.snapshot()).agent).toBe('colleague')
+    // The same `create` again is the same thread, whoever has it now.
+    const again = await desk.env.threads.create({ agent: 'manager', id: thread.threadId })
+    expect(again.threadId).toBe(thread.threadId)
     const [request] = review.requests
     expect(request?.system).toBe('You are the colleague.')
     const texts = request?.messages.map(({ text }) => text)

@@ -1,5 +1,6 @@
 import { LIMITS } from '../../protocol/limits.js'
 import type { BlobStore } from '../../store/blob-store.js'
+import { HIGHEST_INT, isPixels } from '../../store/highest-int.js'
 import type { StoredContent } from './file-changes.js'
 import { jsonObjectCopy, kindOf } from './strict-json.js'
 
@@ -65,6 +66,7 @@ function isBase64(text: string): boolean {
 
 function pixels(value: unknown, named: string): number | null {
   if (value == null) return null
-  if (typeof value === 'number' && Number.isInteger(value) && value >= 0) return value
-  throw new Error(`Expected ${named} to be a whole number of pixels, got ${kindOf(value)}.`)
+  if (isPixels(value)) return value
+  const came = typeof value === 'number' ? value : kindOf(value)
+  throw new Error(`Expected ${named} to be a whole number of pixels, at most ${HIGHEST_INT}, got ${came}.`)
 }
