@@ -18,7 +18,8 @@ export const chat: Command = {
     const thread = await threads.create({ agent, id: String(id), ...userId })
     terminal.line(`Thread ${thread.threadId}. Ctrl-C stops what the agent does, Ctrl-D ends.`)
     await converse(context, thread)
-    terminal.line(`\nTo go on: everthread chat ${agent} --thread ${thread.threadId}`)
+    const again = typeof user === 'string' ? ` --user ${user}` : ''
+    terminal.line(`\nTo go on: everthread chat ${agent} --thread ${thread.threadId}${again}`)
   },
 }
 

@@ -1,6 +1,8 @@
 import type { Client } from '@temporalio/client'
 
 import { missingSearchAttributes } from '../client/search-attributes.js'
+import { translate } from '../client/translate.js'
+import { LIMITS } from '../protocol/limits.js'
 import { prepareStore } from '../store/prepare-store.js'
 import type { Command } from './command.js'
 
@@ -12,16 +14,21 @@ export const setup: Command = {
   flags: {},
   async run({ threads, terminal }) {
     terminal.line(`database: ready (${await prepareStore()})`)
-    const added = await addSearchAttributes(threads.temporal)
+    const added = await addSearchAttributes(threads.temporal).catch((error: unknown) => {
+      // Of no thread.
+      throw translate(error, { client: threads.temporal, threadId: '' })
+    })
     terminal.line(`search attributes: ready${added.length === 0 ? '' : ` (added ${added.join(', ')})`}`)
   },
 }
 
-async function addSearchAttributes(client: Client): Promise<readonly string[]> {
-  const missing = await missingSearchAttributes(client)
-  if (missing.length === 0) return []
-  const { namespace } = client.options
-  const searchAttributes = Object.fromEntries(missing.map(({ name, type }) => [name, type]))
-  await client.connection.operatorService.addSearchAttributes({ namespace, searchAttributes })
-  return missing.map(({ name }) => name)
+function addSearchAttributes(client: Client): Promise<readonly string[]> {
+  return client.withDeadline(Date.now() + LIMITS.temporalCall, async () => {
+    const missing = await missingSearchAttributes(client)
+    if (missing.length === 0) return []
+    const { namespace } = client.options
+    const searchAttributes = Object.fromEntries(missing.map(({ name, type }) => [name, type]))
+    await client.connection.operatorService.addSearchAttributes({ namespace, searchAttributes })
+    return missing.map(({ name }) => name)
+  })
 }

@@ -13,6 +13,9 @@ export const sweep: Command = {
     const closedFor = flags['closed-for']
     if (typeof closedFor !== 'string')
       throw new ConfigError(['Expected --closed-for with a time such as "90d", got none.'])
+    // A bare number would be milliseconds, and what was meant as days is gone.
+    if (!/[a-z]/i.test(closedFor))
+      throw new ConfigError([`Expected --closed-for with a unit, such as "90d", got "${closedFor}".`])
     const dryRun = flags['dry-run'] === true
     // Read by the client, which refuses what is no time.
     const swept = await threads.sweep({ closedFor: closedFor as Duration, dryRun })

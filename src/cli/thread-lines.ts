@@ -9,7 +9,7 @@ const SHOWN = 2000
 export function snapshotLines(snapshot: ThreadSnapshot): readonly string[] {
   const { threadId, agent, status, run, lastRun } = snapshot
   return [
-    `Thread ${threadId}: agent ${agent}, ${status}${snapshot.stale ? ' (as recorded: no worker answered)' : ''}`,
+    `Thread ${threadId}: agent ${agent}, ${status}${snapshot.stale ? ' (as recorded: it is closed, or no worker answered)' : ''}`,
     `  created ${timeOf(snapshot.createdAt)}${originOf(snapshot)}`,
     ...(run === null
       ? []

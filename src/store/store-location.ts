@@ -35,7 +35,7 @@ export function storeLocation(options: StoreOptions, environment = process.env):
   const database = parseDatabase({
     source: options.database === undefined ? 'EVERTHREAD_DATABASE_URL' : 'store.database',
     place: options.database ?? environment['EVERTHREAD_DATABASE_URL'] ?? 'file:.everthread/threads.db',
-    example: 'file:.everthread/threads.db',
+    example: 'file:.everthread/threads.db, or a postgres: URL',
   })
   const blobs = blobLocation(options, environment)
   const problems = [

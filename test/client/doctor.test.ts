@@ -320,6 +320,8 @@ test('the sweep command says what it deleted', async () => {
   const done = await command({ 'closed-for': '90d' }, sweepCommand)
   expect(done.lines[0]).toBe('threads: 1 in 1 trees deleted')
   await expect(command({}, sweepCommand)).rejects.toThrow('--closed-for')
+  // A bare number would be milliseconds.
+  await expect(command({ 'closed-for': '90' }, sweepCommand)).rejects.toThrow('with a unit')
 })
 
 test.each(['no', 'a'])('a namespace that is not there is no agreement, with %s thread', async (how) => {
