@@ -83,7 +83,10 @@ export class ThreadTerminatedError extends ThreadError {
   }
 }
 
-/** Nothing of the message was kept; `problem` says what was expected and what came. */
+/**
+ * Nothing of the message was kept, unless it had been sent before, under the same id, to a thread that is lost since: then it
+ * waits for `reopen`. `problem` says what was expected and what came.
+ */
 export class MessageRejectedError extends ThreadError {
   readonly problem: string
 
