@@ -20,12 +20,18 @@ export interface WaitingText {
 export function createWaitingText(message: Pick<NewDelta, 'threadId' | 'messageId'>): WaitingText {
   let attempt = 1
   let offsets: Record<Kind, number> = { text: 0, reasoning: 0 }
+  let halves: Record<Kind, string> = { text: '', reasoning: '' }
   let deltas: readonly NewDelta[] = []
   return {
     get length() {
       return deltas.reduce((length, { text }) => length + text.length, 0)
     },
-    add(kind, text) {
+    add(kind, piece) {
+      const whole = halves[kind] + piece
+      // Half a character: no row keeps it, and the other half comes with the next piece.
+      halves[kind] = /[\uD800-\uDBFF]?$/.exec(whole)?.[0] ?? ''
+      const text = whole.slice(0, whole.length - halves[kind].length)
+      if (text === '') return
       deltas = joinDeltas([...deltas, { ...message, attempt, kind, offset: offsets[kind], text }])
       offsets[kind] += text.length
     },
@@ -40,6 +46,7 @@ export function createWaitingText(message: Pick<NewDelta, 'threadId' | 'messageI
     begin(next) {
       attempt = next
       offsets = { text: 0, reasoning: 0 }
+      halves = { text: '', reasoning: '' }
     },
   }
 }
