@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { failure } from '../protocol/failures.js'
-import { findOperation } from '../store/operations.js'
+import { findOperation, isHeld } from '../store/operations.js'
+import type { OperationHold } from '../store/operations.js'
 import { StoreError } from '../store/store-error.js'
 import { assertStoppedByUser } from './beat.js'
 import type { Store, Writer } from '../store/store.js'
@@ -10,13 +11,13 @@ const LONGEST_PAUSE = 10_000
 const PASSING: ReadonlySet<string> = new Set(['busy', 'unavailable'])
 
 /**
- * Commits what must not be lost: while the store fails in passing, the activity keeps what it has and tries again,
+ * For what must not be lost: while the store fails in passing, the activity keeps what it has and tries again,
  * heartbeating, through a stop of the user; a worker that shuts down or has lost the task gives up.
  */
-async function commit<T>(store: Store, work: (tx: Writer) => Promise<T>): Promise<T> {
+async function persistently<T>(work: () => Promise<T>): Promise<T> {
   for (let pause = FIRST_PAUSE; ; pause = Math.min(pause * 2, LONGEST_PAUSE)) {
     try {
-      return await store.write(work)
+      return await work()
     } catch (error) {
       if (!StoreError.isInstance(error) || !PASSING.has(error.code)) throw error
       assertStoppedByUser()
@@ -39,13 +40,21 @@ export async function commitHeld<T>(
   work: (tx: Writer) => Promise<T>,
 ): Promise<T> {
   try {
-    return await commit(store, work)
+    return await persistently(() => store.write(work))
   } catch (error) {
     if (!(error instanceof OperationLost)) throw error
     const recorded = await recordedAnswer<T>(store, operation)
     if (recorded === null) throw failure('Operation.Lost')
     return recorded
   }
+}
+
+/** Whether this attempt holds its operation still: what it does from now on would else be done behind another's back (T4). */
+export async function holdsStill(
+  store: Store,
+  held: Pick<OperationHold, 'threadId' | 'id' | 'attempt'>,
+): Promise<boolean> {
+  return persistently(() => store.read((db) => isHeld(db, held)))
 }
 
 /** The answer of an operation that is finished, or null. */

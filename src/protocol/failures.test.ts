@@ -12,6 +12,7 @@ const KEPT: Readonly<Record<FailureType, boolean>> = {
   'Request.Invalid': false,
   'Definition.Missing': true,
   'Operation.Lost': false,
+  'Operation.Late': true,
   'Answer.TooLarge': false,
   'Worker.Shutdown': true,
   'Store.Unavailable': true,

@@ -50,6 +50,8 @@ export interface OperationHold {
   readonly id: string
   readonly attempt: number
   readonly state: Exclude<OperationState, 'finished'>
+  /** Microseconds: of an attempt that did not hold it before. */
+  readonly scheduledAt?: number
   /** JSON; what was there stays when it is left out. */
   readonly detail?: unknown
 }
@@ -57,11 +59,12 @@ export interface OperationHold {
 /** T4: holds an operation for this attempt; false if it is finished, or a later attempt holds it. */
 export async function takeOperation(
   tx: Writer,
-  { threadId, id, attempt, state, detail }: OperationHold,
+  { threadId, id, attempt, state, scheduledAt, detail }: OperationHold,
 ): Promise<boolean> {
+  const scheduled = scheduledAt === undefined ? {} : { scheduled_at: scheduledAt }
   const result = await tx
     .updateTable('operations')
-    .set(codec.toRow({ attempt, state, detail }))
+    .set(codec.toRow({ attempt, state, detail, ...scheduled }))
     .where('thread_id', '=', threadId)
     .where('id', '=', id)
     .where('state', '<>', 'finished')

@@ -9,12 +9,13 @@ import type { PlanContent } from '../../definitions/plan-content.js'
 import { startDeferred } from '../../store/children.js'
 import { appendEvents } from '../../store/events.js'
 import { deliverMessages, refuseMessages } from '../../store/deliver-messages.js'
-import { findOperation, insertOperation, takeOperation } from '../../store/operations.js'
+import { findOperation, insertOperation } from '../../store/operations.js'
 import type { NewOperation, OperationRecord } from '../../store/operations.js'
 import { putPlan } from '../../store/plans.js'
 import type { Store, Writer } from '../../store/store.js'
 import type { ActivityDependencies } from '../dependencies.js'
 import { currentPlan, keptPlan, promptOf } from '../plan-content.js'
+import { scheduledAt, takeOver } from '../take-over.js'
 import { movesActivity, openThread } from '../thread-row.js'
 import type { OpenThread } from '../thread-row.js'
 import { asksForStep } from './asks-for-step.js'
@@ -86,21 +87,21 @@ async function takeAgain(
   input: CallModelInput,
   { operation, hooked }: { readonly operation: OperationRecord; readonly hooked: HookedDrain },
 ): Promise<CallModelAnswer | HeldOperation> {
-  const answer = await heldAgain(tx, input, operation)
+  const answer = await heldAgain(tx, operation)
   return 'type' in answer ? withOperations(answer, await deliverLate(tx, input, hooked)) : answer
 }
 
-/** T4: a finished call is answered from its row; any other is held by this attempt from now on. */
+/**
+ * T4: a finished call is answered from its row; any other is held by this attempt from now on.
+ * @throws `Operation.Late` if a later attempt holds it
+ */
 export async function heldAgain(
   tx: Writer,
-  input: CallModelInput,
   operation: OperationRecord,
 ): Promise<CallModelAnswer | HeldOperation> {
   // Written by this activity: the store's boundary.
   if (operation.state === 'finished') return operation.answer as CallModelAnswer
-  const attempt = operation.attempt + 1
-  await takeOperation(tx, { ...operationOf(input), attempt, state: operation.state })
-  return { ...operation, attempt }
+  return { ...operation, attempt: await takeOver(tx, operation, operation.state) }
 }
 
 /**
@@ -190,7 +191,7 @@ export function newOperation(
   const { threadId, id } = operationOf(input)
   const detail = { plan: plan.digest, ...(operations.length === 0 ? {} : { operations }) }
   const common = { thread_id: threadId, id, kind: 'model', state: 'drained', attempt: 1 } as const
-  return { ...common, message_id: null, detail, started_at: microseconds(input) }
+  return { ...common, message_id: null, detail, started_at: microseconds(input), scheduled_at: scheduledAt() }
 }
 
 /** No worker has had the agent for a minute: the run ends, with its messages in the transcript all the same (T3). */

@@ -36,7 +36,7 @@ export async function openFrame(
   if (frame.kind === 'answered') return frame
   const held = await store.write(async (tx): Promise<CallModelAnswer | HeldOperation> => {
     const operation = await findOperation(tx, threadId, id)
-    if (operation !== null) return heldAgain(tx, input, operation)
+    if (operation !== null) return heldAgain(tx, operation)
     const added = { ...newOperation(input, content), message_id: randomUUID() }
     await insertOperation(tx, added)
     return added

@@ -8,6 +8,7 @@ import type { Store, Writer } from '../../store/store.js'
 import { startToolCall } from '../../store/tool-calls.js'
 import type { ToolCallRecord } from '../../store/tool-calls.js'
 import { microseconds } from '../call-model/model-step.js'
+import { scheduledAt, takeOver } from '../take-over.js'
 import { movesActivity } from '../thread-row.js'
 import { enterCall } from './enter-call.js'
 import type { Entered } from './enter-call.js'
@@ -88,9 +89,12 @@ async function start(
     const reserved = resultId === undefined ? {} : { message_id: resultId }
     await insertOperation(tx, {
       ...{ thread_id: threadId, id: operationId, kind: 'tool', state, attempt, started_at: now },
-      ...reserved,
+      ...{ scheduled_at: scheduledAt(), ...reserved },
     })
-  } else await takeOperation(tx, { threadId, id: operationId, attempt, state, detail: { asked } })
+  } else {
+    const held = { threadId, id: operationId, attempt, state, scheduledAt: scheduledAt() } as const
+    await takeOperation(tx, { ...held, detail: { asked } })
+  }
   await startToolCall(tx, { threadId, callId, now })
   const resolved = response === null ? [] : await resolveRequest(tx, input, response)
   const started: Fact = { type: 'tool.started', scope: callScope(input), payload: { name: row.name } }
@@ -109,8 +113,7 @@ async function takeAgain(
   { input, entered, operation }: Starting & { readonly operation: OperationRecord },
 ): Promise<HeldCall> {
   const { row, holder } = entered
-  const attempt = operation.attempt + 1
-  await takeOperation(tx, { threadId: input.threadId, id: operation.id, attempt, state: 'started' })
+  const attempt = await takeOver(tx, operation, 'started')
   return {
     ...{ input, row, holder, attempt, operationId: operation.id, now: microseconds(input) },
     asked: askedOf(operation),

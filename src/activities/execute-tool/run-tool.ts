@@ -8,6 +8,7 @@ import { findThread } from '../../store/threads.js'
 import type { Store } from '../../store/store.js'
 import { assertStoppedByUser } from '../beat.js'
 import type { ActivityDependencies } from '../dependencies.js'
+import { holdsStill } from '../commit.js'
 import type { BufferedState } from '../thread-state/buffered-thread-state.js'
 import { guardState } from '../hooks/guarded-state.js'
 import type { HookBatch } from '../hooks/hook-batch.js'
@@ -64,6 +65,8 @@ export async function runTool(dependencies: ActivityDependencies, run: ToolRun):
       return conclude(dependencies.store, run, tried)
     if (!(await slept(pause, run.signal)))
       return conclude(dependencies.store, run, { ...tried, ended: { kind: 'stopped' } })
+    // Another attempt has it, or its outcome: this one can only find that out, at its commit.
+    if (!(await holdsStill(dependencies.store, heldBy(run)))) return conclude(dependencies.store, run, tried)
   }
 }
 
@@ -95,6 +98,10 @@ async function tryOnce(
   await opened.state.settled()
   const said = ended.kind === 'threw' ? { ...ended, error: redactor.redactThrown(ended.error) } : ended
   return { ended: said, ...opened, spent: invoker.usage() }
+}
+
+function heldBy({ call: { input, operationId: id, attempt } }: ToolRun) {
+  return { threadId: input.threadId, id, attempt }
 }
 
 /** Milliseconds, or null if the tool asks for no further try. */

@@ -2,9 +2,10 @@ import type { RunEffectAnswer, RunEffectInput } from '../../protocol/activities.
 import { findEffect } from '../../store/effects.js'
 import type { EffectRecord } from '../../store/effects.js'
 import { appendEvents } from '../../store/events.js'
-import { findOperation, insertOperation, takeOperation } from '../../store/operations.js'
+import { findOperation, insertOperation } from '../../store/operations.js'
 import type { Store, Writer } from '../../store/store.js'
 import { microseconds } from '../call-model/model-step.js'
+import { scheduledAt, takeOver } from '../take-over.js'
 import { openThread } from '../thread-row.js'
 
 /** An effect that this attempt holds. */
@@ -35,20 +36,23 @@ export async function beginEffect(store: Store, input: RunEffectInput): Promise<
     const now = microseconds(input)
     if (operation === null) await appendEvents(tx, { threadId, events: input.facts, now })
     const row = await findEffect(tx, threadId, effectId)
-    const attempt = (operation?.attempt ?? 0) + 1
     // Somebody removed it while its turn came.
     const gone = row?.status !== 'scheduled'
-    if (operation === null) await insert(tx, input, gone)
-    else await takeOperation(tx, { threadId, id: effectId, attempt, state: 'started' })
+    const attempt =
+      operation === null ? await insert(tx, input, gone) : await takeOver(tx, operation, 'started')
     if (gone) return { kind: 'answered', answer: NOTHING_DONE }
     return { kind: 'held', effect: { input, row, attempt, now } }
   })
 }
 
-async function insert(tx: Writer, input: RunEffectInput, gone: boolean): Promise<void> {
+/** The number of its first attempt. */
+async function insert(tx: Writer, input: RunEffectInput, gone: boolean): Promise<number> {
   const now = microseconds(input)
   const { threadId: thread_id, effectId: id } = input
-  const operation = { thread_id, id, kind: 'effect', attempt: 1, started_at: now } as const
+  const attempt = 1
+  const operation = { thread_id, id, kind: 'effect', attempt, started_at: now } as const
   const ended = { state: 'finished', answer: NOTHING_DONE, finished_at: now } as const
-  await insertOperation(tx, { ...operation, ...(gone ? ended : { state: 'started' }) })
+  const begun = { state: 'started', scheduled_at: scheduledAt() } as const
+  await insertOperation(tx, { ...operation, ...(gone ? ended : begun) })
+  return attempt
 }

@@ -6,6 +6,7 @@ import { createFirstSchema } from './0001-first.js'
 import { createSessionSchema } from './0002-session.js'
 import { createSubagentSchema } from './0003-subagents.js'
 import { createProductionSchema } from './0004-production.js'
+import { createLateAttemptsSchema } from './0005-late-attempts.js'
 import type { SchemaChanger } from './create-table.js'
 import type { SchemaDialect } from './schema-dialect.js'
 
@@ -23,6 +24,7 @@ const MIGRATIONS: readonly Migration[] = [
   { version: 3, oldestCode: 1, up: createSubagentSchema },
   // Older code makes threads whose tags no list finds.
   { version: 4, oldestCode: 4, up: createProductionSchema },
+  { version: 5, oldestCode: 4, up: createLateAttemptsSchema },
 ]
 
 /** The schema version that this code was written for. */

@@ -54,6 +54,7 @@ export function operationConformance(withStore: WithStore): void {
         detail: { model: 'chat' },
         answer: null,
         message_id: null,
+        scheduled_at: null,
         finished_at: null,
       })
     }),

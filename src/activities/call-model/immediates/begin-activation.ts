@@ -31,7 +31,7 @@ export async function beginActivation(
     const thread = await openThread(tx, input)
     if (thread === null) return { type: 'terminated' }
     const known = await findOperation(tx, threadId, operationOf(input).id)
-    if (known !== null) return heldAgain(tx, input, known)
+    if (known !== null) return heldAgain(tx, known)
     const handed = await handOver(tx, input, thread)
     if (input.plan === null) await putPlan(tx, { digest: content.plan.digest, content, now })
     const started = await beginRun(tx, input)
