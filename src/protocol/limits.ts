@@ -88,8 +88,11 @@ export const LIMITS = {
   requestBytes: 4 * MB,
   /** Of a request that carries a few words at most. */
   smallRequestBytes: 16 * KB,
-  /** How late the last activity of a working thread may be in lists: each change of it moves entries of seven indexes. */
-  activityPrecision: SECOND,
+  /**
+   * How late the last activity of a working thread may be in lists: each change of it moves entries of seven indexes, and
+   * makes transactions of other threads lose to it (docs/decisions/0050).
+   */
+  activityPrecision: MINUTE,
   /** Rows of a list that is read page by page: a screen of them, and at most what a second takes to send. */
   page: 50,
   longestPage: 500,
