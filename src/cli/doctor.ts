@@ -11,6 +11,12 @@ export const doctor: Command = {
     const isJson = flags['json'] === true
     const has = (flag: string): boolean => flags[flag] === true
     const options = { fix: has('fix'), reopen: has('reopen'), emptied: has('emptied') }
+    if ((options.reopen && !options.fix) || (options.emptied && !options.reopen)) {
+      terminal.problem(
+        'Expected --fix with --reopen, and --reopen with --emptied: alone they change nothing.',
+      )
+      return 2
+    }
     let [found, left] = [0, 0]
     for await (const finding of threads.doctor(options)) {
       found += 1

@@ -29,7 +29,7 @@ const COMMANDS: ReadonlyMap<string, Command> = new Map(
 /** Runs what the command line says; answers the exit code: 0, 1 for what failed, 2 for what cannot be understood. */
 export async function runCommand(line: readonly string[], terminal: Terminal): Promise<number> {
   const [name, ...rest] = line
-  if (name === undefined || name === 'help' || line.includes('--help')) {
+  if (name === undefined || name === 'help' || line.includes('--help') || line.includes('-h')) {
     terminal.line(help())
     return 0
   }

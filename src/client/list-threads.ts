@@ -38,6 +38,7 @@ export interface ThreadSummary {
   readonly title: string | null
   readonly tags: readonly string[]
   readonly createdAt: number
+  /** Exact while it is idle; that of a thread at work may be a minute behind. */
   readonly lastActivityAt: number
   /** When it closed; null while it is open. */
   readonly closedAt: number | null

@@ -125,12 +125,20 @@ test('a pager that was left ends a command quietly', async () => {
   expect(problems).toBe('')
 })
 
+test.each([['--reopen'], ['--fix', '--emptied']])('doctor %s %s lacks what it needs', async (...flags) => {
+  const screen = openScreen()
+  expect(await screen.run('doctor', ...flags)).toBe(2)
+  expect(screen.shown).toContain('Expected --fix with --reopen, and --reopen with --emptied')
+  screen.close()
+})
+
 test('what cannot be understood shows the usage', async () => {
   const screen = openScreen()
   expect(await screen.run('inspekt')).toBe(2)
   expect(await screen.run('inspect')).toBe(2)
   expect(await screen.run('help')).toBe(0)
   expect(await screen.run('inspect', '--help')).toBe(0)
+  expect(await screen.run('-h')).toBe(0)
   expect(screen.shown).toContain('everthread inspect <thread> [--events] [--follow]')
   screen.close()
 })
