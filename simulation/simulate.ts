@@ -1,37 +1,38 @@
-// npm run simulate -- [--schedules N] [--seed S] [--mutation NAME] [--json] | --replay WORD | --mutations
+// npm run simulate -- [--schedules N] [--seed S]
 import { availableParallelism } from 'node:os'
-import { parseArgs } from 'node:util'
 import { MUTATIONS } from './mutations.js'
+import { readOptions, USAGE } from './options.js'
+import type { SimulateOptions } from './options.js'
 import { printFailure, printJson, printTable } from './print-simulation.js'
 import { runShare, runShares } from './run-shares.js'
-import { choicesOf } from './share.js'
 import type { Share, ShareResult } from './share.js'
 
+const MISUSED = 2
 /** A line for whoever waits, after so many. */
 const PROGRESS = 50_000
 
-const { values } = parseArgs({
-  options: {
-    schedules: { type: 'string', default: '10000' },
-    seed: { type: 'string', default: '1' },
-    replay: { type: 'string' },
-    mutation: { type: 'string' },
-    mutations: { type: 'boolean', default: false },
-    json: { type: 'boolean', default: false },
-  },
-})
+const options = understood(process.argv.slice(2))
 const share: Share = {
-  seed: whole(values.seed, '--seed'),
-  schedules: whole(values.schedules, '--schedules'),
+  seed: options.seed,
+  schedules: options.schedules,
   step: 1,
-  replay: null,
+  replay: options.replay,
   stopsAtFirst: false,
-  ...(values.mutation === undefined ? {} : { mutation: values.mutation }),
+  ...(options.mutation !== null && { mutation: options.mutation }),
 }
 
-if (values.replay !== undefined) report([await runShare({ ...share, replay: choicesOf(values.replay) })], 0)
-else if (values.mutations) await runMutations()
+if (options.replay !== null) report([await runShare(share)], 0)
+else if (options.mutations) await runMutations()
 else await runAll()
+
+function understood(line: readonly string[]): SimulateOptions {
+  try {
+    return readOptions(line)
+  } catch (error) {
+    console.error(`${error instanceof Error ? error.message : String(error)}\nUsage: ${USAGE}`)
+    process.exit(MISUSED)
+  }
+}
 
 async function runAll(): Promise<void> {
   const threads = availableParallelism()
@@ -55,7 +56,7 @@ async function runAll(): Promise<void> {
 function report(results: readonly ShareResult[], seconds: number): void {
   const failure = results.map((result) => result.failure).find((found) => found !== null)
   const summary = { seed: share.seed, results, seconds, failed: failure !== undefined }
-  if (values.json) printJson(summary)
+  if (options.json) printJson(summary)
   else printTable(summary)
   if (failure === undefined) return
   printFailure(failure)
@@ -71,16 +72,10 @@ async function runMutations(): Promise<void> {
     const { failure = null, done = 0 } = results[index] ?? {}
     if (failure === null) process.exitCode = 1
     const found = failure === null ? null : { schedules: done, rule: failure.broken.rule }
-    if (values.json) console.log(JSON.stringify({ mutation: name, found }))
+    if (options.json) console.log(JSON.stringify({ mutation: name, found }))
     else
       console.log(
         `${found === null ? `NOT FOUND in ${done}` : `found in ${found.schedules}`}: ${name}${found === null ? '' : ` (${found.rule})`}`,
       )
   }
-}
-
-function whole(text: string, option: string): number {
-  const number = Number(text)
-  if (Number.isSafeInteger(number) && number >= 1) return number
-  throw new Error(`Expected a whole number from 1 for ${option}, got "${text}".`)
 }
