@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 
-import { freePort } from '../../test/support/servers.js'
+import { freePort } from '../../test/support/free-port.js'
 import type { DeskVersion } from '../desk/chaos-prompts.js'
 import type { ActivitiesInFlight } from './activities-in-flight.js'
 import { createApiSlot } from './api-slot.js'

@@ -16,7 +16,7 @@ import { appendEvents } from '../../src/store/events.js'
 import { updateThread } from '../../src/store/threads.js'
 import { servedFixture } from '../client/client-fixture.js'
 import { startCuttingProxy } from '../support/cutting-proxy.js'
-import { freePort } from '../support/servers.js'
+import { freePort } from '../support/free-port.js'
 import { until } from '../support/until.js'
 
 const TOKEN = 'token-of-an-operator'

@@ -4,7 +4,7 @@ import { connectLazily } from '../../src/client/connect.js'
 import { translate } from '../../src/client/translate.js'
 import { TemporalUnavailableError } from '../../src/protocol/thread-error.js'
 import { insertThread } from '../../src/store/threads.js'
-import { freePort } from '../support/servers.js'
+import { freePort } from '../support/free-port.js'
 import { createClientFixture } from './client-fixture.js'
 import type { ClientFixture } from './client-fixture.js'
 

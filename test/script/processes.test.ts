@@ -3,7 +3,7 @@ import { chmodSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { expect, onTestFinished, test } from 'vitest'
 
-import { freePort } from '../support/servers.js'
+import { freePort } from '../support/free-port.js'
 import { until } from '../support/until.js'
 import { createCheckout, isRunning } from './checkout.js'
 import type { Checkout, ScriptRun } from './checkout.js'

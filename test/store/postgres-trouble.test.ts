@@ -15,7 +15,7 @@ import { readTranscript } from '../../src/store/read-messages.js'
 import { insertThread, updateThread } from '../../src/store/threads.js'
 import { POSTGRES_PASSWORD, POSTGRES_USER, startPostgres } from '../support/postgres-server.js'
 import type { PostgresServer } from '../support/postgres-server.js'
-import { freePort } from '../support/servers.js'
+import { freePort } from '../support/free-port.js'
 import { NOW } from './conformance/with-store.js'
 import { COMMIT, cuttingProxy, endingProxy, silentProxy } from './postgres-proxies.js'
 

@@ -11,7 +11,7 @@ import { startCuttingProxy } from '../support/cutting-proxy.js'
 import { makeBucket } from '../support/s3-bucket.js'
 import type { TestBucket } from '../support/s3-bucket.js'
 import { openBucket } from '../support/s3-blobs.js'
-import { freePort } from '../support/servers.js'
+import { freePort } from '../support/free-port.js'
 
 let bucket: TestBucket
 

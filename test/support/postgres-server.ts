@@ -8,7 +8,7 @@ import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { promisify } from 'node:util'
 
-import { freePort } from './servers.js'
+import { freePort } from './free-port.js'
 
 const PROJECT = new URL('../..', import.meta.url)
 

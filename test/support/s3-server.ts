@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { ChildProcess } from 'node:child_process'
 
-import { freePort } from './servers.js'
+import { freePort } from './free-port.js'
 import { until } from './until.js'
 
 /** What the server of tests takes; the AWS SDK finds them in the environment. */

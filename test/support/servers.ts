@@ -3,8 +3,8 @@
 import { execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
-import { createServer } from 'node:net'
 import type { ChildProcess } from 'node:child_process'
+import { freePort } from './free-port.js'
 
 const projectFolder = new URL('../..', import.meta.url)
 
@@ -88,17 +88,6 @@ function devServerArguments(port: number, options: DevServerOptions): string[] {
       ([name, type]) => `--search-attribute=${name}=${type}`,
     ),
   ]
-}
-
-/** A port that nothing listens on at the moment. */
-export async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const address = server.address()
-  server.close()
-  await once(server, 'close')
-  if (address === null || typeof address === 'string') throw new Error('Expected a TCP address')
-  return address.port
 }
 
 // The server prints its address when it takes requests; a port that answers could be another program's.

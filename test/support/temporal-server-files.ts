@@ -1,9 +1,7 @@
-import { randomInt } from 'node:crypto'
-import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { writeFile } from 'node:fs/promises'
-import { createServer } from 'node:net'
 import { join } from 'node:path'
+import { freePort } from './free-port.js'
 
 /** The four services of one Temporal server process. */
 const SERVICES = ['frontend', 'history', 'matching', 'worker'] as const
@@ -11,9 +9,6 @@ const SERVICES = ['frontend', 'history', 'matching', 'worker'] as const
 const HISTORY_SHARDS = 4
 /** Of each service: all of them together stay below the 300 connections of a test's PostgreSQL. */
 const CONNECTIONS = { default: 20, visibility: 5 } as const
-
-const LOWEST_PORT = 15_000
-const HIGHEST_PORT = 32_000
 
 /** Where a server listens, each time that it is started. */
 export type TemporalPorts = Readonly<
@@ -58,15 +53,12 @@ export function devServerTuning(): DevServerTuning {
   }
 }
 
-/**
- * Ports that nothing listens on at the moment, below those that systems give to outgoing connections: a restarted server
- * finds them free. Its PostgreSQL tables also hold no port above 32767.
- */
+/** Ports that nothing listens on at the moment. */
 export async function freeTemporalPorts(): Promise<TemporalPorts> {
   const taken = new Set<number>()
   const another = async (): Promise<number> => {
-    const port = randomInt(LOWEST_PORT, HIGHEST_PORT + 1)
-    if (taken.has(port) || !(await isFree(port))) return another()
+    const port = await freePort()
+    if (taken.has(port)) return another()
     taken.add(port)
     return port
   }
@@ -74,18 +66,6 @@ export async function freeTemporalPorts(): Promise<TemporalPorts> {
   for (const service of SERVICES)
     ports[service] = { grpcPort: await another(), membershipPort: await another() }
   return ports as TemporalPorts
-}
-
-async function isFree(port: number): Promise<boolean> {
-  const server = createServer().listen(port, '127.0.0.1')
-  try {
-    await once(server, 'listening')
-  } catch {
-    return false
-  }
-  server.close()
-  await once(server, 'close')
-  return true
 }
 
 /** Writes `server.yaml` and the dynamic configuration that it names; both are JSON, which is YAML too. */

@@ -6,7 +6,8 @@ import { connect } from 'node:net'
 import { TestWorkflowEnvironment } from '@temporalio/testing'
 
 import { EAGER_RETRIES } from '../../src/testing/eager-retries.js'
-import { freePort, locateServers } from './servers.js'
+import { freePort } from './free-port.js'
+import { locateServers } from './servers.js'
 import { until } from './until.js'
 
 export interface TimeSkippingServer {

@@ -9,7 +9,8 @@ import { openStore } from '../../src/store/store.js'
 import { putVariable } from '../../src/store/variables.js'
 import { createWorker } from '../../src/worker/index.js'
 import { emptyRegistry } from '../support/empty-registry.js'
-import { freePort, startDevServer } from '../support/servers.js'
+import { freePort } from '../support/free-port.js'
+import { startDevServer } from '../support/servers.js'
 
 let folder: string
 const address = process.env['TEMPORAL_ADDRESS']
