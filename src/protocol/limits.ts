@@ -93,6 +93,8 @@ export const LIMITS = {
    * makes transactions of other threads lose to it (docs/decisions/0050).
    */
   activityPrecision: MINUTE,
+  /** The same of messages that come one upon another. */
+  messagePrecision: SECOND,
   /** Rows of a list that is read page by page: a screen of them, and at most what a second takes to send. */
   page: 50,
   longestPage: 500,

@@ -7,6 +7,7 @@ import { createSessionSchema } from './0002-session.js'
 import { createSubagentSchema } from './0003-subagents.js'
 import { createProductionSchema } from './0004-production.js'
 import { createLateAttemptsSchema } from './0005-late-attempts.js'
+import { leaveRoomInPages } from './0006-room-in-pages.js'
 import type { SchemaChanger } from './create-table.js'
 import type { SchemaDialect } from './schema-dialect.js'
 
@@ -25,6 +26,7 @@ const MIGRATIONS: readonly Migration[] = [
   // Older code makes threads whose tags no list finds.
   { version: 4, oldestCode: 4, up: createProductionSchema },
   { version: 5, oldestCode: 4, up: createLateAttemptsSchema },
+  { version: 6, oldestCode: 4, up: leaveRoomInPages },
 ]
 
 /** The schema version that this code was written for. */

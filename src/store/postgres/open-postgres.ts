@@ -38,7 +38,7 @@ export async function openPostgres(
   const reader = connect(place, { ...limits, plansEach: true })
   const writer = connect(place, { ...limits, plansEach: false })
   const watching = watchPostgres(reader, place)
-  const transact = createTransactor(writer, patience)
+  const transact = createTransactor(writer, { connections, patience })
   const running = new Set<Promise<unknown>>()
   let forgotten = performance.now()
   const close = async (): Promise<void> => {

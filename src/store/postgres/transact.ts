@@ -9,6 +9,7 @@ import type { Schema } from '../schema.js'
 import type { Writer } from '../store.js'
 import { isCommitted, leaveMark, undecided } from './commit-marks.js'
 import type { CommitMark } from './commit-marks.js'
+import { createConcurrency } from './concurrency.js'
 import { createLanes } from './lanes.js'
 import { isConflict, isLost, isPassing } from './postgres-error.js'
 
@@ -30,6 +31,13 @@ export async function retryPassing<T>(work: () => Promise<T>, deadline: number):
   }
 }
 
+export interface TransactorLimits {
+  /** How many of them there are for transactions. */
+  readonly connections: number
+  /** Milliseconds that one may take in all. */
+  readonly patience: number
+}
+
 /**
  * Makes what does all of `work` or nothing, as if no other transaction ran meanwhile: SERIALIZABLE, so what `work` read is
  * still so when it commits, and it runs again when it is not. Whatever happens to connection and server, it is done once: of
@@ -37,9 +45,10 @@ export async function retryPassing<T>(work: () => Promise<T>, deadline: number):
  */
 export function createTransactor(
   database: Kysely<Schema>,
-  patience: number,
+  { connections, patience }: TransactorLimits,
 ): <T>(work: (tx: Writer) => Promise<T>) => Promise<Committed<T>> {
   const lanes = createLanes()
+  const inTurn = createConcurrency({ most: connections, isLoss: isConflict })
   return async (work) => {
     const deadline = performance.now() + patience
     let leave: (() => void) | undefined
@@ -51,7 +60,8 @@ export function createTransactor(
         try {
           // Each second time: where its turn does not come, as a session that hangs has not ended, it tries on among others.
           const alone = lost >= LOST_OFTEN && (tries += 1) % 2 === 1
-          return await attempt(database, { work, alone, begun: (begun) => (tx = begun) }, deadline)
+          const begun = (one: Writer) => void (tx = one)
+          return await inTurn(() => attempt(database, { work, alone, begun }, deadline), deadline)
         } catch (error) {
           if (!isPassing(error) || performance.now() + pause > deadline) throw error
           if (isConflict(error)) lost += 1
