@@ -97,12 +97,12 @@ test('a newer schema is used only if it allows it', async () => {
     database.exec(`update schema_info set version = ${version}, oldest_code = ${oldest}`)
     database.close()
   }
-  setInfo(7, 1)
+  setInfo(8, 1)
   await (await open()).close()
-  setInfo(7, 6)
+  setInfo(8, 7)
   const error = await refusal(open())
   expect(error.code).toBe('incompatible')
-  expect(error.message).toMatch(/got schema version 7, which needs at least 6: install a newer version/)
+  expect(error.message).toMatch(/got schema version 8, which needs at least 7: install a newer version/)
 })
 
 test('a database locked for good is reported as such', async () => {

@@ -70,7 +70,21 @@ export function messageConformance(withStore: WithStore): void {
         position: null,
       })
       expect(await store.read((db) => findMessage(db, 'other', 'm'))).toBeNull()
-      expect((await store.read((db) => findThread(db, 't')))?.last_activity_at).toBe(NOW + 5)
+    }),
+  )
+
+  test(
+    'a message moves the last activity of its thread, those of the next second do not',
+    withStore(async (store) => {
+      await makeThread(store, 't')
+      const activityAfter = async (id: string, createdAt: number) => {
+        await stage(store, draft(id, { createdAt }))
+        return (await store.read((db) => findThread(db, 't')))?.last_activity_at
+      }
+      const [first, second] = [NOW + 2_000_000, NOW + 3_000_001]
+      expect(await activityAfter('m1', first)).toBe(first)
+      expect(await activityAfter('m2', first + 1_000_000)).toBe(first)
+      expect(await activityAfter('m3', second)).toBe(second)
     }),
   )
 
