@@ -12,6 +12,8 @@ export interface ChaosOptions {
   readonly json: boolean
   /** Threads at a time. */
   readonly lanes: number
+  /** Milliseconds that pass between two disturbances at least. */
+  readonly rest: number
   /** Milliseconds behind the last kill without a new event in any thread, then what has not come to an end is stuck. */
   readonly patience: number
   /** Whether `everthread doctor` is asked a minute later, when it passes over nothing as too fresh. */
@@ -25,7 +27,7 @@ export interface ChaosOptions {
 }
 
 export const USAGE =
-  'npm run chaos -- --kills N --seed S [--servers dev|postgres] [--heartbeat default|5s] [--lanes N] [--patience SECONDS] [--no-wait] [--old REF] [--results FOLDER] [--json]'
+  'npm run chaos -- --kills N --seed S [--servers dev|postgres] [--heartbeat default|5s] [--lanes N] [--rest SECONDS] [--patience SECONDS] [--no-wait] [--old REF] [--results FOLDER] [--json]'
 
 const HEARTBEATS: ReadonlyMap<string, number | null> = new Map([
   ['default', null],
@@ -43,6 +45,7 @@ export function readOptions(line: readonly string[]): ChaosOptions | null {
         servers: { type: 'string', default: 'dev' },
         heartbeat: { type: 'string', default: 'default' },
         lanes: { type: 'string', default: '16' },
+        rest: { type: 'string', default: '0' },
         patience: { type: 'string', default: '240' },
         'no-wait': { type: 'boolean', default: false },
         old: { type: 'string' },
@@ -50,15 +53,16 @@ export function readOptions(line: readonly string[]): ChaosOptions | null {
         json: { type: 'boolean', default: false },
       },
     })
-    const [kills, seed, lanes, patience] = [values.kills, values.seed, values.lanes, values.patience].map(
-      Number,
-    )
+    const numbers = [values.kills, values.seed, values.lanes, values.patience].map(Number)
+    const [kills, seed, lanes, patience] = numbers
+    const rest = Number(values.rest) * 1000
     const heartbeatTimeout = HEARTBEATS.get(values.heartbeat)
     if (
       !isCount(kills) ||
       !isCount(seed) ||
       !isCount(lanes) ||
       !isCount(patience) ||
+      !(rest >= 0) ||
       heartbeatTimeout === undefined
     )
       return null
@@ -67,7 +71,7 @@ export function readOptions(line: readonly string[]): ChaosOptions | null {
     const wait = !values['no-wait']
     const results = values.results ?? null
     const old = values.old ?? null
-    const common = { kills, seed, lanes, heartbeatTimeout, json, wait, old, results, line }
+    const common = { kills, seed, lanes, rest, heartbeatTimeout, json, wait, old, results, line }
     return { ...common, servers, patience: patience * 1000 }
   } catch {
     return null

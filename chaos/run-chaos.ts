@@ -160,9 +160,10 @@ async function killAndCheck({
   place,
   asked,
 }: Trial): Promise<Omit<ChaosResult, 'left' | 'seconds'>> {
-  const { seed, kills: most, patience, wait } = options
+  const { seed, kills: most, patience, wait, rest } = options
   const { servers, fleet, recoveries, timeline, say, watchdog } = place
-  const kills = await disturb(place, schedule({ seed, kills: most, servers: [...servers.byName.keys()] }))
+  const moments = schedule({ seed, kills: most, rest, servers: [...servers.byName.keys()] })
+  const kills = await disturb(place, moments)
   say('no more kills; the client comes to its end')
   const progressed = (): void => watchdog.begin('come to rest', { more: patience })
   progressed()

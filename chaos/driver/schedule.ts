@@ -52,6 +52,8 @@ interface Scheduling {
   readonly seed: number
   readonly kills: number
   readonly servers: readonly ServerName[]
+  /** Milliseconds from one to the next at least; what happens is the same whatever they are. */
+  readonly rest: number
 }
 
 const LONGEST_GAP = 1_600
@@ -64,13 +66,13 @@ const LONGEST_LATENESS = 60
 const LONGEST_BAD_NETWORK = 8_000
 
 /** What happens, and when, in the order of the seed; it holds that many kills. */
-export function schedule({ seed, kills, servers }: Scheduling): readonly Moment[] {
+export function schedule({ seed, kills, servers, rest }: Scheduling): readonly Moment[] {
   const random = seededRandom(seed ^ 0x5eed)
   const moments: Moment[] = []
   for (let killed = 0; killed < kills;) {
     const what = random.chance(0.75) ? kill(random, servers) : trouble(random)
     if (what.kind.startsWith('kill')) killed += 1
-    moments.push({ after: 200 + random.below(LONGEST_GAP), what })
+    moments.push({ after: rest + 200 + random.below(LONGEST_GAP), what })
   }
   return moments
 }
