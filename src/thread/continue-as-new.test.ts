@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { openChildOf } from '../../test/support/child-states.js'
 import { NOW, idleControl, message, run, withCalls } from '../../test/support/control-states.js'
 import { LIMITS } from '../protocol/limits.js'
-import { carry, restore, shouldContinueAsNew } from './continue-as-new.js'
+import { carry, restore, restsAtBound, shouldContinueAsNew } from './continue-as-new.js'
 import type { CarriedControl, HistoryFacts } from './continue-as-new.js'
 import type { ThreadControl } from './control.js'
 
@@ -78,6 +78,22 @@ describe('when a thread continues as new', () => {
 
   test.each([[{ terminating: true }], [{ closing }]])('T8 a thread that ends does not: %j', (patch) => {
     expect(continues(idleControl({}, patch), { suggested: true, signals: 5000 })).toBe(false)
+  })
+})
+
+describe('T11 a run that ends close to the bound leaves its history behind', () => {
+  test.each([
+    ['161 events', ending, { events: 161 }, true],
+    ['160 events', ending, { events: 160 }, false],
+    ['more than 40 KB', ending, { bytes: 41_000 }, true],
+    ['what it began with', ending, { bytes: 41_000, began: 5_000 }, false],
+    ['a thread that rests already', idleControl(), { events: 199 }, false],
+    ['a run that goes on', running, { events: 199 }, false],
+    ['an item behind it', { ...ending, queue: [message('a')] }, { events: 199 }, false],
+    ['no progress', { ...ending, progressed: false }, { events: 199 }, false],
+    ['a thread that closes', { ...ending, closing }, { events: 199 }, false],
+  ] as const)('%s', (_what, control, history, expected) => {
+    expect(restsAtBound(control, { ...SMALL, ...history })).toBe(expected)
   })
 })
 

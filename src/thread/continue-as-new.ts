@@ -9,6 +9,9 @@ import type { PackedChild, PackedDeferred } from './packed-children.js'
 import { packEntry, unpackEntry } from './packed-queue.js'
 import type { PackedEntry } from './packed-queue.js'
 
+/** The part of the bounds of rest that a run which ends may have: storing its end takes some twenty events. */
+const ENDS_BELOW = 0.8
+
 /** What the workflow knows of its own history. */
 export interface HistoryFacts {
   readonly events: number
@@ -20,8 +23,7 @@ export interface HistoryFacts {
 }
 
 export function shouldContinueAsNew(control: ThreadControl, history: HistoryFacts): boolean {
-  // Tells come before anything else, so that they need no share of the carried state.
-  if (control.terminating || control.closing !== null || control.tells.length > 0) return false
+  if (mayNot(control)) return false
   // Signals that were all skipped are no progress, and a run refuses its 10,001st all the same (T10).
   if (history.signals >= LIMITS.signalsPerRun) return true
   if (!control.progressed) return false
@@ -30,10 +32,27 @@ export function shouldContinueAsNew(control: ThreadControl, history: HistoryFact
   // Before the end of a run is stored, not behind it: who waits for that end asks at once, and a question to a run that has
   // just continued as new is answered by a replay of all of it.
   const rests = control.queue.length === 0 && (control.run === null || endingOf(control) !== null)
-  return (
-    rests &&
-    (history.events > LIMITS.idleHistoryEvents || history.bytes - history.began > LIMITS.idleHistoryBytes)
-  )
+  return rests && isAbove(history, 1)
+}
+
+/**
+ * At the end of a run: whether the thread would come to rest close to the bound. In the task in which it rests it does
+ * nothing, and a replay takes such a task together with empty ones behind it: it sees the longer history of these, and
+ * would continue as new where the thread did not (docs/decisions/0052).
+ */
+export function restsAtBound(control: ThreadControl, history: HistoryFacts): boolean {
+  if (mayNot(control) || !control.progressed) return false
+  const ends = control.queue.length === 0 && control.run !== null && endingOf(control) !== null
+  return ends && isAbove(history, ENDS_BELOW)
+}
+
+/** Tells come before anything else, so that they need no share of the carried state. */
+function mayNot({ terminating, closing, tells }: ThreadControl): boolean {
+  return terminating || closing !== null || tells.length > 0
+}
+
+function isAbove({ events, bytes, began }: HistoryFacts, part: number): boolean {
+  return events > LIMITS.idleHistoryEvents * part || bytes - began > LIMITS.idleHistoryBytes * part
 }
 
 /** The state that the next Temporal run starts with, beside the start input. */

@@ -8,6 +8,7 @@ import {
   allHandlersFinished,
   condition,
   continueAsNew,
+  patched,
   workflowInfo,
 } from '@temporalio/workflow'
 import { LEVEL } from '../protocol/activities.js'
@@ -16,8 +17,8 @@ import { failure } from '../protocol/failures.js'
 import { threadStartProblem } from '../protocol/message-problems.js'
 import type { ThreadStart } from '../protocol/messages.js'
 import { advance } from '../thread/advance.js'
-import { carry, restore, shouldContinueAsNew } from '../thread/continue-as-new.js'
-import type { CarriedControl } from '../thread/continue-as-new.js'
+import { carry, restore, restsAtBound, shouldContinueAsNew } from '../thread/continue-as-new.js'
+import type { CarriedControl, HistoryFacts } from '../thread/continue-as-new.js'
 import { initialControl } from '../thread/control.js'
 import type { ThreadControl } from '../thread/control.js'
 import { comesDue, nextDueAt } from '../thread/due.js'
@@ -65,7 +66,7 @@ async function run(host: ThreadHost): Promise<Close> {
     host.update((control) => advance(comesDue(lateBegins(control, now), now)))
     // Nothing is in flight, every answer is told, and nothing is awaited from here to the next action: whatever came
     // in between would be lost, or waited for in vain.
-    if (shouldContinueAsNew(host.control, historyFacts(host))) await goOnAsNew(host)
+    if (continuesAsNew(host)) await goOnAsNew(host)
     const action = nextAction(host.control)
     if (action.kind === 'close') {
       // Lists in Temporal show how a thread ended for as long as Temporal keeps it.
@@ -76,6 +77,14 @@ async function run(host: ThreadHost): Promise<Close> {
     showStatus(host)
     await perform(host, action)
   }
+}
+
+function continuesAsNew(host: ThreadHost): boolean {
+  const { control } = host
+  const history = historyFacts(host)
+  if (shouldContinueAsNew(control, history)) return true
+  // 0.1.0 came to rest there. The marker is in a run that ends with it, which no older worker has to replay.
+  return restsAtBound(control, history) && patched('rests-below-its-bound')
 }
 
 function goOnAsNew({ control }: ThreadHost): Promise<never> {
@@ -96,7 +105,7 @@ function begin(start: ThreadStart): ThreadControl {
   return message === undefined ? control : acceptMessage(control, firstMessage(control, message), now)
 }
 
-function historyFacts(host: ThreadHost): Parameters<typeof shouldContinueAsNew>[1] {
+function historyFacts(host: ThreadHost): HistoryFacts {
   const { historyLength, historySize, continueAsNewSuggested } = workflowInfo()
   return {
     events: historyLength,

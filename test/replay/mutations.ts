@@ -195,7 +195,7 @@ function inserted(events: Events, at: number, event: KeptEvent): Events {
 }
 
 /** Numbers without a gap, and references that follow them. */
-function renumbered(events: Events): Events {
+export function renumbered(events: Events): Events {
   const numbers = new Map(events.map(({ eventId }, index) => [eventId ?? '', String(index + 1)]))
   const text = JSON.stringify(events, (key, value: unknown) =>
     /eventId$/i.test(key) && typeof value === 'string' ? (numbers.get(value) ?? value) : value,
