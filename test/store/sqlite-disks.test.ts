@@ -114,6 +114,14 @@ test('a database locked for good is reported as such', async () => {
   holder.close()
 })
 
+test('opening waits for a process that is making the file', async () => {
+  await (await open()).close()
+  const maker = new DatabaseSync(place('threads.db'))
+  maker.exec('pragma journal_mode = delete; begin exclusive')
+  setTimeout(() => maker.close(), 300)
+  await (await open()).close()
+})
+
 test('a damaged blob is noticed, whole and streamed', async () => {
   const store = await open()
   const { digest } = await store.blobs.write(new Uint8Array([1, 2, 3]))

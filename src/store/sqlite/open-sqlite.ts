@@ -36,15 +36,18 @@ export async function openSqlite(path: string, patience = PATIENCE): Promise<Dat
   await prepareFolder(path)
   const opened: DatabaseSync[] = []
   try {
-    const writing = openDatabase(path, false)
+    const deadline = performance.now() + patience
+    const writing = openFile(path, false)
     opened.push(writing)
-    await retryBusy(() => useWal(writing, path), performance.now() + patience)
+    await retryBusy(() => useWal(writing, path), deadline)
+    await retryBusy(() => tune(writing), deadline)
     const writer = new Kysely<Schema>({
       dialect: createDialect(createWriterDriver(createConnection(writing), patience)),
     })
     await migrate(writer, SQLITE_SCHEMA)
-    const reading = openDatabase(path, true)
+    const reading = openFile(path, true)
     opened.push(reading)
+    await retryBusy(() => tune(reading), deadline)
     const reader = new Kysely<Schema>({
       dialect: createDialect(createReaderDriver(createConnection(reading))),
     })
@@ -92,13 +95,17 @@ async function writeTelling<T>(
   return result
 }
 
-function openDatabase(path: string, readOnly: boolean): DatabaseSync {
+/** Looks at nothing in the file yet. */
+function openFile(path: string, readOnly: boolean): DatabaseSync {
   const { DatabaseSync } = loadSqlite()
   const database = new DatabaseSync(path, { readOnly, enableForeignKeyConstraints: false })
-  database.exec(
-    `pragma busy_timeout = ${BUSY_TIMEOUT}; pragma synchronous = normal; pragma wal_autocheckpoint = ${CHECKPOINT_PAGES}`,
-  )
+  database.exec(`pragma busy_timeout = ${BUSY_TIMEOUT}`)
   return database
+}
+
+/** Reads the file, which another process may be making at the same moment. */
+function tune(database: DatabaseSync): void {
+  database.exec(`pragma synchronous = normal; pragma wal_autocheckpoint = ${CHECKPOINT_PAGES}`)
 }
 
 /** Readers and the writer of all processes work side by side only with a write-ahead log. */
