@@ -38,7 +38,7 @@ export interface ThreadSummary {
   readonly title: string | null
   readonly tags: readonly string[]
   readonly createdAt: number
-  /** Exact while it is idle; that of a thread at work may be a minute behind. */
+  /** Exact at the end of a run; a thread at work may be a minute behind, a message that follows another one a second. */
   readonly lastActivityAt: number
   /** When it closed; null while it is open. */
   readonly closedAt: number | null

@@ -10,6 +10,7 @@ const STATUS = {
   notFound: 5,
   permissionDenied: 7,
   unimplemented: 12,
+  internal: 13,
   unavailable: 14,
   unauthenticated: 16,
 }
@@ -59,6 +60,11 @@ interface GrpcStatus {
 export function isRefusal(error: unknown): boolean {
   const code = grpcStatusOf(error)?.code
   return code === STATUS.unimplemented || code === STATUS.permissionDenied || code === STATUS.unauthenticated
+}
+
+/** Whether the server met what it had not thought of. */
+export function isInternal(error: unknown): boolean {
+  return grpcStatusOf(error)?.code === STATUS.internal
 }
 
 /** The client wraps the gRPC error of some calls and throws that of others as it is. */

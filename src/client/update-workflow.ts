@@ -7,7 +7,7 @@ import {
 import { failureTypes } from '../protocol/failures.js'
 import type { ClientContext } from './client-context.js'
 import { workflowOf } from './thread-workflow.js'
-import { translate } from './translate.js'
+import { isInternal, translate } from './translate.js'
 
 /** An Update of the wire contract; the same id is applied once in a Temporal run. */
 export interface ThreadUpdate {
@@ -16,6 +16,8 @@ export interface ThreadUpdate {
   readonly input: object
   /** Milliseconds. */
   readonly patience: number
+  /** Another call may have sent this id before. @default false */
+  readonly repeats?: boolean
 }
 
 /** `unknown`: the workflow has no such request; `silent`: nobody answered in time; `gone`: no open workflow. */
@@ -27,7 +29,7 @@ const CLOSED_MEANWHILE = 'AcceptedUpdateCompletedWorkflow'
 export async function updateWorkflow(
   context: ClientContext,
   threadId: string,
-  { name, id, input, patience }: ThreadUpdate,
+  { name, id, input, patience, repeats = false }: ThreadUpdate,
 ): Promise<UpdateAnswer> {
   const update = () =>
     workflowOf(context, threadId).executeUpdate<unknown, [object]>(name, { updateId: id, args: [input] })
@@ -39,8 +41,14 @@ export async function updateWorkflow(
     if (error instanceof WorkflowNotFoundError) return 'gone'
     const refusal = error instanceof WorkflowUpdateFailedError ? refusalOf(error) : undefined
     if (refusal !== undefined) return refusal
+    if (repeats && isSpent(error)) return 'unknown'
     throw translate(error, { client: context.temporal(), threadId })
   }
+}
+
+/** A reset gives a workflow its Updates again: one that it refuses then is neither open nor ended for the server, and its id is of no more use. */
+function isSpent(error: unknown): boolean {
+  return error instanceof WorkflowUpdateFailedError || isInternal(error)
 }
 
 function refusalOf(error: WorkflowUpdateFailedError): UpdateAnswer | undefined {

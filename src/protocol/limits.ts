@@ -121,7 +121,7 @@ export const LIMITS = {
   signalsPerRun: 1000,
   /** A worker that died or forgot a thread costs the next one the replay of its history: some 0.3 s then (decision 43). */
   historyEvents: 500,
-  /** Idle threads stay small: at run end history above this is left behind. */
+  /** Idle threads stay small: a history above this, or near it when a run ends, is left behind (decision 52). */
   idleHistoryEvents: 200,
   idleHistoryBytes: 50 * KB,
 

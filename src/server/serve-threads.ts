@@ -7,6 +7,9 @@ import { LIMITS } from '../protocol/limits.js'
 import { createThreadApp } from './thread-app.js'
 import type { ThreadAppOptions } from './thread-app.js'
 
+/** Milliseconds between two looks at connections while it closes. */
+const LOOK = 100
+
 export interface ServeThreadsOptions extends ThreadAppOptions {
   /** 0: a free one. @default 8080 */
   readonly port?: number
@@ -21,7 +24,7 @@ export interface ThreadServer {
   readonly url: string
   /**
    * Takes no more requests, ends streams of events, and resolves when those in flight are answered, or cut off after the
-   * grace. The client stays open.
+   * grace; asked again, it is the same end. The client stays open.
    */
   close(): Promise<void>
 }
@@ -45,18 +48,20 @@ export async function serveThreads({
   // A server that listens on a port has an address of this shape.
   const { port: taken } = server.address() as AddressInfo
   const host = hostname.includes(':') ? `[${hostname}]` : hostname
-  return {
-    url: `http://${host}:${taken}`,
-    close: () =>
-      new Promise((resolve, reject) => {
-        closing.abort()
-        // A reader that takes nothing, a paused download, an endpoint that does not answer.
-        const late = setTimeout(() => server.closeAllConnections(), closeGrace)
-        server.close((error) => {
-          clearTimeout(late)
-          if (error === undefined) resolve()
-          else reject(error)
-        })
-      }),
-  }
+  let end: Promise<void> | undefined
+  const close = (): Promise<void> =>
+    new Promise((resolve, reject) => {
+      closing.abort()
+      // A reader that takes nothing, a paused download, an endpoint that does not answer.
+      const late = setTimeout(() => server.closeAllConnections(), closeGrace)
+      // Node closes those that are idle now; one whose stream has just ended would be kept for five seconds more.
+      const idle = setInterval(() => server.closeIdleConnections(), LOOK)
+      server.close((error) => {
+        clearTimeout(late)
+        clearInterval(idle)
+        if (error === undefined) resolve()
+        else reject(error)
+      })
+    })
+  return { url: `http://${host}:${taken}`, close: () => (end ??= close()) }
 }

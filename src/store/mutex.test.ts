@@ -44,3 +44,20 @@ test('timers run between the turns of a long line', async () => {
   expect(turns).toBeLessThan(100)
   await Promise.all(line)
 })
+
+test('who has its turn keeps it, though its time was up just then', async () => {
+  const mutex = createMutex()
+  await mutex.acquire(soon())
+  const late = mutex.acquire(performance.now() + 5)
+  await new Promise<void>((resolve) => {
+    setImmediate(() => {
+      const busyUntil = performance.now() + 10
+      while (performance.now() < busyUntil);
+      mutex.release()
+      resolve()
+    })
+  })
+  await late
+  mutex.release()
+  await mutex.acquire(soon())
+})

@@ -1,4 +1,4 @@
-import { StoreError } from './store-error.js'
+import { createWaitingLine } from './waiting-line.js'
 
 export interface Mutex {
   /** Waits in line until `deadline` (milliseconds of `performance.now`). @throws StoreError `busy` */
@@ -6,44 +6,21 @@ export interface Mutex {
   release(): void
 }
 
-interface Waiter {
-  readonly enter: () => void
-}
-
 /** Lets one in at a time, in order of arrival. */
 export function createMutex(): Mutex {
-  const waiting = new Set<Waiter>()
+  const line = createWaitingLine(WAITED_TOO_LONG)
   let held = false
 
   return {
     async acquire(deadline) {
-      if (!held) {
-        held = true
-        return
-      }
-      await new Promise<void>((resolve, reject) => {
-        const timer = setTimeout(() => {
-          waiting.delete(waiter)
-          reject(new StoreError('busy', WAITED_TOO_LONG))
-        }, deadline - performance.now())
-        const waiter: Waiter = {
-          enter: () => {
-            clearTimeout(timer)
-            resolve()
-          },
-        }
-        waiting.add(waiter)
-      })
+      if (held) await line.wait(deadline)
+      held = true
     },
     release() {
-      const [next] = waiting
-      if (next === undefined) {
-        held = false
-        return
-      }
-      waiting.delete(next)
+      const next = line.next()
       // Not at once: a long line of writes would otherwise run without heartbeats and timers in between.
-      setImmediate(next.enter)
+      if (next === undefined) held = false
+      else setImmediate(next)
     },
   }
 }

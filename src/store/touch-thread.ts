@@ -12,7 +12,7 @@ export function laterActivity(now: number) {
 export async function touchThread(tx: Writer, threadId: string, now: number): Promise<void> {
   await tx
     .updateTable('threads')
-    .set({ last_activity_at: laterActivity(now) })
+    .set({ last_activity_at: now })
     .where('id', '=', threadId)
     .where('last_activity_at', '<', now - LIMITS.messagePrecision * 1000)
     .execute()

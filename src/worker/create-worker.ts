@@ -109,6 +109,8 @@ function threadsUntilEnd(close: () => Promise<void>): WorkerPlugin & BundlerPlug
     name: 'everthread',
     configureBundler: bundleThreads,
     async runWorker(worker, next) {
+      // One that runs refuses to run again, and goes on: what it works with is not that refusal's to close.
+      if (worker.getState() !== 'INITIALIZED') return next(worker)
       try {
         await next(worker)
       } finally {

@@ -58,6 +58,21 @@ test('a namespace that is not there is one sentence', async () => {
   )
 })
 
+test('a worker that runs refuses to run again, and goes on', async () => {
+  const server = await startDevServer()
+  const unreachable = process.env['TEMPORAL_ADDRESS']
+  process.env['TEMPORAL_ADDRESS'] = server.address
+  const place = { database: join(folder, 'twice.db'), blobs: join(folder, 'blobs') }
+  const worker = await createWorker({ registry: emptyRegistry, store: place, workflows: false })
+  process.env['TEMPORAL_ADDRESS'] = unreachable
+  const running = worker.run()
+  await expect(worker.run()).rejects.toThrow('already started')
+  expect(worker.getState()).toBe('RUNNING')
+  worker.shutdown()
+  await running
+  await server.stop()
+})
+
 test('a store that cannot be opened is one sentence', async () => {
   const error = await failureOf({ store: { database: '/dev/null/threads.db' } })
   expect(error.message).toMatch(/^Expected [^\n]+$/)

@@ -1,4 +1,4 @@
-import { StoreError } from '../store-error.js'
+import { createWaitingLine } from '../waiting-line.js'
 
 /** Where it begins: a worker that has just started meets all that waited for it at once. */
 const FIRST = 4
@@ -23,33 +23,18 @@ type InTurn = <T>(work: () => Promise<T>, deadline: number) => Promise<T>
  * meet take longer side by side than one after the other; those that do not may wait for a database far away together.
  */
 export function createConcurrency({ most, isLoss }: Limits): InTurn {
-  const waiting = new Set<() => void>()
+  const line = createWaitingLine(WAITED_TOO_LONG)
   let allowed = Math.min(FIRST, most)
   let inside = 0
   let shrunk = 0
 
   function letIn(): void {
-    for (const next of waiting) {
-      if (inside >= Math.floor(allowed)) return
-      waiting.delete(next)
+    while (inside < Math.floor(allowed)) {
+      const next = line.next()
+      if (next === undefined) return
       inside += 1
       next()
     }
-  }
-
-  function enter(deadline: number): Promise<void> {
-    return new Promise((resolve, reject) => {
-      const timer = setTimeout(() => {
-        waiting.delete(next)
-        reject(new StoreError('busy', WAITED_TOO_LONG))
-      }, deadline - performance.now())
-      const next = (): void => {
-        clearTimeout(timer)
-        resolve()
-      }
-      waiting.add(next)
-      letIn()
-    })
   }
 
   /** Answers how to leave. */
@@ -67,7 +52,9 @@ export function createConcurrency({ most, isLoss }: Limits): InTurn {
   }
 
   return async (work, deadline) => {
-    await enter(deadline)
+    const turn = line.wait(deadline)
+    letIn()
+    await turn
     const leave = lease()
     const before = shrunk
     try {
