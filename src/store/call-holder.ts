@@ -12,11 +12,26 @@ export interface CallHolder {
 
 /** Of a message that was deleted since, as if it stood at the top of the transcript. */
 export async function callHolder(db: Reader, messageId: string): Promise<CallHolder> {
-  const message = await db
-    .selectFrom('messages')
-    .select(['parent_id', 'depth', 'prompt', 'position'])
-    .where('id', '=', messageId)
-    .executeTakeFirst()
+  return holderOf(await holders(db).where('id', '=', messageId).executeTakeFirst())
+}
+
+/** The same where only the call is known: it is read at the same time as the call's row. */
+export async function holderOfCall(db: Reader, threadId: string, callId: string): Promise<CallHolder> {
+  const messageId = db
+    .selectFrom('tool_calls')
+    .select('message_id')
+    .where('thread_id', '=', threadId)
+    .where('id', '=', callId)
+  return holderOf(await holders(db).where('id', '=', messageId).executeTakeFirst())
+}
+
+function holders(db: Reader) {
+  return db.selectFrom('messages').select(['parent_id', 'depth', 'prompt', 'position'])
+}
+
+type Holder = Awaited<ReturnType<ReturnType<typeof holders>['executeTakeFirst']>>
+
+function holderOf(message: Holder): CallHolder {
   if (message === undefined) return { parentId: null, depth: 0, prompt: null, placed: true }
   const { parent_id: parentId, depth, prompt, position } = message
   return { parentId, depth, prompt, placed: position !== null }

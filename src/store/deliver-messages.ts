@@ -1,5 +1,8 @@
+import { sql } from 'kysely'
+
 import type { AttachmentRef, Message } from '../protocol/message.js'
 import type { Side } from '../protocol/plan.js'
+import { meanwhile } from './meanwhile.js'
 import { messageFromRow, messageToRow } from './message-row.js'
 import type { NewMessage } from './message-row.js'
 import { allocatePositions } from './positions.js'
@@ -100,15 +103,13 @@ export async function refuseMessages(tx: Writer, threadId: string, ids: readonly
     .execute()
 }
 
-/** Puts a message that the thread made itself at the end of the transcript; answers its position. */
-export async function appendMessage(tx: Writer, message: NewMessage): Promise<number> {
-  const position = await allocatePositions(tx, message.threadId, 1)
+/** Puts a message that the thread made itself at the end of the transcript. */
+export async function appendMessage(tx: Writer, message: NewMessage): Promise<void> {
+  meanwhile(tx, allocatePositions(tx, message.threadId, 1))
+  const position = sql<number>`(select last_position from threads where id = ${message.threadId})`
   // An id of ours is never sent: whatever digest a sender gives differs from this one.
-  await tx
-    .insertInto('messages')
-    .values({ ...messageToRow(message), position, digest: '' })
-    .execute()
-  return position
+  const row = { ...messageToRow(message), position, digest: '' }
+  meanwhile(tx, tx.insertInto('messages').values(row).execute())
 }
 
 /** T8: whatever has no place in the transcript yet never gets one; answers the ids. */

@@ -1,4 +1,5 @@
 import { noteChange } from './changes.js'
+import { meanwhile } from './meanwhile.js'
 import type { Reader, Writer } from './store.js'
 
 export type DeltaKind = 'text' | 'reasoning'
@@ -72,10 +73,11 @@ export async function readDeltas(db: Reader, threadId: string, after = 0): Promi
 
 /** Belongs into the transaction that commits the message. */
 export async function deleteDeltas(tx: Writer, messageId: string): Promise<void> {
-  await tx.deleteFrom('deltas').where('message_id', '=', messageId).execute()
+  meanwhile(tx, tx.deleteFrom('deltas').where('message_id', '=', messageId).execute())
 }
 
 /** Removes what earlier attempts streamed. */
 export async function dropAttempts(tx: Writer, messageId: string, below: number): Promise<void> {
-  await tx.deleteFrom('deltas').where('message_id', '=', messageId).where('attempt', '<', below).execute()
+  const outdated = tx.deleteFrom('deltas').where('message_id', '=', messageId).where('attempt', '<', below)
+  meanwhile(tx, outdated.execute())
 }

@@ -1,8 +1,11 @@
+import { sql } from 'kysely'
+
 import type { EventScope, Fact } from '../protocol/facts.js'
 import type { JsonObject } from '../protocol/json.js'
 import { noteChange } from './changes.js'
 import { EVENTS_PER_ROW, packEvents, unpackEvents } from './event-rows.js'
 import { HIGHEST_INT } from './highest-int.js'
+import { meanwhile } from './meanwhile.js'
 import type { Reader, Writer } from './store.js'
 import { laterActivity } from './touch-thread.js'
 
@@ -27,27 +30,40 @@ export interface NewEvents {
   readonly movesActivity?: boolean
 }
 
-/** Appends in this order, numbered without a gap; answers the thread's last sequence. */
-export async function appendEvents(
+/** Appends in this order, numbered without a gap. */
+export async function appendEvents(tx: Writer, appended: NewEvents): Promise<void> {
+  const { threadId, events, now } = appended
+  if (events.length === 0) return
+  noteChange(tx, threadId)
+  meanwhile(tx, takeSequences(tx, appended))
+  // Numbered from the thread's last sequence backwards: the database knows it by now, and nobody waits to hear it.
+  const rows = packEvents(events, -events.length).map((row) => ({
+    ...row,
+    first_sequence: beforeLast(threadId, row.first_sequence),
+    sequence: beforeLast(threadId, row.sequence),
+    thread_id: threadId,
+    at: now,
+  }))
+  meanwhile(tx, tx.insertInto('events').values(rows).execute())
+}
+
+async function takeSequences(
   tx: Writer,
   { threadId, events, now, movesActivity = true }: NewEvents,
-): Promise<number> {
-  if (events.length === 0) return lastSequence(tx, threadId)
-  noteChange(tx, threadId)
-  const thread = await tx
+): Promise<void> {
+  const { numUpdatedRows } = await tx
     .updateTable('threads')
     .set((update) => ({
       last_sequence: update('last_sequence', '+', events.length),
       ...(movesActivity && { last_activity_at: laterActivity(now) }),
     }))
     .where('id', '=', threadId)
-    .returning('last_sequence')
     .executeTakeFirst()
-  if (thread === undefined) throw new Error(`Expected a row of thread ${threadId}, got none`)
-  const before = thread.last_sequence - events.length
-  const rows = packEvents(events, before).map((row) => ({ ...row, thread_id: threadId, at: now }))
-  await tx.insertInto('events').values(rows).execute()
-  return thread.last_sequence
+  if (numUpdatedRows !== 1n) throw new Error(`Expected a row of thread ${threadId}, got none`)
+}
+
+function beforeLast(threadId: string, difference: number) {
+  return sql<number>`(select last_sequence from threads where id = ${threadId}) + ${difference}`
 }
 
 /** 0 for a thread without events, or that is not there. */

@@ -3,6 +3,7 @@ import type { Selectable } from 'kysely'
 
 import type { AttachmentRef } from '../protocol/message.js'
 import type { Side } from '../protocol/plan.js'
+import { meanwhile } from './meanwhile.js'
 import { rowCodec } from './row-codec.js'
 import type { Decoded } from './row-codec.js'
 import type { ToolCallsTable } from './schema.js'
@@ -39,10 +40,8 @@ const codec = rowCodec<Selectable<ToolCallsTable>, Columns>({ json: ['session'] 
 
 export async function insertToolCalls(tx: Writer, calls: readonly NewToolCall[]): Promise<void> {
   if (calls.length === 0) return
-  await tx
-    .insertInto('tool_calls')
-    .values(calls.map((call) => codec.toRow({ status: 'open' as const, ...call })))
-    .execute()
+  const rows = calls.map((call) => codec.toRow({ status: 'open' as const, ...call }))
+  meanwhile(tx, tx.insertInto('tool_calls').values(rows).execute())
 }
 
 export async function findToolCall(
@@ -100,13 +99,13 @@ export async function startToolCall(
   tx: Writer,
   { threadId, callId, now }: { readonly threadId: string; readonly callId: string; readonly now: number },
 ): Promise<void> {
-  await tx
+  const starting = tx
     .updateTable('tool_calls')
     .set({ started_at: now })
     .where('thread_id', '=', threadId)
     .where('id', '=', callId)
     .where('started_at', 'is', null)
-    .execute()
+  meanwhile(tx, starting.execute())
 }
 
 export interface FinishedToolCall {

@@ -95,3 +95,19 @@ function endTogether(client: Socket, upstream: Socket): () => void {
   }
   return end
 }
+
+/** Passes everything on, and counts what the client sends: one for each piece. */
+export async function countingProxy(port: number): Promise<{ proxy: Server; sent(): number }> {
+  let sent = 0
+  const proxy = createServer((client) => {
+    const upstream = createConnection(port, '127.0.0.1')
+    endTogether(client, upstream)
+    client.on('data', (data) => {
+      sent += 1
+      upstream.write(data)
+    })
+    upstream.on('data', (data) => client.write(data))
+  })
+  await new Promise<void>((resolve) => proxy.listen(0, '127.0.0.1', resolve))
+  return { proxy, sent: () => sent }
+}

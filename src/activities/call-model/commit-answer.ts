@@ -5,6 +5,7 @@ import type { StopReason } from '../../protocol/status.js'
 import type { PartialAnswer } from '../../model/model-aborted-error.js'
 import { deleteDeltas } from '../../store/deltas.js'
 import { appendEvents } from '../../store/events.js'
+import { meanwhile } from '../../store/meanwhile.js'
 import type { NewMessage } from '../../store/message-row.js'
 import { amendOperation, finishOperation } from '../../store/operations.js'
 import type { Store, Writer } from '../../store/store.js'
@@ -141,7 +142,7 @@ async function conclude(store: Store, step: ModelStep, conclusion: Conclusion): 
   await step.hooks.settled()
   return commitHeld(store, operationOf(step.input), async (tx): Promise<CallModelAnswer> => {
     const finished = withOperations(result, step.operations)
-    await finishOrLose(tx, step, finished)
+    meanwhile(tx, finishOrLose(tx, step, finished))
     const { operations } = await step.hooks.commit(tx)
     const answer = withOperations(finished, operations)
     if (operations.length > 0) await amendOperation(tx, { ...operationOf(step.input), answer })

@@ -9,6 +9,7 @@ import type { PlanContent } from '../../definitions/plan-content.js'
 import { startDeferred } from '../../store/children.js'
 import { appendEvents } from '../../store/events.js'
 import { deliverMessages, refuseMessages } from '../../store/deliver-messages.js'
+import { meanwhile } from '../../store/meanwhile.js'
 import { findOperation, insertOperation } from '../../store/operations.js'
 import type { NewOperation, OperationRecord } from '../../store/operations.js'
 import { putPlan } from '../../store/plans.js'
@@ -51,9 +52,11 @@ export async function drainStep(dependencies: ActivityDependencies, asked: CallM
   const input = { ...asked, side: actualSide(plan.plan, asked.side) }
   const hooked = await hookDrain(dependencies, input, plan)
   const result = await store.write(async (tx): Promise<CallModelAnswer | HeldOperation> => {
-    const thread = await openThread(tx, input)
+    const [thread, operation] = await Promise.all([
+      openThread(tx, input),
+      findOperation(tx, input.threadId, operationOf(input).id),
+    ])
     if (thread === null) return TERMINATED
-    const operation = await findOperation(tx, input.threadId, operationOf(input).id)
     if (operation !== null) return takeAgain(tx, input, { operation, hooked })
     if (input.run === 1) await startDeferred(tx, { ...thread, reference: input.threadId })
     return drainNow(tx, input, {
@@ -167,7 +170,7 @@ async function drainNow(
     return answer
   }
   const operation = { ...newOperation(input, content, operations), message_id: randomUUID() }
-  await insertOperation(tx, operation)
+  meanwhile(tx, insertOperation(tx, operation))
   return operation
 }
 

@@ -8,6 +8,7 @@ import type { Fact } from '../../protocol/facts.js'
 import { insertBoundary } from '../../store/boundaries.js'
 import { dropAttempts } from '../../store/deltas.js'
 import { appendEvents } from '../../store/events.js'
+import { meanwhile } from '../../store/meanwhile.js'
 import { takeOperation } from '../../store/operations.js'
 import { StoreError } from '../../store/store-error.js'
 import type { Store, Writer } from '../../store/store.js'
@@ -38,7 +39,7 @@ export async function startRequest(store: Store, step: ModelStep, next: NextRequ
   const { boundary } = next.built
   try {
     await store.write(async (tx) => {
-      await holdOrLose(tx, step)
+      meanwhile(tx, holdOrLose(tx, step))
       if (boundary !== null && !next.again) await insertBoundary(tx, boundary)
       if (first && log.number > 1) await dropAttempts(tx, step.messageId, log.number)
       await appendEvents(tx, { threadId: input.threadId, events, now: step.now, movesActivity: false })

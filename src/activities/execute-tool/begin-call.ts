@@ -2,6 +2,7 @@ import type { EndAnswer, ResultAnswer, TerminatedAnswer } from '../../protocol/a
 import type { EventScope, Fact } from '../../protocol/facts.js'
 import type { CallHolder } from '../../store/call-holder.js'
 import { appendEvents } from '../../store/events.js'
+import { meanwhile } from '../../store/meanwhile.js'
 import { insertOperation, takeOperation } from '../../store/operations.js'
 import type { OperationRecord } from '../../store/operations.js'
 import type { Store, Writer } from '../../store/store.js'
@@ -87,13 +88,12 @@ async function start(
   const state = 'started'
   if (operation === null) {
     const reserved = resultId === undefined ? {} : { message_id: resultId }
-    await insertOperation(tx, {
-      ...{ thread_id: threadId, id: operationId, kind: 'tool', state, attempt, started_at: now },
-      ...{ scheduled_at: scheduledAt(), ...reserved },
-    })
+    const operation = { thread_id: threadId, id: operationId, kind: 'tool', state, attempt } as const
+    const times = { started_at: now, scheduled_at: scheduledAt() }
+    meanwhile(tx, insertOperation(tx, { ...operation, ...times, ...reserved }))
   } else {
     const held = { threadId, id: operationId, attempt, state, scheduledAt: scheduledAt() } as const
-    await takeOperation(tx, { ...held, detail: { asked } })
+    meanwhile(tx, takeOperation(tx, { ...held, detail: { asked } }))
   }
   await startToolCall(tx, { threadId, callId, now })
   const resolved = response === null ? [] : await resolveRequest(tx, input, response)

@@ -5,7 +5,9 @@ import type { Fact } from '../../protocol/facts.js'
 import { queuesTool } from '../../protocol/operations.js'
 import type { ThreadOperation } from '../../protocol/operations.js'
 import { appendEvents } from '../../store/events.js'
+import { meanwhile } from '../../store/meanwhile.js'
 import { findOperation, finishOperation } from '../../store/operations.js'
+import type { FinishedOperation } from '../../store/operations.js'
 import type { Store, Writer } from '../../store/store.js'
 import { finishToolCall } from '../../store/tool-calls.js'
 import { OperationLost, commitHeld } from '../commit.js'
@@ -74,19 +76,12 @@ async function commitMade(
     const answer = answerOf(result, placed, alongside)
     assertFitting(answer.operations)
     const { attempt, now } = call
-    if (!(await finishOperation(tx, { threadId, id: call.operationId, attempt, answer, now })))
-      throw new OperationLost()
+    meanwhile(tx, finishOrLose(tx, { threadId, id: call.operationId, attempt, answer, now }))
     if (alongside.closes !== undefined) await close(tx, call, { id: alongside.closes, answer })
     await alongside.ending?.(tx)
-    await finishToolCall(tx, {
-      threadId,
-      callId,
-      status: result.outcome,
-      errorCode: result.errorCode,
-      resultMessageId: placed.messageId,
-      session: result.session,
-      now,
-    })
+    const { outcome: status, errorCode, session } = result
+    const finished = { threadId, callId, status, errorCode, session, now }
+    meanwhile(tx, finishToolCall(tx, { ...finished, resultMessageId: placed.messageId }))
     if (result.statusText !== null)
       await publishStatus(tx, { reference: threadId, text: result.statusText, now })
     const events = [
@@ -99,6 +94,10 @@ async function commitMade(
     await appendEvents(tx, { threadId, events, now, movesActivity: alongside.opening !== undefined })
     return answer
   })
+}
+
+async function finishOrLose(tx: Writer, operation: FinishedOperation): Promise<void> {
+  if (!(await finishOperation(tx, operation))) throw new OperationLost()
 }
 
 /** T4: whoever looks for the outcome of the first half finds that of the call. */

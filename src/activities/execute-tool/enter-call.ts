@@ -1,6 +1,6 @@
 import type { EndAnswer, ResultAnswer, TerminatedAnswer } from '../../protocol/activities.js'
 import type { Fact } from '../../protocol/facts.js'
-import { callHolder } from '../../store/call-holder.js'
+import { holderOfCall } from '../../store/call-holder.js'
 import type { CallHolder } from '../../store/call-holder.js'
 import { findOperation } from '../../store/operations.js'
 import type { OperationRecord } from '../../store/operations.js'
@@ -33,16 +33,18 @@ export type Entered =
  */
 export async function enterCall(tx: Writer, input: HeldInput, operationId: string): Promise<Entered> {
   const { threadId, callId } = input
-  const thread = await openThread(tx, { threadId, start: null, createdAt: 0 })
+  const [thread, operation, row, holder] = await Promise.all([
+    openThread(tx, { threadId, start: null, createdAt: 0 }),
+    findOperation(tx, threadId, operationId),
+    findToolCall(tx, threadId, callId),
+    holderOfCall(tx, threadId, callId),
+  ])
   if (thread === null) return { kind: 'answered', answer: { type: 'terminated' } }
-  const operation = await findOperation(tx, threadId, operationId)
   // Written by the same activity: the store's boundary.
   if (operation?.state === 'finished') return { kind: 'answered', answer: operation.answer as ResultAnswer }
-  const row = await findToolCall(tx, threadId, callId)
   if (row === null) throw new Error(`Expected a row of the call ${callId}, found none.`)
   if (row.status !== 'open')
     return { kind: 'answered', answer: { type: 'result', outcome: row.status, untold: true } }
-  const holder = await callHolder(tx, row.message_id)
   const { run, step, side } = input
   const place = { run, step, side, now: microseconds(input) }
   const opening = input.queued && !holder.placed ? await placeQueuedTool(tx, row, place) : []

@@ -11,4 +11,9 @@ export class HeardClient extends pg.Client {
     super(config)
     this.on('error', () => {})
   }
+
+  /** Ends the connection under whatever it is asked for, which fails: `end` waits for that. */
+  cut(): void {
+    this.connection.stream.destroy()
+  }
 }

@@ -1,8 +1,10 @@
 import { Kysely, PostgresDialect } from 'kysely'
+import type { Dialect } from 'kysely'
 
 import { LIMITS } from '../../protocol/limits.js'
 import type { Database } from '../database.js'
 import { assertMigrated, migrate } from '../migrations/migrate.js'
+import type { TransactionPlace } from '../run-transaction.js'
 import type { Schema } from '../schema.js'
 import { forgetMarks } from './commit-marks.js'
 import { openPool } from './pool.js'
@@ -35,8 +37,8 @@ export async function openPostgres(
   const connections = Math.floor((place.connections - 1) / 2)
   const limits = { connections, patience, statement, silence }
   // A tag that one thread has and one that all have want other plans; writes go by keys.
-  const reader = connect(place, { ...limits, plansEach: true })
-  const writer = connect(place, { ...limits, plansEach: false })
+  const { database: reader } = connect(place, { ...limits, plansEach: true, shares: true })
+  const writer = connect(place, { ...limits, plansEach: false, shares: false })
   const watching = watchPostgres(reader, place)
   const transact = createTransactor(writer, { connections, patience })
   const running = new Set<Promise<unknown>>()
@@ -44,7 +46,7 @@ export async function openPostgres(
   const close = async (): Promise<void> => {
     await Promise.allSettled(running)
     await watching.end()
-    await Promise.all([reader.destroy(), writer.destroy()])
+    await Promise.all([reader.destroy(), writer.database.destroy()])
   }
   async function told<T>(work: Promise<T>): Promise<T> {
     running.add(work)
@@ -83,12 +85,13 @@ export async function openPostgres(
 export async function migratePostgres(database: string): Promise<void> {
   const place = postgresPlace(database)
   // An index on a large table takes its time; so does the turn of another who migrates.
-  const db = connect(place, {
+  const { database: db } = connect(place, {
     connections: 1,
     patience: LIMITS.databasePatience,
     statement: null,
     silence: null,
     plansEach: true,
+    shares: false,
   })
   try {
     await retryPassing(() => migrate(db, POSTGRES_SCHEMA), performance.now() + LIMITS.migrationPatience)
@@ -99,6 +102,15 @@ export async function migratePostgres(database: string): Promise<void> {
   }
 }
 
-function connect(place: PostgresPlace, limits: PoolLimits): Kysely<Schema> {
-  return new Kysely<Schema>({ dialect: new PostgresDialect({ pool: openPool(place, limits) }) })
+function connect(place: PostgresPlace, limits: PoolLimits): TransactionPlace {
+  const postgres = new PostgresDialect({ pool: openPool(place, limits) })
+  const driver = postgres.createDriver()
+  const dialect: Dialect = {
+    createDriver: () => driver,
+    createQueryCompiler: () => postgres.createQueryCompiler(),
+    createAdapter: () => postgres.createAdapter(),
+    createIntrospector: (db) => postgres.createIntrospector(db),
+  }
+  const settings = { isolationLevel: 'serializable' } as const
+  return { database: new Kysely<Schema>({ dialect }), dialect, driver, settings }
 }

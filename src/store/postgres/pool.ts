@@ -1,14 +1,14 @@
-import type { PostgresPool, PostgresPoolClient, PostgresQueryResult } from 'kysely'
+import type { PostgresPool } from 'kysely'
 import pg from 'pg'
 import type { CustomTypesConfig, PoolClient, PoolConfig } from 'pg'
 
 import { LIMITS } from '../../protocol/limits.js'
 import { HeardClient } from './heard-client.js'
-import { isOutdatedPlan } from './postgres-error.js'
 import type { PostgresPlace } from './postgres-place.js'
+import { createSharedClient } from './shared-client.js'
+import type { SharedClient } from './shared-client.js'
 import { createStatementNames } from './statement-names.js'
-import type { NameStatement } from './statement-names.js'
-import { decodeText, encodeText } from './text-codec.js'
+import { decodeText } from './text-codec.js'
 
 export interface PoolLimits {
   readonly connections: number
@@ -20,6 +20,8 @@ export interface PoolLimits {
   readonly silence: number | null
   /** Whether a statement is planned for its values each time, though the server keeps it. */
   readonly plansEach: boolean
+  /** Whether those that ask at the same moment get one connection: single reads, which nobody has to be alone for. */
+  readonly shares: boolean
 }
 
 /**
@@ -44,13 +46,15 @@ export function connectionConfig(place: PostgresPlace): PoolConfig {
 /** Connections as Kysely wants them: of one that nothing comes from any more, the call in flight fails. */
 export function openPool(
   place: PostgresPlace,
-  { connections, patience, statement, silence, plansEach }: PoolLimits,
+  { connections, patience, statement, silence, plansEach, shares }: PoolLimits,
 ): PostgresPool {
   const config = connectionConfig(place)
   const pool = new pg.Pool({
     ...config,
     ...(plansEach && { options: `${config.options} -c plan_cache_mode=force_custom_plan` }),
     Client: HeardClient,
+    // A statement is sent before the one in front of it is answered.
+    pipeline: true,
     max: connections,
     connectionTimeoutMillis: patience,
     lock_timeout: Math.min(LIMITS.databaseLock, patience),
@@ -59,55 +63,38 @@ export function openPool(
   })
   // Of a connection that nobody uses: the next call gets another one.
   pool.on('error', () => {})
-  const known = new WeakMap<PoolClient, PostgresPoolClient>()
+  const known = new WeakMap<PoolClient, SharedClient>()
   const nameOf = createStatementNames()
+  const connect = shares ? inCompany(() => pool.connect()) : () => pool.connect()
   return {
     options: pool.options,
     async connect() {
-      const client = await pool.connect()
-      const wrapped = known.get(client) ?? guarded(client, { silence, nameOf })
+      const client = await connect()
+      const wrapped = known.get(client) ?? createSharedClient(client, { silence, nameOf })
       known.set(client, wrapped)
+      wrapped.enter()
       return wrapped
     },
     end: () => pool.end(),
   }
 }
 
-interface Guard {
-  readonly silence: number | null
-  readonly nameOf: NameStatement
-}
+/** As many of one moment that one slow read may hold up. */
+const COMPANY = 8
 
-function guarded(client: PoolClient, { silence, nameOf }: Guard): PostgresPoolClient {
-  let outdated = false
-
-  async function query<R>(sql: string, parameters: readonly unknown[] = []): Promise<PostgresQueryResult<R>> {
-    // Ends the socket under the statement, which then fails.
-    const timer = silence === null ? undefined : setTimeout(() => void client.end(), silence)
-    try {
-      const values = parameters.map(encoded)
-      // Those without values are `begin` and the like: nothing to plan.
-      const name = values.length === 0 ? undefined : nameOf(sql)
-      const result = await client.query({ text: sql, values, ...(name !== undefined && { name }) })
-      // What Kysely wants is a part of what `pg` answers: the driver's boundary.
-      return result as unknown as PostgresQueryResult<R>
-    } catch (error) {
-      outdated ||= isOutdatedPlan(error)
-      throw error
-    } finally {
-      clearTimeout(timer)
+/** What is asked for until the code that runs has come to an end: it is sent in one piece then. */
+function inCompany(connect: () => Promise<PoolClient>): () => Promise<PoolClient> {
+  let places = 0
+  let client: Promise<PoolClient> | undefined
+  return () => {
+    if (client === undefined || places === 0) {
+      if (client === undefined) process.nextTick(() => void (client = undefined))
+      client = connect()
+      places = COMPANY
     }
+    places -= 1
+    return client
   }
-  return {
-    // Cursors are not used: the one other form.
-    query: query as PostgresPoolClient['query'],
-    // What it keeps planned is of the schema before a migration: a new one plans anew.
-    release: (destroy) => client.release(outdated ? true : destroy),
-  }
-}
-
-function encoded(parameter: unknown): unknown {
-  return typeof parameter === 'string' ? encodeText(parameter) : parameter
 }
 
 const INT8 = 20

@@ -5,6 +5,8 @@ import type { Kysely } from 'kysely'
 
 import { LIMITS } from '../../protocol/limits.js'
 import { changesIn, isFleeting } from '../changes.js'
+import { runTransaction } from '../run-transaction.js'
+import type { TransactionPlace } from '../run-transaction.js'
 import type { Schema } from '../schema.js'
 import type { Writer } from '../store.js'
 import { isCommitted, leaveMark, undecided } from './commit-marks.js'
@@ -44,7 +46,7 @@ export interface TransactorLimits {
  * a commit whose answer was lost its mark is looked for. One that lost to others again and again goes alone.
  */
 export function createTransactor(
-  database: Kysely<Schema>,
+  place: TransactionPlace,
   { connections, patience }: TransactorLimits,
 ): <T>(work: (tx: Writer) => Promise<T>) => Promise<Committed<T>> {
   const lanes = createLanes()
@@ -61,7 +63,7 @@ export function createTransactor(
           // Each second time: where its turn does not come, as a session that hangs has not ended, it tries on among others.
           const alone = lost >= LOST_OFTEN && (tries += 1) % 2 === 1
           const begun = (one: Writer) => void (tx = one)
-          return await inTurn(() => attempt(database, { work, alone, begun }, deadline), deadline)
+          return await inTurn(() => attempt(place, { work, alone, begun }, deadline), deadline)
         } catch (error) {
           if (!isPassing(error) || performance.now() + pause > deadline) throw error
           if (isConflict(error)) lost += 1
@@ -106,24 +108,22 @@ interface Attempt<T> {
 }
 
 async function attempt<T>(
-  database: Kysely<Schema>,
+  place: TransactionPlace,
   { work, alone, begun }: Attempt<T>,
   deadline: number,
 ): Promise<Committed<T>> {
   let committing: Committing<T> | undefined
   try {
-    return await database
-      .transaction()
-      .setIsolationLevel('serializable')
-      .execute(async (tx) => {
-        begun(tx)
-        // First of all: what it sees is what is there when it has its turn.
-        if (alone) await takeTurn(tx)
-        const result = await work(tx)
-        const mark = isFleeting(tx) ? await commitSoon(tx) : await leaveMark(tx)
-        committing = { result, threadIds: changesIn(tx), mark }
-        return committing
-      })
+    return await runTransaction(place, async (tx) => {
+      begun(tx)
+      // First of all: what it sees is what is there when it has its turn.
+      if (alone) await takeTurn(tx)
+      const result = await work(tx)
+      // Sent behind what goes on meanwhile, whose answers come before its own.
+      const mark = isFleeting(tx) ? await commitSoon(tx) : await leaveMark(tx)
+      committing = { result, threadIds: changesIn(tx), mark }
+      return committing
+    })
   } catch (error) {
     if (committing === undefined || !isLost(error)) throw error
     // Assigned in the closure above, which the compiler does not follow.
@@ -131,7 +131,7 @@ async function attempt<T>(
     const { mark } = done
     // What is written twice is read once.
     if (mark === 'fleeting') throw error
-    if (mark === null || (await lookForMark(database, mark, deadline))) return done
+    if (mark === null || (await lookForMark(place.database, mark, deadline))) return done
     throw error
   }
 }

@@ -9,6 +9,8 @@ import type { Database } from '../database.js'
 import { diskError } from '../disk-error.js'
 import { makeFolders } from '../make-folders.js'
 import { migrate } from '../migrations/migrate.js'
+import { runTransaction } from '../run-transaction.js'
+import type { TransactionPlace } from '../run-transaction.js'
 import type { Schema } from '../schema.js'
 import { StoreError } from '../store-error.js'
 import type { Writer } from '../store.js'
@@ -41,9 +43,10 @@ export async function openSqlite(path: string, patience = PATIENCE): Promise<Dat
     opened.push(writing)
     await retryBusy(() => useWal(writing, path), deadline)
     await retryBusy(() => tune(writing), deadline)
-    const writer = new Kysely<Schema>({
-      dialect: createDialect(createWriterDriver(createConnection(writing), patience)),
-    })
+    const driver = createWriterDriver(createConnection(writing), patience)
+    const dialect = createDialect(driver)
+    const writer = new Kysely<Schema>({ dialect })
+    const writerPlace = { database: writer, dialect, driver, settings: {} }
     await migrate(writer, SQLITE_SCHEMA)
     const reading = openFile(path, true)
     opened.push(reading)
@@ -54,7 +57,7 @@ export async function openSqlite(path: string, patience = PATIENCE): Promise<Dat
     const commits = watchSqlite(reading)
     return {
       read: (work) => told(path, () => work(reader)),
-      write: (work) => told(path, () => writeTelling(writer, work, () => commits.committed())),
+      write: (work) => told(path, () => writeTelling(writerPlace, work, () => commits.committed())),
       watch: (threadId, listener) => commits.watch(threadId, listener),
       close: async () => {
         try {
@@ -81,12 +84,12 @@ async function told<T>(path: string, work: () => Promise<T>): Promise<T> {
 }
 
 async function writeTelling<T>(
-  writer: Kysely<Schema>,
+  place: TransactionPlace,
   work: (tx: Writer) => Promise<T>,
   committed: () => void,
 ): Promise<T> {
   let changed = false
-  const result = await writer.transaction().execute(async (tx) => {
+  const result = await runTransaction(place, async (tx) => {
     const done = await work(tx)
     changed = changesIn(tx).size > 0
     return done

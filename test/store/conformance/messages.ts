@@ -179,7 +179,7 @@ export function messageConformance(withStore: WithStore): void {
       await stage(store, draft('question'))
       await stage(store, draft('queued'))
       await deliver(store, ['question'])
-      const positions = await store.write(async (tx) => [
+      await store.write(async (tx) => {
         await appendMessage(tx, {
           ...base,
           id: 'answer',
@@ -188,8 +188,8 @@ export function messageConformance(withStore: WithStore): void {
           side: 'a',
           reasoningContent: 'why',
           prompt: 'p',
-        }),
-        await appendMessage(tx, { ...base, id: 'nested', role: 'assistant', depth: 1, parentId: 'answer' }),
+        })
+        await appendMessage(tx, { ...base, id: 'nested', role: 'assistant', depth: 1, parentId: 'answer' })
         await appendMessage(tx, {
           ...base,
           id: 'result',
@@ -198,9 +198,9 @@ export function messageConformance(withStore: WithStore): void {
           toolCallId: 'call',
           toolStatus: 'error',
           side: 'a',
-        }),
-      ])
-      expect(positions).toEqual([2, 3, 4])
+        })
+        expect((await findMessage(tx, 't', 'nested'))?.position).toBe(3)
+      })
       const transcript = await store.read((db) => readTranscript(db, 't'))
       expect(transcript).toMatchObject([
         { id: 'question', side: null, position: 1 },
@@ -211,7 +211,14 @@ export function messageConformance(withStore: WithStore): void {
           reasoning_content: 'why',
           prompt: 'p',
         },
-        { id: 'result', side: 'a', tool_status: 'error', tool_call_id: 'call', status: 'completed' },
+        {
+          id: 'result',
+          side: 'a',
+          tool_status: 'error',
+          tool_call_id: 'call',
+          position: 4,
+          status: 'completed',
+        },
       ])
     }),
   )

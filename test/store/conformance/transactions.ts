@@ -2,7 +2,9 @@ import { expect, test } from 'vitest'
 
 import { appendMessage } from '../../../src/store/deliver-messages.js'
 import { appendEvents, readEvents } from '../../../src/store/events.js'
+import { meanwhile } from '../../../src/store/meanwhile.js'
 import { readTranscript } from '../../../src/store/read-messages.js'
+import type { Writer } from '../../../src/store/store.js'
 import { findThread, insertThread, updateThread } from '../../../src/store/threads.js'
 import { listValues, setValue } from '../../../src/store/values.js'
 import { makeThread, NOW } from './with-store.js'
@@ -71,6 +73,75 @@ export function transactionConformance(withStore: WithStore): void {
         })
       await Promise.all(countTo(30).map((number) => write(`key${number}`)))
       expect(Object.keys(await store.read((db) => listValues(db, 't')))).toHaveLength(1)
+    }),
+  )
+
+  test(
+    'statements run in the order in which they were made',
+    withStore(async (store) => {
+      await makeThread(store, 't')
+      await store.write(async (tx) => {
+        meanwhile(tx, updateThread(tx, 't', { title: 'first' }))
+        const [first] = await Promise.all([findThread(tx, 't'), updateThread(tx, 't', { title: 'second' })])
+        meanwhile(tx, updateThread(tx, 't', { title: 'third' }))
+        expect(first?.title).toBe('first')
+      })
+      expect((await store.read((db) => findThread(db, 't')))?.title).toBe('third')
+    }),
+  )
+
+  test(
+    'what goes on meanwhile is committed with all else, or not at all',
+    withStore(async (store) => {
+      await makeThread(store, 't')
+      const message = { id: 'm', threadId: 't', role: 'user', content: 'x', createdAt: NOW } as const
+      const events = [{ type: 'one' }]
+      const write = store.write(async (tx) => {
+        await appendMessage(tx, { ...message, sentBy: 'client' })
+        // The same id again.
+        await appendMessage(tx, { ...message, sentBy: 'client' })
+        await appendEvents(tx, { threadId: 't', events, now: NOW })
+      })
+      await expect(write).rejects.toThrow(/unique/i)
+      expect(await store.read((db) => readTranscript(db, 't'))).toEqual([])
+      expect((await store.read((db) => findThread(db, 't')))?.last_sequence).toBe(0)
+      await store.write((tx) => appendMessage(tx, { ...message, sentBy: 'client' }))
+      expect(await store.read((db) => readTranscript(db, 't'))).toMatchObject([{ id: 'm', position: 1 }])
+    }),
+  )
+
+  test(
+    'a transaction fails by what was begun first',
+    withStore(async (store) => {
+      await makeThread(store, 't')
+      const lost = async (tx: Writer): Promise<void> => {
+        if ((await findThread(tx, 't'))?.title !== 'mine') throw new Error('lost to another one')
+      }
+      const twice = store.write(async (tx) => {
+        meanwhile(tx, lost(tx))
+        await insertThread(tx, { id: 't', agent: 'support', created_at: NOW })
+      })
+      await expect(twice).rejects.toThrow('lost to another one')
+    }),
+  )
+
+  test(
+    'no statement runs behind the end of its transaction',
+    withStore(async (store) => {
+      await makeThread(store, 't')
+      for (const fails of [false, true]) {
+        const kept: Writer[] = []
+        const write = store.write(async (tx) => {
+          kept.push(tx)
+          await updateThread(tx, 't', { title: 'in time' })
+          if (fails) throw new Error('changed my mind')
+        })
+        await write.catch(() => undefined)
+        await expect(kept[0] && updateThread(kept[0], 't', { title: 'late' })).rejects.toThrow(
+          'before the end',
+        )
+      }
+      expect((await store.read((db) => findThread(db, 't')))?.title).toBe('in time')
     }),
   )
 

@@ -1,0 +1,85 @@
+import type { AddressInfo, Server } from 'node:net'
+
+import { sql } from 'kysely'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+
+import type { Database } from '../../src/store/database.js'
+import { appendMessage } from '../../src/store/deliver-messages.js'
+import { appendEvents, lastSequence } from '../../src/store/events.js'
+import { migratePostgres, openPostgres } from '../../src/store/postgres/open-postgres.js'
+import { readTranscript } from '../../src/store/read-messages.js'
+import type { Writer } from '../../src/store/store.js'
+import { findThread, insertThread } from '../../src/store/threads.js'
+import { startPostgres } from '../support/postgres-server.js'
+import type { PostgresServer } from '../support/postgres-server.js'
+import { NOW } from './conformance/with-store.js'
+import { countingProxy } from './postgres-proxies.js'
+
+let server: PostgresServer
+let counting: { proxy: Server; sent(): number }
+let database: Database
+
+beforeAll(async () => {
+  server = await startPostgres()
+  const url = server.url('postgres')
+  await migratePostgres(url)
+  counting = await countingProxy(Number(new URL(url).port))
+  const through = new URL(url)
+  through.port = String((counting.proxy.address() as AddressInfo).port)
+  database = await openPostgres(through.href)
+  await database.write((tx) => insertThread(tx, { id: 't', agent: 'support', created_at: NOW }))
+  // The connections are there, and know the statements.
+  await answerOnce('first')
+  await readThrice()
+})
+afterAll(async () => {
+  await database.close()
+  counting.proxy.close()
+  await server.stop()
+})
+
+const answerOnce = (id: string) =>
+  database.write(async (tx) => {
+    const message = { id, threadId: 't', role: 'assistant', content: id, createdAt: NOW } as const
+    await appendMessage(tx, { ...message, sentBy: 'model' })
+    await appendEvents(tx, { threadId: 't', events: [{ type: 'one' }, { type: 'two' }], now: NOW })
+  })
+
+const readThrice = () =>
+  database.read((db) =>
+    Promise.all([findThread(db, 't'), readTranscript(db, 't'), lastSequence(db, 't')] as const),
+  )
+
+async function piecesOf(work: () => Promise<unknown>): Promise<number> {
+  const before = counting.sent()
+  await work()
+  return counting.sent() - before
+}
+
+test('a transaction of six statements is sent in two pieces', async () => {
+  // One that tells other processes of the change may follow.
+  expect(await piecesOf(() => answerOnce('second'))).toBeLessThanOrEqual(3)
+})
+
+test('reads of one moment are sent in one piece', async () => {
+  const pieces = await piecesOf(async () => {
+    const [thread, transcript, sequence] = await readThrice()
+    expect([thread?.id, transcript.length, sequence]).toEqual(['t', 2, 4])
+  })
+  expect(pieces).toBe(1)
+})
+
+test('the first statement runs in the transaction that it begins', async () => {
+  const isolation = (tx: Writer) =>
+    sql<{ is: string }>`select current_setting('transaction_isolation') as is`.execute(tx)
+  const { rows } = await database.write((tx) => isolation(tx))
+  expect(rows).toEqual([{ is: 'serializable' }])
+})
+
+test('a first statement that fails leaves a connection as good as new', async () => {
+  const failing = () => database.write((tx) => sql`select 1 / 0`.execute(tx))
+  for (let round = 0; round < 12; round += 1) await expect(failing()).rejects.toThrow('division by zero')
+  await answerOnce('third')
+  const [, transcript] = await readThrice()
+  expect(transcript.map(({ id, position }) => [id, position])).toContainEqual(['third', 3])
+})
