@@ -1,6 +1,7 @@
 import type { AddressInfo, Server } from 'node:net'
 
 import { sql } from 'kysely'
+import pg from 'pg'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 
 import type { Database } from '../../src/store/database.js'
@@ -74,6 +75,20 @@ test('the first statement runs in the transaction that it begins', async () => {
     sql<{ is: string }>`select current_setting('transaction_isolation') as is`.execute(tx)
   const { rows } = await database.write((tx) => isolation(tx))
   expect(rows).toEqual([{ is: 'serializable' }])
+})
+
+test('a first statement that could not be planned is planned the next time', async () => {
+  // Its connections wait for locks as long as it has patience.
+  const hurried = await openPostgres(server.url('postgres'), { patience: 600 })
+  const holder = new pg.Client(server.url('postgres'))
+  await holder.connect()
+  await holder.query('begin; lock table messages in access exclusive mode')
+  const first = () =>
+    hurried.write((tx) => sql<{ id: string }>`select id from messages where id = ${'first'}`.execute(tx))
+  await expect(first()).rejects.toMatchObject({ code: 'busy' })
+  await holder.end()
+  for (let round = 0; round < 12; round += 1) expect((await first()).rows).toEqual([{ id: 'first' }])
+  await hurried.close()
 })
 
 test('a first statement that fails leaves a connection as good as new', async () => {
