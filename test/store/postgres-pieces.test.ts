@@ -6,11 +6,12 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 
 import type { Database } from '../../src/store/database.js'
 import { appendMessage } from '../../src/store/deliver-messages.js'
-import { appendEvents, lastSequence } from '../../src/store/events.js'
+import { appendEvents, lastSequence, readEvents } from '../../src/store/events.js'
+import { meanwhile } from '../../src/store/meanwhile.js'
 import { migratePostgres, openPostgres } from '../../src/store/postgres/open-postgres.js'
 import { readTranscript } from '../../src/store/read-messages.js'
 import type { Writer } from '../../src/store/store.js'
-import { findThread, insertThread } from '../../src/store/threads.js'
+import { findThread, insertThread, updateThread } from '../../src/store/threads.js'
 import { startPostgres } from '../support/postgres-server.js'
 import type { PostgresServer } from '../support/postgres-server.js'
 import { NOW } from './conformance/with-store.js'
@@ -57,9 +58,9 @@ async function piecesOf(work: () => Promise<unknown>): Promise<number> {
   return counting.sent() - before
 }
 
-test('a transaction of six statements is sent in two pieces', async () => {
+test('a transaction of seven statements is sent in three pieces', async () => {
   // One that tells other processes of the change may follow.
-  expect(await piecesOf(() => answerOnce('second'))).toBeLessThanOrEqual(3)
+  expect(await piecesOf(() => answerOnce('second'))).toBeLessThanOrEqual(4)
 })
 
 test('reads of one moment are sent in one piece', async () => {
@@ -89,6 +90,35 @@ test('a first statement that could not be planned is planned the next time', asy
   await holder.end()
   for (let round = 0; round < 12; round += 1) expect((await first()).rows).toEqual([{ id: 'first' }])
   await hurried.close()
+})
+
+test('a transaction whose beginning is cancelled leaves nothing', async () => {
+  const { rows } = await database.write((tx) =>
+    sql<{ pid: number }>`select pg_backend_pid() as pid`.execute(tx),
+  )
+  const others = new pg.Client(server.url('postgres'))
+  await others.connect()
+  let cancelling = true
+  const cancelled = (async () => {
+    while (cancelling) await others.query(`select pg_cancel_backend(${rows[0]?.pid}), pg_sleep(0.001)`)
+  })()
+  const failed: string[] = []
+  const until = performance.now() + 3_000
+  for (let number = 0; performance.now() < until; number += 1) {
+    const type = `cancelled-${number}`
+    const write = database.write(async (tx) => {
+      meanwhile(tx, updateThread(tx, 't', { title: type }))
+      await appendEvents(tx, { threadId: 't', events: [{ type }], now: NOW })
+    })
+    await write.catch(() => void failed.push(type))
+  }
+  cancelling = false
+  await cancelled
+  await others.end()
+  const events = await database.read((db) => readEvents(db, { threadId: 't', after: 0, limit: 100_000 }))
+  const stored = new Set(events.map(({ type }) => type))
+  expect(failed.length).toBeGreaterThan(3)
+  expect(failed.filter((type) => stored.has(type))).toEqual([])
 })
 
 test('a first statement that fails leaves a connection as good as new', async () => {

@@ -4,12 +4,15 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 
+import { sql } from 'kysely'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 
+import { appendEvents, readEvents } from '../../src/store/events.js'
+import { meanwhile } from '../../src/store/meanwhile.js'
 import { openSqlite } from '../../src/store/sqlite/open-sqlite.js'
 import { openStore } from '../../src/store/store.js'
 import { StoreError } from '../../src/store/store-error.js'
-import { findThread } from '../../src/store/threads.js'
+import { findThread, updateThread } from '../../src/store/threads.js'
 import { makeThread } from './conformance/with-store.js'
 
 let folder = ''
@@ -120,6 +123,24 @@ test('opening waits for a process that is making the file', async () => {
   maker.exec('pragma journal_mode = delete; begin exclusive')
   setTimeout(() => maker.close(), 300)
   await (await open()).close()
+})
+
+test('a disk that is full in the midst of a transaction leaves nothing of it', async () => {
+  const store = await open()
+  await makeThread(store, 't')
+  await store.write(async (tx) => {
+    const { rows } = await sql<{ page_count: number }>`pragma page_count`.execute(tx)
+    await sql.raw(`pragma max_page_count = ${(rows[0]?.page_count ?? 0) + 2}`).execute(tx)
+  })
+  const filling = store.write(async (tx) => {
+    // SQLite rolls back by itself at that, and would run what follows as if nothing had been.
+    meanwhile(tx, updateThread(tx, 't', { title: 'x'.repeat(200_000) }))
+    await appendEvents(tx, { threadId: 't', events: [{ type: 'one' }], now: 1 })
+  })
+  expect((await refusal(filling)).message).toContain('full disk')
+  expect(await store.read((db) => readEvents(db, { threadId: 't', after: 0, limit: 10 }))).toEqual([])
+  expect((await store.read((db) => findThread(db, 't')))?.last_sequence).toBe(0)
+  await store.close()
 })
 
 test('a damaged blob is noticed, whole and streamed', async () => {

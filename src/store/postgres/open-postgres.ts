@@ -112,5 +112,5 @@ function connect(place: PostgresPlace, limits: PoolLimits): TransactionPlace {
     createIntrospector: (db) => postgres.createIntrospector(db),
   }
   const settings = { isolationLevel: 'serializable' } as const
-  return { database: new Kysely<Schema>({ dialect }), dialect, driver, settings }
+  return { database: new Kysely<Schema>({ dialect }), dialect, driver, settings, pipelined: true }
 }

@@ -9,6 +9,7 @@ interface Known {
 const LOGIN = 'refused the user or its password: correct them in the URL or in PGPASSWORD'
 const NO_HOST = 'has a host that is not known or not reached: correct the URL, or check the network'
 const GONE = 'does not answer: start the server, or wait until it is up again'
+const UNPLANNED_STILL = 'could not plan a statement in time: try again'
 const CHANGED = 'was changed by others each time: try again'
 
 /** SQLSTATEs, and codes of Node's network, that are no bug of ours, with what to do. */
@@ -17,6 +18,8 @@ const KNOWN: Readonly<Record<string, Known>> = {
   '40P01': { code: 'busy', advice: CHANGED },
   '55P03': { code: 'busy', advice: 'has a row or table that another session keeps locked: end that session' },
   57014: { code: 'busy', advice: 'did not answer a statement in time: look for what keeps it busy' },
+  26000: { code: 'busy', advice: UNPLANNED_STILL },
+  '42P05': { code: 'busy', advice: UNPLANNED_STILL },
   '25P03': { code: 'busy', advice: 'ended a transaction that stood still: the machine may be overloaded' },
   '57P01': { code: 'unavailable', advice: GONE },
   '57P02': { code: 'unavailable', advice: GONE },
@@ -107,12 +110,19 @@ export function isUnknownTransaction(error: unknown): boolean {
   return codeOf(error) === '22023'
 }
 
-/** A migration changed the columns of a statement that the connection keeps planned; another connection plans it anew. */
+/**
+ * What the connection keeps planned is not what is asked for: a migration changed its columns, or it could not be planned at
+ * first, and `pg` takes it for planned. Another connection plans it anew.
+ */
 export function isOutdatedPlan(error: unknown): boolean {
+  if (UNPLANNED.has(codeOf(error) ?? '')) return true
   // The code is that of everything that is not supported; the message is in the language of the server.
   if (codeOf(error) !== '0A000' || !(error instanceof Error)) return false
   return 'routine' in error && error.routine === 'RevalidateCachedQuery'
 }
+
+/** No statement has that name there, or another one has. */
+const UNPLANNED: ReadonlySet<string> = new Set(['26000', '42P05'])
 
 /** The connection or its server is gone: what was under way and not committed has not happened. */
 export function isLost(error: unknown): boolean {

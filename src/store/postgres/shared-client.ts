@@ -21,10 +21,7 @@ interface Guard {
 
 export function createSharedClient(client: PoolClient, { silence, nameOf }: Guard): SharedClient {
   let users = 0
-  /** It is given up then. */
   let outdated = false
-  /** Names of statements that the server keeps, as its answers say. */
-  const kept = new Set<string>()
   /** The beginning of a transaction in which nothing was asked yet: it goes with what is asked first. */
   let begin: string | undefined
   let underWay = 0
@@ -57,13 +54,10 @@ export function createSharedClient(client: PoolClient, { silence, nameOf }: Guar
       gather(client)
       const result =
         opening === undefined ? await client.query(statement) : await runFirst(client, opening, statement)
-      if (name !== undefined) kept.add(name)
       // What Kysely wants is a part of what `pg` answers: the driver's boundary.
       return result as unknown as PostgresQueryResult<R>
     } catch (error) {
-      // Of a group `pg` takes the first answer for that of the statement: that it is parsed, which it may not be.
-      const unsure = opening !== undefined && name !== undefined && !kept.has(name)
-      outdated ||= unsure || isOutdatedPlan(error)
+      outdated ||= isOutdatedPlan(error)
       throw error
     } finally {
       wait(-1)

@@ -46,7 +46,7 @@ export async function openSqlite(path: string, patience = PATIENCE): Promise<Dat
     const driver = createWriterDriver(createConnection(writing), patience)
     const dialect = createDialect(driver)
     const writer = new Kysely<Schema>({ dialect })
-    const writerPlace = { database: writer, dialect, driver, settings: {} }
+    const writerPlace = { database: writer, dialect, driver, settings: {}, pipelined: false }
     await migrate(writer, SQLITE_SCHEMA)
     const reading = openFile(path, true)
     opened.push(reading)

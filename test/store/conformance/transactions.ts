@@ -1,3 +1,4 @@
+import { sql } from 'kysely'
 import { expect, test } from 'vitest'
 
 import { appendMessage } from '../../../src/store/deliver-messages.js'
@@ -122,6 +123,19 @@ export function transactionConformance(withStore: WithStore): void {
         await insertThread(tx, { id: 't', agent: 'support', created_at: NOW })
       })
       await expect(twice).rejects.toThrow('lost to another one')
+    }),
+  )
+
+  test(
+    'a statement that failed fails its transaction, though its error was caught',
+    withStore(async (store) => {
+      await makeThread(store, 't')
+      const write = store.write(async (tx) => {
+        await updateThread(tx, 't', { title: 'half' })
+        await sql`select 1 from nowhere`.execute(tx).catch(() => undefined)
+      })
+      await expect(write).rejects.toThrow('nowhere')
+      expect((await store.read((db) => findThread(db, 't')))?.title).toBeNull()
     }),
   )
 
