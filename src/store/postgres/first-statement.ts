@@ -2,9 +2,9 @@ import pg from 'pg'
 import type { Connection, QueryConfig, QueryResult } from 'pg'
 
 /**
- * The first statement of a transaction goes to the server with the beginning of it, as one group: the server answers both
- * at once, and runs nothing of a group behind what fails in it. So no statement runs outside of its transaction, and nobody
- * waits for the beginning alone.
+ * The first statement of a transaction goes to the server with the beginning of it, as one group: nobody waits for the
+ * beginning alone, and where it fails the server does not run the statement. What comes behind the group has to wait for its
+ * answer: it would be run (`openSession`).
  */
 export function runFirst(client: pg.Client, begin: string, config: QueryConfig): Promise<QueryResult> {
   return new Promise((resolve, reject) => {
