@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { failure } from '../protocol/failures.js'
-import { findOperation, isHeld } from '../store/operations.js'
-import type { OperationHold } from '../store/operations.js'
+import { findOperation, finishOperation, isHeld } from '../store/operations.js'
+import type { FinishedOperation, OperationHold } from '../store/operations.js'
 import { StoreError } from '../store/store-error.js'
 import { assertStoppedByUser } from './beat.js'
 import type { Store, Writer } from '../store/store.js'
@@ -28,6 +28,11 @@ async function persistently<T>(work: () => Promise<T>): Promise<T> {
 
 /** Thrown inside a transaction to roll it back: another attempt holds the operation. */
 export class OperationLost extends Error {}
+
+/** @throws OperationLost */
+export async function finishOrLose(tx: Writer, operation: FinishedOperation): Promise<void> {
+  if (!(await finishOperation(tx, operation))) throw new OperationLost()
+}
 
 /**
  * Runs a commit that is conditional on holding the operation (T4). If another attempt was first, its recorded answer is

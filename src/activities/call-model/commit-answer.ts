@@ -7,9 +7,9 @@ import { deleteDeltas } from '../../store/deltas.js'
 import { appendEvents } from '../../store/events.js'
 import { meanwhile } from '../../store/meanwhile.js'
 import type { NewMessage } from '../../store/message-row.js'
-import { amendOperation, finishOperation } from '../../store/operations.js'
+import { amendOperation } from '../../store/operations.js'
 import type { Store, Writer } from '../../store/store.js'
-import { OperationLost, commitHeld } from '../commit.js'
+import { commitHeld, finishOrLose } from '../commit.js'
 import { storeDraft } from '../hooks/create-hooks.js'
 import type { RequestBlocked } from '../hooks/request-hooks.js'
 import { completedFact, failedFact, lastFacts, phasesToAnswer } from './answer-facts.js'
@@ -142,7 +142,9 @@ async function conclude(store: Store, step: ModelStep, conclusion: Conclusion): 
   await step.hooks.settled()
   return commitHeld(store, operationOf(step.input), async (tx): Promise<CallModelAnswer> => {
     const finished = withOperations(result, step.operations)
-    meanwhile(tx, finishOrLose(tx, step, finished))
+    const { attempt, log, now } = step
+    const held = { ...operationOf(step.input), attempt, detail: log.detail(), now }
+    meanwhile(tx, finishOrLose(tx, { ...held, answer: finished }))
     const { operations } = await step.hooks.commit(tx)
     const answer = withOperations(finished, operations)
     if (operations.length > 0) await amendOperation(tx, { ...operationOf(step.input), answer })
@@ -164,11 +166,4 @@ async function placeAnswer(
   const append = (tx: Writer, draft: NewMessage): Promise<void> => appendAnswer(tx, step, draft, calls)
   if (message.status === 'failed') await step.hooks.write((tx) => append(tx, row))
   else await storeDraft(step.hooks, row, append)
-}
-
-async function finishOrLose(tx: Writer, step: ModelStep, answer: CallModelAnswer): Promise<void> {
-  const { attempt, log, now } = step
-  const detail = log.detail()
-  if (!(await finishOperation(tx, { ...operationOf(step.input), attempt, answer, detail, now })))
-    throw new OperationLost()
 }

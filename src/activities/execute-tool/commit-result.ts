@@ -7,10 +7,9 @@ import type { ThreadOperation } from '../../protocol/operations.js'
 import { appendEvents } from '../../store/events.js'
 import { meanwhile } from '../../store/meanwhile.js'
 import { findOperation, finishOperation } from '../../store/operations.js'
-import type { FinishedOperation } from '../../store/operations.js'
 import type { Store, Writer } from '../../store/store.js'
 import { finishToolCall } from '../../store/tool-calls.js'
-import { OperationLost, commitHeld } from '../commit.js'
+import { commitHeld, finishOrLose } from '../commit.js'
 import { TooManyOperations, assertFitting } from '../fitting-operations.js'
 import { stepScope } from '../call-model/model-step.js'
 import { publishStatus } from '../publish-status.js'
@@ -94,10 +93,6 @@ async function commitMade(
     await appendEvents(tx, { threadId, events, now, movesActivity: alongside.opening !== undefined })
     return answer
   })
-}
-
-async function finishOrLose(tx: Writer, operation: FinishedOperation): Promise<void> {
-  if (!(await finishOperation(tx, operation))) throw new OperationLost()
 }
 
 /** T4: whoever looks for the outcome of the first half finds that of the call. */
