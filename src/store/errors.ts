@@ -1,3 +1,4 @@
+import { redactKnownSecrets } from './known-secrets.js'
 import type { Reader, Writer } from './store.js'
 
 export interface ErrorRecord {
@@ -9,7 +10,10 @@ export interface ErrorRecord {
   readonly stack: string | null
 }
 
-/** T5: the words of an error stay here, and its id leaves. An id that is there already is left as it is. */
+/**
+ * T5: the words of an error stay here, without the secrets that this process knows, and its id leaves. An id that is there
+ * already is left as it is.
+ */
 export async function recordError(tx: Writer, error: ErrorRecord): Promise<void> {
   await tx
     .insertInto('errors')
@@ -18,8 +22,8 @@ export async function recordError(tx: Writer, error: ErrorRecord): Promise<void>
       thread_id: error.threadId,
       at: error.at,
       type: error.type,
-      message: error.message,
-      stack: error.stack,
+      message: redactKnownSecrets(error.message),
+      stack: error.stack === null ? null : redactKnownSecrets(error.stack),
     })
     .onConflict((conflict) => conflict.doNothing())
     .execute()

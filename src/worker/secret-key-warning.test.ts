@@ -1,7 +1,8 @@
 import { expect, test } from 'vitest'
 
 import { build, desk, done, research } from '../../test/support/loose-registry.js'
-import { secretKeyWarning } from './secret-key-warning.js'
+import { redactKnownSecrets } from '../store/known-secrets.js'
+import { noteSecretsOfEnv, secretKeyWarning } from './secret-key-warning.js'
 
 const secret = { name: 'SHOP_KEY', type: 'secret', required: true, description: 'Of the shop' }
 const tools = { done: { ...done, variables: [secret] } }
@@ -19,4 +20,13 @@ test('a worker that has a key, or needs none, is told nothing', () => {
   expect(secretKeyWarning(build({ tools }), { secrets: { keyIds: ['k'] }, env: {} })).toBeNull()
   expect(secretKeyWarning(build({ tools }), { secrets: without, env: { SHOP_KEY: 's' } })).toBeNull()
   expect(secretKeyWarning(build({}), { secrets: without, env: {} })).toBeNull()
+})
+
+test('T5: values of a worker are known secrets unless they are declared as text', () => {
+  const place = { name: 'SHOP_PLACE', type: 'text', required: true, description: 'Where it is' }
+  const listing = build({ tools: { done: { ...done, variables: [secret, place] } } })
+  noteSecretsOfEnv(listing, { SHOP_KEY: 'walnut-and-oak', SHOP_PLACE: 'Bremerhaven', OTHER: 'birch-and-elm' })
+  expect(redactKnownSecrets('walnut-and-oak, birch-and-elm, Bremerhaven', {})).toBe(
+    '[secret SHOP_KEY], [secret OTHER], Bremerhaven',
+  )
 })

@@ -1,5 +1,8 @@
-import type { Registry } from '../definitions/registry.js'
 import { scopedVariables } from '../definitions/entry-variables.js'
+import type { PromptDefinition } from '../definitions/prompt.js'
+import type { Registry } from '../definitions/registry.js'
+import type { VariableDefinition } from '../definitions/variable.js'
+import { noteSecret } from '../store/known-secrets.js'
 import type { SecretBox } from '../store/secret-box.js'
 
 interface Given {
@@ -14,17 +17,38 @@ interface Given {
  */
 export function secretKeyWarning(registry: Registry, { secrets, env }: Given): string | null {
   if (secrets.keyIds.length > 0) return null
-  const { prompts, tools } = registry.names()
-  const listed = prompts.flatMap((name) => registry.prompt(name) ?? [])
-  const declarers = [...listed, ...tools.flatMap((name) => registry.tool(name) ?? [])]
-  const declared = declarers.flatMap(({ variables = [] }) =>
-    variables.filter(({ type, name }) => type === 'secret' && env[name] === undefined),
+  const declared = declaredVariables(registry).filter(
+    ({ type, name }) => type === 'secret' && env[name] === undefined,
   )
   // What is handed on is stored, wherever it comes from.
-  const names = new Set([...declared, ...listed.flatMap(scopedVariables)].map(({ name }) => name))
+  const handedOn = promptsOf(registry).flatMap(scopedVariables)
+  const names = new Set([...declared, ...handedOn].map(({ name }) => name))
   if (names.size === 0) return null
   return (
     `This worker has no EVERTHREAD_SECRET_KEY, and its definitions have secrets (${[...names].join(', ')}): they cannot be ` +
     'stored. Set it to 32 bytes as base64 or hex, the same for all workers and clients.'
   )
+}
+
+/**
+ * Notes the worker's own values that threads treat as secrets: those that no definition declares as text. An error that
+ * quotes one is stored without it, also if it was thrown where no state had given the value out.
+ */
+export function noteSecretsOfEnv(registry: Registry, env: Given['env']): void {
+  const declared = declaredVariables(registry)
+  const typesOf = (name: string) =>
+    declared.flatMap((variable) => (variable.name === name ? [variable.type] : []))
+  for (const [name, value] of Object.entries(env)) {
+    const types = typesOf(name)
+    if (types.length === 0 || types.includes('secret')) noteSecret(name, value)
+  }
+}
+
+function promptsOf(registry: Registry): readonly PromptDefinition[] {
+  return registry.names().prompts.flatMap((name) => registry.prompt(name) ?? [])
+}
+
+function declaredVariables(registry: Registry): readonly VariableDefinition[] {
+  const tools = registry.names().tools.flatMap((name) => registry.tool(name) ?? [])
+  return [...promptsOf(registry), ...tools].flatMap(({ variables = [] }) => variables)
 }

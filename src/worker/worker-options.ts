@@ -7,6 +7,7 @@ import type { RunCaps } from '../protocol/plan.js'
 import type { Store } from '../store/store.js'
 import { codeName } from './code-name.js'
 import { threadDeployment } from './deployment-options.js'
+import { noteSecretsOfEnv } from './secret-key-warning.js'
 import { workflowBundleOptions } from './workflow-paths.js'
 import { WORKER_KNOBS } from './worker-knobs.js'
 
@@ -25,7 +26,8 @@ export interface ThreadWorker {
  */
 export function threadWorkerOptions(thread: ThreadWorker, options: WorkerOptions): WorkerOptions {
   const { workerDeploymentOptions: deployment } = options
-  const { workflows = true } = thread
+  const { workflows = true, registry, env = {} } = thread
+  noteSecretsOfEnv(registry, env)
   const bundles = workflows && options.workflowBundle === undefined
   // A deployment's version says it.
   const name = workflows && deployment === undefined ? codeName(options) : null

@@ -1,8 +1,10 @@
+import { createOpenAI } from '@ai-sdk/openai'
 import { describe, expect, test } from 'vitest'
 
 import { findError } from '../../src/store/errors.js'
 import { scriptedModel } from '../../src/testing/index.js'
 import { fakeStreamModel } from '../support/fake-stream-model.js'
+import { startProviderMock } from '../support/provider-mock.js'
 import { until } from '../support/until.js'
 import { AFTER_A_MINUTE, attempt, failureOf, loggingAttempt, modelInput, runModel } from './activity-desk.js'
 import { refusing, withModels } from './model-desk.js'
@@ -34,6 +36,24 @@ describe('the prompt’s model and its fallbacks', () => {
       const error = await desk.store.read((db) => findError(db, 't:model_1_1:3'))
       expect(error).toMatchObject({ type: 'authentication', message: 'No, 401.' })
     })
+  })
+
+  test('T5: an error is stored without the key that its provider quotes', async () => {
+    const mock = await startProviderMock()
+    const key = 'walnut-oak-and-elm'
+    const headers = { 'x-acme-token': 'birch-beech-and-yew' }
+    mock.reply({ status: 401, message: `Refused key ${key} of ${headers['x-acme-token']}.` })
+    try {
+      const asked = createOpenAI({ baseURL: mock.url, apiKey: key, headers }).chat('mock')
+      await withModels({ models: { chat: { asked } } }, async (desk) => {
+        expect(await desk.step()).toMatchObject({ type: 'end', reason: 'model_failed' })
+        const error = await desk.store.read((db) => findError(db, 't:model_1_1:1'))
+        expect(error?.message).toBe('Refused key [secret of chat] of [secret of chat].')
+        expect(error?.stack).not.toContain(key)
+      })
+    } finally {
+      await mock.close()
+    }
   })
 
   test('a model of another version of the AI SDK is named', () => {

@@ -13,6 +13,7 @@ import { askedModel } from '../watched-model.js'
 import type { Answered } from './answer-facts.js'
 import type { Question } from './ask-models.js'
 import type { BuiltRequest } from './build-request.js'
+import { noteProviderKeys } from './provider-keys.js'
 import { startRequest } from './start-request.js'
 
 /** The requests to one model, as the store and those who watch learn of them. */
@@ -36,17 +37,20 @@ export function recordRequests(
   const watch = watchModel({ threadId: input.threadId, agent: input.agent, prompt: prompt.name, model })
   let since = performance.now()
   let again = false
+  let asked: LanguageModel | null = null
   return {
     watch,
     async begin(provided) {
       await startRequest(store, step, { model, built, again })
       again = true
+      asked = provided
       deltas.begin(step.log.number)
       since = performance.now()
       watch.begin(askedModel(candidate, provided))
     },
     failed(error) {
       if (!step.log.open) return
+      noteProviderKeys(candidate, asked)
       step.log.failed(error)
       watch.failed(error.kind)
       log.info('A request to a model failed.', { model, request: step.log.number, error: error.kind })

@@ -3,7 +3,7 @@
  * Found are the value as it is, without the blanks around it, and as JSON and URLs write it; not what code has made of it
  * (base64, a digest, a part), nor values so short that they would be found in ordinary words.
  */
-import { LIMITS } from '../../protocol/limits.js'
+import { secretForms, secretMark, secretPattern } from '../../store/known-secrets.js'
 import { readThrown } from '../thrown.js'
 
 /** The secrets that one state has given out. */
@@ -27,13 +27,13 @@ export function createRedactor(): Redactor {
 
   function redact(text: string): string {
     if (forms.size === 0) return text
-    pattern ??= patternOf(forms)
+    pattern ??= secretPattern(forms)
     return text.replace(pattern, (found) => forms.get(found) ?? found)
   }
 
   return {
     note(name, value) {
-      for (const form of formsOf(value)) if (!forms.has(form)) forms.set(form, `[secret ${name}]`)
+      for (const form of secretForms(value)) if (!forms.has(form)) forms.set(form, secretMark(name))
       pattern = undefined
     },
     redact,
@@ -42,23 +42,6 @@ export function createRedactor(): Redactor {
       forms.size === 0 ? value : (walk(value, redact, new Set()) as Value),
     redactThrown: (thrown) => (forms.size === 0 ? thrown : redactThrown(thrown, redact)),
   }
-}
-
-function formsOf(value: string): readonly string[] {
-  const bare = value.trim()
-  if (bare.length < LIMITS.shortestRedacted) return []
-  return [value, bare].flatMap((text) => {
-    // `encodeURIComponent` throws for half a character.
-    const inUrl = encodeURIComponent(text.replace(/\p{Surrogate}/gu, '\uFFFD'))
-    return [text, JSON.stringify(text).slice(1, -1), inUrl]
-  })
-}
-
-/** What was put in before is passed over, so that a text may be redacted twice; of two secrets the longer one is found. */
-function patternOf(forms: ReadonlyMap<string, string>): RegExp {
-  const values = [...forms.keys()].toSorted((one, other) => other.length - one.length)
-  const texts = [...new Set(forms.values()), ...values]
-  return new RegExp(texts.map((text) => text.replace(/[\\^$.*+?()[\]{}|/-]/g, '\\$&')).join('|'), 'g')
 }
 
 type Redact = (text: string) => string

@@ -58,4 +58,16 @@ export function recordConformance(withStore: WithStore): void {
       expect(await store.read((db) => findError(db, 'none'))).toBeNull()
     }),
   )
+
+  test(
+    'T5: the words of an error are stored without keys',
+    withStore(async (store) => {
+      const words = { message: 'Refused sk-abcdefghijklmnop1.', stack: 'at a (Bearer abcdefghijkl1)' }
+      await store.write((tx) => recordError(tx, { ...ERROR, ...words }))
+      expect(await store.read((db) => findError(db, 'e'))).toMatchObject({
+        message: 'Refused [secret].',
+        stack: 'at a (Bearer [secret])',
+      })
+    }),
+  )
 }
