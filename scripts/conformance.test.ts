@@ -2,10 +2,12 @@ import { expect, test } from 'vitest'
 
 import { conformancePage, conformanceRows, readTitle } from './conformance.js'
 import type { Requirements, TestOutcome } from './conformance.js'
+import requirements from './requirements.json' with { type: 'json' }
 
 const list: Requirements = {
   requirements: { 'SA-R-05.1': 'Tool calls run in order', 'SA-A-07.10a': 'A message goes down' },
   exceptions: {},
+  unavailable: {},
   openParts: {},
 }
 
@@ -18,7 +20,19 @@ test('a title may start with several ids', () => {
     ids: ['SA-R-05.1', 'SA-A-07.10a'],
     fact: 'tools run',
   })
-  expect(readTitle('tools run as SA-R-05.1 says').ids).toEqual([])
+  expect(readTitle('tools run').ids).toEqual([])
+})
+
+test('ids of all five specifications are read from a title', () => {
+  const ids = ['SA-R-05.1', 'SA-A-07.10a', 'K-7', 'AR-S3.10', 'AR-RM.8b', 'KP-13.4', 'PL-CAP.1']
+  expect(readTitle(`${ids.join(' ')} tools run`)).toEqual({ ids, fact: 'tools run' })
+})
+
+test('numbers of invariants may stand among the ids of a title', () => {
+  expect(readTitle('AR-TC.11 T8 PL-CX.6 tools run')).toEqual({
+    ids: ['AR-TC.11', 'PL-CX.6'],
+    fact: 'T8 tools run',
+  })
 })
 
 test('a passed test proves every id it names', () => {
@@ -54,13 +68,66 @@ test('an exception shows its reason, an open part its note', () => {
   )
 })
 
-test('a title with an unknown id is refused', () => {
-  expect(() => rowsOf([{ title: 'SA-R-99.1 nothing', state: 'passed' }])).toThrow('SA-R-99.1')
+test('an unavailable id shows its reason and no test', () => {
+  const unavailable = { 'SA-A-07.10a': 'there are no processes' }
+  expect(rowsOf([], { unavailable })[1]).toBe('unavailable there are no processes')
+  expect(() => rowsOf([{ title: 'SA-A-07.10a it goes', state: 'passed' }], { unavailable })).toThrow(
+    'SA-A-07.10a',
+  )
 })
 
-test('the page has counts and one row an id', () => {
-  const page = conformancePage(list, conformanceRows(list, [{ title: 'SA-R-05.1 a | b', state: 'passed' }]))
-  expect(page).toContain('1 proved, 1 open, 0 excepted, of 2.')
+test.each([
+  'SA-R-99.1',
+  'SA-R-5.1',
+  'SA-R-05.1:',
+  'sa-r-05.1',
+  'SAR-05.1',
+  'K-07',
+  'AR-VA4',
+  'AR_VA.4',
+  'KP-4.1.2',
+  'PL-RC-1',
+])('a title with the unknown or misspelt id %s is refused', (id) => {
+  expect(() => rowsOf([{ title: `${id} nothing`, state: 'passed' }])).toThrow(id)
+})
+
+test('an id behind other words of a title is refused', () => {
+  expect(() => rowsOf([{ title: 'tools run as SA-R-05.1 says', state: 'passed' }])).toThrow('SA-R-05.1')
+})
+
+test('an id in the title of a group is refused', () => {
+  const title = 'it goes'
+  expect(rowsOf([{ title, fullName: `default cache > ${title}`, state: 'passed' }])).toEqual(['open', 'open'])
+  const fullName = `SA-R-05.1 tools run > ${title}`
+  expect(() => rowsOf([{ title, fullName, state: 'passed' }])).toThrow('SA-R-05.1')
+})
+
+test('ordinary words with digits and hyphens are no ids', () => {
+  const titles = ['a plan2 of arm64 runs', 'UTF-8 and K8s stay', 'a place-3 and 3-2 sided park', 'SA-nothing']
+  expect(rowsOf(titles.map((title) => ({ title, state: 'passed' })))).toEqual(['open', 'open'])
+})
+
+test('a reason for an unknown id, or two for one, is refused', () => {
+  expect(() => rowsOf([], { unavailable: { 'SA-A-07.11': 'no' } })).toThrow('SA-A-07.11')
+  const both = { 'SA-A-07.10a': 'no' }
+  expect(() => rowsOf([], { exceptions: both, unavailable: both })).toThrow('both for SA-A-07.10a')
+})
+
+test('the page has counts by seed and one row an id', () => {
+  const all = { ...list, requirements: { ...list.requirements, 'PL-CX.3': 'The caller knows the id' } }
+  const page = conformancePage(all, conformanceRows(all, [{ title: 'SA-R-05.1 a | b', state: 'passed' }]))
+  expect(page).toContain('| seed | proved | open | excepted | unavailable | all |')
+  expect(page).toContain('| 000 Standard Agents, Runtime (SA-R) | 1 | 0 | 0 | 0 | 1 |')
+  expect(page).toContain('| 004 runtime layer of Protolink (PL) | 0 | 1 | 0 | 0 | 1 |')
+  expect(page).toContain('| **all** | 1 | 2 | 0 | 0 | 3 |')
   expect(page).toContain('| SA-R-05.1 | proved | a \\| b |')
   expect(page).toContain('| SA-A-07.10a | open |  |')
+})
+
+test('the list has 523 ids of the specifications and names 31 as unavailable', () => {
+  const ids = Object.keys(requirements.requirements)
+  const count = (beginning: string): number => ids.filter((id) => id.startsWith(beginning)).length
+  expect(['SA-R-', 'SA-A-', 'AR-', 'KP-', 'PL-', 'K-'].map(count)).toEqual([86, 84, 232, 50, 71, 30])
+  expect(Object.keys(requirements.unavailable)).toHaveLength(31)
+  expect(conformanceRows(requirements, [])).toHaveLength(523 + 30)
 })

@@ -4,48 +4,93 @@ import { readFileSync, writeFileSync } from 'node:fs'
 /** The ids of requirements.json, each with a reminder of what it stands for. */
 export interface Requirements {
   readonly requirements: Readonly<Record<string, string>>
-  /** Ids that no test will prove, each with the reason. */
+  /** Ids that no test will prove, each with the reason: the product does something else on purpose. */
   readonly exceptions: Readonly<Record<string, string>>
+  /** Ids of things that cannot exist here, each with the reason. */
+  readonly unavailable: Readonly<Record<string, string>>
   /** Parts of a check that need a later feature, named beside the test that proves the rest. */
   readonly openParts: Readonly<Record<string, string>>
 }
 
 export interface TestOutcome {
   readonly title: string
+  /** With the titles of the groups that the test is in before its own. */
+  readonly fullName?: string
   readonly state: 'passed' | 'failed' | 'skipped'
 }
 
+const STATUSES = ['proved', 'open', 'excepted', 'unavailable'] as const
+
 interface Row {
   readonly id: string
-  readonly status: 'proved' | 'open' | 'excepted'
+  readonly status: (typeof STATUSES)[number]
   readonly text: string
 }
 
-/** Requirements of the specification, and the failures that other runtimes met. */
-const idPattern = /^(SA-[RA]-\d+\.\d+[a-z]?|K-\d+)$/
+/** Where ids come from, in the order of the page. */
+const SEEDS = [
+  { of: '000 Standard Agents, Runtime', ids: 'SA-R', pattern: /^SA-R-\d+\.\d+[a-z]?$/ },
+  { of: '003 Standard Agents, Agents', ids: 'SA-A', pattern: /^SA-A-\d+\.\d+[a-z]?$/ },
+  { of: 'failures that other runtimes met', ids: 'K', pattern: /^K-\d+$/ },
+  { of: '001 Agent Runtime', ids: 'AR', pattern: /^AR-[A-Z]+\d?\.\d+[a-z]?$/ },
+  { of: '002 Agent Platform Runtime', ids: 'KP', pattern: /^KP-\d+\.\d+$/ },
+  { of: '004 runtime layer of Protolink', ids: 'PL', pattern: /^PL-[A-Z]+\.\d+$/ },
+] as const
+
+/** The numbers of our own invariants may stand among the ids of a title. */
+const invariantPattern = /^T\d+$/
+/** What is meant as an id, however it is spelt. */
+const idLikePatterns = [/^\W?(?:SA|AR|KP|PL|K)-[\w.-]*\d/i, /^\W?(?:SA|AR|KP|PL)[A-Z_.-]*\d/]
+
+const isId = (word: string): boolean => SEEDS.some(({ pattern }) => pattern.test(word))
+const isIdLike = (word: string): boolean => idLikePatterns.some((pattern) => pattern.test(word))
 
 /** The requirement ids that a test title starts with, and the rest of it. */
 export function readTitle(title: string): { readonly ids: readonly string[]; readonly fact: string } {
   const words = title.split(' ')
-  const firstOther = words.findIndex((word) => !idPattern.test(word))
-  const count = firstOther === -1 ? words.length : firstOther
-  return { ids: words.slice(0, count), fact: words.slice(count).join(' ') }
+  const firstOther = words.findIndex((word) => !isId(word) && !invariantPattern.test(word))
+  const leading = firstOther === -1 ? words : words.slice(0, firstOther)
+  const ids = leading.filter(isId)
+  return { ids, fact: words.filter((word, at) => at >= leading.length || !ids.includes(word)).join(' ') }
 }
 
-/** One row an id: proved when all tests that name it passed, else open, unless it is excepted. */
+/** One row an id: proved when all tests that name it passed, else open, unless it is excepted or unavailable. */
 export function conformanceRows(list: Requirements, tests: readonly TestOutcome[]): readonly Row[] {
+  refuseWrongLists(list)
   const byId = new Map<string, (TestOutcome & { readonly fact: string })[]>()
+  const wrong = new Set<string>()
   for (const test of tests) {
     const { ids, fact } = readTitle(test.title)
-    for (const id of ids) byId.set(id, [...(byId.get(id) ?? []), { ...test, fact }])
+    for (const id of ids) {
+      byId.set(id, [...(byId.get(id) ?? []), { ...test, fact }])
+      if (!(id in list.requirements) || id in list.unavailable) wrong.add(id)
+    }
+    // An id of a group proves nothing: it would be passed over in silence.
+    const groups = test.fullName?.slice(0, -test.title.length) ?? ''
+    for (const word of `${groups} ${fact}`.split(' ').filter(isIdLike)) wrong.add(word)
   }
-  const unknown = [...byId.keys()].filter((id) => !(id in list.requirements))
-  if (unknown.length > 0) {
+  if (wrong.size > 0) {
     throw new Error(
-      `Expected test titles to name ids of requirements.json, got ${unknown.join(', ')}: correct them`,
+      'Expected titles of tests to start with ids of requirements.json that are not unavailable, and to name none ' +
+        `behind other words or in the title of a group, got ${[...wrong].join(', ')}: correct these titles`,
     )
   }
   return Object.keys(list.requirements).map((id) => conformanceRow(id, list, byId.get(id) ?? []))
+}
+
+function refuseWrongLists({ requirements, exceptions, unavailable, openParts }: Requirements): void {
+  const ids = Object.keys(requirements)
+  const unknown = [
+    ...ids.filter((id) => !isId(id)),
+    ...Object.keys({ ...exceptions, ...unavailable, ...openParts }).filter((id) => !ids.includes(id)),
+  ]
+  if (unknown.length > 0) {
+    throw new Error(`Expected every id of requirements.json to be a requirement, got ${unknown.join(', ')}`)
+  }
+  const twice = Object.keys(exceptions).filter((id) => id in unavailable)
+  if (twice.length > 0) {
+    throw new Error(`Expected an id to be excepted or unavailable, got both for ${twice.join(', ')}`)
+  }
 }
 
 function conformanceRow(
@@ -53,8 +98,10 @@ function conformanceRow(
   list: Requirements,
   tests: readonly (TestOutcome & { readonly fact: string })[],
 ): Row {
-  const reason = list.exceptions[id]
-  if (reason !== undefined) return { id, status: 'excepted', text: reason }
+  const exception = list.exceptions[id]
+  if (exception !== undefined) return { id, status: 'excepted', text: exception }
+  const unavailable = list.unavailable[id]
+  if (unavailable !== undefined) return { id, status: 'unavailable', text: unavailable }
   const [first] = tests
   if (!first) return { id, status: 'open', text: '' }
   const unproved = tests.find(({ state }) => state !== 'passed')
@@ -68,25 +115,37 @@ function conformanceRow(
   }
 }
 
-/** The page: counts, the table, and what the ids stand for. */
+/** One line of the table of counts: the cells of its seed, or of all rows. */
+function countsOf(label: string, rows: readonly Row[]): string {
+  const counts = STATUSES.map((status) => rows.filter((row) => row.status === status).length)
+  return `| ${[label, ...counts, rows.length].join(' | ')} |`
+}
+
+/** The page: counts by seed, the table, and what the ids stand for. */
 export function conformancePage(list: Requirements, rows: readonly Row[]): string {
-  const count = (status: Row['status']): number => rows.filter((row) => row.status === status).length
   return [
-    '# Conformance to Standard Agents 0.1.0',
+    '# Conformance',
     '',
     'Written by `npm run conformance` from the last full run of `npm test`; not edited by hand. An id is proved when',
-    'every test whose title starts with it passed; (+N) counts the tests beside the named one. What failed, was',
-    'skipped or has no test is open.',
+    'every test whose title starts with it passed; (+N) counts the runs of tests beside the named one (one test may run',
+    'in three modes and on two stores). What failed, was skipped or has no test is open. Excepted is what the product',
+    'does otherwise on purpose, unavailable what cannot exist in it; both have their reason.',
     '',
-    `${count('proved')} proved, ${count('open')} open, ${count('excepted')} excepted, of ${rows.length}.`,
+    `| seed | ${STATUSES.join(' | ')} | all |`,
+    `|---|${'---|'.repeat(STATUSES.length + 1)}`,
+    ...SEEDS.map(({ of, ids, pattern }) =>
+      countsOf(
+        `${of} (${ids})`,
+        rows.filter(({ id }) => pattern.test(id)),
+      ),
+    ),
+    countsOf('**all**', rows),
     '',
     '| id | status | test or reason |',
     '|---|---|---|',
     ...rows.map(({ id, status, text }) => `| ${id} | ${status} | ${text.replaceAll('|', '\\|')} |`),
     '',
     '## What the ids stand for',
-    '',
-    'SA-R and SA-A: the runtime and the agents page of the specification. K: failures that other runtimes met.',
     '',
     ...Object.entries(list.requirements).map(([id, words]) => `- ${id}: ${words}`),
     '',

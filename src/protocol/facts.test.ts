@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 
 import { PHASES, phaseFact } from './facts.js'
 
-test('SA-R-03 a step has seven phases in this order', () => {
+test('SA-R-03.0 a step has seven phases in this order', () => {
   expect(Object.values(PHASES)).toEqual([
     'drain',
     'assemble_context',

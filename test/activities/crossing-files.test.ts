@@ -40,7 +40,7 @@ const WAYS = [
   ['child to parent', 'c', 't'],
 ] as const
 
-describe.each(WAYS)('SA-A-07.12a a file on its way from %s', (_way, from, to) => {
+describe.each(WAYS)('a file on its way from %s', (_way, from, to) => {
   test('SA-A-07.12b SA-R-08.2d has a path of its own, and the old one is not valid there', () =>
     withDesk({}, async ({ store }) => {
       await addChild(store)

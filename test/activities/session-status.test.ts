@@ -71,11 +71,11 @@ const status = async ({ store }: ActivityDesk) =>
 const told = async ({ store }: ActivityDesk) =>
   (await eventsOf(store, 'p')).filter(({ type }) => type === 'subagent.status')
 
-describe('SA-R-08.3 SA-A-07.10g a status tool shows the parent', () => {
+describe('a status tool shows the parent', () => {
   test.each<readonly [Side, string, string]>([
     ['a', 'its result, bound by name', 'Noted: half done'],
     ['b', 'the mapped argument, bound by an object', 'half done'],
-  ])('SA-A-07.9 of side %s %s', (side, _what, text) =>
+  ])('SA-R-08.3 SA-A-07.10g of side %s %s', (side, _what, text) =>
     withChild(async (desk) => {
       // Nothing that would end the session.
       expect(await called(desk, side, { status: 'half done' })).toEqual({

@@ -55,7 +55,7 @@ describe('an instance that stays', () => {
     }))
 })
 
-describe('SA-A-07.7b a wrong call makes no child', () => {
+describe('a wrong call makes no child', () => {
   test.each<readonly [string, Readonly<Record<string, unknown>>, string]>([
     [
       'no agent',
@@ -73,7 +73,7 @@ describe('SA-A-07.7b a wrong call makes no child', () => {
     ['a folder', { attachments: ['/notes'] }, '"/notes" is a folder'],
     ['arguments of another shape', { arguments: { task: 7 } }, 'arguments: task: '],
     ['arguments that are no object', { arguments: [] }, 'arguments: Expected the arguments as a JSON object'],
-  ])('%s', (_what, patch, words) =>
+  ])('SA-A-07.7b %s', (_what, patch, words) =>
     withSubagents({}, async (desk) => {
       await desk.writeFile('/notes/a.txt')
       const input = await desk.call(CREATE, { ...WISH, ...patch })
@@ -144,9 +144,9 @@ describe('the cap of instances', () => {
     }))
 })
 
-describe('SA-R-07.3a SA-A-07.5b a flag is looked at again before the call', () => {
+describe('a flag is looked at again before the call', () => {
   const secluded = { ...WISH, agent: 'secluded' }
-  test.each(['true', 'TRUE', '1', 'yes', ' Yes '])('%j lets it start', (FLAG) =>
+  test.each(['true', 'TRUE', '1', 'yes', ' Yes '])('SA-R-07.3a SA-A-07.5b %j lets it start', (FLAG) =>
     withSubagents({ env: { FLAG } }, async (desk) => {
       await desk.child(CREATE, secluded)
       await desk.child('flagged', { task: 'x' })
@@ -154,7 +154,7 @@ describe('SA-R-07.3a SA-A-07.5b a flag is looked at again before the call', () =
     }),
   )
 
-  test.each(['false', '0', 'no', 'on', 'y', ''])('%j does not', (FLAG) =>
+  test.each(['false', '0', 'no', 'on', 'y', ''])('SA-R-07.3a SA-A-07.5b %j does not', (FLAG) =>
     withSubagents({ env: { FLAG } }, async (desk) => {
       expect(await desk.prepare(await desk.call(CREATE, secluded))).toMatchObject({ outcome: 'failed' })
       expect((await desk.result())?.content).toContain('Expected one of: resident, steward, guarded.')

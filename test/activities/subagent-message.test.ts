@@ -88,7 +88,7 @@ describe('a message to an instance', () => {
     }))
 })
 
-describe('SA-A-07.7c a message that cannot be sent is an error', () => {
+describe('a message that cannot be sent is an error', () => {
   type Wrong = (desk: SubagentDesk, reference: string) => Promise<unknown>
   test.each<readonly [string, Wrong, string]>([
     ['without a reference', async () => ({ message: 'x' }), 'Expected "referenceId"'],
@@ -121,7 +121,7 @@ describe('SA-A-07.7c a message that cannot be sent is an error', () => {
       },
       'has ended. There is no open one: use subagent_create.',
     ],
-  ])('%s', (_what, argsOf, words) =>
+  ])('SA-A-07.7c %s', (_what, argsOf, words) =>
     withSubagents({}, async (desk) => {
       const { reference } = await created(desk)
       const input = await desk.call(MESSAGE, await argsOf(desk, reference))
