@@ -1,9 +1,18 @@
+import { msToNumber } from '@temporalio/common'
+import type { Duration } from '@temporalio/common'
 import { Worker } from '@temporalio/worker'
 import type { ReplayWorkerOptions, WorkflowBundleOption } from '@temporalio/worker'
 
 import { threadBundler } from '../worker/bundle-threads.js'
 import { readHistories } from './history-files.js'
-import { replayProblem, replayProblems } from './replay-problem.js'
+import {
+  eventsOf,
+  namedEvent,
+  reachedEvent,
+  replayProblem,
+  replayProblems,
+  shapeProblem,
+} from './replay-problem.js'
 import { threadBundle } from './thread-bundle.js'
 
 /** A history of a thread: as Temporal's client gives it, or the parsed content of a JSON file. */
@@ -22,6 +31,8 @@ export interface ReplayOptions {
    * whose histories replay too; `dataConverter` with the codecs that the histories were written with.
    */
   readonly worker?: ReplayWorkerOptions
+  /** How long the replay of one history may take. @default '1 minute' */
+  readonly timeout?: Duration
 }
 
 /**
@@ -36,41 +47,93 @@ export async function assertReplays(
   options: ReplayOptions = {},
 ): Promise<number> {
   const isPlace = typeof histories === 'string' || histories instanceof URL
+  const replay: Replay = {
+    options: await replayOptions(options),
+    timeout: msToNumber(options.timeout ?? '1 minute'),
+  }
   const problems: string[] = []
   let replayed = 0
-  // One at a time: Temporal's results name a workflow id, which all runs of a thread share.
-  let current: RecordedHistory | undefined
-  const pushing = async function* (): AsyncGenerator<TemporalHistory> {
+  const whole = async function* (): AsyncGenerator<RecordedHistory> {
     for await (const run of isPlace ? readHistories(histories) : histories) {
-      if (!hasCompletedTask(run)) {
-        replayed += 1
-        continue
-      }
-      current = run
-      yield { workflowId: run.workflowId, history: run.history as TemporalHistory['history'] }
-      current = undefined
+      const problem = shapeProblem(run)
+      if (problem !== undefined) problems.push(problem)
+      if (problem !== undefined || !hasCompletedTask(run)) replayed += 1
+      else yield run
     }
   }
-  try {
-    for await (const { error } of Worker.runReplayHistories(await replayOptions(options), pushing())) {
-      replayed += 1
-      if (error && current !== undefined) problems.push(replayProblem(current, error))
-    }
-  } catch (error) {
-    // What Temporal cannot read as a history at all ends the replay.
-    if (current === undefined || !(error instanceof Error)) throw error
+  for await (const { run, error } of replayAll(replay, whole())) {
     replayed += 1
-    problems.push(replayProblem(current, error))
+    if (error !== null) problems.push(await describeFailure(replay, run, error))
   }
   if (problems.length === 0) return replayed
   throw new Error(replayProblems(replayed, problems))
 }
 
+interface Replay {
+  readonly options: ReplayWorkerOptions
+  /** Milliseconds that one history has. */
+  readonly timeout: number
+}
+
+interface Replayed {
+  readonly run: RecordedHistory
+  readonly error: Error | null
+}
+
+/** What became of each history. The last one is one that Temporal cannot read at all, or that it does not finish. */
+async function* replayAll(
+  { options, timeout }: Replay,
+  runs: AsyncIterable<RecordedHistory> | Iterable<RecordedHistory>,
+): AsyncGenerator<Replayed> {
+  // One at a time: Temporal's results name a workflow id, which all runs of a thread share.
+  let current: RecordedHistory | undefined
+  let timer: NodeJS.Timeout | undefined
+  let giveUp: (error: Error) => void = () => undefined
+  const overdue = new Promise<never>((_resolve, reject) => (giveUp = reject))
+  overdue.catch(() => undefined)
+  const pushing = async function* (): AsyncGenerator<TemporalHistory> {
+    for await (const run of runs) {
+      current = run
+      timer = setTimeout(() => giveUp(new Error(unfinished(timeout))), timeout)
+      yield { workflowId: run.workflowId, history: run.history as TemporalHistory['history'] }
+      clearTimeout(timer)
+      current = undefined
+    }
+  }
+  const results = Worker.runReplayHistories(options, pushing())[Symbol.asyncIterator]()
+  try {
+    for (;;) {
+      const next = await Promise.race([results.next(), overdue])
+      if (next.done === true) return
+      if (current !== undefined) yield { run: current, error: next.value.error ?? null }
+    }
+  } catch (error) {
+    if (current === undefined || !(error instanceof Error)) throw error
+    yield { run: current, error }
+  } finally {
+    clearTimeout(timer)
+  }
+}
+
+function unfinished(timeout: number): string {
+  return (
+    `Expected this history to be replayed within ${timeout / 1000} seconds, got no end of it: Temporal's replay waits for ` +
+    'events that the history does not have, or the machine is too busy (the option "timeout" gives it longer).'
+  )
+}
+
+async function describeFailure(replay: Replay, run: RecordedHistory, error: Error): Promise<string> {
+  const fails = async (beginning: RecordedHistory): Promise<boolean> => {
+    for await (const { error: again } of replayAll(replay, [beginning])) return again !== null
+    return false
+  }
+  return replayProblem(run, error, namedEvent(run, error) ?? (await reachedEvent(run, fails)))
+}
+
 /** A run that has only just begun: there is nothing to compare, and Temporal's replay would wait for ever. */
-function hasCompletedTask({ history }: RecordedHistory): boolean {
-  const { events } = (history ?? {}) as { readonly events?: readonly Record<string, unknown>[] | null }
-  // What is no history at all is told of by Temporal.
-  if (!Array.isArray(events) || events.length === 0) return true
+function hasCompletedTask(run: RecordedHistory): boolean {
+  // Checked before.
+  const events = eventsOf(run) as readonly Record<string, unknown>[]
   return events.some((event) => event['workflowTaskCompletedEventAttributes'] != null)
 }
 

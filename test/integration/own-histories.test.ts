@@ -24,8 +24,15 @@ afterAll(async () => {
 })
 
 interface Kept {
+  workflowId: string
   runId: string
-  history: { events: { activityTaskScheduledEventAttributes?: { activityType: { name: string } } }[] }
+  history: {
+    events: {
+      eventId: string
+      activityTaskScheduledEventAttributes?: { activityType: { name: string } }
+      activityTaskCompletedEventAttributes?: { result: unknown }
+    }[]
+  }
 }
 
 /** The content of a recorded file, to be changed. */
@@ -79,6 +86,48 @@ test('T11 a history that does not replay is named with file, run and event', asy
   expect(message).toContain(`run 2 of ${histories.length}, Temporal's run id ${second.runId}, event `)
   expect(message).toContain('thread.settle')
   expect(message).toContain('What to do: ')
+})
+
+type Shape = (events: Kept['history']['events']) => unknown
+
+test.each<[string, Shape, string]>([
+  ['that lacks its first event', (events) => events.slice(1), 'Expected event 1 at this place, got event 2'],
+  ['in reversed order', (events) => events.toReversed(), 'Expected event 1 at this place, got event '],
+  ['with a hole', (events) => events.toSpliced(3, 1), 'Expected event 4 at this place, got event 5'],
+  ['of numbers', () => [1, 2], 'Expected an event with "eventId" and "eventType", got 1'],
+  ['without a list', () => null, 'Expected "events" to be the list of all events of a run, got null'],
+])('W2 W4 a history %s is refused by file and run', async (name, shape, words) => {
+  const [first] = await kept(join(folder, 'threads', 'greeting.json'))
+  if (first === undefined) throw new Error('Expected a run.')
+  const run = { workflowId: 'cut', runId: 'run-7', file: `${name}.json`, number: 1, of: 2 }
+  const problem = await assertReplays([{ ...run, history: { events: shape(first.history.events) } }]).catch(
+    (error: unknown) => String(error),
+  )
+  expect(problem).toContain('Expected 1 histories to replay, got 1 that do not:')
+  expect(problem).toContain(`- ${name}.json, workflow cut, run 1 of 2, Temporal's run id run-7, `)
+  expect(problem).toContain(words)
+})
+
+test('W2 a replay that does not end is given up in time', async () => {
+  const [first] = await kept(join(folder, 'threads', 'greeting.json'))
+  if (first === undefined) throw new Error('Expected a run.')
+  const problem = await assertReplays([{ ...first, workflowId: 'slow' }], { timeout: 0 }).catch(String)
+  expect(problem).toMatch(/workflow slow, .*\n.*Expected this history to be replayed within 0 seconds/)
+})
+
+test('W4 a changed result of an activity is named with its event', async () => {
+  const runs = await kept(join(folder, 'threads', 'greeting.json'))
+  const found = runs.flatMap((run) =>
+    run.history.events.flatMap((event) => {
+      const done = event.activityTaskCompletedEventAttributes
+      return done === undefined ? [] : [{ run, event, done }]
+    }),
+  )[0]
+  if (found === undefined) throw new Error('Expected an activity.')
+  const payload = { metadata: { encoding: 'anNvbi9wbGFpbg==' }, data: Buffer.from('17').toString('base64') }
+  found.done.result = { payloads: [payload] }
+  const problem = await assertReplays([found.run]).catch(String)
+  expect(problem).toContain(`event ${found.event.eventId} (ACTIVITY_TASK_COMPLETED thread.`)
 })
 
 test('a run whose first task is not done yet replays, for there is nothing to compare', async () => {
