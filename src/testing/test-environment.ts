@@ -16,6 +16,7 @@ import type { StoreOptions } from '../store/store-location.js'
 import { checkRegistry } from '../worker/check-registry.js'
 import { instanceEnv } from '../worker/instance-env.js'
 import type { InstanceEnv } from '../worker/instance-env.js'
+import { installTestLogging } from '../worker/logging.js'
 import { runCaps } from '../worker/run-caps.js'
 import { warnOfRegistry } from '../worker/worker-warnings.js'
 import { endWithProcess } from './end-with-process.js'
@@ -60,7 +61,8 @@ export interface TestEnvironment<R extends Registry = Registry> {
 }
 
 /**
- * Starts a server, a worker and a store for tests of agents. Tests that share one run one after another.
+ * Starts a server, a worker and a store for tests of agents. Tests that share one run one after another. It logs warnings
+ * and errors only, unless EVERTHREAD_LOG_LEVEL says otherwise or the process has installed a Runtime of its own.
  * @throws ConfigError naming each model that is not scripted
  */
 export async function createTestEnvironment<R extends Registry>(
@@ -70,6 +72,8 @@ export async function createTestEnvironment<R extends Registry>(
   const registry = scriptedRegistry(options.registry, options)
   const caps = runCaps(options.limits)
   const env = instanceEnv(options.env)
+  // Temporal's runtime is made by the first server or worker of the process.
+  installTestLogging()
   const opened: (() => Promise<unknown>)[] = []
   const close = async (): Promise<void> => {
     for (let end = opened.pop(); end !== undefined; end = opened.pop()) await end()

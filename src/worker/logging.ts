@@ -34,12 +34,28 @@ export function loggingOptions(env: Readonly<Record<string, string | undefined>>
  * Before anything else of Temporal: the Runtime is made by its first use. One that is there already is its owner's, and
  * stays as it is. @throws ConfigError
  */
-export function installLogging(env: Readonly<Record<string, string | undefined>> = process.env): void {
+export function installLogging(env: Environment = process.env): void {
   const options = loggingOptions(env)
-  if (options === null || Runtime._instance !== undefined) return
-  const { level } = options
+  if (options !== null) install(options, loggerOf(options))
+}
+
+/**
+ * As `installLogging`, for tests: only warnings and errors unless the environment says otherwise, and without what Temporal
+ * says of its own test server. @throws ConfigError
+ */
+export function installTestLogging(env: Environment = process.env): void {
+  const options = loggingOptions(env) ?? QUIET
+  install(options, withoutServerVersion(loggerOf(options)))
+}
+
+type Environment = Readonly<Record<string, string | undefined>>
+
+const QUIET: LoggingOptions = { format: 'text', level: 'WARN' }
+
+function install({ level }: LoggingOptions, logger: Logger): void {
+  if (Runtime._instance !== undefined) return
   Runtime.install({
-    logger: loggerOf(options),
+    logger,
     // What Temporal's native part says goes through the same logger, or it would be lines of another form.
     telemetryOptions: {
       logging: {
@@ -52,6 +68,28 @@ export function installLogging(env: Readonly<Record<string, string | undefined>>
 
 function loggerOf({ format, level }: LoggingOptions): Logger {
   return format === 'json' ? jsonLogger(level) : new DefaultLogger(level)
+}
+
+/** The time-skipping server names no version, and the SDK warns of that in each test. */
+const SERVER_VERSION = /^Temporal Server \d[\d.]* or newer is required/
+
+function withoutServerVersion(logger: Logger): Logger {
+  return {
+    ...bound(logger),
+    log(level, message, meta) {
+      if (!SERVER_VERSION.test(message)) logger.log(level, message, meta)
+    },
+  }
+}
+
+function bound(logger: Logger): Omit<Logger, 'log'> {
+  return {
+    trace: (message, meta) => logger.trace(message, meta),
+    debug: (message, meta) => logger.debug(message, meta),
+    info: (message, meta) => logger.info(message, meta),
+    warn: (message, meta) => logger.warn(message, meta),
+    error: (message, meta) => logger.error(message, meta),
+  }
 }
 
 /** Its INFO is for those who develop it. */

@@ -25,6 +25,27 @@ test('a server ends with its process, even a killed one', async () => {
   await until(`port ${port} to be free`, async () => !(await listens(port)))
 }, 60_000)
 
+const GREEN = fileURLToPath(new URL('./green-process.ts', import.meta.url))
+
+test.concurrent.each([
+  ['says nothing of its own', {}, /^Done\n$/],
+  ['logs what the environment asks for', { EVERTHREAD_LOG_LEVEL: 'info' }, /A run ended\.[^]*Done\n$/],
+])(
+  'E5 a green test of the kit %s',
+  async (_name, environment, said) => {
+    const child = spawn(process.execPath, ['--import', HOOKS, GREEN], {
+      env: { ...process.env, EVERTHREAD_LOG_LEVEL: '', ...environment },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    })
+    const output: string[] = []
+    for (const stream of [child.stdout, child.stderr])
+      stream.on('data', (text: Buffer) => output.push(String(text)))
+    await once(child, 'close')
+    expect(output.join('')).toMatch(said)
+  },
+  60_000,
+)
+
 /** The SDK writes lines of its own between. */
 async function lineMatching(output: Readable, pattern: RegExp): Promise<string | undefined> {
   for await (const line of createInterface({ input: output })) {
