@@ -168,8 +168,9 @@ function closeThread({ world }: Attempt, thread: ThreadRow, input: SettleInput):
   const above = thread.parent === null ? undefined : world.threads.get(thread.parent)
   if (above !== undefined) closeChild(above, thread.id)
   for (const child of thread.children.values()) if (child.deferred) closeUnstarted(world, child)
-  for (const reference of input.children) {
+  for (const [reference, child] of thread.children) {
     const row = world.thread(reference)
+    if (child.deferred || row.closed !== null) continue
     row.endedAbove ||= !row.terminateRequested
     row.terminateRequested = true
   }

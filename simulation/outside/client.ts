@@ -55,6 +55,7 @@ function closeRow(thread: ThreadRow): void {
   thread.closed = 'terminated'
   rejectWaiting(thread)
   for (const row of thread.calls.values()) if (row.status === 'open') row.status = 'cancelled'
+  for (const effect of thread.effects.values()) if (effect.status === 'scheduled') effect.status = 'removed'
 }
 
 /** Into the request's row, which takes one answer only, then an update, until the workflow has it. */

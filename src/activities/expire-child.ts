@@ -2,14 +2,13 @@ import { randomUUID } from 'node:crypto'
 
 import type { ExpireChildAnswer, ExpireChildInput } from '../protocol/end-activities.js'
 import { saveReport, updateChild } from '../store/children.js'
-import { rejectUndelivered } from '../store/deliver-messages.js'
+import { closeThread } from '../store/close-thread.js'
 import { appendEvents } from '../store/events.js'
 import { findOperation, insertOperation } from '../store/operations.js'
 import { closeRequests } from '../store/pending.js'
 import type { PendingRecord } from '../store/pending.js'
 import { stageMessage } from '../store/stage-message.js'
 import type { Writer } from '../store/store.js'
-import { updateThread } from '../store/threads.js'
 import { whileBeating } from './beat.js'
 import { microseconds } from './call-model/model-step.js'
 import type { ActivityDependencies } from './dependencies.js'
@@ -76,10 +75,7 @@ async function closeChild(tx: Writer, { threadId, reference, text, now }: Closin
   const status = 'failed'
   await saveReport(tx, { ...key, number: 1, report: { kind: 'failure', text, attachments: [] }, status })
   await updateChild(tx, key, { closed_at: now, status })
-  const rejected = await rejectUndelivered(tx, reference)
-  await updateThread(tx, reference, { closed_at: now, status })
-  const payload = { outcome: 'failed', reason: 'env_required', rejected: rejected.length }
-  await appendEvents(tx, { threadId: reference, events: [{ type: 'thread.closed', payload }], now })
+  await closeThread(tx, { threadId: reference, outcome: status, reason: 'env_required', now })
 }
 
 function missingOf({ detail }: PendingRecord): string {

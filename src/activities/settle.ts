@@ -1,12 +1,20 @@
 /** The end of a run, of a thread, or of both, in one transaction (T8). */
 import { randomUUID } from 'node:crypto'
-import type { ClosedChild, RunEnd, SettleAnswer, SettleInput } from '../protocol/end-activities.js'
+import type {
+  ClosedChild,
+  RunEnd,
+  SettleAnswer,
+  SettleInput,
+  ThreadClose,
+} from '../protocol/end-activities.js'
 import type { Fact } from '../protocol/facts.js'
 import type { ThreadOperation } from '../protocol/operations.js'
 import type { StopReason } from '../protocol/status.js'
 import { runIdOf, settleOperationId } from '../protocol/ids.js'
 import { appendMessage } from '../store/deliver-messages.js'
+import { closeChild } from '../store/children.js'
 import { closeOpenCalls } from '../store/close-open-calls.js'
+import { closeThread } from '../store/close-thread.js'
 import { appendEvents } from '../store/events.js'
 import { amendOperation, findOperation, insertOperation } from '../store/operations.js'
 import type { OperationRecord } from '../store/operations.js'
@@ -19,7 +27,6 @@ import type { ThreadRecord } from '../store/threads.js'
 import { findToolCall } from '../store/tool-calls.js'
 import { whileBeating } from './beat.js'
 import { microseconds } from './call-model/model-step.js'
-import { closeThread } from './close-thread.js'
 import type { ActivityDependencies } from './dependencies.js'
 import { fittingOperations } from './fitting-operations.js'
 import { newFacts, toldFacts } from './news.js'
@@ -50,7 +57,7 @@ export async function settle({ store }: ActivityDependencies, input: SettleInput
       await closeChildren(tx, input, input.closed)
       await takeBackUnheard(tx, input)
       if (input.end !== null) await endRun(tx, input, input.end)
-      if (input.close !== null) await closeThread(tx, { thread, input, close: input.close })
+      if (input.close !== null) await close(tx, { thread, input }, input.close)
       const answer = answerOf({ thread, input }, await toldOperations(tx, input))
       await record(tx, input)
       return answer
@@ -231,6 +238,16 @@ async function appendVisibleReason(tx: Writer, input: SettleInput, { reason, ste
     events: [{ type: 'message.created', scope, payload: { role: 'assistant' } }],
     now,
   })
+}
+
+/** The rows of the thread, and what its parent's registry says of it: a report of its end was stored before (T7). */
+async function close(tx: Writer, { thread, input }: Settling, closing: ThreadClose): Promise<void> {
+  const { threadId } = input
+  const now = microseconds(input)
+  await closeThread(tx, { threadId, ...closing, now })
+  if (thread.parent_thread_id === null) return
+  const key = { parentThreadId: thread.parent_thread_id, reference: threadId }
+  await closeChild(tx, { ...key, status: closing.outcome, now })
 }
 
 /** The recorded snapshot serves readers that meet no worker. What was told is computed anew for who asks again. */

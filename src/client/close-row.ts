@@ -1,39 +1,26 @@
 import { LIMITS } from '../protocol/limits.js'
-import { runIdOf } from '../protocol/ids.js'
-import type { Fact } from '../protocol/facts.js'
 import { closeChild, findChild, updateChild } from '../store/children.js'
 import type { ChildKey } from '../store/children.js'
-import { closeOpenCalls } from '../store/close-open-calls.js'
-import { rejectUndelivered } from '../store/deliver-messages.js'
+import { closeThread } from '../store/close-thread.js'
 import { appendEvents } from '../store/events.js'
 import { closeRequests, deferredChildOf, openRequests } from '../store/pending.js'
 import type { PendingRecord } from '../store/pending.js'
-import { lastRun, updateRun } from '../store/runs.js'
-import { findThread, updateThread } from '../store/threads.js'
+import { lastRun } from '../store/runs.js'
+import { findThread } from '../store/threads.js'
 import type { ThreadRecord } from '../store/threads.js'
 import type { Writer } from '../store/store.js'
-
-const TERMINATED = { outcome: 'terminated', reason: 'terminated' } as const
 
 interface ClosedRow {
   /** What its parent asked for before it would start it, closed now; null if there was nothing. */
   readonly request: PendingRecord | null
 }
 
-/**
- * Closes a terminated thread whose workflow is gone, as that would have done it (T8): nothing waits, no call is open.
- * Null if it was closed before.
- */
+/** Closes a terminated thread whose workflow is gone, as its workflow would (T8). Null if it was closed before. */
 export async function closeRow(tx: Writer, threadId: string, now: number): Promise<ClosedRow | null> {
   const thread = await findThread(tx, threadId)
   if (thread === null || thread.closed_at !== null) return null
-  // Also what a worker has in flight: it cannot commit any more, for its workflow will not hear of it.
-  await closeOpenCalls(tx, { threadId, outcome: 'cancelled', now })
-  const rejected = await rejectUndelivered(tx, threadId)
-  const closed = { type: 'thread.closed', payload: { ...TERMINATED, rejected: rejected.length } }
-  const events = [...(await endRun(tx, threadId, now)), closed]
-  await appendEvents(tx, { threadId, events, now })
-  await updateThread(tx, threadId, { status: 'terminated', terminated_at: now, closed_at: now })
+  // Work of a worker that is still in flight cannot commit any more: its operation is ended here.
+  await closeThread(tx, { threadId, outcome: 'terminated', reason: 'terminated', now })
   return { request: await endInRegistry(tx, thread, now) }
 }
 
@@ -73,18 +60,4 @@ async function closeRequestFor(
   const resolved = { type: 'action.resolved', scope: { childId: reference }, payload }
   await appendEvents(tx, { threadId, events: [resolved], now })
   return found
-}
-
-async function endRun(tx: Writer, threadId: string, now: number): Promise<readonly Fact[]> {
-  const run = await lastRun(tx, threadId)
-  if (run === null || run.ended_at !== null) return []
-  const { number } = run
-  await updateRun(tx, { threadId, number }, { ended_at: now, reason: 'terminated', outcome: 'cancelled' })
-  return [
-    {
-      type: 'run.cancelled',
-      scope: { runId: runIdOf(number) },
-      payload: { reason: 'terminated', steps: run.steps },
-    },
-  ]
 }

@@ -77,7 +77,6 @@ export interface SettleInput extends ActivityInput {
   /** Operations of the run whose activity has left no answer: what they did to their thread is told now (T9). */
   readonly unheard?: readonly string[]
   readonly snapshot: ControlSnapshot
-  readonly children: readonly string[]
   readonly start: ThreadStart | null
   readonly createdAt: number
 }

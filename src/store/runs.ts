@@ -1,5 +1,7 @@
 import type { Selectable } from 'kysely'
 
+import type { Fact } from '../protocol/facts.js'
+import { runIdOf } from '../protocol/ids.js'
 import type { JsonObject } from '../protocol/json.js'
 import type { AttachmentRef } from '../protocol/message.js'
 import type { RunOutcome, StopReason } from '../protocol/status.js'
@@ -68,6 +70,38 @@ export async function updateRun(
     .where('number', '=', number)
     .executeTakeFirst()
   return result.numUpdatedRows === 1n
+}
+
+interface CutRuns {
+  readonly threadId: string
+  readonly reason: StopReason
+  readonly outcome: Exclude<RunOutcome, 'completed'>
+  /** Microseconds. */
+  readonly now: number
+}
+
+/** The usage of a run is known to its workflow, and the workflow of these runs is gone. */
+const NO_USAGE = { inputTokens: 0, outputTokens: 0, cachedInputTokens: 0, cost: null }
+
+/** Ends the runs of a thread whose workflow is gone; answers the event that tells the end of each. */
+export async function endOpenRuns(
+  tx: Writer,
+  { threadId, reason, outcome, now }: CutRuns,
+): Promise<readonly Fact[]> {
+  const ended = await tx
+    .updateTable('runs')
+    .set({ ended_at: now, reason, outcome })
+    .where('thread_id', '=', threadId)
+    .where('ended_at', 'is', null)
+    .returning(['number', 'steps'])
+    .execute()
+  return ended
+    .toSorted((one, other) => one.number - other.number)
+    .map(({ number, steps }) => ({
+      type: `run.${outcome}`,
+      scope: { runId: runIdOf(number) },
+      payload: { reason, steps, usage: NO_USAGE },
+    }))
 }
 
 export async function findRun(db: Reader, { threadId, number }: RunKey): Promise<RunRecord | null> {

@@ -52,7 +52,6 @@ async function isSettled(
       ...(givenUp.length > 0 && { givenUp }),
       ...(closed.length > 0 && { closed }),
       ...(unheard !== undefined && { unheard }),
-      children: control.children.map((child) => child.reference),
       start: control.registered ? null : control.start,
       createdAt: control.createdAt,
     },

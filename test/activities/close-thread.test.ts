@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest'
 
-import { closeThread } from '../../src/activities/close-thread.js'
+import type { ActivityDependencies } from '../../src/activities/dependencies.js'
 import { recordClosedChild } from '../../src/activities/record-closed-child.js'
-import type { SettleInput, ThreadClose } from '../../src/protocol/end-activities.js'
+import type { ThreadClose } from '../../src/protocol/end-activities.js'
 import { closeRow } from '../../src/client/close-row.js'
 import { insertRun } from '../../src/store/runs.js'
 import { findEffect, insertEffect } from '../../src/store/effects.js'
@@ -12,19 +12,17 @@ import type { Store } from '../../src/store/store.js'
 import { findThread } from '../../src/store/threads.js'
 import { NOW, withDesk } from './activity-desk.js'
 import { addChild, deliver, eventsOf, messagesOf, registered } from './family.js'
+import { runSettle, settleInput } from './settle-desk.js'
 
+/** As the workflow of the thread asks for its end. */
 async function close(
   store: Store,
   threadId: string,
-  outcome: ThreadClose['outcome'] = 'terminated',
-  children: readonly string[] = [],
+  { outcome = 'terminated', number = 1 }: { outcome?: ThreadClose['outcome']; number?: number } = {},
 ): Promise<void> {
-  const input = { threadId, now: NOW, children } as SettleInput
-  await store.write(async (tx) => {
-    const thread = await findThread(tx, threadId)
-    if (thread === null) throw new Error(`Expected the thread ${threadId}.`)
-    await closeThread(tx, { thread, input, close: { outcome, reason: outcome } })
-  })
+  const ends = { end: null, close: { outcome, reason: outcome } }
+  const desk = { dependencies: { store } as ActivityDependencies }
+  await runSettle(desk, settleInput({ threadId, now: NOW, settle: number, ...ends }))
 }
 
 const typesOf = async (store: Store, id: string) => (await eventsOf(store, id)).map(({ type }) => type)
@@ -33,7 +31,7 @@ describe('a child that closes', () => {
   test.each(['completed', 'failed', 'terminated'] as const)('as %s is so in its registry', (outcome) =>
     withDesk({}, async ({ store }) => {
       await addChild(store)
-      await close(store, 'c', outcome)
+      await close(store, 'c', { outcome })
       expect(await registered(store)).toMatchObject({ status: outcome, closed_at: NOW * 1000 })
     }),
   )
@@ -41,7 +39,7 @@ describe('a child that closes', () => {
   test('leaves what the registry has of its end already', () =>
     withDesk({}, async ({ store }) => {
       await addChild(store, { status: 'terminated', closed_at: 5 })
-      await close(store, 'c', 'completed')
+      await close(store, 'c', { outcome: 'completed' })
       expect(await registered(store)).toMatchObject({ status: 'terminated', closed_at: 5 })
     }))
 
@@ -113,21 +111,47 @@ describe('T8 a thread with a child that waits for variables closes', () => {
       expect(await typesOf(store, 't')).toContain('subagent.closed')
     }))
 
+  test('and the child with it also when a client closes it', () =>
+    withDesk({}, async ({ store }) => {
+      await defer(store)
+      await store.write((tx) => closeRow(tx, 't', 7))
+      expect(await registered(store)).toMatchObject({ status: 'terminated', closed_at: 7 })
+      expect(await store.read((db) => findThread(db, 'c'))).toMatchObject({ closed_at: 7, terminated_at: 7 })
+      expect(await store.read((db) => findEffect(db, 'c', 'e'))).toMatchObject({ status: 'removed' })
+      expect((await typesOf(store, 'c')).at(-1)).toBe('thread.closed')
+    }))
+
   test('once, also when it is settled again', () =>
     withDesk({}, async ({ store }) => {
       await defer(store)
       await close(store, 't')
-      await close(store, 't')
+      await close(store, 't', { number: 2 })
       expect((await typesOf(store, 'c')).filter((type) => type === 'thread.closed')).toHaveLength(1)
     }))
 
   test('and a child that runs is marked, and closes itself', () =>
     withDesk({}, async ({ store }) => {
       await addChild(store)
-      await close(store, 't', 'terminated', ['c'])
+      await close(store, 't')
       expect(await store.read((db) => findThread(db, 'c'))).toMatchObject({
         ...{ terminate_requested_at: NOW * 1000, closed_at: null },
       })
       expect(await registered(store)).toMatchObject({ status: 'running', closed_at: null })
     }))
 })
+
+test('T8 a lost thread that is terminated leaves no scheduled effect', () =>
+  withDesk({}, async ({ store }) => {
+    const effect = { id: 'e', name: 'remind', args: {}, due_at: 9, created_at: 1 }
+    const run = { thread_id: 't', number: 1, trigger_kind: 'message', started_at: 1 }
+    await store.write(async (tx) => {
+      await insertEffect(tx, { thread_id: 't', ...effect })
+      await insertRun(tx, run)
+    })
+    await store.write((tx) => closeRow(tx, 't', 7))
+    expect(await store.read((db) => findEffect(db, 't', 'e'))).toMatchObject({ status: 'removed' })
+    const events = (await eventsOf(store, 't')).slice(-3)
+    expect(events.map(({ type }) => type)).toEqual(['effect.removed', 'run.cancelled', 'thread.closed'])
+    expect(events[0]?.payload).toEqual({ effectId: 'e', name: 'remind' })
+    expect(events[1]?.payload).toMatchObject({ reason: 'terminated', usage: { inputTokens: 0 } })
+  }))

@@ -1,7 +1,6 @@
 import { describe, expect, test, vi } from 'vitest'
 import { z } from 'zod'
 
-import { closeThread } from '../../src/activities/close-thread.js'
 import { giveUpEffect } from '../../src/activities/run-effect/give-up-effect.js'
 import { runEffect } from '../../src/activities/run-effect/run-effect.js'
 import type { ActivityDependencies } from '../../src/activities/dependencies.js'
@@ -9,15 +8,15 @@ import { defineEffect, registry } from '../../src/index.js'
 import type { ThreadState } from '../../src/index.js'
 import { LEVEL } from '../../src/protocol/activities.js'
 import type { RunEffectAnswer, RunEffectInput } from '../../src/protocol/activities.js'
-import type { SettleInput } from '../../src/protocol/end-activities.js'
 import { LIMITS } from '../../src/protocol/limits.js'
 import { findEffect, insertEffect } from '../../src/store/effects.js'
 import { findError } from '../../src/store/errors.js'
 import { insertOperation } from '../../src/store/operations.js'
-import { findThread, requestTermination } from '../../src/store/threads.js'
+import { requestTermination } from '../../src/store/threads.js'
 import { listValues } from '../../src/store/values.js'
 import { AFTER_A_MINUTE, NOW, attempt, failingStore, failureOf, withDesk } from './activity-desk.js'
 import type { ActivityDesk } from './activity-desk.js'
+import { CLOSE, runSettle, settleInput } from './settle-desk.js'
 import { createGate } from '../support/gate.js'
 
 type Work = (state: ThreadState, args: { orderId: string; times: number }) => void | Promise<void>
@@ -119,11 +118,7 @@ describe('a thread that closes', () => {
   test('T8 leaves nothing scheduled', () =>
     withDesk({}, async (desk) => {
       await schedule(desk)
-      const thread = await desk.store.read((db) => findThread(db, 't'))
-      if (thread === null) throw new Error('Expected a thread.')
-      const input = { threadId: 't', now: NOW, children: [] } as unknown as SettleInput
-      const close = { outcome: 'terminated', reason: 'terminated' } as const
-      await desk.store.write((tx) => closeThread(tx, { thread, input, close }))
+      await runSettle(desk, settleInput({ end: null, close: CLOSE }))
       expect(await effectOf(desk)).toMatchObject({ status: 'removed' })
       expect(await typesOf(desk)).toEqual(['effect.removed', 'thread.closed'])
     }))

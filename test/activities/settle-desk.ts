@@ -37,7 +37,6 @@ export function settleInput(patch: Partial<SettleInput> = {}): SettleInput {
       children: [],
       lastRun: null,
     },
-    children: [],
     start: null,
     createdAt: NOW,
     ...patch,

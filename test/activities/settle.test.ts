@@ -357,7 +357,7 @@ describe('T8 the end of a thread', () => {
       await desk.store.write((tx) =>
         insertThread(tx, { id: 'k', agent: 'pair', created_at: 1, parent_thread_id: 't' }),
       )
-      await runSettle(desk, settleInput({ close: CLOSE, children: ['k'] }))
+      await runSettle(desk, settleInput({ close: CLOSE }))
       expect((await thread(desk, 'k'))?.terminate_requested_at).toBe((NOW + 5) * 1000)
     }))
 

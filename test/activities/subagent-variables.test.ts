@@ -10,6 +10,7 @@ import { answerVariables } from '../../src/client/answer-variables.js'
 import type { ThreadOperation } from '../../src/protocol/operations.js'
 import { LIMITS } from '../../src/protocol/limits.js'
 import type { ExpireChildAnswer, ExpireChildInput } from '../../src/protocol/end-activities.js'
+import { findEffect, insertEffect } from '../../src/store/effects.js'
 import { findRequest } from '../../src/store/pending.js'
 import { findThread } from '../../src/store/threads.js'
 import { findToolCall } from '../../src/store/tool-calls.js'
@@ -17,6 +18,7 @@ import { findVariables, putVariable } from '../../src/store/variables.js'
 import { attempt, drainOf, modelInput, runModel } from './activity-desk.js'
 import { NOW, withSubagents } from './children-desk.js'
 import type { SubagentDesk, SubagentParts } from './children-desk.js'
+import { eventsOf } from './family.js'
 
 const WISH = { agent: 'guarded', name: 'Gus', message: 'Guard.', attachments: ['/plan.txt'] }
 const VALUES = { DOOR_CODE: 'open-sesame', VAULT_KEY: 'k3y-of-vault' }
@@ -278,6 +280,18 @@ describe('its variables do not come in time', () => {
         closed_at: expect.any(Number),
       })
       await expect(supply(desk, child.requestId)).rejects.toMatchObject({ code: 'request_not_found' })
+    }))
+
+  test('T8 nothing of it stays scheduled, waiting or open', () =>
+    withDeferred({}, async (desk, child) => {
+      const effect = { id: 'e', name: 'remind', args: {}, due_at: 9, created_at: 1 }
+      await desk.store.write((tx) => insertEffect(tx, { thread_id: child.reference, ...effect }))
+      await expire(desk, child)
+      expect(await desk.store.read((db) => findEffect(db, child.reference, 'e'))).toMatchObject({
+        status: 'removed',
+      })
+      const types = (await eventsOf(desk.store, child.reference)).map(({ type }) => type)
+      expect(types.slice(-2)).toEqual(['effect.removed', 'thread.closed'])
     }))
 
   test('nothing happens if they came after all', () =>

@@ -1,8 +1,8 @@
-import { runIdOf } from '../../protocol/ids.js'
 import { closeOpenCalls } from '../close-open-calls.js'
 import { unpackEvents } from '../event-rows.js'
 import { appendEvents } from '../events.js'
 import type { NewEvent } from '../events.js'
+import { endOpenRuns } from '../runs.js'
 import type { Reader, Writer } from '../store.js'
 import { findThread } from '../threads.js'
 
@@ -24,7 +24,6 @@ export async function cutRun(
 ): Promise<'cut' | 'idle' | 'busy'> {
   const thread = await findThread(tx, threadId)
   if (thread?.last_sequence !== sequence) return 'busy'
-  const runs = await unendedRuns(tx, threadId)
   // It runs at least once, and counts once: nothing of it is there, so it is done from its beginning.
   await tx
     .deleteFrom('operations')
@@ -33,37 +32,10 @@ export async function cutRun(
     .where('state', '!=', 'finished')
     .execute()
   await closeOpenCalls(tx, { threadId, outcome: 'interrupted', now })
-  await tx
-    .updateTable('runs')
-    .set({ ended_at: now, reason: 'lost', outcome: 'failed' })
-    .where('thread_id', '=', threadId)
-    .where('ended_at', 'is', null)
-    .execute()
-  const events = [...runs.map(lostRun), ...(await reopenedFact(tx, threadId))]
+  const runs = await endOpenRuns(tx, { threadId, reason: 'lost', outcome: 'failed', now })
+  const events = [...runs, ...(await reopenedFact(tx, threadId))]
   await appendEvents(tx, { threadId, events, now })
   return runs.length === 0 ? 'idle' : 'cut'
-}
-
-interface UnendedRun {
-  readonly number: number
-  readonly steps: number
-}
-
-function unendedRuns(db: Reader, threadId: string): Promise<readonly UnendedRun[]> {
-  return db
-    .selectFrom('runs')
-    .select(['number', 'steps'])
-    .where('thread_id', '=', threadId)
-    .where('ended_at', 'is', null)
-    .orderBy('number')
-    .execute()
-}
-
-const NO_USAGE = { inputTokens: 0, outputTokens: 0, cachedInputTokens: 0, cost: null }
-
-function lostRun({ number, steps }: UnendedRun): NewEvent {
-  const payload = { reason: 'lost', steps, usage: NO_USAGE }
-  return { type: 'run.failed', scope: { runId: runIdOf(number) }, payload }
 }
 
 /** Of several that reopen it at once, one says so. */
