@@ -1,4 +1,8 @@
 import { DefaultLogger, Runtime } from '@temporalio/worker'
 
-/** Once a process: a worker's states are not what a failing test has to say. */
-Runtime.install({ logger: new DefaultLogger('WARN') })
+const installed = Symbol.for('everthread.test.quietRuntime')
+const scope = globalThis as { [installed]?: true }
+
+/** Once a process, which several test files may share: a worker's states are not what a failing test has to say. */
+if (scope[installed] !== true) Runtime.install({ logger: new DefaultLogger('WARN') })
+scope[installed] = true
