@@ -64,7 +64,10 @@ export default defineConfig({
     // On two cores: each file may bring a worker and a server, and waits for them more than half of its time.
     maxWorkers: 3,
     projects: [
-      { extends: true, test: { name: 'unit', isolate: false, include: ['{src,scripts,simulation}/**/*.test.ts'] } },
+      {
+        extends: true,
+        test: { name: 'unit', isolate: false, include: ['{src,scripts,simulation}/**/*.test.ts'] },
+      },
       {
         extends: true,
         test: {
