@@ -18,7 +18,7 @@ export interface NewMessage {
   /** In the model's context, hidden from the user's transcript. @default false */
   readonly silent?: boolean
   readonly metadata?: Record<string, unknown>
-  /** Its idempotency key for ever: sent again, it is delivered once. @default a UUID */
+  /** Its idempotency key in this thread, for ever: sent again, it is delivered once. @default a UUID */
   readonly id?: string
 }
 

@@ -1,3 +1,4 @@
+import { deleteWaiting } from '../store/change-messages.js'
 import { removeFile } from '../store/files.js'
 import { findMessage } from '../store/read-messages.js'
 import type { Writer } from '../store/store.js'
@@ -7,7 +8,7 @@ import type { CheckedMessage } from './new-message.js'
 export async function withdrawMessage(tx: Writer, threadId: string, given: CheckedMessage): Promise<void> {
   const message = await findMessage(tx, threadId, given.id)
   if (message === null || message.position !== null || message.status !== 'pending') return
-  await tx.deleteFrom('messages').where('id', '=', given.id).where('position', 'is', null).execute()
+  await deleteWaiting(tx, threadId, given.id)
   for (const [index, { path }] of message.attachments.entries())
     if (given.attachments[index]?.kind === 'new') await removeFile(tx, threadId, path)
 }

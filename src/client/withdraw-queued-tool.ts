@@ -1,3 +1,4 @@
+import { deleteWaiting } from '../store/change-messages.js'
 import type { Writer } from '../store/store.js'
 
 /** Takes back a staged call that no workflow will ever hear of, and the row that holds it. */
@@ -11,5 +12,5 @@ export async function withdrawQueuedTool(tx: Writer, threadId: string, toolCallI
     .returning('message_id')
     .executeTakeFirst()
   if (call === undefined) return
-  await tx.deleteFrom('messages').where('id', '=', call.message_id).where('position', 'is', null).execute()
+  await deleteWaiting(tx, threadId, call.message_id)
 }

@@ -8,7 +8,10 @@ export function keyedThreadId(account: string | null, key: string): string {
   return idOf('thread', account, key)
 }
 
-/** The id of a message that was sent to a thread under a key: ids of messages are one name space too. */
+/**
+ * The id of a message that was sent to a thread under a key. Never the key itself: the thread has rows of its own, whose ids an
+ * account could otherwise name.
+ */
 export function keyedMessageId(threadId: string, key: string): string {
   return idOf('message', threadId, key)
 }

@@ -1,4 +1,5 @@
 import type { Reader } from './store.js'
+import type { ToolCallRecord } from './tool-calls.js'
 
 /** The message that holds a tool call: its result belongs beside it. */
 export interface CallHolder {
@@ -11,8 +12,11 @@ export interface CallHolder {
 }
 
 /** Of a message that was deleted since, as if it stood at the top of the transcript. */
-export async function callHolder(db: Reader, messageId: string): Promise<CallHolder> {
-  return holderOf(await holders(db).where('id', '=', messageId).executeTakeFirst())
+export async function callHolder(
+  db: Reader,
+  { thread_id: threadId, message_id: messageId }: Pick<ToolCallRecord, 'thread_id' | 'message_id'>,
+): Promise<CallHolder> {
+  return holderOf(await holders(db, threadId).where('id', '=', messageId).executeTakeFirst())
 }
 
 /** The same where only the call is known: it is read at the same time as the call's row. */
@@ -22,11 +26,14 @@ export async function holderOfCall(db: Reader, threadId: string, callId: string)
     .select('message_id')
     .where('thread_id', '=', threadId)
     .where('id', '=', callId)
-  return holderOf(await holders(db).where('id', '=', messageId).executeTakeFirst())
+  return holderOf(await holders(db, threadId).where('id', '=', messageId).executeTakeFirst())
 }
 
-function holders(db: Reader) {
-  return db.selectFrom('messages').select(['parent_id', 'depth', 'prompt', 'position'])
+function holders(db: Reader, threadId: string) {
+  return db
+    .selectFrom('messages')
+    .select(['parent_id', 'depth', 'prompt', 'position'])
+    .where('thread_id', '=', threadId)
 }
 
 type Holder = Awaited<ReturnType<ReturnType<typeof holders>['executeTakeFirst']>>

@@ -48,6 +48,7 @@ export async function changeMessage(tx: Writer, change: MessageChange): Promise<
       ...(silent === undefined ? {} : { silent: silent ? 1 : 0 }),
       ...(merged === undefined ? {} : { metadata: JSON.stringify(merged) }),
     })
+    .where('thread_id', '=', threadId)
     .where('id', '=', id)
     .execute()
   return true
@@ -62,9 +63,29 @@ export async function deleteMessage(
   const found = await findLiveMessage(tx, threadId, id)
   if (found === null) return 'missing'
   if (found.message.position === null) {
-    await tx.updateTable('messages').set({ status: 'removed' }).where('id', '=', id).execute()
+    await markMessageRemoved(tx, threadId, id)
     return 'removed'
   }
-  await tx.deleteFrom('messages').where('id', '=', id).execute()
+  await tx.deleteFrom('messages').where('thread_id', '=', threadId).where('id', '=', id).execute()
   return 'deleted'
+}
+
+/** The row of a message that waits stays, and says that it never gets its place. */
+export async function markMessageRemoved(tx: Writer, threadId: string, id: string): Promise<void> {
+  await tx
+    .updateTable('messages')
+    .set({ status: 'removed' })
+    .where('thread_id', '=', threadId)
+    .where('id', '=', id)
+    .execute()
+}
+
+/** Takes back the row of what waits, as if it had never been sent. */
+export async function deleteWaiting(tx: Writer, threadId: string, id: string): Promise<void> {
+  await tx
+    .deleteFrom('messages')
+    .where('thread_id', '=', threadId)
+    .where('id', '=', id)
+    .where('position', 'is', null)
+    .execute()
 }

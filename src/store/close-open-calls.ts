@@ -38,7 +38,7 @@ export async function closeOpenCalls(tx: Writer, closing: Closing): Promise<void
   const closed: string[] = []
   // Nested calls first: the result of the call that they were made for follows theirs.
   for (const call of innermostFirst(await openToolCalls(tx, threadId))) {
-    let [held, holder] = [call, await callHolder(tx, call.message_id)]
+    let [held, holder] = [call, await callHolder(tx, call)]
     if (!holder.placed && outcome === 'interrupted') {
       if (cut?.tools.includes(call.id) !== true) continue
       held = { ...call, run: cut.run, step: cut.step }
@@ -137,7 +137,7 @@ async function endOperations(tx: Writer, { threadId, outcome, now }: Closing): P
     .where('state', '<>', 'finished')
     .execute()
   for (const { id, kind, state, message_id: messageId } of open) {
-    if (messageId !== null) await deleteDeltas(tx, messageId)
+    if (messageId !== null) await deleteDeltas(tx, { threadId, messageId })
     if (kind === 'model' && isStep(id))
       await appendEvents(tx, { threadId, events: cutStepEvents(id, state, outcome), now })
   }

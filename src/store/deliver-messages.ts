@@ -51,6 +51,7 @@ export async function deliverMessages(
         step,
         ...changedColumns(changed?.get(id)),
       })
+      .where('thread_id', '=', threadId)
       .where('id', '=', id)
       .where('position', 'is', null)
       .returningAll()
@@ -174,6 +175,7 @@ export async function turnIntoToolResult(tx: Writer, result: ToolResultOfReport)
       step: result.step,
       side: result.side,
     })
+    .where('thread_id', '=', result.threadId)
     .where('id', '=', result.messageId)
     .where('position', 'is', null)
     .execute()

@@ -40,12 +40,20 @@ export async function appendDelta(tx: Writer, delta: NewDelta): Promise<number> 
   return id
 }
 
+/** The message of a thread that deltas are of. */
+export type StreamedMessage = Pick<NewDelta, 'threadId' | 'messageId'>
+
 /** How many of those rows are there, and of that message. */
-export async function countDeltas(db: Reader, messageId: string, ids: readonly number[]): Promise<number> {
+export async function countDeltas(
+  db: Reader,
+  { threadId, messageId }: StreamedMessage,
+  ids: readonly number[],
+): Promise<number> {
   const { count } = await db
     .selectFrom('deltas')
     .select(({ fn }) => fn.countAll<number>().as('count'))
     .where('id', 'in', ids)
+    .where('thread_id', '=', threadId)
     .where('message_id', '=', messageId)
     .executeTakeFirstOrThrow()
   return Number(count)
@@ -72,12 +80,15 @@ export async function readDeltas(db: Reader, threadId: string, after = 0): Promi
 }
 
 /** Belongs into the transaction that commits the message. */
-export async function deleteDeltas(tx: Writer, messageId: string): Promise<void> {
-  meanwhile(tx, tx.deleteFrom('deltas').where('message_id', '=', messageId).execute())
+export async function deleteDeltas(tx: Writer, message: StreamedMessage): Promise<void> {
+  meanwhile(tx, deltasOf(tx, message).execute())
 }
 
 /** Removes what earlier attempts streamed. */
-export async function dropAttempts(tx: Writer, messageId: string, below: number): Promise<void> {
-  const outdated = tx.deleteFrom('deltas').where('message_id', '=', messageId).where('attempt', '<', below)
-  meanwhile(tx, outdated.execute())
+export async function dropAttempts(tx: Writer, message: StreamedMessage, below: number): Promise<void> {
+  meanwhile(tx, deltasOf(tx, message).where('attempt', '<', below).execute())
+}
+
+function deltasOf(tx: Writer, { threadId, messageId }: StreamedMessage) {
+  return tx.deleteFrom('deltas').where('thread_id', '=', threadId).where('message_id', '=', messageId)
 }

@@ -32,12 +32,13 @@ export async function eraseCall(
   if (left.length === calls.length) return null
   const bare = (row.content ?? '').trim() === '' && row.attachments === '[]'
   if (left.length === 0 && bare) {
-    await tx.deleteFrom('messages').where('id', '=', messageId).execute()
+    await tx.deleteFrom('messages').where('thread_id', '=', threadId).where('id', '=', messageId).execute()
     return 'message.deleted'
   }
   await tx
     .updateTable('messages')
     .set({ tool_calls: left.length === 0 ? null : JSON.stringify(left) })
+    .where('thread_id', '=', threadId)
     .where('id', '=', messageId)
     .execute()
   return 'message.updated'

@@ -19,11 +19,6 @@ const MOST_NOTED = 200
 
 const noted = new Map<string, string>()
 
-/** What stands where a secret was. */
-export function secretMark(name?: string): string {
-  return name === undefined ? '[secret]' : `[secret ${name}]`
-}
-
 /** Whether a variable of this name holds a secret, as far as its name says. */
 export function namesSecret(name: string): boolean {
   return SECRET_NAME.test(name)
@@ -39,16 +34,39 @@ export function noteSecret(name: string, value: string): void {
 
 /** The text without the secrets that this process knows, and without what looks like one. Redacting twice changes nothing. */
 export function redactKnownSecrets(text: string, environment = process.env): string {
-  const forms = new Map<string, string>()
-  const add = (name: string, value: string): void => {
-    for (const form of secretForms(value)) if (!forms.has(form)) forms.set(form, secretMark(name))
-  }
+  const known = createTextRedactor()
   for (const [name, value = ''] of Object.entries(environment))
-    if (namesSecret(name) && value.trim().length >= SHORTEST_BY_NAME) add(name, value)
-  for (const [value, name] of noted) add(name, value)
-  const known =
-    forms.size === 0 ? text : text.replace(secretPattern(forms), (found) => forms.get(found) ?? found)
-  return LOOKS_SECRET.reduce((left, pattern) => left.replace(pattern, `$1${secretMark()}`), known)
+    if (namesSecret(name) && value.trim().length >= SHORTEST_BY_NAME) known.note(name, value)
+  for (const [value, name] of noted) known.note(name, value)
+  return LOOKS_SECRET.reduce((left, pattern) => left.replace(pattern, '$1[secret]'), known.redact(text))
+}
+
+/** Replaces the secrets that were noted in it by `[secret NAME]`. */
+export interface TextRedactor {
+  note(name: string, value: string): void
+  redact(text: string): string
+  /** Nothing was noted that is long enough to be found. */
+  readonly empty: boolean
+}
+
+export function createTextRedactor(): TextRedactor {
+  /** What is searched, and what comes instead. */
+  const forms = new Map<string, string>()
+  let pattern: RegExp | undefined
+  return {
+    note(name, value) {
+      for (const form of secretForms(value)) if (!forms.has(form)) forms.set(form, `[secret ${name}]`)
+      pattern = undefined
+    },
+    redact(text) {
+      if (forms.size === 0) return text
+      pattern ??= secretPattern(forms)
+      return text.replace(pattern, (found) => forms.get(found) ?? found)
+    },
+    get empty() {
+      return forms.size === 0
+    },
+  }
 }
 
 /**
@@ -69,7 +87,7 @@ const LOOKS_SECRET: readonly RegExp[] = [
 ]
 
 /** The value as it is, without the blanks around it, and as JSON and URLs write it; none of one that is too short. */
-export function secretForms(value: string): readonly string[] {
+function secretForms(value: string): readonly string[] {
   const bare = value.trim()
   if (bare.length < LIMITS.shortestRedacted) return []
   return [value, bare].flatMap((text) => {
@@ -80,7 +98,7 @@ export function secretForms(value: string): readonly string[] {
 }
 
 /** Marks that were put in before are passed over, so that a text may be redacted twice; of two secrets the longer one is found. */
-export function secretPattern(forms: ReadonlyMap<string, string>): RegExp {
+function secretPattern(forms: ReadonlyMap<string, string>): RegExp {
   const values = [...forms.keys()].toSorted((one, other) => other.length - one.length)
   const texts = [...new Set(forms.values()), ...values]
   return new RegExp(texts.map((text) => text.replace(/[\\^$.*+?()[\]{}|/-]/g, '\\$&')).join('|'), 'g')

@@ -17,9 +17,14 @@ export async function findMessage(db: Reader, threadId: string, id: string): Pro
   return row === undefined ? null : messageFromRow(row)
 }
 
-/** Whether a message of any thread has that id. */
-export async function isMessageIdTaken(db: Reader, id: string): Promise<boolean> {
-  const row = await db.selectFrom('messages').select('id').where('id', '=', id).executeTakeFirst()
+/** Whether the thread has a message of that id, whatever became of it. */
+export async function isMessageIdTaken(db: Reader, threadId: string, id: string): Promise<boolean> {
+  const row = await db
+    .selectFrom('messages')
+    .select('id')
+    .where('thread_id', '=', threadId)
+    .where('id', '=', id)
+    .executeTakeFirst()
   return row !== undefined
 }
 

@@ -1,5 +1,7 @@
 import { remoteOperationId } from '../protocol/ids.js'
 import type { JsonObject } from '../protocol/json.js'
+import { createTextRedactor } from './known-secrets.js'
+import type { TextRedactor } from './known-secrets.js'
 import type { RemoteCall, RemoteKey, StoredResult } from './remote-calls.js'
 import type { SecretBox, SecretPlace } from './secret-box.js'
 
@@ -36,6 +38,18 @@ export function openRemoteVariables(
       value: secret ? secrets.open({ value, keyId }, remoteSecretPlace(key, name)) : value,
     }
   })
+}
+
+/** Takes the secrets that a call's worker was given out of what it writes (T5). @throws StoreError `no_key`, `corrupt` */
+export function remoteRedactor(
+  secrets: SecretBox,
+  key: RemoteKey,
+  call: Pick<RemoteCall, 'variables'>,
+): TextRedactor {
+  const redactor = createTextRedactor()
+  for (const { name, value, secret } of openRemoteVariables(secrets, key, call))
+    if (secret) redactor.note(name, value)
+  return redactor
 }
 
 /** @throws StoreError `no_key` */

@@ -1,3 +1,4 @@
+import { markMessageRemoved } from './change-messages.js'
 import { endEffect, findEffect } from './effects.js'
 import { appendEvents } from './events.js'
 import type { NewEvent } from './events.js'
@@ -43,7 +44,7 @@ async function removeItem(tx: Writer, { threadId, id, now }: RemovedItem): Promi
   const message = await findRow(tx, threadId, id)
   if (message !== undefined) {
     const fate = fateOf(message)
-    if (fate === 'removed') await markRemoved(tx, id)
+    if (fate === 'removed') await markMessageRemoved(tx, threadId, id)
     return { fate }
   }
   const call = await findToolCall(tx, threadId, id)
@@ -52,7 +53,7 @@ async function removeItem(tx: Writer, { threadId, id, now }: RemovedItem): Promi
     const fate = holder === undefined ? 'begun' : fateOf(holder)
     if (fate === 'removed') {
       await finishToolCall(tx, { threadId, callId: id, status: 'cancelled', errorCode: 'removed', now })
-      await markRemoved(tx, call.message_id)
+      await markMessageRemoved(tx, threadId, call.message_id)
     }
     return { fate }
   }
@@ -87,10 +88,6 @@ function fateOf({ position, status, subagent_id: child }: WaitingRow): Removal {
   if (status === 'removed') return 'before'
   if (position !== null || status !== 'pending') return 'begun'
   return child === null ? 'removed' : 'owed'
-}
-
-async function markRemoved(tx: Writer, messageId: string): Promise<void> {
-  await tx.updateTable('messages').set({ status: 'removed' }).where('id', '=', messageId).execute()
 }
 
 /** T4: what is at work commits its outcome. */

@@ -11,7 +11,7 @@ export interface MessageDraft extends Omit<NewMessage, 'status' | 'run' | 'step'
 }
 
 /**
- * `same`: sent before, whatever became of it since; `conflict`: the id was used for another content or thread;
+ * `same`: sent before, whatever became of it since; `conflict`: the thread has other content under the id;
  * `terminated`: the thread is closed, or the message was rejected when it closed.
  */
 export type StageResult = 'staged' | 'same' | 'conflict' | 'terminated' | 'missing_thread' | 'queue_full'
@@ -26,11 +26,12 @@ const BOUNDED: readonly MessageSender[] = ['client', 'tool', 'hook', 'effect', '
 export async function stageMessage(tx: Writer, draft: MessageDraft): Promise<StageResult> {
   const known = await tx
     .selectFrom('messages')
-    .select(['thread_id', 'digest', 'status'])
+    .select(['digest', 'status'])
+    .where('thread_id', '=', draft.threadId)
     .where('id', '=', draft.id)
     .executeTakeFirst()
   if (known !== undefined) {
-    if (known.thread_id !== draft.threadId || known.digest !== draft.digest) return 'conflict'
+    if (known.digest !== draft.digest) return 'conflict'
     return known.status === 'rejected' ? 'terminated' : 'same'
   }
   const thread = await tx

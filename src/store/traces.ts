@@ -1,12 +1,17 @@
 import type { RunKey } from './runs.js'
 import type { Reader } from './store.js'
 
-/** The trace contexts of messages, in the order of their ids; those without one are left out. */
-export async function tracesOfMessages(db: Reader, ids: readonly string[]): Promise<readonly string[]> {
+/** The trace contexts of a thread's messages, in the order of their ids; those without one are left out. */
+export async function tracesOfMessages(
+  db: Reader,
+  threadId: string,
+  ids: readonly string[],
+): Promise<readonly string[]> {
   if (ids.length === 0) return []
   const rows = await db
     .selectFrom('messages')
     .select(['id', 'traceparent'])
+    .where('thread_id', '=', threadId)
     .where('id', 'in', [...ids])
     .where('traceparent', 'is not', null)
     .execute()
@@ -29,7 +34,9 @@ export async function traceOfRun(db: Reader, { threadId, number }: RunKey): Prom
 export async function traceOfCall(db: Reader, threadId: string, callId: string): Promise<string | null> {
   const row = await db
     .selectFrom('tool_calls as call')
-    .innerJoin('messages as holder', 'holder.id', 'call.message_id')
+    .innerJoin('messages as holder', (join) =>
+      join.onRef('holder.thread_id', '=', 'call.thread_id').onRef('holder.id', '=', 'call.message_id'),
+    )
     .select('holder.traceparent')
     .where('call.thread_id', '=', threadId)
     .where('call.id', '=', callId)

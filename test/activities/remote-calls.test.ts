@@ -63,6 +63,26 @@ test('T5 secrets of a remote call are forgotten with its result', () =>
     expect(await desk.complete(input, { kind: 'remote' })).toEqual(completed)
   }))
 
+test('T5 a secret in the path of a remote file is in no row', () =>
+  withClaimed(async ({ desk, input, calls, call }) => {
+    const held = { ...KEY, token: call.token }
+    const path = `/notes/${SECRET}/of ${SECRET}.txt`
+    const data = Buffer.from('one')
+    const kept = '/notes/[secret API_KEY]/of [secret API_KEY].txt'
+    const written = await calls.writeFile(held, { path, mimeType: `text/${SECRET}`, data })
+    expect(written).toMatchObject({ path: kept, mimeType: 'text/[secret API_KEY]' })
+    // The call finds its file by either path.
+    for (const named of [path, kept]) expect(await calls.readFile(held, named)).toMatchObject({ size: 3 })
+    const file = { path }
+    await calls.answer(held, { status: 'success', result: 'Done.', attachments: [file] })
+    expect(JSON.stringify(await rowOf(desk))).not.toContain(SECRET)
+    expect(await desk.complete(input, { kind: 'remote' })).toMatchObject({ outcome: 'succeeded' })
+    expect((await lastResult(desk))?.attachments).toMatchObject([{ path: kept }])
+    const listed = await desk.store.read((db) => db.selectFrom('files').selectAll().execute())
+    expect(listed.map((row) => row.path)).toContain(kept)
+    expect(JSON.stringify(listed)).not.toContain(SECRET)
+  }))
+
 test('T5 secrets of a remote call without an answer are forgotten', () =>
   withClaimed(async ({ desk, input }) => {
     expect(await desk.complete(input, { kind: 'remote' })).toMatchObject({ outcome: 'unknown' })

@@ -294,7 +294,7 @@ async function addMessage(id: string, content: string): Promise<void> {
 }
 
 async function commitMessage(id: string, content: string): Promise<void> {
-  await fixture.store.write((tx) => deleteDeltas(tx, id))
+  await fixture.store.write((tx) => deleteDeltas(tx, { threadId: 't', messageId: id }))
   await addMessage(id, content)
 }
 

@@ -157,14 +157,28 @@ describe('sending', () => {
 
   test('the same id with other content is a conflict', async () => {
     const thread = await fixture.threads.create({ agent: 'support' })
-    const other = await fixture.threads.create({ agent: 'support' })
     await thread.send({ id: 'mail-1', content: 'Hello' })
     const conflict = { code: 'thread_conflict', messageId: 'mail-1' }
     await expect(thread.send({ id: 'mail-1', content: 'Bye' })).rejects.toMatchObject(conflict)
     await expect(thread.send({ id: 'mail-1', content: 'Hello', silent: true })).rejects.toMatchObject(
       conflict,
     )
-    await expect(other.send({ id: 'mail-1', content: 'Hello' })).rejects.toMatchObject(conflict)
+  })
+
+  test('one id of a mail is a message of each of two threads', async () => {
+    const [one, other] = [
+      await fixture.threads.create({ agent: 'support' }),
+      await fixture.threads.create({ agent: 'support', account: 'acme' }),
+    ]
+    const sent = [
+      { id: 'mail-1', content: 'Hello' },
+      { id: 'mail-1', content: 'Bye' },
+    ] as const
+    await one.send(sent[0])
+    await other.send(sent[1])
+    await one.send(sent[0])
+    expect((await one.messages()).messages).toMatchObject([sent[0]])
+    expect((await other.messages()).messages).toMatchObject([sent[1]])
   })
 
   test('a repeated message brings its file once', async () => {

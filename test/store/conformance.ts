@@ -6,6 +6,7 @@ import { boundaryConformance } from './conformance/boundaries.js'
 import { eventConformance } from './conformance/events.js'
 import { fileConformance } from './conformance/files.js'
 import { folderConformance } from './conformance/folders.js'
+import { messageIdConformance } from './conformance/message-ids.js'
 import { messageListConformance } from './conformance/message-lists.js'
 import { messageConformance } from './conformance/messages.js'
 import { operationConformance } from './conformance/operations.js'
@@ -36,6 +37,7 @@ export function storeConformance(open: () => Promise<Store>): void {
   describe('threads', () => threadConformance(withStore))
   describe('trees of threads', () => threadTreeConformance(withStore))
   describe('messages', () => messageConformance(withStore))
+  describe('message ids', () => messageIdConformance(withStore))
   describe('message lists', () => messageListConformance(withStore))
   describe('boundaries', () => boundaryConformance(withStore))
   describe('operations and tool calls', () => operationConformance(withStore))

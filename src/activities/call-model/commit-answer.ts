@@ -19,7 +19,7 @@ import type { AnswerMessage, CallOfAnswer } from './answer-rows.js'
 import { newPlan } from './drain-step.js'
 import { failureMessage } from './model-failure.js'
 import type { FailedModel } from './model-failure.js'
-import { operationOf } from './model-step.js'
+import { operationOf, streamedMessage } from './model-step.js'
 import type { ModelStep } from './model-step.js'
 import { recordFailures } from './record-failures.js'
 import { sumOf } from './usage.js'
@@ -148,7 +148,7 @@ async function conclude(store: Store, step: ModelStep, conclusion: Conclusion): 
     const { operations } = await step.hooks.commit(tx)
     const answer = withOperations(finished, operations)
     if (operations.length > 0) await amendOperation(tx, { ...operationOf(step.input), answer })
-    await deleteDeltas(tx, step.messageId)
+    await deleteDeltas(tx, streamedMessage(step))
     await recordFailures(tx, step)
     const events = [...before, ...(message === null ? [] : [created]), ...after]
     await appendEvents(tx, { threadId, events, now: step.now, movesActivity: false })

@@ -9,7 +9,7 @@ import { OperationLost, commitHeld } from '../commit.js'
 import { failedFact } from './answer-facts.js'
 import { newPlan } from './drain-step.js'
 import type { FailedModel } from './model-failure.js'
-import { operationOf } from './model-step.js'
+import { operationOf, streamedMessage } from './model-step.js'
 import type { ModelStep } from './model-step.js'
 import { recordFailures } from './record-failures.js'
 
@@ -44,7 +44,7 @@ export async function commitWait(
   return commitHeld(store, operationOf(input), async (tx): Promise<CallModelAnswer> => {
     const hold = { ...operationOf(input), attempt, state, detail: log.detail() } as const
     if (!(await takeOperation(tx, hold))) throw new OperationLost()
-    await deleteDeltas(tx, step.messageId)
+    await deleteDeltas(tx, streamedMessage(step))
     await recordFailures(tx, step)
     const events = last === undefined ? [] : [failedFact(step, last.error, 'wait')]
     await appendEvents(tx, { threadId, events, now: step.now })

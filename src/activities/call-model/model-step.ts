@@ -4,6 +4,7 @@ import type { ThreadOperation } from '../../protocol/operations.js'
 import { beginOperationId, modelOperationId, runIdOf, stepIdOf } from '../../protocol/ids.js'
 import type { PlanContent, PromptContent } from '../../definitions/plan-content.js'
 import type { HookBatch } from '../hooks/hook-batch.js'
+import type { StreamedMessage } from '../../store/deltas.js'
 import type { OperationRecord } from '../../store/operations.js'
 import { RequestLog } from './request-log.js'
 import type { OperationDetail } from './request-log.js'
@@ -59,6 +60,11 @@ export function openStep({ held, ...opening }: Opening): ModelStep {
     resumed: state !== 'drained',
     operations: operationsOf(held),
   }
+}
+
+/** The message that the step's text streams to. */
+export function streamedMessage({ input, messageId }: ModelStep): StreamedMessage {
+  return { threadId: input.threadId, messageId }
 }
 
 /** What the drain noted for the answer. */

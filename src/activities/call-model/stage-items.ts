@@ -53,7 +53,13 @@ async function closedChildRow(
 ): Promise<string | null> {
   const told = await untoldReport(tx, input, item.reference)
   await recordClosed(tx, input, item)
-  if (told !== null) await tx.updateTable('messages').set({ digest }).where('id', '=', told).execute()
+  if (told === null) return null
+  await tx
+    .updateTable('messages')
+    .set({ digest })
+    .where('thread_id', '=', input.threadId)
+    .where('id', '=', told)
+    .execute()
   return told
 }
 

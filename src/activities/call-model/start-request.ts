@@ -14,7 +14,7 @@ import { StoreError } from '../../store/store-error.js'
 import type { Store, Writer } from '../../store/store.js'
 import { failedFact } from './answer-facts.js'
 import type { BuiltRequest } from './build-request.js'
-import { operationOf, stepScope } from './model-step.js'
+import { operationOf, stepScope, streamedMessage } from './model-step.js'
 import type { ModelStep } from './model-step.js'
 import { pricesOf } from './usage.js'
 
@@ -41,7 +41,7 @@ export async function startRequest(store: Store, step: ModelStep, next: NextRequ
     await store.write(async (tx) => {
       meanwhile(tx, holdOrLose(tx, step))
       if (boundary !== null && !next.again) await insertBoundary(tx, boundary)
-      if (first && log.number > 1) await dropAttempts(tx, step.messageId, log.number)
+      if (first && log.number > 1) await dropAttempts(tx, streamedMessage(step), log.number)
       await appendEvents(tx, { threadId: input.threadId, events, now: step.now, movesActivity: false })
     })
   } catch (error) {

@@ -6,7 +6,7 @@ import { isHeld } from '../../store/operations.js'
 import { StoreError } from '../../store/store-error.js'
 import type { Store } from '../../store/store.js'
 import { joinDeltas } from './join-deltas.js'
-import { operationOf } from './model-step.js'
+import { operationOf, streamedMessage } from './model-step.js'
 import type { ModelStep } from './model-step.js'
 
 /** What an answer has streamed into the store so far. */
@@ -37,7 +37,7 @@ export function createStreamedText(store: Store, step: ModelStep): StreamedText 
   async function isForgotten(): Promise<boolean> {
     const began = performance.now()
     const ids = recent.map(({ id }) => id)
-    const found = ids.length === 0 ? 0 : await store.read((db) => countDeltas(db, step.messageId, ids))
+    const found = ids.length === 0 ? 0 : await store.read((db) => countDeltas(db, streamedMessage(step), ids))
     if (found < ids.length) return true
     looked = began
     recent = recent.filter((row) => began - row.at < LIMITS.deltaFleeting)

@@ -39,33 +39,33 @@ export async function completeByRemote(
     { input, content, originId: operationId },
     new AbortController().signal,
   )
+  // First of all: what is placed and what is said are both the worker's words.
+  noteSecrets(store, { call, remote, state: opened.state })
   const placed = await placeFiles(opened.state, remote)
   if (placed !== null)
     return commitResult(store, call, failed(placed, 'invalid_file'), { hooks: lost, ending })
-  const result = redacted(store, { call, remote, state: opened.state })
+  const result = resultOf(store, { call, remote, state: opened.state })
   const made = await toCallResult(store, { call, ...opened, args: remote.args, content, result })
   return commitWithEffects(store, call, { result: made, hooks: opened.hooks, ending })
 }
 
 type State = Awaited<ReturnType<typeof openHookedCall>>['state']
 
+interface Answered {
+  readonly call: HeldCall
+  readonly remote: RemoteRecord & { readonly answer: RemoteAnswerRow }
+  readonly state: State
+}
+
 /** T5: what the worker was given as a secret does not come back in its words. */
-function redacted(
-  store: Store,
-  {
-    call,
-    remote,
-    state,
-  }: {
-    readonly call: HeldCall
-    readonly remote: RemoteRecord & { readonly answer: RemoteAnswerRow }
-    readonly state: State
-  },
-): unknown {
+function noteSecrets(store: Store, { call, remote, state }: Answered): void {
+  for (const { name, value, secret } of openRemoteVariables(store.secrets, call.input, remote))
+    if (secret) state.redactor.note(name, value)
+}
+
+function resultOf(store: Store, { call, remote, state }: Answered): unknown {
   const { threadId, callId } = call.input
   const key = { threadId, callId }
-  for (const { name, value, secret } of openRemoteVariables(store.secrets, key, remote))
-    if (secret) state.redactor.note(name, value)
   const { result } = remote.answer
   if (result === null) throw new Error(`Expected the call ${callId} to wait for its end, but it has ended.`)
   return state.redactor.redactJson(openResult(store.secrets, key, result))
@@ -73,9 +73,13 @@ function redacted(
 
 /** T9: what the call has written comes with its result. A sentence on what cannot be. */
 async function placeFiles(state: State, { files }: RemoteRecord): Promise<string | null> {
+  const { redact } = state.redactor
   try {
     for (const [path, { digest, size, mimeType }] of Object.entries(files))
-      await state.place(path, { blob: digest, size, mimeType, width: null, height: null, metadata: null })
+      await state.place(redact(path), {
+        ...{ blob: digest, size, mimeType: redact(mimeType) },
+        ...{ width: null, height: null, metadata: null },
+      })
     return null
   } catch (error) {
     if (FileError.isInstance(error)) return error.message

@@ -89,7 +89,7 @@ async function commitDenial(
   { input, row, hooks }: FunctionCall,
   { attempt, reason }: Extract<Permission, { readonly kind: 'denied' }>,
 ): Promise<ExecuteToolAnswer> {
-  const holder = await store.read((db) => callHolder(db, row.message_id))
+  const holder = await store.read((db) => callHolder(db, row))
   const { callId, response } = input
   const call = {
     ...{ input, row, holder, attempt, asked: 0, operationId: callId, resultId: null },

@@ -18,7 +18,7 @@ export async function stepSpan(store: Store, input: CallModelInput): Promise<New
   const [parent = null, ...others] = await found(store, async (db) => {
     if (frame !== null) return [await traceOfCall(db, threadId, frame.callId)]
     const began = await traceOfRun(db, { threadId, number })
-    const messages = await tracesOfMessages(db, taken)
+    const messages = await tracesOfMessages(db, threadId, taken)
     return began === null ? messages : [began, ...messages.filter((trace) => trace !== began)]
   })
   return {

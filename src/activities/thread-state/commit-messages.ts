@@ -14,7 +14,7 @@ import type { StateOrigin } from './state-origin.js'
 
 /** Gives an injected message its place at the end of the transcript. */
 export async function commitInjected(tx: Writer, origin: StateOrigin, message: NewMessage): Promise<Written> {
-  const id = await freeId(tx, message.id)
+  const id = await freeId(tx, message)
   await appendMessage(tx, { ...message, id })
   const scope = { ...scopeOf(origin), messageId: id }
   return { events: [{ type: 'message.created', scope, payload: { role: message.role } }] }
@@ -29,7 +29,7 @@ interface Queued {
 /** Stages a queued message: the workflow learns its id with the outcome (T2). */
 export async function commitQueued(tx: Writer, { origin, message, moved }: Queued): Promise<Written> {
   const attachments = message.attachments?.map((file) => atNewPath(file, moved)) ?? []
-  const draft = { ...message, id: await freeId(tx, message.id), attachments }
+  const draft = { ...message, id: await freeId(tx, message), attachments }
   const staged = await stageMessage(tx, { ...draft, digest: digestOf([draft.role, draft.content]) })
   const role = draft.role === 'assistant' ? 'assistant' : 'user'
   if (staged === 'staged') return { operations: [{ kind: 'queue_message', id: draft.id, role }] }
@@ -38,8 +38,8 @@ export async function commitQueued(tx: Writer, { origin, message, moved }: Queue
 }
 
 /** Ids of calls can be guessed, and a message of that id would keep the call's outcome from being stored for ever. */
-async function freeId(tx: Writer, id: string): Promise<string> {
-  return (await isMessageIdTaken(tx, id)) ? randomUUID() : id
+async function freeId(tx: Writer, { threadId, id }: NewMessage): Promise<string> {
+  return (await isMessageIdTaken(tx, threadId, id)) ? randomUUID() : id
 }
 
 /** A message or a call was dropped. */

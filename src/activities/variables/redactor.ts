@@ -3,13 +3,12 @@
  * Found are the value as it is, without the blanks around it, and as JSON and URLs write it; not what code has made of it
  * (base64, a digest, a part), nor values so short that they would be found in ordinary words.
  */
-import { secretForms, secretMark, secretPattern } from '../../store/known-secrets.js'
+import { createTextRedactor } from '../../store/known-secrets.js'
+import type { TextRedactor } from '../../store/known-secrets.js'
 import { readThrown } from '../thrown.js'
 
 /** The secrets that one state has given out. */
-export interface Redactor {
-  note(name: string, value: string): void
-  redact(text: string): string
+export interface Redactor extends Omit<TextRedactor, 'empty'> {
   /** Its texts, with the names of its fields. What holds no secret is the same object; bytes are not looked into. */
   redactJson<Value>(value: Value): Value
   /** What code has thrown, with its stack. */
@@ -21,26 +20,14 @@ const DEPTH = 500
 const TOO_DEEP = '[nested too deep]'
 
 export function createRedactor(): Redactor {
-  /** What is searched, and what comes instead. */
-  const forms = new Map<string, string>()
-  let pattern: RegExp | undefined
-
-  function redact(text: string): string {
-    if (forms.size === 0) return text
-    pattern ??= secretPattern(forms)
-    return text.replace(pattern, (found) => forms.get(found) ?? found)
-  }
-
+  const texts = createTextRedactor()
   return {
-    note(name, value) {
-      for (const form of secretForms(value)) if (!forms.has(form)) forms.set(form, secretMark(name))
-      pattern = undefined
-    },
-    redact,
+    note: texts.note,
+    redact: texts.redact,
     // Of the same shape: only texts in it differ, and fields that hold bytes stay.
     redactJson: <Value>(value: Value): Value =>
-      forms.size === 0 ? value : (walk(value, redact, new Set()) as Value),
-    redactThrown: (thrown) => (forms.size === 0 ? thrown : redactThrown(thrown, redact)),
+      texts.empty ? value : (walk(value, texts.redact, new Set()) as Value),
+    redactThrown: (thrown) => (texts.empty ? thrown : redactThrown(thrown, texts.redact)),
   }
 }
 

@@ -73,6 +73,7 @@ async function reportOf(db: Reader, threadId: string, messageId: string): Promis
   const row = await db
     .selectFrom('messages')
     .select('subagent_id')
+    .where('thread_id', '=', threadId)
     .where('id', '=', messageId)
     .executeTakeFirst()
   const reference = row?.subagent_id ?? null

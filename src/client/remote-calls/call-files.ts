@@ -4,6 +4,7 @@ import type { StoredBlob } from '../../store/blob-store.js'
 import { filePathProblem } from '../../store/file-path.js'
 import { putStagedFile } from '../../store/remote-calls.js'
 import type { StagedFile } from '../../store/remote-calls.js'
+import { remoteRedactor } from '../../store/remote-variables.js'
 import { StoreError } from '../../store/store-error.js'
 import type { Store } from '../../store/store.js'
 import type { ClientContext } from '../client-context.js'
@@ -26,8 +27,10 @@ export async function readCallFile(
   checkPath(held, path)
   const store = await context.store()
   const found = await store.read(async (db) => {
-    const { files } = await heldCall(db, held)
-    const staged = Object.hasOwn(files, path) ? files[path] : undefined
+    const record = await heldCall(db, held)
+    const { files } = record
+    const kept = remoteRedactor(store.secrets, held, record).redact(path)
+    const staged = Object.hasOwn(files, kept) ? files[kept] : undefined
     if (staged !== undefined) return staged
     const file = await statFile(db, held.threadId, path)
     return file === null || file.blob === null ? null : { ...file, digest: file.blob }
@@ -36,25 +39,31 @@ export async function readCallFile(
   return found === null || bytes === null ? null : { mimeType: found.mimeType, size: found.size, bytes }
 }
 
-/** Keeps a file for the call: it comes into the thread with the result, or not at all (T9). @throws RemoteCallError */
+/** A file of the call, by the path that it is kept under. */
+export interface WrittenFile extends StagedFile {
+  readonly path: string
+}
+
+/**
+ * Keeps a file for the call: it comes into the thread with the result, or not at all (T9). Its path and type are texts, so
+ * secrets that the worker was given are taken out of them before they are in any row (T5). @throws RemoteCallError
+ */
 export async function writeCallFile(
   context: ClientContext,
   held: HeldRemoteCall,
-  {
-    path,
-    mimeType,
-    data,
-  }: {
+  given: {
     readonly path: string
     readonly mimeType: string
     readonly data: Uint8Array | AsyncIterable<Uint8Array>
   },
-): Promise<StagedFile> {
-  checkPath(held, path)
+): Promise<WrittenFile> {
+  checkPath(held, given.path)
   const store = await context.store()
   // Before its bytes are taken: whoever has no token writes nothing.
-  await store.read((db) => heldCall(db, held))
-  const file: StagedFile = { ...(await written(store, held, data)), mimeType }
+  const { redact } = remoteRedactor(store.secrets, held, await store.read((db) => heldCall(db, held)))
+  const path = redact(given.path)
+  checkPath(held, path)
+  const file: StagedFile = { ...(await written(store, held, given.data)), mimeType: redact(given.mimeType) }
   return store.write(async (tx) => {
     const record = await heldCall(tx, held)
     const { files } = record
@@ -71,7 +80,7 @@ export async function writeCallFile(
         `Expected a path for a file, got the folder ${path}: add a name.`,
       )
     await putStagedFile(tx, held, { record, path, file })
-    return file
+    return { ...file, path }
   })
 }
 

@@ -1,8 +1,7 @@
-import type { StagedFile } from '../../store/remote-calls.js'
 import type { ClientContext } from '../client-context.js'
 import { answerCall } from './answer-call.js'
 import { readCallFile, writeCallFile } from './call-files.js'
-import type { CallFile } from './call-files.js'
+import type { CallFile, WrittenFile } from './call-files.js'
 import { claimCall } from './claim-call.js'
 import type { ClaimRemoteCall, ClaimedCall } from './claim-call.js'
 import type { HeldRemoteCall } from './held-call.js'
@@ -13,8 +12,8 @@ export interface RemoteCalls {
   claim(call: ClaimRemoteCall): Promise<ClaimedCall>
   /** Null if there is no such file. @throws RemoteCallError */
   readFile(held: HeldRemoteCall, path: string): Promise<CallFile | null>
-  /** @throws RemoteCallError, also over 100 MB */
-  writeFile(held: HeldRemoteCall, file: Parameters<typeof writeCallFile>[2]): Promise<StagedFile>
+  /** Answers the path that it is kept under, without the secrets of the call. @throws RemoteCallError, also over 100 MB */
+  writeFile(held: HeldRemoteCall, file: Parameters<typeof writeCallFile>[2]): Promise<WrittenFile>
   /** `result`: a `ToolResult`, which is checked. @throws RemoteCallError, MessageRejectedError */
   answer(held: HeldRemoteCall, result: unknown): Promise<void>
 }

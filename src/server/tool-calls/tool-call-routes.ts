@@ -109,10 +109,12 @@ function addFiles(routes: ThreadApp, server: Pick<ServerContext, 'client' | 'log
     return new Response(body, { headers })
   })
   routes.openapi(writeFileRoute, async (context) => {
-    const { path } = context.req.valid('query')
-    const mimeType = context.req.header('content-type') ?? 'application/octet-stream'
-    const data = context.req.raw.body ?? new Uint8Array()
-    const { size } = await remoteCalls.writeFile(heldBy(context), { path, mimeType, data })
+    const given = {
+      path: context.req.valid('query').path,
+      mimeType: context.req.header('content-type') ?? 'application/octet-stream',
+      data: context.req.raw.body ?? new Uint8Array(),
+    }
+    const { path, mimeType, size } = await remoteCalls.writeFile(heldBy(context), given)
     return context.json({ path, mimeType, size }, 200)
   })
 }

@@ -56,7 +56,8 @@ const TABLES: Readonly<Record<string, Table>> = {
       step: 'int?',
       digest: 'text',
     },
-    key: ['id'],
+    // A sender's id is its own thread's: the same one elsewhere neither collides nor tells that it is there.
+    key: ['thread_id', 'id'],
   },
   tool_calls: {
     columns: {
@@ -199,5 +200,5 @@ export async function createFirstSchema(db: SchemaChanger): Promise<void> {
   await index('files_by_folder').on('files').columns(['thread_id', 'folder', 'name']).execute()
   await index('events_by_thread').unique().on('events').columns(['thread_id', 'sequence']).execute()
   await index('deltas_by_thread').on('deltas').columns(['thread_id', 'id']).execute()
-  await index('deltas_by_message').on('deltas').column('message_id').execute()
+  await index('deltas_by_message').on('deltas').columns(['thread_id', 'message_id']).execute()
 }

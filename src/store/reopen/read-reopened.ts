@@ -107,7 +107,7 @@ async function takenCalls(
   const open = given.filter(({ callId }) => !answered.has(callId))
   const taken: string[] = []
   for (const { callId, messageId } of open)
-    if (messageId === null || (await isPlaced(db, messageId))) taken.push(callId)
+    if (messageId === null || (await isPlaced(db, id, messageId))) taken.push(callId)
   return taken.slice(-LIMITS.invocations)
 }
 
@@ -127,10 +127,11 @@ export async function callsGiven(
   return [{ callId: firstCall, messageId: await firstMessageOf(db, id) }, ...written]
 }
 
-async function isPlaced(db: Reader, messageId: string): Promise<boolean> {
+async function isPlaced(db: Reader, threadId: string, messageId: string): Promise<boolean> {
   const message = await db
     .selectFrom('messages')
     .select(['position', 'status'])
+    .where('thread_id', '=', threadId)
     .where('id', '=', messageId)
     .executeTakeFirst()
   return message === undefined || message.position !== null || message.status !== 'pending'

@@ -49,7 +49,7 @@ export function randomStream(store: Store, threadId: string, random: SeededRando
     streaming.offsets.reasoning = 0
     const { messageId, attempt } = streaming
     // A fallback leaves what was streamed to the commit; an attempt after a crash drops it.
-    if (random.chance(0.5)) await store.write((tx) => dropAttempts(tx, messageId, attempt))
+    if (random.chance(0.5)) await store.write((tx) => dropAttempts(tx, { threadId, messageId }, attempt))
     await stream(streaming)
   }
 
@@ -58,7 +58,7 @@ export function randomStream(store: Store, threadId: string, random: SeededRando
     const created = { type: 'message.created', scope: { messageId }, payload: { role: 'assistant' } }
     expected.facts.push(`${expected.facts.length + 1} message.created`)
     await store.write(async (tx) => {
-      await deleteDeltas(tx, messageId)
+      await deleteDeltas(tx, { threadId, messageId })
       await appendMessage(tx, { ...message, createdAt: 1 })
       await appendEvents(tx, { threadId, events: [created], now: 1 })
     })

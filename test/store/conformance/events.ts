@@ -140,13 +140,13 @@ export function eventConformance(withStore: WithStore): void {
         ['m', 2, 0],
         ['m', 2, 5],
       ])
-      await store.write((tx) => dropAttempts(tx, 'm', 2))
+      await store.write((tx) => dropAttempts(tx, { threadId: 't', messageId: 'm' }, 2))
       expect(await deltas(store)).toEqual([
         ['n', 1, 0],
         ['m', 2, 0],
         ['m', 2, 5],
       ])
-      await store.write((tx) => deleteDeltas(tx, 'm'))
+      await store.write((tx) => deleteDeltas(tx, { threadId: 't', messageId: 'm' }))
       expect(await deltas(store)).toEqual([['n', 1, 0]])
     }),
   )
@@ -156,7 +156,7 @@ export function eventConformance(withStore: WithStore): void {
     withStore(async (store) => {
       await stream(store, 'm', 1, 0)
       const last = (await store.read((db) => readDeltas(db, 't'))).at(-1)?.id ?? 0
-      await store.write((tx) => deleteDeltas(tx, 'm'))
+      await store.write((tx) => deleteDeltas(tx, { threadId: 't', messageId: 'm' }))
       await stream(store, 'n', 1, 0)
       expect(await deltas(store, last)).toEqual([['n', 1, 0]])
     }),

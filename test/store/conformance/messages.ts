@@ -98,7 +98,7 @@ export function messageConformance(withStore: WithStore): void {
       await deliver(store, ['m'])
       expect(await stage(store, draft('m'))).toBe('same')
       expect(await stage(store, draft('m', { digest: 'other content' }))).toBe('conflict')
-      expect(await stage(store, draft('m', { threadId: 'other' }))).toBe('conflict')
+      expect(await stage(store, draft('m', { threadId: 'other', digest: 'of another' }))).toBe('staged')
       expect((await store.read((db) => readTranscript(db, 't'))).length).toBe(1)
     }),
   )
