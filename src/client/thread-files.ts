@@ -25,7 +25,7 @@ export interface FileStream {
   /** The part that `data` holds; `end` is not in it. */
   readonly start: number
   readonly end: number
-  /** Iterating a whole file throws StoreError `corrupt` at its end if it is not what was written. */
+  /** Iterating a whole file throws StoreError `corrupt` at its end if it is not what was written; a part is checked before. */
   readonly data: AsyncIterable<Uint8Array>
 }
 
@@ -66,7 +66,7 @@ export function threadFiles(context: ClientContext, threadId: string): ThreadFil
       if (file === null || file.blob === null) return null
       const { start, end } = part(file.size, range)
       const isWhole = start === 0 && end === file.size
-      const data = await store.blobs.stream(file.blob, isWhole ? undefined : { start, end })
+      const data = await store.blobs.stream(file.blob, isWhole ? undefined : { start, end, size: file.size })
       return data === null ? null : { file: recordOf(file), start, end, data }
     },
     async writeFile(path, data, mimeType) {

@@ -26,7 +26,7 @@ export function isDraftName(name: string): boolean {
 }
 
 /** The range itself. @throws Error for one that runs backwards, or is not in whole bytes */
-export function checkedRange(range: ByteRange): ByteRange {
+export function checkedRange<R extends ByteRange>(range: R): R {
   const { start, end } = range
   if (Number.isSafeInteger(start) && Number.isSafeInteger(end) && start >= 0 && start <= end) return range
   throw new Error(`Expected a range of bytes such as { start: 0, end: 10 }, got ${start} to ${end}`)

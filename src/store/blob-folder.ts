@@ -1,4 +1,7 @@
-import { readdir, rm, stat } from 'node:fs/promises'
+import { constants } from 'node:fs'
+import type { Stats } from 'node:fs'
+import { lstat, open, readdir, rm } from 'node:fs/promises'
+import type { FileHandle } from 'node:fs/promises'
 import { join } from 'node:path'
 
 import { isDigest, isDraftName } from './blob-bytes.js'
@@ -11,8 +14,8 @@ export async function* listBlobFolder(folder: string): AsyncIterable<ListedBlob>
     for (const second of await namesIn(join(folder, first))) {
       for (const digest of await namesIn(join(folder, first, second))) {
         if (!isDigest(digest)) continue
-        const writtenAt = await writtenTime(join(folder, first, second, digest))
-        if (writtenAt !== null) yield { digest, writtenAt }
+        const found = await findBlobFile(join(folder, first, second, digest))
+        if (found !== null) yield { digest, writtenAt: found.mtimeMs }
       }
     }
   }
@@ -23,17 +26,29 @@ export async function deleteOldDrafts(folder: string, begunBefore: number): Prom
   let deleted = 0
   for (const name of await namesIn(folder)) {
     if (!isDraftName(name)) continue
-    const touched = await writtenTime(join(folder, name))
-    if (touched === null || touched >= begunBefore) continue
+    const found = await findBlobFile(join(folder, name))
+    if (found === null || found.mtimeMs >= begunBefore) continue
     await rm(join(folder, name), { force: true })
     deleted += 1
   }
   return deleted
 }
 
-/** When the file was last written, in milliseconds; null if there is none. */
-export async function writtenTime(path: string): Promise<number | null> {
-  return (await stat(path).catch(nullIfMissing))?.mtimeMs ?? null
+/**
+ * What is known of a file of ours; null if there is none. A symbolic link is none, wherever it leads: whoever can put one
+ * into the folder must not have us read, renew or delete what we would not find otherwise. A write puts a file in its place.
+ */
+export async function findBlobFile(path: string): Promise<Stats | null> {
+  const found = await lstat(path).catch(nullIfMissing)
+  return found?.isFile() === true ? found : null
+}
+
+/** Null if there is none, or if a link has taken its place in this very moment. */
+export async function openBlobFile(path: string): Promise<FileHandle | null> {
+  if ((await findBlobFile(path)) === null) return null
+  return open(path, constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0)).catch((error: unknown) =>
+    error instanceof Error && 'code' in error && error.code === 'ELOOP' ? null : nullIfMissing(error),
+  )
 }
 
 /** For `catch`: a file that is not there is an answer, not trouble. */

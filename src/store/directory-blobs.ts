@@ -1,64 +1,63 @@
 import { createHash, randomUUID } from 'node:crypto'
-import { createReadStream } from 'node:fs'
-import { open, readFile, rename, rm, stat, utimes } from 'node:fs/promises'
-import { dirname, join } from 'node:path'
+import type { Stats } from 'node:fs'
+import { lutimes, open, rename, rm } from 'node:fs/promises'
+import type { FileHandle } from 'node:fs/promises'
+import { basename, dirname, join } from 'node:path'
 
 import { LIMITS } from '../protocol/limits.js'
 import { checkedDigest, checkedRange, damagedBlob, digestOf, tooLargeFile, verified } from './blob-bytes.js'
-import { deleteOldDrafts, listBlobFolder, nullIfMissing, writtenTime } from './blob-folder.js'
+import { deleteOldDrafts, findBlobFile, listBlobFolder, nullIfMissing, openBlobFile } from './blob-folder.js'
 import type { BlobStore, ByteRange, StoredBlob } from './blob-store.js'
 import { diskError } from './disk-error.js'
 import { makeFolders } from './make-folders.js'
+import { StoreError } from './store-error.js'
+import { rememberWholeBlobs } from './whole-blobs.js'
 
 /** A folder of blobs, `ab/cd/abcd…`; made if it is missing. @throws StoreError `unavailable` */
 export async function openDirectoryBlobs(folder: string): Promise<BlobStore> {
   const temporary = join(folder, 'tmp')
+  const whole = rememberWholeBlobs()
   const pathOf = (digest: string) => join(folder, digest.slice(0, 2), digest.slice(2, 4), digest)
+  const inFolder = (error: unknown) => diskError(error, `the blob folder ${folder}`)
   const onDisk: OnDisk = async (work) => {
     try {
       return await work
     } catch (error) {
-      throw diskError(error, `the blob folder ${folder}`)
+      throw inFolder(error)
     }
   }
   await onDisk(makeFolders(temporary))
 
-  async function store(chunks: Iterable<Uint8Array> | AsyncIterable<Uint8Array>): Promise<StoredBlob> {
-    const draft = join(temporary, randomUUID())
-    try {
-      const blob = await writeDraft(draft, chunks, onDisk)
-      await onDisk(publish(draft, pathOf(blob.digest)))
-      return blob
-    } catch (error) {
-      await rm(draft, { force: true })
-      throw error
-    }
-  }
+  const store = (chunks: Chunks) => writeBlob({ temporary, pathOf, onDisk }, chunks)
 
   return {
     async write(data) {
       if (!(data instanceof Uint8Array)) return store(data)
       if (data.byteLength > LIMITS.fileBytes) throw tooLargeFile()
       const blob = { digest: digestOf(data), size: data.byteLength }
-      return (await onDisk(renew(pathOf(blob.digest), blob.size))) ? blob : store([data])
+      return (await onDisk(renew(pathOf(blob.digest), data))) ? blob : store([data])
     },
     async read(digest) {
-      const data = await onDisk(readFile(pathOf(checkedDigest(digest))).catch(nullIfMissing))
+      const data = await onDisk(readWhole(pathOf(checkedDigest(digest))))
       if (data !== null && digestOf(data) !== digest) throw damagedBlob(digest)
       return data
     },
     async stream(digest, range) {
       const path = pathOf(checkedDigest(digest))
       const part = range === undefined ? undefined : checkedRange(range)
-      const found = await onDisk(stat(path).catch(nullIfMissing))
-      // Opened when somebody iterates: a stream that nobody reads must not hold a file open.
+      const found = await onDisk(findBlobFile(path))
       if (found === null) return null
-      return part === undefined ? verified(chunksOf(path), digest) : chunksOf(path, part)
+      // Opened when somebody iterates: a stream that nobody reads must not hold a file open.
+      if (part === undefined) return verified(chunksOf(path), digest)
+      const isWhole = () => whole.isWhole({ digest, version: versionOf(found), bytes: () => chunksOf(path) })
+      const isDamaged = found.size !== (part.size ?? found.size) || !(await onDisk(isWhole()))
+      if (isDamaged) throw damagedBlob(digest)
+      return chunksOf(path, part)
     },
     async delete(digest, writtenBefore = Infinity) {
       const path = pathOf(checkedDigest(digest))
-      const writtenAt = await onDisk(writtenTime(path))
-      if (writtenAt === null || writtenAt >= writtenBefore) return false
+      const found = await onDisk(findBlobFile(path))
+      if (found === null || found.mtimeMs >= writtenBefore) return false
       await onDisk(rm(path, { force: true }))
       return true
     },
@@ -66,31 +65,56 @@ export async function openDirectoryBlobs(folder: string): Promise<BlobStore> {
       try {
         yield* listBlobFolder(folder)
       } catch (error) {
-        throw diskError(error, `the blob folder ${folder}`)
+        throw inFolder(error)
       }
     },
     deleteDrafts: (begunBefore) => onDisk(deleteOldDrafts(temporary, begunBefore)),
   }
 }
 
+/** Another file, other bytes or another time: other bytes of the same size and time are not told apart. */
+function versionOf({ ino, size, mtimeMs }: Stats): string {
+  return `${ino} ${size} ${mtimeMs}`
+}
+
+type Chunks = Iterable<Uint8Array> | AsyncIterable<Uint8Array>
+
+interface BlobFolder {
+  /** Of drafts. */
+  readonly temporary: string
+  readonly pathOf: (digest: string) => string
+  readonly onDisk: OnDisk
+}
+
+async function writeBlob({ temporary, pathOf, onDisk }: BlobFolder, chunks: Chunks): Promise<StoredBlob> {
+  const draft = join(temporary, randomUUID())
+  try {
+    const blob = await writeDraft(draft, chunks, onDisk)
+    await onDisk(publish(draft, pathOf(blob.digest)))
+    return blob
+  } catch (error) {
+    await rm(draft, { force: true })
+    throw error
+  }
+}
+
 /** Names the blob folder in the errors of our own file operations, not in those of the caller's chunks. */
 type OnDisk = <T>(work: Promise<T>) => Promise<T>
 
-/** Whether the bytes are there already. Written anew now: who sweeps by age must not take them from their new owner. */
-async function renew(path: string, size: number): Promise<boolean> {
-  const known = await stat(path).catch(nullIfMissing)
-  if (known?.size !== size) return false
+/**
+ * Whether the very bytes are there already: damaged ones are written anew. Young from now on: whoever sweeps by age must not
+ * take them from their new owner.
+ */
+async function renew(path: string, data: Uint8Array): Promise<boolean> {
+  const known = await findBlobFile(path)
+  if (known?.size !== data.byteLength || !(await hasBytes(path, data))) return false
   const now = new Date()
-  return utimes(path, now, now)
+  return lutimes(path, now, now)
     .then(() => true, nullIfMissing)
     .then(Boolean)
 }
 
-async function writeDraft(
-  path: string,
-  chunks: Iterable<Uint8Array> | AsyncIterable<Uint8Array>,
-  onDisk: OnDisk,
-): Promise<StoredBlob> {
+async function writeDraft(path: string, chunks: Chunks, onDisk: OnDisk): Promise<StoredBlob> {
   const hash = createHash('sha256')
   let size = 0
   const file = await onDisk(open(path, 'wx'))
@@ -125,10 +149,40 @@ async function syncFolder(folder: string): Promise<void> {
   }
 }
 
+async function hasBytes(path: string, data: Uint8Array): Promise<boolean> {
+  let at = 0
+  for await (const chunk of chunksOf(path)) {
+    const same = data.subarray(at, at + chunk.byteLength)
+    if (Buffer.compare(chunk, same) !== 0) return false
+    at += chunk.byteLength
+  }
+  return at === data.byteLength
+}
+
+async function readWhole(path: string): Promise<Uint8Array | null> {
+  const file = await openBlobFile(path)
+  if (file === null) return null
+  try {
+    return await file.readFile()
+  } finally {
+    await file.close()
+  }
+}
+
 async function* chunksOf(path: string, range?: ByteRange): AsyncIterable<Uint8Array> {
   // Node's own `end` is the last byte that is read: an empty range has none.
   if (range !== undefined && range.start === range.end) return
   const last = range === undefined ? {} : { start: range.start, end: range.end - 1 }
-  const chunks: AsyncIterable<Uint8Array> = createReadStream(path, last)
+  const chunks: AsyncIterable<Uint8Array> = (await reopened(path)).createReadStream(last)
   yield* chunks
+}
+
+/** A blob that was there a moment ago. */
+async function reopened(path: string): Promise<FileHandle> {
+  const file = await openBlobFile(path)
+  if (file !== null) return file
+  throw new StoreError(
+    'unavailable',
+    `Expected the blob ${basename(path)}, got none: it was deleted while it was read`,
+  )
 }

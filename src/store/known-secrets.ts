@@ -43,8 +43,8 @@ export function redactKnownSecrets(text: string, environment = process.env): str
 
 /** Replaces the secrets that were noted in it by `[secret NAME]`. */
 export interface TextRedactor {
-  note(name: string, value: string): void
-  redact(text: string): string
+  readonly note: (name: string, value: string) => void
+  readonly redact: (text: string) => string
   /** Nothing was noted that is long enough to be found. */
   readonly empty: boolean
 }

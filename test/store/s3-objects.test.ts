@@ -48,6 +48,32 @@ test('a damaged object is noticed, whole and streamed', async () => {
   }
 })
 
+test('no part of a damaged object is given out', async () => {
+  await blobs.write(BYTES)
+  const { digest, size } = await blobs.write(megabytes(20).chunks)
+  await writeFile(fileOf(DIGEST), 'same bytes')
+  await truncate(fileOf(digest), 19_000_000)
+  const corrupt = { code: 'corrupt' }
+  await expect(blobs.stream(DIGEST, { start: 0, end: 2 })).rejects.toMatchObject(corrupt)
+  await expect(blobs.stream(digest, { start: 0, end: 2, size })).rejects.toMatchObject(corrupt)
+  await blobs.write(BYTES)
+  expect(String(await collect(await blobs.stream(DIGEST, { start: 0, end: 4 })))).toBe('some')
+})
+
+test('bytes written again, whole or in chunks, repair a damaged object', async () => {
+  const large = await blobs.write(megabytes(9).chunks)
+  const original = Buffer.from((await blobs.read(large.digest)) ?? [])
+  await blobs.write(BYTES)
+  await writeFile(fileOf(DIGEST), 'same bytes')
+  await blobs.write(BYTES)
+  expect(String(await blobs.read(DIGEST))).toBe('some bytes')
+  for (const again of [() => megabytes(9).chunks, () => wholeMegabytes(9)]) {
+    await writeFile(fileOf(large.digest), Buffer.from(original).fill(0, 0, 10))
+    await blobs.write(again())
+    expect(Buffer.compare((await blobs.read(large.digest)) ?? Buffer.alloc(0), original)).toBe(0)
+  }
+})
+
 test('large bytes written by many at once are one object', async () => {
   const written = await Promise.all([
     blobs.write(megabytes(21).chunks),

@@ -1,5 +1,16 @@
 import { randomUUID } from 'node:crypto'
-import { mkdir, mkdtemp, readdir, readFile, rm, utimes, writeFile } from 'node:fs/promises'
+import {
+  lstat,
+  mkdir,
+  mkdtemp,
+  readdir,
+  readFile,
+  rm,
+  stat,
+  symlink,
+  utimes,
+  writeFile,
+} from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
@@ -143,6 +154,8 @@ test('a disk that is full in the midst of a transaction leaves nothing of it', a
   await store.close()
 })
 
+const pathOf = (digest: string) => join('blobs', digest.slice(0, 2), digest.slice(2, 4), digest)
+
 test('a damaged blob is noticed, whole and streamed', async () => {
   const store = await open()
   const { digest } = await store.blobs.write(new Uint8Array([1, 2, 3]))
@@ -157,6 +170,55 @@ test('a damaged blob is noticed, whole and streamed', async () => {
   expect(taken).toBe(0)
   expect(await readdir(dirname(path))).toEqual([digest])
   expect(await readdir(place('blobs/tmp'))).toEqual([])
+  await store.close()
+})
+
+test('bytes written again, whole or in chunks, repair a damaged blob', async () => {
+  const store = await open()
+  const bytes = new Uint8Array([1, 2, 3])
+  const { digest } = await store.blobs.write(bytes)
+  for (const given of [bytes, [bytes] as never]) {
+    await writeFile(place(pathOf(digest)), new Uint8Array([1, 2, 4]))
+    await store.blobs.write(given)
+    expect(Buffer.from((await store.blobs.read(digest)) ?? [])).toEqual(Buffer.from(bytes))
+  }
+  await store.close()
+})
+
+test('no part of a damaged blob is given out', async () => {
+  const store = await open()
+  const { digest, size } = await store.blobs.write(new Uint8Array([1, 2, 3]))
+  const part = { start: 0, end: 2 }
+  const read = () => store.blobs.stream(digest, part)
+  await writeFile(place(pathOf(digest)), new Uint8Array([1, 2, 4]))
+  expect((await refusal(read())).code).toBe('corrupt')
+  await store.blobs.write(new Uint8Array([1, 2, 3]))
+  expect(await read()).not.toBeNull()
+  expect((await refusal(store.blobs.stream(digest, { ...part, size: size + 1 }))).code).toBe('corrupt')
+  // Also after it was found to be whole.
+  await writeFile(place(pathOf(digest)), new Uint8Array([1, 2, 3, 4]))
+  expect((await refusal(read())).code).toBe('corrupt')
+  await store.close()
+})
+
+test('a symbolic link in the blob folder is no blob, and stays unread', async () => {
+  const store = await open()
+  const bytes = new Uint8Array([1, 2, 3])
+  const { digest } = await store.blobs.write(bytes)
+  const [link, outside] = [place(pathOf(digest)), place('outside')]
+  await writeFile(outside, bytes)
+  await rm(link)
+  await symlink(outside, link)
+  const yesterday = new Date(Date.now() - 86_400_000)
+  await utimes(outside, yesterday, yesterday)
+  expect(await store.blobs.read(digest)).toBeNull()
+  expect(await store.blobs.stream(digest)).toBeNull()
+  expect(await store.blobs.stream(digest, { start: 0, end: 2 })).toBeNull()
+  expect(await store.blobs.delete(digest)).toBe(false)
+  for await (const listed of store.blobs.list()) expect(listed.digest).not.toBe(digest)
+  await store.blobs.write(bytes)
+  expect((await lstat(link)).isFile()).toBe(true)
+  expect((await stat(outside)).mtimeMs).toBe(yesterday.getTime())
   await store.close()
 })
 

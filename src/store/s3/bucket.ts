@@ -21,7 +21,7 @@ export interface Bucket {
   upload(key: string, body: Uint8Array | Readable): Promise<void>
   copy(from: string, to: string): Promise<void>
   remove(key: string): Promise<void>
-  list(prefix: string): AsyncIterable<FoundObject & { readonly key: string }>
+  list(prefix: string): AsyncIterable<Omit<FoundObject, 'etag'> & { readonly key: string }>
   /** Uploads in parts that nobody has ended. */
   unfinished(prefix: string): AsyncIterable<UnfinishedUpload>
   abort(upload: UnfinishedUpload): Promise<void>
@@ -31,6 +31,8 @@ export interface FoundObject {
   readonly size: number
   /** Milliseconds, of the service's clock. */
   readonly writtenAt: number
+  /** The service's own digest of what was uploaded; empty if it gives none. */
+  readonly etag: string
 }
 
 /** From `start`, to the end or up to and without `end`. */

@@ -12,9 +12,10 @@ export function objectRequests(requests: BucketRequests): Pick<Bucket, 'find' | 
       sent(
         client
           .send(new HeadObjectCommand({ Bucket, Key }))
-          .then(({ ContentLength, LastModified }) => ({
+          .then(({ ContentLength, ETag, LastModified }) => ({
             size: ContentLength ?? 0,
             writtenAt: LastModified?.getTime() ?? 0,
+            etag: ETag ?? '',
           }))
           .catch((error: unknown) => {
             if (statusOf(error) === 404) return null

@@ -9,8 +9,9 @@ import {
   verified,
 } from '../blob-bytes.js'
 import type { BlobStore } from '../blob-store.js'
+import { rememberWholeBlobs } from '../whole-blobs.js'
 import { createBucket } from './bucket.js'
-import type { Bucket } from './bucket.js'
+import type { Bucket, FoundObject } from './bucket.js'
 import { download } from './download.js'
 import { loadS3Sdk } from './load-sdk.js'
 import type { S3Location } from './s3-location.js'
@@ -42,8 +43,16 @@ export async function openS3Blobs(location: S3Location, times = TIMES): Promise<
   const isDraft = (key: string) => key.startsWith(drafts) && isDraftName(key.slice(drafts.length))
   const isOurs = (key: string) => isDraft(key) || digestIn(key) !== null
 
+  const whole = rememberWholeBlobs()
+  const isWhole = (digest: string, { etag, size, writtenAt }: FoundObject): Promise<boolean> =>
+    whole.isWhole({
+      digest,
+      version: `${etag} ${size} ${writtenAt}`,
+      bytes: () => download({ bucket, key: keyOf(digest) }),
+    })
+
   return {
-    write: (data) => writeBlob({ bucket, keyOf, drafts }, data),
+    write: (data) => writeBlob({ bucket, keyOf, drafts, isWhole }, data),
     async read(digest) {
       const key = keyOf(checkedDigest(digest))
       const opened = await bucket.open(key)
@@ -57,10 +66,16 @@ export async function openS3Blobs(location: S3Location, times = TIMES): Promise<
     async stream(digest, range) {
       const key = keyOf(checkedDigest(digest))
       const part = range === undefined ? undefined : checkedRange(range)
+      const found = await bucket.find(key)
+      if (found === null) return null
       // Opened when somebody iterates: a stream that nobody reads must not hold a connection.
-      if ((await bucket.find(key)) === null) return null
       const bytes = download({ bucket, key, range: part })
-      return part === undefined ? verified(bytes, digest) : bytes
+      if (part === undefined) return verified(bytes, digest)
+      const isDamaged =
+        found.size !== (part.size ?? found.size) ||
+        (found.size <= LIMITS.s3PartBytes && !(await isWhole(digest, found)))
+      if (isDamaged) throw damagedBlob(digest)
+      return bytes
     },
     async delete(digest, writtenBefore = Infinity) {
       const key = keyOf(checkedDigest(digest))

@@ -4,13 +4,15 @@ import { Readable } from 'node:stream'
 import { LIMITS } from '../../protocol/limits.js'
 import { digestOf, tooLargeFile } from '../blob-bytes.js'
 import type { StoredBlob } from '../blob-store.js'
-import type { Bucket } from './bucket.js'
+import type { Bucket, FoundObject } from './bucket.js'
 
 export interface BlobPlace {
   readonly bucket: Bucket
   readonly keyOf: (digest: string) => string
   /** Keys of what is not whole yet stand under it. */
   readonly drafts: string
+  /** Whether the object has the bytes of the digest. */
+  readonly isWhole: (digest: string, found: FoundObject) => Promise<boolean>
 }
 
 /** Keeps the bytes under their digest. @throws StoreError; what the sender throws, as it is */
@@ -31,12 +33,12 @@ export async function writeBlob(
   }
 }
 
-/** Bytes whose digest is known before the first request: those that are there need no second upload. */
-async function writeWhole({ bucket, keyOf }: BlobPlace, bytes: Uint8Array): Promise<StoredBlob> {
+/** Bytes whose digest is known before the first request: those that are there, and whole, need no second upload. */
+async function writeWhole({ bucket, keyOf, isWhole }: BlobPlace, bytes: Uint8Array): Promise<StoredBlob> {
   const blob = { digest: digestOf(bytes), size: bytes.byteLength }
   const key = keyOf(blob.digest)
   const known = await bucket.find(key)
-  if (known !== null && isFresh(known, blob.size)) return blob
+  if (known !== null && isFresh(known, blob.size) && (await isWhole(blob.digest, known))) return blob
   if (bytes.byteLength > LIMITS.s3PartBytes) await bucket.upload(key, bytes)
   else await bucket.put({ key, bytes, digest: blob.digest, onlyNew: known === null })
   return blob
@@ -44,7 +46,7 @@ async function writeWhole({ bucket, keyOf }: BlobPlace, bytes: Uint8Array): Prom
 
 /** Bytes whose digest is known after the last one: they get a key of their own first, and the service copies them. */
 async function writeStream(place: BlobPlace, start: Uint8Array, source: Measured): Promise<StoredBlob> {
-  const { bucket, keyOf } = place
+  const { bucket, keyOf, isWhole } = place
   const draft = `${place.drafts}${randomUUID()}`
   await bucket.upload(draft, Readable.from(source.after(start))).catch((error: unknown) => {
     // A sender's own error is not the service's.
@@ -54,7 +56,8 @@ async function writeStream(place: BlobPlace, start: Uint8Array, source: Measured
     const blob = source.blob()
     const key = keyOf(blob.digest)
     const known = await bucket.find(key)
-    if (known === null || !isFresh(known, blob.size)) await bucket.copy(draft, key)
+    const isThere = known !== null && isFresh(known, blob.size) && (await isWhole(blob.digest, known))
+    if (!isThere) await bucket.copy(draft, key)
     return blob
   } finally {
     // One that stays is removed by `deleteDrafts`: the blob is written all the same.
