@@ -1,5 +1,7 @@
 import { randomBytes } from 'node:crypto'
 
+import { ThreadClient } from 'everthread/client'
+
 import { chooseModel } from './choose-model.ts'
 import { startProcess } from './processes.ts'
 import { heading } from './terminal.ts'
@@ -16,6 +18,11 @@ await startProcess('worker', { environment, onDeath, loud: true })
 const token = randomBytes(16).toString('hex')
 const server = await startProcess('server', { environment: { DEMO_TOKEN: token }, onDeath, loud: true })
 
+// Worker and client have it from the store.
+const threads = new ThreadClient()
+const taskQueue = await threads.taskQueue()
+await threads.close()
+
 const address = process.env['TEMPORAL_ADDRESS'] ?? '127.0.0.1:7233'
 const prefix = address.endsWith(':7233') ? '' : `TEMPORAL_ADDRESS=${address} `
 const temporal = `${process.env['TEMPORAL_CLI_PATH'] ?? 'temporal'} workflow`
@@ -25,7 +32,7 @@ heading('Talk to it, from this folder')
 console.log(`  ${prefix}npx node examples/demo/client.ts "My tent leaks."`)
 heading('Or with the Temporal CLI')
 console.log(
-  `  ${temporal} start  ${thread} --type agentThread --task-queue everthread --input '{"agent":"support"}'`,
+  `  ${temporal} start  ${thread} --type agentThread --task-queue ${taskQueue} --input '{"agent":"support"}'`,
 )
 console.log(`  ${temporal} signal ${thread} --name queueMessage --input '{"content":"My tent leaks."}'`)
 console.log(`  ${temporal} query  ${thread} --name snapshot`)

@@ -17,6 +17,7 @@ export const doctor: Command = {
       )
       return 2
     }
+    if (!isJson) terminal.line(`Store ${await threads.storeId()}, task queue "${await threads.taskQueue()}".`)
     let [found, left] = [0, 0]
     for await (const finding of threads.doctor(options)) {
       found += 1

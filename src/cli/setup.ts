@@ -4,16 +4,21 @@ import { missingSearchAttributes } from '../client/search-attributes.js'
 import { translate } from '../client/translate.js'
 import { LIMITS } from '../protocol/limits.js'
 import { prepareStore } from '../store/prepare-store.js'
+import { taskQueueOf } from '../store/store-id.js'
 import type { Command } from './command.js'
 
 /** Makes ready what threads need, as often as one likes: the database's schema and the search attributes. */
 export const setup: Command = {
-  usage: '',
-  summary: 'make the database and the search attributes ready; repeating it changes nothing',
+  usage: '[--new-store-id]',
+  summary:
+    'make the database and the search attributes ready; repeating it changes nothing; --new-store-id: for a copy of a ' +
+    'database, whose open threads belong to the original',
   arguments: [],
-  flags: {},
-  async run({ threads, terminal }) {
-    terminal.line(`database: ready (${await prepareStore()})`)
+  flags: { 'new-store-id': 'boolean' },
+  async run({ threads, terminal }, { flags }) {
+    const { name, id } = await prepareStore({}, { newId: flags['new-store-id'] === true })
+    terminal.line(`database: ready (${name})`)
+    terminal.line(`store: ${id}, task queue "${taskQueueOf(id)}"`)
     const added = await addSearchAttributes(threads.temporal).catch((error: unknown) => {
       // Of no thread.
       throw translate(error, { client: threads.temporal, threadId: '' })

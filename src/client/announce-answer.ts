@@ -39,7 +39,7 @@ export async function announceAnswer(context: ClientContext, request: PendingRec
     if (answer === 'invalid') throw invalid(request)
     if (await wasTaken(context, request)) return
     if (Date.now() + LIMITS.respondPause >= until)
-      throw new NoWorkerError(threadId, { taskQueue: context.taskQueue, kept: 'answer' })
+      throw new NoWorkerError(threadId, { taskQueue: await context.taskQueue(), kept: 'answer' })
     await sleep(LIMITS.respondPause)
   }
 }

@@ -4,7 +4,8 @@ import type { Store } from '../store/store.js'
 
 /** What all operations of one `ThreadClient` share; store and connection are opened by the first that needs them. */
 export interface ClientContext {
-  readonly taskQueue: string
+  /** Where threads are started: a given one, or the one that is derived from the store. */
+  taskQueue(): Promise<string>
   store(): Promise<Store>
   /** @throws ConfigError when Temporal's environment configuration cannot be read */
   temporal(): Client

@@ -7,6 +7,6 @@ import { silenceOf } from './silence.js'
 export async function nobodyTook(context: ClientContext, threadId: string, kept: Kept): Promise<unknown> {
   const silence = await silenceOf(context, threadId)
   if (silence.of === 'server') return silence.error
-  const taskQueue = silence.of === 'worker' ? silence.taskQueue : context.taskQueue
+  const taskQueue = silence.of === 'worker' ? silence.taskQueue : await context.taskQueue()
   return new NoWorkerError(threadId, { taskQueue, kept })
 }

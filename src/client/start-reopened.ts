@@ -28,7 +28,7 @@ export async function startReopened(
     ...(parentId !== null && callId !== null && { parent: { threadId: parentId, callId, root } }),
     reopened,
   }
-  const { memo, ...options } = startOptions(context, thread, start)
+  const { memo, ...options } = await startOptions(context, thread, start)
   await context.call(LIMITS.temporalCall, () =>
     context.temporal().workflow.start(THREAD_WORKFLOW, {
       ...options,

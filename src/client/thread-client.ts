@@ -4,6 +4,7 @@ import type { AgentName } from '../definitions/registered-names.js'
 import type { Registry } from '../definitions/registry.js'
 import { LIMITS } from '../protocol/limits.js'
 import { shareStore } from '../store/share-store.js'
+import { taskQueueOf } from '../store/store-id.js'
 import type { Store } from '../store/store.js'
 import { StoreError } from '../store/store-error.js'
 import type { StoreOptions } from '../store/store-location.js'
@@ -36,7 +37,7 @@ import type { ThreadHandle } from './thread-handle.js'
 export interface ThreadClientOptions {
   /** @default one by Temporal's environment configuration: TEMPORAL_ADDRESS, TEMPORAL_NAMESPACE, TEMPORAL_PROFILE, … */
   readonly client?: Client
-  /** The workers'. @default EVERTHREAD_TASK_QUEUE, else 'everthread' */
+  /** The workers'. @default EVERTHREAD_TASK_QUEUE, else `everthread-` with the id of the store, as the workers of that store */
   readonly taskQueue?: string
   /** The workers'. */
   readonly store?: StoreOptions
@@ -66,7 +67,7 @@ export class ThreadClient<R extends Registry<string, string, unknown> = Registry
     this.#options = options
     this.#temporal = options.client
     this.#context = {
-      taskQueue: options.taskQueue ?? process.env['EVERTHREAD_TASK_QUEUE'] ?? 'everthread',
+      taskQueue: () => this.taskQueue(),
       store: () => this.#openStore(),
       temporal: () => this.temporal,
       call: (patience, work) => this.#call(patience, work),
@@ -77,6 +78,16 @@ export class ThreadClient<R extends Registry<string, string, unknown> = Registry
   /** Temporal's client, for lists, histories and schedules. @throws ConfigError */
   get temporal(): Client {
     return (this.#temporal ??= connectLazily())
+  }
+
+  /** The id of the store, which ties threads to it: opens the store. @throws ConfigError, StoreError */
+  async storeId(): Promise<string> {
+    return (await this.#openStore()).id
+  }
+
+  /** Where threads are started, and workers have to look for them: opens the store. @throws ConfigError, StoreError */
+  async taskQueue(): Promise<string> {
+    return taskQueueOf(await this.storeId(), this.#options.taskQueue)
   }
 
   /**

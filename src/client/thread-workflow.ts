@@ -4,6 +4,7 @@ import type { WorkflowHandle } from '@temporalio/client'
 import { LIMITS } from '../protocol/limits.js'
 import { THREAD_WORKFLOW } from '../protocol/messages.js'
 import type { ThreadLimits, ThreadStart } from '../protocol/messages.js'
+import { STORE_MEMO } from '../protocol/thread-store.js'
 import type { ThreadRecord } from '../store/threads.js'
 import type { ClientContext } from './client-context.js'
 import { fairnessKey } from './fairness-key.js'
@@ -36,9 +37,10 @@ export async function startWorkflow(
   { limits, isNew }: StartThread,
 ): Promise<'running' | 'closed'> {
   const start = await threadStart(context, thread, limits)
+  const options = await startOptions(context, thread, start)
   const started = await callTemporal(context, thread.id, () =>
     context.temporal().workflow.start(THREAD_WORKFLOW, {
-      ...startOptions(context, thread, start),
+      ...options,
       workflowIdConflictPolicy: 'USE_EXISTING',
       workflowIdReusePolicy: isNew ? 'ALLOW_DUPLICATE' : 'REJECT_DUPLICATE',
     }),
@@ -52,8 +54,10 @@ export async function threadStart(
   thread: ThreadRecord,
   limits?: ThreadLimits,
 ): Promise<ThreadStart> {
+  const store = await context.store()
   return {
     agent: thread.agent,
+    store: store.id,
     ...(thread.user_id !== null && { userId: thread.user_id }),
     ...(thread.tags.length > 0 && { tags: thread.tags }),
     searchAttributes: await context.searchAttributes(thread.id),
@@ -62,13 +66,18 @@ export async function threadStart(
 }
 
 /** How a thread is started, whatever may have been there before. */
-export function startOptions(context: ClientContext, thread: ThreadRecord, start: ThreadStart) {
+export async function startOptions(context: ClientContext, thread: ThreadRecord, start: ThreadStart) {
   return {
     workflowId: thread.id,
-    taskQueue: context.taskQueue,
+    taskQueue: await context.taskQueue(),
     args: [start],
     workflowTaskTimeout: LIMITS.workflowTask,
-    memo: { agent: thread.agent, ...(thread.user_id !== null && { userId: thread.user_id }) },
+    // `doctor` reads the store there, also of threads of other stores.
+    memo: {
+      agent: thread.agent,
+      [STORE_MEMO]: start.store,
+      ...(thread.user_id !== null && { userId: thread.user_id }),
+    },
     staticSummary: thread.agent,
     // Activities and children have it from their workflow: the server passes it on.
     ...(thread.account !== null && { priority: { fairnessKey: fairnessKey(thread.account) } }),

@@ -1,20 +1,28 @@
 import { NamespaceNotFoundError, isGrpcServiceError } from '@temporalio/client'
 
+import type { FailureType } from '../protocol/failures.js'
 import { LIMITS } from '../protocol/limits.js'
+import { STORE_MEMO, isStoreId } from '../protocol/thread-store.js'
 import type { ClientContext } from './client-context.js'
 import { translate } from './translate.js'
 
 /** What Temporal knows of a thread. */
 export type WorkflowState =
-  /** `attempts` of its workflow task in flight, from 1. */
-  | {
-      readonly state: 'open'
-      readonly run: WorkflowRun
-      readonly reopened: boolean
-      readonly attempts: number
-    }
+  | OpenState
   /** With Temporal's status; `not_found`: its history is gone, or there was none. */
   | { readonly state: 'closed'; readonly status: string; readonly run: WorkflowRun | null }
+
+interface OpenState {
+  readonly state: 'open'
+  readonly run: WorkflowRun
+  readonly reopened: boolean
+  /** Of its workflow task in flight, from 1. */
+  readonly attempts: number
+  /** The id of the store that its start named; null where it named none, or where a codec hides it. */
+  readonly store: string | null
+  /** The identity of the worker of another store that has refused its activity last; null where nobody has. */
+  readonly refusedBy: string | null
+}
 
 /** The last run of a workflow id. */
 export interface WorkflowRun {
@@ -49,9 +57,10 @@ export async function lookAtWorkflow(
   const { namespace } = client.options
   const request = { namespace, execution: { workflowId: threadId } }
   try {
-    const { workflowExecutionInfo: info, pendingWorkflowTask: task } = await context.call(patience, () =>
+    const found = await context.call(patience, () =>
       client.workflowService.describeWorkflowExecution(request),
     )
+    const { workflowExecutionInfo: info, pendingWorkflowTask: task, pendingActivities: activities } = found
     const run = {
       id: info?.execution?.runId ?? '',
       type: info?.type?.name ?? '',
@@ -59,11 +68,50 @@ export async function lookAtWorkflow(
     }
     const status = CLOSED.get(info?.status)
     if (status !== undefined) return { state: 'closed', status, run }
-    const reopened = Object.hasOwn(info?.memo?.fields ?? {}, REOPENED_MEMO)
-    return { state: 'open', run, reopened, attempts: task?.attempt ?? 0 }
+    const fields = info?.memo?.fields ?? {}
+    return {
+      state: 'open',
+      run,
+      reopened: Object.hasOwn(fields, REOPENED_MEMO),
+      attempts: task?.attempt ?? 0,
+      store: storeInMemo(fields),
+      refusedBy: refusedBy(activities ?? []),
+    }
   } catch (error) {
     if (!isGrpcServiceError(error) || error.code !== NOT_FOUND) throw translate(error, { client, threadId })
     if (!/^namespace /i.test(error.details)) return { state: 'closed', status: 'not_found', run: null }
     throw translate(new NamespaceNotFoundError(namespace), { client, threadId })
   }
+}
+
+/** As raw responses have a payload. */
+interface RawPayload {
+  readonly metadata?: Readonly<Record<string, Uint8Array>> | null
+  readonly data?: Uint8Array | null
+}
+
+/** The id of a thread's store, from its memo as Temporal has it; null where none is there, or where a codec hides it. */
+export function storeInMemo(fields: Readonly<Record<string, RawPayload>> | null | undefined): string | null {
+  const { metadata, data } = fields?.[STORE_MEMO] ?? {}
+  if (data == null || Buffer.from(metadata?.['encoding'] ?? []).toString() !== 'json/plain') return null
+  const text = Buffer.from(data).toString()
+  // Whatever it is that somebody has put there, it is compared and shown: only an id passes.
+  const store = /^"(.*)"$/.exec(text)?.[1]
+  return isStoreId(store) ? store : null
+}
+
+interface RawActivity {
+  readonly lastWorkerIdentity?: string | null
+  readonly lastFailure?: {
+    readonly applicationFailureInfo?: { readonly type?: string | null } | null
+  } | null
+}
+
+const OTHER_STORE: FailureType = 'Thread.OtherStore'
+
+function refusedBy(activities: readonly RawActivity[]): string | null {
+  const refused = activities.find(
+    ({ lastFailure }) => lastFailure?.applicationFailureInfo?.type === OTHER_STORE,
+  )
+  return refused === undefined ? null : (refused.lastWorkerIdentity ?? '')
 }

@@ -44,6 +44,8 @@ export const ACTIVITIES = {
 export interface ActivityInput {
   readonly level: number
   readonly threadId: string
+  /** The thread's store: workers of others refuse it. Left out until an answer (`StoreAnswer`) says it, if the start did not. */
+  readonly store?: string
   /** The workflow's time in milliseconds; facts of the thread are stamped with it. */
   readonly now: number
   /** Counted in the carried state; never Temporal's run id, which changes after a reset. */

@@ -1,13 +1,14 @@
 import { ApplicationFailure } from '@temporalio/common'
 import { describe, expect, test } from 'vitest'
 
-import { FAILURES, failure, failureTypes, hasFailureType } from './failures.js'
+import { FAILURES, failure, failureTypes, hasFailureType, otherStoreFailure } from './failures.js'
 import type { FailureType } from './failures.js'
 
 // Wire format: a type is never renamed, and whether it is retried never changes.
 const KEPT: Readonly<Record<FailureType, boolean>> = {
   'Thread.InvalidStart': false,
   'Thread.UnknownLevel': true,
+  'Thread.OtherStore': true,
   'Request.NotFound': false,
   'Request.Invalid': false,
   'Definition.Missing': true,
@@ -28,6 +29,11 @@ describe('what leaves as a failure', () => {
     const type = name as FailureType
     const made = failure(type)
     expect(made).toMatchObject({ type, message: FAILURES[type].message, nonRetryable: !retryable })
+  })
+
+  test('a refused attempt is repeated at once, then ever more rarely', () => {
+    const pauses = [1, 2, 10, 20, 30, 10_000].map((attempt) => otherStoreFailure(attempt).nextRetryDelay)
+    expect(pauses).toEqual([50, 65, 530, 7310, 10_000, 10_000])
   })
 
   test('T5 a failure has neither stack nor cause nor details', () => {

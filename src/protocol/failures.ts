@@ -3,7 +3,8 @@
  * plain sight, so it holds a type, a fixed sentence and an error id; the real error, with its text and stack, is in the
  * store under that id (T5). Types are wire format: never renamed, only added.
  */
-import { ApplicationFailure } from '@temporalio/common'
+import { ApplicationFailure, ApplicationFailureCategory } from '@temporalio/common'
+import type { ApplicationFailureOptions } from '@temporalio/common'
 
 interface FailureKind {
   readonly retryable: boolean
@@ -15,6 +16,10 @@ export const FAILURES = {
   'Thread.UnknownLevel': {
     retryable: true,
     message: 'This worker is older than the thread. A newer worker will take the task.',
+  },
+  'Thread.OtherStore': {
+    retryable: true,
+    message: 'The thread belongs to another store. A worker of that store will take the task.',
   },
   'Request.NotFound': { retryable: false, message: 'No request of this id waits for an answer.' },
   'Request.Invalid': { retryable: false, message: 'The answer does not fit its request.' },
@@ -31,12 +36,35 @@ export type FailureType = keyof typeof FAILURES
 
 /** An `ApplicationFailure` without stack and cause: both would put prompts and keys into history. */
 export function failure(type: FailureType, errorId?: string): ApplicationFailure {
-  const { message, retryable } = FAILURES[type]
-  const made = ApplicationFailure.create({
-    type,
-    message: errorId === undefined ? message : `${message} (error ${errorId})`,
-    nonRetryable: !retryable,
+  const { message } = FAILURES[type]
+  return withoutStack(type, { message: errorId === undefined ? message : `${message} (error ${errorId})` })
+}
+
+/**
+ * Milliseconds before the next attempt. Of two workers on one task queue the right one has it after an attempt or two;
+ * Temporal's server makes a second of each shorter pause. Where there is no right worker, it is looked for every ten
+ * seconds: a hundred threads that wait so cost ten attempts a second.
+ */
+const OTHER_STORE_PAUSES = { first: 50, growth: 1.3, last: 10_000 }
+
+/**
+ * The refusal of a worker whose store is not the thread's. Where a worker of the right store polls the same task queue,
+ * it takes one of the next attempts within seconds; where there is none, the attempts become rare. The worker says it
+ * once by itself, so the SDK does not log each attempt.
+ */
+export function otherStoreFailure(attempt: number): ApplicationFailure {
+  const { first, growth, last } = OTHER_STORE_PAUSES
+  const { message } = FAILURES['Thread.OtherStore']
+  const nextRetryDelay = Math.round(Math.min(first * growth ** (attempt - 1), last))
+  return withoutStack('Thread.OtherStore', {
+    message,
+    nextRetryDelay,
+    category: ApplicationFailureCategory.BENIGN,
   })
+}
+
+function withoutStack(type: FailureType, options: ApplicationFailureOptions): ApplicationFailure {
+  const made = ApplicationFailure.create({ ...options, type, nonRetryable: !FAILURES[type].retryable })
   made.stack = ''
   return made
 }

@@ -66,6 +66,7 @@ describe('a start input', () => {
     [{ ...start, parent: { threadId: 'p', callId: 'c' }, searchAttributes: ['ThreadAgent'] }],
     [{ ...start, parent: { threadId: 'p', callId: 'c', root: 'r' } }],
     [{ ...start, limits: { heartbeatTimeout: 5000, historyEvents: 0 } }],
+    [{ ...start, store: '0123456789ab' }],
     [{ ...start, fieldOfALaterVersion: [{ deep: true }] }],
   ])('T11 %j is taken', (input) => {
     expect(threadStartProblem(input)).toBeUndefined()
@@ -77,6 +78,11 @@ describe('a start input', () => {
     ['clerk', 'Expected an object with "agent", got a text of 5 characters.'],
     [[start], 'Expected an object with "agent", got a list.'],
     [{ agent: '' }, 'Expected "agent" to be the name of an agent, got an empty text.'],
+    [
+      { ...start, store: 'file:x.db' },
+      'Expected "store" to be the id of a store, 12 letters and digits, got a text of 9 characters.',
+    ],
+    [{ ...start, store: 5 }, 'Expected "store" to be the id of a store, 12 letters and digits, got number.'],
     [{ ...start, message: { content: '' } }, 'Expected "messageId" or a "content" that is not empty'],
     [{ ...start, parent: { threadId: 'p' } }, PARENT],
     [{ ...start, parent: { threadId: 'p', callId: 'c'.repeat(97) } }, PARENT],

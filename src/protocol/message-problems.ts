@@ -2,6 +2,7 @@
 import { LIMITS } from './limits.js'
 import { OUR_IDS } from './messages.js'
 import { reopenedProblem } from './reopened.js'
+import { isStoreId } from './thread-store.js'
 import { utf8Length } from './utf8-length.js'
 import { areCallIds, carriedBytes, isCallId, isName, isObject, isWholeNumber } from './value-shapes.js'
 import type { Fields } from './value-shapes.js'
@@ -27,7 +28,9 @@ export function threadStartProblem(start: unknown): string | undefined {
     const problem = queueMessageProblem(start['message'])
     if (problem !== undefined) return problem
   }
-  const { parent, tags, searchAttributes, userId, reopened } = start
+  const { parent, store, tags, searchAttributes, userId, reopened } = start
+  if (store !== undefined && !isStoreId(store))
+    return `Expected "store" to be the id of a store, 12 letters and digits, got ${describe(store)}.`
   if (parent !== undefined && !isStartParent(parent))
     return `Expected "parent" to be { threadId, callId, root }, got ${describe(parent)}.`
   if (userId !== undefined && !isName(userId))

@@ -31,6 +31,11 @@ export const SEARCH_ATTRIBUTES = {
 export interface ThreadStart {
   readonly agent: string
   readonly message?: QueueMessage
+  /**
+   * The id of the thread's store: only workers of that store do its work. @default the store of the worker that makes
+   * the thread's row
+   */
+  readonly store?: string
   readonly userId?: string
   readonly tags?: readonly string[]
   /** `false`: the thread closes after its session, with its result. */

@@ -2,6 +2,8 @@ import type { Reader, Store, Writer } from './store.js'
 
 /** A database that holds the rows of threads: what a driver gives. What it throws for trouble is a StoreError. */
 export interface Database {
+  /** See `Store.id`. */
+  readonly id: string
   /** See `Store.read`. */
   read<T>(work: (db: Reader) => Promise<T>): Promise<T>
   /** See `Store.write`. */

@@ -22,6 +22,8 @@ export type Writer = Transaction<Schema>
 
 /** Where the content of threads lives: a database and the files' bytes beside it. */
 export interface Store {
+  /** Made once, with the store: threads name it, and only workers of this store take their work. */
+  readonly id: string
   /** Waits for nobody and sees nothing uncommitted; each statement sees the newest commit. */
   read<T>(work: (db: Reader) => Promise<T>): Promise<T>
   /**
@@ -70,6 +72,7 @@ export async function openPlaces(location: StoreLocation): Promise<Omit<Store, '
   }
 
   return {
+    id: database.id,
     async read(work) {
       assertOpen()
       return database.read(work)

@@ -4,6 +4,8 @@ import { LIMITS } from '../protocol/limits.js'
 import type { ThreadOperation } from '../protocol/operations.js'
 import { actualSide } from '../protocol/plan.js'
 import type { Plan } from '../protocol/plan.js'
+import { isStoreId } from '../protocol/thread-store.js'
+import type { StoreAnswer } from '../protocol/thread-store.js'
 import { operationsTaken } from './accept-operations.js'
 import { activationBegins, withPlan } from './activation.js'
 import { callBytes } from './calls.js'
@@ -198,6 +200,12 @@ export function queuesAtEnd({ run }: ThreadControl, operations: readonly ThreadO
 export function effectGivenUp(control: ThreadControl, effectId: string): ThreadControl {
   const givenUp = [...control.givenUp, effectId].slice(-LIMITS.givenUpEffects)
   return { ...removed(control, 'effect', effectId), givenUp, progressed: true }
+}
+
+/** The start named no store: the thread belongs to that of the worker which has carried out its first activity. */
+export function storeFound(control: ThreadControl, { store }: StoreAnswer): ThreadControl {
+  if (control.start.store !== undefined || !isStoreId(store)) return control
+  return { ...control, start: { ...control.start, store } }
 }
 
 /** An activity found the thread's row terminated. */

@@ -8,13 +8,16 @@ import type {
 } from '@temporalio/worker'
 import { readThrown } from '../activities/thrown.js'
 import { LEVEL } from '../protocol/activities.js'
-import { FAILURES, failure } from '../protocol/failures.js'
+import { FAILURES, failure, otherStoreFailure } from '../protocol/failures.js'
 import type { FailureType } from '../protocol/failures.js'
 import { LIMITS } from '../protocol/limits.js'
+import { isStoreId } from '../protocol/thread-store.js'
+import { isObject } from '../protocol/value-shapes.js'
 import { recordError } from '../store/errors.js'
 import { StoreError } from '../store/store-error.js'
 import type { Store } from '../store/store.js'
 import { threadLogAttributes } from './log-attributes.js'
+import { warnOfOtherStore } from './worker-warnings.js'
 
 /** A worker; its store is asked for when an activity comes, for it may open late. */
 interface StoreOwner {
@@ -24,7 +27,8 @@ interface StoreOwner {
 /**
  * The one guard of our activities: whatever they throw, except cancellation, leaves as a failure from the table, without
  * text, stack or cause; the real error is in the store under the failure's error id (T5). Answers above 64 KB are
- * refused before they are sent, for one of 5 MB is never reported and hangs.
+ * refused before they are sent, for one of 5 MB is never reported and hangs. What belongs to another store is refused before
+ * anything is read or written: whatever the activity looked for would be missing here, and would be taken for deleted.
  */
 export function activityInterceptor(worker: StoreOwner): ActivityInterceptorsFactory {
   return (context) => (context.info.activityType.startsWith('thread.') ? guarded(worker.store, context) : {})
@@ -47,9 +51,11 @@ function guard(
   return {
     async execute(input, next) {
       taken(input.args[0])
+      const named = storeNamedBy(input.args[0])
+      if (named !== null && named !== store.id) throw refusal(store, context, named)
       try {
         assertLevel(input.args[0])
-        const answer = await next(input)
+        const answer = withStore(await next(input), named === null ? store.id : null)
         if (bytesOf(answer) > LIMITS.activityResultBytes) throw failure('Answer.TooLarge')
         return answer
       } catch (error) {
@@ -57,6 +63,21 @@ function guard(
       }
     },
   }
+}
+
+/** Null: the start named none, and no activity has answered yet. */
+function storeNamedBy(input: unknown): string | null {
+  return isObject(input) && isStoreId(input['store']) ? input['store'] : null
+}
+
+function refusal(store: Store, { info, log }: Context, threads: string): Error {
+  warnOfOtherStore(log, { worker: store.id, threads, taskQueue: info.taskQueue })
+  return otherStoreFailure(info.attempt)
+}
+
+/** Tells a workflow that does not know it whose worker has carried its activity out: that is the thread's store. */
+function withStore(answer: unknown, store: string | null): unknown {
+  return store !== null && isObject(answer) ? { ...answer, store } : answer
 }
 
 function bytesOf(answer: unknown): number {

@@ -3,6 +3,7 @@ import type { BundlerPlugin, WorkerOptions, WorkerPlugin } from '@temporalio/wor
 
 import { ConfigError } from '../protocol/config-error.js'
 import { shareStore } from '../store/share-store.js'
+import { taskQueueOf } from '../store/store-id.js'
 import { storeLocation } from '../store/store-location.js'
 import { bundleThreads } from './bundle-threads.js'
 import { checkRegistry } from './check-registry.js'
@@ -29,8 +30,9 @@ export interface CreateWorkerOptions
 
 /**
  * Makes a worker that runs threads: Temporal's own `Worker`, connected by Temporal's environment configuration unless a
- * `connection` is given. Its task queue is EVERTHREAD_TASK_QUEUE, else `everthread`. `run()` returns after SIGTERM: no
- * new work is taken, running calls get the grace time, then the store closes.
+ * `connection` is given. Its task queue is EVERTHREAD_TASK_QUEUE, else `everthread-` with the id of its store, which clients
+ * of that store derive too. `run()` returns after SIGTERM: no new work is taken, running calls get the grace time, then the
+ * store closes.
  * @throws ConfigError for options that cannot work, StoreError for a place that cannot be used
  */
 export async function createWorker(options: CreateWorkerOptions): Promise<Worker> {
@@ -82,8 +84,7 @@ async function createConnected(
   temporal: Partial<WorkerOptions>,
   target: TemporalTarget | null,
 ): Promise<Worker> {
-  const taskQueue = process.env['EVERTHREAD_TASK_QUEUE'] ?? 'everthread'
-  const defaults = { taskQueue, ...(target !== null && pick(target)) }
+  const defaults = { taskQueue: taskQueueOf(thread.store.id), ...(target !== null && pick(target)) }
   const close = async (): Promise<void> => {
     await thread.store.close()
     await target?.connection.close()

@@ -1,8 +1,10 @@
 import { ActivityFailure, CancelledFailure, proxyActivities } from '@temporalio/workflow'
 import { ACTIVITIES } from '../protocol/activities.js'
 import type { ActivityInput, ThreadActivities } from '../protocol/activities.js'
+import { hasFailureType } from '../protocol/failures.js'
 import { leanInput } from '../protocol/lean-input.js'
-import { activityFailed, resumedAnswered } from '../thread/apply.js'
+import type { StoreAnswer } from '../protocol/thread-store.js'
+import { activityFailed, resumedAnswered, storeFound } from '../thread/apply.js'
 import type { ThreadControl } from '../thread/control.js'
 import { factsSent, factsToSend, hasStored } from '../thread/facts.js'
 import { answerMissed, operationsOf } from '../thread/unheard.js'
@@ -11,7 +13,7 @@ import type { CutBy, ThreadHost } from './thread-host.js'
 
 type Name = keyof ThreadActivities
 type Input<N extends Name> = Parameters<ThreadActivities[N]>[0]
-type Answer<N extends Name> = Awaited<ReturnType<ThreadActivities[N]>>
+type Answer<N extends Name> = Awaited<ReturnType<ThreadActivities[N]>> & StoreAnswer
 
 interface Call<N extends Name> {
   readonly name: N
@@ -39,6 +41,7 @@ export async function callActivity<N extends Name>(host: ThreadHost, call: Call<
   const base: ActivityInput = {
     level: host.level,
     threadId: control.threadId,
+    ...(control.start.store !== undefined && { store: control.start.store }),
     now: Date.now(),
     run: control.run?.number ?? control.runs,
     facts,
@@ -46,9 +49,10 @@ export async function callActivity<N extends Name>(host: ThreadHost, call: Call<
   host.startsAction(base.now)
   // The type of the input is that of the activity: `Call` took the common fields away, `base` gives them back.
   const input = { ...base, ...call.input } as Input<N>
-  const start = (): Promise<Answer<N>> => scheduled(host, call, input)
+  const start = (): Promise<Answer<N>> => doneInItsStore(host, call, input)
   try {
     const answer = await (call.cutBy === null ? start() : host.cancellable(start, call.cutBy))
+    host.update((current) => storeFound(current, answer))
     if (facts.length > 0 && hasStored(answer))
       host.update((current) => factsSent(current, control.facts, control.factsDropped))
     if (resumes(call.name)) host.update(resumedAnswered)
@@ -73,6 +77,24 @@ function storesFacts({ run }: ThreadControl, name: Name): boolean {
 /** What may have asked for the wait; other activities may come in between. */
 function resumes(name: Name): boolean {
   return name === 'callModel' || name === 'executeTool'
+}
+
+/**
+ * Where only workers of other stores are, the thread waits, as it does where there is no worker at all: after the day that
+ * Temporal tries for, the activity is scheduled anew. Each round leaves a few events, and nothing in it continues as new.
+ */
+async function doneInItsStore<N extends Name>(
+  host: ThreadHost,
+  call: Call<N>,
+  input: Input<N>,
+): Promise<Answer<N>> {
+  for (;;) {
+    try {
+      return await scheduled(host, call, input)
+    } catch (error) {
+      if (wasCut(host, call) || !hasFailureType(error, 'Thread.OtherStore')) throw error
+    }
+  }
 }
 
 function scheduled<N extends Name>(host: ThreadHost, call: Call<N>, input: Input<N>): Promise<Answer<N>> {

@@ -16,6 +16,7 @@ import type { PreparedChild } from '../protocol/child-activities.js'
 import { LIMITS } from '../protocol/limits.js'
 import { SIGNALS, THREAD_WORKFLOW, rootOf } from '../protocol/messages.js'
 import type { QueueMessage, ThreadStart } from '../protocol/messages.js'
+import { STORE_MEMO } from '../protocol/thread-store.js'
 import { childStarted, messageLost, messageSent } from '../thread/child-calls.js'
 import { stopForwarded } from '../thread/child-waits.js'
 import { childClosed } from '../thread/children.js'
@@ -56,6 +57,7 @@ export async function startDeferred(host: ThreadHost, deferred: DeferredChild): 
 /** Whether its close event will reach this Temporal run; "already started" counts as started. */
 async function started(host: ThreadHost, { child, callId }: Starting): Promise<boolean> {
   const { reference, agent } = child
+  const { store } = host.control.start
   try {
     const handle = await startChild<typeof agentThread>(THREAD_WORKFLOW, {
       workflowId: reference,
@@ -63,7 +65,7 @@ async function started(host: ThreadHost, { child, callId }: Starting): Promise<b
       parentClosePolicy: ParentClosePolicy.ABANDON,
       // It has none from its parent: continue-as-new alone hands it on.
       workflowTaskTimeout: LIMITS.workflowTask,
-      memo: { agent },
+      memo: { agent, ...(store !== undefined && { [STORE_MEMO]: store }) },
       ...childLabels(host.control, child),
     })
     void observe(host, reference, handle)
@@ -76,12 +78,13 @@ async function started(host: ThreadHost, { child, callId }: Starting): Promise<b
 }
 
 function childStart({ start, threadId }: ThreadControl, { child, callId }: Starting): ThreadStart {
-  const { userId, searchAttributes, limits } = start
+  const { store, userId, searchAttributes, limits } = start
   return {
     agent: child.agent,
     message: { messageId: child.messageId, from: 'parent', invocation: callId },
     ...(child.resumable ? {} : { resumable: false }),
     parent: { threadId, callId, root: rootOf(threadId, start) },
+    ...(store === undefined ? {} : { store }),
     ...(userId === undefined ? {} : { userId }),
     ...(searchAttributes === undefined ? {} : { searchAttributes }),
     ...(limits === undefined ? {} : { limits }),

@@ -178,13 +178,16 @@ export function attempt(
 }
 
 /** One attempt that keeps what it logs for operators. */
-export function loggingAttempt(info: ConstructorParameters<typeof MockActivityEnvironment>[0] = {}): {
+export function loggingAttempt(
+  info: ConstructorParameters<typeof MockActivityEnvironment>[0] = {},
+  interceptors: ActivityInterceptorsFactory[] = [],
+): {
   readonly environment: MockActivityEnvironment
   readonly logged: readonly string[]
 } {
   const logged: string[] = []
   const logger = new DefaultLogger('WARN', ({ message }) => void logged.push(message))
-  return { environment: new MockActivityEnvironment(info, { logger }), logged }
+  return { environment: new MockActivityEnvironment(info, { interceptors, logger }), logged }
 }
 
 /** A definition that is missing is waited for a minute: this attempt comes after it. */

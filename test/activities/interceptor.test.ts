@@ -6,7 +6,8 @@ import { FAILURES } from '../../src/protocol/failures.js'
 import { findError } from '../../src/store/errors.js'
 import { StoreError } from '../../src/store/store-error.js'
 import { activityInterceptor } from '../../src/worker/activity-interceptor.js'
-import { attempt, failingStore, failureOf, withDesk } from './activity-desk.js'
+import { makeStoreId } from '../../src/store/store-id.js'
+import { attempt, failingStore, failureOf, loggingAttempt, withDesk } from './activity-desk.js'
 import type { ActivityDesk } from './activity-desk.js'
 
 const SECRET = 'sk-live-4711 and the whole prompt'
@@ -14,7 +15,7 @@ const SECRET = 'sk-live-4711 and the whole prompt'
 function run(
   desk: Pick<ActivityDesk, 'store'>,
   work: () => unknown,
-  { type = 'thread.callModel', input = { level: 1 } as unknown } = {},
+  { type = 'thread.callModel', input = { level: 1, store: desk.store.id } as unknown } = {},
 ): Promise<unknown> {
   return attempt({ activityType: type }, [activityInterceptor(desk)]).run(
     async (_input: unknown) => work(),
@@ -128,6 +129,47 @@ describe('what an activity answers', () => {
   test('nothing is an answer too', () =>
     withDesk({}, async (desk) => {
       expect(await run(desk, () => undefined)).toBeUndefined()
+    }))
+})
+
+describe('a store', () => {
+  const OTHER = '0123456789ab'
+
+  test('work of another store is refused before it begins', () =>
+    withDesk({}, async (desk) => {
+      let ran = false
+      const store = failingStore(desk.store, () => false)
+      const input = { level: 1, store: OTHER }
+      const failure = await failureOf(run({ store }, () => (ran = true), { input }))
+      expect(failure).toMatchObject({ type: 'Thread.OtherStore', nonRetryable: false, stack: '' })
+      expect([ran, store.writes]).toEqual([false, 0])
+    }))
+
+  test('a refusal names the first pause of its attempt', () =>
+    withDesk({}, async (desk) => {
+      const refused = attempt({ activityType: 'thread.settle', attempt: 9 }, [activityInterceptor(desk)])
+      const running = refused.run(async (_input: unknown) => true, { level: 1, store: OTHER })
+      expect(await failureOf(running)).toMatchObject({ nextRetryDelay: 408, category: 'BENIGN' })
+    }))
+
+  test('the log of a worker names two mixed stores once', () =>
+    withDesk({}, async (desk) => {
+      const other = makeStoreId()
+      const { environment, logged } = loggingAttempt({ activityType: 'thread.settle' }, [
+        activityInterceptor(desk),
+      ])
+      for (let times = 0; times < 2; times += 1)
+        await failureOf(environment.run(async (_input: unknown) => true, { level: 1, store: other }))
+      expect(logged).toHaveLength(1)
+      for (const word of [other, desk.store.id, 'EVERTHREAD_DATABASE_URL', `"everthread-${desk.store.id}"`])
+        expect(logged[0]).toContain(word)
+    }))
+
+  test('an answer to work without a store names its own', () =>
+    withDesk({}, async (desk) => {
+      const answer = (input: unknown) => run(desk, () => ({ type: 'settled' }), { input })
+      expect(await answer({ level: 1 })).toEqual({ type: 'settled', store: desk.store.id })
+      expect(await answer({ level: 1, store: desk.store.id })).toEqual({ type: 'settled' })
     }))
 })
 

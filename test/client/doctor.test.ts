@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { Client, Connection } from '@temporalio/client'
 import { expect, test } from 'vitest'
 
+import { ThreadClient } from '../../src/client/index.js'
 import type { Examine, Finding, ThreadHandle } from '../../src/client/index.js'
 import { doctor as doctorCommand } from '../../src/cli/doctor.js'
 import { sweep as sweepCommand } from '../../src/cli/sweep.js'
@@ -15,12 +16,15 @@ import { findRequest, insertRequest } from '../../src/store/pending.js'
 import { deleteThreadRows, markDeleting } from '../../src/store/retention/delete-rows.js'
 import { insertRun } from '../../src/store/runs.js'
 import { stageMessage } from '../../src/store/stage-message.js'
+import { renewStoreId } from '../../src/store/migrations/migrate.js'
 import { openStore } from '../../src/store/store.js'
 import type { Writer } from '../../src/store/store.js'
 import { findThread, insertThread, updateThread } from '../../src/store/threads.js'
 import { checkStore } from '../../src/client/doctor/check-store.js'
 import { examine } from '../../src/client/doctor/examine.js'
 import { TemporalUnavailableError } from '../../src/index.js'
+import { makePlace } from '../support/test-store.js'
+import { until } from '../support/until.js'
 import { collect, servedFixture } from './client-fixture.js'
 
 const fixture = servedFixture()
@@ -276,7 +280,7 @@ const refuse = (): never => {
   throw new Error('Expected that the store is enough.')
 }
 const unreachable = {
-  taskQueue: 'none',
+  taskQueue: () => Promise.resolve('none'),
   temporal: refuse,
   call: refuse,
   searchAttributes: refuse,
@@ -300,13 +304,66 @@ async function command(flags: Readonly<Record<string, string | boolean>>, which 
   return { lines, code: code ?? 0 }
 }
 
+test('threads of another store on the task queue are named', async () => {
+  const { place, remove } = await makePlace()
+  const { taskQueue } = fixture
+  const other = new ThreadClient({ client: fixture.threads.temporal, taskQueue, store: place })
+  try {
+    for (const id of ['foreign-1', 'foreign-2']) await other.create({ agent: 'support', id })
+    const found = await until('both', async () => {
+      const seen = await findings({ fix: true })
+      return seen[0]?.problem.startsWith('2 open threads') === true && seen
+    })
+    const store = await other.storeId()
+    expect(found).toMatchObject([{ kind: 'other_store', threadId: null, fixed: false }])
+    expect(found[0]?.problem).toBe(
+      `2 open threads on the task queue "${taskQueue}" belong to the store ${store}, and this store is ${fixture.store.id}`,
+    )
+    expect(found[0]?.remedy).toContain(`"everthread-${fixture.store.id}"`)
+  } finally {
+    await other.close()
+    await remove()
+  }
+})
+
+test('a copy of a database repairs nothing of the original', async () => {
+  const thread = await started()
+  // What a repair would end for good.
+  await store((tx) => updateThread(tx, thread.threadId, { terminate_requested_at: 1 }))
+  const original = fixture.store.id
+  const id = await store(renewStoreId)
+  const copy = await openStore(fixture.place)
+  try {
+    const { temporal } = fixture.threads
+    const context = {
+      ...unreachable,
+      store: () => Promise.resolve(copy),
+      temporal: () => temporal,
+      call: <T>(_: number, work: () => Promise<T>) => work(),
+    }
+    expect([copy.id, id === original]).toEqual([id, false])
+    expect(await collect(examine(context, { fix: true, reopen: true }))).toMatchObject([
+      {
+        kind: 'other_store',
+        threadId: thread.threadId,
+        problem: `Its workflow belongs to the store ${original}, and this store is ${id}`,
+        fixed: false,
+      },
+    ])
+    expect((await thread.workflow.describe()).status.name).toBe('RUNNING')
+  } finally {
+    await copy.close()
+  }
+})
+
 test('the command ends with 1 while something is left', async () => {
-  expect(await command({})).toEqual({ code: 0, lines: ['Store and Temporal agree.'] })
+  const place = `Store ${fixture.store.id}, task queue "${fixture.taskQueue}".`
+  expect(await command({})).toEqual({ code: 0, lines: [place, 'Store and Temporal agree.'] })
   const thread = await started()
   await thread.workflow.terminate('operator')
   const found = await command({ fix: true })
   expect(found.code).toBe(1)
-  expect(found.lines[0]).toContain(`left  lost ${thread.threadId}`)
+  expect(found.lines[1]).toContain(`left  lost ${thread.threadId}`)
   expect(found.lines.at(-1)).toBe('1 found, 0 fixed, 1 left.')
   const json = await command({ json: true })
   expect(json.lines.map((line) => JSON.parse(line))).toMatchObject([{ kind: 'lost', fixed: false }])

@@ -89,6 +89,14 @@ test('a connection keeps a statement, and plans a read for its values each time'
   expect(rows).toEqual([{ generic: 0, custom: 8 }])
 })
 
+test('a store keeps its id until it is given another', async () => {
+  const { id } = await prepareStore(place())
+  expect(await prepareStore(place())).toMatchObject({ id })
+  const renewed = await prepareStore(place(), { newId: true })
+  expect(renewed.id).not.toBe(id)
+  expect((await open()).id).toBe(renewed.id)
+})
+
 test('code of before starts on a schema that allows it, and leaves it', async () => {
   await migrateFurther(4)
   await prepareStore(place())
@@ -139,8 +147,10 @@ async function makeVersion(url: string, version: number): Promise<void> {
   const changer = { schema: db.schema, getExecutor: () => db.getExecutor(), kind: 'postgres' } as const
   for (const up of [createFirstSchema, createSessionSchema, createSubagentSchema].slice(0, version))
     await up(changer)
-  await sql`create table schema_info (version int not null, oldest_code int not null)`.execute(db)
-  await sql`insert into schema_info values (${version}, 1)`.execute(db)
+  await sql`create table schema_info (version int not null, oldest_code int not null, store_id text not null)`.execute(
+    db,
+  )
+  await sql`insert into schema_info values (${version}, 1, ${'0123456789ab'})`.execute(db)
   await db.destroy()
 }
 

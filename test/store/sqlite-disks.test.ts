@@ -20,6 +20,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest'
 
 import { appendEvents, readEvents } from '../../src/store/events.js'
 import { meanwhile } from '../../src/store/meanwhile.js'
+import { prepareStore } from '../../src/store/prepare-store.js'
 import { openSqlite } from '../../src/store/sqlite/open-sqlite.js'
 import { openStore } from '../../src/store/store.js'
 import { StoreError } from '../../src/store/store-error.js'
@@ -92,16 +93,30 @@ test("another program's database is refused and kept", async () => {
   expect([error.code, error.message]).toEqual(['incompatible', expect.stringMatching(/another program/)])
 })
 
-test('a store from before the first release is refused', async () => {
+test.each([
+  ['events', 'first_sequence'],
+  ['schema_info', 'store_id'],
+])('a store from before the first release, without %s.%s, is refused', async (table, column) => {
   await (await open()).close()
   const old = new DatabaseSync(place('threads.db'))
-  old.exec('alter table events drop column first_sequence')
+  old.exec(`alter table ${table} drop column ${column}`)
   old.close()
   const error = await refusal(open())
   expect([error.code, error.message]).toEqual([
     'incompatible',
     expect.stringMatching(/before its first release.* make the store anew/),
   ])
+})
+
+test('a store keeps its id until it is given another', async () => {
+  const options = { database: place('threads.db'), blobs: place('blobs') }
+  const { id } = await prepareStore(options)
+  expect(await prepareStore(options)).toMatchObject({ id })
+  const renewed = await prepareStore(options, { newId: true })
+  expect(renewed.id).not.toBe(id)
+  const store = await open()
+  expect(store.id).toBe(renewed.id)
+  await store.close()
 })
 
 test('a newer schema is used only if it allows it', async () => {

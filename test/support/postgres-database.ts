@@ -4,6 +4,7 @@ import pg from 'pg'
 import { inject } from 'vitest'
 
 import { migratePostgres } from '../../src/store/postgres/open-postgres.js'
+import { makeStoreId } from '../../src/store/store-id.js'
 
 export interface PostgresDatabase {
   readonly url: string
@@ -23,6 +24,12 @@ export async function createDatabase({ empty = false } = {}): Promise<PostgresDa
     if (!empty) await ensureTemplate(client, server)
     await client.query(`create database ${name} template ${template}`)
   })
+  // A copy has the store id of its template: each store of a test needs its own.
+  if (!empty)
+    await administer(
+      urlOf(server, name),
+      async (client) => void (await client.query('update schema_info set store_id = $1', [makeStoreId()])),
+    )
   return {
     url: urlOf(server, name),
     drop: () =>

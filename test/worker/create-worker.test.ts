@@ -4,6 +4,7 @@ import { join } from 'node:path'
 
 import { afterAll, beforeAll, expect, test } from 'vitest'
 
+import { ThreadClient } from '../../src/client/index.js'
 import { ConfigError } from '../../src/protocol/config-error.js'
 import { openStore } from '../../src/store/store.js'
 import { putVariable } from '../../src/store/variables.js'
@@ -56,6 +57,32 @@ test('a namespace that is not there is one sentence', async () => {
     `Expected a Temporal server with the namespace "nowhere", got ${server.address} without it: ` +
       'create it, or set TEMPORAL_NAMESPACE.',
   )
+})
+
+test('a worker and a client of one store have the task queue of that store', async () => {
+  const server = await startDevServer()
+  const unreachable = process.env['TEMPORAL_ADDRESS']
+  process.env['TEMPORAL_ADDRESS'] = server.address
+  const [one, other] = ['one', 'other'].map((name) => ({
+    database: join(folder, `${name}.db`),
+    blobs: join(folder, 'blobs'),
+  }))
+  const queues: string[] = []
+  for (const store of [one ?? {}, other ?? {}]) {
+    const worker = await createWorker({ registry: emptyRegistry, store, workflows: false })
+    const client = new ThreadClient({ store })
+    queues.push(worker.options.taskQueue)
+    expect(await client.taskQueue()).toBe(worker.options.taskQueue)
+    expect(worker.options.taskQueue).toBe(`everthread-${await client.storeId()}`)
+    await client.close()
+    const running = worker.run()
+    worker.shutdown()
+    await running
+  }
+  process.env['TEMPORAL_ADDRESS'] = unreachable
+  await server.stop()
+  // Two projects do not meet.
+  expect(new Set(queues).size).toBe(2)
 })
 
 test('a worker that runs refuses to run again, and goes on', async () => {

@@ -5,6 +5,7 @@ import { expect, test } from 'vitest'
 import type { ThreadHandle } from '../../src/client/index.js'
 import { failureTypes } from '../../src/protocol/failures.js'
 import type { Message } from '../../src/protocol/message.js'
+import type { RecordedRun } from '../support/histories.js'
 import { marked } from '../support/marker.js'
 import { payload, signalRaw, startRaw } from '../support/raw-messages.js'
 import { transcript, transcriptIfKnown } from '../support/thread-facts.js'
@@ -27,6 +28,45 @@ threeRuns((desk) => {
     await thread.send(marked('And through the client'))
     await thread.waitUntilIdle()
     expect(chat.requests).toHaveLength(2)
+  })
+
+  test('a start without a store takes that of its first worker', async () => {
+    const threadId = `cli-${randomUUID()}`
+    desk.script(threadId, { chat: () => ({ text: marked('Hi') }) })
+    desk.allowInline(threadId, 'start')
+    await start(threadId, {
+      agent: 'clerk',
+      limits: { historyEvents: 0 },
+      message: { content: marked('Hello') },
+    })
+    const thread = desk.env.threads.get(threadId)
+    await until('the answer', async () => (await answers(thread)).length === 1)
+    await thread.send(marked('And again'))
+    await thread.waitUntilIdle()
+    const runs = await desk.runs(threadId)
+    expect(runs.length).toBeGreaterThan(1)
+    // The first activity makes the row; all behind it, in later runs too, name the store.
+    const [first, ...later] = storesNamed(runs)
+    expect(first).toBeUndefined()
+    expect(later.length).toBeGreaterThan(2)
+    expect(new Set(later)).toEqual(new Set([desk.env.store.id]))
+  })
+
+  test('a thread of another store waits, and nothing is stored', async () => {
+    const threadId = `foreign-${randomUUID()}`
+    const { chat } = desk.script(threadId, { chat: () => ({ text: marked('Hi') }) })
+    desk.allowInline(threadId, 'start')
+    await start(threadId, { agent: 'clerk', store: '0123456789ab', message: { content: marked('Hello') } })
+    const workflow = desk.env.threads.temporal.workflow.getHandle(threadId)
+    const refused = async (): Promise<boolean> => {
+      const { raw } = await workflow.describe()
+      const [activity] = raw.pendingActivities ?? []
+      return activity?.lastFailure?.applicationFailureInfo?.type === 'Thread.OtherStore'
+    }
+    await until('the refusal', refused)
+    expect(await desk.env.threads.find(threadId)).toBeNull()
+    expect(chat.requests).toEqual([])
+    await workflow.terminate()
   })
 
   test('an inline message of the command line is delivered once', async () => {
@@ -103,6 +143,17 @@ threeRuns((desk) => {
     })
   }
 })
+
+/** The store that the input of each activity names, in order. */
+function storesNamed(runs: readonly RecordedRun[]): readonly unknown[] {
+  return runs.flatMap(({ history }) =>
+    (history.events ?? []).flatMap(({ activityTaskScheduledEventAttributes: scheduled }) => {
+      const data = scheduled?.input?.payloads?.[0]?.data
+      if (data == null) return []
+      return [(JSON.parse(Buffer.from(data).toString()) as { readonly store?: string }).store]
+    }),
+  )
+}
 
 /** None while the thread has no row yet. */
 async function answers(thread: ThreadHandle): Promise<readonly Message[]> {

@@ -1,4 +1,5 @@
-import type { ActivityInterceptorsFactory } from '@temporalio/worker'
+import { ApplicationFailure } from '@temporalio/common'
+import type { ActivityInterceptorsFactory, WorkerOptions, WorkerPlugin } from '@temporalio/worker'
 import { expect, inject, test } from 'vitest'
 
 import { failure } from '../../src/protocol/failures.js'
@@ -6,6 +7,7 @@ import { findRun } from '../../src/store/runs.js'
 import type { TestEnvironment } from '../../src/testing/index.js'
 import { createGate } from '../support/gate.js'
 import type { Gate } from '../support/gate.js'
+import { activityNames, recordedRuns } from '../support/histories.js'
 import { marked } from '../support/marker.js'
 import { testEnvironment } from '../support/test-store.js'
 import { createThreadScripts } from '../support/thread-scripts.js'
@@ -25,6 +27,24 @@ function failingOnce(failed: string[], gate: Gate): ActivityInterceptorsFactory 
       },
     },
   })
+}
+
+/** Outside of our guard: the first activity fails for good, as after a day in which workers of other stores refused it. */
+function refusingForADay(refused: string[]): WorkerPlugin {
+  const refusing: ActivityInterceptorsFactory = ({ info }) => ({
+    inbound: {
+      async execute(input, next) {
+        if (refused.length > 0) return next(input)
+        refused.push(info.activityType)
+        throw ApplicationFailure.create({ type: 'Thread.OtherStore', nonRetryable: true, category: 'BENIGN' })
+      },
+    },
+  })
+  const configureWorker = (options: WorkerOptions): WorkerOptions => {
+    const { activity = [], ...interceptors } = options.interceptors ?? {}
+    return { ...options, interceptors: { ...interceptors, activity: [refusing, ...activity] } }
+  }
+  return { name: 'refusing', configureWorker }
 }
 
 function openGate(): Gate {
@@ -90,4 +110,29 @@ test('T8 a terminate while the end of a run fails to be stored asks again at onc
     await until('the end', async () => (await runOf(env, thread.threadId))?.ended_at != null)
   }
   await withUnstoredEnd('stored-meanwhile', terminated, gate)
+})
+
+test('a thread that other stores have refused for a day waits on', async () => {
+  const server = await startTimeSkippingServer()
+  const { models, tools, script } = createThreadScripts()
+  const refused: string[] = []
+  const worker = {
+    workflowBundle: { codePath: inject('workflowBundlePath') },
+    plugins: [refusingForADay(refused)],
+  }
+  const env = await testEnvironment({
+    ...{ server: server.environment, registry: workflowDesk, models, tools, worker },
+  })
+  try {
+    const { chat } = script('refused', { chat: () => ({ text: marked('Hi') }) })
+    const thread = await env.threads.create({ agent: 'clerk', id: 'refused', message: marked('Hello') })
+    expect(await thread.waitUntilIdle()).toMatchObject({ status: 'idle', reason: 'stop_on_response' })
+    expect(refused).toEqual(['thread.callModel'])
+    expect(chat.requests).toHaveLength(1)
+    const names = activityNames(await recordedRuns(env.threads.temporal, 'refused'))
+    expect(names).toEqual(['thread.callModel', 'thread.callModel', 'thread.settle'])
+  } finally {
+    await env.close()
+    await server.stop()
+  }
 })

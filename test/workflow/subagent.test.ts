@@ -66,6 +66,18 @@ familyRuns(
       ).toThrow(ConfigError)
     })
 
+    test('a child is started in the store of its parent', async () => {
+      const family = await families.start({
+        voices: { planner: [{ toolCalls: [order()] }, done], writer: [draft], editor: [approve()] },
+      })
+      await family.thread.waitUntilIdle()
+      const child = await family.child()
+      const [run] = await families.runs(child.threadId)
+      const { input, memo } = run?.history.events?.[0]?.workflowExecutionStartedEventAttributes ?? {}
+      expect(decoded(input?.payloads?.[0])).toMatchObject({ store: families.env.store.id })
+      expect(decoded(memo?.fields?.['store'])).toBe(families.env.store.id)
+    })
+
     test('SA-R-07.1a a child knows its parent and the parent its child', async () => {
       const gate = createGate()
       const family = await families.start({
@@ -335,4 +347,8 @@ familyRuns(
 
 function never(): never {
   throw new Error('Expected no call.')
+}
+
+function decoded(payload: { readonly data?: Uint8Array | null } | null | undefined): unknown {
+  return JSON.parse(Buffer.from(payload?.data ?? []).toString())
 }

@@ -13,6 +13,7 @@ import type { WorkflowState } from '../workflow-state.js'
 import { checkAnswers } from './check-answers.js'
 import { checkEffects } from './check-effects.js'
 import { checkQueue } from './check-queue.js'
+import { checkOwner, checkRefusal } from './check-other-stores.js'
 import { isFresh } from './fresh.js'
 import { left, repaired } from './finding.js'
 import type { Doctor, Finding } from './finding.js'
@@ -27,11 +28,14 @@ export async function checkThread(doctor: Doctor, threadId: string): Promise<rea
   const thread = await store.read((db) => findThread(db, threadId))
   if (thread === null || thread.closed_at !== null) return []
   const numbers = problem === null ? [] : [brokenNumbers(thread, problem)]
+  const foreign = workflow.state === 'open' ? checkOwner(store.id, thread, workflow) : null
+  if (foreign !== null) return [...numbers, foreign]
   if (workflow.state === 'closed') return [...numbers, ...(await checkClosed(doctor, thread, workflow))]
   if (workflow.attempts >= LIMITS.failingAttempts) return [...numbers, failing(thread, workflow.attempts)]
   const ending = await checkEnding(doctor, thread)
   if (ending !== null) return [...numbers, ending]
-  const findings = [...numbers]
+  const refusal = checkRefusal(store.id, thread, workflow)
+  const findings = refusal === null ? [...numbers] : [...numbers, refusal]
   for (const check of [checkQueue, checkAnswers, checkEffects])
     findings.push(...(await check(doctor, thread)))
   return findings

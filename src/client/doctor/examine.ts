@@ -3,6 +3,7 @@ import type { ClientContext } from '../client-context.js'
 import { TemporalUnavailableError } from '../../protocol/thread-error.js'
 import { StoreError } from '../../store/store-error.js'
 import { checkNamespace } from './check-namespace.js'
+import { checkOtherStores } from './check-other-stores.js'
 import { checkStore } from './check-store.js'
 import { checkThread } from './check-thread.js'
 import { left } from './finding.js'
@@ -18,8 +19,9 @@ export async function* examine(
 ): AsyncGenerator<Finding, void, undefined> {
   const doctor: Doctor = { context, fix, reopen }
   const wrong = emptied ? null : await checkNamespace(context)
+  if (wrong !== null) yield wrong
+  yield* await checkOtherStores(context)
   if (wrong === null) yield* checkOpenThreads(doctor)
-  else yield wrong
   yield* checkStore(wrong === null ? doctor : { ...doctor, fix: false })
 }
 

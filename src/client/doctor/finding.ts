@@ -7,7 +7,8 @@ import type { ClientContext } from '../client-context.js'
  * what it knows. `untold_child`: closed, and its parent's registry has it open.
  * `open_request`: of a closed thread. `numbers`: events or positions that do not fit. `missing_blob`: bytes that files name.
  * `unused_blobs`: bytes that no file names. `half_deleted`: a deletion that was cut off. `wrong_namespace`: it knows none of
- * the open threads, and nothing is repaired.
+ * the open threads, and nothing is repaired. `other_store`: the workers or threads of two stores meet on one task queue, or
+ * a thread of this database belongs to another store.
  */
 export type FindingKind =
   | 'lost'
@@ -24,6 +25,7 @@ export type FindingKind =
   | 'unused_blobs'
   | 'half_deleted'
   | 'wrong_namespace'
+  | 'other_store'
 
 /** Something in which store and Temporal, or two rows, do not agree; ids and numbers, never content (T5). */
 export interface Finding {

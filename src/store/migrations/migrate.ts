@@ -1,7 +1,9 @@
 import type { Kysely } from 'kysely'
 
 import type { Schema } from '../schema.js'
+import type { Writer } from '../store.js'
 import { StoreError } from '../store-error.js'
+import { makeStoreId } from '../store-id.js'
 import { createFirstSchema } from './0001-first.js'
 import { createSessionSchema } from './0002-session.js'
 import { createSubagentSchema } from './0003-subagents.js'
@@ -32,21 +34,30 @@ const MIGRATIONS: readonly Migration[] = [
 /** The schema version that this code was written for. */
 const CODE_VERSION = MIGRATIONS.length
 
-type InfoSchema = { schema_info: { version: number; oldest_code: number } }
+type InfoSchema = { schema_info: SchemaInfo }
+
+interface SchemaInfo {
+  readonly version: number
+  readonly oldest_code: number
+  /** Of the store that the database holds. */
+  readonly store_id: string
+}
 
 /**
- * Brings a database to this code's schema, once however many processes try; a newer schema is left as it is, if it
- * allows this code, so that a rolling deploy works. @throws StoreError `incompatible`
+ * Brings a database to this code's schema, once however many processes try, and answers the id of its store; a newer
+ * schema is left as it is, if it allows this code, so that a rolling deploy works. @throws StoreError `incompatible`
  */
-export async function migrate(database: Kysely<Schema>, dialect: SchemaDialect): Promise<void> {
+export async function migrate(database: Kysely<Schema>, dialect: SchemaDialect): Promise<string> {
   const db = database.withTables<InfoSchema>()
-  if (isCurrent(await readVersion(db, dialect))) return
-  await db.transaction().execute(async (tx) => {
+  const before = await readInfo(db, dialect)
+  if (before !== null && isCurrent(before)) return before.store_id
+  return db.transaction().execute(async (tx) => {
     await dialect.lock(tx)
     // Another process may have done it while this one waited for the lock.
-    const found = await readVersion(tx, dialect)
-    if (isCurrent(found)) return
-    if (found === null) await createInfo(tx)
+    const found = await readInfo(tx, dialect)
+    if (found !== null && isCurrent(found)) return found.store_id
+    const storeId = found?.store_id ?? makeStoreId()
+    if (found === null) await createInfo(tx, storeId)
     const changer = { schema: tx.schema, getExecutor: () => tx.getExecutor(), kind: dialect.kind }
     for (const migration of MIGRATIONS.slice(found?.version ?? 0)) {
       await migration.up(changer)
@@ -55,13 +66,24 @@ export async function migrate(database: Kysely<Schema>, dialect: SchemaDialect):
         .set({ version: migration.version, oldest_code: migration.oldestCode })
         .execute()
     }
+    return storeId
   })
 }
 
-/** For databases that are migrated by hand. @throws StoreError `incompatible`, naming the command */
-export async function assertMigrated(database: Kysely<Schema>, dialect: SchemaDialect): Promise<void> {
-  const found = await readVersion(database.withTables<InfoSchema>(), dialect)
-  if (isCurrent(found)) return
+/** Gives a store another id, and answers it: for a copy of a database, whose open threads are the original's. */
+export async function renewStoreId(tx: Writer): Promise<string> {
+  const storeId = makeStoreId()
+  await tx.withTables<InfoSchema>().updateTable('schema_info').set({ store_id: storeId }).execute()
+  return storeId
+}
+
+/**
+ * For databases that are migrated by hand; answers the id of the store.
+ * @throws StoreError `incompatible`, naming the command
+ */
+export async function assertMigrated(database: Kysely<Schema>, dialect: SchemaDialect): Promise<string> {
+  const found = await readInfo(database.withTables<InfoSchema>(), dialect)
+  if (found !== null && isCurrent(found)) return found.store_id
   const got = found === null ? 'an empty database' : `schema version ${found.version}`
   throw new StoreError(
     'incompatible',
@@ -69,22 +91,14 @@ export async function assertMigrated(database: Kysely<Schema>, dialect: SchemaDi
   )
 }
 
-interface SchemaVersion {
-  readonly version: number
-  readonly oldest_code: number
-}
-
 /** Null for an empty database. */
-async function readVersion(
-  db: Kysely<Schema & InfoSchema>,
-  dialect: SchemaDialect,
-): Promise<SchemaVersion | null> {
+async function readInfo(db: Kysely<Schema & InfoSchema>, dialect: SchemaDialect): Promise<SchemaInfo | null> {
   const tables = await dialect.tables(db)
   if (tables.length === 0) return null
   const ours = tables.includes('schema_info')
   const info = ours ? await db.selectFrom('schema_info').selectAll().executeTakeFirst() : undefined
   if (info !== undefined) {
-    await assertReleased(db, dialect)
+    await assertReleased(db, dialect, info)
     return info
   }
   throw new StoreError(
@@ -94,19 +108,27 @@ async function readVersion(
 }
 
 /** The first schema was changed before it was released: its number says nothing of a store that was made before that. */
-async function assertReleased(db: Kysely<Schema & InfoSchema>, dialect: SchemaDialect): Promise<void> {
+async function assertReleased(
+  db: Kysely<Schema & InfoSchema>,
+  dialect: SchemaDialect,
+  info: Partial<SchemaInfo>,
+): Promise<void> {
   const columns = await dialect.columns(db, 'events')
-  if (columns.includes('first_sequence')) return
+  const lacks = columns.includes('first_sequence')
+    ? info.store_id === undefined
+      ? 'a table "schema_info" with a column "store_id"'
+      : null
+    : 'a table "events" with a column "first_sequence"'
+  if (lacks === null) return
   throw new StoreError(
     'incompatible',
-    'Expected a table "events" with a column "first_sequence", got one made by everthread before its first release: ' +
+    `Expected ${lacks}, got one made by everthread before its first release: ` +
       `no migration leads from there, make the store anew, or ${dialect.elsewhere}`,
   )
 }
 
 /** @throws StoreError for a schema that this code is too old for */
-function isCurrent(found: SchemaVersion | null): boolean {
-  if (found === null) return false
+function isCurrent(found: SchemaInfo): boolean {
   if (found.version > CODE_VERSION && found.oldest_code > CODE_VERSION) {
     throw new StoreError(
       'incompatible',
@@ -117,11 +139,12 @@ function isCurrent(found: SchemaVersion | null): boolean {
   return found.version >= CODE_VERSION
 }
 
-async function createInfo(db: Kysely<Schema & InfoSchema>): Promise<void> {
+async function createInfo(db: Kysely<Schema & InfoSchema>, storeId: string): Promise<void> {
   await db.schema
     .createTable('schema_info')
     .addColumn('version', 'integer', (column) => column.notNull())
     .addColumn('oldest_code', 'integer', (column) => column.notNull())
+    .addColumn('store_id', 'text', (column) => column.notNull())
     .execute()
-  await db.insertInto('schema_info').values({ version: 0, oldest_code: 0 }).execute()
+  await db.insertInto('schema_info').values({ version: 0, oldest_code: 0, store_id: storeId }).execute()
 }

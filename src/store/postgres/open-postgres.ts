@@ -58,13 +58,15 @@ export async function openPostgres(
       running.delete(work)
     }
   }
+  let id: string
   try {
-    await told(assertMigrated(reader, POSTGRES_SCHEMA))
+    id = await told(assertMigrated(reader, POSTGRES_SCHEMA))
   } catch (error) {
     await close()
     throw error
   }
   return {
+    id,
     read: (work) => told(retryPassing(() => work(reader), performance.now() + patience)),
     async write(work) {
       const { result, threadIds } = await told(transact(work))

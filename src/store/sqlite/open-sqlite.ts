@@ -47,7 +47,7 @@ export async function openSqlite(path: string, patience = PATIENCE): Promise<Dat
     const dialect = createDialect(driver)
     const writer = new Kysely<Schema>({ dialect })
     const writerPlace = { database: writer, dialect, driver, settings: {}, pipelined: false }
-    await migrate(writer, SQLITE_SCHEMA)
+    const id = await migrate(writer, SQLITE_SCHEMA)
     const reading = openFile(path, true)
     opened.push(reading)
     await retryBusy(() => tune(reading), deadline)
@@ -56,6 +56,7 @@ export async function openSqlite(path: string, patience = PATIENCE): Promise<Dat
     })
     const commits = watchSqlite(reading)
     return {
+      id,
       read: (work) => told(path, () => work(reader)),
       write: (work) => told(path, () => writeTelling(writerPlace, work, () => commits.committed())),
       watch: (threadId, listener) => commits.watch(threadId, listener),
