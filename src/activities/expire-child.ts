@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 
 import type { ExpireChildAnswer, ExpireChildInput } from '../protocol/end-activities.js'
-import { saveReport, updateChild } from '../store/children.js'
+import { findChild, findChildName, saveReport, updateChild } from '../store/children.js'
 import { closeThread } from '../store/close-thread.js'
 import { appendEvents } from '../store/events.js'
 import { findOperation, insertOperation } from '../store/operations.js'
@@ -49,6 +49,7 @@ async function expire(tx: Writer, input: ExpireChildInput): Promise<string | nul
   if (request === undefined) return null
   const text = `It never started: these variables were not supplied in time: ${missingOf(request)}.`
   await closeChild(tx, { threadId, reference, text, now })
+  const name = await findChildName(tx, { reference }, await findChild(tx, threadId, reference))
   const messageId = randomUUID()
   const message = { id: messageId, threadId, role: 'user', content: failureText(reference, text) } as const
   const about = { silent: true, subagentId: reference, sentBy: 'runtime', digest: '' } as const
@@ -57,7 +58,7 @@ async function expire(tx: Writer, input: ExpireChildInput): Promise<string | nul
   const scope = { childId: reference, messageId }
   const events = [
     { type: 'action.resolved', scope: { childId: reference }, payload: resolved },
-    { type: 'subagent.failed', scope, payload: { reference, reason: 'env_required' } },
+    { type: 'subagent.failed', scope, payload: { reference, name, reason: 'env_required' } },
   ]
   await appendEvents(tx, { threadId, events, now })
   return messageId

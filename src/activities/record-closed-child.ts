@@ -1,5 +1,5 @@
 import type { EventScope } from '../protocol/facts.js'
-import { closeChild } from '../store/children.js'
+import { closeChild, findChild, findChildName } from '../store/children.js'
 import { appendEvents } from '../store/events.js'
 import type { Writer } from '../store/store.js'
 
@@ -19,11 +19,12 @@ interface ClosedChild {
  */
 export async function recordClosedChild(tx: Writer, closed: ClosedChild): Promise<void> {
   const { threadId, reference, status, scope, now } = closed
-  await closeChild(tx, { parentThreadId: threadId, reference, status, now })
+  const closes = await closeChild(tx, { parentThreadId: threadId, reference, status, now })
+  const child = closes ?? (await findChild(tx, threadId, reference))
   const event = {
     type: 'subagent.closed',
     scope: { ...scope, childId: reference },
-    payload: { reference, status },
+    payload: { reference, name: await findChildName(tx, { reference }, child), status },
   }
   await appendEvents(tx, { threadId, events: [event], now })
 }

@@ -46,7 +46,9 @@ async function register(
 ): Promise<ThreadRecord | null> {
   if (start === null) return null
   await insertThread(tx, threadRow(threadId, start, createdAt * 1000))
-  const events = [{ type: 'thread.started', payload: { agent: start.agent } }]
+  const events = [
+    { type: 'thread.started', payload: { agent: start.agent, parent: start.parent?.threadId ?? null } },
+  ]
   await appendEvents(tx, { threadId, events, now: createdAt * 1000 })
   return findThread(tx, threadId)
 }

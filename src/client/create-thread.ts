@@ -122,7 +122,7 @@ async function register(
     tags: [...new Set(options.tags)],
     title: options.title ?? null,
   })
-  const started = { type: 'thread.started', payload: { agent: options.agent } }
+  const started = { type: 'thread.started', payload: { agent: options.agent, parent: null } }
   if (inserted) {
     await appendEvents(tx, { threadId: id, events: [started], now })
     await putVariables(tx, secrets, { threadId: id, values: env })

@@ -1,7 +1,7 @@
 import type { CallOutcome, Usage } from './activities.js'
 import type { EventScope, Phase } from './facts.js'
 import type { JsonValue } from './json.js'
-import type { AttachmentRef, Message } from './message.js'
+import type { AttachmentRef, Message, MessageRole } from './message.js'
 import type { Side } from './plan.js'
 import type { QueuedItem } from './snapshot.js'
 import type { StopReason, ThreadStatus } from './status.js'
@@ -63,119 +63,113 @@ export interface JoinedMessage {
   readonly bytes: number
 }
 
-/** A tool call as it starts: `preview` is its arguments as the model wrote them, cut at 16 KiB. */
-export interface ToolStarted {
-  readonly name: string
-  readonly preview: string | null
-  readonly truncated: boolean
-}
-
-/** A tool call's result: `preview` is its text, cut at 16 KiB; the row of `messageId` has all of it. */
-export interface ToolEnded extends ToolStarted {
-  readonly outcome: CallOutcome
-  readonly attachments: readonly AttachmentRef[]
-}
-
 /**
- * What `events()` gives, by `type`. Later versions add types and optional fields, and they are delivered as they are:
- * pass over what you do not know.
+ * The event table: what each event holds in the log, by type. Writers are checked against it (`Fact`), and `ThreadEvent` is
+ * made of it, so a payload that is not the promised one does not compile. Ids, registered names and numbers only (T5), but
+ * for `custom`; texts are joined when an event is delivered (`JoinedPayloads`).
  */
-export type ThreadEvent =
-  | FactOf<'thread.started', { readonly agent: string; readonly parent: string | null }>
-  | FactOf<'thread.updated', ThreadUpdated>
-  | FactOf<
-      'thread.closed',
-      { readonly outcome: string; readonly reason: StopReason; readonly rejected: number }
-    >
-  /** It was lost, and goes on. */
-  | FactOf<'thread.reopened', Readonly<Record<string, never>>>
-  | FactOf<'run.started', { readonly trigger: string }>
-  | FactOf<'run.completed', RunEnded>
-  | FactOf<'run.failed', RunEnded & { readonly error?: string }>
-  | FactOf<'run.cancelled', RunEnded>
-  | FactOf<'side.started', { readonly side: Side; readonly label?: string | null }>
-  | FactOf<'side.completed', { readonly side: Side; readonly reason: StopReason | null }>
-  | FactOf<'step.started', { readonly step: number; readonly prompt?: string; readonly model?: string }>
-  | FactOf<'step.completed', { readonly step: number; readonly reason: StopReason | null }>
-  | FactOf<'step.phase', { readonly phase: Phase; readonly name: string }>
-  | FactOf<'queue.changed', QueueChanged>
-  | FactOf<'context.resolved', ContextResolved>
-  | FactOf<'model.requested', { readonly model: string; readonly attempt: number }>
-  | FactOf<'model.completed', ModelCompleted>
-  | FactOf<'model.failed', ModelFailed>
-  | DeltaOf<'model.delta'>
-  | DeltaOf<'reasoning.delta'>
-  | FactOf<'message.created', JoinedMessage>
-  | FactOf<'message.updated', JoinedMessage>
-  | FactOf<'message.deleted', Readonly<Record<string, never>>>
-  | FactOf<'tool.started', ToolStarted>
-  | FactOf<'tool.result', ToolEnded>
-  | FactOf<'action.required', ActionRequired>
-  | FactOf<'action.resolved', ActionResolved>
-  | FactOf<
-      | 'subagent.spawned'
-      | 'subagent.input'
-      | 'subagent.status'
-      | 'subagent.completed'
-      | 'subagent.failed'
-      | 'subagent.closed',
-      SubagentEvent
-    >
-  | FactOf<'effect.scheduled' | 'effect.completed' | 'effect.failed' | 'effect.removed', EffectEvent>
-  | FactOf<'hook.failed', HookFailedEvent>
-  | FactOf<'custom', { readonly name: string; readonly data: JsonValue }>
-  | FactOf<
-      'runtime.warning' | 'runtime.error',
-      { readonly code: string; readonly message?: string; readonly count?: number }
-    >
-
-interface ThreadUpdated {
-  readonly status?: ThreadStatus
-  /** The one that took over. */
-  readonly agent?: string
-  readonly title?: string | null
+export interface EventPayloads {
+  'thread.started': {
+    readonly agent: string
+    /** The thread that started it; null for a root thread. */
+    readonly parent: string | null
+  }
+  /** The agent is the one that took over. */
+  'thread.updated': {
+    readonly status?: ThreadStatus
+    readonly agent?: string
+    readonly title?: string | null
+  }
+  'thread.closed': {
+    readonly outcome: string
+    readonly reason: StopReason
+    /** How many messages were waiting: they are rejected. */
+    readonly rejected: number
+  }
+  /** The thread was lost, and goes on. */
+  'thread.reopened': Nothing
+  'run.started': { readonly trigger: string }
+  'run.completed': RunEnded
+  'run.failed': RunEnded & { readonly error?: string }
+  'run.cancelled': RunEnded
+  'side.started': { readonly side: Side; readonly label?: string | null }
+  'side.completed': { readonly side: Side; readonly reason: StopReason | null }
+  'step.started': { readonly step: number; readonly prompt?: string; readonly model?: string }
+  'step.completed': { readonly step: number; readonly reason: StopReason | null }
+  'step.phase': { readonly phase: Phase; readonly name: string }
+  /** How many items wait, at the time of the event. */
+  'queue.changed': { readonly waiting: number }
+  'context.resolved': ContextResolved
+  'model.requested': { readonly model: string; readonly attempt: number }
+  'model.completed': ModelCompleted
+  'model.failed': ModelFailed
+  'message.created': { readonly role: MessageRole }
+  'message.updated': Nothing
+  'message.deleted': Nothing
+  'tool.started': { readonly name: string }
+  'tool.result': ToolResultWritten
+  'action.required': ActionRequiredWritten
+  'action.resolved': ActionResolvedWritten
+  'subagent.spawned': SubagentEvent
+  'subagent.input': SubagentEvent
+  'subagent.status': SubagentEvent
+  'subagent.completed': SubagentEvent
+  'subagent.failed': SubagentEvent
+  'subagent.closed': SubagentEvent & { readonly status: string }
+  'effect.scheduled': EffectEvent & {
+    /** When it is due, in microseconds since 1970. */
+    readonly time: number
+  }
+  'effect.completed': EffectEvent
+  'effect.failed': EffectFailed
+  'effect.removed': EffectEvent
+  'hook.failed': HookFailed
+  custom: { readonly name: string; readonly data: JsonValue }
+  'runtime.warning': RuntimeWarning
 }
 
-interface QueueChanged {
-  /** At the time of the event. */
-  readonly waiting: number
-  /** The first 50 that the store has waiting as the event is delivered, in order. */
-  readonly queue: readonly (QueuedItem & { readonly preview?: string })[]
+export type EventType = keyof EventPayloads
+
+type Nothing = Readonly<Record<string, never>>
+
+/** What is read from other tables of the store when an event is delivered, by type. */
+interface JoinedPayloads {
+  'message.created': JoinedMessage
+  'message.updated': JoinedMessage
+  'queue.changed': {
+    /** The first 50 that the store has waiting as the event is delivered, in order. */
+    readonly queue: readonly (QueuedItem & { readonly preview?: string })[]
+  }
+  'tool.started': Preview
+  'tool.result': Preview & { readonly attachments: readonly AttachmentRef[] }
+  'action.required': Preview & VariablesAsked
+  /** Why it was denied, if that was said. */
+  'action.resolved': { readonly reason: string | null }
+  'subagent.spawned': NamedInstance
+  'subagent.input': NamedInstance
+  /** What the registry says as the event is delivered. */
+  'subagent.status': NamedInstance & { readonly status?: string }
+  'subagent.completed': NamedInstance
+  'subagent.failed': NamedInstance
+  'subagent.closed': NamedInstance
 }
 
-/** Somebody has to answer, by `respond(requestId, …)`; `preview` is the call's arguments, cut at 16 KiB. */
-interface ActionRequired {
-  readonly requestId: string
-  /** `approval`, `call` or `variables`; later versions add kinds. */
-  readonly kind: string
-  /** Null where no call waits for the answer. */
-  readonly toolName: string | null
+/** A text cut at 16 KiB: arguments as the model wrote them, or the text of a result. Null if there is none. */
+interface Preview {
   readonly preview: string | null
   readonly truncated: boolean
-  /** Of `variables`: whose they are, the required ones, and those that are missing. */
+}
+
+interface NamedInstance {
+  /** The instance's own name. */
+  readonly threadName?: string
+}
+
+/** Of a request of `kind` `variables`: whose they are, the required ones, and those that are missing. */
+interface VariablesAsked {
   readonly agent?: string
   readonly required?: readonly string[]
   readonly missing?: readonly string[]
-}
-
-interface ActionResolved {
-  readonly requestId: string
-  readonly kind: string
-  /** `supplied`: the variables are there now; `closed`: what asked has ended without an answer. */
-  readonly decision: 'approved' | 'denied' | 'answered' | 'supplied' | 'closed' | (string & {})
-  /** Who, as the caller said. */
-  readonly by: string | null
-  /** Of a denial. */
-  readonly reason: string | null
-}
-
-interface EffectEvent {
-  readonly effectId: string
-  readonly name: string
-  /** When it is due, in microseconds since 1970. */
-  readonly time?: number
-  /** Of a failed one: the store keeps the words under this id. */
-  readonly errorId?: string
 }
 
 interface ContextResolved {
@@ -202,18 +196,57 @@ interface ModelFailed {
   readonly next: 'retry' | 'fallback' | 'wait' | 'none' | (string & {})
 }
 
-interface SubagentEvent {
-  readonly reference: string
+interface ToolResultWritten {
   readonly name: string
-  /** The instance's own name. */
-  readonly threadName?: string
-  /** How its session ended, of `subagent.completed` and `subagent.failed`. */
-  readonly reason?: StopReason
-  /** Of `subagent.status`: what the registry says as the event is delivered; of `subagent.closed`: how it ended. */
-  readonly status?: string
+  readonly outcome: CallOutcome
+  /** Of a result that is an error: its code, as the row of the call has it. */
+  readonly errorCode: string | null
+  /** The message of the call was removed, so its result has no row. */
+  readonly erased?: true
 }
 
-interface HookFailedEvent {
+interface ActionRequiredWritten {
+  readonly requestId: string
+  /** `approval`, `call` or `variables`; later versions add kinds. */
+  readonly kind: string
+  /** Null where no call waits for the answer. */
+  readonly toolName: string | null
+  readonly missing?: readonly string[]
+}
+
+interface ActionResolvedWritten {
+  readonly requestId: string
+  readonly kind: string
+  /**
+   * `supplied`: the variables are there now; `closed`: what asked has ended without an answer; `expired`: the variables of a
+   * subagent did not come in time.
+   */
+  readonly decision: 'approved' | 'denied' | 'answered' | 'supplied' | 'closed' | 'expired' | (string & {})
+  /** Who, as the caller said. */
+  readonly by: string | null
+}
+
+interface SubagentEvent {
+  readonly reference: string
+  /** The name of its agent. */
+  readonly name: string
+  /** How its session ended, of `subagent.completed` and `subagent.failed`. */
+  readonly reason?: StopReason
+}
+
+interface EffectEvent {
+  readonly effectId: string
+  readonly name: string
+}
+
+interface EffectFailed extends EffectEvent {
+  /** `threw`, `timeout`, `missing`, `given_up`, …: later versions add codes. */
+  readonly code: string
+  /** The store keeps the words under this id. */
+  readonly errorId: string
+}
+
+interface HookFailed {
   readonly hook: string
   /** Null: no worker has the hook. */
   readonly point: string | null
@@ -222,6 +255,25 @@ interface HookFailedEvent {
   /** The store keeps the words under this id. */
   readonly errorId: string
 }
+
+interface RuntimeWarning {
+  readonly code: string
+  readonly message?: string
+  readonly count?: number
+}
+
+/** The payload of an event as subscribers get it. */
+type PayloadOf<Type extends EventType> = EventPayloads[Type] &
+  (Type extends keyof JoinedPayloads ? JoinedPayloads[Type] : unknown)
+
+/**
+ * What `events()` gives, by `type`. Later versions add types and optional fields, and they are delivered as they are:
+ * pass over what you do not know.
+ */
+export type ThreadEvent =
+  | { [Type in EventType]: FactOf<Type, PayloadOf<Type>> }[EventType]
+  | DeltaOf<'model.delta'>
+  | DeltaOf<'reasoning.delta'>
 
 /** One event of this type. */
 export type ThreadEventOf<Type extends ThreadEvent['type']> = Extract<ThreadEvent, { readonly type: Type }>

@@ -141,6 +141,17 @@ export async function childrenOfGroup(
   return rows.map(codec.fromRow)
 }
 
+/** What events and messages call a child: as the registry has it, or by its agent where a thread was started by hand. */
+export async function findChildName(
+  db: Reader,
+  { reference }: Pick<ChildKey, 'reference'>,
+  child: Pick<ChildRecord, 'name'> | null,
+): Promise<string> {
+  if (child !== null) return child.name
+  const thread = await db.selectFrom('threads').select('agent').where('id', '=', reference).executeTakeFirst()
+  return thread?.agent ?? reference
+}
+
 export async function countChildren(db: Reader, parentThreadId: string): Promise<number> {
   const { count } = await db
     .selectFrom('children')

@@ -1,3 +1,4 @@
+import { expect } from 'vitest'
 import { MockActivityEnvironment } from '@temporalio/testing'
 import { DefaultLogger } from '@temporalio/worker'
 import type { ActivityInterceptorsFactory } from '@temporalio/worker'
@@ -25,6 +26,7 @@ import type { Store } from '../../src/store/store.js'
 import { insertThread } from '../../src/store/threads.js'
 import { scriptedModel } from '../../src/testing/index.js'
 import { runCaps } from '../../src/worker/run-caps.js'
+import { allEventProblems } from '../support/event-shapes.js'
 import { withStore } from '../support/temporary-store.js'
 import { deskRegistry } from './desk-registry.js'
 import type { DeskParts } from './desk-registry.js'
@@ -72,6 +74,7 @@ export async function withDesk(parts: DeskParts, work: (desk: ActivityDesk) => P
     async (store, blobFolder) => {
       await store.write((tx) => insertThread(tx, { id: 't', agent: 'clerk', created_at: NOW * 1000 }))
       await work(deskOf({ store, blobFolder }, parts))
+      expect(await allEventProblems(store)).toEqual([])
     },
     secretKey === undefined ? {} : { secretKey },
   )

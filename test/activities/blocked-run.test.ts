@@ -82,7 +82,9 @@ describe('a run that lacks a required variable', () => {
       const phases = events.flatMap(({ type, payload }) => (type === 'step.phase' ? [payload['phase']] : []))
       expect(phases).toEqual([1, 2, 3, 4, 5, 6, 7])
       const required = events.find(({ type }) => type === 'action.required')
-      expect(required?.payload).toEqual({ requestId: 'variables_1', kind: 'variables', missing: ['COMPANY'] })
+      expect(required?.payload).toEqual({
+        ...{ requestId: 'variables_1', kind: 'variables', toolName: null, missing: ['COMPANY'] },
+      })
       expect(events.at(-1)).toMatchObject({ type: 'side.completed', payload: { reason: 'blocked' } })
     }))
 

@@ -370,7 +370,7 @@ describe('T7 the end of a child', () => {
 test('T7 a report that is asked for again stores what came meanwhile, once', () =>
   withDesk({}, async (desk) => {
     await addChild(desk.store)
-    const first = { type: 'side.completed', payload: { side: 'a' } }
+    const first = { type: 'side.completed', payload: { side: 'a', reason: null } }
     const answer = await deliver(desk.dependencies, { facts: [first] })
     const warning = { type: 'runtime.warning', payload: { code: 'signal_unknown' } }
     const again = { facts: [first, warning] }

@@ -136,7 +136,9 @@ describe('an effect that is given up', () => {
       expect(await effectOf(desk)).toMatchObject({ status: 'failed', error: 't:effect_1' })
       expect(await errorOf(desk)).toMatchObject({ type: 'Effect.given_up' })
       expect(await typesOf(desk)).toEqual(['effect.failed'])
-      expect(await payloads(desk)).toEqual([{ effectId: 'effect_1', name: 'remind', code: 'given_up' }])
+      expect(await payloads(desk)).toEqual([
+        { effectId: 'effect_1', name: 'remind', code: 'given_up', errorId: 't:effect_1' },
+      ])
     }))
 
   test('T4 a worker that still has it commits nothing', () =>

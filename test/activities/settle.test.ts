@@ -101,7 +101,7 @@ describe('the end of a run', () => {
   test('T7 what came before it was asked for again is stored then', () =>
     withDesk({}, async (desk) => {
       await addChild(desk.store)
-      const cut = { type: 'side.completed', payload: { side: 'a' } }
+      const cut = { type: 'side.completed', payload: { side: 'a', reason: null } }
       await runSettle(desk, settleInput({ facts: [cut] }))
       const warning = { type: 'runtime.warning', payload: { code: 'signal_unknown' } }
       const again = { facts: [cut, warning], closed: [{ reference: 'c', status: 'terminated' }] }

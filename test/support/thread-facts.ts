@@ -1,13 +1,17 @@
+import { expect } from 'vitest'
+
 import { ThreadNotFoundError } from '../../src/index.js'
 import type { ThreadHandle } from '../../src/client/index.js'
 import type { Message } from '../../src/index.js'
 import type { ThreadEvent } from '../../src/protocol/events.js'
+import { deliveredEventProblems } from './event-shapes.js'
 
 /** The facts of a thread so far, in order, without deltas. */
 export async function factsOf(thread: ThreadHandle): Promise<readonly ThreadEvent[]> {
   const facts: ThreadEvent[] = []
   for await (const event of thread.events({ follow: false }))
     if (event.sequence !== undefined) facts.push(event)
+  expect(deliveredEventProblems(facts)).toEqual([])
   return facts
 }
 

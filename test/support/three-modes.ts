@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
 import type { Registry } from '../../src/definitions/registry.js'
 import { assertReplays } from '../../src/testing/index.js'
 import type { TestEnvironment, TestEnvironmentOptions } from '../../src/testing/index.js'
+import { allEventProblems } from './event-shapes.js'
 import { recordedRuns, searchForContent } from './histories.js'
 import type { RecordedRun } from './histories.js'
 import { startTimeSkippingServer } from './time-skipping-server.js'
@@ -85,6 +86,10 @@ export function threeModes<R extends Registry>(
       const threads = new Set(runs.map(({ workflowId }) => workflowId)).size
       expect(threads).toBeGreaterThan(0)
       if (mode === CONTINUED) expect(runs.length).toBeGreaterThan(2 * threads)
+    })
+
+    test('every stored event has the payload that its type promises', async () => {
+      expect(await allEventProblems(inMode.env.store)).toEqual([])
     })
 
     test('no text, argument or result is in a history', async () => {

@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto'
 import type { DeliverReportAnswer, DeliverReportInput } from '../../protocol/end-activities.js'
 import type { Fact } from '../../protocol/facts.js'
 import type { AttachmentRef } from '../../protocol/message.js'
-import { saveReport } from '../../store/children.js'
+import { findChildName, saveReport } from '../../store/children.js'
 import type { ChildRecord, StoredReport } from '../../store/children.js'
 import { appendEvents } from '../../store/events.js'
 import { stageMessage } from '../../store/stage-message.js'
@@ -53,7 +53,7 @@ export async function writeClosing(
   const status = 'terminated'
   const key = { parentThreadId: parent.threadId, reference }
   await saveReport(tx, { ...key, number, status, closedAt: now })
-  const payload = { reference, status, ...nameOf(child) }
+  const payload = { reference, name: await findChildName(tx, { reference }, child), status }
   const closed: Fact = { type: 'subagent.closed', scope: { childId: reference }, payload }
   await appendEvents(tx, { threadId: parent.threadId, events: [closed], now })
   return { type: 'delivered', kind: 'notice', messageId: null }
@@ -120,10 +120,7 @@ async function record(
     ...(messageId === null ? {} : { messageId }),
   }
   const type = kind === 'result' ? 'subagent.completed' : 'subagent.failed'
-  const ended: Fact = { type, scope, payload: { reference, reason, ...nameOf(child) } }
+  const name = await findChildName(tx, { reference }, child)
+  const ended: Fact = { type, scope, payload: { reference, name, reason } }
   await appendEvents(tx, { threadId: parent.threadId, events: [ended], now: microseconds(input) })
-}
-
-function nameOf(child: ChildRecord | null): { readonly name?: string } {
-  return child === null ? {} : { name: child.name }
 }

@@ -92,7 +92,7 @@ async function ask(
   const event = {
     type: 'action.required',
     scope: { ...scope, childId: reference },
-    payload: { requestId: id, kind: 'variables', missing },
+    payload: { requestId: id, kind: 'variables', toolName: null, missing },
   }
   await appendEvents(tx, { threadId, events: [event], now })
 }

@@ -66,7 +66,7 @@ async function writeThread(tx: Writer, written: Written): Promise<void> {
     resumable,
     created_at: madeAt(written),
   })
-  const events = [{ type: 'thread.started', payload: { agent } }]
+  const events = [{ type: 'thread.started', payload: { agent, parent: parent.id } }]
   await appendEvents(tx, { threadId: reference, events, now: call.now })
 }
 

@@ -25,6 +25,6 @@ export async function giveUpEffect(tx: Writer, input: ActivityInput, effectId: s
   }
   const message = `The effect "${name}" was given up: its activity failed for good. The log of its worker says why.`
   await recordError(tx, { id: error, threadId, at: now, type: 'Effect.given_up', message, stack: null })
-  const payload = { effectId, name, code: 'given_up' }
+  const payload = { effectId, name, code: 'given_up', errorId: error }
   await appendEvents(tx, { threadId, events: [{ type: 'effect.failed', payload }], now })
 }

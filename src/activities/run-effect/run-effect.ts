@@ -4,6 +4,7 @@
  * writes is there once (T4, T9). As with tools, a throw keeps what it did before; a timeout or a cut keeps nothing.
  */
 import type { RunEffectAnswer, RunEffectInput } from '../../protocol/activities.js'
+import type { Fact } from '../../protocol/facts.js'
 import { FileError } from '../../store/file-error.js'
 import { endEffect } from '../../store/effects.js'
 import { recordError } from '../../store/errors.js'
@@ -66,9 +67,12 @@ async function commit(
     const error = failure === undefined ? null : await recordFailure(tx, { input, failure, now })
     const status = failure === undefined ? 'done' : 'failed'
     await endEffect(tx, { threadId, id: effectId, status, error, now })
-    const payload = { effectId, name: row.name, ...(failure === undefined ? {} : { code: failure.code }) }
-    const type = failure === undefined ? 'effect.completed' : 'effect.failed'
-    await appendEvents(tx, { threadId, events: [{ type, payload }], now })
+    const about = { effectId, name: row.name }
+    const event: Fact =
+      failure === undefined || error === null
+        ? { type: 'effect.completed', payload: about }
+        : { type: 'effect.failed', payload: { ...about, code: failure.code, errorId: error } }
+    await appendEvents(tx, { threadId, events: [event], now })
     return answer
   })
 }

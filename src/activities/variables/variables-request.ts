@@ -45,7 +45,7 @@ export async function openVariablesRequest(
   const detail = { agent, required, missing }
   const request = { thread_id: threadId, id, kind: 'variables', detail, requested_at: now } as const
   if (!(await insertRequest(tx, request))) return id
-  const payload = { requestId: id, kind: 'variables', missing }
+  const payload = { requestId: id, kind: 'variables', toolName: null, missing }
   const event = { type: 'action.required', scope: { runId: runIdOf(run) }, payload }
   await appendEvents(tx, { threadId, events: [event], now })
   return id

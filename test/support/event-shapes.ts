@@ -1,0 +1,166 @@
+/**
+ * The event table as schemas: the types of `src/protocol/events.ts` are the promise, and these check at run time that what the
+ * store holds, and what subscribers get, is that and nothing more.
+ */
+import { z } from 'zod'
+
+import type { EventPayloads, EventType, ThreadEvent, ThreadEventOf } from '../../src/protocol/events.js'
+import { readEvents } from '../../src/store/events.js'
+import type { Store } from '../../src/store/store.js'
+
+const text = z.string()
+const count = z.number().int().nonnegative()
+const nothing = z.strictObject({})
+const usage = z.strictObject({
+  inputTokens: count,
+  outputTokens: count,
+  cachedInputTokens: count,
+  cost: z.number().nullable(),
+})
+const ended = { reason: text, steps: count, usage }
+const child = { reference: text, name: text, reason: text.exactOptional() }
+const effect = { effectId: text, name: text }
+const side = z.enum(['a', 'b'])
+const error = { code: text, errorId: text }
+
+/** What the log holds. */
+const WRITTEN = {
+  'thread.started': z.strictObject({ agent: text, parent: text.nullable() }),
+  'thread.updated': z.strictObject({
+    status: text.exactOptional(),
+    agent: text.exactOptional(),
+    title: text.nullable().exactOptional(),
+  }),
+  'thread.closed': z.strictObject({ outcome: text, reason: text, rejected: count }),
+  'thread.reopened': nothing,
+  'run.started': z.strictObject({ trigger: text }),
+  'run.completed': z.strictObject(ended),
+  'run.failed': z.strictObject({ ...ended, error: text.exactOptional() }),
+  'run.cancelled': z.strictObject(ended),
+  'side.started': z.strictObject({ side, label: text.nullable().exactOptional() }),
+  'side.completed': z.strictObject({ side, reason: text.nullable() }),
+  'step.started': z.strictObject({
+    step: count,
+    prompt: text.exactOptional(),
+    model: text.exactOptional(),
+  }),
+  'step.completed': z.strictObject({ step: count, reason: text.nullable() }),
+  'step.phase': z.strictObject({ phase: z.literal([1, 2, 3, 4, 5, 6, 7]), name: text }),
+  'queue.changed': z.strictObject({ waiting: count }),
+  'context.resolved': z.strictObject({
+    messages: count,
+    tools: count,
+    dropped: count.exactOptional(),
+    estimatedTokens: count.exactOptional(),
+  }),
+  'model.requested': z.strictObject({ model: text, attempt: count }),
+  'model.completed': z.strictObject({
+    ...{ model: text, attempt: count, usage },
+    ...{ finishReason: text, milliseconds: z.number() },
+  }),
+  'model.failed': z.strictObject({
+    ...{ model: text, attempt: count },
+    ...{ error: text, next: z.enum(['retry', 'fallback', 'wait', 'none']) },
+  }),
+  'message.created': z.strictObject({ role: z.enum(['system', 'user', 'assistant', 'tool']) }),
+  'message.updated': nothing,
+  'message.deleted': nothing,
+  'tool.started': z.strictObject({ name: text }),
+  'tool.result': z.strictObject({
+    name: text,
+    outcome: z.enum(['succeeded', 'failed', 'denied', 'interrupted', 'cancelled', 'unknown']),
+    errorCode: text.nullable(),
+    erased: z.literal(true).exactOptional(),
+  }),
+  'action.required': z.strictObject({
+    ...{ requestId: text, kind: text, toolName: text.nullable() },
+    missing: z.array(text).exactOptional(),
+  }),
+  'action.resolved': z.strictObject({
+    ...{ requestId: text, kind: text, by: text.nullable() },
+    decision: z.enum(['approved', 'denied', 'answered', 'supplied', 'closed', 'expired']),
+  }),
+  'subagent.spawned': z.strictObject(child),
+  'subagent.input': z.strictObject(child),
+  'subagent.status': z.strictObject(child),
+  'subagent.completed': z.strictObject(child),
+  'subagent.failed': z.strictObject(child),
+  'subagent.closed': z.strictObject({ ...child, status: text }),
+  'effect.scheduled': z.strictObject({ ...effect, time: z.number() }),
+  'effect.completed': z.strictObject(effect),
+  'effect.failed': z.strictObject({ ...effect, ...error }),
+  'effect.removed': z.strictObject(effect),
+  'hook.failed': z.strictObject({ hook: text, point: text.nullable(), ...error }),
+  custom: z.strictObject({ name: text, data: z.json() }),
+  'runtime.warning': z.strictObject({
+    ...{ code: text, message: text.exactOptional() },
+    count: count.exactOptional(),
+  }),
+} satisfies { readonly [Type in EventType]: z.ZodType<EventPayloads[Type]> }
+
+const preview = { preview: text.nullable(), truncated: z.boolean() }
+const message = { message: z.looseObject({ id: text }).nullable(), truncated: z.boolean(), bytes: count }
+const names = z.array(text).exactOptional()
+const instance = { threadName: text.exactOptional() }
+const queued = z.strictObject({ id: text, kind: text, queuedAt: count, preview: text.exactOptional() })
+
+/** What delivery adds. */
+const JOINED: Partial<Record<EventType, z.ZodRawShape>> = {
+  'message.created': message,
+  'message.updated': message,
+  'queue.changed': { queue: z.array(queued) },
+  'tool.started': preview,
+  'tool.result': { ...preview, attachments: z.array(z.looseObject({ path: text })) },
+  'action.required': { ...preview, agent: text.exactOptional(), required: names },
+  'action.resolved': { reason: text.nullable() },
+  'subagent.spawned': instance,
+  'subagent.input': instance,
+  'subagent.status': { ...instance, status: text.exactOptional() },
+  'subagent.completed': instance,
+  'subagent.failed': instance,
+  'subagent.closed': instance,
+}
+
+interface AnyEvent {
+  readonly type: string
+  readonly payload: object
+}
+
+/** What is wrong with stored events, one sentence each. */
+export function storedEventProblems(events: readonly AnyEvent[]): readonly string[] {
+  return events.flatMap((event) => problemOf(event, {}))
+}
+
+/** What is wrong with an event as a subscriber got it; deltas are no facts and have no shape here. */
+export function deliveredEventProblems(events: readonly ThreadEvent[]): readonly string[] {
+  return events
+    .filter(({ sequence }) => sequence !== undefined)
+    .flatMap((event) => problemOf(event, JOINED[(event as ThreadEventOf<EventType>).type] ?? {}))
+}
+
+function problemOf({ type, payload }: AnyEvent, joined: z.ZodRawShape): readonly string[] {
+  if (!isKnown(type)) return [`${type} is in no table`]
+  const schema = z.strictObject({ ...WRITTEN[type].shape, ...joined })
+  const { error: problem } = schema.safeParse(payload)
+  if (problem === undefined) return []
+  return [`${type} ${JSON.stringify(payload)}: ${z.prettifyError(problem)}`]
+}
+
+function isKnown(type: string): type is EventType {
+  return Object.hasOwn(WRITTEN, type)
+}
+
+/** Checks every event of every thread of a store. */
+export async function allEventProblems(store: Store): Promise<readonly string[]> {
+  return store.read(async (db) => {
+    const problems: string[] = []
+    for (const { id, last_sequence: limit } of await db
+      .selectFrom('threads')
+      .select(['id', 'last_sequence'])
+      .execute())
+      problems.push(
+        ...storedEventProblems(await readEvents(db, { threadId: id, after: 0, limit: limit + 1 })),
+      )
+    return problems
+  })
+}
