@@ -53,6 +53,7 @@ const EXPLORED = [
     (kind) => `fault ${kind}`,
   ),
   'fault an activity fails for good',
+  'fault an activity is completed with no answer',
   'fault a child is terminated by an operator',
 ]
 

@@ -126,6 +126,10 @@ function watchOf(world: World): Watch {
       if (name !== ACTIVITIES.deliverReport && name !== ACTIVITIES.settle)
         world.log.unheard.add(run.workflowId)
     },
+    askedAgain: ({ id, run }: Activity) => {
+      const operations = world.threads.get(run.workflowId)?.operations.values() ?? []
+      for (const operation of operations) if (operation.by === id) operation.by = null
+    },
     broken: (problem: string) => world.breaks(problem.slice(0, 30), problem),
   }
 }

@@ -102,6 +102,7 @@ function permission(attempt: Attempt, input: ExecuteToolInput, thread: ThreadRow
     last.state = 'answered'
     last.approved = input.response.approved === true
   }
+  if (last === undefined && input.failed === true) return null
   const isChanged = asked.length < 3 && attempt.world.may(0.1)
   if (last?.approved === true && !isChanged) return null
   if (last?.state === 'answered' && last.approved !== true) {
@@ -134,8 +135,11 @@ function* run(attempt: Attempt, input: ExecuteToolInput, name: string): Steps<Ex
       return REMOTE
     })
   }
-  if (cutOff)
-    return commitResult(attempt, entered, input, { make: () => ({ type: 'result', outcome: 'unknown' }) })
+  // An operator ended its activity: its code is not run.
+  if (cutOff || input.failed === true) {
+    const outcome = cutOff ? 'unknown' : 'failed'
+    return commitResult(attempt, entered, input, { make: () => ({ type: 'result', outcome }) })
+  }
   const key = `${thread.id} ${callId}`
   world.log.sideEffects.set(key, (world.log.sideEffects.get(key) ?? 0) + 1)
   yield
@@ -147,13 +151,19 @@ function* run(attempt: Attempt, input: ExecuteToolInput, name: string): Steps<Ex
   if (name === 'form')
     return commit(attempt, thread, { id, number }, () => {
       const operations = chosenOperations(world, thread, { key: callId, inStep: true })
-      thread.requests.set(callId, { id: callId, kind: 'call', callId, state: 'open' })
+      const isEarly = world.may(0.2)
+      if (isEarly) world.saw('answer before its question')
+      thread.requests.set(callId, {
+        ...{ id: callId, kind: 'call', callId },
+        state: isEarly ? 'answered' : 'open',
+      })
       return {
         type: 'pending',
         requestId: callId,
         kind: 'call',
         status: 'waiting_input',
         next: 'complete',
+        ...(isEarly && { answered: true }),
         operations,
       }
     })

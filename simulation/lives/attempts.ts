@@ -10,6 +10,9 @@ interface Running {
   readonly steps: Generator<void, unknown>
 }
 
+/** What an operator may complete an activity with. */
+const NO_ANSWERS = ['null', '{}', '[]', '"done"', '5', '{"type":"future"}', '{"type":"answered"}']
+
 /** Workers that carry out activities: they die, are cut off, lose answers and come too late. */
 export class Attempts {
   readonly running = new Set<Running>()
@@ -93,6 +96,12 @@ export class Attempts {
       if (activity.cancelRequested) this.#world.server.endActivity(activity, { kind: 'failed' })
       else activity.state = 'scheduled'
       return
+    }
+    if (world.may(0.01)) {
+      world.saw('fault an activity is completed with no answer')
+      const answer = world.random.pick(NO_ANSWERS)
+      world.tell(() => `${activity.run.workflowId} gets #${activity.id} ${answer} of an operator`)
+      return world.server.endActivity(activity, { kind: 'answered', answer, byOperator: true })
     }
     const answer = JSON.stringify(value)
     world.tell(() => `${activity.run.workflowId} gets #${activity.id} ${answer}`)

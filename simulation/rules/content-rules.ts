@@ -29,7 +29,8 @@ export function watchContent(
       const { answer } = job.end
       if (answer.includes(WORDS)) leaks(world, run, `the answer of an activity: ${answer}`)
       const items = draining.get(keyOf(run, job.seq))
-      if (items === undefined) continue
+      // What an operator says is no answer: the same activity is asked for once more.
+      if (items === undefined || job.end.byOperator === true) continue
       const { type } = JSON.parse(answer) as CallModelAnswer
       if (!NOT_DRAINED.includes(type)) for (const item of items) stored.add(item)
     }

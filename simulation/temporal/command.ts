@@ -11,7 +11,8 @@ export type Job =
   | { readonly kind: 'told'; readonly seq: number; readonly refusal: 'gone' | 'full' | null }
 
 export type ActivityEnd =
-  | { readonly kind: 'answered'; readonly answer: string }
+  /** `byOperator`: with something that is no answer of it. */
+  | { readonly kind: 'answered'; readonly answer: string; readonly byOperator?: true }
   | { readonly kind: 'cancelled' }
   | { readonly kind: 'failed' }
 

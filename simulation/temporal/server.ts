@@ -72,7 +72,9 @@ export class FakeServer {
     this.activities.delete(activity)
     const { run, seq } = activity
     run.activities.delete(seq)
-    if (end.kind !== 'answered' && activity.attempts > 0) this.#watch.unheard(activity)
+    const isHeard = end.kind === 'answered' && end.byOperator !== true
+    if (!isHeard && activity.attempts > 0) this.#watch.unheard(activity)
+    if (!isHeard) this.#watch.askedAgain(activity)
     if (run.state === 'open')
       this.#happens(run, { kind: 'activity', seq, end }, end.kind === 'answered' ? end.answer.length : 0)
   }

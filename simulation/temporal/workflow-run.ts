@@ -61,6 +61,8 @@ export interface Watch {
   answered(updateId: string, refusal: string | null): void
   /** It ends without an answer though it was begun. */
   unheard(activity: Activity): void
+  /** The workflow may ask once more for what it did. */
+  askedAgain(activity: Activity): void
   broken(problem: string): void
 }
 

@@ -9,7 +9,6 @@ import type {
 } from '../protocol/end-activities.js'
 import type { Fact } from '../protocol/facts.js'
 import type { ThreadOperation } from '../protocol/operations.js'
-import type { StopReason } from '../protocol/status.js'
 import { runIdOf, settleOperationId } from '../protocol/ids.js'
 import { appendMessage } from '../store/deliver-messages.js'
 import { closeChild } from '../store/children.js'
@@ -27,6 +26,7 @@ import type { ThreadRecord } from '../store/threads.js'
 import { findToolCall } from '../store/tool-calls.js'
 import { whileBeating } from './beat.js'
 import { microseconds } from './call-model/model-step.js'
+import { WITHOUT_ANSWER } from './deliver-report/without-result.js'
 import type { ActivityDependencies } from './dependencies.js'
 import { fittingOperations } from './fitting-operations.js'
 import { newFacts, toldFacts } from './news.js'
@@ -189,8 +189,6 @@ async function sessionEnd(tx: Writer, { threadId }: SettleInput, end: RunEnd): P
 const VISIBLE_REASONS: Readonly<Record<string, string>> = {
   repeated_tool_error: 'The run was ended because the same tool error came back again and again.',
   hard_cap: 'The run was ended because it reached the limit of steps or turns of this runtime.',
-  blocked:
-    'The run was ended because its work could not be carried out for a day. Send a message to try again.',
 }
 
 function waitsFor(missing: readonly string[]): string {
@@ -200,12 +198,14 @@ function waitsFor(missing: readonly string[]): string {
 async function visibleReason(
   tx: Writer,
   input: SettleInput,
-  reason: StopReason,
+  { reason, failure = 'timed_out' }: RunEnd,
 ): Promise<string | undefined> {
   if (reason === 'definition_missing')
     return `The run was ended because ${noAgent(input)}. Start a worker that has it, then send a message to try again.`
-  const missing = reason === 'blocked' ? await missingOfRun(tx, input) : []
-  return missing.length === 0 ? VISIBLE_REASONS[reason] : waitsFor(missing)
+  if (reason !== 'blocked') return VISIBLE_REASONS[reason]
+  const missing = await missingOfRun(tx, input)
+  if (missing.length > 0) return waitsFor(missing)
+  return `The run was ended because ${WITHOUT_ANSWER[failure]}. Send a message to try again.`
 }
 
 /** The agent is the workflow's: after a handoff the row may still have the one before. */
@@ -214,8 +214,9 @@ function noAgent({ snapshot }: SettleInput): string {
 }
 
 /** What a person would otherwise wonder about is said in the transcript. */
-async function appendVisibleReason(tx: Writer, input: SettleInput, { reason, steps }: RunEnd): Promise<void> {
-  const content = await visibleReason(tx, input, reason)
+async function appendVisibleReason(tx: Writer, input: SettleInput, end: RunEnd): Promise<void> {
+  const { reason, steps } = end
+  const content = await visibleReason(tx, input, end)
   if (content === undefined) return
   const { threadId, run } = input
   const id = randomUUID()

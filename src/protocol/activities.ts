@@ -20,8 +20,22 @@ import type { Fact } from './facts.js'
 import type { ThreadOperation } from './operations.js'
 import type { Plan, Side, ToolPlan } from './plan.js'
 import type { RemoteAnswer } from './remote-call.js'
-import type { StopReason, ThreadStatus } from './status.js'
 import type { ThreadStart } from './messages.js'
+import type {
+  EndAnswer,
+  PendingAnswer,
+  RequestResponse,
+  TerminatedAnswer,
+  WaitAnswer,
+} from './step-answers.js'
+
+export type {
+  EndAnswer,
+  PendingAnswer,
+  RequestResponse,
+  TerminatedAnswer,
+  WaitAnswer,
+} from './step-answers.js'
 
 /** The protocol level that this code speaks; a worker that does not know an input's level does not run it (T11). */
 export const LEVEL = 1
@@ -86,45 +100,6 @@ export interface InlineMessage {
   readonly silent: boolean
 }
 
-/** Any activity may find that the thread was terminated: its row is the authority (T8). */
-export interface TerminatedAnswer {
-  readonly type: 'terminated'
-}
-
-/** Any activity of a step may end the run; the workflow obeys whoever said it. */
-export interface EndAnswer {
-  readonly type: 'end'
-  readonly reason: StopReason
-  readonly outcome: 'completed' | 'failed' | 'blocked'
-  readonly usage?: Usage
-  readonly plan?: Plan
-  /** What a blocked run waits for: open until the next run starts and looks again. */
-  readonly request?: { readonly id: string; readonly kind: string }
-  readonly operations?: readonly ThreadOperation[]
-}
-
-/** Any activity of a step may ask to be called again later, under the same operation id: a provider's limit. */
-export interface WaitAnswer {
-  readonly type: 'wait'
-  /** Milliseconds since 1970. */
-  readonly until: number
-  readonly plan?: Plan
-  readonly usage?: Usage
-}
-
-/** The call waits for `respond`, without an activity; its row in the store holds the decision. */
-export interface PendingAnswer {
-  readonly type: 'pending'
-  readonly requestId: string
-  /** `approval`, `call`, …: opaque to the workflow. */
-  readonly kind: string
-  /** The thread's status meanwhile. */
-  readonly status: ThreadStatus
-  /** What follows the answer: it is the result, or the call runs and finds it. */
-  readonly next: 'complete' | 'execute'
-  readonly operations?: readonly ThreadOperation[]
-}
-
 /** A prompt that was called as a tool: one nested step, whose rows are below the call. */
 export interface Frame {
   /** The call that it answers. */
@@ -163,6 +138,8 @@ export interface CallModelInput extends StepInput {
   readonly createdAt: number
   /** It comes from another task queue: it is answered where it is. */
   readonly moved?: true
+  /** The answer that it waited for. */
+  readonly response?: RequestResponse
 }
 
 export type CallModelAnswer =
@@ -194,6 +171,7 @@ export type CallModelAnswer =
       readonly usage?: Usage
       readonly operations?: readonly ThreadOperation[]
     }
+  | PendingAnswer
   | EndAnswer
   | WaitAnswer
   | TerminatedAnswer
@@ -224,6 +202,8 @@ export interface CallInput extends StepInput {
   /** First and last call of its step: they mark the phases 5 and 6. */
   readonly first: boolean
   readonly last: boolean
+  /** The answer that the call waited for. */
+  readonly response?: RequestResponse | null
 }
 
 /** What became of a call; `unknown` is what an interrupted side effect is. */
@@ -250,8 +230,12 @@ export interface KindAnswer {
 }
 
 export interface ExecuteToolInput extends CallInput {
-  /** The answer that the call waited for; the row of the request holds it, `approved` only what a raw update said. */
-  readonly response: { readonly requestId: string; readonly approved?: boolean } | null
+  readonly response: RequestResponse | null
+  /**
+   * The call's activity has failed for good, or was completed with what is no answer of it: the call's row decides, and its
+   * code is not run (any more).
+   */
+  readonly failed?: true
   /** An activity said on which task queue the name runs: it runs where it is. */
   readonly moved?: true
 }

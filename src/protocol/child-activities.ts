@@ -1,5 +1,13 @@
 /** What the activities that start, message and answer for children are given, and answer. */
-import type { CallInput, CallRequest, EndAnswer, ResultAnswer, TerminatedAnswer } from './activities.js'
+import type {
+  CallInput,
+  CallRequest,
+  EndAnswer,
+  PendingAnswer,
+  ResultAnswer,
+  TerminatedAnswer,
+  WaitAnswer,
+} from './activities.js'
 import type { ThreadOperation } from './operations.js'
 import type { ToolPlan } from './plan.js'
 
@@ -37,6 +45,8 @@ export type PrepareChildAnswer =
     }
   /** With the operation `defer_child` where the child waits for variables. */
   | ResultAnswer
+  | PendingAnswer
+  | WaitAnswer
   | EndAnswer
   | TerminatedAnswer
 
@@ -55,6 +65,8 @@ export type PrepareMessageAnswer =
       readonly operations?: readonly ThreadOperation[]
     }
   | ResultAnswer
+  | PendingAnswer
+  | WaitAnswer
   | EndAnswer
   | TerminatedAnswer
 

@@ -6,6 +6,7 @@ import type {
   PendingAnswer,
   ResultAnswer,
   TerminatedAnswer,
+  WaitAnswer,
 } from './activities.js'
 import type { CallReport } from './child-activities.js'
 
@@ -28,4 +29,4 @@ export type Completion =
   /** The activity of another worker has ended, well or not: the row of the call says what came of it. */
   | { readonly kind: 'remote' }
 
-export type CompleteCallAnswer = ResultAnswer | PendingAnswer | EndAnswer | TerminatedAnswer
+export type CompleteCallAnswer = ResultAnswer | PendingAnswer | WaitAnswer | EndAnswer | TerminatedAnswer

@@ -15,6 +15,8 @@ export interface DeliverReportInput extends ActivityInput {
   /** How the session ended; whether that is told is a matter of the child's `parentCommunication`. */
   readonly kind: 'result' | 'failure'
   readonly reason: StopReason
+  /** Of a session that an activity without an answer has ended. */
+  readonly failure?: FailureCause
   /** The session tool call whose mapped payload is the report; null: it ended otherwise, and says why. */
   readonly sessionCall: string | null
 }
@@ -91,7 +93,15 @@ export interface RunEnd {
   readonly sessionCall: string | null
   /** Queued tools that are in no queue any more and did not run. */
   readonly tools?: readonly string[]
+  /** Of a run that an activity without an answer has ended. */
+  readonly failure?: FailureCause
 }
+
+/**
+ * Why an activity left no answer: it could not be carried out for a day; a worker or an operator (`temporal activity fail`)
+ * failed it for good; it was completed with something that is no answer of it (`temporal activity complete`).
+ */
+export type FailureCause = 'timed_out' | 'failed' | 'no_answer'
 
 export interface ThreadClose {
   readonly outcome: 'completed' | 'failed' | 'terminated'

@@ -14,7 +14,7 @@ import {
   started,
 } from '../../test/support/control-states.js'
 import { advance } from './advance.js'
-import { modelAnswered } from './apply.js'
+import { modelAnswered } from './model-answers.js'
 import { callAnswered } from './call-answers.js'
 import { childStarted, childrenPrepared } from './child-calls.js'
 import type { ThreadControl } from './control.js'

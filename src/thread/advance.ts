@@ -25,7 +25,8 @@ function advanced(control: ThreadControl): ThreadControl {
   if (control.terminating || control.closing !== null) return control
   const { run } = control
   if (run === null) return mayStart(control) ? startRun(control) : control
-  if (run.ending !== null || run.stopRequested || run.waitUntil !== null) return control
+  if (run.ending !== null || run.stopRequested || run.waitUntil !== null || run.pending !== undefined)
+    return control
   if (run.step === null) return beginTool(control, run)
   if (!run.step.calls.every((call) => call.state === 'done')) return control
   return run.step.outside ? finishTool(control, run, run.step) : judgeStep(control, run, run.step)

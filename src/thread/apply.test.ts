@@ -17,7 +17,8 @@ import {
   withCalls,
 } from '../../test/support/control-states.js'
 import type { CallModelAnswer } from '../protocol/activities.js'
-import { activityFailed, modelAnswered, runEnded, terminationFound } from './apply.js'
+import { activityFailed, runEnded, terminationFound } from './apply.js'
+import { modelAnswered } from './model-answers.js'
 import { callAnswered } from './call-answers.js'
 import type { ThreadControl } from './control.js'
 
@@ -210,11 +211,12 @@ describe('the result of a call', () => {
   })
 })
 
-test('an activity that failed for good blocks the run', () => {
-  expect(activityFailed(started()).run?.ending).toEqual({
+test('an activity without an answer blocks the run, and why is known', () => {
+  expect(activityFailed(started(), 'timed_out').run?.ending).toEqual({
     reason: 'blocked',
     outcome: 'blocked',
     sessionCall: null,
+    failure: 'timed_out',
   })
 })
 

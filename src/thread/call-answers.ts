@@ -1,5 +1,5 @@
 /** What the answers of activities change in a call of the step in flight, at whatever depth it is. */
-import type { CallModelAnswer, PendingAnswer, ResultAnswer } from '../protocol/activities.js'
+import type { CallModelAnswer, PendingAnswer, ResultAnswer, Usage } from '../protocol/activities.js'
 import { phaseFact } from '../protocol/facts.js'
 import { runIdOf, stepIdOf } from '../protocol/ids.js'
 import { LIMITS } from '../protocol/limits.js'
@@ -9,7 +9,7 @@ import type { RemoteAnswer } from '../protocol/remote-call.js'
 import { activityFailed, runEnded, waitAsked, withinBudget } from './apply.js'
 import { callInFlight, calledTool, changeCall, changeStep } from './calls.js'
 import type { Run, Step, ThreadControl } from './control.js'
-import type { Call } from './call-state.js'
+import type { Call, CallRequest, CallResponse } from './call-state.js'
 import { childrenDeferred } from './deferred.js'
 import { withFacts } from './facts.js'
 import { applyOperations } from './operations.js'
@@ -45,18 +45,33 @@ export function callAnswered(
 export function callPending(
   control: ThreadControl,
   callId: string,
-  answer: PendingAnswer,
+  answer: PendingAnswer & Pick<CallRequest, 'ofModel'>,
   now: number,
 ): ThreadControl {
-  const { requestId, kind, status, next } = answer
-  const request = { requestId, kind, status, next, requestedAt: now }
-  const waiting = changeCall({ ...control, progressed: true }, callId, (call) => ({
-    ...calledTool(call),
-    state: 'pending',
-    request,
-  }))
+  const { requestId, kind, status, next, usage, ofModel } = answer
+  const { run } = control
+  if (run === null) return control
+  const request = { requestId, kind, status, next, requestedAt: now, ...(ofModel === true && { ofModel }) }
+  const spent = { ...control, progressed: true, run: used(run, usage) }
+  const waiting = changeCall(spent, callId, (call) => ({ ...calledTool(call), state: 'pending', request }))
   const begun = next === 'complete' ? changeStep(waiting, begunPhase) : waiting
-  return applyOperations(begun, answer.operations, now)
+  const answered = answer.answered === true ? callResponded(begun, callId, { requestId }) : begun
+  return applyOperations(answered, answer.operations, now)
+}
+
+/** The answer that a call waited for: it is the result, or the call runs and finds it. */
+export function callResponded(control: ThreadControl, callId: string, response: CallResponse): ThreadControl {
+  let resumes = false
+  const answered = changeCall(control, callId, (call) => {
+    if (call.state !== 'pending') return call
+    const { next, ofModel } = call.request
+    if (next === 'complete') return { ...calledTool(call), state: 'answered', requestId: response.requestId }
+    resumes = ofModel === true
+    return { ...calledTool(call), state: 'open', response }
+  })
+  return resumes && answered.run !== null
+    ? { ...answered, run: { ...answered.run, resumed: true } }
+    : answered
 }
 
 /** The call is to run on another worker; its activity has begun it and marked the phase. */
@@ -83,7 +98,7 @@ export function kindAnswered(control: ThreadControl, callId: string, tool: ToolP
   const deep = tool.kind === 'prompt' && (place?.frames.length ?? 0) >= LIMITS.frameDepth
   const here = tool.kind === 'hand_off' || (tool.kind === 'function' && tool.taskQueue === undefined)
   const known = place?.call.tool !== undefined || here
-  if (deep || known) return activityFailed(control)
+  if (deep || known) return activityFailed(control, 'no_answer')
   return changeCall({ ...control, progressed: true }, callId, (call) => ({ ...call, tool }))
 }
 
@@ -104,27 +119,53 @@ export function frameAnswered(
 ): ThreadControl {
   const { run } = control
   if (run === null) return control
-  if (answer.type === 'wait') return waitAsked(control, answer, null)
-  if (answer.type === 'end') return runEnded(control, answer, now)
-  if (answer.type === 'refused') return callAnswered(control, frame.callId, answer.result, now)
-  if (answer.type === 'interrupted')
-    return applyOperations(
-      { ...control, progressed: true, run: { ...used(run, answer.usage), stopRequested: true } },
-      answer.operations,
-      now,
-    )
-  const made = answer.type === 'answered' ? answer : NOTHING
+  switch (answer.type) {
+    case 'wait':
+      return waitAsked(control, answer, null)
+    case 'pending':
+      return callPending(control, frame.callId, { ...answer, ofModel: true }, now)
+    case 'end':
+      return runEnded(control, answer, now)
+    case 'refused':
+      return callAnswered(control, frame.callId, answer.result, now)
+    case 'interrupted':
+      return applyOperations(
+        { ...control, progressed: true, run: { ...used(run, answer.usage), stopRequested: true } },
+        answer.operations,
+        now,
+      )
+    case 'answered':
+      return framed(control, frame, answer, now)
+    case 'activates':
+    case 'begun':
+    case 'moved':
+    case 'nothing_to_do':
+      // A nested step drains nothing and starts no subagents by itself: it is over without an answer.
+      return framed(control, frame, NOTHING, now)
+  }
+}
+
+const NOTHING: Framed = { calls: [] }
+
+type Framed = Pick<Extract<CallModelAnswer, { readonly type: 'answered' }>, 'calls' | 'operations'> & {
+  readonly usage?: Usage
+}
+
+function framed(
+  control: ThreadControl,
+  frame: { readonly callId: string; readonly prompt: string },
+  made: Framed,
+  now: number,
+): ThreadControl {
+  if (control.run === null) return control
   const calls: readonly Call[] = made.calls.map(({ id, name }) => ({ id, name, state: 'open' }))
-  const framed = changeCall(
-    { ...control, progressed: true, run: used(run, made.usage) },
+  const stepping = changeCall(
+    { ...control, progressed: true, run: used(control.run, made.usage) },
     frame.callId,
     (call) => ({ ...calledTool(call), state: 'framed', prompt: frame.prompt, calls }),
   )
-  return withinBudget(applyOperations(framed, made.operations, now))
+  return withinBudget(applyOperations(stepping, made.operations, now))
 }
-
-/** A frame has a step of its own: other answers make none. */
-const NOTHING = { calls: [], usage: undefined, operations: [] } as const
 
 /** What an activity said about the name is of no use any more. */
 function doneTool({ id, name, queued }: Call): Pick<Call, 'id' | 'name' | 'queued'> {

@@ -1,5 +1,5 @@
 /** What a tool call is and waits for, from its request to its result. */
-import type { CallOutcome, PendingAnswer } from '../protocol/activities.js'
+import type { CallOutcome, PendingAnswer, RequestResponse } from '../protocol/activities.js'
 import type { CallReport, PreparedChild } from '../protocol/child-activities.js'
 import type { ToolPlan } from '../protocol/plan.js'
 import type { RemoteAnswer } from '../protocol/remote-call.js'
@@ -73,9 +73,8 @@ export type RemoteCall = Pick<RemoteAnswer, 'taskQueue' | 'activity' | 'timeout'
 /** What a call waits for; who may answer, and with what, is in the store. */
 export interface CallRequest extends Pick<PendingAnswer, 'requestId' | 'kind' | 'status' | 'next'> {
   readonly requestedAt: number
+  /** The model call of a nested step asked: the same operation goes on. */
+  readonly ofModel?: true
 }
 
-export interface CallResponse {
-  readonly requestId: string
-  readonly approved?: boolean
-}
+export type CallResponse = RequestResponse

@@ -3,7 +3,8 @@ import { describe, expect, test } from 'vitest'
 import { NOW, idleControl, run, started } from '../../test/support/control-states.js'
 import type { DeliverReportAnswer } from '../protocol/end-activities.js'
 import { advance } from './advance.js'
-import { activityFailed, modelAnswered } from './apply.js'
+import { activityFailed } from './apply.js'
+import { modelAnswered } from './model-answers.js'
 import { carry, restore, shouldContinueAsNew } from './continue-as-new.js'
 import type { CarriedControl } from './continue-as-new.js'
 import type { Ending, ThreadControl } from './control.js'
@@ -183,7 +184,7 @@ describe('a resumable child', () => {
   })
 
   test('T7 a run that was blocked for a day answers for what it could not drain', () => {
-    const control = activityFailed(advance(asked(resumable(), 'm')))
+    const control = activityFailed(advance(asked(resumable(), 'm')), 'timed_out')
     expect(ends(control).told).toEqual(['settle blocked -', 'deliver blocked call-m', 'announce 1 call-m'])
   })
 

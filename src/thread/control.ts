@@ -9,9 +9,9 @@
  */
 import type { InlineMessage, Usage } from '../protocol/activities.js'
 import type { PreparedChild } from '../protocol/child-activities.js'
-import type { ClosedChild, ThreadClose } from '../protocol/end-activities.js'
+import type { ClosedChild, FailureCause, ThreadClose } from '../protocol/end-activities.js'
 import type { Fact } from '../protocol/facts.js'
-import type { Call } from './call-state.js'
+import type { Call, CallRequest, CallResponse } from './call-state.js'
 import type { ChildReport, ThreadStart } from '../protocol/messages.js'
 import type { ToldOperation } from '../protocol/operations.js'
 import type { Plan, Side } from '../protocol/plan.js'
@@ -129,6 +129,10 @@ export interface Run {
   readonly resumed: boolean
   /** The model call that asked for it: it is made again as it was, and nothing goes before it. */
   readonly again: ModelCall | null
+  /** What that model call waits for; left out: nothing. */
+  readonly pending?: CallRequest
+  /** Something that clears the stop flag came, and no model call was asked to take it: a blocked end does not park it. */
+  readonly revives?: true
   readonly stopRequested: boolean
   /** A stop goes on to the children that a call waits for. */
   readonly stopsChildren: boolean
@@ -146,6 +150,8 @@ export interface ModelCall {
   readonly asked: boolean
   /** The run begins with a queued tool: only its plan is asked for. */
   readonly toolFirst: boolean
+  /** The answer that it waited for. */
+  readonly response?: CallResponse
 }
 
 export interface Step {
@@ -173,6 +179,8 @@ export interface Ending {
   readonly request?: { readonly id: string; readonly kind: string }
   /** The queued tool that was to begin the run and could not; it is in no queue any more. */
   readonly tool?: string
+  /** Why an activity left no answer, where that ended the run. */
+  readonly failure?: FailureCause
 }
 
 export interface Closing extends ThreadClose {

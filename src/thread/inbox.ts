@@ -40,7 +40,7 @@ export function acceptMessage(control: ThreadControl, input: unknown, now: numbe
 
 /** Takes a `continue` signal: clears the stop flag and asks for a step; one that waits asks for all. */
 export function acceptContinue(control: ThreadControl, now: number): ThreadControl {
-  const going = { ...control, stopped: false }
+  const going = reviving({ ...control, stopped: false })
   if (going.queue.some((entry) => entry.kind === 'continue')) return going
   const { id, numbered } = nextItem(going)
   return enqueue(numbered, { kind: 'continue', id, queuedAt: now }, { clearsStop: true })
@@ -126,7 +126,13 @@ export function enqueue(
     stopped: control.stopped && !clearsStop,
     closing: control.closing === null ? null : { ...control.closing, settled: false },
   }
-  return withFacts(queued, { type: 'queue.changed', payload: { waiting: queued.queue.length } })
+  const waiting = clearsStop ? reviving(queued) : queued
+  return withFacts(waiting, { type: 'queue.changed', payload: { waiting: queued.queue.length } })
+}
+
+/** A run that ends blocked parks nothing of what came while it worked: that is the message which makes it try again. */
+function reviving(control: ThreadControl): ThreadControl {
+  return control.run === null ? control : { ...control, run: { ...control.run, revives: true } }
 }
 
 /**

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 
 import { NOW, asked, idleControl, message, plan, run } from '../../test/support/control-states.js'
 import { LIMITS } from '../protocol/limits.js'
-import { modelAnswered } from './apply.js'
+import { modelAnswered } from './model-answers.js'
 import { carry, restore } from './continue-as-new.js'
 import type { CarriedControl } from './continue-as-new.js'
 import type { ThreadControl } from './control.js'

@@ -30,6 +30,8 @@ export type Action =
       readonly call: CallIn<'waiting'>
       readonly references: readonly string[]
     }
+  /** A side's model call waits for an answer from outside. */
+  | { readonly kind: 'awaitModel'; readonly side: Side }
   | { readonly kind: 'runEffect'; readonly effectId: string }
   | { readonly kind: 'tell'; readonly tell: Tell }
   | { readonly kind: 'deliverReport'; readonly due: DueReport }
@@ -97,6 +99,7 @@ function stopForwarding(run: Run): Action | null {
 }
 
 function modelAction(control: ThreadControl, run: Run): Action {
+  if (run.pending !== undefined) return { kind: 'awaitModel', side: run.again?.side ?? run.side }
   if (run.again !== null) return { kind: 'callModel', run, ...run.again, drain: [] }
   // A run begins once: after a handoff the new agent's step finds the plan.
   const toolFirst = control.queue[0]?.kind === 'tool' && !run.planned && run.steps === 0 && !run.begun

@@ -13,7 +13,7 @@ const THREADS = Array.from({ length: 600 }, (_, seed) => {
 describe('whatever happens, in whatever order', () => {
   test('the lives are many and different', () => {
     const kinds = new Set(THREADS.flatMap(({ thread }) => thread.log.actions.map(({ kind }) => kind)))
-    expect(kinds.size).toBe(22)
+    expect(kinds.size).toBe(23)
     const count = (of: (thread: RandomThread) => number): number =>
       THREADS.reduce((sum, { thread }) => sum + of(thread), 0)
     expect(THREADS.filter(({ end }) => end === 'closed').length).toBeGreaterThan(100)

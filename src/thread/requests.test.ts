@@ -11,7 +11,8 @@ import {
   withCalls,
 } from '../../test/support/control-states.js'
 import { advance } from './advance.js'
-import { modelAnswered, runEnded } from './apply.js'
+import { runEnded } from './apply.js'
+import { modelAnswered } from './model-answers.js'
 import { callAnswered, callPending } from './call-answers.js'
 import { carry, restore } from './continue-as-new.js'
 import type { CarriedControl } from './continue-as-new.js'

@@ -2,7 +2,9 @@
 import { respondProblem } from '../protocol/message-problems.js'
 import type { Respond } from '../protocol/messages.js'
 import type { PendingItem } from '../protocol/snapshot.js'
-import { allCalls, calledTool, changeCall } from './calls.js'
+import { modelResponded } from './model-answers.js'
+import { callResponded } from './call-answers.js'
+import { allCalls } from './calls.js'
 import type { ThreadControl } from './control.js'
 import type { CallIn } from './call-state.js'
 import { deferredRequests, deferredSupplied } from './deferred.js'
@@ -28,7 +30,15 @@ export function openRequests(control: ThreadControl): readonly PendingItem[] {
   const blocked = request === null || ended(control) ? [] : [request]
   // These belong to no run.
   const children = closes(control) ? [] : deferredRequests(control)
-  return [...calls, ...blocked, ...children]
+  return [...calls, ...modelRequest(control), ...blocked, ...children]
+}
+
+/** What a side's model call waits for. */
+function modelRequest(control: ThreadControl): readonly PendingItem[] {
+  const pending = control.run?.pending
+  if (pending === undefined || ended(control)) return []
+  const { requestId: id, kind, requestedAt } = pending
+  return [{ id, kind, toolName: null, requestedAt }]
 }
 
 /** Why the answer is refused, or null: nothing changes then. */
@@ -49,13 +59,11 @@ export function responded(control: ThreadControl, input: Respond, now: number): 
   const { id } = input
   const call = pendingCalls(control).find(({ request }) => request.requestId === id)
   const going = { ...control, progressed: true }
-  if (call === undefined && control.request?.id === id) return { ...variablesSet(going, now), request: null }
-  if (call === undefined) return deferredSupplied(control, id)
-  return changeCall(going, call.id, (pending) => {
-    if (call.request.next === 'complete') return { ...calledTool(pending), state: 'answered', requestId: id }
-    const approved = 'approved' in input ? { approved: input.approved } : {}
-    return { ...calledTool(pending), state: 'open', response: { requestId: id, ...approved } }
-  })
+  const response = { requestId: id, ...('approved' in input ? { approved: input.approved } : {}) }
+  if (call !== undefined) return callResponded(going, call.id, response)
+  if (control.run?.pending?.requestId === id) return modelResponded(going, response)
+  if (control.request?.id === id) return { ...variablesSet(going, now), request: null }
+  return deferredSupplied(control, id)
 }
 
 function pendingCalls(control: ThreadControl): readonly CallIn<'pending'>[] {

@@ -89,7 +89,7 @@ export function settled(control: ThreadControl, settle: Settle, now: number): Th
   const going = request === null && settle.close === null ? withoutVariables(control) : control
   // What could not be done for a day, or lacks a variable, is not tried again at once: it is parked as by a stop.
   const { ending } = settle
-  const stopped = control.stopped || (ending?.outcome === 'blocked' && !looksAgain(control, ending))
+  const stopped = control.stopped || (ending?.outcome === 'blocked' && !goesOn(control, ending))
   const next = {
     ...going,
     stopped,
@@ -106,6 +106,12 @@ export function settled(control: ThreadControl, settle: Settle, now: number): Th
   // What arrived meanwhile is refused by one more closing transaction.
   const closing: Closing = { outcome, reason, cascade, settled: control.queue.length <= settle.queued }
   return { ...withInvocations(next, control.queue), closing, queue: [], queueBytes: 0 }
+}
+
+/** Something came while the run worked that asks to try again: the next run begins with it. */
+function goesOn(control: ThreadControl, ending: Ending): boolean {
+  const revives = control.run?.revives === true && control.queue.length > 0
+  return revives || looksAgain(control, ending)
 }
 
 /** A run that is closed with its thread asks for nothing. */

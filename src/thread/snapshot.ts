@@ -50,6 +50,7 @@ export function statusOf(control: ThreadControl): ThreadStatus {
 function runStatus(control: ThreadControl, run: Run): ThreadStatus {
   if (endingOf(control) !== null) return 'running'
   if (run.waitUntil !== null) return 'waiting_resource'
+  if (run.pending !== undefined) return run.pending.status
   const call = callInFlight(run.step?.calls ?? [])?.call
   return call?.state === 'pending' ? call.request.status : 'running'
 }
@@ -74,6 +75,7 @@ export function doingOn(control: ThreadControl): string | null {
 function doing(control: ThreadControl, action: Action): string | null {
   switch (action.kind) {
     case 'callModel':
+    case 'awaitModel':
       return modelLabel(control, action.side)
     case 'callPrompt':
       return `model ${promptModel(control, action.frame.prompt)}`

@@ -12,7 +12,8 @@ import {
   withCalls,
 } from '../../test/support/control-states.js'
 import { advance } from './advance.js'
-import { modelAnswered, waitAsked, waitOver } from './apply.js'
+import { waitAsked, waitOver } from './apply.js'
+import { modelAnswered } from './model-answers.js'
 import { acceptMessage, acceptStop, acceptTool } from './inbox.js'
 import { nextAction } from './next-action.js'
 import { doingOf, statusOf } from './snapshot.js'

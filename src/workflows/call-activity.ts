@@ -1,10 +1,13 @@
 import { ActivityFailure, CancelledFailure, proxyActivities } from '@temporalio/workflow'
+import { RetryState } from '@temporalio/common'
 import { ACTIVITIES } from '../protocol/activities.js'
 import type { ActivityInput, ThreadActivities } from '../protocol/activities.js'
+import { answerProblem } from '../protocol/answer-problem.js'
+import type { FailureCause } from '../protocol/end-activities.js'
 import { hasFailureType } from '../protocol/failures.js'
 import { leanInput } from '../protocol/lean-input.js'
 import type { StoreAnswer } from '../protocol/thread-store.js'
-import { activityFailed, resumedAnswered, storeFound } from '../thread/apply.js'
+import { activityFailed, answerRefused, resumedAnswered, storeFound } from '../thread/apply.js'
 import type { ThreadControl } from '../thread/control.js'
 import { factsSent, factsToSend, hasStored } from '../thread/facts.js'
 import { answerMissed, operationsOf } from '../thread/unheard.js'
@@ -28,13 +31,17 @@ interface Call<N extends Name> {
   readonly input: Omit<Input<N>, keyof ActivityInput>
 }
 
-/** What came of an activity: its answer, a cut without one, or a failure for good. */
+/** What came of an activity: its answer, a cut without one, or none for good. */
 export type Called<N extends Name> =
   | { readonly kind: 'answered'; readonly answer: Answer<N> }
   | { readonly kind: 'cut' }
-  | { readonly kind: 'failed' }
+  | { readonly kind: 'failed'; readonly failure: FailureCause }
 
-/** Runs one activity, with the waiting facts. No failure of an activity leaves here; anything else is a bug. */
+/**
+ * Runs one activity, with the waiting facts. No failure of an activity leaves here, and no answer that is none; anything
+ * else is a bug. Where an operator, or a worker, ended it without its answer, it is asked once more under the same ids: an
+ * outcome that is committed is answered from its row.
+ */
 export async function callActivity<N extends Name>(host: ThreadHost, call: Call<N>): Promise<Called<N>> {
   const { control } = host
   const facts = storesFacts(control, call.name) ? factsToSend(control) : []
@@ -49,23 +56,71 @@ export async function callActivity<N extends Name>(host: ThreadHost, call: Call<
   host.startsAction(base.now)
   // The type of the input is that of the activity: `Call` took the common fields away, `base` gives them back.
   const input = { ...base, ...call.input } as Input<N>
+  const first = await attempted(host, call, input)
+  const called = asksAgain(host, call, first)
+    ? await attempted(host, call, askingAgain(call.name, input))
+    : first
+  if (called.kind !== 'answered') {
+    host.update((current) => answerMissed(current, operationsOf(call.name, input)))
+    return called
+  }
+  const { answer } = called
+  if (facts.length > 0 && hasStored(answer))
+    host.update((current) => factsSent(current, control.facts, control.factsDropped))
+  if (resumes(call.name)) host.update(resumedAnswered)
+  // An attempt before this one may have committed an outcome, of which nobody tells a thread that is terminated.
+  if (answer.type === 'terminated')
+    host.update((current) => answerMissed(current, operationsOf(call.name, input)))
+  return called
+}
+
+async function attempted<N extends Name>(
+  host: ThreadHost,
+  call: Call<N>,
+  input: Input<N>,
+): Promise<Called<N>> {
   const start = (): Promise<Answer<N>> => doneInItsStore(host, call, input)
   try {
     const answer = await (call.cutBy === null ? start() : host.cancellable(start, call.cutBy))
-    host.update((current) => storeFound(current, answer))
-    if (facts.length > 0 && hasStored(answer))
-      host.update((current) => factsSent(current, control.facts, control.factsDropped))
-    if (resumes(call.name)) host.update(resumedAnswered)
-    // An attempt before this one may have committed an outcome, of which nobody tells a thread that is terminated.
-    if (answer.type === 'terminated')
-      host.update((current) => answerMissed(current, operationsOf(call.name, input)))
-    return { kind: 'answered', answer }
+    const problem = answerProblem(call.name, answer, input)
+    if (problem === undefined) {
+      host.update((current) => storeFound(current, answer))
+      return { kind: 'answered', answer }
+    }
+    host.update((current) => answerRefused(current, { activity: call.name, problem, asked: input }))
+    return wasCut(host, call) || isStopped(host, call)
+      ? { kind: 'cut' }
+      : { kind: 'failed', failure: 'no_answer' }
   } catch (error) {
-    if (!(error instanceof CancelledFailure) && !(error instanceof ActivityFailure)) throw error
-    host.update((current) => answerMissed(current, operationsOf(call.name, input)))
     if (error instanceof CancelledFailure) return { kind: 'cut' }
-    return { kind: wasCut(host, call) ? 'cut' : 'failed' }
+    if (!(error instanceof ActivityFailure)) throw error
+    if (wasCut(host, call)) return { kind: 'cut' }
+    const isFinal = error.retryState === RetryState.NON_RETRYABLE_FAILURE
+    return { kind: 'failed', failure: isFinal ? 'failed' : 'timed_out' }
   }
+}
+
+/** A failure for good is what an operator, or a worker that knows better, wants of models, effects and ends of runs. */
+const ASKED_AGAIN: ReadonlySet<Name> = new Set([
+  'executeTool',
+  'completeCall',
+  'prepareChild',
+  'prepareMessage',
+])
+
+function asksAgain<N extends Name>(host: ThreadHost, call: Call<N>, called: Called<N>): boolean {
+  if (called.kind !== 'failed' || isStopped(host, call)) return false
+  return called.failure === 'no_answer' || (called.failure === 'failed' && ASKED_AGAIN.has(call.name))
+}
+
+/** T8: nothing of a step begins any more; the settle of the run tells what came of it all the same. */
+function isStopped<N extends Name>({ control }: ThreadHost, { name }: Call<N>): boolean {
+  return resumes(name) && (control.terminating || control.run?.stopRequested === true)
+}
+
+/** Of a call only its row is asked for: what its code did, or may do still, is not done again. */
+function askingAgain<N extends Name>(name: N, input: Input<N>): Input<N> {
+  return name === 'executeTool' ? { ...input, failed: true } : input
 }
 
 /** Looking for children stores nothing, and neither does a step's activity that goes on after a wait. */
@@ -74,9 +129,9 @@ function storesFacts({ run }: ThreadControl, name: Name): boolean {
   return run?.resumed !== true || !resumes(name)
 }
 
-/** What may have asked for the wait; other activities may come in between. */
+/** An activity of a step may have asked for the wait; others may come in between. */
 function resumes(name: Name): boolean {
-  return name === 'callModel' || name === 'executeTool'
+  return name === 'callModel' || ASKED_AGAIN.has(name)
 }
 
 /**
@@ -115,7 +170,10 @@ function wasCut<N extends Name>(host: ThreadHost, call: Call<N>): boolean {
   return terminating || (call.cutBy === 'stop' && run?.stopRequested === true)
 }
 
-/** A cut needs nothing: the state says why, and the settle closes what is open. A failure for good ends the run. */
-export function notAnswered(host: ThreadHost, called: { readonly kind: 'cut' | 'failed' }): void {
-  if (called.kind === 'failed') host.update(activityFailed)
+/** A cut needs nothing: the state says why, and the settle closes what is open. No answer for good ends the run. */
+export function notAnswered<N extends Name>(
+  host: ThreadHost,
+  called: Exclude<Called<N>, { readonly kind: 'answered' }>,
+): void {
+  if (called.kind === 'failed') host.update((control) => activityFailed(control, called.failure))
 }

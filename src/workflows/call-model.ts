@@ -2,7 +2,8 @@ import type { DrainItem } from '../protocol/activities.js'
 import { LIMITS } from '../protocol/limits.js'
 import { modelOf } from '../protocol/plan.js'
 import { planOf } from '../thread/advance.js'
-import { modelAnswered, terminationFound } from '../thread/apply.js'
+import { terminationFound } from '../thread/apply.js'
+import { modelAnswered, modelAsked } from '../thread/model-answers.js'
 import type { QueueEntry } from '../thread/control.js'
 import type { Action } from '../thread/next-action.js'
 import { taskQueueOf } from '../thread/task-queues.js'
@@ -15,9 +16,10 @@ export async function callModel(
   host: ThreadHost,
   action: Extract<Action, { readonly kind: 'callModel' }>,
 ): Promise<void> {
-  const { run, side, asked, toolFirst, drain } = action
+  const { run, side, asked, toolFirst, drain, response } = action
   // A message made the other side act.
   if (side !== run.side) host.update((control) => turnLeft(control, null))
+  host.update((control) => modelAsked(control, drain))
   const { control } = host
   const plan = run.planned ? planOf(control) : null
   const called = await callActivity(host, {
@@ -45,6 +47,7 @@ export async function callModel(
       createdAt: control.createdAt,
       ...(run.activations !== undefined && { activations: run.activations }),
       ...(run.moved === true && { moved: true }),
+      ...(response !== undefined && { response }),
     },
   })
   if (called.kind !== 'answered') return notAnswered(host, called)
@@ -52,7 +55,7 @@ export async function callModel(
   host.update((current) =>
     answer.type === 'terminated'
       ? terminationFound(current)
-      : modelAnswered(current, { side, asked, toolFirst, drain }, answer, Date.now()),
+      : modelAnswered(current, action, answer, Date.now()),
   )
 }
 

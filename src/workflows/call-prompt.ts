@@ -40,6 +40,7 @@ export async function callPrompt(
       drain: [],
       start: null,
       createdAt: control.createdAt,
+      ...(call.state === 'open' && call.response !== undefined && { response: call.response }),
     },
   })
   if (called.kind !== 'answered') return notAnswered(host, called)

@@ -39,6 +39,7 @@ async function storedReport(
       closes,
       kind: reportKind(ending),
       reason: ending.reason,
+      ...(ending.failure !== undefined && { failure: ending.failure }),
       sessionCall: ending.sessionCall,
     },
   })

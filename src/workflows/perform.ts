@@ -28,6 +28,7 @@ export function perform(
     case 'wait':
     case 'awaitChildren':
     case 'awaitAnswer':
+    case 'awaitModel':
       return waitForSomething(host, action)
     case 'waitUntil':
       return waitForResource(host, action.until)

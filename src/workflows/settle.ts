@@ -80,9 +80,10 @@ function summaryOf(
 function runEnd({ control }: ThreadHost, ending: Ending, tools: readonly string[]): RunEnd | null {
   const { run } = control
   if (run === null) return null
-  const { reason, outcome, sessionCall } = ending
+  const { reason, outcome, sessionCall, failure } = ending
   return {
     ...{ reason, outcome, steps: run.steps, usage: run.usage, sessionCall, tools },
     ...(run.steps === 0 && { trigger: run.trigger }),
+    ...(failure !== undefined && { failure }),
   }
 }

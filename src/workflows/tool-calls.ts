@@ -28,8 +28,8 @@ export async function executeTool(
     cutBy: 'stop',
     taskQueue: taskQueueOf(host.control, work),
     input: {
+      response: null,
       ...callInput(host, work),
-      response: call.state === 'open' ? (call.response ?? null) : null,
       ...(call.tool?.kind === 'function' && { moved: true }),
     },
   })
@@ -88,6 +88,7 @@ export async function completeCall(
 
 function callInput({ control }: ThreadHost, work: CallWork): Omit<CallInput, keyof ActivityInput> {
   const { run, step, call, promptPath, depth } = work
+  const response = call.state === 'open' ? call.response : undefined
   const { isFirst, isLast } = placeInStep(step, call)
   return {
     step: step.number,
@@ -103,6 +104,7 @@ function callInput({ control }: ThreadHost, work: CallWork): Omit<CallInput, key
     sideSteps: run.sideSteps,
     first: isFirst && step.phase === 4,
     last: isLast,
+    ...(response !== undefined && { response }),
   }
 }
 

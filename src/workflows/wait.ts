@@ -10,7 +10,7 @@ import type { Action } from '../thread/next-action.js'
 import { callActivity } from './call-activity.js'
 import type { ThreadHost } from './thread-host.js'
 
-type Waits = Extract<Action, { readonly kind: 'wait' | 'awaitChildren' | 'awaitAnswer' }>
+type Waits = Extract<Action, { readonly kind: 'wait' | 'awaitChildren' | 'awaitAnswer' | 'awaitModel' }>
 
 /**
  * Waits until the state changes. No timer of its own, unless a call has a timeout, or a child is owed that this Temporal run

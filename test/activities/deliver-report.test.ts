@@ -160,7 +160,7 @@ describe('T7 a session without a payload', () => {
     ['hook_blocked', 'a hook kept it'],
     ['model_failed', 'model could not answer'],
     ['definition_missing', 'no worker has the definition'],
-    ['blocked', 'could not be carried out for a day'],
+    ['blocked', 'could not be carried out.'],
     ['stopped', 'interrupted'],
     ['stop_on_response', 'without a call of its session tool'],
     ['of_a_later_version', '(of_a_later_version).'],

@@ -2,7 +2,7 @@ import type { CallOutcome, CallRequest, ResultAnswer, Usage } from '../../src/pr
 import type { ThreadStart } from '../../src/protocol/messages.js'
 import type { Plan, Side, SidePlan } from '../../src/protocol/plan.js'
 import { advance } from '../../src/thread/advance.js'
-import { modelAnswered } from '../../src/thread/apply.js'
+import { modelAnswered } from '../../src/thread/model-answers.js'
 import { NO_USAGE, initialControl } from '../../src/thread/control.js'
 import type { ModelCall, QueueEntry, Run, Step, ThreadControl } from '../../src/thread/control.js'
 import type { Call } from '../../src/thread/call-state.js'

@@ -38,6 +38,7 @@ export class RandomAnswers {
     const { plan } = this.#thread
     if (random.chance(0.04)) return this.#end()
     if (random.chance(0.05)) return this.#wait(now, plan)
+    if (random.chance(0.03)) return this.#modelPending(plan)
     if (random.chance(0.04)) return { type: 'interrupted', plan }
     if (called.toolFirst) return { type: 'begun', plan }
     if (!run.planned && run.moved !== true && random.chance(0.1)) return { type: 'moved', plan }
@@ -57,6 +58,7 @@ export class RandomAnswers {
     const random = this.#random
     if (random.chance(0.04)) return this.#end()
     if (random.chance(0.05)) return this.#wait(now)
+    if (random.chance(0.03)) return this.#modelPending()
     if (random.chance(0.03)) return { type: 'interrupted' }
     const deeper = random.chance(0.7) ? ['draft'] : this.#names(1)
     const names = random.pick([this.#names(2), deeper, deeper, []])
@@ -91,6 +93,13 @@ export class RandomAnswers {
     return this.#random.chance(0.5)
       ? { type: 'pending', requestId, kind: 'approval', status: 'waiting_permission', next: 'execute' }
       : { type: 'pending', requestId, kind: 'call', status: 'waiting_input', next: 'complete' }
+  }
+
+  #modelPending(plan?: Plan): PendingAnswer {
+    this.#made += 1
+    const requestId = `model:request:${this.#made}`
+    const asked = { type: 'pending', requestId, kind: 'budget', status: 'waiting_permission' } as const
+    return { ...asked, next: 'execute', ...(plan === undefined ? {} : { plan }), usage: USAGE }
   }
 
   operation(): ThreadOperation {

@@ -3,6 +3,7 @@ import type { DeliverReportAnswer } from '../../src/protocol/end-activities.js'
 import { acceptOperations } from '../../src/thread/accept-operations.js'
 import { advance } from '../../src/thread/advance.js'
 import * as apply from '../../src/thread/apply.js'
+import * as models from '../../src/thread/model-answers.js'
 import { callAnswered } from '../../src/thread/call-answers.js'
 import { carry, restore, shouldContinueAsNew } from '../../src/thread/continue-as-new.js'
 import type { CarriedControl } from '../../src/thread/continue-as-new.js'
@@ -141,12 +142,13 @@ export class RandomChild {
   }
 
   #callModel({ run, side, asked, toolFirst, drain }: Kind<'callModel'>): void {
-    if (this.#random.chance(0.1)) return this.#change(apply.activityFailed)
+    this.#change((control) => models.modelAsked(control, drain))
+    if (this.#random.chance(0.1)) return this.#change((control) => apply.activityFailed(control, 'failed'))
     if (run.stopRequested && this.#random.chance(0.5)) return
     const answer = this.#answer(run.steps === 0 && !run.begun && run.again === null, toolFirst)
     if (this.#random.chance(0.2)) this.#signal()
     const called = { side, asked, toolFirst, drain }
-    this.#change((control) => apply.modelAnswered(control, called, answer, NOW))
+    this.#change((control) => models.modelAnswered(control, called, answer, NOW))
   }
 
   #answer(first: boolean, toolFirst: boolean): ModelAnswer {

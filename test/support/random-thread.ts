@@ -1,5 +1,6 @@
 import { advance } from '../../src/thread/advance.js'
 import * as apply from '../../src/thread/apply.js'
+import * as models from '../../src/thread/model-answers.js'
 import * as answers from '../../src/thread/call-answers.js'
 import { nextCheckAt } from '../../src/thread/child-checks.js'
 import { carry, restore, shouldContinueAsNew } from '../../src/thread/continue-as-new.js'
@@ -28,7 +29,7 @@ import { ThreadLog, keyOf } from './thread-log.js'
 type Kind<K extends Action['kind']> = Extract<Action, { readonly kind: K }>
 type Change = (control: ThreadControl) => ThreadControl
 
-const WAITS: readonly Action['kind'][] = ['wait', 'awaitChildren', 'awaitAnswer']
+const WAITS: readonly Action['kind'][] = ['wait', 'awaitChildren', 'awaitAnswer', 'awaitModel']
 const LIFECYCLE = { stopTool: 'finish', sessionStop: 'close', sessionFail: 'give_up', maxSteps: 9 }
 
 /**
@@ -158,7 +159,8 @@ export class RandomThread {
       case 'awaitChildren':
         return this.#wait(action, calm)
       case 'awaitAnswer':
-        if (calm) return this.#answer(action)
+      case 'awaitModel':
+        if (calm) return this.#answer(action.kind === 'awaitAnswer' ? action.call.request : undefined)
         return this.#random.chance(0.5) ? this.#respond() : this.#signal()
       case 'waitUntil':
         return this.#waitUntil(action.until)
@@ -220,10 +222,11 @@ export class RandomThread {
     this.change(apply.waitOver)
   }
 
-  #answer({ call }: Kind<'awaitAnswer'>): void {
-    const { requestId: id, next } = call.request
-    const answer = next === 'complete' ? ({ id, result: true } as const) : { id, approved: true }
+  #answer(request = this.control.run?.pending): void {
     // A signal of the same moment may have ended or answered it.
+    if (request === undefined) return
+    const { requestId: id, next } = request
+    const answer = next === 'complete' ? ({ id, result: true } as const) : { id, approved: true }
     if (responseRefusal(this.control, answer) !== null) return
     this.log.answeredRequests.push(id)
     this.change((control) => responded(control, answer, this.now))
@@ -234,23 +237,23 @@ export class RandomThread {
     this.change((control) => factsSent(control, facts, factsDropped))
   }
 
-  #callModel({ run, side, asked, toolFirst, drain }: Kind<'callModel'>): void {
-    if (this.#random.chance(0.05)) return this.change(apply.activityFailed)
+  #callModel({ run, drain, ...called }: Kind<'callModel'>): void {
+    this.change((control) => models.modelAsked(control, drain))
+    if (this.#random.chance(0.05)) return this.change((control) => apply.activityFailed(control, 'failed'))
     if (this.control.run?.stopRequested === true && this.#random.chance(0.5)) return
-    const called = { side, asked, toolFirst }
     const answer = this.#answers.model(run, called, this.now)
     if (this.#random.chance(0.2)) this.#signal()
     const taken = answer.type === 'activates' || answer.type === 'moved' ? [] : drain
     this.log.drained.push(...taken.map(keyOf))
     this.log.takes(taken, () =>
-      this.change((control) => apply.modelAnswered(control, { ...called, drain }, answer, this.now)),
+      this.change((control) => models.modelAnswered(control, { ...called, drain }, answer, this.now)),
     )
     if (answer.type !== 'moved') this.#stored()
   }
 
   #callPrompt({ call, frame }: Kind<'callPrompt'>): void {
     this.change(answers.frameBegins)
-    if (this.#random.chance(0.05)) return this.change(apply.activityFailed)
+    if (this.#random.chance(0.05)) return this.change((control) => apply.activityFailed(control, 'failed'))
     const answer = this.#answers.frame(call, this.now)
     this.log.deepest = Math.max(this.log.deepest, frame.depth)
     this.change((control) => answers.frameAnswered(control, frame, answer, this.now))
@@ -258,7 +261,7 @@ export class RandomThread {
 
   #call(action: Kind<'executeTool' | 'prepareChild' | 'prepareMessage'>): void {
     const { kind, call } = action
-    if (this.#random.chance(0.05)) return this.change(apply.activityFailed)
+    if (this.#random.chance(0.05)) return this.change((control) => apply.activityFailed(control, 'failed'))
     if (this.#random.chance(0.02)) return this.change(apply.terminationFound)
     const { family } = this
     if (kind !== 'executeTool') {

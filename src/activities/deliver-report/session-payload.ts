@@ -34,7 +34,7 @@ export async function sessionPayload(
   registry: Registry,
   input: DeliverReportInput,
 ): Promise<SessionPayload> {
-  const { threadId, run, reason, sessionCall } = input
+  const { threadId, run, reason, failure, sessionCall } = input
   const session = sessionCall === null ? null : (await findToolCall(db, threadId, sessionCall))?.session
   if (session != null) {
     const kind = session.kind === 'stop' ? 'result' : 'failure'
@@ -46,7 +46,7 @@ export async function sessionPayload(
   }
   const missing = reason === 'blocked' ? await missingOfRun(db, input) : []
   if (missing.length > 0) return { kind: 'failure', text: waitsForVariables(missing), paths: [] }
-  const text = [withoutResult(reason), ...(await whatFailed(db, input))].join(' ')
+  const text = [withoutResult(reason, failure), ...(await whatFailed(db, input))].join(' ')
   return { kind: 'failure', text, paths: [] }
 }
 

@@ -1,4 +1,12 @@
+import type { FailureCause } from '../../protocol/end-activities.js'
 import type { StopReason } from '../../protocol/status.js'
+
+/** Why work that left no answer ended its run. */
+export const WITHOUT_ANSWER: Readonly<Record<FailureCause, string>> = {
+  timed_out: 'its work could not be carried out for a day',
+  failed: 'its work was failed for good, by an operator or by a worker that cannot do it',
+  no_answer: 'its work was completed from outside with something that is no answer of it',
+}
 
 const WHY: Readonly<Record<string, string>> = {
   stop_on_response: 'it stopped without a call of its session tool',
@@ -12,14 +20,15 @@ const WHY: Readonly<Record<string, string>> = {
   hook_blocked: 'a hook kept it from its work, or its message was taken back',
   model_failed: 'its model could not answer',
   definition_missing: 'no worker has the definition of its agent',
-  blocked: 'its work could not be carried out for a day',
+  blocked: 'its work could not be carried out',
   stopped: 'it was interrupted',
   terminated: 'it was terminated',
 }
 
 /** What a parent reads of a session that ended without a payload; the reason itself is in it. */
-export function withoutResult(reason: StopReason): string {
-  const why = Object.hasOwn(WHY, reason) ? `: ${WHY[reason]}` : ''
+export function withoutResult(reason: StopReason, failure?: FailureCause): string {
+  const known = Object.hasOwn(WHY, reason) ? `: ${WHY[reason]}` : ''
+  const why = failure === undefined ? known : `: ${WITHOUT_ANSWER[failure]}`
   return `The session ended without a result (${reason})${why}.`
 }
 

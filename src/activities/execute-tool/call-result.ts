@@ -61,11 +61,18 @@ export function denied(reason: string | null): CallResult {
 }
 
 /** A side effect that was cut off: the word is never softened. */
-export function unknown(): CallResult {
+export function unknown(why = 'the process that ran it ended before it answered'): CallResult {
   const content =
-    'The outcome of this call is unknown: the process that ran it ended before it answered. ' +
+    `The outcome of this call is unknown: ${why}. ` +
     'It may or may not have taken effect. Check before you call it again.'
   return { ...NOTHING_MORE, outcome: 'unknown', errorCode: 'unknown', content }
+}
+
+/** An operator, or a worker that cannot do it, ended the call's activity: its code is not run (any more). */
+export function endedFromOutside(hasBegun: boolean): CallResult {
+  return hasBegun
+    ? unknown('it was ended from outside before it answered')
+    : failed('The call was ended from outside before it began, so nothing has happened.', 'not_begun')
 }
 
 export function interrupted(): CallResult {

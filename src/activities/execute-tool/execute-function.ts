@@ -14,7 +14,7 @@ import type { Permission } from './approval.js'
 import { askApproval } from './ask-approval.js'
 import { beginCall } from './begin-call.js'
 import { callScope, phaseFive } from './held-input.js'
-import { denied, failed, unknown } from './call-result.js'
+import { denied, endedFromOutside, failed, unknown } from './call-result.js'
 import { commitResult } from './commit-result.js'
 import { needsApproval } from './needs-approval.js'
 import { resolveRequest } from './resolve-request.js'
@@ -45,14 +45,17 @@ export async function executeFunction(
   const held = parsed.ok ? await heldUp(dependencies, calling, parsed.args) : null
   if (held !== null) return held
   const { remote } = tool
+  const isEnded = input.failed === true && remote === undefined
   // What is only sent elsewhere has not happened yet: whether it may be repeated is asked there.
-  const again = tool.idempotent === true || remote !== undefined
+  const again = (tool.idempotent === true && !isEnded) || remote !== undefined
   const { response } = input
   const begun = await beginCall(store, input, { operationId: input.callId, again, opens: true, response })
   if (begun.kind === 'answered') return begun.answer
   const { call } = begun
-  if (begun.kind === 'cut_off') return commitResult(store, call, unknown(), { hooks })
+  if (begun.kind === 'cut_off')
+    return commitResult(store, call, isEnded ? endedFromOutside(true) : unknown(), { hooks })
   if (!parsed.ok) return commitResult(store, call, failed(parsed.problem, 'invalid_arguments'), { hooks })
+  if (isEnded) return commitResult(store, call, endedFromOutside(false), { hooks })
   if (remote !== undefined) return sendRemote(dependencies, { ...calling, call, remote, args: parsed.args })
   return runTool(dependencies, { ...calling, call, args: parsed.args })
 }
@@ -77,6 +80,8 @@ async function heldUp(
     case 'outdated':
       return askApproval(store, input, { asked: permission.asked, problem: null })
     case 'never_asked': {
+      // Its code is not run, so nobody is asked.
+      if (input.failed === true) return null
       const verdict = await needsApproval(dependencies, calling, args)
       return verdict.asks ? askApproval(store, input, { asked: 0, problem: verdict.problem }) : null
     }

@@ -1,0 +1,259 @@
+/**
+ * Whether a value is the answer of an activity. Temporal lets anybody complete an activity with any JSON
+ * (`temporal activity complete --result '{}'`), and workflow code that throws on it fails its task for ever. So the
+ * workflow applies nothing that this guard refuses (T10). One table per activity: its tags, and the shape of their fields,
+ * deep enough that no reducer can throw on what passes. Fields that the table does not know are passed over, as those of a
+ * newer worker are. Sentences name fields of the table, never what came (T5).
+ */
+import type { ActivityInput, CallModelInput, ThreadActivities } from './activities.js'
+import { LIMITS } from './limits.js'
+import type { ThreadOperation, ToldOperation } from './operations.js'
+import { utf8Length } from './utf8-length.js'
+import { isObject } from './value-shapes.js'
+import type { Fields } from './value-shapes.js'
+
+type Check = (value: unknown) => boolean
+type Name = keyof ThreadActivities
+type Answer<N extends Name> = Awaited<ReturnType<ThreadActivities[N]>>
+
+/** A check for every field of `Value`: a new field does not compile without one. */
+type Shape<Value> = { readonly [Field in keyof Value]-?: Check }
+
+type Tagged<Union extends { readonly type: string }> = {
+  readonly [Tag in Union['type']]: Shape<Omit<Extract<Union, { readonly type: Tag }>, 'type'>>
+}
+
+/** Bytes of an id or name that Temporal takes. */
+const LONGEST_WORD = 1000
+
+const isText: Check = (value) => typeof value === 'string'
+/** An id or a name: longer ones of a child, a queue or an activity fail the workflow task that uses them. */
+const isWord: Check = (value) =>
+  typeof value === 'string' && value.length > 0 && utf8Length(value) <= LONGEST_WORD
+const isBoolean: Check = (value) => typeof value === 'boolean'
+const isFinite: Check = (value) => Number.isFinite(value)
+const isTrue: Check = (value) => value === true
+/** Milliseconds that Temporal takes as a timeout. */
+const isDuration: Check = (value) => typeof value === 'number' && value >= 0 && value <= LIMITS.longestTimer
+
+function optional(check: Check): Check {
+  return (value) => value === undefined || check(value)
+}
+
+function nullable(check: Check): Check {
+  return (value) => value === null || check(value)
+}
+
+function oneOf(...values: readonly string[]): Check {
+  return (value) => typeof value === 'string' && values.includes(value)
+}
+
+function listOf(check: Check, least = 0): Check {
+  return (value) => Array.isArray(value) && value.length >= least && value.every(check)
+}
+
+function recordOf(check: Check): Check {
+  return (value) => isObject(value) && Object.values(value).every(check)
+}
+
+function shaped<Value>(shape: Shape<Value>): Check {
+  return (value) => isObject(value) && wrongField(shape, value) === undefined
+}
+
+/** The first field of the table that does not fit. */
+function wrongField(shape: Readonly<Record<string, Check>>, value: Fields): string | undefined {
+  return Object.keys(shape).find((field) => shape[field]?.(value[field]) !== true)
+}
+
+const isSide = oneOf('a', 'b')
+const isRole = oneOf('user', 'assistant')
+
+const isUsage = shaped<{ inputTokens: 0; outputTokens: 0; cachedInputTokens: 0; cost: 0 }>({
+  inputTokens: isFinite,
+  outputTokens: isFinite,
+  cachedInputTokens: isFinite,
+  cost: nullable(isFinite),
+})
+
+const TOOL_KINDS: Readonly<Record<string, Readonly<Record<string, Check>>>> = {
+  function: { timeout: isDuration, taskQueue: optional(isWord) },
+  prompt: { prompt: isWord },
+  hand_off: { agent: isWord },
+  subagent: { agent: isWord },
+  subagent_create: {},
+  subagent_message: {},
+}
+
+const isToolPlan: Check = (value) => fitsTable(TOOL_KINDS, 'kind', value)
+
+const isSidePlan = shaped({
+  label: nullable(isText),
+  prompt: isWord,
+  stopOnResponse: isBoolean,
+  stopTool: nullable(isText),
+  maxSteps: nullable(isFinite),
+  sessionStop: nullable(isText),
+  sessionFail: nullable(isText),
+})
+
+const hasPlanShape = shaped({
+  digest: isWord,
+  agent: isWord,
+  type: oneOf('ai_human', 'dual_ai'),
+  maxSessionTurns: nullable(isFinite),
+  caps: shaped({ stepsPerRun: isFinite, sessionTurns: isFinite, repeatedToolErrors: isFinite }),
+  sides: shaped({ a: isSidePlan, b: nullable(isSidePlan) }),
+  prompts: recordOf(shaped({ model: isWord, taskQueue: optional(isWord), tools: recordOf(isToolPlan) })),
+})
+
+/** A side whose prompt is not among the prompts has no model to be called. */
+const isPlan: Check = (value) => {
+  if (!hasPlanShape(value)) return false
+  const { sides, prompts } = value as {
+    readonly sides: Readonly<Record<string, { readonly prompt: string } | null>>
+    readonly prompts: Fields
+  }
+  return Object.values(sides).every((side) => side === null || Object.hasOwn(prompts, side.prompt))
+}
+
+const isChild = shaped({ reference: isWord, agent: isWord, messageId: isWord, resumable: isBoolean })
+
+/** What a thread may do to another: its workflow checks the same again, for anybody can send it a signal. */
+const TOLD: { readonly [Kind in ToldOperation['kind']]: Readonly<Record<string, Check>> } = {
+  queue_message: { id: isWord, role: isRole },
+  queue_tool: { id: isWord, name: isWord },
+  schedule_effect: { id: isWord, dueAt: isFinite },
+  remove_effect: { id: isWord },
+  remove_queued: { id: isWord },
+  set_env: {},
+  terminate: {},
+}
+
+const OPERATIONS: { readonly [Kind in ThreadOperation['kind']]: Readonly<Record<string, Check>> } = {
+  ...TOLD,
+  hand_off: { agent: isWord },
+  force_turn: { side: isSide },
+  stop_run: {},
+  defer_child: { requestId: isWord, child: isChild, expiresAt: isFinite },
+  child_closed: { reference: isWord, status: isText },
+  came_late: { ids: listOf(isWord), runs: isFinite, settles: isFinite, reports: isFinite },
+  tell: { to: isWord, operation: (value) => fitsTable(TOLD, 'kind', value) },
+}
+
+const areOperations = optional(listOf((value) => fitsTable(OPERATIONS, 'kind', value)))
+
+function fitsTable(
+  table: Readonly<Record<string, Readonly<Record<string, Check>>>>,
+  tag: 'kind' | 'type',
+  value: unknown,
+): boolean {
+  return isObject(value) && tableProblem(table, tag, value) === undefined
+}
+
+function tableProblem(
+  table: Readonly<Record<string, Readonly<Record<string, Check>>>>,
+  tag: 'kind' | 'type',
+  value: Fields,
+): string | undefined {
+  const name = value[tag]
+  const shape = typeof name === 'string' && Object.hasOwn(table, name) ? table[name] : undefined
+  return shape === undefined ? tag : wrongField(shape, value)
+}
+
+const areCalls = listOf(shaped({ id: isWord, name: isWord }))
+const plan = optional(isPlan)
+const usage = optional(isUsage)
+const operations = areOperations
+
+/** What every activity of a step may say beside its own result: the workflow obeys whoever says it. */
+const IN_STEP = {
+  pending: {
+    ...{ requestId: isWord, kind: isWord, status: isWord, next: oneOf('complete', 'execute') },
+    ...{ answered: optional(isTrue), plan, usage, operations },
+  },
+  wait: { until: isFinite, plan, usage },
+  end: {
+    ...{ reason: isWord, outcome: oneOf('completed', 'failed', 'blocked'), usage, plan, operations },
+    request: optional(shaped({ id: isWord, kind: isWord })),
+  },
+  terminated: {},
+} as const
+
+const RESULT = {
+  outcome: oneOf('succeeded', 'failed', 'denied', 'interrupted', 'cancelled', 'unknown'),
+  errorDigest: optional(isText),
+  ...{ operations, usage, text: optional(isTrue), untold: optional(isTrue) },
+}
+
+const CALL = { ...IN_STEP, result: RESULT } as const
+
+const SENT = { blocking: isBoolean, timeout: optional(isDuration), operations } as const
+
+const ANSWERS: { readonly [N in Name]: Tagged<Answer<N>> } = {
+  callModel: {
+    ...IN_STEP,
+    answered: { plan, text: isBoolean, calls: areCalls, usage: isUsage, operations },
+    begun: { plan, operations },
+    moved: { plan: isPlan },
+    activates: {
+      calls: listOf(shaped({ id: isWord, name: isWord, tool: isToolPlan }), 1),
+      ...{ plan, usage, operations },
+    },
+    refused: { result: shaped({ type: oneOf('result'), ...RESULT }) },
+    nothing_to_do: { plan, operations },
+    interrupted: { plan, usage, operations },
+  },
+  executeTool: {
+    ...CALL,
+    kind: { tool: isToolPlan },
+    remote: { taskQueue: isWord, activity: isWord, timeout: isDuration },
+  },
+  prepareChild: { ...CALL, children: { children: listOf(isChild, 1), group: isBoolean, ...SENT } },
+  prepareMessage: { ...CALL, message: { reference: isWord, messageId: isWord, role: isRole, ...SENT } },
+  completeCall: CALL,
+  deliverReport: {
+    delivered: {
+      kind: oneOf('result', 'failure', 'notice'),
+      messageId: nullable(isWord),
+      terminated: optional(isTrue),
+    },
+    parent_gone: {},
+  },
+  checkChildren: {
+    checked: {
+      closed: listOf(shaped({ reference: isWord, status: isText })),
+      // Each is looked at as the signal that brings one.
+      missed: optional(listOf(isObject)),
+    },
+  },
+  expireChild: { expired: { messageId: nullable(isWord) } },
+  runEffect: { ran: { operations }, terminated: {} },
+  settle: { settled: { operations, terminated: optional(isTrue) } },
+}
+
+/** What of an activity's input its answer has to fit. */
+type Asked = Partial<Pick<CallModelInput, 'knownPlan' | 'frame'>>
+
+/** After these the run works by its plan. */
+const NEEDS_PLAN: ReadonlySet<string> = new Set(['answered', 'begun', 'activates'])
+
+/** Says what is wrong with the answer of an activity, or nothing. */
+export function answerProblem(name: Name, answer: unknown, asked: ActivityInput & Asked): string | undefined {
+  if (!isObject(answer)) return 'Expected an object with "type".'
+  const field = tableProblem(ANSWERS[name], 'type', answer) ?? missingPlan(name, answer, asked)
+  if (field === 'type') return `Expected "type" to be one of ${Object.keys(ANSWERS[name]).join(', ')}.`
+  if (field !== undefined) return `Expected "${field}" to fit an answer of type "${String(answer['type'])}".`
+  if (utf8Length(JSON.stringify(answer)) <= LIMITS.activityResultBytes) return undefined
+  return `Expected at most ${LIMITS.activityResultBytes} bytes.`
+}
+
+/** The first answer of a side brings the plan that the thread does not have. */
+function missingPlan(
+  name: Name,
+  { type, plan: given }: Fields,
+  asked: ActivityInput & Asked,
+): 'plan' | undefined {
+  if (name !== 'callModel' || (asked.frame ?? null) !== null || (asked.knownPlan ?? null) !== null)
+    return undefined
+  return NEEDS_PLAN.has(String(type)) && given === undefined ? 'plan' : undefined
+}

@@ -1,0 +1,258 @@
+/** What the answer of a side's model call changes in a run. T4: it is applied once; the store holds what it stands for. */
+import type { CallModelAnswer, EndAnswer, PendingAnswer } from '../protocol/activities.js'
+import { actualSide } from '../protocol/plan.js'
+import type { Plan } from '../protocol/plan.js'
+import { activationBegins, withPlan } from './activation.js'
+import { runEnded, waitAsked, withinBudget } from './apply.js'
+import type { CallResponse } from './call-state.js'
+import type { ModelCall, QueueEntry, Run, Step, ThreadControl } from './control.js'
+import { withFacts } from './facts.js'
+import { drained } from './inbox.js'
+import { lateSetAside } from './late-messages.js'
+import { applyOperations } from './operations.js'
+import { used } from './usage.js'
+
+type Answer = Exclude<CallModelAnswer, { readonly type: 'terminated' }>
+
+interface Called extends ModelCall {
+  readonly drain: readonly QueueEntry[]
+}
+
+/** The answer of a side's model call that had drained these entries. */
+export function modelAnswered(
+  control: ThreadControl,
+  called: Called,
+  answer: Answer,
+  now: number,
+): ThreadControl {
+  switch (answer.type) {
+    case 'activates':
+      return activating(control, called.side, answer, now)
+    case 'moved':
+      return movedTo(control, answer.plan)
+    case 'wait':
+      return waitAsked(drainTaken(control, called, answer), answer, madeAgain(called))
+    case 'pending':
+      return modelPending(drainTaken(control, called, answer), called, answer, now)
+    case 'end': {
+      const next = goingOn(control, called, answer)
+      return called.toolFirst ? toolSkipped(next, answer, now) : runEnded(next, answer, now)
+    }
+    case 'refused':
+      // Only the call of a frame can be refused.
+      return goingOn(control, called, answer)
+    case 'nothing_to_do':
+      return nothingToDo(planned(control, called, answer), called, answer, now)
+    case 'begun':
+      return runBegun(planned(control, called, answer), answer, now)
+    case 'interrupted':
+      return stepInterrupted(planned(control, called, answer), answer, now)
+    case 'answered':
+      return stepBegins(planned(control, called, answer), called.side, answer, now)
+  }
+}
+
+/** What the model call had drained is in the transcript. */
+function drainTaken(control: ThreadControl, { drain }: Called, answer: Answer): ThreadControl {
+  if (control.run === null) return control
+  const left = lateSetAside(drained(control, drain), drain, answer)
+  return { ...left, registered: true, progressed: true }
+}
+
+/** The run goes on from this answer: nothing is made again. */
+function goingOn(control: ThreadControl, called: Called, answer: Answer): ThreadControl {
+  const taken = drainTaken(control, called, answer)
+  if (taken.run === null) return taken
+  const { moved: _moved, ...going } = taken.run
+  return {
+    ...taken,
+    run: { ...going, again: null },
+    request: hasLooked(answer) ? null : taken.request,
+  }
+}
+
+function planned(control: ThreadControl, called: Called, answer: Answer): ThreadControl {
+  const next = goingOn(control, called, answer)
+  return next.run === null ? next : withPlan(next, called.side, answer)
+}
+
+function nothingToDo(
+  control: ThreadControl,
+  called: Called,
+  answer: Extract<Answer, { readonly type: 'nothing_to_do' }>,
+  now: number,
+): ThreadControl {
+  const { run } = control
+  if (run === null) return control
+  if (hasBegun(run) || reportsNothing(control)) return refusedRun(control, called, answer, now)
+  // A stop of a run that did nothing parks only what waits behind it.
+  const stopped = control.stopped && control.queue.length > 0
+  return applyOperations({ ...control, run: null, stopped }, answer.operations, now)
+}
+
+function runBegun(
+  control: ThreadControl,
+  answer: Extract<Answer, { readonly type: 'begun' }>,
+  now: number,
+): ThreadControl {
+  const { run } = control
+  if (run === null) return control
+  return applyOperations({ ...control, run: { ...run, planned: true, begun: true } }, answer.operations, now)
+}
+
+function stepInterrupted(
+  control: ThreadControl,
+  answer: Extract<Answer, { readonly type: 'interrupted' }>,
+  now: number,
+): ThreadControl {
+  if (control.run === null) return control
+  const run: Run = {
+    ...used(control.run, answer.usage),
+    planned: true,
+    stopRequested: true,
+    sideStarts: true,
+  }
+  return applyOperations({ ...control, run }, answer.operations, now)
+}
+
+function stepBegins(
+  control: ThreadControl,
+  side: Step['side'],
+  answer: Extract<Answer, { readonly type: 'answered' }>,
+  now: number,
+): ThreadControl {
+  const { run, plan } = control
+  if (run === null) return control
+  const step = stepOf(run, plan === null ? side : actualSide(plan, side), answer)
+  const stepping = { ...control, run: { ...counted(used(run, answer.usage), step), planned: true, step } }
+  return withinBudget(applyOperations(stepping, answer.operations, now))
+}
+
+/** A side's model call is made again as it was, with nothing more in its drain. */
+function madeAgain({ side, asked, toolFirst, response }: Called): ModelCall {
+  return { side, asked, toolFirst, ...(response === undefined ? {} : { response }) }
+}
+
+/** A side's model call waits for an answer from outside, and is made again with it. */
+function modelPending(
+  control: ThreadControl,
+  called: Called,
+  answer: PendingAnswer,
+  now: number,
+): ThreadControl {
+  if (control.run === null) return control
+  const { requestId, kind, status, next, plan, usage, operations } = answer
+  const run: Run = {
+    ...used(control.run, usage),
+    again: madeAgain(called),
+    pending: { requestId, kind, status, next, requestedAt: now },
+  }
+  const waiting = { ...control, progressed: true, plan: plan ?? control.plan, run }
+  const answered = answer.answered === true ? modelResponded(waiting, { requestId }) : waiting
+  return applyOperations(answered, operations, now)
+}
+
+/** The answer that a side's model call waited for: the same operation goes on. */
+export function modelResponded(control: ThreadControl, response: CallResponse): ThreadControl {
+  const { run } = control
+  if (run === null || run.again === null) return control
+  const { pending: _answered, ...going } = run
+  return { ...control, run: { ...going, resumed: true, again: { ...run.again, response } } }
+}
+
+/** A side's model call is about to take what waits: from now on only what comes later revives the thread. */
+export function modelAsked(control: ThreadControl, drain: readonly QueueEntry[]): ThreadControl {
+  const { run, queue } = control
+  if (run?.revives === undefined || drain.length < queue.length) return control
+  const { revives: _taken, ...asking } = run
+  return { ...control, run: asking }
+}
+
+/** The same call is made again, where its model is called. */
+function movedTo(control: ThreadControl, plan: Plan): ThreadControl {
+  if (control.run === null) return control
+  return { ...control, plan, progressed: true, run: { ...control.run, moved: true } }
+}
+
+/**
+ * What the run was started for was refused, or its prompt became active without anybody's having asked for a step: it has
+ * begun in the store, with the immediate subagents of its prompt, and takes what came meanwhile or ends.
+ */
+function refusedRun(
+  control: ThreadControl,
+  { drain }: Called,
+  answer: Extract<Answer, { readonly type: 'nothing_to_do' }>,
+  now: number,
+): ThreadControl {
+  const asked = !drain.every(({ kind }) => kind === 'continue' || kind === 'variables')
+  if (asked || reportsNothing(control))
+    return runEnded(control, { ...answer, type: 'end', reason: 'hook_blocked', outcome: 'failed' }, now)
+  if (control.queue.length > 0) return applyOperations(control, answer.operations, now)
+  return runEnded(control, { ...answer, type: 'end', reason: 'nothing_to_do', outcome: 'completed' }, now)
+}
+
+/** In the store: it has its row, which only a settle ends. After a handoff its plan is another one. */
+function hasBegun({ planned, activations }: Run): boolean {
+  return planned || activations !== undefined
+}
+
+/** T7: a child whose message was refused has nothing to do and would never report, or only for a later one. */
+function reportsNothing({ start, queue, invocations }: ThreadControl): boolean {
+  return start.resumable === false ? queue.length === 0 : invocations.length > 0
+}
+
+/** The side's prompt becomes active: nothing was drained, and the same step follows. */
+function activating(
+  control: ThreadControl,
+  side: Step['side'],
+  answer: Extract<Answer, { readonly type: 'activates' }>,
+  now: number,
+): ThreadControl {
+  if (control.run === null) return control
+  const planned = { ...control, plan: answer.plan ?? control.plan, run: used(control.run, answer.usage) }
+  const actual = planned.plan === null ? side : actualSide(planned.plan, side)
+  return withinBudget(applyOperations(activationBegins(planned, actual, answer), answer.operations, now))
+}
+
+/** Whether the step has looked for what the last run was blocked for: it comes behind the drain. */
+function hasLooked(answer: Answer): boolean {
+  if (answer.type === 'end') return answer.reason !== 'definition_missing'
+  return answer.type === 'answered' || answer.type === 'interrupted'
+}
+
+/** A run that cannot begin would begin with the same tool again: it ends with it, visibly (T3); a blocked one waits. */
+function toolSkipped(control: ThreadControl, answer: EndAnswer, now: number): ThreadControl {
+  const [first] = control.queue
+  const ended = runEnded(control, answer, now)
+  const { run } = ended
+  if (first?.kind !== 'tool' || answer.outcome === 'blocked' || run === null || run.ending === null)
+    return ended
+  const message = 'A queued tool was skipped, for its run could not begin.'
+  const warning = { type: 'runtime.warning', scope: { toolCallId: first.id } }
+  const skipped = { ...ended, run: { ...run, ending: { ...run.ending, tool: first.id } } }
+  return withFacts(drained(skipped, [first]), { ...warning, payload: { code: 'tool_skipped', message } })
+}
+
+function stepOf(run: Run, side: Step['side'], answer: Extract<Answer, { readonly type: 'answered' }>): Step {
+  return {
+    number: run.steps + 1,
+    side,
+    text: answer.text,
+    phase: 4,
+    calls: answer.calls.map(({ id, name }) => ({ id, name, state: 'open' })),
+    outside: false,
+    handOff: null,
+    forcedTurn: null,
+  }
+}
+
+function counted(run: Run, step: Step): Run {
+  return {
+    ...run,
+    side: step.side,
+    // A message made the other side act: its turn has no text yet.
+    turnHasText: step.side === run.side && run.turnHasText,
+    steps: step.number,
+    sideSteps: { ...run.sideSteps, [step.side]: run.sideSteps[step.side] + 1 },
+  }
+}
