@@ -29,6 +29,7 @@ export const agentShape = z.strictObject({
   sideA: side,
   sideB: side.optional(),
   maxSessionTurns: count.optional(),
+  providerPatience: z.int().nonnegative().optional(),
   title: z.string().optional(),
   description: z.string().optional(),
   icon: z.string().optional(),

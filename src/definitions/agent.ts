@@ -57,6 +57,12 @@ export interface AgentDefinition<
   readonly sideB?: SideConfig<Prompt, Tool>
   /** Turns of both sides together, after which a `dual_ai` session ends with reason `max_session_turns`. */
   readonly maxSessionTurns?: number
+  /**
+   * Milliseconds that one run waits in all for model providers that ask to come later (429, 503, 529), before it ends with
+   * reason `model_failed`. With 0 it does not wait.
+   * @default 86,400,000, a day
+   */
+  readonly providerPatience?: number
   readonly title?: string
   readonly description?: string
   readonly icon?: string

@@ -59,6 +59,7 @@ function planContent(registry: Registry, agent: AgentDefinition, caps: RunCaps):
   const content = {
     prompts: mapped(prompts, (prompt) => promptContent(registry, prompt, agent)),
     models: mapped(modelsOf(registry, [...prompts.values()]), modelContent),
+    ...(agent.providerPatience === undefined ? {} : { providerPatience: agent.providerPatience }),
     env: agent.env ?? {},
     lifecycle: { a: lifecycleContent(agent.sideA), b: sideB === undefined ? null : lifecycleContent(sideB) },
   }

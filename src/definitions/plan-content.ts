@@ -14,6 +14,8 @@ export interface PlanContent {
   readonly prompts: Readonly<Record<string, PromptContent>>
   /** The models of these prompts and their fallbacks, by name. */
   readonly models: Readonly<Record<string, ModelContent>>
+  /** Milliseconds that a run waits for providers in all. @default LIMITS.providerPatience */
+  readonly providerPatience?: number
   /** Values of the agent's own `env`. */
   readonly env: Readonly<Record<string, string>>
   readonly lifecycle: { readonly a: LifecycleContent; readonly b: LifecycleContent | null }

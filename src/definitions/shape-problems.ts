@@ -8,6 +8,7 @@ type Issue = z.core.$ZodIssue
 /** What the number of a field counts, where its name does not say so. */
 const UNITS: ReadonlyMap<PropertyKey | undefined, string> = new Map([
   ['timeout', 'milliseconds'],
+  ['providerPatience', 'milliseconds'],
   ['inputPrice', 'US dollars per million tokens'],
   ['outputPrice', 'US dollars per million tokens'],
   ['cachedPrice', 'US dollars per million tokens'],

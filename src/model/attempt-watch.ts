@@ -25,9 +25,9 @@ export function watchAttempt(signal: AbortSignal, limits: ModelLimits): AttemptW
   }
   if (signal.aborted) onAbort()
   else signal.addEventListener('abort', onAbort, { once: true })
-  const failAfter = (milliseconds: number, what: string): NodeJS.Timeout =>
+  const failAfter = (milliseconds: number, what: string, retryable = false): NodeJS.Timeout =>
     setTimeout(() => {
-      controller.abort(stalled(`${what} within ${milliseconds / 1000} s.`))
+      controller.abort(stalled(`${what} within ${milliseconds / 1000} s.`, retryable))
     }, milliseconds)
   const total = failAfter(limits.total, 'The model did not finish its answer')
   let silence = failAfter(limits.firstChunk, 'The model did not begin its answer')
@@ -39,7 +39,8 @@ export function watchAttempt(signal: AbortSignal, limits: ModelLimits): AttemptW
       else if (hasContent) {
         hasBegun = true
         clearTimeout(silence)
-        silence = failAfter(limits.stall, 'The model fell silent and did not go on')
+        // It was at work: a second request may well be answered, unlike one that was never begun.
+        silence = failAfter(limits.stall, 'The model fell silent and did not go on', true)
       }
     },
     abort() {
@@ -53,6 +54,6 @@ export function watchAttempt(signal: AbortSignal, limits: ModelLimits): AttemptW
   }
 }
 
-function stalled(message: string): ModelError {
-  return new ModelError({ kind: 'stalled', message, retryable: false })
+function stalled(message: string, retryable: boolean): ModelError {
+  return new ModelError({ kind: 'stalled', message, retryable })
 }

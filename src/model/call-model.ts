@@ -3,7 +3,9 @@ import { setTimeout as sleepFor } from 'node:timers/promises'
 import { LIMITS } from '../protocol/limits.js'
 import { classifyModelError } from './classify-model-error.js'
 import { ModelAbortedError } from './model-aborted-error.js'
+import { asksForPause } from './model-error.js'
 import { MODEL_LIMITS } from './model-limits.js'
+import { withJitter } from './provider-pause.js'
 import { streamAnswer } from './stream-answer.js'
 
 import type { ModelAnswer } from './model-answer.js'
@@ -20,31 +22,42 @@ export interface ModelAttempt {
   readonly error?: ModelError
 }
 
+/** What the threads of a worker share of a provider. */
+export interface Admission {
+  /** Runs an attempt, maybe later. A ModelError that it throws of its own ends the call, and counts no attempt. */
+  readonly run: <T>(work: () => Promise<T>) => Promise<T>
+  /** The provider asked for a pause of so many milliseconds. */
+  readonly refused: (milliseconds: number) => void
+}
+
 export interface CallWithRetriesOptions extends StreamAnswerOptions {
-  /**
-   * Runs each attempt, maybe later. A ModelError that it throws of its own ends the call, and counts no attempt.
-   * @default at once
-   */
-  readonly admitted?: <T>(work: () => Promise<T>) => Promise<T>
+  /** @default at once */
+  readonly admission?: Admission
   readonly onAttempt: (attempt: ModelAttempt) => void | Promise<void>
+  /** Another model is asked when this one fails: then a model that fell silent is not asked again. @default false */
+  readonly hasFallback?: boolean
+  /** Milliseconds that a provider's pause may take. @default as long as the provider asks for */
+  readonly patience?: number
   /** Rejects when the signal aborts. @default a timer */
   readonly sleep?: (milliseconds: number, signal: AbortSignal) => Promise<unknown>
+  /** From 0 to 1, for the random part of a pause. @default Math.random */
+  readonly random?: () => number
 }
 
 /**
- * Asks one model, at most LIMITS.modelAttempts times and within `limits.total` altogether. A silent model is not
- * asked again, and a Retry-After over LIMITS.retryAfterInActivity is not waited for here: the error says both.
+ * Asks one model, at most LIMITS.modelAttempts times and within `limits.total` altogether. A model that did not begin to
+ * answer is not asked again, and a pause over LIMITS.retryAfterInActivity is not waited for here: the error says both.
  * @throws ModelError of the last attempt.
  * @throws ModelAbortedError when the caller's signal aborts, at whatever moment.
  */
 export async function callWithRetries(
   call: CallWithRetriesOptions,
 ): Promise<{ readonly answer: ModelAnswer; readonly attempts: number }> {
-  const { signal, limits = MODEL_LIMITS, onAttempt, admitted = atOnce, sleep = sleepUntilAborted } = call
+  const { signal, limits = MODEL_LIMITS, onAttempt, admission = AT_ONCE, sleep = sleepUntilAborted } = call
   const deadline = performance.now() + limits.total
   for (let attempt = 1; ; attempt += 1) {
     const outcome = await orAborted(signal, () =>
-      admitted(async () => {
+      admission.run(async () => {
         await onAttempt({ attempt })
         const total = Math.max(0, deadline - performance.now())
         return tryOnce({ ...call, limits: { ...limits, total } })
@@ -52,7 +65,8 @@ export async function callWithRetries(
     )
     if ('answer' in outcome) return { answer: outcome.answer, attempts: attempt }
     await onAttempt({ attempt, error: outcome.error })
-    const pause = pauseBeforeRetry(outcome.error, attempt)
+    const pause = pauseBeforeRetry(call, outcome.error, attempt)
+    if (asksForPause(outcome.error)) admission.refused(outcome.error.retryAfter ?? backoff(attempt))
     if (pause === null || performance.now() + pause >= deadline) throw outcome.error
     await orAborted(signal, () => sleep(pause, signal))
   }
@@ -69,12 +83,21 @@ async function tryOnce(
   }
 }
 
-/** Milliseconds, or null if this error is final for this model. */
-function pauseBeforeRetry(error: ModelError, attempt: number): number | null {
-  if (!error.retryable || error.kind === 'stalled' || attempt >= LIMITS.modelAttempts) return null
-  const asked = error.retryAfter ?? 0
-  if (asked > LIMITS.retryAfterInActivity) return null
-  return Math.max(FIRST_BACKOFF * 2 ** (attempt - 1), asked)
+/** Milliseconds, or null if this error is final for this attempt of the activity. */
+function pauseBeforeRetry(
+  { hasFallback = false, patience = Infinity, random = Math.random }: CallWithRetriesOptions,
+  error: ModelError,
+  attempt: number,
+): number | null {
+  if (!error.retryable || attempt >= LIMITS.modelAttempts) return null
+  if (error.kind === 'stalled' && hasFallback) return null
+  const asked = Math.max(backoff(attempt), error.retryAfter ?? 0)
+  if (!asksForPause(error)) return withJitter(asked, random)
+  return asked > Math.min(LIMITS.retryAfterInActivity, patience) ? null : withJitter(asked, random)
+}
+
+function backoff(attempt: number): number {
+  return FIRST_BACKOFF * 2 ** (attempt - 1)
 }
 
 /** @throws ModelAbortedError if the signal aborts before the work or in it, whatever the work makes of that */
@@ -92,6 +115,4 @@ function sleepUntilAborted(milliseconds: number, signal: AbortSignal): Promise<u
   return sleepFor(milliseconds, undefined, { signal })
 }
 
-function atOnce<T>(work: () => Promise<T>): Promise<T> {
-  return work()
-}
+const AT_ONCE: Admission = { run: (work) => work(), refused: () => undefined }

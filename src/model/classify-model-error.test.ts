@@ -41,8 +41,9 @@ describe('an HTTP status', () => {
     [422, 'bad_request', false],
     [429, 'rate_limited', true],
     [500, 'unavailable', true],
-    [503, 'unavailable', true],
-    [529, 'unavailable', true],
+    [402, 'out_of_credit', false],
+    [503, 'overloaded', true],
+    [529, 'overloaded', true],
     [200, 'incomplete', true],
   ] as const)('%i is %s, retryable: %s', (status, kind, retryable) => {
     expect(classifyModelError(apiError(status))).toMatchObject({ kind, retryable, retryAfter: null })
@@ -54,9 +55,22 @@ describe('an HTTP status', () => {
     expect(error.message).toBe('The provider answered 429: It failed.')
   })
 
-  test('429 for want of credit is not retryable', () => {
-    const responseBody = '{"error":{"code":"insufficient_quota"}}'
-    expect(classifyModelError(apiError(429, { responseBody }))).toMatchObject({ retryable: false })
+  test.each([
+    [429, '{"error":{"code":"insufficient_quota"}}'],
+    [400, '{"error":{"message":"Your credit balance is too low to access the Anthropic API."}}'],
+    [400, '{"error":{"code":"billing_hard_limit_reached"}}'],
+    [402, '{"error":{"message":"Insufficient Balance"}}'],
+    [403, '{"error":"Your team has used all available credits."}'],
+  ])('%i with %s says that somebody has to pay', (status, responseBody) => {
+    const error = classifyModelError(apiError(status, { responseBody }))
+    expect(error).toMatchObject({ kind: 'out_of_credit', retryable: false, retryAfter: null })
+  })
+
+  test('429 of Google keeps the delay that its body names', () => {
+    const detail = { '@type': 'type.googleapis.com/google.rpc.RetryInfo', retryDelay: '34.5s' }
+    const responseBody = JSON.stringify({ error: { code: 429, details: [detail] } }, null, 2)
+    const error = classifyModelError(apiError(429, { responseBody }))
+    expect(error).toMatchObject({ kind: 'rate_limited', retryable: true, retryAfter: 34_500 })
   })
 
   test.each([
@@ -88,6 +102,7 @@ describe('an error without a status', () => {
     [new InvalidPromptError({ prompt: '', message: 'bad' }), 'bad_request', false],
     [new JSONParseError({ text: '{', cause: new Error('end') }), 'incomplete', true],
     [new EmptyResponseBodyError(), 'incomplete', true],
+    [new Error('Expected a normalized Anthropic stream error'), 'incomplete', true],
     [new RangeError('a bug'), 'unknown', false],
   ] as const)('%s is %s', (error, kind, retryable) => {
     expect(classifyModelError(error)).toMatchObject({ kind, retryable })
@@ -96,13 +111,14 @@ describe('an error without a status', () => {
 
 describe('an error part of a stream', () => {
   test.each([
-    [{ type: 'overloaded_error', message: 'busy' }, 'unavailable', true],
+    [{ type: 'overloaded_error', message: 'busy' }, 'overloaded', true],
+    [{ type: 'server_error', message: 'broken' }, 'unavailable', true],
     [{ type: 'rate_limit_error', message: 'slow' }, 'rate_limited', true],
     [{ error: { type: 'invalid_request_error', message: 'no' } }, 'bad_request', false],
     [{ message: 'over', code: 'context_length_exceeded', statusCode: 400 }, 'context_too_long', false],
     [
       { message: 'pay', code: 'insufficient_quota', statusCode: 429, isRetryable: false },
-      'rate_limited',
+      'out_of_credit',
       false,
     ],
     ['gone', 'unavailable', true],

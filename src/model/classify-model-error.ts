@@ -1,7 +1,7 @@
 import { APICallError } from '@ai-sdk/provider'
 
 import { ModelError } from './model-error.js'
-import { retryAfterOf } from './retry-after.js'
+import { retryAfterOf, retryDelayOf } from './retry-after.js'
 
 import type { ModelErrorKind } from './model-error.js'
 
@@ -10,16 +10,21 @@ type Verdict = { readonly kind: ModelErrorKind; readonly retryable: boolean }
 const NETWORK_CODES =
   /^(E(CONN\w+|PIPE|TIMEDOUT|AI_AGAIN|NOTFOUND|HOSTUNREACH|NETUNREACH)|UND_ERR_\w+|Connection\w+)$/
 const NETWORK_MESSAGES = /^(fetch failed|failed to fetch|terminated|socket hang up|network error)$/i
+/** What @ai-sdk/anthropic throws, as a plain error, when the first event of a stream cannot be read. */
+const UNREADABLE_START = /^Expected a normalized .* stream error$/
 const CONTEXT_TOO_LONG =
   /context.?(length|window)|maximum context|prompt is too long|input is too long|too many (input )?tokens|(input|prompt) token count/i
 const CONTENT_FILTER = /content.?(filter|policy)|content management policy|safety system/i
-/** Answers 429, yet no wait helps: somebody has to pay. */
-const OUT_OF_CREDIT = /insufficient_quota/
+/** What providers say when no wait helps, for somebody has to pay; they do so with 400, 402, 403 and 429. */
+const OUT_OF_CREDIT =
+  /insufficient_quota|credit balance is too low|billing_(hard_limit_reached|not_active)|insufficient (balance|credits|funds)|out of credits|used all available credits/i
 
 /** What a provider says in the `type` or `code` of an error inside a stream, where there is no status. */
 const STREAM_ERRORS: readonly (readonly [RegExp, number])[] = [
   [/rate_limit|insufficient_quota/, 429],
-  [/overloaded|api_error|server_error|timeout/, 503],
+  [/overloaded|slow_down|unavailable/, 503],
+  [/api_error|server_error|timeout/, 500],
+  [/billing|credit/, 402],
   [/authentication/, 401],
   [/permission/, 403],
   [/too_large/, 413],
@@ -79,6 +84,8 @@ function classifyOne(error: unknown): ModelError | undefined {
   const isNetwork =
     (typeof code === 'string' && NETWORK_CODES.test(code)) ||
     (typeof message === 'string' && NETWORK_MESSAGES.test(message))
+  if (typeof message === 'string' && UNREADABLE_START.test(message))
+    return failure(error, { kind: 'incomplete', retryable: true })
   if (isNetwork) return failure(error, { kind: 'unavailable', retryable: true })
   return error instanceof Error ? undefined : classifyStreamError(error)
 }
@@ -93,7 +100,9 @@ function classifyApiCall(error: APICallError): ModelError {
   return new ModelError({
     ...verdict,
     message: prefix + error.message,
-    retryAfter: verdict.retryable ? retryAfterOf(error.responseHeaders) : null,
+    retryAfter: verdict.retryable
+      ? (retryAfterOf(error.responseHeaders) ?? retryDelayOf(error.responseBody))
+      : null,
     cause: error,
   })
 }
@@ -108,9 +117,12 @@ function classifyStreamError(error: Readonly<Record<string, unknown>>): ModelErr
 }
 
 function verdictOf(status: number, detail: string, isRetryable: boolean): Verdict {
-  if (status === 429) return { kind: 'rate_limited', retryable: isRetryable && !OUT_OF_CREDIT.test(detail) }
+  if (status === 402 || (status < 500 && OUT_OF_CREDIT.test(detail)))
+    return { kind: 'out_of_credit', retryable: false }
+  if (status === 429) return { kind: 'rate_limited', retryable: isRetryable }
   if (status === 401 || status === 403) return { kind: 'authentication', retryable: false }
   if (status === 413) return { kind: 'context_too_long', retryable: false }
+  if (status === 503 || status === 529) return { kind: 'overloaded', retryable: isRetryable }
   if (status === 408 || status === 409 || status >= 500)
     return { kind: 'unavailable', retryable: isRetryable }
   if (status < 300) return { kind: 'incomplete', retryable: true }

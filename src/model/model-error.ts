@@ -8,12 +8,16 @@ const MESSAGE_LENGTH = 1000
 /**
  * `stalled`: silent or too slow. `incomplete`: the answer was cut or could not be read. `too_large`: the answer
  * passed the limit of bytes. `context_too_long`: the request was too long for the model. `throttled`: our own limit
- * for its provider let no request through. `unsupported_version`: its provider is of another version of the AI SDK;
- * the message is ours. `not_registered`: no worker has had its definition for a minute.
+ * for its provider let no request through. `overloaded`: the provider has too much to do for now. `paused`: it asked for
+ * a pause, and no request was sent. `out_of_credit`: somebody has to pay. `unsupported_version`: its provider is of
+ * another version of the AI SDK; the message is ours. `not_registered`: no worker has had its definition for a minute.
  */
 export type ModelErrorKind =
   | 'rate_limited'
   | 'throttled'
+  | 'overloaded'
+  | 'paused'
+  | 'out_of_credit'
   | 'unavailable'
   | 'bad_request'
   | 'authentication'
@@ -60,3 +64,10 @@ export class ModelError extends Error {
     this.usage = options.usage ?? null
   }
 }
+
+/** Whether the provider says that the same request may succeed later, rather than that something broke. */
+export function asksForPause({ kind, retryable, retryAfter }: ModelError): boolean {
+  return retryable && (retryAfter !== null || PAUSES.has(kind))
+}
+
+const PAUSES: ReadonlySet<ModelErrorKind> = new Set(['rate_limited', 'overloaded', 'throttled', 'paused'])

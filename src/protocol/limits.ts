@@ -136,10 +136,10 @@ export const LIMITS = {
   /** For all first arguments that models derive as a prompt becomes active: what is known without them has to do then. */
   bootstraps: 2 * MINUTE,
   modelAttempts: 2,
-  /** A Retry-After beyond this is waited for by the workflow, not inside the activity. */
+  /** A provider's pause beyond this is waited for by the workflow, not inside the activity. */
   retryAfterInActivity: 10 * SECOND,
-  /** What a step may wait for providers in all, before it fails: as long as the store is waited for. */
-  providerWaits: 24 * HOUR,
+  /** What a run waits for providers in all if its agent does not say: as long as the store is waited for. */
+  providerPatience: 24 * HOUR,
   /** The longest pause that grows by itself: a provider that is well again is noticed within the hour. */
   longestProviderWait: HOUR,
   /** A full provider is looked at again after this: nobody knows when a call in flight ends. */

@@ -51,7 +51,7 @@ export interface RunKey {
 export async function insertRun(tx: Writer, run: NewRun): Promise<boolean> {
   const result = await tx
     .insertInto('runs')
-    .values(codec.toRow({ steps: 0, context: {}, ...run }))
+    .values(codec.toRow({ steps: 0, waited: 0, context: {}, ...run }))
     .onConflict((conflict) => conflict.doNothing())
     .executeTakeFirst()
   return result.numInsertedOrUpdatedRows === 1n
@@ -124,6 +124,31 @@ export async function lastRun(db: Reader, threadId: string): Promise<RunRecord |
     .limit(1)
     .executeTakeFirst()
   return row === undefined ? null : codec.fromRow(row)
+}
+
+/** Adds a wait of so many milliseconds for a provider. */
+export async function countWait(
+  tx: Writer,
+  { threadId, number }: RunKey,
+  milliseconds: number,
+): Promise<void> {
+  await tx
+    .updateTable('runs')
+    .set((run) => ({ waited: run('waited', '+', Math.ceil(milliseconds)) }))
+    .where('thread_id', '=', threadId)
+    .where('number', '=', number)
+    .execute()
+}
+
+/** Milliseconds that a run has waited for providers; 0 for a run that is not there. */
+export async function waitedOf(db: Reader, { threadId, number }: RunKey): Promise<number> {
+  const row = await db
+    .selectFrom('runs')
+    .select('waited')
+    .where('thread_id', '=', threadId)
+    .where('number', '=', number)
+    .executeTakeFirst()
+  return row?.waited ?? 0
 }
 
 /** What the calls of a run share; empty for a run that is not there. */

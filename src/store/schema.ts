@@ -166,6 +166,8 @@ export interface RunsTable {
   reason: string | null
   outcome: string | null
   steps: number
+  /** Milliseconds that it has waited for model providers. */
+  waited: number
   /** JSON `{ inputTokens, outputTokens, cachedInputTokens, cost }`, cost in millionths of a dollar or null. */
   usage: string | null
   /** JSON `{ outcome, message, attachments }` of a session end. */

@@ -8,16 +8,38 @@ import { fakeStreamModel } from '../support/fake-stream-model.js'
 import { until } from '../support/until.js'
 import { NOW, attempt, modelInput, runModel } from './activity-desk.js'
 import { refusing, withModels } from './model-desk.js'
+import type { ModelDesk } from './model-desk.js'
 
 const SECOND = 1000
 const later = (seconds: number, status = 429) => ({
   error: { status, message: 'Later.', headers: { 'retry-after': String(seconds) } },
 })
 
-/** Seconds after the workflow's time, as far as the attempt itself did not take any. */
-function secondsOf(answer: unknown): number {
+/** The same step, called again when the workflow has waited. */
+function afterwards(answer: unknown): { readonly now: number } {
+  return { now: (answer as { readonly until: number }).until }
+}
+
+/** Seconds after the workflow's time: what was asked for, and a random part of a quarter more at most. */
+function secondsOf(answer: unknown, now = NOW): number {
   const { until: time } = answer as { readonly until: number }
-  return Math.round((time - NOW) / SECOND)
+  return (time - now) / SECOND
+}
+
+/** `spent`: seconds of the attempt itself. */
+function expectAbout(seconds: number, asked: number, spent = 1): void {
+  expect(seconds).toBeGreaterThanOrEqual(asked)
+  expect(seconds).toBeLessThan(asked * 1.25 + spent)
+}
+
+/** The waits of a step that is called again after each. */
+async function expectWaits(desk: ModelDesk, seconds: readonly number[]): Promise<void> {
+  let now = NOW
+  for (const asked of seconds) {
+    const answer = await desk.step({ now })
+    expectAbout(secondsOf(answer, now), asked, 4)
+    now = afterwards(answer).now
+  }
 }
 
 describe('a provider that asks to wait', () => {
@@ -26,10 +48,10 @@ describe('a provider that asks to wait', () => {
     return withModels({ models: { chat: { asked: chat } } }, async (desk) => {
       const answer = await desk.step()
       expect(answer).toMatchObject({ type: 'wait', plan: { agent: 'clerk' } })
-      expect(secondsOf(answer)).toBe(30)
+      expectAbout(secondsOf(answer), 30)
       const held = await desk.store.read((db) => findOperation(db, 't', 'model_1_1'))
       expect(held).toMatchObject({ state: 'started', attempt: 1 })
-      expect(await desk.step()).toMatchObject({ type: 'answered' })
+      expect(await desk.step(afterwards(answer))).toMatchObject({ type: 'answered' })
       expect((await desk.transcript()).map(({ content }) => content)).toEqual(['Hello?', 'Here.'])
       expect(await desk.told('model.requested', 'model.failed', 'model.completed')).toMatchObject([
         { attempt: 1 },
@@ -63,9 +85,13 @@ describe('a provider that asks to wait', () => {
       backup: { asked: scriptedModel([later(20)]) },
     }
     return withModels({ models }, async (desk) => {
-      expect(await desk.step()).toMatchObject({ type: 'wait', usage: { inputTokens: 7, cost: 10 } })
+      const answer = await desk.step()
+      expect(answer).toMatchObject({ type: 'wait', usage: { inputTokens: 7, cost: 10 } })
       expect(await desk.store.read((db) => readDeltas(db, 't'))).toEqual([])
-      expect(await desk.step()).toMatchObject({ type: 'answered', usage: { inputTokens: 7, cost: 10 } })
+      expect(await desk.step(afterwards(answer))).toMatchObject({
+        type: 'answered',
+        usage: { inputTokens: 7, cost: 10 },
+      })
     })
   })
 
@@ -88,25 +114,82 @@ describe('a provider that asks to wait', () => {
       second: { asked: refusing(401) },
     }
     return withModels({ models }, async (desk) => {
-      expect(secondsOf(await desk.step())).toBe(40)
+      expectAbout(secondsOf(await desk.step()), 40)
     })
   })
 
   test('who refuses after its own wait is given ever more time', () => {
     const chat = scriptedModel(() => later(15))
     return withModels({ models: { chat: { asked: chat } } }, async (desk) => {
-      const waits: number[] = []
-      for (let count = 0; count < 5; count += 1) waits.push(secondsOf(await desk.step()))
-      expect(waits).toEqual([15, 20, 40, 80, 160])
+      await expectWaits(desk, [15, 15, 15, 16, 32])
     })
   })
 
   test('a step waits a day at most and then fails visibly', () => {
     const chat = scriptedModel([later(86_000), later(500)])
     return withModels({ models: { chat: { asked: chat } } }, async (desk) => {
-      expect(secondsOf(await desk.step())).toBe(86_000)
-      expect(await desk.step()).toMatchObject({ type: 'end', reason: 'model_failed' })
+      const answer = await desk.step()
+      expectAbout(secondsOf(answer), 86_000)
+      expect(await desk.step(afterwards(answer))).toMatchObject({ type: 'end', reason: 'model_failed' })
       expect((await desk.transcript()).at(-1)?.content).toContain('refuses more requests for now')
+    })
+  })
+})
+
+describe('a provider that asks for a short pause again and again', () => {
+  const soon = (status: number) => ({
+    error: { status, message: 'Soon.', headers: { 'retry-after-ms': '50' } },
+  })
+
+  test.each([429, 503, 529])('%i twice for a moment makes the thread wait', (status) => {
+    const chat = scriptedModel([soon(status), soon(status), { text: 'Here.' }])
+    return withModels({ models: { chat: { asked: chat } } }, async (desk) => {
+      const answer = await desk.step()
+      expect(answer).toMatchObject({ type: 'wait' })
+      expect(await desk.told('model.failed')).toMatchObject([{ next: 'retry' }, { next: 'wait' }])
+      expect(await desk.step(afterwards(answer))).toMatchObject({ type: 'answered' })
+    })
+  })
+
+  test('a refusal without a time makes the thread wait ever longer', () =>
+    withModels({ models: { chat: { asked: refusing(529) } } }, async (desk) => {
+      await expectWaits(desk, [2, 4])
+    }))
+
+  test('a server error twice is no pause and ends the run', () =>
+    withModels({ models: { chat: { asked: refusing(500) } } }, async (desk) => {
+      expect(await desk.step()).toMatchObject({ type: 'end', reason: 'model_failed' })
+    }))
+
+  test('a run waits for providers no longer than its agent allows', () => {
+    const chat = scriptedModel(() => later(40))
+    const parts = { models: { chat: { asked: chat } }, agent: { providerPatience: 60 * SECOND } }
+    return withModels(parts, async (desk) => {
+      const answer = await desk.step()
+      expect(answer).toMatchObject({ type: 'wait' })
+      // The waits of all steps of the run count.
+      expect(await desk.step(afterwards(answer))).toMatchObject({ type: 'end', reason: 'model_failed' })
+      expect((await desk.transcript()).at(-1)?.content).toContain('refuses more requests for now')
+    })
+  })
+
+  test('an agent without patience asks once and ends its run', () => {
+    const chat = scriptedModel(() => soon(429))
+    const parts = { models: { chat: { asked: chat } }, agent: { providerPatience: 0 } }
+    return withModels(parts, async (desk) => {
+      expect(await desk.step()).toMatchObject({ type: 'end', reason: 'model_failed' })
+      expect(chat.requests).toHaveLength(1)
+    })
+  })
+
+  test('what one thread was told holds for the others of its worker', () => {
+    const chat = scriptedModel([later(30), { text: 'Here.' }])
+    return withModels({ models: { chat: { asked: chat } } }, async (desk) => {
+      expect(await desk.step()).toMatchObject({ type: 'wait' })
+      const [id = ''] = await desk.send('two')
+      const other = await desk.step({ run: 2, drain: [{ kind: 'message', id }] })
+      expectAbout(secondsOf(other), 29)
+      expect(chat.requests).toHaveLength(1)
     })
   })
 })
@@ -119,7 +202,7 @@ describe('the limit of a provider', () => {
       const first = await desk.step()
       const plan = first.type === 'answered' ? (first.plan?.digest ?? '') : ''
       const next = { step: 2, plan, knownPlan: plan, trigger: null, drain: [] }
-      expect(secondsOf(await desk.step(next))).toBe(60)
+      expect(secondsOf(await desk.step(next))).toBeCloseTo(60, 0)
       expect(chat.requests).toHaveLength(1)
       const held = await desk.store.read((db) => findOperation(db, 't', 'model_1_2'))
       expect(held).toMatchObject({ state: 'drained' })

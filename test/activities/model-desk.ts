@@ -1,5 +1,5 @@
 import { registry } from '../../src/index.js'
-import type { ModelDefinition, PromptDefinition } from '../../src/index.js'
+import type { AgentDefinition, ModelDefinition, PromptDefinition } from '../../src/index.js'
 import type { ActivityDependencies } from '../../src/activities/dependencies.js'
 import type { CallModelAnswer, CallModelInput } from '../../src/protocol/activities.js'
 import type { LanguageModel } from '../../src/model/language-model.js'
@@ -19,6 +19,7 @@ export interface ModelParts {
   /** By name; the prompt's own is `chat`. */
   readonly models: Readonly<Record<string, DeskModel>>
   readonly prompt?: Partial<PromptDefinition>
+  readonly agent?: Partial<AgentDefinition>
   /** That the prompt reaches as tools. */
   readonly prompts?: readonly PromptDefinition[]
   readonly limits?: Partial<ModelLimits>
@@ -52,10 +53,11 @@ export async function withModels(parts: ModelParts, work: (desk: ModelDesk) => P
 /** A worker with these models. */
 function dependenciesOf(
   desk: ActivityDesk,
-  { models, prompt = {}, prompts = [], limits }: ModelParts,
+  { models, prompt = {}, agent = {}, prompts = [], limits }: ModelParts,
 ): ActivityDependencies {
   const modelLimits = { ...MODEL_LIMITS, ...limits }
-  return { ...desk.dependencies, modelLimits, registry: modelRegistry(models, [clerk(prompt), ...prompts]) }
+  const registered = modelRegistry(models, [clerk(prompt), ...prompts], agent)
+  return { ...desk.dependencies, modelLimits, registry: registered }
 }
 
 function clerk(prompt: Partial<PromptDefinition>): PromptDefinition {
@@ -63,8 +65,12 @@ function clerk(prompt: Partial<PromptDefinition>): PromptDefinition {
   return { ...own, includeChat: true, ...prompt }
 }
 
-function modelRegistry(models: ModelParts['models'], prompts: readonly PromptDefinition[]) {
-  const agents = ['clerk', 'successor'].map((name) => ({ name, sideA: { prompt: 'clerk' } }))
+function modelRegistry(
+  models: ModelParts['models'],
+  prompts: readonly PromptDefinition[],
+  agent: Partial<AgentDefinition>,
+) {
+  const agents = ['clerk', 'successor'].map((name) => ({ ...agent, name, sideA: { prompt: 'clerk' } }))
   const definitions = Object.entries(models).map(([name, { asked, ...definition }]) => ({
     model: 'm',
     ...definition,

@@ -13,17 +13,27 @@ export interface WorkingFixture extends ClientFixture {
 
 export interface Working {
   readonly registry: Registry
-  readonly server: DevServer
+  readonly server: Pick<DevServer, 'address'>
+  /** A bundle that is there already. @default a new one */
+  readonly workflowBundle?: { readonly codePath: string }
   /** Where the client connects to. @default the server */
   readonly address?: string
 }
 
 /** A client, and a worker of these agents that polls its task queue. */
-export async function createWorkingFixture({ registry, server, address }: Working): Promise<WorkingFixture> {
+export async function createWorkingFixture({
+  registry,
+  server,
+  address,
+  workflowBundle,
+}: Working): Promise<WorkingFixture> {
   const fixture = await createClientFixture(address ?? server.address)
   const connection = await NativeConnection.connect({ address: server.address })
   const { taskQueue, place: store } = fixture
-  const worker = await createWorker({ registry, connection, taskQueue, store, shutdownGraceTime: 0 })
+  const worker = await createWorker({
+    ...{ registry, connection, taskQueue, store, shutdownGraceTime: 0 },
+    ...(workflowBundle === undefined ? {} : { workflowBundle }),
+  })
   const running = worker.run()
   let ended: Promise<void> | undefined
 

@@ -20,6 +20,7 @@ function call(model: LanguageModel, rest: Partial<CallWithRetriesOptions> = {}) 
     onAttempt: (attempt) => void attempts.push(attempt),
     onDelta: () => undefined,
     sleep: async (milliseconds) => void pauses.push(milliseconds),
+    random: () => 0,
     ...rest,
   })
   return { outcome, attempts, pauses }
@@ -66,6 +67,50 @@ test('a retry-after of ten seconds is waited for', async () => {
   const { outcome, pauses } = call(scriptedModel([refusal(429, { 'retry-after': '10' }), { text: 'Yes.' }]))
   await expect(outcome).resolves.toMatchObject({ attempts: 2 })
   expect(pauses).toEqual([10_000])
+})
+
+test('a pause is longer by a random part', async () => {
+  const model = scriptedModel([refusal(429, { 'retry-after': '4' }), { text: 'Yes.' }])
+  const { outcome, pauses } = call(model, { random: () => 0.5 })
+  await outcome
+  expect(pauses).toEqual([4500])
+})
+
+test('a pause beyond the patience is not waited for', async () => {
+  const model = scriptedModel([refusal(429, { 'retry-after': '4' }), { text: 'Yes.' }])
+  const { outcome, pauses } = call(model, { patience: 3000 })
+  await expect(outcome).rejects.toMatchObject({ kind: 'rate_limited', retryAfter: 4000 })
+  expect([pauses, model.remaining]).toEqual([[], 1])
+})
+
+test('each refusal is told to the other threads', async () => {
+  const told: number[] = []
+  const admission = {
+    run: <T>(work: () => Promise<T>) => work(),
+    refused: (milliseconds: number) => void told.push(milliseconds),
+  }
+  const model = scriptedModel([refusal(429, { 'retry-after': '4' }), refusal(529)])
+  await expect(call(model, { admission }).outcome).rejects.toMatchObject({ kind: 'overloaded' })
+  await expect(call(scriptedModel([refusal(401)]), { admission }).outcome).rejects.toThrow()
+  expect(told).toEqual([4000, 2000])
+})
+
+test('a model that falls silent in its answer is asked again', async () => {
+  const words = { type: 'text-delta', id: '1', delta: 'I was' } as const
+  const model = fakeStreamModel(
+    () => [words, 'never'],
+    () => [{ ...words, delta: 'Whole.' }, FINISH],
+  )
+  const { outcome, attempts } = call(model, { limits: { ...MODEL_LIMITS, stall: 20 } })
+  await expect(outcome).resolves.toMatchObject({ answer: { text: 'Whole.' }, attempts: 2 })
+  expect(attempts[1]).toMatchObject({ attempt: 1, error: { kind: 'stalled' } })
+})
+
+test('a model that falls silent is left for its fallback', async () => {
+  const model = fakeStreamModel(() => [{ type: 'text-delta', id: '1', delta: 'I was' }, 'never'])
+  const { outcome } = call(model, { limits: { ...MODEL_LIMITS, stall: 20 }, hasFallback: true })
+  await expect(outcome).rejects.toMatchObject({ kind: 'stalled' })
+  expect(model.calls).toBe(1)
 })
 
 test('a silent model is not asked again', async () => {

@@ -48,6 +48,7 @@ describe.each(REAL_PROVIDERS)('$name', ({ model: createModel }) => {
       onDelta: (delta: AnswerDelta) => void deltas.push(delta),
       onAttempt: (attempt: ModelAttempt) => void attempts.push(attempt),
       sleep: async (milliseconds: number) => void pauses.push(milliseconds),
+      random: () => 0,
     }
   }
 
@@ -100,10 +101,16 @@ describe.each(REAL_PROVIDERS)('$name', ({ model: createModel }) => {
     expect([answer.text, pauses]).toEqual(['Here I am.', [1000]])
   })
 
-  test.each([500, 502, 529, 408])('%i twice ends the call', async (status) => {
+  test.each([
+    [500, 'unavailable'],
+    [502, 'unavailable'],
+    [408, 'unavailable'],
+    [503, 'overloaded'],
+    [529, 'overloaded'],
+  ])('%i twice ends the call as %s', async (status, kind) => {
     mock.reply({ status, message: 'Not now.' }, { status, message: 'Not now.' })
     const call = callWithRetries(request())
-    await expect(call).rejects.toMatchObject({ kind: 'unavailable', retryable: true, retryAfter: null })
+    await expect(call).rejects.toMatchObject({ kind, retryable: true, retryAfter: null })
     expect([attempts.length, pauses]).toEqual([4, [1000]])
   })
 
@@ -178,6 +185,36 @@ describe.each(REAL_PROVIDERS)('$name', ({ model: createModel }) => {
     const call = streamAnswer(request({ stall: 150 }))
     await expect(call).rejects.toMatchObject({ kind: 'stalled' })
     expect(deltas).not.toEqual([])
+  })
+
+  test('an answer that falls silent is asked for again', async () => {
+    mock.reply({ text: 'The refund is', ending: 'silent' }, { text: 'The refund is 80 euros.' })
+    const { answer, attempts: count } = await callWithRetries(request({ stall: 150 }))
+    expect([answer.text, count]).toEqual(['The refund is 80 euros.', 2])
+    expect(attempts[1]).toMatchObject({ attempt: 1, error: { kind: 'stalled' } })
+  })
+
+  test.each([
+    [400, 'Your credit balance is too low to access the API.'],
+    [402, 'Insufficient Balance'],
+    [429, 'You exceeded your current quota (insufficient_quota).'],
+  ])('%i for want of credit is asked only once', async (status, message) => {
+    mock.reply({ status, message })
+    const call = callWithRetries(request())
+    await expect(call).rejects.toMatchObject({ kind: 'out_of_credit', retryable: false })
+    expect(attempts).toHaveLength(2)
+  })
+
+  test('a corrupt first chunk is asked for again', async () => {
+    mock.reply({ corrupt: 'first', text: 'The refund is' }, { text: 'The refund is 80 euros.' })
+    const { answer, attempts: count } = await callWithRetries(request())
+    expect([answer.text, count]).toEqual(['The refund is 80 euros.', 2])
+  })
+
+  test('a corrupt chunk in an answer is asked for again', async () => {
+    mock.reply({ corrupt: 'middle', text: 'The refund is' }, { text: 'The refund is 80 euros.' })
+    const { answer, attempts: count } = await callWithRetries(request())
+    expect([answer.text, count]).toEqual(['The refund is 80 euros.', 2])
   })
 
   test.each(['destroyed', 'closed'] as const)(

@@ -108,7 +108,7 @@ test('a stream without a finish is a failed attempt', async () => {
 
 test('an error part is a failed attempt', async () => {
   const call = ask([text('The'), { type: 'error', error: { type: 'overloaded_error' } }, FINISH]).answer
-  await expect(call).rejects.toMatchObject({ kind: 'unavailable', retryable: true })
+  await expect(call).rejects.toMatchObject({ kind: 'overloaded', retryable: true })
 })
 
 test('an answer that a filter withheld or cut is none', async () => {
@@ -135,7 +135,7 @@ test('tool arguments count as bytes once', async () => {
 
 test('a provider that ignores its abort signal cannot hang', async () => {
   const call = ask([text('The refund'), 'never'], { stall: 20 }).answer
-  await expect(call).rejects.toMatchObject({ kind: 'stalled', retryable: false })
+  await expect(call).rejects.toMatchObject({ kind: 'stalled', retryable: true })
 })
 
 test('pings and empty deltas do not begin an answer', async () => {

@@ -15,6 +15,8 @@ import type { WireAnswer } from './provider-wire.js'
 export interface MockAnswer extends WireAnswer {
   readonly ending?: 'finished' | 'silent' | 'closed' | 'destroyed'
   readonly preamble?: boolean
+  /** One event whose data is no JSON: before all others, or between preamble and content. */
+  readonly corrupt?: 'first' | 'middle'
   /** Milliseconds between preamble and content, and before each further piece of it. */
   readonly pause?: number
   readonly wordPause?: number
@@ -47,15 +49,25 @@ export interface ProviderMock {
   close(): Promise<void>
 }
 
+/** What the mock takes: so many requests in each window of so many milliseconds; it refuses more with 429. */
+export interface MockLimit {
+  readonly requests: number
+  readonly window: number
+}
+
 /** Starts an HTTP server that speaks the streams of OpenAI (chat and responses) and Anthropic. */
-export async function startProviderMock(): Promise<ProviderMock> {
+export async function startProviderMock({
+  limit = null,
+  always = NO_REPLY,
+}: { readonly limit?: MockLimit | null; readonly always?: MockReply } = {}): Promise<ProviderMock> {
+  const refusalOf = limit === null ? () => null : limited(limit)
   const queue: MockReply[] = []
   const requests: MockRequest[] = []
   const server = createServer((request, response) => {
     void readBody(request).then((body) => {
       const path = request.url ?? ''
       requests.push({ path, headers: request.headers, body, closed: whenClosed(response) })
-      const reply = queue.shift() ?? { status: 400, message: 'The mock has no reply left.' }
+      const reply = refusalOf() ?? queue.shift() ?? always
       if ('status' in reply) fail(response, reply)
       else void answer(response, path, reply)
     })
@@ -78,6 +90,24 @@ export async function startProviderMock(): Promise<ProviderMock> {
   }
 }
 
+const NO_REPLY: MockFailure = { status: 400, message: 'The mock has no reply left.' }
+
+/** Says of each request whether it is refused: windows begin with the first request after the one before. */
+function limited({ requests, window }: MockLimit): () => MockFailure | null {
+  let begin = -Infinity
+  let count = 0
+  return () => {
+    const now = performance.now()
+    if (now >= begin + window) [begin, count] = [now, 0]
+    count += 1
+    if (count <= requests) return null
+    const left = String(Math.ceil(begin + window - now))
+    return { status: 429, message: 'Too many requests.', headers: { 'retry-after-ms': left } }
+  }
+}
+
+const CORRUPT = 'data: {"id": "answer-1", "cho\n\n'
+
 async function answer(response: ServerResponse, path: string, reply: MockAnswer): Promise<void> {
   const format = Object.entries(WIRE_FORMATS).find(([suffix]) => path.endsWith(suffix))?.[1]
   if (!format) {
@@ -88,7 +118,9 @@ async function answer(response: ServerResponse, path: string, reply: MockAnswer)
   const { ending = 'finished' } = reply
   response.writeHead(200, { 'content-type': 'text/event-stream' })
   response.flushHeaders()
+  if (reply.corrupt === 'first') response.write(CORRUPT)
   if (reply.preamble !== false) for (const event of preamble) response.write(event)
+  if (reply.corrupt === 'middle') response.write(CORRUPT)
   if (reply.pause !== undefined) await sleep(reply.pause)
   for (const event of content) {
     if (reply.wordPause !== undefined) await sleep(reply.wordPause)

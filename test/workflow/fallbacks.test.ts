@@ -42,7 +42,7 @@ threeRuns((desk) => {
         reply: { content: marked('Standing in') },
       })
       expect(await models(thread)).toEqual([
-        ...['backed 1', 'unavailable: retry', 'backed 2', 'unavailable: fallback'],
+        ...['backed 1', 'unavailable: retry', 'backed 2', 'overloaded: fallback'],
         ...['review 3', 'answered'],
       ])
       expect(activityNames(await desk.runs(thread.threadId))).toEqual(['thread.callModel', 'thread.settle'])
@@ -90,17 +90,6 @@ threeRuns((desk) => {
       expect(chat.requests.at(-1)?.messages.at(-1)?.text).toContain(marked('Short'))
     })
 
-    test('is asked before anybody waits for the model', async () => {
-      const { thread, chat } = await desk.start({
-        agent: 'courier',
-        chat: [later(3600)],
-        review: [{ text: marked('Standing in') }],
-      })
-      expect((await thread.waitUntilIdle()).reply?.content).toBe(marked('Standing in'))
-      expect(chat.requests).toHaveLength(1)
-      expect(activityNames(await desk.runs(thread.threadId))).toEqual(['thread.callModel', 'thread.settle'])
-    })
-
     test('K-4 is not asked after a stop', async () => {
       const { thread, chat, review } = await desk.start({
         agent: 'courier',
@@ -136,8 +125,8 @@ threeRuns((desk) => {
     test('of all models is waited for by the thread', async () => {
       const { thread, chat, review } = await desk.start({
         agent: 'courier',
-        chat: [later(3600), refused(401), { text: marked('Back again') }],
         // In real time where threads continue as new: hardly longer than what a step waits by itself.
+        chat: [later(10.2), refused(401), { text: marked('Back again') }],
         review: [later(10.1), { text: marked('Standing in') }],
       })
       await until('the wait', async () => (await thread.snapshot()).status === 'waiting_resource')
@@ -230,5 +219,17 @@ threeRuns((desk) => {
       expect((await thread.waitUntilIdle()).reply?.content).toBe(marked('Done without'))
       expect(await toolResults(thread)).toMatchObject([{ name: 'outline', tool_status: 'error' }])
     })
+  })
+
+  // The last test of the file: the pause holds for all threads of a worker.
+  test('a fallback is asked before anybody waits for the model', async () => {
+    const { thread, chat } = await desk.start({
+      agent: 'courier',
+      chat: [later(3600)],
+      review: [{ text: marked('Standing in') }],
+    })
+    expect((await thread.waitUntilIdle()).reply?.content).toBe(marked('Standing in'))
+    expect(chat.requests).toHaveLength(1)
+    expect(activityNames(await desk.runs(thread.threadId))).toEqual(['thread.callModel', 'thread.settle'])
   })
 })

@@ -12,6 +12,7 @@ import { LIMITS } from '../../protocol/limits.js'
 import type { ActivityDependencies } from '../dependencies.js'
 import { withinRequest } from '../watched-model.js'
 import { admission } from './admission.js'
+import { patienceOf } from './provider-patience.js'
 import type { Answered } from './answer-facts.js'
 import type { DeltaWriter } from './delta-writer.js'
 import type { FailedModel } from './model-failure.js'
@@ -54,7 +55,8 @@ export async function askModels(dependencies: ActivityDependencies, question: Qu
   async function asked(candidate: ModelDefinition): Promise<Answered | ModelError> {
     for (;;) {
       const built = await question.build(candidate.name, cuts)
-      const request = { candidate, built, limits: { ...limits, total: Math.max(0, left()) } }
+      const hasFallback = candidate !== question.candidates.at(-1)
+      const request = { candidate, built, hasFallback, limits: { ...limits, total: Math.max(0, left()) } }
       const reply = await askModel(dependencies, question, request)
       const tooLong = ModelError.isInstance(reply) && reply.kind === 'context_too_long'
       if (!tooLong || cuts >= LIMITS.contextCuts || left() <= 0) return reply
@@ -66,13 +68,14 @@ export async function askModels(dependencies: ActivityDependencies, question: Qu
 interface Asked {
   readonly candidate: ModelDefinition
   readonly built: BuiltRequest
+  readonly hasFallback: boolean
   readonly limits: ModelLimits
 }
 
 async function askModel(
   dependencies: ActivityDependencies,
   question: Question,
-  { candidate, built, limits }: Asked,
+  { candidate, built, hasFallback, limits }: Asked,
 ): Promise<Answered | ModelError> {
   const { step, deltas, signal } = question
   const requests = recordRequests(dependencies.store, question, { candidate, built })
@@ -84,7 +87,9 @@ async function askModel(
       options: built.options,
       signal,
       limits,
-      admitted: admission(dependencies.registry, { step, provider: candidate.provider, signal }),
+      admission: admission(dependencies.registry, { step, model: candidate, signal }),
+      hasFallback,
+      patience: patienceOf(step),
       onDelta: (delta) => {
         watch.token()
         deltas.add(delta)

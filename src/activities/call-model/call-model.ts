@@ -20,7 +20,7 @@ import { beginRun } from './begin-run.js'
 import { buildRequest } from './build-request.js'
 import { candidatesOf } from './candidates.js'
 import { commitAnswer, commitBlocked, commitFailure, commitInterruption } from './commit-answer.js'
-import { commitWait, waitBeforeNext } from './commit-wait.js'
+import { commitWait } from './commit-wait.js'
 import { writeDeltas } from './delta-writer.js'
 import { drainStep } from './drain-step.js'
 import { activate } from './immediates/activate.js'
@@ -29,6 +29,7 @@ import { notRegistered } from './model-failure.js'
 import { openStep, operationOf } from './model-step.js'
 import type { ModelStep } from './model-step.js'
 import { withOfferedTools } from './offered-tools.js'
+import { waitBeforeNext } from './provider-patience.js'
 import { openFrame } from './open-frame.js'
 import type { FrameMessage } from './request-context.js'
 import { systemText } from './system-text.js'
@@ -137,6 +138,6 @@ async function callProviders(
 async function commitReply(store: Store, step: ModelStep, reply: Reply): Promise<CallModelAnswer> {
   if ('answer' in reply) return commitAnswer(store, step, reply)
   const { failures } = reply
-  const wait = waitBeforeNext(step, failures)
+  const wait = await waitBeforeNext(store, step, failures)
   return wait === null ? commitFailure(store, step, failures) : commitWait(store, step, wait)
 }

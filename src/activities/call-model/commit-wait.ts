@@ -1,32 +1,16 @@
 /** A provider asked to wait, or its limit is reached: the operation stays held, and goes on under the same id (T4). */
 import type { CallModelAnswer } from '../../protocol/activities.js'
-import { LIMITS } from '../../protocol/limits.js'
 import { deleteDeltas } from '../../store/deltas.js'
 import { appendEvents } from '../../store/events.js'
 import { takeOperation } from '../../store/operations.js'
+import { countWait } from '../../store/runs.js'
 import type { Store } from '../../store/store.js'
 import { OperationLost, commitHeld } from '../commit.js'
 import { failedFact } from './answer-facts.js'
 import { newPlan } from './drain-step.js'
-import type { FailedModel } from './model-failure.js'
 import { operationOf, streamedMessage } from './model-step.js'
 import type { ModelStep } from './model-step.js'
 import { recordFailures } from './record-failures.js'
-
-/**
- * Milliseconds until one of the models may be asked again; null if none said so, or the step has waited enough. A
- * provider that still refuses after the wait that it asked for is given ever more time.
- */
-export function waitBeforeNext({ log }: ModelStep, failures: readonly FailedModel[]): number | null {
-  const grown = Math.min(LIMITS.retryAfterInActivity * 2 ** log.waits, LIMITS.longestProviderWait)
-  const waits = failures.flatMap(({ error: { kind, retryable, retryAfter } }) => {
-    if (!retryable || retryAfter === null || retryAfter <= LIMITS.retryAfterInActivity) return []
-    return [kind === 'throttled' ? retryAfter : Math.max(retryAfter, grown)]
-  })
-  if (waits.length === 0) return null
-  const wait = Math.min(...waits)
-  return log.waited + wait > LIMITS.providerWaits ? null : wait
-}
 
 export async function commitWait(
   store: Store,
@@ -34,7 +18,7 @@ export async function commitWait(
   milliseconds: number,
 ): Promise<CallModelAnswer> {
   const { input, attempt, log, startedAt } = step
-  const { threadId, now } = input
+  const { threadId, run, now } = input
   // Counted from the workflow's time: the worker's clock is not its timer's.
   const until = Math.ceil(now + performance.now() - startedAt + milliseconds)
   const usage = log.unreported()
@@ -44,6 +28,7 @@ export async function commitWait(
   return commitHeld(store, operationOf(input), async (tx): Promise<CallModelAnswer> => {
     const hold = { ...operationOf(input), attempt, state, detail: log.detail() } as const
     if (!(await takeOperation(tx, hold))) throw new OperationLost()
+    await countWait(tx, { threadId, number: run }, milliseconds)
     await deleteDeltas(tx, streamedMessage(step))
     await recordFailures(tx, step)
     const events = last === undefined ? [] : [failedFact(step, last.error, 'wait')]

@@ -10,6 +10,9 @@ export interface FailedModel {
 
 const SENTENCES: Readonly<Record<ModelErrorKind, string>> = {
   rate_limited: 'its provider refuses more requests for now',
+  overloaded: 'its provider has too much to do for now',
+  paused: 'its provider asks for a pause',
+  out_of_credit: 'the credit of its account with the provider is used up',
   throttled: 'more requests are waiting for its provider than its limit lets through',
   unavailable: 'its provider could not be reached or failed',
   bad_request: 'its provider refused the request',

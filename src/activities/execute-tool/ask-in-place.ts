@@ -52,6 +52,7 @@ export async function askInPlace(dependencies: ActivityDependencies, asked: Aske
         model: withinRequest(provided, watch),
         options,
         signal: asked.caller.signal,
+        hasFallback: model !== candidates.at(-1),
         onDelta: () => watch.token(),
         onAttempt: ({ error }) =>
           error === undefined ? watch.begin(askedModel(model, provided)) : watch.failed(error.kind),

@@ -105,6 +105,7 @@ const TABLES: Readonly<Record<string, Table>> = {
       reason: 'text?',
       outcome: 'text?',
       steps: 'int',
+      waited: 'big',
       usage: 'text?',
       session: 'text?',
       error: 'text?',
