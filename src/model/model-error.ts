@@ -9,7 +9,8 @@ const MESSAGE_LENGTH = 1000
  * `stalled`: silent or too slow. `incomplete`: the answer was cut or could not be read. `too_large`: the answer
  * passed the limit of bytes. `context_too_long`: the request was too long for the model. `throttled`: our own limit
  * for its provider let no request through. `unsupported_version`: its provider is of another version of the AI SDK;
- * the message is ours. `not_registered`: no worker has had its definition for a minute.
+ * the message is ours. `not_registered`: no worker has had its definition for a minute. `script_ended`: a scripted model
+ * was asked more often than its script has replies.
  */
 export type ModelErrorKind =
   | 'rate_limited'
@@ -24,6 +25,7 @@ export type ModelErrorKind =
   | 'too_large'
   | 'unsupported_version'
   | 'not_registered'
+  | 'script_ended'
   | 'unknown'
 
 /**

@@ -74,6 +74,8 @@ export interface ToolStarted {
 export interface ToolEnded extends ToolStarted {
   readonly outcome: CallOutcome
   readonly attachments: readonly AttachmentRef[]
+  /** Of a tool whose code has thrown: the store keeps the words and the stack under this id. */
+  readonly errorId?: string
 }
 
 /**
@@ -200,6 +202,8 @@ interface ModelFailed {
   readonly error: string
   /** What follows. */
   readonly next: 'retry' | 'fallback' | 'wait' | 'none' | (string & {})
+  /** The store keeps the provider's words under this id; none of a request that was cut. */
+  readonly errorId?: string
 }
 
 interface SubagentEvent {
