@@ -28,6 +28,8 @@ import { whileBeating } from './beat.js'
 import { microseconds } from './call-model/model-step.js'
 import { WITHOUT_ANSWER } from './deliver-report/without-result.js'
 import type { ActivityDependencies } from './dependencies.js'
+import { failureTextOf } from './failure-text.js'
+import type { FailureText } from './failure-text.js'
 import { fittingOperations } from './fitting-operations.js'
 import { newFacts, toldFacts } from './news.js'
 import type { ToldFacts } from './news.js'
@@ -40,7 +42,10 @@ import { unheardOperations } from './unheard-operations.js'
 
 const SETTLED: SettleAnswer = { type: 'settled' }
 
-export async function settle({ store }: ActivityDependencies, input: SettleInput): Promise<SettleAnswer> {
+export async function settle(
+  { store, failureText }: ActivityDependencies,
+  input: SettleInput,
+): Promise<SettleAnswer> {
   return whileBeating(() =>
     store.write(async (tx): Promise<SettleAnswer> => {
       const thread = await anyThread(tx, input)
@@ -56,7 +61,7 @@ export async function settle({ store }: ActivityDependencies, input: SettleInput
       for (const id of input.givenUp ?? []) await giveUpEffect(tx, input, id)
       await closeChildren(tx, input, input.closed)
       await takeBackUnheard(tx, input)
-      if (input.end !== null) await endRun(tx, input, input.end)
+      if (input.end !== null) await endRun(tx, { thread, input, failureText }, input.end)
       if (input.close !== null) await close(tx, { thread, input }, input.close)
       const answer = answerOf({ thread, input }, await toldOperations(tx, input))
       await record(tx, input)
@@ -68,6 +73,10 @@ export async function settle({ store }: ActivityDependencies, input: SettleInput
 interface Settling {
   readonly thread: ThreadRecord
   readonly input: SettleInput
+}
+
+interface EndingRun extends Settling {
+  readonly failureText: FailureText | undefined
 }
 
 interface Again extends Settling {
@@ -157,10 +166,11 @@ async function beginRun(tx: Writer, input: SettleInput, { trigger = 'message' }:
   await appendEvents(tx, { threadId, events: [started], now })
 }
 
-async function endRun(tx: Writer, input: SettleInput, end: RunEnd): Promise<void> {
+async function endRun(tx: Writer, ending: EndingRun, end: RunEnd): Promise<void> {
+  const { input } = ending
   const { threadId, run } = input
   const now = microseconds(input)
-  await appendVisibleReason(tx, input, end)
+  await appendVisibleReason(tx, ending, end)
   const { reason, steps, usage } = end
   const outcome = end.outcome === 'blocked' ? 'failed' : end.outcome
   const session = await sessionEnd(tx, input, end)
@@ -214,11 +224,18 @@ function noAgent({ snapshot }: SettleInput): string {
 }
 
 /** What a person would otherwise wonder about is said in the transcript. */
-async function appendVisibleReason(tx: Writer, input: SettleInput, end: RunEnd): Promise<void> {
+async function appendVisibleReason(
+  tx: Writer,
+  { thread, input, failureText }: EndingRun,
+  end: RunEnd,
+): Promise<void> {
   const { reason, steps } = end
-  const content = await visibleReason(tx, input, end)
-  if (content === undefined) return
+  const text = await visibleReason(tx, input, end)
+  if (text === undefined) return
   const { threadId, run } = input
+  const { agent } = input.snapshot
+  const parent = thread.parent_thread_id
+  const content = failureTextOf(failureText, { threadId, agent, reason, text, parent })
   const id = randomUUID()
   const now = microseconds(input)
   await appendMessage(tx, {

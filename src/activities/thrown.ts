@@ -1,3 +1,5 @@
+import { redactKnownSecrets } from '../store/known-secrets.js'
+
 /** What was thrown, in words that can be told and stored. */
 export interface Thrown {
   readonly message: string
@@ -18,6 +20,18 @@ export function readThrown(thrown: unknown): Thrown {
   } catch {
     return { message: NO_WORDS, stack: null }
   }
+}
+
+/** One line of a log holds at most this of a text: the whole is in the table `errors`. */
+const MOST_LOGGED = 2000
+
+/** What a line of the worker's log says of an error: its words and its stack, without the secrets that this process knows. */
+export function errorFields({ message, stack }: Thrown): {
+  readonly reason: string
+  readonly stack?: string
+} {
+  const logged = (text: string): string => redactKnownSecrets(text).slice(0, MOST_LOGGED)
+  return { reason: logged(message), ...(stack !== null && stack !== '' && { stack: logged(stack) }) }
 }
 
 function wordsOf(message: unknown, thrown: object): string {

@@ -1,17 +1,19 @@
-import type { ThreadHandle } from '../client/index.js'
+import type { ThreadEvent, ThreadHandle } from '../client/index.js'
 import type { FileRecord } from '../protocol/message.js'
 import type { Command, CommandContext } from './command.js'
 import { showEvent } from './show-event.js'
-import { fileLine, messageLines, section, snapshotLines } from './thread-lines.js'
+import { errorLines, errorWords, fileLine, messageLines, section, snapshotLines } from './thread-lines.js'
 import { treeLines } from './tree-lines.js'
 
 const PAGE = 500
+/** Of the newest; `--events` shows those of all events. */
+const SHOWN_ERRORS = 10
 
 /** Shows what the Temporal UI cannot: the content of a thread. */
 export const inspect: Command = {
   usage: '<thread> [--events] [--follow]',
   summary:
-    'show status, what waits, children, files and transcript; --events what happened, --follow what happens next',
+    'show status, what waits, children, files, errors and transcript; --events what happened, --follow what happens next',
   arguments: ['thread'],
   flags: { events: 'boolean', follow: 'boolean' },
   async run(context, given) {
@@ -30,6 +32,8 @@ async function showThread({ terminal }: CommandContext, thread: ThreadHandle): P
   const files: string[] = []
   for await (const file of filesBelow(thread, '/')) files.push(fileLine(file))
   for (const line of section('Files', files)) terminal.line(line)
+  const errors = await thread.errors({ limit: SHOWN_ERRORS })
+  for (const line of section('Errors, the newest last', errors.flatMap(errorLines))) terminal.line(line)
   terminal.line('\nTranscript')
   for await (const message of transcript(thread))
     for (const line of messageLines(message)) terminal.line(`  ${line}`)
@@ -70,8 +74,15 @@ async function showEvents(
   terminal.line(follow ? '\nEvents (Ctrl-C ends)' : '\nEvents')
   try {
     for await (const event of thread.events({ after, follow, signal: ended.signal }))
-      showEvent(terminal, event)
+      showEvent(terminal, event, await wordsOf(thread, event))
   } finally {
     undo()
   }
+}
+
+/** Of an event that names an error: what the provider or the code said. */
+async function wordsOf(thread: ThreadHandle, { payload }: ThreadEvent): Promise<readonly string[]> {
+  if (!('errorId' in payload) || typeof payload.errorId !== 'string') return []
+  const [error] = await thread.errors({ id: payload.errorId })
+  return error === undefined ? [] : errorWords(error)
 }

@@ -1,5 +1,5 @@
 import type { Message } from '../index.js'
-import type { ThreadSnapshot } from '../client/index.js'
+import type { RecordedError, ThreadSnapshot } from '../client/index.js'
 import type { FileRecord } from '../protocol/message.js'
 
 /** One line shows at most this of a text; the whole is in the store. */
@@ -63,6 +63,20 @@ export function messageLines(message: Message): readonly string[] {
     // No line of a text looks like the beginning of a row.
     ...[...more, ...rest.map(cut)].map((line) => `     ${indent}  ${line}`),
   ]
+}
+
+/** The stack of an error begins with its words, as a rule; deeper lines are of the runtime. */
+const STACK_LINES = 8
+
+/** What a provider said, or what code threw. */
+export function errorLines({ at, type, id, message, stack }: RecordedError): readonly string[] {
+  return [`${timeOf(at)} ${type} (${id})`, ...errorWords({ message, stack }).map((line) => `  ${line}`)]
+}
+
+/** Message and beginning of the stack, a line each. */
+export function errorWords({ message, stack }: Pick<RecordedError, 'message' | 'stack'>): readonly string[] {
+  const frames = (stack ?? '').split('\n').filter((line) => /^\s+at /.test(line))
+  return [...cut(message).split('\n'), ...frames.slice(0, STACK_LINES).map((line) => line.trim())]
 }
 
 export function fileLine({ path, mimeType, size }: Pick<FileRecord, 'path' | 'mimeType' | 'size'>): string {

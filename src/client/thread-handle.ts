@@ -17,6 +17,8 @@ import { knownThread, openThread } from './open-thread.js'
 import type { PendingRequest } from './pending-request.js'
 import { queueTool } from './queue-tool.js'
 import { readSnapshot } from './read-snapshot.js'
+import { recordedErrors } from './recorded-errors.js'
+import type { ErrorsOptions, RecordedError } from './recorded-errors.js'
 import { removeQueued } from './remove-queued.js'
 import { respond } from './respond.js'
 import type { Answered } from './respond.js'
@@ -109,6 +111,8 @@ export interface ThreadHandle<R extends Registry<string, string, unknown> = Regi
    * `signal` alone: `return()` waits for the next change.
    */
   events(options?: FollowEvents): AsyncIterable<ThreadEvent>
+  /** For operators: what providers said and tools' code threw as they failed, with stacks. @throws ThreadNotFoundError */
+  errors(options?: ErrorsOptions): Promise<readonly RecordedError[]>
   /** @throws WaitTimeoutError */
   waitUntilIdle(options?: WaitUntilIdle): Promise<RunResult>
 }
@@ -157,6 +161,7 @@ export function createThreadHandle<R extends Registry<string, string, unknown>>(
       return { messages, hasMore }
     },
     events: (options = {}) => followEvents(context, threadId, options),
+    errors: (options = {}) => recordedErrors(context, threadId, options),
     waitUntilIdle: (options = {}) => waitUntilIdle(context, threadId, options),
     ...threadFiles(context, threadId),
   }

@@ -10,7 +10,8 @@ const MESSAGE_LENGTH = 1000
  * passed the limit of bytes. `context_too_long`: the request was too long for the model. `throttled`: our own limit
  * for its provider let no request through. `overloaded`: the provider has too much to do for now. `paused`: it asked for
  * a pause, and no request was sent. `out_of_credit`: somebody has to pay. `unsupported_version`: its provider is of
- * another version of the AI SDK; the message is ours. `not_registered`: no worker has had its definition for a minute.
+ * another version of the AI SDK; the message is ours. `not_registered`: no worker has had its definition for a minute. `script_ended`: a
+ * scripted model was asked more often than its script has replies.
  */
 export type ModelErrorKind =
   | 'rate_limited'
@@ -28,6 +29,7 @@ export type ModelErrorKind =
   | 'too_large'
   | 'unsupported_version'
   | 'not_registered'
+  | 'script_ended'
   | 'unknown'
 
 /**

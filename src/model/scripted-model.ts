@@ -113,5 +113,5 @@ function beyondScript(request: ScriptedRequest, number: number): ModelError {
     `${JSON.stringify(request.prompt)}, side ${JSON.stringify(request.side)}, thread ` +
     `${JSON.stringify(request.threadId)}, last message ${JSON.stringify(last?.role)}: ` +
     `${JSON.stringify(last?.text.slice(0, 200))}. Add a reply to the script, or find out why it was asked.`
-  return new ModelError({ kind: 'unknown', message, retryable: false })
+  return new ModelError({ kind: 'script_ended', message, retryable: false })
 }

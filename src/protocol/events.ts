@@ -194,6 +194,8 @@ interface ModelFailed {
   readonly error: string
   /** What follows. */
   readonly next: 'retry' | 'fallback' | 'wait' | 'none' | (string & {})
+  /** The store keeps the provider's words under this id; none of a request that was cut. */
+  readonly errorId?: string
 }
 
 interface ToolResultWritten {
@@ -201,6 +203,8 @@ interface ToolResultWritten {
   readonly outcome: CallOutcome
   /** Of a result that is an error: its code, as the row of the call has it. */
   readonly errorCode: string | null
+  /** Of a tool whose code has thrown: the store keeps the words and the stack under this id. */
+  readonly errorId?: string
   /** The message of the call was removed, so its result has no row. */
   readonly erased?: true
 }

@@ -18,6 +18,7 @@ import { logFailures, logRequests } from './request-log.js'
 import type { RequestEntry } from './request-log.js'
 import { addAgentsRoutes } from './routes/agents-routes.js'
 import { addControlRoutes } from './routes/control-routes.js'
+import { addErrorsRoutes } from './routes/errors-routes.js'
 import { addEventsRoutes } from './routes/events-routes.js'
 import { addFilesRoutes } from './routes/files-routes.js'
 import { addHealthRoutes } from './routes/health-routes.js'
@@ -93,6 +94,7 @@ export function createThreadApp(options: ThreadAppOptions): OpenAPIHono<ServerEn
   addMessagesRoutes(app, server)
   addControlRoutes(app, server)
   addRemovalRoutes(app, server)
+  addErrorsRoutes(app, server)
   addEventsRoutes(app, server)
   addSnapshotRoutes(app, server)
   addFilesRoutes(app, server)

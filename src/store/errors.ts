@@ -29,6 +29,27 @@ export async function recordError(tx: Writer, error: ErrorRecord): Promise<void>
     .execute()
 }
 
+export interface ListErrors {
+  readonly threadId: string
+  readonly limit: number
+}
+
+/** The newest errors of a thread, oldest first. */
+export async function listErrors(
+  db: Reader,
+  { threadId, limit }: ListErrors,
+): Promise<readonly ErrorRecord[]> {
+  const rows = await db
+    .selectFrom('errors')
+    .selectAll()
+    .where('thread_id', '=', threadId)
+    .orderBy('at', 'desc')
+    .orderBy('id', 'desc')
+    .limit(limit)
+    .execute()
+  return rows.toReversed().map(({ thread_id, ...rest }) => ({ ...rest, threadId: thread_id }))
+}
+
 export async function findError(db: Reader, id: string): Promise<ErrorRecord | null> {
   const row = await db.selectFrom('errors').selectAll().where('id', '=', id).executeTakeFirst()
   if (row === undefined) return null

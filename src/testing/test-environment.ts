@@ -7,6 +7,8 @@ import type { Duration } from '@temporalio/common'
 import type { TestWorkflowEnvironment } from '@temporalio/testing'
 import type { WorkerOptions } from '@temporalio/worker'
 
+import { checkFailureText } from '../activities/failure-text.js'
+import type { FailureText } from '../activities/failure-text.js'
 import type { ThreadClient } from '../client/index.js'
 import type { Registry } from '../definitions/registry.js'
 import type { RunCaps } from '../protocol/plan.js'
@@ -38,6 +40,8 @@ export interface TestEnvironmentOptions<R extends Registry> extends Replacements
   /** Threads continue as new wherever they can. @default false */
   readonly continueAsNewEveryStep?: boolean
   readonly limits?: Partial<RunCaps>
+  /** What end users read where a run ends without an answer, as a worker's `failureText`. */
+  readonly failureText?: FailureText
   /** Values of variables for every thread, as a worker's `env`. */
   readonly env?: InstanceEnv
   /** Where threads are stored; what is there stays at the end. @default a temporary folder */
@@ -69,6 +73,8 @@ export async function createTestEnvironment<R extends Registry>(
   options: TestEnvironmentOptions<R>,
 ): Promise<TestEnvironment<R>> {
   checkRegistry(options.registry)
+  const { failureText } = options
+  checkFailureText(failureText)
   const registry = scriptedRegistry(options.registry, options)
   const caps = runCaps(options.limits)
   const env = instanceEnv(options.env)
@@ -96,7 +102,7 @@ export async function createTestEnvironment<R extends Registry>(
     const temporal = { ...serverOptions(server), ...options.worker, taskQueue }
     // As a worker does; only now, for a test may install a runtime of its own.
     warnOfRegistry(options.registry)
-    let worker = await startTestWorker({ registry, store, caps, env, temporal })
+    let worker = await startTestWorker({ registry, store, caps, env, failureText, temporal })
     opened.push(() => worker.stop())
     const { client } = server
     const continueAsNewEveryStep = options.continueAsNewEveryStep === true
@@ -115,7 +121,7 @@ export async function createTestEnvironment<R extends Registry>(
       sleep: (duration) => server.sleep(duration),
       async restartWorker() {
         await worker.stop()
-        worker = await startTestWorker({ registry, store, caps, env, temporal })
+        worker = await startTestWorker({ registry, store, caps, env, failureText, temporal })
       },
       close,
     }

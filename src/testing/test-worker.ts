@@ -1,6 +1,7 @@
 import { Worker } from '@temporalio/worker'
 import type { WorkerOptions } from '@temporalio/worker'
 
+import type { FailureText } from '../activities/failure-text.js'
 import type { Registry } from '../definitions/registry.js'
 import type { RunCaps } from '../protocol/plan.js'
 import type { Store } from '../store/store.js'
@@ -15,6 +16,7 @@ export interface TestWorkerOptions {
   readonly store: Store
   readonly caps: RunCaps
   readonly env: Readonly<Record<string, string>>
+  readonly failureText?: FailureText | undefined
   readonly temporal: WorkerOptions
 }
 
@@ -25,7 +27,7 @@ export interface TestWorker {
 
 /** Starts a worker that ends quickly. */
 export async function startTestWorker(options: TestWorkerOptions): Promise<TestWorker> {
-  const { registry, store, caps, env } = options
+  const { registry, store, caps, env, failureText } = options
   const given = withoutUndefined(options.temporal)
   const ownCode = given.workflowsPath !== undefined || given.workflowBundle !== undefined
   const temporal: WorkerOptions = {
@@ -37,7 +39,9 @@ export async function startTestWorker(options: TestWorkerOptions): Promise<TestW
     plugins: [threadBundler, ...(given.plugins ?? [])],
   }
   await listWorkerAgents(store, registry)
-  const worker = await Worker.create(threadWorkerOptions({ registry, store, caps, env }, temporal))
+  const worker = await Worker.create(
+    threadWorkerOptions({ registry, store, caps, env, failureText }, temporal),
+  )
   const ended = worker.run().catch((error: unknown) => {
     if (!isForcedShutdown(error)) throw error
   })

@@ -6,7 +6,8 @@ import type {
   ActivityInterceptors,
   ActivityInterceptorsFactory,
 } from '@temporalio/worker'
-import { readThrown } from '../activities/thrown.js'
+import { errorFields, readThrown } from '../activities/thrown.js'
+import type { Thrown } from '../activities/thrown.js'
 import { LEVEL } from '../protocol/activities.js'
 import { FAILURES, failure, otherStoreFailure } from '../protocol/failures.js'
 import type { FailureType } from '../protocol/failures.js'
@@ -98,8 +99,10 @@ async function disguised(store: Store, context: Context, error: unknown): Promis
   const type: FailureType = StoreError.isInstance(error) ? 'Store.Unavailable' : 'Activity.Failed'
   const id = randomUUID()
   const threadId = context.info.workflowExecution?.workflowId ?? null
-  context.log.error('An activity failed.', { errorId: id, type, activity: context.info.activityType })
-  await store.write((tx) => recordError(tx, errorRow(id, threadId, error))).catch(() => undefined)
+  const thrown = readThrown(error)
+  const { activityType: activity } = context.info
+  context.log.error('An activity failed.', { errorId: id, type, activity, ...errorFields(thrown) })
+  await store.write((tx) => recordError(tx, errorRow({ id, threadId, error }, thrown))).catch(() => undefined)
   return failure(type, id)
 }
 
@@ -114,7 +117,13 @@ function knownType(error: unknown): FailureType | null {
   return Object.hasOwn(FAILURES, error.type) ? (error.type as FailureType) : null
 }
 
-function errorRow(id: string, threadId: string | null, error: unknown): Parameters<typeof recordError>[1] {
+interface Failed {
+  readonly id: string
+  readonly threadId: string | null
+  readonly error: unknown
+}
+
+function errorRow({ id, threadId, error }: Failed, thrown: Thrown): Parameters<typeof recordError>[1] {
   const type = error instanceof Error ? String(error.name) : 'Error'
-  return { id, threadId, at: Date.now() * 1000, type, ...readThrown(error) }
+  return { id, threadId, at: Date.now() * 1000, type, ...thrown }
 }

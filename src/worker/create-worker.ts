@@ -1,6 +1,7 @@
 import { Worker } from '@temporalio/worker'
 import type { BundlerPlugin, WorkerOptions, WorkerPlugin } from '@temporalio/worker'
 
+import { checkFailureText } from '../activities/failure-text.js'
 import { ConfigError } from '../protocol/config-error.js'
 import { shareStore } from '../store/share-store.js'
 import { taskQueueOf } from '../store/store-id.js'
@@ -41,11 +42,13 @@ export async function createWorker(options: CreateWorkerOptions): Promise<Worker
     store: location,
     env,
     limits,
+    failureText,
     workflows = true,
     workerDeploymentOptions: deployment,
     ...given
   } = options
   checkRegistry(registry)
+  checkFailureText(failureText)
   const temporal: Partial<WorkerOptions> = {
     ...withoutUndefined(given),
     ...(deployment !== undefined && { workerDeploymentOptions: threadDeployment(deployment) }),
@@ -62,7 +65,11 @@ export async function createWorker(options: CreateWorkerOptions): Promise<Worker
     await listWorkerAgents(store, registry)
     const target = temporal.connection === undefined ? await connectToTemporal() : null
     if (target !== null) warnOfRemoteTemporal(target.address, storeLocation(location ?? {}).database)
-    return await createConnected({ registry, store, caps, env: values, workflows }, temporal, target)
+    return await createConnected(
+      { registry, store, caps, env: values, failureText, workflows },
+      temporal,
+      target,
+    )
   } catch (error) {
     await store.close()
     throw error

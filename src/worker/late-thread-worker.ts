@@ -1,3 +1,4 @@
+import { checkFailureText } from '../activities/failure-text.js'
 import { shareStore } from '../store/share-store.js'
 import type { Store } from '../store/store.js'
 import { checkRegistry } from './check-registry.js'
@@ -20,15 +21,18 @@ export function lateThreadWorker({
   store: location,
   env,
   limits,
+  failureText,
   workflows = true,
 }: ThreadOptions): LateThreadWorker {
   checkRegistry(registry)
+  checkFailureText(failureText)
   const values = instanceEnv(env)
   let opened: Store | undefined
   return {
     registry,
     caps: runCaps(limits),
     env: values,
+    failureText,
     workflows,
     get store() {
       if (opened === undefined)

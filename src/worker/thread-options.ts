@@ -1,3 +1,4 @@
+import type { FailureText } from '../activities/failure-text.js'
 import type { Registry } from '../definitions/registry.js'
 import type { RunCaps } from '../protocol/plan.js'
 import type { StoreOptions } from '../store/store-location.js'
@@ -12,6 +13,12 @@ export interface ThreadOptions {
   readonly env?: InstanceEnv
   /** Hard caps that hold whatever an agent says. @default 250 steps a run, 100 session turns, 8 equal tool errors */
   readonly limits?: Partial<RunCaps>
+  /**
+   * What the end user of a thread reads where a run ends without an answer: one text, or a function of the failure that
+   * returns one. The log and `everthread inspect` say what has happened, whatever this says.
+   * @default sentences that name the model and the kind of failure
+   */
+  readonly failureText?: FailureText
   /**
    * `false`: for the `taskQueue` of tools and models: their calls run there, and no threads.
    * @default true

@@ -1,6 +1,7 @@
 import type { WorkerOptions } from '@temporalio/worker'
 
 import { createActivities } from '../activities/index.js'
+import type { FailureText } from '../activities/failure-text.js'
 import { activityInterceptor } from './activity-interceptor.js'
 import type { Registry } from '../definitions/registry.js'
 import type { RunCaps } from '../protocol/plan.js'
@@ -16,6 +17,7 @@ export interface ThreadWorker {
   readonly store: Store
   readonly caps: RunCaps
   readonly env?: Readonly<Record<string, string>>
+  readonly failureText?: FailureText | undefined
   /** False: activities only; without workflow code Temporal's worker polls for no workflow tasks. @default true */
   readonly workflows?: boolean
 }

@@ -187,10 +187,16 @@ export function loggingAttempt(
 ): {
   readonly environment: MockActivityEnvironment
   readonly logged: readonly string[]
+  /** With their fields. */
+  readonly lines: readonly Readonly<Record<string, unknown>>[]
 } {
   const logged: string[] = []
-  const logger = new DefaultLogger('WARN', ({ message }) => void logged.push(message))
-  return { environment: new MockActivityEnvironment(info, { interceptors, logger }), logged }
+  const lines: Readonly<Record<string, unknown>>[] = []
+  const logger = new DefaultLogger('WARN', ({ message, meta }) => {
+    logged.push(message)
+    lines.push({ message, ...meta })
+  })
+  return { environment: new MockActivityEnvironment(info, { interceptors, logger }), logged, lines }
 }
 
 /** A definition that is missing is waited for a minute: this attempt comes after it. */

@@ -1,12 +1,21 @@
 import { createOpenAI } from '@ai-sdk/openai'
 import { describe, expect, test } from 'vitest'
 
-import { findError } from '../../src/store/errors.js'
+import type { FailureText } from '../../src/activities/failure-text.js'
+import { findError, listErrors } from '../../src/store/errors.js'
 import { scriptedModel } from '../../src/testing/index.js'
 import { fakeStreamModel } from '../support/fake-stream-model.js'
 import { startProviderMock } from '../support/provider-mock.js'
 import { until } from '../support/until.js'
-import { AFTER_A_MINUTE, attempt, failureOf, loggingAttempt, modelInput, runModel } from './activity-desk.js'
+import {
+  AFTER_A_MINUTE,
+  attempt,
+  drainOf,
+  failureOf,
+  loggingAttempt,
+  modelInput,
+  runModel,
+} from './activity-desk.js'
 import { refusing, withModels } from './model-desk.js'
 import type { ModelDesk } from './model-desk.js'
 
@@ -34,9 +43,55 @@ describe('the prompt’s model and its fallbacks', () => {
         { model: 'second', attempt: 4, finishReason: 'stop' },
       ])
       const error = await desk.store.read((db) => findError(db, 't:model_1_1:3'))
-      expect(error).toMatchObject({ type: 'authentication', message: 'No, 401.' })
+      expect(error).toMatchObject({ type: 'authentication', message: 'The provider answered 401: No, 401.' })
     })
   })
+
+  test('E1 the words of a provider are in log and store, and in no answer', async () => {
+    const mock = await startProviderMock()
+    const key = 'walnut-oak-and-elm'
+    mock.reply({ status: 404, message: `The model gpt-nine does not exist for ${key}.` })
+    try {
+      const asked = createOpenAI({ baseURL: mock.url, apiKey: key }).chat('gpt-nine')
+      await withModels({ models: { chat: { asked } } }, async (desk) => {
+        const { environment, lines } = loggingAttempt()
+        const answer = await desk.step({}, environment)
+        const errorId = 't:model_1_1:1'
+        const words = 'The provider answered 404: The model gpt-nine does not exist for [secret of chat].'
+        expect(lines).toMatchObject([
+          { message: 'A request to a model failed.', error: 'bad_request', errorId, reason: words },
+        ])
+        expect(await desk.told('model.failed')).toMatchObject([{ error: 'bad_request', errorId }])
+        const [error] = await desk.store.read((db) => listErrors(db, { threadId: 't', limit: 9 }))
+        expect(error).toMatchObject({ id: errorId, type: 'bad_request', message: words })
+        expect(JSON.stringify(answer)).not.toContain('gpt-nine')
+        expect((await desk.transcript()).at(-1)?.content).not.toContain('gpt-nine')
+      })
+    } finally {
+      await mock.close()
+    }
+  })
+
+  test.each<[string, FailureText, string]>([
+    ['a text', 'Please call us.', 'Please call us.'],
+    ['a function', ({ agent, reason }) => `${agent} has ended: ${reason}`, 'clerk has ended: model_failed'],
+    ['a function that throws', () => ''.repeat(-1), 'The model "chat" gave no answer because'],
+  ])('E2 the end user reads what %s of the worker says', (_what, failureText, text) =>
+    withModels({ models: { chat: { asked: refusing(401) } } }, async (desk) => {
+      await runModel({ ...desk.dependencies, failureText }, modelInput({ drain: drainOf(['m1']) }))
+      expect((await desk.transcript()).at(-1)?.content).toContain(text)
+    }),
+  )
+
+  test('E3 a scripted model without replies says that its script has ended', () =>
+    withModels({ models: { chat: { asked: scriptedModel([]) } } }, async (desk) => {
+      const { environment, lines } = loggingAttempt()
+      await desk.step({}, environment)
+      expect((await desk.transcript()).at(-1)?.content).toContain('because its script has no more replies')
+      expect(lines).toMatchObject([
+        { reason: expect.stringContaining('Expected at most 0 requests of this scripted model') as unknown },
+      ])
+    }))
 
   test('T5: an error is stored without the key that its provider quotes', async () => {
     const mock = await startProviderMock()
@@ -48,7 +103,9 @@ describe('the prompt’s model and its fallbacks', () => {
       await withModels({ models: { chat: { asked } } }, async (desk) => {
         expect(await desk.step()).toMatchObject({ type: 'end', reason: 'model_failed' })
         const error = await desk.store.read((db) => findError(db, 't:model_1_1:1'))
-        expect(error?.message).toBe('Refused key [secret of chat] of [secret of chat].')
+        expect(error?.message).toBe(
+          'The provider answered 401: Refused key [secret of chat] of [secret of chat].',
+        )
         expect(error?.stack).not.toContain(key)
       })
     } finally {
@@ -63,6 +120,7 @@ describe('the prompt’s model and its fallbacks', () => {
       expect(await desk.step({}, environment)).toMatchObject({ type: 'end', reason: 'model_failed' })
       expect(logged).toEqual([
         expect.stringMatching(/^The model "chat" cannot be used: expected .* got v3: install/),
+        'A request to a model failed.',
       ])
       expect(await desk.told('model.failed')).toMatchObject([{ error: 'unsupported_version', next: 'none' }])
       expect((await desk.transcript()).at(-1)?.content).toBe(
@@ -232,7 +290,7 @@ describe('a stop', () => {
       setTimeout(() => environment.cancel(), 100)
       expect(await step).toMatchObject({ type: 'interrupted' })
       expect(await desk.told('model.failed')).toEqual([
-        { model: 'chat', attempt: 1, error: 'unavailable', next: 'none' },
+        { model: 'chat', attempt: 1, error: 'unavailable', next: 'none', errorId: 't:model_1_1:1' },
       ])
       expect([chat.requests.length, backup.requests.length]).toEqual([1, 0])
     })

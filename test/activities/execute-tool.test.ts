@@ -4,10 +4,19 @@ import { ActivityCancellationDetails } from '@temporalio/common'
 import { describe, expect, test } from 'vitest'
 
 import type { ToolCall, ToolResult } from '../../src/index.js'
+import { listErrors } from '../../src/store/errors.js'
 import { findToolCall } from '../../src/store/tool-calls.js'
 import { createGate } from '../support/gate.js'
 import { until } from '../support/until.js'
-import { AFTER_A_MINUTE, attempt, failingStore, failureOf, runTool, withDesk } from './activity-desk.js'
+import {
+  AFTER_A_MINUTE,
+  attempt,
+  failingStore,
+  failureOf,
+  loggingAttempt,
+  runTool,
+  withDesk,
+} from './activity-desk.js'
 import type { DeskParts } from './desk-registry.js'
 import { lastResult, storedValue, success } from './tool-outcomes.js'
 
@@ -51,6 +60,25 @@ describe('a call', () => {
       expect(answer).toEqual({ type: 'result', outcome: 'succeeded' })
       expect(JSON.stringify(await desk.events())).not.toContain('secret')
     }))
+
+  test('E3 the stack of a tool that throws is in log and store', () => {
+    const work = (): never => {
+      throw new TypeError('Nothing has a "length".')
+    }
+    return withDesk({ work }, async (desk) => {
+      const input = await desk.call('work')
+      const { environment, lines } = loggingAttempt()
+      const answer = await runTool(desk.dependencies, input, environment)
+      const errorId = `t:${input.callId}`
+      const stack = expect.stringMatching(/TypeError: Nothing has[^]+at .*execute-tool\.test/) as unknown
+      const reason = 'Nothing has a "length".'
+      expect(lines).toMatchObject([{ message: 'A tool failed.', tool: 'work', errorId, reason, stack }])
+      expect((await desk.events()).at(-1)).toMatchObject({ type: 'tool.result', payload: { errorId } })
+      const errors = await desk.store.read((db) => listErrors(db, { threadId: 't', limit: 9 }))
+      expect(errors).toMatchObject([{ id: errorId, type: 'tool.threw', message: reason, stack }])
+      expect(JSON.stringify(answer)).not.toContain('length')
+    })
+  })
 
   test('a tool may ask for the end of its thread', () =>
     withDesk({ work: async (state) => (await state.terminate(), success('bye')) }, async (desk) => {

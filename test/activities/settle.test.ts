@@ -272,6 +272,13 @@ describe('the end of a run', () => {
     }),
   )
 
+  test('E2 the end user reads the words of the worker', () =>
+    withDesk({}, async (desk) => {
+      const own = { dependencies: { ...desk.dependencies, failureText: 'Please call us.' } }
+      await runSettle(own, settleInput({ end: { ...END, reason: 'hard_cap', outcome: 'failed' } }))
+      expect((await desk.transcript()).at(-1)).toMatchObject({ content: 'Please call us.', status: 'failed' })
+    }))
+
   test('the event of a missing agent names it', () =>
     withDesk({}, async (desk) => {
       await runSettle(desk, settleInput({ end: { ...END, reason: 'definition_missing', outcome: 'failed' } }))

@@ -2,6 +2,7 @@ import { beforeEach, describe, expect, test } from 'vitest'
 
 import { createThreadApp } from '../../src/server/index.js'
 import { ThreadClient } from '../../src/client/index.js'
+import { recordError } from '../../src/store/errors.js'
 import { askRequest } from '../client/request-rows.js'
 import { addChildRows } from '../support/child-rows.js'
 import { ACME, GLOBEX, OPERATOR, serverFixture } from './server-fixture.js'
@@ -126,6 +127,27 @@ describe("another account's thread", () => {
     const { entries } = await thread.readdirFile('/')
     return [await fixture.threads.find(threadId), await thread.messages(), entries]
   }
+})
+
+test('E1 errors are shown to an operator and to no account', async () => {
+  const threadId = await server.thread('acme')
+  const key = 'sk-walnut1oak2elm3birch4'
+  const error = {
+    id: 'e1',
+    threadId,
+    at: 5,
+    type: 'bad_request',
+    message: `No model for ${key}.`,
+    stack: null,
+  }
+  await fixture.store.write((tx) => recordError(tx, error))
+  await fixture.store.write((tx) => recordError(tx, { ...error, id: 'e2', threadId: 'another' }))
+  const path = `/threads/${threadId}/errors`
+  const shown = { id: 'e1', at: 5, type: 'bad_request', message: 'No model for [secret].', stack: null }
+  expect((await call(path, { token: OPERATOR })).body).toEqual({ errors: [shown] })
+  expect((await call(`${path}?id=e2`, { token: OPERATOR })).body).toEqual({ errors: [] })
+  const own = await call(path, { token: ACME })
+  expect([own.status, own.body.error.code]).toEqual([403, 'forbidden'])
 })
 
 async function operations(): Promise<readonly Operation[]> {

@@ -5,6 +5,7 @@ import type { StopReason } from '../../protocol/status.js'
 import type { ModelError } from '../../model/model-error.js'
 import type { ModelAnswer } from '../../model/model-answer.js'
 import { stepScope } from './model-step.js'
+import { failureId } from './record-failures.js'
 import type { ModelStep } from './model-step.js'
 
 export interface Answered {
@@ -24,16 +25,18 @@ export function completedFact(step: ModelStep, { answer, milliseconds }: Answere
   return { type: 'model.completed', scope: step.scope, payload }
 }
 
-/** The newest request failed, and what follows it. */
+/** The newest request failed, and what follows it; a failure of the provider's has words in the store. */
 export function failedFact(
-  { scope, log }: ModelStep,
+  step: ModelStep,
   { kind }: Pick<ModelError, 'kind'> | { readonly kind: 'interrupted' },
   next: 'retry' | 'fallback' | 'wait' | 'none',
 ): Fact {
+  const { scope, log } = step
+  const words = kind === 'interrupted' ? {} : { errorId: failureId(step, log.number) }
   return {
     type: 'model.failed',
     scope,
-    payload: { model: log.model, attempt: log.number, error: kind, next },
+    payload: { model: log.model, attempt: log.number, error: kind, next, ...words },
   }
 }
 

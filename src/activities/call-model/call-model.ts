@@ -5,7 +5,6 @@
  */
 import type { CallModelAnswer, CallModelInput, Frame } from '../../protocol/activities.js'
 import { ModelAbortedError } from '../../model/model-aborted-error.js'
-import type { Store } from '../../store/store.js'
 import { assertStoppedByUser, whileBeating } from '../beat.js'
 import type { ActivityDependencies } from '../dependencies.js'
 import { withVariables } from '../variables/render-system.js'
@@ -116,7 +115,7 @@ async function callProviders(
   const { store, registry } = dependencies
   const { input, content, prompt } = step
   const candidates = candidatesOf(registry, step)
-  if (candidates.length === 0) return commitFailure(store, step, [notRegistered(prompt.model)])
+  if (candidates.length === 0) return commitFailure(dependencies, step, [notRegistered(prompt.model)])
   const hooks = requestHooks(step.hooks, input)
   const system = await hooks.afterSystemMessage(systemText(prompt.system))
   const build = (model: string, cuts: number) =>
@@ -125,7 +124,7 @@ async function callProviders(
   try {
     const reply = await askModels(dependencies, { step, candidates, build, deltas, signal })
     await deltas.done()
-    return await commitReply(store, step, reply)
+    return await commitReply(dependencies, step, reply)
   } catch (error) {
     await deltas.done()
     if (error instanceof RequestBlocked) return commitBlocked(store, step, error)
@@ -135,9 +134,14 @@ async function callProviders(
   }
 }
 
-async function commitReply(store: Store, step: ModelStep, reply: Reply): Promise<CallModelAnswer> {
+async function commitReply(
+  dependencies: ActivityDependencies,
+  step: ModelStep,
+  reply: Reply,
+): Promise<CallModelAnswer> {
+  const { store } = dependencies
   if ('answer' in reply) return commitAnswer(store, step, reply)
   const { failures } = reply
   const wait = await waitBeforeNext(store, step, failures)
-  return wait === null ? commitFailure(store, step, failures) : commitWait(store, step, wait)
+  return wait === null ? commitFailure(dependencies, step, failures) : commitWait(store, step, wait)
 }

@@ -9,6 +9,7 @@ import { meanwhile } from '../../store/meanwhile.js'
 import type { NewMessage } from '../../store/message-row.js'
 import { amendOperation } from '../../store/operations.js'
 import type { Store, Writer } from '../../store/store.js'
+import { findThread } from '../../store/threads.js'
 import { commitHeld, finishOrLose } from '../commit.js'
 import { storeDraft } from '../hooks/create-hooks.js'
 import type { RequestBlocked } from '../hooks/request-hooks.js'
@@ -17,6 +18,8 @@ import type { Answered } from './answer-facts.js'
 import { answerRow, appendAnswer, callsOf, requestsOf, roleOf } from './answer-rows.js'
 import type { AnswerMessage, CallOfAnswer } from './answer-rows.js'
 import { newPlan } from './drain-step.js'
+import type { ActivityDependencies } from '../dependencies.js'
+import { failureTextOf } from '../failure-text.js'
 import { failureMessage } from './model-failure.js'
 import type { FailedModel } from './model-failure.js'
 import { operationOf, streamedMessage } from './model-step.js'
@@ -73,14 +76,20 @@ export async function commitInterruption(
  * that message as its answer, which is what the outer call's result says.
  */
 export async function commitFailure(
-  store: Store,
+  { store, failureText }: ActivityDependencies,
   step: ModelStep,
   failures: readonly FailedModel[],
 ): Promise<CallModelAnswer> {
+  const { threadId, agent, frame } = step.input
+  const failed = { threadId, agent, reason: 'model_failed', text: failureMessage(failures) } as const
+  // What a nested step says is read by the model that asked for it, not by a person.
+  const asked = frame === null && failureText !== undefined
+  const thread = asked ? await store.read((db) => findThread(db, threadId)) : null
+  const parent = thread?.parent_thread_id ?? null
   return conclude(store, step, {
     result: endOf(step, 'model_failed'),
     message: {
-      content: failureMessage(failures),
+      content: asked ? failureTextOf(failureText, { ...failed, parent }) : failed.text,
       reasoning: null,
       status: 'failed',
       ended: 'model_failed',

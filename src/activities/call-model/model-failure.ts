@@ -24,6 +24,7 @@ const SENTENCES: Readonly<Record<ModelErrorKind, string>> = {
   too_large: 'its answer was too large',
   unsupported_version: 'its provider is of another version of the AI SDK',
   not_registered: 'no worker has its definition',
+  script_ended: 'its script has no more replies: add one to its scriptedModel, or find out why it was asked',
   unknown: 'of an unknown error',
 }
 

@@ -13,7 +13,9 @@ import { askedModel } from '../watched-model.js'
 import type { Answered } from './answer-facts.js'
 import type { Question } from './ask-models.js'
 import type { BuiltRequest } from './build-request.js'
+import { errorFields } from '../thrown.js'
 import { noteProviderKeys } from './provider-keys.js'
+import { failureId, providerWords } from './record-failures.js'
 import { startRequest } from './start-request.js'
 
 /** The requests to one model, as the store and those who watch learn of them. */
@@ -53,7 +55,10 @@ export function recordRequests(
       noteProviderKeys(candidate, asked)
       step.log.failed(error)
       watch.failed(error.kind)
-      log.info('A request to a model failed.', { model, request: step.log.number, error: error.kind })
+      const { number: request } = step.log
+      const { reason } = errorFields(providerWords(error))
+      const errorId = failureId(step, request)
+      log.warn('A request to a model failed.', { model, request, error: error.kind, errorId, reason })
     },
     cut: (error) => watch.failed(ModelAbortedError.isInstance(error) ? 'interrupted' : errorTypeOf(error)),
     answered(answer) {

@@ -1,3 +1,5 @@
+import { randomUUID } from 'node:crypto'
+
 import type { PlanContent, PromptContent } from '../../definitions/plan-content.js'
 import type { ThreadState } from '../../definitions/thread-state.js'
 import { classifyModelError } from '../../model/classify-model-error.js'
@@ -14,9 +16,12 @@ import type { Usage } from '../../protocol/activities.js'
 import { LIMITS } from '../../protocol/limits.js'
 import { failureMessage } from '../call-model/model-failure.js'
 import type { FailedModel } from '../call-model/model-failure.js'
+import { providerWords } from '../call-model/record-failures.js'
 import { providedModel } from '../call-model/provided-model.js'
 import { withOfferedTools } from '../call-model/offered-tools.js'
 import { pricesOf, usageOf } from '../call-model/usage.js'
+import { recordError } from '../../store/errors.js'
+import type { Store } from '../../store/store.js'
 import { errorTypeOf } from '../../telemetry/error-type.js'
 import { watchModel } from '../../telemetry/watch-model.js'
 import type { ModelCaller } from '../../telemetry/watch-model.js'
@@ -62,11 +67,19 @@ export async function askInPlace(dependencies: ActivityDependencies, asked: Aske
     } catch (error) {
       watch.failed(ModelAbortedError.isInstance(error) ? 'interrupted' : errorTypeOf(error))
       if (ModelAbortedError.isInstance(error)) return { kind: 'failed', problem: 'The call was stopped.' }
-      failures.push({ model: model.name, error: classifyModelError(error) })
+      const failed = { model: model.name, error: classifyModelError(error) }
+      failures.push(failed)
+      await keepWords(dependencies.store, asked, failed)
     }
   }
   const missing = `The model "${asked.prompt.model}" is not available at the moment.`
   return { kind: 'failed', problem: failures.length === 0 ? missing : failureMessage(failures) }
+}
+
+/** For operators only (T5); a store that does not take them costs no answer. */
+async function keepWords(store: Store, { caller }: AskedInPlace, { error }: FailedModel): Promise<void> {
+  const kept = { id: randomUUID(), threadId: caller.threadId, at: Date.now() * 1000, type: error.kind }
+  await store.write((tx) => recordError(tx, { ...kept, ...providerWords(error) })).catch(() => undefined)
 }
 
 function callerOf({ caller, state, prompt }: AskedInPlace, { name: model }: ModelDefinition): ModelCaller {

@@ -17,6 +17,8 @@ export interface CallResult {
   readonly followedBy: FollowingMessage | null
   /** What the parent's registry shows of this thread from now on. */
   readonly statusText: string | null
+  /** Under which id the store has what the tool's code has thrown. */
+  readonly errorId: string | null
 }
 
 export interface FollowingMessage {
@@ -35,6 +37,7 @@ const NOTHING_MORE = {
   subagentId: null,
   followedBy: null,
   statusText: null,
+  errorId: null,
 } as const
 
 export function succeeded(content: string, more: Partial<CallResult> = {}): CallResult {

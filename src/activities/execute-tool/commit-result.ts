@@ -126,10 +126,11 @@ function resultEvents(
 ): readonly Fact[] {
   const ends = input.last && row.parent_call_id === null && !queuesTool(answer.operations)
   const phase = ends ? [phaseFact(6, stepScope(input))] : []
-  const { outcome, errorCode, subagentId } = result
+  const { outcome, errorCode, errorId, subagentId } = result
   const child = subagentId === null ? {} : { childId: subagentId }
   const about = messageId === null ? scope : { ...scope, messageId }
   const erased = messageId === null ? { erased: true } : {}
-  const payload = { name: row.name, outcome, errorCode, ...erased }
+  const thrown = errorId === null ? {} : { errorId }
+  const payload = { name: row.name, outcome, errorCode, ...thrown, ...erased }
   return [...phase, { type: 'tool.result', scope: { ...about, ...child }, payload }]
 }

@@ -1,9 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+
+import { log } from '@temporalio/activity'
+
 import type { PlanContent } from '../../definitions/plan-content.js'
 import type { ToolDefinition } from '../../definitions/tool.js'
 import type { ExecuteToolAnswer, ExecuteToolInput, Usage } from '../../protocol/activities.js'
 import { idempotencyKeyOf } from '../../protocol/ids.js'
 import { LIMITS } from '../../protocol/limits.js'
+import { recordError } from '../../store/errors.js'
 import { findThread } from '../../store/threads.js'
 import type { Store } from '../../store/store.js'
 import { assertStoppedByUser } from '../beat.js'
@@ -13,7 +17,8 @@ import type { BufferedState } from '../thread-state/buffered-thread-state.js'
 import { guardState } from '../hooks/guarded-state.js'
 import type { HookBatch } from '../hooks/hook-batch.js'
 import { addUsage } from '../call-model/usage.js'
-import { readThrown } from '../thrown.js'
+import { errorFields, readThrown } from '../thrown.js'
+import type { Thrown } from '../thrown.js'
 import type { HeldCall } from './begin-call.js'
 import { bounded } from './bounded.js'
 import type { Bounded } from './bounded.js'
@@ -134,13 +139,32 @@ async function conclude(
     case 'timed_out':
       return commitResult(store, call, timedOut(run), { usage, hooks: run.hooks })
     case 'threw':
-      return commitWithEffects(store, call, { result: failed(messageOf(ended.error)), hooks, usage })
+      return commitThrown(store, call, { error: ended.error, hooks, usage })
     case 'answered': {
       if (isPending(ended.value)) return commitPending(store, call, { state, hooks })
       const result = await toCallResult(store, { ...run, state, hooks, result: ended.value })
       return commitWithEffects(store, call, { result, hooks, usage })
     }
   }
+}
+
+/** What the tool's code has thrown: its message is the result, and operators find words and stack under the error's id. */
+async function commitThrown(
+  store: Store,
+  call: HeldCall,
+  { error, hooks, usage }: Pick<Tried, 'hooks' | 'usage'> & { readonly error: unknown },
+): Promise<ExecuteToolAnswer> {
+  const { threadId, callId } = call.input
+  const thrown = readThrown(error)
+  const errorId = `${threadId}:${callId}`
+  log.warn('A tool failed.', { tool: call.row.name, errorId, ...errorFields(thrown) })
+  const kept = { id: errorId, threadId, at: call.now, type: 'tool.threw', ...thrown }
+  return commitWithEffects(store, call, {
+    result: failed(messageOf(thrown), null, { errorId }),
+    hooks,
+    usage,
+    ending: (tx) => recordError(tx, kept),
+  })
 }
 
 async function cutResult(store: Store, threadId: string): Promise<CallResult> {
@@ -152,7 +176,6 @@ function timedOut({ timeout, call }: ToolRun): CallResult {
   return failed(`The tool "${call.row.name}" did not answer within ${timeout / 1000} seconds.`, 'timeout')
 }
 
-function messageOf(error: unknown): string {
-  const { message } = readThrown(error)
+function messageOf({ message }: Thrown): string {
   return message === '' ? 'The tool failed without a reason.' : message
 }

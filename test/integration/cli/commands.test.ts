@@ -7,6 +7,9 @@ import { NativeConnection } from '@temporalio/worker'
 import { afterAll, beforeAll, expect, inject, test } from 'vitest'
 
 import { ThreadClient } from '../../../src/client/index.js'
+import { recordError } from '../../../src/store/errors.js'
+import { appendEvents } from '../../../src/store/events.js'
+import { shareStore } from '../../../src/store/share-store.js'
 import { scriptedModel } from '../../../src/testing/index.js'
 import { createWorker } from '../../../src/worker/index.js'
 import { desk } from '../../../examples/support-desk/registry.js'
@@ -64,6 +67,37 @@ test('inspect shows what a thread said and waits for', async () => {
     await threads.close()
     await connection.close()
   }
+})
+
+test('E1 inspect shows what a provider said and a stack of a tool', async () => {
+  const store = await shareStore()
+  const client = new Client({ connection: Connection.lazy({ address: inject('devServerAddress') }) })
+  const threads = new ThreadClient({ client })
+  const { threadId } = await threads.create({ agent: 'support', id: `failed-${Date.now()}` })
+  const said = {
+    id: `${threadId}:1`,
+    threadId,
+    at: 5_000_000,
+    type: 'bad_request',
+    message: 'No such model.',
+  }
+  const stack = 'TypeError: no\n    at refund (desk.ts:7:3)'
+  const failed = { type: 'model.failed', payload: { model: 'chat', error: 'bad_request', errorId: said.id } }
+  await store.write(async (tx) => {
+    await recordError(tx, { ...said, stack })
+    await appendEvents(tx, { threadId, events: [failed], now: 5_000_000 })
+  })
+  const screen = openScreen()
+  expect(await screen.run('inspect', threadId, '--events')).toBe(0)
+  const [summary = '', events = ''] = screen.shown.split('Transcript')
+  for (const shown of [summary, events]) {
+    expect(shown).toContain('bad_request')
+    expect(shown).toContain('No such model.')
+    expect(shown).toContain('at refund (desk.ts:7:3)')
+  }
+  screen.close()
+  await threads.close()
+  await store.close()
 })
 
 test('a thread that is not there is one sentence', async () => {

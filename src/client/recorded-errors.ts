@@ -1,0 +1,55 @@
+/**
+ * The real words of what went wrong in a thread: what a provider said, what a tool's code threw with its stack. They are for
+ * whoever runs the agents, and may quote the conversation (T5): no event, no history and no account of the HTTP server has them.
+ */
+import { LIMITS } from '../protocol/limits.js'
+import { findError, listErrors } from '../store/errors.js'
+import type { ErrorRecord } from '../store/errors.js'
+import { redactKnownSecrets } from '../store/known-secrets.js'
+import type { ClientContext } from './client-context.js'
+import { knownThread } from './open-thread.js'
+
+/** An error of a thread as the store keeps it, without the secrets that were known when it was stored or are known here. */
+export interface RecordedError {
+  /** As the log of the worker and the `errorId` of events name it. */
+  readonly id: string
+  /** Microseconds since 1970. */
+  readonly at: number
+  /** The kind of a provider's failure, `tool.threw`, `hook.threw`, or the name of an error. */
+  readonly type: string
+  readonly message: string
+  readonly stack: string | null
+}
+
+/** Which errors of a thread `errors()` returns. */
+export interface ErrorsOptions {
+  /** Only the one with this id. */
+  readonly id?: string
+  /** The newest ones. @default 100 */
+  readonly limit?: number
+}
+
+/** The newest errors of a thread, oldest first. @throws ThreadNotFoundError */
+export async function recordedErrors(
+  context: ClientContext,
+  threadId: string,
+  { id, limit = 100 }: ErrorsOptions,
+): Promise<readonly RecordedError[]> {
+  const store = await context.store()
+  return store.read(async (db) => {
+    await knownThread(db, threadId)
+    if (id === undefined)
+      return (await listErrors(db, { threadId, limit: Math.min(limit, LIMITS.longestPage) })).map(shownError)
+    const found = await findError(db, id)
+    // An id of another thread's is none of this one.
+    return found?.threadId === threadId ? [shownError(found)] : []
+  })
+}
+
+function shownError({ id, at, type, message, stack }: ErrorRecord): RecordedError {
+  return {
+    ...{ id, at, type },
+    message: redactKnownSecrets(message),
+    stack: stack === null ? null : redactKnownSecrets(stack),
+  }
+}

@@ -1,0 +1,66 @@
+import { createRoute, z } from '@hono/zod-openapi'
+
+import { LIMITS } from '../../protocol/limits.js'
+import { ProblemError } from '../problem-error.js'
+import {
+  json,
+  microseconds,
+  problem,
+  readRefusals,
+  security,
+  threadParams,
+  wholeNumber,
+} from '../schemas/parts.js'
+import type { ServerContext, ThreadApp } from '../server-context.js'
+import { withoutUndefined } from '../without-undefined.js'
+
+const recordedError = z
+  .object({
+    id: z.string().openapi({ description: 'As the log of the worker and the `errorId` of events name it.' }),
+    at: microseconds,
+    type: z.string().openapi({ description: 'The kind of a failure, for programs.' }),
+    message: z
+      .string()
+      .openapi({ description: 'The words of the provider or of the code, without known secrets.' }),
+    stack: z.string().nullable(),
+  })
+  .openapi('RecordedError')
+
+const list = createRoute({
+  method: 'get',
+  path: '/threads/{threadId}/errors',
+  operationId: 'listErrors',
+  tags: ['threads'],
+  security,
+  summary: "For operators: what providers and tools' code said as they failed, the newest last.",
+  request: {
+    params: threadParams,
+    query: z.strictObject({
+      id: z.string().optional().openapi({ description: 'Only the error with this id.' }),
+      limit: wholeNumber(1, LIMITS.longestPage),
+    }),
+  },
+  responses: {
+    200: json(
+      'The errors.',
+      z.object({ errors: z.array(recordedError).readonly() }).openapi('RecordedErrors'),
+    ),
+    ...readRefusals,
+    403: json('The token is of an account.', problem),
+  },
+})
+
+/** The real words of errors: they are the operator's alone, for they may name what belongs to the operator. */
+export function addErrorsRoutes(app: ThreadApp, { client }: ServerContext): void {
+  app.openapi(list, async (context) => {
+    if (context.get('caller').account !== null)
+      throw new ProblemError(
+        403,
+        'forbidden',
+        'Expected a token of an operator, got one of an account: the words of errors are for operators only.',
+      )
+    const { threadId } = context.req.valid('param')
+    const options = withoutUndefined(context.req.valid('query'))
+    return context.json({ errors: await client.get(threadId).errors(options) }, 200)
+  })
+}
