@@ -66,7 +66,13 @@ export default defineConfig({
     projects: [
       {
         extends: true,
-        test: { name: 'unit', isolate: false, include: ['{src,scripts,simulation}/**/*.test.ts'] },
+        test: {
+          name: 'unit',
+          isolate: false,
+          include: ['{src,scripts,simulation}/**/*.test.ts'],
+          // A few live through thousands of turns, which takes seconds where other programs use both cores.
+          testTimeout: 30_000,
+        },
       },
       {
         extends: true,
