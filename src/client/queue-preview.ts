@@ -11,7 +11,7 @@ export interface QueuedPreview {
   readonly preview: string
 }
 
-/** The first items that wait, in the order of acceptance. */
+/** The first items that wait, in the order in which their rows were written; a workflow that answers knows that of delivery. */
 export async function queuedPreviews(
   db: Reader,
   threadId: string,

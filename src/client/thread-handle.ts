@@ -104,7 +104,7 @@ export interface ThreadHandle<R extends Registry<string, string, unknown> = Regi
   snapshot(): Promise<ThreadSnapshot>
   /** All that came of it, as the store has it; from `snapshot().root` on it is the whole tree. @throws ThreadNotFoundError */
   tree(): Promise<ThreadTree>
-  /** The newest ones, queued ones last as `pending`. */
+  /** The newest ones, queued ones last as `pending`, in the order in which they were written; `snapshot().queue` has that of delivery. */
   messages(options?: MessagesOptions): Promise<{ messages: readonly Message[]; hasMore: boolean }>
   /**
    * Gap-free from a sequence on, with the text that streams; ends after `thread.closed`. A `next()` that waits is ended by

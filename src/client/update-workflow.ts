@@ -20,7 +20,7 @@ export interface ThreadUpdate {
   readonly repeats?: boolean
 }
 
-/** `unknown`: the workflow has no such request; `silent`: nobody answered in time; `gone`: no open workflow. */
+/** `unknown`: the workflow has no such request or item; `silent`: nobody answered in time; `gone`: no open workflow. */
 export type UpdateAnswer = 'accepted' | 'unknown' | 'invalid' | 'silent' | 'gone'
 
 /** What the server answers when the workflow closes with the Update in its hands. */
@@ -53,7 +53,7 @@ function isSpent(error: unknown): boolean {
 
 function refusalOf(error: WorkflowUpdateFailedError): UpdateAnswer | undefined {
   const types = failureTypes(error)
-  if (types.has('Request.NotFound')) return 'unknown'
-  if (types.has('Request.Invalid')) return 'invalid'
+  if (types.has('Request.NotFound') || types.has('Item.NotFound')) return 'unknown'
+  if (types.has('Request.Invalid') || types.has('Item.Invalid')) return 'invalid'
   return types.has(CLOSED_MEANWHILE) ? 'gone' : undefined
 }

@@ -11,6 +11,8 @@ const KEPT: Readonly<Record<FailureType, boolean>> = {
   'Thread.OtherStore': true,
   'Request.NotFound': false,
   'Request.Invalid': false,
+  'Item.NotFound': false,
+  'Item.Invalid': false,
   'Definition.Missing': true,
   'Operation.Lost': false,
   'Operation.Late': true,

@@ -23,6 +23,14 @@ export const FAILURES = {
   },
   'Request.NotFound': { retryable: false, message: 'No request of this id waits for an answer.' },
   'Request.Invalid': { retryable: false, message: 'The answer does not fit its request.' },
+  'Item.NotFound': {
+    retryable: false,
+    message: 'Nothing of this id waits in the queue and can be taken back.',
+  },
+  'Item.Invalid': {
+    retryable: false,
+    message: 'A removal names what waits by its id, and this one does not.',
+  },
   'Definition.Missing': { retryable: true, message: 'This worker does not have the definition.' },
   'Operation.Lost': { retryable: false, message: 'Another attempt holds this operation.' },
   'Operation.Late': { retryable: true, message: 'A later attempt holds this operation.' },

@@ -22,7 +22,7 @@ export interface QueuedMessages {
   readonly limit: number
 }
 
-/** The first messages that wait for their place, silent ones too, in the order of acceptance. */
+/** The first messages that wait for their place, silent ones too, in the order in which their rows were written. */
 export async function queuedMessages(
   db: Reader,
   { threadId, length, limit }: QueuedMessages,

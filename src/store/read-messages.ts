@@ -148,7 +148,10 @@ export interface MessagePage {
   readonly hasMore: boolean
 }
 
-/** The newest `limit` messages, queued ones last as `pending`; with `after`, the oldest ones after that position. */
+/**
+ * The newest `limit` messages; with `after`, the oldest ones after that position. Queued ones come last as `pending`, in the
+ * order in which their rows were written (`stageMessage`).
+ */
 export async function listMessages(db: Reader, options: ListMessages): Promise<MessagePage> {
   const limit = wholeNumber(options.limit ?? 100)
   const offset = wholeNumber(options.offset ?? 0)

@@ -44,7 +44,9 @@ export async function stageMessage(tx: Writer, draft: MessageDraft): Promise<Sta
   if (thread.terminate_requested_at !== null || thread.closed_at !== null) return 'terminated'
   const queue = await queueOf(tx, draft.threadId)
   if (BOUNDED.includes(draft.sentBy) && queue.length >= LIMITS.queuedItems) return 'queue_full'
-  // Those that wait are shown in the order of their acceptance, whatever the clocks of their senders say.
+  // Those that wait are listed in the order in which their rows were written, whatever the clocks of their senders say. That is
+  // not always the order of delivery: the workflow takes them as their signals come, and of two that are sent at the same time the
+  // later row may have the earlier signal. Only the workflow knows.
   const createdAt = Math.max(draft.createdAt, queue.newest + 1)
   await tx
     .insertInto('messages')

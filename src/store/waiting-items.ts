@@ -12,7 +12,10 @@ export type WaitingItem = { readonly id: string; readonly createdAt: number } & 
   | { readonly kind: 'tool'; readonly tool: QueueTool }
 )
 
-/** In the order of acceptance (T3). */
+/**
+ * In the order in which their rows were written, which a thread that is opened again takes them in: that of its signals is lost
+ * with its workflow (T3).
+ */
 export async function waitingItems(
   db: Reader,
   thread: Pick<ThreadRecord, 'id' | 'parent_thread_id' | 'parent_call_id'>,

@@ -18,7 +18,7 @@ test.each(['m', 'queued_1', 'e'])('T3 %s leaves the queue, and the others keep t
   const left = itemRemoved(waiting, { id })
   expect(left.queue).toEqual(waiting.queue.filter((entry) => entry.id !== id))
   expect(left.facts).toEqual([])
-  expect(removalRefusal(left, { id })).toBe('Request.NotFound')
+  expect(removalRefusal(left, { id })).toBe('Item.NotFound')
 })
 
 test('an effect that is not due is taken back too', () => {
@@ -26,12 +26,12 @@ test('an effect that is not due is taken back too', () => {
   expect(itemRemoved(waiting, { id: 'later' })).toEqual({ ...waiting, effects: [] })
 })
 
-test('T10 what is no item, a report or malformed is refused', () => {
-  expect(removalRefusal(waiting, { id: 'r' })).toBe('Request.NotFound')
-  expect(removalRefusal(waiting, { id: 'nothing' })).toBe('Request.NotFound')
-  expect(removalRefusal(waiting, {})).toBe('Request.Invalid')
-  expect(removalRefusal(waiting, undefined)).toBe('Request.Invalid')
-  expect(removalRefusal({ ...waiting, terminating: true }, { id: 'm' })).toBe('Request.NotFound')
+test('T10 what is no item, a report or malformed is refused by its own name', () => {
+  expect(removalRefusal(waiting, { id: 'r' })).toBe('Item.NotFound')
+  expect(removalRefusal(waiting, { id: 'nothing' })).toBe('Item.NotFound')
+  expect(removalRefusal(waiting, {})).toBe('Item.Invalid')
+  expect(removalRefusal(waiting, undefined)).toBe('Item.Invalid')
+  expect(removalRefusal({ ...waiting, terminating: true }, { id: 'm' })).toBe('Item.NotFound')
 })
 
 test('T3 an inline message is taken back only where no run delivers it', () => {
@@ -41,7 +41,7 @@ test('T3 an inline message is taken back only where no run delivers it', () => {
     NOW,
   )
   const item = { id: 'everthread:item:1' }
-  expect(removalRefusal({ ...inline, run: run() }, item)).toBe('Request.NotFound')
+  expect(removalRefusal({ ...inline, run: run() }, item)).toBe('Item.NotFound')
   expect(removalRefusal(inline, item)).toBeNull()
   const left = itemRemoved({ ...inline, facts: [] }, item)
   expect(left).toMatchObject({ queue: [], facts: [{ type: 'queue.changed', payload: { waiting: 0 } }] })

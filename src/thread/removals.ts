@@ -10,15 +10,14 @@ import { drained } from './inbox.js'
 export function removalRefusal(
   control: ThreadControl,
   input: unknown,
-): 'Request.Invalid' | 'Request.NotFound' | null {
-  if (removeQueuedProblem(input) !== undefined) return 'Request.Invalid'
-  if (control.terminating || control.closing !== null) return 'Request.NotFound'
+): 'Item.Invalid' | 'Item.NotFound' | null {
+  if (removeQueuedProblem(input) !== undefined) return 'Item.Invalid'
+  if (control.terminating || control.closing !== null) return 'Item.NotFound'
   const { id } = input as RemoveQueued
   const entry = removable(control, id)
-  if (entry === undefined)
-    return control.effects.some((effect) => effect.id === id) ? null : 'Request.NotFound'
+  if (entry === undefined) return control.effects.some((effect) => effect.id === id) ? null : 'Item.NotFound'
   // It has no row that would say so: a run may be delivering it.
-  return isInline(entry) && control.run !== null ? 'Request.NotFound' : null
+  return isInline(entry) && control.run !== null ? 'Item.NotFound' : null
 }
 
 /** Takes a removal that was not refused. */

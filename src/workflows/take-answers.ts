@@ -10,9 +10,9 @@ const removeQueuedUpdate = defineUpdate<void, [RemoveQueued]>(UPDATES.removeQueu
 const respondUpdate = defineUpdate<void, [Respond]>(UPDATES.respond)
 
 /**
- * Registers the updates: one answers a request, one takes back what waits. Each is refused as `Request.NotFound` or
- * `Request.Invalid`, leaves no trace then, and is synchronous: what was accepted is in the state before anything else
- * happens (T10).
+ * Registers the updates: one answers a request, one takes back what waits. One that is refused (as `Request.NotFound` or
+ * `Request.Invalid`; a removal as `Item.NotFound` or `Item.Invalid`) leaves no trace, and both are synchronous: what was
+ * accepted is in the state before anything else happens (T10).
  */
 export function takeAnswers(host: ThreadHost): void {
   setHandler(
