@@ -115,6 +115,7 @@ describe('creating', () => {
     expect(textOf(start?.input?.payloads?.[0]?.data)).toBe(
       JSON.stringify({
         agent: 'support',
+        store: fixture.store.id,
         userId: 'ann',
         searchAttributes: [
           'ThreadAgent',
@@ -128,7 +129,7 @@ describe('creating', () => {
     )
     expect(searchForContent(await recordedRuns(fixture.threads.temporal, thread.threadId)).leaks).toEqual([])
     const { memo } = await thread.workflow.describe()
-    expect(memo).toEqual({ agent: 'support', userId: 'ann' })
+    expect(memo).toEqual({ agent: 'support', store: fixture.store.id, userId: 'ann' })
   })
 
   test('a send finds a row without workflow and starts it', async () => {

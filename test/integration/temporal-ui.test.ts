@@ -56,7 +56,7 @@ test('search attributes and memo hold names and no title', async () => {
     ThreadRoot: [thread.threadId],
     ThreadTags: ['vip', 'north'],
   })
-  expect(memo).toEqual({ agent: 'clerk', userId })
+  expect(memo).toEqual({ agent: 'clerk', store: await fixture.threads.storeId(), userId })
   expect(JSON.stringify({ searchAttributes, memo })).not.toContain(MARKER)
 })
 

@@ -33,6 +33,10 @@ test('setup makes everything ready, and again', async () => {
   expect(await screen.run('setup')).toBe(0)
   expect(await screen.run('setup')).toBe(0)
   expect(screen.shown.match(/search attributes: ready/g)).toHaveLength(2)
+  const ids = [...screen.shown.matchAll(/store: (\w{12}), task queue "/g)].map(([, id]) => id)
+  expect(new Set(ids).size).toBe(1)
+  expect(await screen.run('setup', '--new-store-id')).toBe(0)
+  expect(screen.shown).not.toMatch(new RegExp(`${ids[0]}[^]*${ids[0]}[^]*${ids[0]}`))
   screen.close()
 })
 
