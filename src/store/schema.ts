@@ -243,7 +243,11 @@ export interface PlansTable {
 }
 
 export interface EventsTable {
-  /** Store-wide, in the order of commits: one reader can follow all threads. */
+  /**
+   * Store-wide and never used twice. On SQLite it is the order of commits. On PostgreSQL it is given at the insert, so the rows of
+   * a late commit have lower ids than rows that were read before: who follows all threads reads by `readAllEvents`, for which
+   * PostgreSQL alone has a column `writer`, the transaction that wrote the row.
+   */
   id: Generated<number>
   thread_id: string
   /** Of its first event and of its last one: a row has one or several of one transaction. */

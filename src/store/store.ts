@@ -1,5 +1,6 @@
 import type { Kysely, Transaction } from 'kysely'
 
+import type { AllEventsPage, ReadAllEvents } from './all-events.js'
 import { openBlobs } from './blob-location.js'
 import type { BlobStore } from './blob-store.js'
 import type { Database } from './database.js'
@@ -32,6 +33,8 @@ export interface Store {
    * database is of its last run. @throws StoreError `busy` when its turn or another process's lock takes 30 s
    */
   write<T>(work: (tx: Writer) => Promise<T>): Promise<T>
+  /** The next events of all threads, in an order that no commit is missing from: see `all-events.ts`. */
+  readAllEvents(page: ReadAllEvents): Promise<AllEventsPage>
   readonly blobs: BlobStore
   readonly secrets: SecretBox
   /**
@@ -80,6 +83,10 @@ export async function openPlaces(location: StoreLocation): Promise<Omit<Store, '
     async write(work) {
       assertOpen()
       return database.write(work)
+    },
+    async readAllEvents(page) {
+      assertOpen()
+      return database.readAllEvents(page)
     },
     blobs,
     watch(threadId, listener) {

@@ -23,8 +23,13 @@ import { transactionConformance } from './conformance/transactions.js'
 import { watchConformance } from './conformance/watch.js'
 import type { WithStore } from './conformance/with-store.js'
 
+export interface ConformanceOptions {
+  /** Whether a transaction may commit while another one is open. */
+  readonly sideBySide: boolean
+}
+
 /** The contract that each driver keeps. `open` gives an empty store of its own each time. */
-export function storeConformance(open: () => Promise<Store>): void {
+export function storeConformance(open: () => Promise<Store>, { sideBySide }: ConformanceOptions): void {
   const withStore: WithStore = (work) => async () => {
     const store = await open()
     try {
@@ -42,7 +47,7 @@ export function storeConformance(open: () => Promise<Store>): void {
   describe('boundaries', () => boundaryConformance(withStore))
   describe('operations and tool calls', () => operationConformance(withStore))
   describe('runs and children', () => runConformance(withStore))
-  describe('events and deltas', () => eventConformance(withStore))
+  describe('events and deltas', () => eventConformance(withStore, sideBySide))
   describe('watching', () => watchConformance(withStore))
   describe('files', () => fileConformance(withStore))
   describe('folders', () => folderConformance(withStore))

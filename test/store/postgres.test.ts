@@ -16,13 +16,16 @@ describe('a store in PostgreSQL', () => {
   })
   afterAll(() => rm(folder, { recursive: true, force: true }))
 
-  storeConformance(async () => {
-    const { url, drop } = await createDatabase()
-    const store = await openStore({
-      database: url,
-      blobs: join(folder, String(++stores)),
-      secretKey: '1f'.repeat(32),
-    })
-    return { ...store, close: () => store.close().then(drop) }
-  })
+  storeConformance(
+    async () => {
+      const { url, drop } = await createDatabase()
+      const store = await openStore({
+        database: url,
+        blobs: join(folder, String(++stores)),
+        secretKey: '1f'.repeat(32),
+      })
+      return { ...store, close: () => store.close().then(drop) }
+    },
+    { sideBySide: true },
+  )
 })

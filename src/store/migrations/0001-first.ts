@@ -164,6 +164,7 @@ const TABLES: Readonly<Record<string, Table>> = {
       at: 'big',
       scope: 'text',
       events: 'text',
+      writer: 'writer',
     },
   },
   deltas: {
@@ -200,6 +201,8 @@ export async function createFirstSchema(db: SchemaChanger): Promise<void> {
     .execute()
   await index('files_by_folder').on('files').columns(['thread_id', 'folder', 'name']).execute()
   await index('events_by_thread').unique().on('events').columns(['thread_id', 'sequence']).execute()
+  // For `settledRows` of PostgreSQL; SQLite reads by the id.
+  if (db.kind === 'postgres') await index('events_by_writer').on('events').columns(['writer', 'id']).execute()
   await index('deltas_by_thread').on('deltas').columns(['thread_id', 'id']).execute()
   await index('deltas_by_message').on('deltas').columns(['thread_id', 'message_id']).execute()
 }

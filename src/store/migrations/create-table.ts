@@ -6,11 +6,14 @@ import type { SchemaDialect } from './schema-dialect.js'
 /** What a migration may do, and with which database. */
 export type SchemaChanger = Pick<Kysely<unknown>, 'schema' | 'getExecutor'> & Pick<SchemaDialect, 'kind'>
 
-type Kind = 'id' | 'text' | 'text?' | 'int' | 'int?' | 'big' | 'big?'
+type Kind = 'id' | 'writer' | 'text' | 'text?' | 'int' | 'int?' | 'big' | 'big?'
 
 const DATA_TYPES = { text: 'text', int: 'integer', big: 'bigint' } as const
 
-/** `big` where a number may not fit 32 bits: times in microseconds and sizes. A `?` may be null. */
+/**
+ * `big` where a number may not fit 32 bits: times in microseconds and sizes. A `?` may be null. `writer` is the transaction that
+ * wrote the row, by itself; SQLite, where transactions write one after the other, has no such column.
+ */
 export interface Table {
   readonly columns: Readonly<Record<string, Kind>>
   readonly key?: readonly string[]
@@ -20,7 +23,9 @@ export interface Table {
 export async function createTable(db: SchemaChanger, name: string, { columns, key }: Table): Promise<void> {
   let builder: CreateTableBuilder<string, string> = db.schema.createTable(name)
   for (const [column, kind] of Object.entries(columns)) {
+    if (kind === 'writer' && db.kind === 'sqlite') continue
     builder = builder.addColumn(column, dataType(db, kind), (definition) => {
+      if (kind === 'writer') return definition.notNull().defaultTo(sql`pg_current_xact_id()`)
       if (kind !== 'id') return kind.endsWith('?') ? definition : definition.notNull()
       const primary = definition.primaryKey()
       return db.kind === 'postgres' ? primary.generatedAlwaysAsIdentity() : primary.autoIncrement()
@@ -41,6 +46,7 @@ export async function addColumns(
 }
 
 function dataType(db: SchemaChanger, kind: Kind): 'integer' | 'bigint' | 'text' | Expression<unknown> {
+  if (kind === 'writer') return sql`xid8`
   if (kind === 'id') return db.kind === 'postgres' ? 'bigint' : 'integer'
   const type = DATA_TYPES[kind.replace('?', '') as keyof typeof DATA_TYPES]
   // By bytes, as SQLite compares: the order of a database's language changes with its operating system.

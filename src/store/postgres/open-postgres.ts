@@ -1,7 +1,9 @@
-import { Kysely, PostgresDialect } from 'kysely'
+import { Kysely, PostgresDialect, sql } from 'kysely'
 import type { Dialect } from 'kysely'
 
 import { LIMITS } from '../../protocol/limits.js'
+import { readAllEvents } from '../all-events.js'
+import type { SettledRows } from '../all-events.js'
 import type { Database } from '../database.js'
 import { assertMigrated, migrate } from '../migrations/migrate.js'
 import type { TransactionPlace } from '../run-transaction.js'
@@ -79,9 +81,24 @@ export async function openPostgres(
       return result
     },
     watch: (threadId, listener) => watching.watch(threadId, listener),
+    readAllEvents: (page) =>
+      told(retryPassing(() => readAllEvents(reader, settledRows, page), performance.now() + patience)),
     close,
   }
 }
+
+/** The horizon is that of the statement's own snapshot: transactions below it have ended, and the statement sees their rows. */
+const settledRows: SettledRows = async (db, { after, limit }) =>
+  db
+    .selectFrom('events')
+    .select(['id', 'thread_id', 'first_sequence', 'sequence', 'at', 'scope', 'events'])
+    .select(sql<string>`writer::text`.as('writer'))
+    .where(sql<boolean>`writer < pg_snapshot_xmin(pg_current_snapshot())`)
+    .where(sql<boolean>`(writer, id) > (${after.writer}::xid8, ${after.id}::bigint)`)
+    .orderBy(sql`events.writer`)
+    .orderBy('id')
+    .limit(limit)
+    .execute()
 
 /** Brings a database to this code's schema, once however many processes try. @throws StoreError */
 export async function migratePostgres(database: string): Promise<void> {

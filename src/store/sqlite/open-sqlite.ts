@@ -4,6 +4,8 @@ import { dirname } from 'node:path'
 import { Kysely } from 'kysely'
 import type { DatabaseSync } from 'node:sqlite'
 
+import { readAllEvents } from '../all-events.js'
+import type { SettledRows } from '../all-events.js'
 import { changesIn } from '../changes.js'
 import type { Database } from '../database.js'
 import { diskError } from '../disk-error.js'
@@ -60,6 +62,7 @@ export async function openSqlite(path: string, patience = PATIENCE): Promise<Dat
       read: (work) => told(path, () => work(reader)),
       write: (work) => told(path, () => writeTelling(writerPlace, work, () => commits.committed())),
       watch: (threadId, listener) => commits.watch(threadId, listener),
+      readAllEvents: (page) => told(path, () => readAllEvents(reader, settledRows, page)),
       close: async () => {
         try {
           await writer.destroy()
@@ -82,6 +85,18 @@ async function told<T>(path: string, work: () => Promise<T>): Promise<T> {
   } catch (error) {
     throw asStoreError(error, path)
   }
+}
+
+/** One transaction writes at a time: each row that can be read is settled, in the order of ids. */
+const settledRows: SettledRows = async (db, { after, limit }) => {
+  const rows = await db
+    .selectFrom('events')
+    .select(['id', 'thread_id', 'first_sequence', 'sequence', 'at', 'scope', 'events'])
+    .where('id', '>', after.id)
+    .orderBy('id')
+    .limit(limit)
+    .execute()
+  return rows.map((row) => ({ ...row, writer: '0' }))
 }
 
 async function writeTelling<T>(

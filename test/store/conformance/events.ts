@@ -4,8 +4,9 @@ import { expect, test } from 'vitest'
 import { appendDelta, deleteDeltas, dropAttempts, readDeltas } from '../../../src/store/deltas.js'
 import { appendEvents, lastSequence, readEvents } from '../../../src/store/events.js'
 import type { Schema } from '../../../src/store/schema.js'
-import type { Reader, Store } from '../../../src/store/store.js'
+import type { Reader, Store, Writer } from '../../../src/store/store.js'
 import { findThread } from '../../../src/store/threads.js'
+import { createGate } from '../../support/gate.js'
 import { makeThread, NOW } from './with-store.js'
 import type { WithStore } from './with-store.js'
 
@@ -21,7 +22,50 @@ const deltas = async (store: Store, after?: number) =>
     delta.offset,
   ])
 
-export function eventConformance(withStore: WithStore): void {
+/** Reads pages of all events until one is empty. */
+export async function readOn(
+  store: Store,
+  after: string | null,
+): Promise<{ readonly found: readonly string[]; readonly next: string | null }> {
+  const found: string[] = []
+  for (let next = after; ;) {
+    const page = await store.readAllEvents({ after: next, rows: 2 })
+    found.push(...page.events.map(({ threadId, sequence }) => `${threadId} ${sequence}`))
+    next = page.next
+    if (page.events.length === 0) return { found, next }
+  }
+}
+
+export function eventConformance(withStore: WithStore, sideBySide: boolean): void {
+  test(
+    'events of all threads are read once each, those of a late commit too',
+    withStore(async (store) => {
+      for (const id of ['early', 'late']) await makeThread(store, id)
+      const append = (threadId: string) => (tx: Writer) =>
+        appendEvents(tx, { threadId, events: [{ type: 'one' }, { type: 'two' }], now: NOW })
+      await store.write(append('early'))
+      const [inserted, gate] = [createGate(), createGate()]
+      const late = store.write(async (tx) => {
+        await append('late')(tx)
+        // The rows have their ids, and the transaction is open.
+        await lastSequence(tx, 'late')
+        inserted.open()
+        await gate.passed
+      })
+      await inserted.passed
+      const early = store.write(append('early'))
+      // On SQLite it waits its turn.
+      if (sideBySide) await early
+      const before = await readOn(store, null)
+      gate.open()
+      await Promise.all([late, early])
+      const found = [...before.found, ...(await readOn(store, before.next)).found]
+      expect(found.toSorted()).toEqual(['early 1', 'early 2', 'early 3', 'early 4', 'late 1', 'late 2'])
+      const ofEarly = found.filter((event) => event.startsWith('early'))
+      expect(ofEarly).toEqual(ofEarly.toSorted())
+    }),
+  )
+
   test(
     'events are numbered per thread and read after a sequence',
     withStore(async (store) => {
