@@ -59,7 +59,7 @@ describe('a call that needs approval', () => {
     })
   })
 
-  test('runs once it is approved', () => {
+  test('AR-ID.9 AR-EC.10 runs once it is approved', () => {
     const parts = counting()
     return withDesk(parts, async (desk) => {
       const input = await desk.call('pay', { amount: 70 })
@@ -68,6 +68,7 @@ describe('a call that needs approval', () => {
       expect(await desk.run(answered(input))).toEqual({ type: 'result', outcome: 'succeeded' })
       expect(parts.runs).toBe(1)
       expect(await types(desk)).toEqual(['action.required', 'action.resolved', 'tool.started', 'tool.result'])
+      expect(await desk.told('action.required')).toMatchObject([{ requestId: ASKED.requestId }])
       expect(await desk.told('action.resolved')).toEqual([
         { requestId: ASKED.requestId, kind: 'approval', decision: 'approved', by: 'ben' },
       ])
@@ -89,7 +90,7 @@ describe('a call that needs approval', () => {
     })
   })
 
-  test('reads the reason when it is denied', () => {
+  test('PL-AP.3 reads the reason when it is denied', () => {
     const parts = counting()
     return withDesk(parts, async (desk) => {
       const input = await desk.call('pay', { amount: 70 })
@@ -160,6 +161,20 @@ describe('a call that needs approval', () => {
       expect(await types(desk)).toHaveLength(3)
       await desk.decide(again, { approved: true })
       expect(await desk.run(answered(input, again))).toMatchObject({ outcome: 'succeeded' })
+    })
+  })
+
+  test('PL-AP.7 arguments that fit no more after the approval are refused', () => {
+    const parts = counting()
+    return withDesk(parts, async (desk) => {
+      const input = await desk.call('pay', { amount: 70 })
+      await desk.run(input)
+      await desk.decide(ASKED.requestId, { approved: true })
+      const text = '{ "amount": "much" }'
+      await desk.store.write((tx) => tx.updateTable('tool_calls').set({ arguments: text }).execute())
+      expect(await desk.run(answered(input))).toMatchObject({ type: 'result', outcome: 'failed' })
+      expect((await lastResult(desk))?.content).toContain('amount')
+      expect(parts.runs).toBe(0)
     })
   })
 

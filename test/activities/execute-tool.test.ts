@@ -274,7 +274,7 @@ describe('T9 what a call did', () => {
     return tool
   }
 
-  test('a stop keeps nothing, and its result says interrupted', () => {
+  test('PL-CX.12 a stop keeps nothing, and its result says interrupted', () => {
     const tool = endless()
     return withDesk(tool, async (desk) => {
       const environment = attempt()

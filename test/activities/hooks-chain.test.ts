@@ -79,7 +79,7 @@ describe('a chain of hooks', () => {
       'to be a list of references',
     ],
     ['never answers', never, 'timeout', 'did not answer within 0.02 seconds'],
-  ])('a hook that %s is recorded, the value kept', (_what, execute, code, words) =>
+  ])('AR-HP.9 a hook that %s is recorded, the value kept', (_what, execute, code, words) =>
     withBatch([adds('a'), hook('bad', execute, 20), adds('c')], async (batch, desk) => {
       expect((await beforeCreate(batch, MESSAGE, false)).value.content).toBe('hello a c')
       await desk.store.write((tx) => batch.commit(tx))

@@ -70,7 +70,7 @@ describe('the rows of a request', () => {
     })
   })
 
-  test('a filter may make rows up', () => {
+  test('AR-TC.0 a filter may make rows up', () => {
     const add = defineHook({
       hook: 'filter_messages',
       id: 'add',
@@ -166,7 +166,7 @@ describe('the whole request', () => {
       expect(JSON.stringify([await step(desk), await desk.events()])).not.toContain('secret')
     }))
 
-  test('a hook that only throws blocks nothing', () => {
+  test('AR-HP.9 a hook that only throws blocks nothing', () => {
     const fails = defineHook({
       hook: 'prefilter_llm_history',
       id: 'fails',

@@ -191,3 +191,31 @@ describe('what code throws', () => {
       expect(await rows(desk)).not.toContain('nightingale')
     }))
 })
+
+test('AR-HP.5 no hook is given a secret that a tool has read', async () => {
+  const given: unknown[] = []
+  const points = ['filter_messages', 'prefilter_llm_history', 'before_create_message'] as const
+  const results = ['after_tool_call_success', 'before_store_tool_result'] as const
+  const hooks = [...points, ...results].map(
+    (hook) =>
+      ({
+        hook,
+        id: hook,
+        execute: (_state: unknown, ...input: readonly unknown[]) => void given.push([hook, ...input]),
+      }) as AnyHook,
+  )
+  const work: DeskParts['work'] = async (state) => ({
+    status: 'success',
+    result: `with ${await state.env('API_KEY')}`,
+  })
+  const chat = scriptedModel([{ toolCalls: [{ name: 'work' }] }, { text: 'x' }])
+  await withDesk({ chat, work, hooks }, async (desk) => {
+    const worker = { ...desk.dependencies, env }
+    await desk.run(await desk.call('work'), worker)
+    await runModel(worker, modelInput({ step: 2, drain: drainOf(await desk.send('two')) }))
+    const recorded = JSON.stringify(given)
+    for (const hook of [...points, ...results]) expect(recorded).toContain(hook)
+    expect(recorded).toContain(`with ${SHOWN}`)
+    expect(recorded).not.toContain('nightingale')
+  })
+})

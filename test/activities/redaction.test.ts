@@ -1,4 +1,8 @@
-import { describe, expect, test } from 'vitest'
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+
+import { describe, expect, onTestFinished, test } from 'vitest'
 import { z } from 'zod'
 
 import type { BufferedState } from '../../src/activities/thread-state/buffered-thread-state.js'
@@ -27,6 +31,27 @@ async function worked(work: NonNullable<DeskParts['work']>, look: (desk: Activit
     await look(desk)
   })
 }
+
+test('KP-04.3 a tool calls with its credential, and nothing stored has it', async () => {
+  const asked: (string | undefined)[] = []
+  const server = createServer(({ headers }, response) => {
+    asked.push(headers.authorization)
+    response.end(`seen ${headers.authorization}`)
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  onTestFinished(() => void server.close())
+  const { port } = server.address() as AddressInfo
+  const call: DeskParts['work'] = async (state) => {
+    const headers = { authorization: `Bearer ${await state.env('API_KEY')}` }
+    const response = await fetch(`http://127.0.0.1:${port}`, { headers })
+    return { status: 'success', result: await response.text() }
+  }
+  await worked(call, async (desk) => {
+    expect(asked).toEqual([`Bearer ${SECRET}`])
+    expect((await lastResult(desk))?.content).toBe(`seen Bearer ${SHOWN}`)
+  })
+})
 
 describe('what a tool answers', () => {
   test('T5 has no secret, however it is nested', () =>

@@ -105,13 +105,18 @@ describe('the value of a variable', () => {
       expect(await read('CITY')).toBe('Paris')
     }, worker))
 
-  test('comes from the nearest parent that has one', () =>
+  test('KP-09.4 comes from the nearest parent that has one, and changes in its own thread alone', () =>
     withThread(async (thread) => {
       await family(thread)
       await put(thread, 'root', { A: 'root', B: 'root' })
       await put(thread, 'parent', { B: 'parent' })
-      const { state } = await thread.open('c', { content })
-      expect([await state.env('A'), await state.env('B')]).toEqual(['root', 'parent'])
+      const call = await thread.open('c', { content })
+      expect([await call.state.env('A'), await call.state.env('B')]).toEqual(['root', 'parent'])
+      await call.state.setEnv('A', 'own', { type: 'text' })
+      await thread.commit(call)
+      const later = await thread.open('later', { content })
+      const parent = await thread.open('above', { content, threadId: 'root' })
+      expect([await later.state.env('A'), await parent.state.env('A')]).toEqual(['own', 'root'])
     }, worker))
 
   test("is not a parent's where the graph scopes the name", () =>

@@ -17,7 +17,7 @@ import { emptyRegistry } from '../support/empty-registry.js'
 const ALLOWED =
   /^(\.\/src\/(protocol|thread|workflows)\/|\.\/node_modules\/(@temporalio\/(common|workflow|worker)|long|ms|nexus-rpc)\/)/
 
-test('the workflow bundle holds protocol, thread and workflows only', async () => {
+test('AR-W.1 the workflow bundle holds protocol, thread and workflows only', async () => {
   const { code } = await bundle(workflowBundleOptions)
   expect(modulesOf(code).length).toBeGreaterThan(50)
   expect(foreignModules(code)).toEqual([])

@@ -26,7 +26,7 @@ beforeEach(async () => {
 afterEach(() => fixture.close())
 
 describe('the event log', () => {
-  test('comes gap-free from a sequence on', async () => {
+  test('AR-ES.11 AR-SS.1 comes gap-free from a sequence on, as that of a snapshot', async () => {
     await append(
       ...Array.from({ length: 250 }, (_, index) => ({ type: 'queue.changed', payload: { waiting: index } })),
     )
@@ -34,6 +34,12 @@ describe('the event log', () => {
     expect(events.map(({ sequence }) => sequence)).toEqual(
       Array.from({ length: 230 }, (_, index) => index + 21),
     )
+    // Who opens with a snapshot reads what follows it, and nothing again.
+    const { lastSequence, status } = await thread.snapshot()
+    expect([lastSequence, status]).toEqual([250, 'idle'])
+    await append({ type: 'run.started' })
+    const news = await collect(thread.events({ after: lastSequence, follow: false }))
+    expect(news.map(({ sequence, type }) => [sequence, type])).toEqual([[251, 'run.started']])
     expect(events[0]).toEqual({
       sequence: 21,
       cursor: '21',
@@ -97,7 +103,7 @@ describe('joined text', () => {
     })
   })
 
-  test('tool calls come with arguments and result', async () => {
+  test('KP-13.2 tool calls come with arguments and result', async () => {
     const [started, ended] = await toolCallEvents({ args: '{"a":1}', result: 'done' })
     expect(started).toMatchObject({ payload: { name: 'look', preview: '{"a":1}', truncated: false } })
     expect(ended).toMatchObject({ payload: { outcome: 'succeeded', preview: 'done', attachments: [] } })
@@ -238,7 +244,7 @@ describe('text that streams', () => {
     await follower.return?.()
   })
 
-  test('a slow reader gets everything and holds up nobody', async () => {
+  test('PL-SK.2 a slow reader gets everything and holds up nobody', async () => {
     const { follower } = await follow(0)
     for (let index = 0; index < 50; index += 1) await addDelta({ offset: index, text: 'x' })
     expect((await follower.next()).value).toMatchObject({ payload: { offset: 0, text: 'x'.repeat(50) } })

@@ -65,15 +65,25 @@ describe('files', () => {
 })
 
 describe('messages', () => {
-  test('are paged by their position', async () => {
-    for (let position = 1; position <= 5; position += 1) await addMessage({ content: `m${position}` })
+  test('AR-VA.7 are paged by their position', async () => {
+    await addMessages(500)
     const contents = async (options: Parameters<ThreadHandle['messages']>[0]) => {
       const { messages, hasMore } = await thread.messages(options)
       return [messages.map(({ content }) => content).join(' '), hasMore]
     }
-    expect(await contents({ limit: 2 })).toEqual(['m4 m5', true])
+    expect(await contents({ limit: 2 })).toEqual(['m499 m500', true])
     expect(await contents({ limit: 2, before: 4 })).toEqual(['m2 m3', true])
-    expect(await contents({ limit: 3, after: 2 })).toEqual(['m3 m4 m5', false])
+    expect(await contents({ limit: 3, after: 497 })).toEqual(['m498 m499 m500', false])
+    const pages: (string | null)[][] = []
+    let before: number | undefined
+    for (let more = true; more;) {
+      const page = await thread.messages({ limit: 100, ...(before !== undefined && { before }) })
+      pages.unshift(page.messages.map(({ content }) => content))
+      before = page.messages[0]?.position ?? undefined
+      more = page.hasMore
+    }
+    expect(pages).toHaveLength(5)
+    expect(pages.flat()).toEqual(Array.from({ length: 500 }, (_, index) => `m${index + 1}`))
   })
 
   test('of an unknown thread are an error', async () => {
@@ -122,14 +132,14 @@ describe('the list', () => {
   })
 
   test.each(['', 'x', 'WzFd', Buffer.from('[1,2]').toString('base64url'), '[1,"t"]'])(
-    'refuses the cursor %j, which is none of its own',
+    'AR-SS.7 refuses the cursor %j, which is none of its own',
     async (cursor) => {
       await expect(fixture.threads.page({}, { cursor })).rejects.toThrow('Expected "cursor"')
       await expect(fixture.threads.pendingPage({}, { cursor })).rejects.toThrow('Expected "cursor"')
     },
   )
 
-  test('refuses a page that is empty or too long', async () => {
+  test('AR-SS.7 refuses a page that is empty or too long', async () => {
     for (const limit of [0, 501, 1.5])
       await expect(fixture.threads.page({}, { limit })).rejects.toThrow('Expected "limit" to be 1 to 500')
   })
@@ -216,6 +226,17 @@ test('a closed client says so, and closes once', async () => {
 
 async function addThread(id: string, row: Partial<Parameters<typeof insertThread>[1]> = {}): Promise<void> {
   await fixture.store.write((tx) => insertThread(tx, { id, agent: 'support', created_at: 1, ...row }))
+}
+
+/** In one transaction, by their numbers. */
+async function addMessages(count: number): Promise<void> {
+  await fixture.store.write(async (tx) => {
+    for (let number = 1; number <= count; number += 1)
+      await appendMessage(tx, {
+        ...{ id: `row-${number}`, threadId: 't', role: 'assistant', content: `m${number}` },
+        ...{ createdAt: 1, sentBy: 'model' },
+      })
+  })
 }
 
 let messages = 0

@@ -72,7 +72,7 @@ async function expectPaired(thread: ThreadHandle): Promise<void> {
   expect(results.toSorted()).toEqual(calls.toSorted())
 }
 
-test('a thread lost in mid tool call goes on with another run', async () => {
+test('AR-CC.7 a thread lost in mid tool call goes on with another run', async () => {
   const gate = createGate()
   let works = 0
   const { thread, chat } = await start('clerk', {
@@ -97,6 +97,8 @@ test('a thread lost in mid tool call goes on with another run', async () => {
   await until('the call', () => works === 1)
   await thread.send(marked('And this'))
   await lose(thread)
+  // Nobody can prove that its work goes on: it is lost until somebody asks for it.
+  expect((await thread.snapshot()).status).toBe('lost')
   await env.threads.reopen(thread.threadId)
   gate.open()
   expect(await thread.waitUntilIdle()).toMatchObject({ status: 'idle', reply: { content: marked('Done') } })

@@ -25,7 +25,7 @@ afterAll(() => fixture.close())
 /** The next heartbeat brings the cancellation, one second at most; the rest is for a machine that tests keep busy. */
 const STOP_WITHIN = 2_500
 
-test('a stop closes the connection to the provider', async () => {
+test('PL-CX.6 PL-CX.7 a stop closes the connection to the provider', async () => {
   const id = 'stop-stream'
   const held = fixture.model.hold(id, 'middle')
   // The usual heartbeat timeout, which alone would let a stop wait for 24 seconds.
@@ -66,7 +66,7 @@ test('a stop that meets the end of a call holds up nothing', async () => {
   }
 })
 
-test('a stop aborts a running tool and keeps the thread', async () => {
+test('PL-CX.6 PL-CX.7 a stop aborts a running tool and keeps the thread', async () => {
   const { thread, id } = await threadInTool('stop-tool')
   await thread.stop()
   await thread.waitUntilIdle()

@@ -1,9 +1,10 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 
 import { assemblePrompt } from '../../src/model/context/assemble-prompt.js'
 import { withCacheHints } from '../../src/model/context/cache-hints.js'
 import { toolConfiguration } from '../../src/model/context/tool-configuration.js'
 import { streamAnswer } from '../../src/model/stream-answer.js'
+import { drainOf, modelInput, runModel, withDesk } from '../activities/activity-desk.js'
 import { startProviderMock } from '../support/provider-mock.js'
 import { transcriptRow } from '../support/transcript-row.js'
 import { REAL_PROVIDERS } from './real-providers.js'
@@ -101,4 +102,24 @@ describe.each(REAL_PROVIDERS)('$name', ({ name, model }) => {
     expect(hints).toBe(name === 'anthropic' ? 2 : 0)
     if (name !== 'anthropic') expect(body).not.toMatch(/cache/i)
   })
+})
+
+test('AR-S4.2 AR-VA.2 providers of different wire formats leave the same events', async () => {
+  const mock = await startProviderMock()
+  onTestFinished(() => mock.close())
+  const told: unknown[] = []
+  for (const { model } of REAL_PROVIDERS) {
+    mock.reply({ text: 'One moment.', toolCalls: [{ name: 'work', input: '{"task":"count"}' }] })
+    await withDesk({ chat: model(mock.url) }, async (desk) => {
+      await runModel(desk.dependencies, modelInput({ drain: drainOf(await desk.send('one')) }))
+      const events = (await desk.events()).map(({ type, payload }) => {
+        const { milliseconds: _differs, ...same } = payload
+        return { type, payload: same }
+      })
+      told.push({ events, texts: (await desk.transcript()).map(({ role, content }) => [role, content]) })
+    })
+  }
+  expect(new Set(mock.requests.map(({ path }) => path)).size).toBeGreaterThan(2)
+  expect(JSON.stringify(told[0])).toContain('model.completed')
+  for (const one of told) expect(one).toEqual(told[0])
 })

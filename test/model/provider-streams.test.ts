@@ -52,7 +52,7 @@ describe.each(REAL_PROVIDERS)('$name', ({ model: createModel }) => {
     }
   }
 
-  test('text arrives in pieces and then whole', async () => {
+  test('AR-VA.2 text arrives in pieces and then whole', async () => {
     mock.reply({ text: 'I am well, thank you.' })
     const answer = await streamAnswer(request())
     expect(answer).toEqual({

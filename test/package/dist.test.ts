@@ -22,6 +22,11 @@ const BY_PATH = [
   'worker/without-comments.js',
 ]
 
+const OWN_DEPENDENCIES = new Set([
+  ...['@ai-sdk/provider', '@opentelemetry/api', '@temporalio/envconfig', '@temporalio/plugin'],
+  ...['@hono/node-server', '@hono/zod-openapi', 'hono', 'rate-limiter-flexible', 'kysely', 'pg'],
+])
+
 beforeAll(() => {
   if (!existsSync(join(DIST, 'chunks'))) throw new Error('Expected a build in dist: npm run build')
 })
@@ -36,6 +41,19 @@ describe.each(DOORS)('%s', (door) => {
     expect(built.files).toBeLessThan(20)
     expect(source.files).toBeGreaterThan(50)
   })
+})
+
+test('AR-W.1 the door of definitions loads no server, database, provider or interface', async () => {
+  const { packages } = await loaded(join(PROJECT, 'src/index.ts'))
+  expect(packages).toEqual(['zod'])
+})
+
+test('AR-W.3 AR-S2.2 no provider, connector, interface or telemetry backend is a dependency', () => {
+  const { dependencies } = JSON.parse(readFileSync(join(PROJECT, 'package.json'), 'utf8')) as {
+    readonly dependencies: Readonly<Record<string, string>>
+  }
+  // Interfaces of models and telemetry, servers for HTTP, and the stores that a user chooses from.
+  expect(Object.keys(dependencies).filter((name) => !OWN_DEPENDENCIES.has(name))).toEqual([])
 })
 
 test('no module is in two files that one process loads', () => {

@@ -89,6 +89,9 @@ export function endpointFixture(server?: 'dev') {
     get env() {
       return env
     },
+    get app() {
+      return app
+    },
     get thread() {
       return thread
     },

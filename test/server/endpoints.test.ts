@@ -67,9 +67,25 @@ describe('what an endpoint writes', () => {
     expect(await fixture.thread.statFile('/notes/a.txt')).toBeNull()
   })
 
-  test('wakes the thread: a message is answered', async () => {
-    await answered((_request, state) => state.queueMessage({ role: 'user', content: 'Hello' }))
-    expect((await fixture.thread.waitUntilIdle()).reply?.content).toBe('Heard: Hello')
+  test('KP-00.1 PL-LC.1 wakes the thread by the signal of a client and of HTTP: a message is answered', async () => {
+    const { thread } = fixture
+    const reply = async () => (await thread.waitUntilIdle()).reply?.content
+    await answered((_request, state) => state.queueMessage({ role: 'user', content: 'From an endpoint' }))
+    expect(await reply()).toBe('Heard: From an endpoint')
+    const sent = await fixture.app.request(`/threads/${thread.threadId}/messages`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${ACME}`, 'content-type': 'application/json' },
+      body: JSON.stringify({ content: 'Over HTTP' }),
+    })
+    expect(sent.status).toBe(202)
+    expect(await reply()).toBe('Heard: Over HTTP')
+    await thread.send('By the client')
+    expect(await reply()).toBe('Heard: By the client')
+    const { events } = await thread.workflow.fetchHistory()
+    const signals = (events ?? []).flatMap(
+      ({ workflowExecutionSignaledEventAttributes: signal }) => signal?.signalName ?? [],
+    )
+    expect(signals).toEqual(['queueMessage', 'queueMessage', 'queueMessage'])
   })
 
   test('is kept when it throws later', async () => {

@@ -28,7 +28,7 @@ describe('the stream of events', () => {
     expect(frames.map(({ data }) => data?.sequence)).toEqual([1, 2, 3, 4])
   })
 
-  test('goes on behind the last event that was seen', async () => {
+  test('AR-ES.1 AR-ES.11 goes on behind the last event that was seen, with the events of a client', async () => {
     const threadId = await server.thread()
     await append(threadId, 'first', 'second')
     const ids = async (path: string, headers = {}) =>
@@ -38,6 +38,10 @@ describe('the stream of events', () => {
     expect(await ids(`${path}&after=2`)).toEqual(['3'])
     expect(await ids(path, { 'last-event-id': '1' })).toEqual(['2', '3'])
     expect(await ids(`${path}&after=0`, { 'last-event-id': '2' })).toEqual(['3'])
+    const polled: unknown[] = []
+    for await (const event of server.fixture.threads.get(threadId).events({ follow: false }))
+      polled.push(event)
+    expect((await read(path)).flatMap(({ data }) => (data === undefined ? [] : [data]))).toEqual(polled)
   })
 
   test('of a closed thread whose end was seen is 204, so that no browser comes back', async () => {

@@ -8,6 +8,7 @@ import {
   defineTool,
   registry,
 } from '../../src/index.js'
+import type { SideConfig } from '../../src/index.js'
 import { unscripted } from './unscripted.js'
 
 const execute = (): never => {
@@ -49,6 +50,29 @@ function pair<const Name extends string>(name: Name, prompt: 'worker' | 'locksmi
   })
 }
 
+type Bindings = Pick<SideConfig, 'sessionStop' | 'sessionFail' | 'sessionStatus'>
+const asObjects: Bindings = {
+  sessionStop: { name: 'approve', messageProperty: 'summary' },
+  sessionFail: { name: 'give_up', messageProperty: 'reason' },
+  sessionStatus: { name: 'note', messageProperty: 'text' },
+}
+const asNames: Bindings = { sessionStop: 'approve', sessionFail: 'give_up', sessionStatus: 'note' }
+
+/** Sides that may both call all session tools, where these are bound. */
+function peers<const Name extends string>(name: Name, a: Bindings, b: Bindings) {
+  return defineAgent({
+    ...{
+      name,
+      type: 'dual_ai',
+      maxSessionTurns: 20,
+      exposeAsTool: true,
+      toolDescription: `Works as ${name}`,
+    },
+    sideA: { prompt: 'peer_a', ...a },
+    sideB: { prompt: 'peer_b', ...b },
+  })
+}
+
 /** Agents that have subagents of every kind; each test scripts the prompts of its own family of threads. */
 export const kindsDesk = registry({
   models: [defineModel({ name: 'voice', provider: unscripted, model: 'scripted' })],
@@ -83,6 +107,22 @@ export const kindsDesk = registry({
         },
         { name: 'guest', resumable: { receives_messages: 'side_a' }, ...mapped },
       ],
+    }),
+    definePrompt({
+      ...{ ...voice, name: 'chair', prompt: 'You chair.' },
+      tools: [
+        { name: 'left', ...mapped },
+        { name: 'right', ...mapped },
+        { name: 'even', ...mapped },
+      ],
+    }),
+    definePrompt({
+      ...{ ...voice, name: 'peer_a', prompt: 'You begin.' },
+      ...{ requiredSchema: order, tools: ['approve', 'give_up', 'note'] },
+    }),
+    definePrompt({
+      ...{ ...voice, name: 'peer_b', prompt: 'You reply.' },
+      tools: ['approve', 'give_up', 'note'],
     }),
     definePrompt({
       ...voice,
@@ -156,6 +196,10 @@ export const kindsDesk = registry({
   ],
   agents: [
     defineAgent({ name: 'lead', sideA: { prompt: 'lead' } }),
+    defineAgent({ name: 'chair', sideA: { prompt: 'chair' } }),
+    peers('left', asObjects, {}),
+    peers('right', {}, asObjects),
+    peers('even', asNames, asObjects),
     defineAgent({ name: 'switched', sideA: { prompt: 'switched' } }),
     defineAgent({ name: 'host', sideA: { prompt: 'host' } }),
     defineAgent({

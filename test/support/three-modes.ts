@@ -6,6 +6,7 @@ import type { TestEnvironment, TestEnvironmentOptions } from '../../src/testing/
 import { allEventProblems } from './event-shapes.js'
 import { recordedRuns, searchForContent } from './histories.js'
 import type { RecordedRun } from './histories.js'
+import { factsOf, phaseProblems } from './thread-facts.js'
 import { startTimeSkippingServer } from './time-skipping-server.js'
 import type { TimeSkippingServer } from './time-skipping-server.js'
 import { testEnvironment } from './test-store.js'
@@ -90,6 +91,18 @@ export function threeModes<R extends Registry>(
 
     test('every stored event has the payload that its type promises', async () => {
       expect(await allEventProblems(inMode.env.store)).toEqual([])
+    })
+
+    test('SA-R-03.0 every step of this file has its phases and their work in order', async () => {
+      const problems: string[] = []
+      let phases = 0
+      for await (const { threadId } of inMode.env.threads.list()) {
+        const facts = await factsOf(inMode.env.threads.get(threadId))
+        phases += facts.filter(({ type }) => type === 'step.phase').length
+        problems.push(...phaseProblems(facts).map((problem) => `${threadId} ${problem}`))
+      }
+      expect(problems).toEqual([])
+      expect(phases).toBeGreaterThan(6)
     })
 
     test('no text, argument or result is in a history', async () => {

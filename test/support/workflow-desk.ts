@@ -20,6 +20,9 @@ const task = z.object({ task: z.string() })
 /** What the effect "note" does, by thread: nothing without one. */
 export const noted = new Map<string, (state: ThreadState) => Promise<void>>()
 
+/** What is waited for before a result of a tool is stored, by thread. */
+export const held = new Map<string, Promise<unknown>>()
+
 /** The agents of the workflow tests: models and tools are scripted by each test for its own thread. */
 export const workflowDesk = registry({
   models: [
@@ -141,6 +144,7 @@ export const workflowDesk = registry({
       exposeAsTool: true,
       toolDescription: 'Hands over to the colleague',
     }),
+    defineAgent({ name: 'filer', sideA: { prompt: 'clerk' }, hooks: ['hold_result'] }),
     defineAgent({ name: 'auditor', sideA: { prompt: 'auditor' } }),
     defineAgent({ name: 'reader', sideA: { prompt: 'reader' } }),
     defineAgent({ name: 'courier', sideA: { prompt: 'courier' } }),
@@ -204,6 +208,11 @@ export const workflowDesk = registry({
     give_up: defineTool({ description: 'Gives up', args: z.object({ reason: z.string() }), execute }),
   },
   hooks: [
+    defineHook({
+      hook: 'before_store_tool_result',
+      id: 'hold_result',
+      execute: async (state) => void (await held.get(state.threadId)),
+    }),
     defineHook({
       hook: 'before_create_message',
       id: 'mask_numbers',

@@ -12,7 +12,7 @@ const unasked = { review: silent, narrow: silent, backed: silent }
 const call = { name: 'work', args: { task: marked('count') } }
 
 test.each<TestServerKind>(['time-skipping', 'dev'])(
-  'a thread runs on the %s server, through a restart',
+  'AR-W.5 a thread runs on the %s server, through a restart',
   async (server) => {
     const chat = scriptedModel([{ toolCalls: [call] }, { text: marked('Done') }, { text: marked('Again') }])
     const env = await createTestEnvironment({

@@ -5,6 +5,7 @@ import { RequestNotFoundError } from '../../src/index.js'
 import { marked } from '../support/marker.js'
 import { factsOf, toolResults } from '../support/thread-facts.js'
 import { threeRuns } from '../support/three-runs.js'
+import { until } from '../support/until.js'
 
 const guarded = { name: 'guarded', args: { task: marked('large') } }
 
@@ -18,7 +19,7 @@ async function requestOf(thread: ThreadHandle) {
 }
 
 threeRuns((desk) => {
-  desk.skippingTime('an approved call runs once, after days', async () => {
+  desk.skippingTime('AR-CC.4 PL-AP.1 an approved call runs once, after days', async () => {
     let runs = 0
     const { thread } = await desk.start({
       agent: 'manager',
@@ -32,6 +33,9 @@ threeRuns((desk) => {
     })
     expect((await thread.waitUntilIdle()).status).toBe('waiting_permission')
     await desk.env.sleep('3 days')
+    // Other threads go on meanwhile.
+    const other = await desk.start({ chat: [{ text: marked('Hi') }] })
+    expect((await other.thread.waitUntilIdle()).reply?.content).toBe(marked('Hi'))
     const request = await requestOf(thread)
     expect(request).toMatchObject({ kind: 'approval', toolName: 'guarded', args: guarded.args })
     expect(runs).toBe(0)
@@ -56,7 +60,7 @@ threeRuns((desk) => {
     expect(result?.content).toContain(marked('Too expensive'))
   })
 
-  test('the same answer again is fine, another one is refused', async () => {
+  test('AR-CP.8 PL-AP.2 the same answer again is fine, another one is refused', async () => {
     const { thread } = await desk.start({
       agent: 'manager',
       chat: [{ toolCalls: [guarded] }, { text: marked('Done') }],
@@ -67,6 +71,8 @@ threeRuns((desk) => {
     await thread.respond(id, { approved: true })
     await thread.waitUntilIdle()
     await thread.respond(id, { approved: true })
+    const resolved = (await factsOf(thread)).filter(({ type }) => type === 'action.resolved')
+    expect(resolved).toMatchObject([{ payload: { requestId: id, decision: 'approved' } }])
     await expect(thread.respond(id, { approved: false })).rejects.toSatisfy(RequestNotFoundError.isInstance)
     await expect(thread.respond('nothing', { approved: true })).rejects.toSatisfy(
       RequestNotFoundError.isInstance,
@@ -94,21 +100,31 @@ threeRuns((desk) => {
     expect((await thread.waitUntilIdle()).status).toBe('idle')
   })
 
-  test('chat text never approves', async () => {
+  test('AR-VA.4 AR-CF.3 AR-ES.5 words of the person or of the model neither approve nor complete', async () => {
     const { thread, chat } = await desk.start({
       agent: 'manager',
-      chat: [{ toolCalls: [guarded] }, { text: marked('Done') }],
+      chat: [
+        { toolCalls: [{ name: 'work', args: { task: marked('fail') } }] },
+        { text: marked('All is done and completed'), toolCalls: [guarded] },
+        { text: marked('Done') },
+      ],
+      tools: { work: () => ({ status: 'error', error: marked('broken') }) },
     })
     await thread.waitUntilIdle()
     await thread.send(marked('Yes, approved, go ahead'))
+    await until('the message', async () => (await thread.snapshot()).queue.length === 1)
     const request = await requestOf(thread)
-    expect(chat.requests).toHaveLength(1)
+    expect((await thread.snapshot()).status).toBe('waiting_permission')
+    expect((await factsOf(thread)).map(({ type }) => type)).not.toContain('run.completed')
+    // The failed call is still told beside the open one, also where the thread has continued as new between them.
+    expect(await toolResults(thread)).toMatchObject([{ name: 'work', tool_status: 'error' }])
+    expect(chat.requests).toHaveLength(2)
     await thread.respond(request.id, { approved: false })
     await thread.waitUntilIdle()
-    expect((await toolResults(thread))[0]?.tool_status).toBe('error')
+    expect((await toolResults(thread)).map(({ tool_status }) => tool_status)).toEqual(['error', 'error'])
   })
 
-  test('a stop ends a waiting call, and a later answer is refused', async () => {
+  test('PL-CX.6 a stop ends a waiting call, and a later answer is refused', async () => {
     const { thread } = await desk.start({
       agent: 'manager',
       chat: [{ toolCalls: [guarded] }, { text: marked('Anew') }],
@@ -123,7 +139,7 @@ threeRuns((desk) => {
     expect((await thread.waitUntilIdle()).reply?.content).toBe(marked('Anew'))
   })
 
-  test('terminate cancels a waiting call, and a later answer is refused', async () => {
+  test('PL-CX.6 terminate cancels a waiting call, and a later answer is refused', async () => {
     const { thread } = await desk.start({ agent: 'manager', chat: [{ toolCalls: [guarded] }] })
     await thread.waitUntilIdle()
     const { id } = await requestOf(thread)
@@ -134,7 +150,7 @@ threeRuns((desk) => {
     expect(results).toMatchObject([{ payload: { outcome: 'cancelled' } }])
   })
 
-  test('a pending call takes its result from outside', async () => {
+  desk.skippingTime('KP-03.7 KP-03.0 a pending call takes its result from outside, after days', async () => {
     const { thread } = await desk.start({
       agent: 'manager',
       chat: [
@@ -144,10 +160,31 @@ threeRuns((desk) => {
       tools: { work: () => ({ status: 'pending' }) },
     })
     expect((await thread.waitUntilIdle()).status).toBe('waiting_input')
+    await desk.env.sleep('3 days')
+    const events = (await desk.runs(thread.threadId)).flatMap(({ history }) => history.events ?? [])
+    expect(events.filter(({ timerStartedEventAttributes: timer }) => timer != null)).toEqual([])
     const request = await requestOf(thread)
     expect(request.kind).toBe('call')
     await thread.respond(request.id, { result: { status: 'success', result: marked('From the webhook') } })
     expect((await thread.waitUntilIdle()).reply?.content).toBe(marked('From the webhook'))
+  })
+
+  test('PL-AP.8 a call by code is asked about before it runs, and needs no model', async () => {
+    let runs = 0
+    const { thread, chat } = await desk.start({
+      agent: 'manager',
+      message: null,
+      chat: [{ text: marked('Seen') }],
+      tools: { guarded: () => ({ status: 'success', result: marked(`run ${(runs += 1)}`) }) },
+    })
+    await thread.queueTool('guarded', guarded.args)
+    await until('a request', async () => (await thread.snapshot()).status === 'waiting_permission')
+    const request = await requestOf(thread)
+    expect(request).toMatchObject({ kind: 'approval', toolName: 'guarded', args: guarded.args })
+    expect([runs, chat.requests.length]).toEqual([0, 0])
+    await thread.respond(request.id, { approved: true })
+    await thread.waitUntilIdle()
+    expect(runs).toBe(1)
   })
 
   test('open requests of all threads are listed', async () => {

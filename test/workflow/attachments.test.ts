@@ -4,7 +4,7 @@ import type { ThreadHandle } from '../../src/client/index.js'
 import type { Behaviour } from '../support/thread-scripts.js'
 import { familyRuns } from '../support/family-runs.js'
 import { marked } from '../support/marker.js'
-import { toolResults, transcript } from '../support/thread-facts.js'
+import { factsOf, toolResults, transcript } from '../support/thread-facts.js'
 
 const REPORT = marked('The whole report')
 const BRIEF = marked('The whole brief')
@@ -91,7 +91,7 @@ familyRuns((families) => {
     expect(await textOf(family.thread, '/own/report.txt')).toBeNull()
   })
 
-  test('SA-R-13.6 SA-R-08.2b a file comes back and outlives its source', async () => {
+  test('SA-R-13.6 SA-R-08.2b AR-RM.8 a file comes back and outlives its source', async () => {
     const family = await families.start({
       voices: {
         planner: [order(), done],
@@ -106,6 +106,10 @@ familyRuns((families) => {
     const path = result?.attachments[0]?.path ?? ''
     expect(family.requests('planner')[1]?.messages.at(-1)?.text).toContain(`at ${path}`)
     expect(await textOf(child, '/report.txt')).toBe(REPORT)
+    // Neither events nor snapshot nor message have its bytes, as text or as base64.
+    const shown = [await factsOf(family.thread), await family.thread.snapshot(), result]
+    for (const text of [REPORT, Buffer.from(REPORT).toString('base64')])
+      expect(JSON.stringify(shown)).not.toContain(text)
     const { env } = families
     await env.store.write((tx) => tx.deleteFrom('files').where('thread_id', '=', child.threadId).execute())
     expect(await textOf(child, '/report.txt')).toBeNull()

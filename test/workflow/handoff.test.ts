@@ -7,7 +7,7 @@ import { threeRuns } from '../support/three-runs.js'
 const colleague = { name: 'colleague', args: { task: marked('Take over') } }
 
 threeRuns((desk) => {
-  test('SA-A-06.1 a handoff changes the agent on the same thread', async () => {
+  test('SA-A-06.1 KP-09.1 a handoff changes the agent on the same thread', async () => {
     const { thread, review } = await desk.start({
       agent: 'manager',
       chat: [{ toolCalls: [colleague] }],
@@ -15,7 +15,9 @@ threeRuns((desk) => {
     })
     const run = await thread.waitUntilIdle()
     expect(run.reply?.content).toBe(marked('Colleague here'))
-    expect((await thread.snapshot()).agent).toBe('colleague')
+    expect(await thread.snapshot()).toMatchObject({
+      ...{ threadId: thread.threadId, root: thread.threadId, agent: 'colleague' },
+    })
     // The same `create` again is the same thread, whoever has it now.
     const again = await desk.env.threads.create({ agent: 'manager', id: thread.threadId })
     expect(again.threadId).toBe(thread.threadId)
@@ -28,7 +30,7 @@ threeRuns((desk) => {
     expect((await thread.waitUntilIdle()).reply?.content).toBe(marked('Still here'))
   })
 
-  test('SA-R-05.3c an ai_human agent called as a tool is a handoff', async () => {
+  test('SA-R-05.3c KP-03.0 AR-EC.2 an ai_human agent called as a tool is a handoff', async () => {
     const { thread } = await desk.start({
       agent: 'manager',
       chat: [{ toolCalls: [colleague] }],
@@ -36,9 +38,9 @@ threeRuns((desk) => {
     })
     const run = await thread.waitUntilIdle()
     expect(run.steps).toBe(2)
-    expect((await factsOf(thread)).find(({ type }) => type === 'thread.updated')?.payload).toMatchObject({
-      agent: 'colleague',
-    })
+    const facts = (await factsOf(thread)).filter(({ type }) => type.startsWith('thread.'))
+    expect(facts.map(({ type }) => type)).toEqual(['thread.started', 'thread.updated'])
+    expect(facts[1]?.payload).toMatchObject({ agent: 'colleague' })
     const listed: string[] = []
     for await (const { threadId } of desk.env.threads.list({ agent: 'colleague' })) listed.push(threadId)
     expect(listed).toContain(thread.threadId)

@@ -24,7 +24,7 @@ threeRuns((desk) => {
     expect(activitiesAtOnce(runs)).toBe(1)
   })
 
-  test('SA-R-13.1 SA-R-05.1 SA-R-03.5 the tools of one answer run one after another', async () => {
+  test('SA-R-13.1 SA-R-05.1 SA-R-03.5 AR-TC.10 the tools of one answer run one after another', async () => {
     const running: string[] = []
     const step = (name: string, wait?: Promise<void>) => async () => {
       running.push(`${name} starts`)

@@ -8,7 +8,7 @@ const summarize = { name: 'summarize', args: { text: marked('A long story') } }
 const other = { name: 'other', args: { task: marked('count') } }
 
 threeRuns((desk) => {
-  test('SA-R-05.3b a prompt runs as a tool of one step', async () => {
+  test('SA-R-05.3b KP-03.0 a prompt runs as a tool of one step', async () => {
     const { thread, chat, review } = await desk.start({
       agent: 'manager',
       chat: [{ toolCalls: [summarize] }, (request) => ({ text: `${request.messages.at(-1)?.text}` })],

@@ -139,19 +139,22 @@ threeRuns(
       expect(chat.requests[1]?.messages.slice(-6).map(({ text }) => text)).toEqual(numbered(6))
     })
 
-    test('a message sent twice is delivered once', async () => {
+    test('AR-CC.2 PL-CX.3 a message of one id is delivered once, whenever it is sent', async () => {
       const { thread, chat } = await desk.start({ chat: () => ({ text: marked('Yes') }), message: null })
       const message = { content: marked('Only once'), id: `${thread.threadId}-mail` }
       await Promise.all([thread.send(message), thread.send(message)])
       await thread.waitUntilIdle()
+      await desk.env.restartWorker()
       await thread.send(message)
       await thread.waitUntilIdle()
       const copies = (await transcript(thread)).filter(({ content }) => content === marked('Only once'))
-      expect(copies).toHaveLength(1)
+      expect(copies.map(({ id }) => id)).toEqual([message.id])
+      expect((await thread.workflow.describe()).workflowId).toBe(thread.threadId)
+      expect((await thread.snapshot()).lastRun?.runId).toBe('run_1')
       expect(chat.requests.length).toBe(1)
     })
 
-    test('SA-R-13.5 SA-R-09.5 a full queue survives each restart of the worker', async () => {
+    test('SA-R-13.5 SA-R-09.5 AR-CC.6 a queue survives each restart of the worker', async () => {
       const gate = createGate()
       const { thread, chat } = await desk.start({
         chat: (request) =>

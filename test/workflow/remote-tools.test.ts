@@ -61,7 +61,7 @@ threeModes(options, (modes) => {
     return threads.create({ agent: 'clerk', id, message: marked('Please') })
   }
 
-  test('a remote call is sent, claimed, answered and completed', async () => {
+  test('KP-03.0 a remote call is sent, claimed, answered and completed', async () => {
     const keys: string[] = []
     const thread = await start(
       'hold_once',

@@ -1,3 +1,5 @@
+import { randomUUID } from 'node:crypto'
+
 import { expect, test } from 'vitest'
 
 import { assertEvents } from '../../src/testing/index.js'
@@ -7,6 +9,7 @@ import { marked } from '../support/marker.js'
 import { factsOf, factTypes, toolResults, transcript } from '../support/thread-facts.js'
 import { threeRuns } from '../support/three-runs.js'
 import { until } from '../support/until.js'
+import { held } from '../support/workflow-desk.js'
 
 const work = { name: 'work', args: { task: marked('count') } }
 
@@ -36,7 +39,7 @@ threeRuns(
       expect((await thread.waitUntilIdle()).status).toBe('idle')
     })
 
-    test('SA-R-03.0 SA-R-03.5 all seven phases are marked in order in each step', async () => {
+    test('SA-R-03.0 SA-R-03.5 AR-ID.7 all seven phases are marked in order in each step', async () => {
       const { thread } = await desk.start({ chat: [{ toolCalls: [work, work] }, { text: marked('Done') }] })
       await thread.waitUntilIdle()
       const phases = (await factsOf(thread)).flatMap((fact) =>
@@ -124,29 +127,40 @@ threeRuns(
       await thread.waitUntilIdle()
     })
 
-    test('SA-R-03.6 each result is stored before the next tool is scheduled', async () => {
-      const gate = createGate()
-      const { thread } = await desk.start({
+    test('SA-R-03.6 AR-TC.3 each result is stored before the next tool is scheduled', async () => {
+      const [storing, gate] = [createGate(), createGate()]
+      const threadId = `filer-${randomUUID()}`
+      held.set(threadId, storing.passed)
+      let worked = false
+      desk.script(threadId, {
         chat: [
           { toolCalls: [work, { name: 'other', args: { task: marked('sum') } }] },
           { text: marked('Done') },
         ],
         tools: {
-          work: () => ({ status: 'success', result: marked('first') }),
+          work: () => ((worked = true), { status: 'success', result: marked('first') }),
           other: async () => (await gate.passed, { status: 'success', result: marked('second') }),
         },
       })
-      await until(
-        'the second tool',
-        async () =>
-          (await desk.runs(thread.threadId)).length > 0 && (await toolsScheduled(thread.threadId)) === 2,
-      )
+      const message = marked('Hello')
+      const thread = await desk.env.threads.create({ agent: 'filer', id: threadId, message })
+      await until('the first result', () => worked)
+      // The tool is done, and its result is not stored: nothing follows, although the server answers.
+      expect((await thread.snapshot()).run?.doing).toContain('work')
+      expect(await toolResults(thread)).toEqual([])
+      expect(await toolsScheduled(threadId)).toBe(1)
+      storing.open()
+      await until('the second tool', async () => (await toolsScheduled(threadId)) === 2)
       expect((await toolResults(thread)).map(({ content }) => content)).toEqual([marked('first')])
       gate.open()
       await thread.waitUntilIdle()
-      expect((await toolResults(thread)).map(({ content }) => content)).toEqual([
-        marked('first'),
-        marked('second'),
+      // Results are rows of their own: the text of the model has none of them.
+      expect((await transcript(thread)).map(({ role, content }) => [role, content])).toEqual([
+        ['user', message],
+        ['assistant', null],
+        ['tool', marked('first')],
+        ['tool', marked('second')],
+        ['assistant', marked('Done')],
       ])
     })
 
@@ -160,7 +174,7 @@ threeRuns(
       expect(chat.requests).toHaveLength(1)
     })
 
-    test('SA-R-05.3a a function tool runs as an activity', async () => {
+    test('SA-R-05.3a KP-03.0 AR-TC.0 a function tool runs as an activity', async () => {
       const { thread, chat } = await desk.start({ chat: [{ toolCalls: [work] }, { text: marked('Done') }] })
       await thread.waitUntilIdle()
       expect(activityNames(await desk.runs(thread.threadId))).toEqual([
@@ -174,14 +188,34 @@ threeRuns(
       ])
     })
 
-    test('SA-R-12.1 SA-R-12.2 each model call and tool call leaves a pair of events', async () => {
+    test('SA-R-12.1 SA-R-12.2 AR-ID.8 AR-ID.13 AR-EC.12 each model call and tool call leaves a pair of events', async () => {
+      let calls = 0
       const { thread, chat } = await desk.start({
         chat: [{ toolCalls: [work, work] }, { text: marked('Done') }],
+        tools: {
+          work: () =>
+            (calls += 1) === 1
+              ? { status: 'success', result: marked('ok') }
+              : { status: 'error', error: marked('failed') },
+        },
       })
       await thread.waitUntilIdle()
+      // A call has one id in its events and its result, whether it succeeds or fails; what happens in a run has other ids.
+      const facts = await factsOf(thread)
+      const callIds = (type: string) =>
+        facts.filter((fact) => fact.type === type).map(({ toolCallId }) => toolCallId)
+      expect(callIds('tool.result')).toEqual(callIds('tool.started'))
+      expect((await toolResults(thread)).map(({ tool_call_id }) => tool_call_id)).toEqual(
+        callIds('tool.result'),
+      )
+      expect(new Set(callIds('tool.result')).size).toBe(2)
+      const scopes = ['runId', 'stepId', 'messageId', 'toolCallId'] as const
+      const ids = scopes.map((scope) => new Set(facts.flatMap((fact) => fact[scope] ?? [])))
+      expect(ids.map(({ size }) => size)).toEqual([1, 2, 5, 2])
+      expect(new Set(ids.flatMap((values) => [...values])).size).toBe(10)
       const count = async (type: string): Promise<number> =>
         (await factTypes(thread)).filter((candidate) => candidate === type).length
-      for (const type of ['model.requested', 'model.completed'])
+      for (const type of ['context.resolved', 'model.requested', 'model.completed'])
         expect(await count(type)).toBe(chat.requests.length)
       for (const type of ['tool.started', 'tool.result']) expect(await count(type)).toBe(2)
       await assertEvents(thread, [
@@ -200,11 +234,48 @@ threeRuns(
       expect(await count('model.completed')).toBe(2)
     })
 
-    test('event sequences have no gaps', async () => {
-      const { thread } = await desk.start({ chat: [{ toolCalls: [work] }, { text: marked('Done') }] })
-      await thread.waitUntilIdle()
+    test('KP-01.1 AR-ES.3 calls and requests take turns until a text, and event sequences have no gaps', async () => {
+      const { thread, chat } = await desk.start({
+        chat: [{ toolCalls: [work] }, { toolCalls: [work] }, { text: marked('Done') }],
+      })
+      expect((await thread.waitUntilIdle()).reply?.content).toBe(marked('Done'))
+      expect(chat.requests).toHaveLength(3)
       const sequences = (await factsOf(thread)).map(({ sequence }) => sequence)
       expect(sequences).toEqual(sequences.map((_, index) => index + 1))
+    })
+
+    test('AR-EN.2 AR-EE.4 a result of 1 MB is a file, and its events hold a beginning', async () => {
+      const long = `${'x'.repeat(1_000_000)}${marked('end')}`
+      const { thread } = await desk.start({
+        chat: [{ toolCalls: [work] }, { text: marked('Done') }],
+        tools: { work: () => ({ status: 'success', result: long }) },
+      })
+      await thread.waitUntilIdle()
+      for (const fact of await factsOf(thread)) expect(JSON.stringify(fact).length).toBeLessThan(20_000)
+      const [result] = await toolResults(thread)
+      const [path] = /\/results\/[^\s"]+/.exec(result?.content ?? '') ?? []
+      const bytes = await thread.readFile(path ?? '')
+      expect(bytes && Buffer.from(bytes).toString()).toBe(long)
+    })
+
+    test('AR-EC.6 a model call leaves events of its request, failure, text and end', async () => {
+      const { thread } = await desk.start({
+        message: null,
+        chat: [
+          { error: { status: 503, message: marked('No') } },
+          { text: marked('Hi there, I am back'), wordDelay: 100 },
+        ],
+      })
+      const types = new Set<string>()
+      const following = (async () => {
+        for await (const { type } of thread.events()) {
+          if (type.startsWith('model.')) types.add(type)
+          if (type === 'run.completed') break
+        }
+      })()
+      await thread.send(marked('Hello'))
+      await following
+      expect([...types]).toEqual(['model.requested', 'model.failed', 'model.delta', 'model.completed'])
     })
 
     async function toolsScheduled(threadId: string): Promise<number> {

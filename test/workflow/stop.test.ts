@@ -12,7 +12,7 @@ import { until } from '../support/until.js'
 const call = (name: string) => ({ name, args: { task: marked(name) } })
 
 threeRuns((desk) => {
-  test('SA-R-12.4 a stop during a tool interrupts every open call', async () => {
+  test('SA-R-12.4 AR-TC.11 PL-CX.6 a stop during a tool interrupts every open call', async () => {
     const { thread, chat } = await desk.start({
       chat: [{ toolCalls: [call('work'), call('other')] }, { text: marked('Went on') }],
       tools: { work: untilAborted },
@@ -51,7 +51,7 @@ threeRuns((desk) => {
     expect((await thread.waitUntilIdle()).reply?.content).toBe(marked('Next'))
   })
 
-  test('K-2 a run never ends with its model call open', async () => {
+  test('K-2 PL-CX.6 a run never ends with its model call open', async () => {
     const { thread, chat } = await desk.start({ chat: [() => new Promise(() => undefined)] })
     await until('a request', () => chat.requests.length === 1)
     await thread.stop()
@@ -94,7 +94,7 @@ threeRuns((desk) => {
     expect(chat.requests.length).toBeGreaterThan(1)
   })
 
-  test('items wait behind the stop flag until continue', async () => {
+  test('AR-CP.3 items wait behind the stop flag until continue', async () => {
     const gate = createGate()
     const { thread, chat } = await desk.start({
       chat: (request) =>

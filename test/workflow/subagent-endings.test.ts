@@ -87,7 +87,7 @@ familyRuns((families) => {
     expect(result).toMatchObject({ name: 'pair', tool_status: 'error' })
   })
 
-  test('K-10 a stop of the parent stops the child, whose report follows', async () => {
+  test('K-10 PL-CX.6 PL-CX.8 a stop of the parent stops the child, whose report follows', async () => {
     const { family, child } = await waiting()
     await family.thread.stop()
     expect(await family.thread.waitUntilIdle()).toMatchObject({ status: 'stopped', reason: 'stopped' })

@@ -11,7 +11,7 @@ const approve = { toolCalls: [{ name: 'approve', args: { summary: marked('Good')
 
 familyRuns(
   (families) => {
-    test('SA-A-07.1d child and registry entry outlive the worker', async () => {
+    test('SA-A-07.1d AR-S3.6 child and registry entry outlive the worker', async () => {
       const gate = createGate()
       const family = await families.start({
         voices: {
@@ -27,6 +27,10 @@ familyRuns(
       await families.env.restartWorker()
       const entry = { reference: child.threadId, name: 'pair', threadName: 'Ada' }
       expect((await family.thread.snapshot()).children).toMatchObject([{ ...entry, status: 'running' }])
+      expect(await family.thread.tree()).toMatchObject({
+        ...{ threadId, status: 'running', closedAt: null },
+        children: [{ threadId: child.threadId, status: 'running', closedAt: null, entry, children: [] }],
+      })
       gate.open()
       await family.thread.waitUntilIdle({ timeout: '50 s' })
       expect((await family.thread.snapshot()).children).toMatchObject([{ ...entry, status: 'completed' }])

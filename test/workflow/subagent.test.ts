@@ -7,7 +7,7 @@ import { createGate } from '../support/gate.js'
 import { familyRuns } from '../support/family-runs.js'
 import { activityNames } from '../support/histories.js'
 import { marked } from '../support/marker.js'
-import { factTypes, toolResults, transcript } from '../support/thread-facts.js'
+import { factTypes, factsOf, toolResults, transcript } from '../support/thread-facts.js'
 import { until } from '../support/until.js'
 
 const order = (args: object = {}, name = 'pair') => ({ name, args: { task: marked('Write'), ...args } })
@@ -19,7 +19,7 @@ const done = { text: marked('Done') }
 
 familyRuns(
   (families) => {
-    test('SA-R-07.0 SA-A-02.2c SA-A-06.2 an exposed dual_ai agent runs as a child thread', async () => {
+    test('SA-R-07.0 KP-03.0 SA-A-02.2c SA-A-06.2 an exposed dual_ai agent runs as a child thread', async () => {
       const family = await families.start({
         voices: { planner: [{ toolCalls: [order()] }, done], writer: [draft], editor: [approve()] },
       })
@@ -78,7 +78,7 @@ familyRuns(
       expect(decoded(memo?.fields?.['store'])).toBe(families.env.store.id)
     })
 
-    test('SA-R-07.1a a child knows its parent and the parent its child', async () => {
+    test('SA-R-07.1a AR-ID.3 AR-ID.10 AR-RM.5 AR-RM.8b a child knows its parent and the parent its child', async () => {
       const gate = createGate()
       const family = await families.start({
         voices: {
@@ -91,13 +91,19 @@ familyRuns(
       const { threadId } = family.thread
       await until('the request of the child', () => family.requests('writer').length === 1)
       expect((await child.workflow.describe()).parentExecution?.workflowId).toBe(threadId)
-      expect((await child.snapshot()).parent).toBe(threadId)
+      expect(await child.snapshot()).toMatchObject({ parent: threadId, root: threadId, status: 'running' })
+      expect(await family.thread.snapshot()).toMatchObject({ parent: null, root: threadId })
+      const listed: string[] = []
+      for await (const { threadId: id } of families.env.threads.list({ root: threadId })) listed.push(id)
+      expect(listed.toSorted()).toEqual([threadId, child.threadId].toSorted())
       const entry = { reference: child.threadId, name: 'pair', status: 'running' }
       expect((await family.thread.snapshot()).children).toMatchObject([entry])
       gate.open()
       await family.thread.waitUntilIdle()
       await family.thread.waitUntilIdle()
       expect((await family.thread.snapshot()).children).toMatchObject([{ ...entry, status: 'completed' }])
+      const spawned = (await factsOf(family.thread)).filter(({ type }) => type === 'subagent.spawned')
+      expect(spawned.map(({ childId }) => childId)).toEqual([child.threadId])
     })
 
     test('SA-R-07.4a SA-R-07.4c arguments become the first message and the name', async () => {

@@ -30,7 +30,7 @@ const ask = { name: 'ask', args: {} }
 const told = ({ messages }: ScriptedRequest, text: string): boolean => JSON.stringify(messages).includes(text)
 
 kindsRuns((families) => {
-  families.skippingTime('a blocking call that takes too long ends with its child', async () => {
+  families.skippingTime('KP-08.3 a blocking call that takes too long ends with its child', async () => {
     const family = await families.start({
       voices: { lead: [calls(order('helper')), done], worker: [calls(ask)] },
     })
@@ -77,7 +77,7 @@ kindsRuns((families) => {
     expect((await child.snapshot()).status).toBe('idle')
   })
 
-  test('a fan-out that waits gives one result for all, failures too', async () => {
+  test('KP-08.4 a fan-out that waits gives one result for all, failures too', async () => {
     const gates = ['One', 'Two', 'Three'].map(() => createGate())
     const family = await families.start({
       voices: {

@@ -12,7 +12,7 @@ import { until } from '../support/until.js'
 const work = { name: 'work', args: { task: marked('count') } }
 
 threeRuns((desk) => {
-  test('SA-R-10.0 SA-R-10.1 terminate closes softly and leaves its time', async () => {
+  test('SA-R-10.0 SA-R-10.1 PL-CX.11 terminate closes softly and leaves its time', async () => {
     const { thread } = await desk.start({ chat: [{ text: marked('Hi') }] })
     await thread.waitUntilIdle()
     expect((await thread.snapshot()).terminated).toBeNull()
@@ -22,9 +22,19 @@ threeRuns((desk) => {
     const snapshot = await thread.snapshot()
     expect(snapshot.status).toBe('terminated')
     expect(snapshot.terminated).toEqual(expect.any(Number))
+    // It is in no list of what is active, and in the store.
+    const listed = async (status: 'idle' | 'running' | 'terminated'): Promise<readonly string[]> => {
+      const ids: string[] = []
+      for await (const { threadId } of desk.env.threads.list({ status })) ids.push(threadId)
+      return ids
+    }
+    for (const status of ['idle', 'running'] as const)
+      expect(await listed(status)).not.toContain(thread.threadId)
+    expect(await listed('terminated')).toContain(thread.threadId)
+    expect((await transcript(thread)).at(-1)?.content).toBe(marked('Hi'))
   })
 
-  test('SA-R-10.2 SA-R-12.4 terminate aborts the tool in flight', async () => {
+  test('SA-R-10.2 SA-R-12.4 PL-CX.6 PL-CX.7 terminate aborts the tool in flight', async () => {
     let aborted = false
     const { thread, chat } = await desk.start({
       chat: [{ toolCalls: [work, work] }],
@@ -49,7 +59,7 @@ threeRuns((desk) => {
     await assertEvents(thread, ['tool.started', 'run.cancelled', 'thread.closed'])
   })
 
-  test('SA-R-10.2 terminate aborts the model call in flight', async () => {
+  test('SA-R-10.2 PL-CX.6 PL-CX.7 terminate aborts the model call in flight', async () => {
     const gate = createGate()
     const { thread, chat } = await desk.start({
       chat: [async () => (await gate.passed, { text: marked('Late') })],
@@ -90,12 +100,15 @@ threeRuns((desk) => {
       chat: [async () => (await gate.passed, { text: marked('Late') })],
     })
     await until('a request', () => chat.requests.length === 1)
-    await thread.send(marked('Waiting'))
+    const { messageId } = await thread.send(marked('Waiting'))
     await thread.terminate()
     await closed(thread.threadId)
     gate.open()
-    const waiting = (await transcript(thread)).find(({ content }) => content === marked('Waiting'))
-    expect(waiting === undefined || waiting.status === 'rejected').toBe(true)
+    // Of the store: no public read shows a message that was rejected.
+    const rows = await desk.env.store.read((db) =>
+      db.selectFrom('messages').select(['status', 'position']).where('id', '=', messageId).execute(),
+    )
+    expect(rows).toEqual([{ status: 'rejected', position: null }])
   })
 
   test('terminate twice is the same as once', async () => {

@@ -49,14 +49,18 @@ const BROKEN: readonly Broken[] = [
 
 threeRuns((desk) => {
   test.each(BROKEN)(
-    'SA-R-05.2a SA-R-05.2b $fact is a result and the loop goes on',
+    'SA-R-05.2a SA-R-05.2b KP-04.1 KP-04.2 KP-13.1 $fact is a result and the loop goes on',
     async ({ call, behaviour, text }) => {
+      let worked = 0
+      const works: Behaviour = () => ((worked += 1), { status: 'success', result: marked('ok') })
       const { thread, chat } = await desk.start({
         chat: [{ toolCalls: [call, { name: 'other', args: task }] }, { text: marked('Done') }],
-        tools: behaviour === undefined ? {} : { [call.name]: behaviour },
+        tools: { [call.name]: behaviour ?? works },
       })
       const run = await thread.waitUntilIdle()
       expect(run).toMatchObject({ status: 'idle', reason: 'stop_on_response', steps: 2 })
+      // What is not bound or does not fit the schema never gets to the tool.
+      expect(worked).toBe(0)
       const [broken, other] = await toolResults(thread)
       expect(broken).toMatchObject({ name: call.name, tool_status: 'error' })
       expect(broken?.content).toMatch(text)

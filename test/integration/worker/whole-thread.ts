@@ -2,7 +2,7 @@ import { expect } from 'vitest'
 
 import type { ThreadHandle } from '../../../src/client/index.js'
 import type { Message } from '../../../src/index.js'
-import { factsOf } from '../../support/thread-facts.js'
+import { factsOf, phaseProblems } from '../../support/thread-facts.js'
 
 /** All rows of a thread, in the order of their positions, which have no gap. */
 export async function wholeTranscript(thread: ThreadHandle): Promise<readonly Message[]> {
@@ -15,10 +15,7 @@ export async function wholeTranscript(thread: ThreadHandle): Promise<readonly Me
 export async function expectWholeLog(thread: ThreadHandle): Promise<void> {
   const facts = await factsOf(thread)
   expect(facts.map(({ sequence }) => sequence)).toEqual(facts.map((_, index) => index + 1))
-  const phases = new Map<string, unknown[]>()
-  for (const { type, stepId = '', payload } of facts)
-    if (type === 'step.phase') phases.set(stepId, [...(phases.get(stepId) ?? []), payload['phase']])
-  for (const [step, marked] of phases) expect([step, marked]).toEqual([step, [1, 2, 3, 4, 5, 6, 7]])
+  expect(phaseProblems(facts)).toEqual([])
   for (const once of ['run.started', 'run.completed', 'message.created', 'tool.result']) {
     const of = facts.filter(({ type }) => type === once)
     const told = of.map(({ runId, messageId }) => messageId ?? runId)
