@@ -18,7 +18,8 @@ export type OpenThread = Pick<ThreadRecord, 'agent' | 'parent_thread_id' | 'dept
 
 /**
  * The thread's row in the transaction at hand; null if the thread is terminated, or its row was deleted: nothing of it
- * may run (T8). A thread started from the command line gets its row here.
+ * may run (T8). A thread started from the command line gets its row here. A row that is missing was deleted: the guard of
+ * activities lets only workers of the thread's store come here.
  */
 export async function openThread(tx: Writer, registration: Registration): Promise<OpenThread | null> {
   const found = await tx
