@@ -1,4 +1,5 @@
 import type { ToolResult } from '../definitions/tool.js'
+import { unwritableJson } from '../protocol/json.js'
 import type { JsonValue } from '../protocol/json.js'
 import { LIMITS } from '../protocol/limits.js'
 import { isObject } from '../protocol/message-problems.js'
@@ -119,8 +120,8 @@ function sizeProblem({ attachments: _files, content, ...fields }: Readonly<Recor
   let bytes: number
   try {
     bytes = utf8Length(JSON.stringify([fields, texts]))
-  } catch {
-    return 'Expected a "result" that JSON can carry, got a ring or a BigInt in it.'
+  } catch (error) {
+    return `Expected a "result" that JSON can carry, ${unwritableJson(error)}`
   }
   if (bytes <= LIMITS.answerBytes) return undefined
   return `Expected a result of at most ${LIMITS.answerBytes} bytes, got ${bytes}: attach it as a file.`

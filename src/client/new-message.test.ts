@@ -6,6 +6,7 @@ import { checkMessage } from './new-message.js'
 
 const ring: Record<string, unknown> = {}
 ring['self'] = ring
+const deep: unknown = JSON.parse('['.repeat(100_000) + ']'.repeat(100_000))
 const file = { name: 'a.txt', mimeType: 'text/plain', data: 'YQ==' }
 
 const refused: readonly (readonly [string, unknown, string])[] = [
@@ -22,7 +23,16 @@ const refused: readonly (readonly [string, unknown, string])[] = [
   ['silent as a text', { content: 'x', silent: 'yes' }, 'Expected "silent" to be true or false, got string.'],
   ['a text of 2 MB', 'x'.repeat(2 * 1024 * 1024), 'Expected content of at most 1048576 bytes, got 2097152'],
   ['metadata as a list', { content: 'x', metadata: [] }, 'Expected "metadata" to be an object'],
-  ['metadata with a ring', { content: 'x', metadata: ring }, 'Expected "metadata" that JSON can carry'],
+  [
+    'metadata with a ring',
+    { content: 'x', metadata: ring },
+    'Expected "metadata" that JSON can carry, got a ring',
+  ],
+  [
+    'metadata 100,000 deep',
+    { content: 'x', metadata: { deep } },
+    'Expected "metadata" that JSON can carry, got a value that is nested too deep: flatten it',
+  ],
   [
     '101 attachments',
     { attachments: Array.from({ length: 101 }, () => '/a') },

@@ -1,5 +1,6 @@
 import { filePathProblem } from '../store/file-path.js'
 import { HIGHEST_INT, isPixels } from '../store/highest-int.js'
+import { unwritableJson } from '../protocol/json.js'
 import { LIMITS } from '../protocol/limits.js'
 import type { AttachmentRef, NewAttachment } from '../protocol/message.js'
 import { isObject, messageIdProblem } from '../protocol/message-problems.js'
@@ -102,8 +103,8 @@ function metadataProblem(metadata: unknown): string | undefined {
   let bytes: number
   try {
     bytes = utf8Length(JSON.stringify(metadata))
-  } catch {
-    return 'Expected "metadata" that JSON can carry, got a ring or a BigInt in it.'
+  } catch (error) {
+    return `Expected "metadata" that JSON can carry, ${unwritableJson(error)}`
   }
   if (bytes <= LIMITS.messageBytes) return undefined
   return `Expected metadata of at most ${LIMITS.messageBytes} bytes as JSON, got ${bytes}: attach it as a file.`

@@ -1,5 +1,6 @@
 import { createHash, randomUUID } from 'node:crypto'
 
+import { unwritableJson } from '../protocol/json.js'
 import type { JsonObject } from '../protocol/json.js'
 import { LIMITS } from '../protocol/limits.js'
 import { SIGNALS } from '../protocol/messages.js'
@@ -103,8 +104,8 @@ function queuingProblem({ name, args, id }: Omit<QueuingTool, 'threadId'>): stri
   let bytes: number
   try {
     bytes = utf8Length(JSON.stringify(args))
-  } catch {
-    return 'Expected arguments that JSON can carry, got a ring or a BigInt in them.'
+  } catch (error) {
+    return `Expected arguments that JSON can carry, ${unwritableJson(error)}`
   }
   if (bytes <= LIMITS.messageBytes) return undefined
   return `Expected arguments of at most ${LIMITS.messageBytes} bytes as JSON, got ${bytes}: use a file.`

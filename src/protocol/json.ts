@@ -5,3 +5,10 @@ export type JsonValue = string | number | boolean | null | readonly JsonValue[] 
 export interface JsonObject {
   readonly [key: string]: JsonValue | undefined
 }
+
+/** Why `JSON.stringify` has thrown, as the end of a sentence that says what was expected. */
+export function unwritableJson(error: unknown): string {
+  return error instanceof RangeError
+    ? 'got a value that is nested too deep: flatten it, or give it as a text or file.'
+    : 'got a ring or a BigInt.'
+}

@@ -1,9 +1,11 @@
+import { isUtf8 } from 'node:buffer'
+
 import type { MiddlewareHandler } from 'hono'
 import { bodyLimit } from 'hono/body-limit'
 
 import { LIMITS } from '../protocol/limits.js'
 import { ProblemError } from './problem-error.js'
-import type { ServerEnv } from './server-context.js'
+import type { ServerEnv, ThreadContext } from './server-context.js'
 
 /** Routes of a thread that take a few words at most. */
 const SMALL: ReadonlySet<string> = new Set(['stop', 'continue', 'terminate'])
@@ -11,15 +13,74 @@ const SMALL: ReadonlySet<string> = new Set(['stop', 'continue', 'terminate'])
 /** Streamed, and counted as they are. */
 const STREAMED = 'files/content'
 
-/** Refuses with 413 what is longer than its route takes, without reading further. */
+/** A user's own routes, which read what they like. */
+const OWN = 'api/'
+
+/**
+ * Refuses what no route can take, and says why: with 413 what is longer than its route takes, without reading further; JSON that
+ * is not in UTF-8, and JSON that is nested too deep.
+ */
 export function limitBodies(): MiddlewareHandler<ServerEnv> {
   const small = limit(LIMITS.smallRequestBytes)
   const usual = limit(LIMITS.requestBytes)
   return (context, next) => {
     const [, behind = ''] = /\/threads\/[^/]+\/(.*)$/.exec(context.req.path) ?? []
     if (behind === STREAMED) return next()
-    return SMALL.has(behind) ? small(context, next) : usual(context, next)
+    const checked = behind.startsWith(OWN) ? next : () => checkJson(context).then(next)
+    return SMALL.has(behind) ? small(context, checked) : usual(context, checked)
   }
+}
+
+/** Lists and objects inside of each other: from some 4,500 on `JSON.stringify` overflows the stack. */
+const JSON_DEPTH = 4000
+
+const JSON_TYPE = /^application\/(?:[\w.-]+\+)?json\s*(?:;|$)/i
+const CHARSET = /;\s*charset\s*=\s*"?([^\s";]+)/i
+
+/** Before it is parsed: a parser takes any depth, and what stores it does not; bytes that are no UTF-8 would be replaced in silence. */
+async function checkJson({ req }: ThreadContext): Promise<void> {
+  const type = req.header('content-type') ?? ''
+  if (req.raw.body === null || !JSON_TYPE.test(type)) return
+  const [, charset = 'utf-8'] = CHARSET.exec(type) ?? []
+  const expected = 'Expected a body of JSON in UTF-8'
+  if (!/^(?:utf-?8|us-ascii)$/i.test(charset))
+    throw badBody(`${expected}, got the charset ${charset.slice(0, 40)}: encode it as UTF-8.`)
+  // The request keeps it: whoever parses it reads nothing anew.
+  const bytes = new Uint8Array(await req.arrayBuffer())
+  // JSON has no zero byte but in UTF-16 and UTF-32.
+  if (bytes.subarray(0, 4).includes(0) || isUtf16(bytes))
+    throw badBody(`${expected}, got UTF-16 or UTF-32: encode it as UTF-8.`)
+  if (!isUtf8(bytes)) throw badBody(`${expected}, got other bytes: encode it as UTF-8.`)
+  if (depthOf(bytes) > JSON_DEPTH)
+    throw badBody(
+      `Expected JSON that is nested at most ${JSON_DEPTH} deep, got a body that is nested deeper: flatten it, or send it as a text or file.`,
+    )
+}
+
+function badBody(message: string): ProblemError {
+  return new ProblemError(400, 'bad_request', message)
+}
+
+/** By its byte order mark. */
+function isUtf16([first, second]: Uint8Array): boolean {
+  return (first === 0xff && second === 0xfe) || (first === 0xfe && second === 0xff)
+}
+
+const [QUOTE, ESCAPE] = [0x22, 0x5c]
+const OPENING: ReadonlySet<number> = new Set([0x5b, 0x7b])
+const CLOSING: ReadonlySet<number> = new Set([0x5d, 0x7d])
+
+/** How many lists and objects of JSON text stand inside of each other, at most. */
+function depthOf(bytes: Uint8Array): number {
+  let [depth, deepest, inText] = [0, 0, false]
+  for (let at = 0; at < bytes.length; at++) {
+    const byte = bytes[at] ?? 0
+    if (byte === QUOTE) inText = !inText
+    else if (inText) at += byte === ESCAPE ? 1 : 0
+    else if (OPENING.has(byte)) deepest = Math.max(deepest, ++depth)
+    else if (CLOSING.has(byte)) depth--
+  }
+  return deepest
 }
 
 function limit(maxSize: number): MiddlewareHandler<ServerEnv> {
