@@ -45,6 +45,22 @@ export function promptNamed(content: PlanContent, name: string): PromptContent &
   return { ...prompt, name }
 }
 
+/** When each was last said, in milliseconds: an attempt of every waiting thread comes every second or so. */
+const warnedAt = new Map<string, number>()
+const MOST_WARNED = 1000
+
+/** Once for as long as a definition is waited for. */
+function warnOfMissing(what: string): void {
+  const now = performance.now()
+  if (now - (warnedAt.get(what) ?? -Infinity) < LIMITS.missingDefinition) return
+  if (warnedAt.size >= MOST_WARNED) warnedAt.clear()
+  warnedAt.set(what, now)
+  log.warn(
+    `This worker does not have the ${what}: is it registered, and does every worker run the same version? It is tried again ` +
+      'for a minute, on every worker of the task queue.',
+  )
+}
+
 /**
  * In a rolling deploy another worker may have what this one lacks: the first minute is retried. `what` is told to the
  * operators of this worker.
@@ -52,9 +68,7 @@ export function promptNamed(content: PlanContent, name: string): PromptContent &
  */
 export function waitForDefinition(what = 'definition'): void {
   const { currentAttemptScheduledTimestampMs, scheduledTimestampMs } = Context.current().info
-  log.warn(
-    `This worker does not have the ${what}: is it registered, and does every worker run the same version?`,
-  )
+  warnOfMissing(what)
   if (currentAttemptScheduledTimestampMs - scheduledTimestampMs < LIMITS.missingDefinition)
     throw failure('Definition.Missing')
 }

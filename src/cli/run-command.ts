@@ -45,7 +45,7 @@ export async function runCommand(line: readonly string[], terminal: Terminal): P
     terminal.problem(`${wrong}\n\n${help()}`)
     return 2
   }
-  const threads = new ThreadClient()
+  const threads = new ThreadClient({ onNotice: ({ message }) => terminal.problem(message) })
   try {
     return (await command.run({ threads, terminal }, given)) ?? 0
   } catch (error) {

@@ -21,6 +21,7 @@ import { microseconds } from './clock.js'
 import { halfCharacterProblem } from './half-characters.js'
 import { checkMessage } from './new-message.js'
 import type { NewMessage } from './new-message.js'
+import { unknownAgent } from './notices.js'
 import { isOpen, knownThread } from './open-thread.js'
 import { sendMessage } from './send-message.js'
 import { putVariables } from './set-variables.js'
@@ -72,10 +73,17 @@ async function create(
   })
   const problem = conflictProblem({ ...thread, agents }, options)
   if (problem !== undefined) throw new ThreadConflictError(threadId, { problem })
+  if (isNew) await tellOfUnknownAgent(context, thread)
   if (isOpen(thread)) await startWorkflow(context, thread, { limits: options.limits, isNew })
   if (options.message !== undefined)
     await sendMessage(context, { threadId, message: options.message, defaultId })
   return threadId
+}
+
+/** A worker may still come that has it: the thread is made, and whoever made it is told. */
+async function tellOfUnknownAgent(context: ClientContext, { id, agent }: ThreadRecord): Promise<void> {
+  const notice = await unknownAgent(context, { threadId: id, agent })
+  if (notice !== null) context.onNotice(notice)
 }
 
 function createProblems(threadId: unknown, options: CreateThread): readonly string[] {

@@ -51,7 +51,7 @@ async function queue(
     const now = microseconds()
     const tool = { threadId, toolCallId, name, args: content, sentBy: 'client', now } as const
     const staged = await stageQueuedTool(tx, tool)
-    refuseStaged(staged, { threadId, toolCallId })
+    refuseStaged(staged, { threadId, toolCallId, id })
     const call = await findToolCall(tx, threadId, toolCallId)
     // One that has begun is in no queue any more.
     return { isNew: staged === 'staged', waiting: call?.status === 'open' && call.started_at === null }

@@ -43,13 +43,14 @@ async function send(
 ): Promise<{ messageId: string }> {
   const message = checkMessage(threadId, given, () => defaultId ?? randomUUID())
   const digest = digestOf(contentOf(message))
+  const isFirst = message.id === defaultId
   const store = await context.store()
   // Before its files are written: a thread that accepts nothing takes no bytes either.
   await store.read(async (db) => {
     if ((await findMessage(db, threadId, message.id)) === null) await openThread(db, threadId)
   })
   const attachments = await storeBytes(store, message.attachments)
-  const accepted = await store.write((tx) => accept(tx, { threadId, message, attachments, digest }))
+  const accepted = await store.write((tx) => accept(tx, { threadId, message, attachments, digest, isFirst }))
   if (accepted !== 'delivered') await announce(context, threadId, { message, isNew: accepted === 'new' })
   return { messageId: message.id }
 }
@@ -81,12 +82,14 @@ interface Accepting {
   readonly message: CheckedMessage
   readonly attachments: readonly StoredAttachment[]
   readonly digest: string
+  /** The message of a `create` that gave it no id. */
+  readonly isFirst: boolean
 }
 
 /** What became of it so far. Whatever is thrown here rolls back the files too. */
 async function accept(
   tx: Writer,
-  { threadId, message, attachments, digest }: Accepting,
+  { threadId, message, attachments, digest, isFirst }: Accepting,
 ): Promise<'new' | 'waiting' | 'delivered'> {
   const known = await findMessage(tx, threadId, message.id)
   if (known === null) await openThread(tx, threadId)
@@ -102,7 +105,7 @@ async function accept(
     sentBy: 'client',
     digest,
   })
-  refuseStaged(result, { threadId, messageId: message.id })
+  refuseStaged(result, { threadId, messageId: message.id, isFirst })
   if (known === null) return 'new'
   return isWaiting(known) ? 'waiting' : 'delivered'
 }

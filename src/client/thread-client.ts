@@ -26,6 +26,8 @@ import type { DeletedThread, DeleteThread } from './retention/delete-thread.js'
 import { sweepThreads } from './retention/sweep-threads.js'
 import type { SweepThreads, SweptThreads } from './retention/sweep-threads.js'
 import { reopenThread } from './reopen-thread.js'
+import { warnOfNotice } from './notices.js'
+import type { OnNotice } from './notices.js'
 import { remoteCalls } from './remote-calls/remote-calls.js'
 import type { RemoteCalls } from './remote-calls/remote-calls.js'
 import type { ReopenThread } from './reopen-thread.js'
@@ -41,6 +43,11 @@ export interface ThreadClientOptions {
   readonly taskQueue?: string
   /** The workers'. */
   readonly store?: StoreOptions
+  /**
+   * Is told within 3 s why a thread does not go on, while a call waits for it: no worker answers, no worker lists the agent, an
+   * activity fails. @default a line on stderr
+   */
+  readonly onNotice?: OnNotice
 }
 
 /** What the operations of a client share, for the parts of this package that are no methods of it. */
@@ -68,6 +75,7 @@ export class ThreadClient<R extends Registry<string, string, unknown> = Registry
     this.#temporal = options.client
     this.#context = {
       taskQueue: () => this.taskQueue(),
+      onNotice: options.onNotice ?? warnOfNotice,
       store: () => this.#openStore(),
       temporal: () => this.temporal,
       call: (patience, work) => this.#call(patience, work),

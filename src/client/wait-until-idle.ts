@@ -11,6 +11,8 @@ import type { ClientContext } from './client-context.js'
 import { isIdle } from './is-idle.js'
 import { busyIn, isUnchanged, lookAtTree } from './look-at-tree.js'
 import type { TreeLook } from './look-at-tree.js'
+import { forgetWait, tellOfWait } from './notices.js'
+import type { OnNotice } from './notices.js'
 import { readSnapshot } from './read-snapshot.js'
 import type { Look } from './read-snapshot.js'
 import { readRunResult } from './run-result.js'
@@ -26,6 +28,8 @@ export interface WaitUntilIdle {
   readonly timeout?: Duration
   /** Until all threads below it are idle or closed, too. @default false */
   readonly children?: boolean
+  /** Is told within 3 s why a thread does not go on; the wait keeps its deadline. @default that of the client */
+  readonly onNotice?: OnNotice
 }
 
 /** The settling commit comes a few milliseconds before the workflow is idle: asked again soon, then ever more rarely. */
@@ -33,6 +37,9 @@ const FIRST_PAUSE = 10
 const LONGEST_PAUSE = 2_000
 /** A query that meets a workflow which continues as new may be lost: asked again soon, and a cold one gets all its time. */
 const FIRST_PATIENCE = 250
+/** Until then a look or a pause takes a second at most, so that notices come within three (see `notices.ts`). */
+const EARLY = 3_000
+const LONGEST_EARLY = 1_000
 /** Events that end a run or a thread. */
 const ENDS: ReadonlySet<string> = new Set(['run.completed', 'run.failed', 'run.cancelled', 'thread.closed'])
 
@@ -49,7 +56,9 @@ export async function waitUntilIdle(
   const timeout = milliseconds(options.timeout ?? '1 minute')
   const children = options.children === true
   const store = await context.store()
-  const until = Date.now() + timeout
+  const began = Date.now()
+  const until = began + timeout
+  const longest = (usual: number): number => (Date.now() - began < EARLY ? LONGEST_EARLY : usual)
   let pause = FIRST_PAUSE
   let patience = FIRST_PATIENCE
   let earlier: TreeLook | null = null
@@ -59,16 +68,18 @@ export async function waitUntilIdle(
     const looking = { threadId, children, patience: Math.min(patience, left) }
     const tree = await lookAt(context, looking)
     const busy = busyIn(tree)
+    if (busy === undefined) forgetWait(context, threadId)
+    else await tellOfWait(context, busy, options.onNotice ?? context.onNotice)
     if (busy === undefined && (!children || isUnchanged(earlier, tree)))
       return store.read((db) => readRunResult(db, threadId, tree.top.snapshot.status))
     earlier = tree
-    patience = busy?.silent === true ? Math.min(patience * 2, LIMITS.snapshotQuery) : FIRST_PATIENCE
+    patience = busy?.silent === true ? Math.min(patience * 2, longest(LIMITS.snapshotQuery)) : FIRST_PATIENCE
     if (Date.now() >= until) throw await timeoutError(context, { threadId, busy: busy ?? tree.top }, timeout)
     if (busy === undefined) continue
     const { snapshot, before } = busy
     const wait = { threadId: snapshot.threadId, sequence: before }
     const ended = await runEnd(store, { ...wait, until: Math.min(until, Date.now() + pause) })
-    pause = ended ? FIRST_PAUSE : Math.min(pause * 2, LONGEST_PAUSE)
+    pause = ended ? FIRST_PAUSE : Math.min(pause * 2, longest(LONGEST_PAUSE))
   }
 }
 

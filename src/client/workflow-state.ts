@@ -22,6 +22,15 @@ interface OpenState {
   readonly store: string | null
   /** The identity of the worker of another store that has refused its activity last; null where nobody has. */
   readonly refusedBy: string | null
+  /** Activities that have failed and are tried again. */
+  readonly failing: readonly FailingActivity[]
+}
+
+/** What the last attempt at an activity said: a type and a fixed sentence of ours (T5), or Temporal's own words. */
+export interface FailingActivity {
+  readonly type: string | null
+  readonly message: string
+  readonly attempts: number
 }
 
 /** The last run of a workflow id. */
@@ -76,6 +85,7 @@ export async function lookAtWorkflow(
       attempts: task?.attempt ?? 0,
       store: storeInMemo(fields),
       refusedBy: refusedBy(activities ?? []),
+      failing: failingOf(activities ?? []),
     }
   } catch (error) {
     if (!isGrpcServiceError(error) || error.code !== NOT_FOUND) throw translate(error, { client, threadId })
@@ -102,12 +112,22 @@ export function storeInMemo(fields: Readonly<Record<string, RawPayload>> | null 
 
 interface RawActivity {
   readonly lastWorkerIdentity?: string | null
+  readonly attempt?: number | null
   readonly lastFailure?: {
+    readonly message?: string | null
     readonly applicationFailureInfo?: { readonly type?: string | null } | null
   } | null
 }
 
 const OTHER_STORE: FailureType = 'Thread.OtherStore'
+
+function failingOf(activities: readonly RawActivity[]): readonly FailingActivity[] {
+  return activities.flatMap(({ lastFailure, attempt }) => {
+    if (lastFailure == null) return []
+    const type = lastFailure.applicationFailureInfo?.type ?? null
+    return [{ type, message: lastFailure.message ?? '', attempts: attempt ?? 0 }]
+  })
+}
 
 function refusedBy(activities: readonly RawActivity[]): string | null {
   const refused = activities.find(

@@ -1,5 +1,7 @@
 import { z } from 'zod'
 
+// First, for everything below needs zod 4.
+import './zod-version.js'
 import { LIMITS } from '../protocol/limits.js'
 import { variableNameProblem } from '../protocol/variables.js'
 

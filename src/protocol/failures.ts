@@ -8,6 +8,8 @@ import type { ApplicationFailureOptions } from '@temporalio/common'
 
 interface FailureKind {
   readonly retryable: boolean
+  /** Our own line of the log says more than the SDK's, which is then a line of DEBUG. */
+  readonly isLogged?: true
   readonly message: string
 }
 
@@ -19,6 +21,7 @@ export const FAILURES = {
   },
   'Thread.OtherStore': {
     retryable: true,
+    isLogged: true,
     message: 'The thread belongs to another store. A worker of that store will take the task.',
   },
   'Request.NotFound': { retryable: false, message: 'No request of this id waits for an answer.' },
@@ -31,7 +34,11 @@ export const FAILURES = {
     retryable: false,
     message: 'A removal names what waits by its id, and this one does not.',
   },
-  'Definition.Missing': { retryable: true, message: 'This worker does not have the definition.' },
+  'Definition.Missing': {
+    retryable: true,
+    isLogged: true,
+    message: 'This worker does not have the definition.',
+  },
   'Operation.Lost': { retryable: false, message: 'Another attempt holds this operation.' },
   'Operation.Late': { retryable: true, message: 'A later attempt holds this operation.' },
   'Answer.TooLarge': { retryable: false, message: 'The answer of the activity is larger than 64 KB.' },
@@ -67,12 +74,17 @@ export function otherStoreFailure(attempt: number): ApplicationFailure {
   return withoutStack('Thread.OtherStore', {
     message,
     nextRetryDelay,
-    category: ApplicationFailureCategory.BENIGN,
   })
 }
 
 function withoutStack(type: FailureType, options: ApplicationFailureOptions): ApplicationFailure {
-  const made = ApplicationFailure.create({ ...options, type, nonRetryable: !FAILURES[type].retryable })
+  const { retryable, isLogged }: FailureKind = FAILURES[type]
+  const made = ApplicationFailure.create({
+    ...options,
+    type,
+    nonRetryable: !retryable,
+    ...(isLogged === true && { category: ApplicationFailureCategory.BENIGN }),
+  })
   made.stack = ''
   return made
 }

@@ -1,3 +1,5 @@
+import { showAsOneLine } from './one-line.js'
+
 /** Open: later versions add members. */
 export type ThreadErrorCode =
   | 'thread_not_found'
@@ -251,6 +253,7 @@ export class TemporalUnavailableError extends ThreadError {
     this.problem = problem
     this.messageId = messageId ?? null
     this.toolId = toolId ?? null
+    showAsOneLine(this)
   }
 
   static override isInstance(error: unknown): error is TemporalUnavailableError {

@@ -1,5 +1,8 @@
 import { createHash } from 'node:crypto'
 
+import { ThreadConflictError } from '../protocol/thread-error.js'
+import { ProblemError } from './problem-error.js'
+
 /**
  * The id of the thread that an account made under a key: the same for the same two, and for nobody else, so that no key
  * tells of another account's threads, or takes their ids from them.
@@ -26,4 +29,18 @@ function idOf(...parts: readonly (string | null)[]): string {
     `8${digits.slice(17, 20)}`,
     digits.slice(20, 32),
   ].join('-')
+}
+
+/** A conflict of what was made under a key names the key, which the caller knows, in place of the id made of it. */
+export async function namingKey<T>(key: string | undefined, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work()
+  } catch (error) {
+    if (key === undefined || !ThreadConflictError.isInstance(error)) throw error
+    const words = error.message.replace(
+      /\b(?:thread|message) id "[^"]*"/g,
+      () => `key ${JSON.stringify(key)}`,
+    )
+    throw new ProblemError(409, 'thread_conflict', words.replace('use another id', 'use another key'))
+  }
 }

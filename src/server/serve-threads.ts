@@ -3,6 +3,7 @@ import type { AddressInfo } from 'node:net'
 
 import { serve } from '@hono/node-server'
 
+import { ConfigError } from '../protocol/config-error.js'
 import { LIMITS } from '../protocol/limits.js'
 import { createThreadApp } from './thread-app.js'
 import type { ThreadAppOptions } from './thread-app.js'
@@ -29,7 +30,28 @@ export interface ThreadServer {
   close(): Promise<void>
 }
 
-/** Listens for HTTP. @throws ConfigError; what Node throws for a port that is in use */
+const REFUSALS: Readonly<Record<string, string>> = {
+  EADDRINUSE: 'one that another process listens on: end that one, or choose another port',
+  EACCES: 'one that this user may not open: choose a port from 1024 on',
+  EADDRNOTAVAIL:
+    'a hostname that is no address of this machine: choose 127.0.0.1, or 0.0.0.0 for all of its addresses',
+  ENOTFOUND: 'a hostname that nobody knows: choose 127.0.0.1, or 0.0.0.0 for all addresses of this machine',
+}
+
+/** Why nobody can listen there, in a sentence with the port and what to do. */
+function listenError(
+  error: NodeJS.ErrnoException,
+  { port, hostname }: { readonly port: number; readonly hostname: string },
+): Error {
+  const got = REFUSALS[error.code ?? '']
+  if (got === undefined) return error
+  return new ConfigError([
+    `Expected port ${port} of ${hostname} to be free to listen on, got ${got} ("port" and "hostname" of serveThreads, ` +
+      '--port and --hostname of everthread serve).',
+  ])
+}
+
+/** Listens for HTTP. @throws ConfigError, also for a port that is in use */
 export async function serveThreads({
   port = 8080,
   hostname = '127.0.0.1',
@@ -43,7 +65,7 @@ export async function serveThreads({
   const server = serve({ fetch: app.fetch, port, hostname }) as Server
   await new Promise<void>((resolve, reject) => {
     server.once('listening', resolve)
-    server.once('error', reject)
+    server.once('error', (error: NodeJS.ErrnoException) => reject(listenError(error, { port, hostname })))
   })
   // A server that listens on a port has an address of this shape.
   const { port: taken } = server.address() as AddressInfo

@@ -40,3 +40,9 @@ export async function listAgents(db: Reader, { after, limit }: ListAgents): Prom
   if (after !== null) query = query.where('name', '>', after)
   return (await query.orderBy('name').limit(limit).execute()).map(codec.fromRow)
 }
+
+/** Whether any worker has ever listed it. */
+export async function isListedAgent(db: Reader, name: string): Promise<boolean> {
+  const row = await db.selectFrom('agents').select('name').where('name', '=', name).executeTakeFirst()
+  return row !== undefined
+}

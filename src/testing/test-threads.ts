@@ -1,7 +1,8 @@
 import type { Client } from '@temporalio/client'
 
 import { ThreadClient } from '../client/index.js'
-import type { ThreadHandle } from '../client/index.js'
+import type { OnNotice, ThreadHandle } from '../client/index.js'
+import { warnOfNotice } from '../client/notices.js'
 import type { Registry } from '../definitions/registry.js'
 import { SIGNALS } from '../protocol/messages.js'
 import type { StoreOptions } from '../store/store-location.js'
@@ -20,6 +21,11 @@ export function testThreads<R extends Registry>(options: TestThreads): ThreadCli
   return new TestThreadClient<R>(connection, { continueAsNewEveryStep, timeSkipping })
 }
 
+/** The kit has a worker of its own: that it answers late is no news of a green test. */
+const tellInTests: OnNotice = (notice) => {
+  if (notice.code !== 'no_answer') warnOfNotice(notice)
+}
+
 class TestThreadClient<R extends Registry> extends ThreadClient<R> {
   readonly #mode: Pick<TestThreads, 'continueAsNewEveryStep' | 'timeSkipping'>
 
@@ -27,7 +33,7 @@ class TestThreadClient<R extends Registry> extends ThreadClient<R> {
     connection: ConstructorParameters<typeof ThreadClient>[0],
     mode: Pick<TestThreads, 'continueAsNewEveryStep' | 'timeSkipping'>,
   ) {
-    super(connection)
+    super({ ...connection, onNotice: tellInTests })
     this.#mode = mode
   }
 

@@ -2,6 +2,7 @@ import type { ClientConnectConfig } from '@temporalio/envconfig'
 import { NativeConnection } from '@temporalio/worker'
 
 import { ConfigError } from '../protocol/config-error.js'
+import { showAsOneLine } from '../protocol/one-line.js'
 
 export interface TemporalTarget {
   readonly connection: NativeConnection
@@ -17,10 +18,12 @@ export async function connectToTemporal(): Promise<TemporalTarget> {
     const connection = await NativeConnection.connect({ ...connectionOptions, address })
     return { connection, address, namespace: namespace ?? 'default' }
   } catch (error) {
-    throw new Error(
-      `Expected a Temporal server at ${address}, got ${reasonOf(error)}: ` +
-        'start one with "temporal server start-dev", or set TEMPORAL_ADDRESS.',
-      { cause: error },
+    throw showAsOneLine(
+      new Error(
+        `Expected a Temporal server at ${address}, got ${reasonOf(error)}: ` +
+          'start one with "temporal server start-dev", or set TEMPORAL_ADDRESS.',
+        { cause: error },
+      ),
     )
   }
 }
@@ -28,10 +31,12 @@ export async function connectToTemporal(): Promise<TemporalTarget> {
 /** What a worker meets that is connected and cannot start: a namespace that is not there as one sentence. */
 export function explained(error: unknown, { address, namespace }: TemporalTarget): unknown {
   if (!(error instanceof Error) || !/^Namespace .* was not found/.test(error.message)) return error
-  return new Error(
-    `Expected a Temporal server with the namespace "${namespace}", got ${address} without it: ` +
-      'create it, or set TEMPORAL_NAMESPACE.',
-    { cause: error },
+  return showAsOneLine(
+    new Error(
+      `Expected a Temporal server with the namespace "${namespace}", got ${address} without it: ` +
+        'create it, or set TEMPORAL_NAMESPACE.',
+      { cause: error },
+    ),
   )
 }
 

@@ -58,6 +58,10 @@ describe('a run that a queued tool begins', () => {
       const failed = await failureOf(desk.step({ ...BEGINS, agent: 'nobody' }, environment))
       expect(failed).toMatchObject({ type: 'Definition.Missing', nonRetryable: false })
       expect(logged[0]).toContain('does not have the agent "nobody"')
+      // E4: the SDK says no more of it, and ours is not said again with each attempt.
+      expect(failed).toMatchObject({ category: 'BENIGN' })
+      await failureOf(desk.step({ ...BEGINS, agent: 'nobody' }, environment))
+      expect(logged).toHaveLength(1)
     }))
 
   test('ends when no worker has had its agent for a minute', () =>

@@ -284,6 +284,7 @@ const unreachable = {
   temporal: refuse,
   call: refuse,
   searchAttributes: refuse,
+  onNotice: refuse,
 }
 
 function terminal() {

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { z } from 'zod'
 
 import { defineAgent, defineModel, definePrompt, defineTool, registry } from '../../src/index.js'
+import type { ThreadNotice } from '../../src/client/index.js'
 import { WaitTimeoutError } from '../../src/protocol/thread-error.js'
 import { assertEvents, scriptedModel } from '../../src/testing/index.js'
 import type { ScriptedRequest, TestEnvironment } from '../../src/testing/index.js'
@@ -148,6 +149,28 @@ test('a stop ends what was asked, a late answer finds nothing', async () => {
   const late = thread.respond(request?.id ?? '', { result: { status: 'success' } })
   await expect(late).rejects.toMatchObject({ code: 'request_not_found' })
   expect((await thread.snapshot()).pending).toEqual([])
+})
+
+test('E4 a wait for what no worker has is told of it within three seconds', async () => {
+  script.reply = () => ({ text: marked('Hello') })
+  const thread = await env.threads.create({ agent: 'clerk' })
+  await thread.queueTool('gone' as 'count', { from: 1, note: MARKER })
+  const notices: ThreadNotice[] = []
+  const began = Date.now()
+  const told = new Promise<number>((resolve) => {
+    const onNotice = (notice: ThreadNotice): void => {
+      notices.push(notice)
+      resolve(Date.now() - began)
+    }
+    // It goes on behind the test: the thread gives up after a minute.
+    void thread.waitUntilIdle({ timeout: 3500, onNotice }).catch(() => resolve(Infinity))
+  })
+  expect(await told).toBeLessThan(3000)
+  const { threadId } = thread
+  expect(notices).toMatchObject([{ code: 'missing_definition', threadId }])
+  expect(notices[0]?.message).toContain(
+    `Thread "${threadId}" waits at "tool gone": a worker of its task queue`,
+  )
 })
 
 async function leaksNothing(threadId: string): Promise<void> {

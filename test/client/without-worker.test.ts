@@ -1,6 +1,9 @@
 import { describe, expect, test } from 'vitest'
 
+import { ThreadClient } from '../../src/client/index.js'
+import type { ThreadNotice } from '../../src/client/index.js'
 import { WaitTimeoutError } from '../../src/protocol/thread-error.js'
+import { putAgents } from '../../src/store/agents.js'
 import { insertThread } from '../../src/store/threads.js'
 import { recordedRuns, searchForContent } from '../support/histories.js'
 import { MARKER } from '../support/marker.js'
@@ -18,6 +21,47 @@ describe('without any worker', () => {
       ['first', 'pending', null],
       ['second', 'pending', null],
     ])
+  })
+
+  test('E4 a wait without a worker is told of it within three seconds', async () => {
+    const thread = await fixture.threads.create({ agent: 'support', message: 'Hello' })
+    const began = Date.now()
+    const notices: ThreadNotice[] = []
+    const times: number[] = []
+    const onNotice = (notice: ThreadNotice): void => {
+      notices.push(notice)
+      times.push(Date.now() - began)
+    }
+    const waited = await thread.waitUntilIdle({ timeout: 3500, onNotice }).catch((error: unknown) => error)
+    expect(WaitTimeoutError.isInstance(waited)).toBe(true)
+    expect(notices).toEqual([
+      {
+        code: 'no_answer',
+        threadId: thread.threadId,
+        message:
+          `Thread "${thread.threadId}" does not answer yet: no worker answers on task queue "${fixture.taskQueue}"; ` +
+          'start one, or check its task queue.',
+      },
+    ])
+    expect(times[0]).toBeLessThan(3000)
+  })
+
+  test('E4 an agent that no worker lists is told of when its thread is made', async () => {
+    const notices: ThreadNotice[] = []
+    const { taskQueue, place: store } = fixture
+    const client = fixture.threads.temporal
+    const onNotice = (notice: ThreadNotice): void => void notices.push(notice)
+    const threads = new ThreadClient({ client, taskQueue, store, onNotice })
+    const support = { name: 'support', type: 'ai_human', title: null, description: null, icon: null }
+    await threads.create({ agent: 'suport' })
+    expect(notices).toEqual([])
+    const agents = [{ ...support, expose_as_tool: 0 }]
+    await fixture.store.write((tx) => putAgents(tx, { agents, now: 1 }))
+    const { threadId } = await threads.create({ agent: 'suport', message: 'Hello' })
+    await threads.create({ agent: 'support' })
+    expect(notices).toMatchObject([{ code: 'unknown_agent', threadId }])
+    expect(notices[0]?.message).toContain('no worker of this store has listed one: there are support.')
+    await threads.close()
   })
 
   test('snapshot is the recorded one and says so', async () => {
@@ -163,6 +207,19 @@ describe('sending', () => {
     await expect(thread.send({ id: 'mail-1', content: 'Bye' })).rejects.toMatchObject(conflict)
     await expect(thread.send({ id: 'mail-1', content: 'Hello', silent: true })).rejects.toMatchObject(
       conflict,
+    )
+  })
+
+  test('E4 a conflict names the id that the caller gave', async () => {
+    const first = { agent: 'support', id: 'ticket-17', message: 'Hello' }
+    const thread = await fixture.threads.create(first)
+    await expect(fixture.threads.create({ ...first, message: 'Bye' })).rejects.toThrow(
+      'Expected thread id "ticket-17" to be new or to come with the same first message, got another message: ' +
+        'use another id, or send the message to the thread that is there.',
+    )
+    await thread.queueTool('lookup', { n: 1 }, { id: 'job_7' })
+    await expect(thread.queueTool('lookup', { n: 2 }, { id: 'job_7' })).rejects.toThrow(
+      'Expected tool call id "job_7" to be new',
     )
   })
 

@@ -1,3 +1,5 @@
+import { inspect } from 'node:util'
+
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 
 import { connectLazily } from '../../src/client/connect.js'
@@ -32,6 +34,8 @@ test('a send says in one sentence which address is wrong', async () => {
     `Expected a Temporal server at ${address}, got no answer in time: start one with "temporal server start-dev", ` +
       'or set TEMPORAL_ADDRESS. The message is kept: send it again with id "m".',
   )
+  // E4: as Node prints it where nobody catches it.
+  expect(inspect(error)).toBe(`TemporalUnavailableError: ${error.message}`)
   // What was accepted by the store is kept: the same send goes on from there.
   const { messages } = await fixture.threads.get('t').messages()
   expect(messages).toMatchObject([{ id: 'm', status: 'pending' }])

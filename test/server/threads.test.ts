@@ -60,6 +60,23 @@ describe('POST /threads', () => {
     ).toBe(201)
   })
 
+  test('E4 a conflict names the key that the caller gave', async () => {
+    const body = { agent: 'support', key: 'ticket-18', message: { content: 'Hello' } }
+    const made = await call('/threads', { token: ACME, body })
+    const another = await call('/threads', { token: ACME, body: { ...body, message: { content: 'Bye' } } })
+    expect([another.status, another.body.error.message]).toEqual([
+      409,
+      'Expected key "ticket-18" to be new or to come with the same first message, got another message: use another key, ' +
+        'or send the message to the thread that is there.',
+    ])
+    const path = `/threads/${made.body.threadId}/messages`
+    await call(path, { token: ACME, body: { content: 'One', key: 'mail-1' } })
+    const sent = await call(path, { token: ACME, body: { content: 'Two', key: 'mail-1' } })
+    expect(sent.body.error.message).toBe(
+      'Expected key "mail-1" to be new, got other content under it before: use another key.',
+    )
+  })
+
   test('with a known id and another agent is a conflict', async () => {
     await call('/threads', { body: { agent: 'support', id: 'taken' } })
     expect(codeOf(await call('/threads', { body: { agent: 'other', id: 'taken' } }))).toEqual([

@@ -1,6 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { inspect } from 'node:util'
 
 import { afterAll, beforeAll, expect, test } from 'vitest'
 
@@ -32,6 +33,8 @@ test('a wrong address is one sentence that says what to do', async () => {
     `Expected a Temporal server at ${process.env['TEMPORAL_ADDRESS']}, got connection refused: ` +
       'start one with "temporal server start-dev", or set TEMPORAL_ADDRESS.',
   )
+  // E4: as Node prints it where nobody catches it.
+  expect(inspect(error)).toBe(`Error: ${error.message}`)
 })
 
 test('an address that is none is one sentence too', async () => {

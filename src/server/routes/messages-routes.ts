@@ -2,7 +2,7 @@ import { createRoute, z } from '@hono/zod-openapi'
 
 import type { NewMessage } from '../../client/new-message.js'
 import { LIMITS } from '../../protocol/limits.js'
-import { keyedMessageId } from '../keyed-id.js'
+import { keyedMessageId, namingKey } from '../keyed-id.js'
 import { withoutUndefined } from '../without-undefined.js'
 import type { ServerContext, ThreadApp } from '../server-context.js'
 import { givenMessage, messagesPage } from '../schemas/message.js'
@@ -71,7 +71,9 @@ export function addMessagesRoutes(app: ThreadApp, { client }: ServerContext): vo
     context.set('keyless', repeated === undefined)
     const id = repeated === undefined ? {} : { id: keyedMessageId(threadId, repeated) }
     // Its fields were looked at; the client looks again.
-    const { messageId } = await client.get(threadId).send({ ...message, ...id } as NewMessage)
+    const { messageId } = await namingKey(repeated, () =>
+      client.get(threadId).send({ ...message, ...id } as NewMessage),
+    )
     return context.json({ messageId }, 202)
   })
 }

@@ -4,7 +4,7 @@ import type { CreateThread } from '../../client/create-thread.js'
 import { LIMITS } from '../../protocol/limits.js'
 import { ThreadNotFoundError } from '../../protocol/thread-error.js'
 import { asBadRequest } from '../bad-request.js'
-import { keyedThreadId } from '../keyed-id.js'
+import { keyedThreadId, namingKey } from '../keyed-id.js'
 import { ProblemError } from '../problem-error.js'
 import type { Caller, ServerContext, ThreadApp } from '../server-context.js'
 import { givenMessage } from '../schemas/message.js'
@@ -96,11 +96,12 @@ const read = createRoute({
 /** Threads as such: made, listed, looked at. */
 export function addThreadsRoutes(app: ThreadApp, { client }: ServerContext): void {
   app.openapi(create, async (context) => {
-    const given = ownBody(context.req.valid('json'), context.get('caller'))
+    const body = context.req.valid('json')
+    const given = ownBody(body, context.get('caller'))
     context.set('keyless', given.id === undefined)
     // What is wrong with Temporal's configuration is no fault of the caller, and found before a row is made.
     void client.temporal
-    const { threadId } = await asBadRequest(client, () => client.create(given))
+    const { threadId } = await namingKey(body.key, () => asBadRequest(client, () => client.create(given)))
     return context.json(await found(threadId), 201)
   })
   app.openapi(list, async (context) => {

@@ -83,3 +83,20 @@ test.each([
   expect(screen.shown).toContain(words)
   screen.close()
 })
+
+test('E4 a port that is taken is named with what to do', async () => {
+  const file = join(place.folder, 'tokens-3')
+  await writeFile(file, TOKEN)
+  const [first, second] = [openScreen(), openScreen()]
+  const served = first.run('serve', '--port', '0', '--tokens', file)
+  const url = await until('its address', () => /serving threads at (\S+)/.exec(first.shown)?.[1])
+  const { port } = new URL(url)
+  expect(await second.run('serve', '--port', port, '--tokens', file)).toBe(1)
+  expect(second.shown).toContain(
+    `Expected port ${port} of 127.0.0.1 to be free to listen on, got one that another process listens on: end that one, or ` +
+      'choose another port',
+  )
+  first.interrupt()
+  expect(await served).toBe(0)
+  for (const screen of [first, second]) screen.close()
+})
