@@ -165,6 +165,9 @@ const plan = optional(isPlan)
 const usage = optional(isUsage)
 const operations = areOperations
 
+/** Reducers look for these whatever the tag is. */
+const READ_OF_ALL = { plan, usage, operations } as const
+
 /** What every activity of a step may say beside its own result: the workflow obeys whoever says it. */
 const IN_STEP = {
   pending: {
@@ -240,7 +243,10 @@ const NEEDS_PLAN: ReadonlySet<string> = new Set(['answered', 'begun', 'activates
 /** Says what is wrong with the answer of an activity, or nothing. */
 export function answerProblem(name: Name, answer: unknown, asked: ActivityInput & Asked): string | undefined {
   if (!isObject(answer)) return 'Expected an object with "type".'
-  const field = tableProblem(ANSWERS[name], 'type', answer) ?? missingPlan(name, answer, asked)
+  const field =
+    tableProblem(ANSWERS[name], 'type', answer) ??
+    wrongField(READ_OF_ALL, answer) ??
+    missingPlan(name, answer, asked)
   if (field === 'type') return `Expected "type" to be one of ${Object.keys(ANSWERS[name]).join(', ')}.`
   if (field !== undefined) return `Expected "${field}" to fit an answer of type "${String(answer['type'])}".`
   if (utf8Length(JSON.stringify(answer)) <= LIMITS.activityResultBytes) return undefined

@@ -1,19 +1,31 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 
-import { NOW, idleControl, message, started, withCalls } from '../../test/support/control-states.js'
+import {
+  NOW,
+  USAGE,
+  idleControl,
+  message,
+  plan,
+  started,
+  withCalls,
+} from '../../test/support/control-states.js'
 import { withStarted } from '../../test/support/child-states.js'
+import type { CallModelAnswer } from '../protocol/activities.js'
+import { answerProblem } from '../protocol/answer-problem.js'
 import { LIMITS } from '../protocol/limits.js'
 import { threadStartProblem } from '../protocol/message-problems.js'
 import type { RemoveQueued, Respond, ThreadStart } from '../protocol/messages.js'
 import { utf8Length } from '../protocol/utf8-length.js'
 import { acceptOperations } from './accept-operations.js'
 import { advance } from './advance.js'
+import { frameAnswered } from './call-answers.js'
 import { acceptReport } from './children.js'
 import { carry, restore } from './continue-as-new.js'
 import { initialControl } from './control.js'
 import type { ThreadControl } from './control.js'
 import * as inbox from './inbox.js'
+import { modelAnswered } from './model-answers.js'
 import { nextAction } from './next-action.js'
 import { itemRemoved, removalRefusal } from './removals.js'
 import { reopenThread } from './reopened.js'
@@ -61,6 +73,24 @@ const SIGNAL = fc.oneof(
   near(CHILD),
   fc.array(near(OPERATION), { maxLength: 3 }).map((operations) => ({ operations })),
 )
+const IN_STEP = { operations: [OPERATION], usage: USAGE, plan: plan() }
+const ASKED = { requestId: 'q', kind: 'budget', status: 'waiting_permission', next: 'execute' }
+const MODEL_ANSWER = fc.oneof(
+  VALUE,
+  near({ type: 'answered', text: true, calls: [{ id: 'c0', name: 'work' }], ...IN_STEP }),
+  near({
+    type: 'activates',
+    calls: [{ id: 'i', name: 'ask', tool: { kind: 'subagent_create' } }],
+    ...IN_STEP,
+  }),
+  near({ type: 'interrupted', ...IN_STEP }),
+  near({ type: 'end', reason: 'budget', outcome: 'blocked', request: { id: 'q', kind: 'x' }, ...IN_STEP }),
+  near({ type: 'pending', ...ASKED, ...IN_STEP }),
+  near({ type: 'wait', until: NOW, ...IN_STEP }),
+  near({ type: 'refused', result: { type: 'result', outcome: 'failed', ...IN_STEP } }),
+  fc.constantFrom('moved', 'begun', 'nothing_to_do', 'future').chain((type) => near({ type, plan: plan() })),
+)
+const MODEL_STATES: readonly ThreadControl[] = [started(), { ...started(), plan: plan() }, withCalls('draft')]
 const UPDATE = fc.oneof(
   VALUE,
   near({ id: 'm1', approved: true }),
@@ -153,6 +183,29 @@ describe('T10 whatever a signal, update or start carries', { timeout: 60_000 }, 
         if (removes === null) expectUnharmed(itemRemoved(state, input as RemoveQueued))
       }),
       { numRuns: 2000 },
+    )
+  })
+
+  test('three thousand answers of a model are applied, or refused in words without content', () => {
+    fc.assert(
+      fc.property(fc.constantFrom(...MODEL_STATES), MODEL_ANSWER, fc.boolean(), (state, answer, inFrame) => {
+        const frame = inFrame ? { callId: 'c0', prompt: 'writer', depth: 1 } : null
+        const asked = { level: 1, threadId: 't', now: NOW, run: 1, facts: [], frame }
+        const problem = answerProblem('callModel', answer, {
+          ...asked,
+          knownPlan: state.plan?.digest ?? null,
+        })
+        if (problem !== undefined) {
+          expect(problem.includes('\u0000') || problem.includes(' '.repeat(20))).toBe(false)
+          return
+        }
+        const given = answer as Exclude<CallModelAnswer, { readonly type: 'terminated' }>
+        if ((given.type as string) === 'terminated') return
+        const called = { side: 'a', asked: false, toolFirst: false, drain: state.queue } as const
+        if (frame === null) expectUnharmed(modelAnswered(state, called, given, NOW))
+        else if (state.run?.step != null) expectUnharmed(frameAnswered(state, frame, given, NOW))
+      }),
+      { numRuns: 3000 },
     )
   })
 

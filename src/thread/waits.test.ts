@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 
 import {
   NOW,
@@ -12,10 +12,15 @@ import {
   withCalls,
 } from '../../test/support/control-states.js'
 import { advance } from './advance.js'
-import { waitAsked, waitOver } from './apply.js'
-import { modelAnswered } from './model-answers.js'
+import { activityFailed, waitAsked, waitOver } from './apply.js'
+import { callPending, frameAnswered, frameBegins } from './call-answers.js'
+import { carry, restore } from './continue-as-new.js'
+import type { ThreadControl } from './control.js'
+import { modelAnswered, modelAsked } from './model-answers.js'
 import { acceptMessage, acceptStop, acceptTool } from './inbox.js'
 import { nextAction } from './next-action.js'
+import { openRequests, responded, responseRefusal } from './requests.js'
+import { settled } from './settling.js'
 import { doingOf, statusOf } from './snapshot.js'
 
 const wait = { type: 'wait', until: NOW + 9, plan: plan(), usage: USAGE } as const
@@ -63,4 +68,91 @@ test('a wait without a run changes nothing', () => {
   const idle = idleControl()
   expect(waitAsked(idle, { type: 'wait', until: NOW }, null)).toBe(idle)
   expect(waitOver(idle)).toBe(idle)
+})
+
+const ASKS = { requestId: 'budget_1', kind: 'budget', status: 'waiting_permission', next: 'execute' } as const
+const asking = modelAnswered(
+  queued,
+  { ...asked('b'), asked: true, drain: queued.queue },
+  { type: 'pending', ...ASKS, plan: plan(), usage: USAGE },
+  NOW,
+)
+
+test('a model call may wait for an answer from outside', () => {
+  expect(nextAction(asking)).toEqual({ kind: 'awaitModel', side: 'b' })
+  expect(advance(asking)).toBe(asking)
+  expect(statusOf(asking)).toBe('waiting_permission')
+  expect(doingOf(asking)).toBe('model')
+  expect(openRequests(asking)).toEqual([{ id: 'budget_1', kind: 'budget', toolName: null, requestedAt: NOW }])
+  expect(asking.run?.usage).toEqual(USAGE)
+  expect(nextAction(acceptStop(asking, undefined)).kind).toBe('settle')
+  expect(openRequests(acceptStop(asking, undefined))).toEqual([])
+})
+
+test('T3 T4 the same model call goes on with the answer, in the same run', () => {
+  const more = acceptMessage(restore(carry(asking), asking.start), { messageId: 'm2' }, NOW)
+  const answer = { id: 'budget_1', approved: true }
+  expect(responseRefusal(more, answer)).toBeNull()
+  const going = advance(responded(more, answer, NOW))
+  const response = { requestId: 'budget_1', approved: true }
+  expect(nextAction(going)).toMatchObject({ kind: 'callModel', side: 'b', asked: true, drain: [], response })
+  expect(going.run).toMatchObject({ number: 1, resumed: true })
+  expect(responseRefusal(going, answer)).toBe('Request.NotFound')
+})
+
+test('the model call of a nested step goes on with its answer too', () => {
+  const draft = withCalls('draft')
+  const frame = { callId: 'c0', prompt: 'writer' }
+  const waits = frameAnswered(frameBegins(draft), frame, { type: 'pending', ...ASKS }, NOW)
+  expect(nextAction(waits)).toMatchObject({ kind: 'awaitAnswer', call: { id: 'c0' } })
+  const going = responded(waits, { id: 'budget_1', approved: true }, NOW)
+  const response = { requestId: 'budget_1', approved: true }
+  expect(nextAction(going)).toMatchObject({ kind: 'callPrompt', call: { id: 'c0', response } })
+  expect(going.run?.resumed).toBe(true)
+})
+
+test.each(['ask', 'write', 'work'])('a call of %s may wait for an answer, and is made again', (name) => {
+  const before = nextAction(withCalls(name)).kind
+  const waits = callPending(withCalls(name), 'c0', { type: 'pending', ...ASKS }, NOW)
+  expect(nextAction(waits).kind).toBe('awaitAnswer')
+  const going = responded(waits, { id: 'budget_1', approved: false }, NOW)
+  expect(nextAction(going)).toMatchObject({ kind: before, call: { response: { approved: false } } })
+})
+
+test('a call whose answer came before its question waits for nobody', () => {
+  const result = { ...ASKS, requestId: 'c0', kind: 'call', next: 'complete', answered: true } as const
+  const going = callPending(withCalls('work'), 'c0', { type: 'pending', ...result }, NOW)
+  expect(openRequests(going)).toEqual([])
+  expect(nextAction(going)).toMatchObject({
+    kind: 'completeCall',
+    by: { kind: 'response', requestId: 'c0' },
+  })
+})
+
+describe('a run that is ended without an answer', () => {
+  const ending = (control: ThreadControl): ThreadControl => {
+    const failed = activityFailed(control, 'failed')
+    const action = nextAction(failed)
+    if (action.kind !== 'settle') throw new Error(`Expected a settle, got ${action.kind}.`)
+    return advance(settled(failed, { ...action, queued: failed.queue.length }, NOW))
+  }
+
+  test('T3 parks what its own model call was to take', () => {
+    const asks = modelAsked(started(), started().queue)
+    expect(ending(asks)).toMatchObject({ run: null, stopped: true })
+  })
+
+  test('T3 goes on with a message that came while it worked', () => {
+    const asks = modelAsked(started(), started().queue)
+    const next = ending(acceptMessage(asks, { messageId: 'm2' }, NOW))
+    expect(next).toMatchObject({ stopped: false, run: { number: 2 } })
+    const taken = modelAsked(next, next.queue)
+    expect(ending(taken)).toMatchObject({ run: null, stopped: true })
+  })
+
+  test('T3 parks what a tool or a parent said meanwhile', () => {
+    const asks = modelAsked(started(), started().queue)
+    expect(ending(acceptMessage(asks, { messageId: 'm2', from: 'parent' }, NOW)).run).toBeNull()
+    expect(ending(acceptTool(asks, { toolCallId: 't', name: 'work' }, NOW)).run).toBeNull()
+  })
 })

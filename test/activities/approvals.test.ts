@@ -363,6 +363,14 @@ describe('T4 a second attempt', () => {
       expect(await desk.events()).toEqual(events)
     }))
 
+  test('whose activity was ended from outside still waits for its answer', () =>
+    withDesk({}, async (desk) => {
+      const input = await desk.call('pay', { amount: 70 })
+      const waits = await desk.run(input)
+      expect(waits).toMatchObject({ type: 'pending' })
+      expect(await desk.run({ ...input, failed: true })).toEqual(waits)
+    }))
+
   test('weeks later, on a worker without the check, obeys the denial', () => {
     const parts = counting()
     return withDesk(parts, async (desk) => {

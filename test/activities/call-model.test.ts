@@ -222,6 +222,26 @@ describe('another attempt', () => {
     })
   })
 
+  test('T3 a call without an answer takes what came after a reset into its step', () => {
+    const chat = scriptedModel([{ text: 'Hello both.' }])
+    return withDesk({ chat }, async (desk) => {
+      const ids = await desk.send('one')
+      const store = failingStore(desk.store, (write) => write === 2)
+      await failureOf(runModel({ ...desk.dependencies, store }, modelInput({ drain: drainOf(ids) })))
+      const drain = drainOf([...ids, ...(await desk.send('two'))])
+      const answer = await runModel(desk.dependencies, modelInput({ drain }))
+      expect(answer).toMatchObject({ type: 'answered' })
+      expect(answer).not.toHaveProperty('operations')
+      expect(await contents(desk)).toEqual([
+        [1, 'one'],
+        [2, 'two'],
+        [3, 'Hello both.'],
+      ])
+      expect(JSON.stringify(chat.requests.at(-1))).toContain('two')
+      expect((await types(desk)).filter((type) => type === 'message.created')).toHaveLength(3)
+    })
+  })
+
   test('T4 a late first attempt cannot commit after the second', () => {
     const gate = createGate()
     const chat = scriptedModel([
@@ -371,6 +391,20 @@ describe('what goes wrong', () => {
       expect(await contents(desk)).toEqual([[1, 'one']])
       expect((await types(desk))[0]).toBe('queue.changed')
       expect(await runModel(desk.dependencies, input, attempt(AFTER_A_MINUTE))).toEqual(answer)
+    }))
+
+  test('T3 after a reset such a run delivers what came later too', () =>
+    withDesk({}, async (desk) => {
+      const ids = await desk.send('one')
+      const input = modelInput({ agent: 'nobody', drain: drainOf(ids) })
+      await runModel(desk.dependencies, input, attempt(AFTER_A_MINUTE))
+      const drain = drainOf([...ids, ...(await desk.send('two'))])
+      const answer = await runModel(desk.dependencies, { ...input, drain }, attempt(AFTER_A_MINUTE))
+      expect(answer).toMatchObject({ type: 'end', reason: 'definition_missing' })
+      expect(await contents(desk)).toEqual([
+        [1, 'one'],
+        [2, 'two'],
+      ])
     }))
 
   test('a terminated thread calls no model', () => {

@@ -191,6 +191,39 @@ describe('T4 another attempt', () => {
     })
   })
 
+  test.each(['work', 'again'])('T4 a call of %s that was ended from outside is unknown', (name) => {
+    const tool = hanging()
+    return withDesk(tool, async (desk) => {
+      const input = await desk.call(name)
+      const late = desk.run(input)
+      await until('the first run', () => tool.calls.length === 1)
+      const second = await desk.run({ ...input, failed: true })
+      expect(second).toEqual({ type: 'result', outcome: 'unknown' })
+      expect((await lastResult(desk))?.content).toContain('it was ended from outside before it answered')
+      tool.open()
+      expect(await late).toEqual(second)
+      expect(tool.calls).toHaveLength(1)
+    })
+  })
+
+  test('T4 a call that was ended from outside has the result of its row', () =>
+    withDesk({ work: () => success('done') }, async (desk) => {
+      const input = await desk.call('work')
+      const answer = await desk.run(input)
+      expect(await desk.run({ ...input, failed: true })).toEqual(answer)
+      expect((await lastResult(desk))?.content).toBe('done')
+    }))
+
+  test.each(['work', 'pay'])('a call of %s that was ended before it began has done nothing', (name) => {
+    let runs = 0
+    return withDesk({ work: () => success(`run ${(runs += 1)}`) }, async (desk) => {
+      const answer = await desk.run({ ...(await desk.call(name, { amount: 70 })), failed: true })
+      expect(answer).toMatchObject({ type: 'result', outcome: 'failed' })
+      expect((await lastResult(desk))?.content).toContain('before it began, so nothing has happened')
+      expect(runs).toBe(0)
+    })
+  })
+
   test('a store that fails at the commit runs no tool twice', () => {
     let runs = 0
     return withDesk({ work: () => success(`run ${(runs += 1)}`) }, async (desk) => {

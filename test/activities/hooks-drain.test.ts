@@ -7,7 +7,7 @@ import type { Message } from '../../src/protocol/message.js'
 import { findOperation } from '../../src/store/operations.js'
 import { getValue } from '../../src/store/values.js'
 import { scriptedModel } from '../../src/testing/index.js'
-import { attempt, drainOf, failureOf, modelInput, runModel, withDesk } from './activity-desk.js'
+import { attempt, drainOf, failingStore, failureOf, modelInput, runModel, withDesk } from './activity-desk.js'
 import type { ActivityDesk } from './activity-desk.js'
 import { hookFailures } from './hook-batch.js'
 
@@ -49,6 +49,26 @@ describe('create hooks of drained messages', () => {
         [3, 'assistant', 'Call #.'],
       ])
       expect(JSON.stringify(chat.requests)).not.toContain('42')
+    })
+  })
+
+  test('T9 what hooks did to a message of a reset comes with the answer', () => {
+    const queueing = defineHook({
+      hook: 'after_create_message',
+      id: 'queueing',
+      execute: (state, { content }) => state.queueMessage({ role: 'user', content: `about ${content}` }),
+    })
+    return withDesk({ chat: answers('x'), hooks: [queueing] }, async (desk) => {
+      const ids = await desk.send('one')
+      // The hooks' rows and the drain come before it.
+      const store = failingStore(desk.store, (write) => write === 3)
+      await failureOf(runModel({ ...desk.dependencies, store }, modelInput({ drain: drainOf(ids) })))
+      expect((await rows(desk))[0]).toEqual([1, 'user', 'one'])
+      const drain = drainOf([...ids, ...(await desk.send('two'))])
+      const answer = await runModel(desk.dependencies, modelInput({ drain }))
+      // Of both messages, and of the answer.
+      const operations = Array.from({ length: 3 }, () => ({ kind: 'queue_message' }))
+      expect(answer).toMatchObject({ type: 'answered', operations })
     })
   })
 

@@ -279,6 +279,20 @@ describe('the end of a run', () => {
       expect((await desk.transcript()).at(-1)).toMatchObject({ content: 'Please call us.', status: 'failed' })
     }))
 
+  test.each([
+    ['timed_out', 'its work could not be carried out for a day.'],
+    ['failed', 'its work was failed for good, by an operator or by a worker that cannot do it.'],
+    ['no_answer', 'its work was completed from outside with something that is no answer of it.'],
+  ] as const)('the transcript says why work that %s ended its run', (failure, words) =>
+    withDesk({}, async (desk) => {
+      const end = { ...END, reason: 'blocked', outcome: 'blocked', failure } as const
+      await runSettle(desk, settleInput({ end }))
+      expect((await desk.transcript()).at(-1)?.content).toBe(
+        `The run was ended because ${words} Send a message to try again.`,
+      )
+    }),
+  )
+
   test('the event of a missing agent names it', () =>
     withDesk({}, async (desk) => {
       await runSettle(desk, settleInput({ end: { ...END, reason: 'definition_missing', outcome: 'failed' } }))

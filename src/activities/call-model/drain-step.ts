@@ -10,7 +10,7 @@ import { startDeferred } from '../../store/children.js'
 import { appendEvents } from '../../store/events.js'
 import { deliverMessages, refuseMessages } from '../../store/deliver-messages.js'
 import { meanwhile } from '../../store/meanwhile.js'
-import { findOperation, insertOperation } from '../../store/operations.js'
+import { amendOperation, findOperation, insertOperation } from '../../store/operations.js'
 import type { NewOperation, OperationRecord } from '../../store/operations.js'
 import { putPlan } from '../../store/plans.js'
 import type { Store, Writer } from '../../store/store.js'
@@ -23,10 +23,10 @@ import { asksForStep } from './asks-for-step.js'
 import { highestNumbers, unanswered } from '../../store/late-messages.js'
 import { appendWordlessLine, stageItems } from './stage-items.js'
 import { handOver } from './hand-over.js'
-import { hookDrain } from './hook-drain.js'
+import { UNHOOKED, hookDrain } from './hook-drain.js'
 import type { HookedDrain } from './hook-drain.js'
 import { beginRunRow, startedFact } from './run-row.js'
-import { beginOperationOf, microseconds, operationOf, stepScope } from './model-step.js'
+import { beginOperationOf, microseconds, operationOf, operationsOf, stepScope } from './model-step.js'
 import type { HeldOperation } from './model-step.js'
 import { withOperations } from './with-operations.js'
 
@@ -90,8 +90,31 @@ async function takeAgain(
   input: CallModelInput,
   { operation, hooked }: { readonly operation: OperationRecord; readonly hooked: HookedDrain },
 ): Promise<CallModelAnswer | HeldOperation> {
-  const answer = await heldAgain(tx, operation)
-  return 'type' in answer ? withOperations(answer, await deliverLate(tx, input, hooked)) : answer
+  const found = await heldAgain(tx, operation)
+  return 'type' in found
+    ? withOperations(found, await deliverLate(tx, input, hooked))
+    : deliverMore(tx, input, { held: found, hooked })
+}
+
+/**
+ * After a reset a call without an answer may be asked again with more in its drain: these are of its step too, and the
+ * model reads them (T3). A retry has nothing more, and no hook has run for it.
+ */
+async function deliverMore(
+  tx: Writer,
+  input: CallModelInput,
+  { held, hooked }: { readonly held: HeldOperation; readonly hooked: HookedDrain },
+): Promise<HeldOperation> {
+  const { threadId } = input
+  const delivered = await deliverItems(tx, input, hooked)
+  if (delivered.length > 0)
+    await appendEvents(tx, { threadId, events: createdFacts(input, delivered), now: microseconds(input) })
+  const operations = await hooked.commit(tx)
+  if (operations.length === 0) return held
+  // Written by `newOperation`: the store's boundary.
+  const detail = { ...(held.detail as object), operations: [...operationsOf(held), ...operations] }
+  await amendOperation(tx, { ...operationOf(input), detail })
+  return { ...held, detail }
 }
 
 /**
@@ -205,9 +228,12 @@ async function drainWithoutPlan(store: Store, input: CallModelInput): Promise<Ca
     if ((await openThread(tx, input)) === null) return TERMINATED
     const { id } = operationOf(input)
     const operation = { thread_id: threadId, id, kind: 'model', attempt: 1, started_at: now }
-    // Found by a retry whose first attempt got this far.
-    if (!(await insertOperation(tx, { ...operation, state: 'finished', answer: MISSING, finished_at: now })))
-      return MISSING
+    const ended = { ...operation, state: 'finished', answer: MISSING, finished_at: now } as const
+    // A retry whose first attempt got this far; after a reset there may be more to deliver.
+    if (!(await insertOperation(tx, ended))) {
+      const operations = await deliverLate(tx, input, UNHOOKED)
+      return withOperations<CallModelAnswer>(MISSING, operations)
+    }
     if (input.wordless) await appendWordlessLine(tx, input)
     const ids = await stageItems(tx, input)
     const delivered = await deliverMessages(tx, { threadId, ids, run, step })
