@@ -119,6 +119,7 @@ function promptPlan(registry: Registry, prompt: PromptDefinition): PromptPlan {
   return {
     model: prompt.model,
     ...(taskQueue === undefined ? {} : { taskQueue }),
+    ...(prompt.continueCutAnswers === undefined ? {} : { continueCutAnswers: prompt.continueCutAnswers }),
     tools: { ...tools, ...lifecycle },
   }
 }
