@@ -55,6 +55,10 @@ export function createTurnView(screen: Screen): TurnView {
           return screen.line(`  · ${nameOf(event.payload)} has failed: ${event.payload.reason ?? ''}`)
         case 'runtime.warning':
           return screen.line(`  (${event.payload.code}${told(event.payload.message)})`)
+        case 'run.completed':
+          return event.payload.reason === 'answer_cut'
+            ? screen.line('  (the answer is cut off by its limit of length)')
+            : undefined
         case 'run.cancelled':
           return screen.line('  (stopped)')
         case 'run.failed':

@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto'
 import type { Plan, PromptPlan, RunCaps, SidePlan, ToolPlan } from '../protocol/plan.js'
 import type { AgentDefinition, SessionToolBinding, SideConfig } from './agent.js'
 import type { ListedTool } from './listed-tools.js'
-import type { ModelDefinition } from './model.js'
+import type { ModelCapabilities, ModelDefinition } from './model.js'
 import type { LifecycleContent, ModelContent, PlanContent, SessionToolContent } from './plan-content.js'
 import type { PromptDefinition } from './prompt.js'
 import type { Registry } from './registry.js'
@@ -119,6 +119,7 @@ function promptPlan(registry: Registry, prompt: PromptDefinition): PromptPlan {
   return {
     model: prompt.model,
     ...(taskQueue === undefined ? {} : { taskQueue }),
+    ...(prompt.continueCutAnswers === undefined ? {} : { continueCutAnswers: prompt.continueCutAnswers }),
     tools: { ...tools, ...lifecycle },
   }
 }
@@ -171,8 +172,15 @@ function modelContent(model: ModelDefinition): ModelContent {
     supportsToolCalls: model.capabilities?.supportsToolCalls ?? true,
     maxContextTokens: model.capabilities?.maxContextTokens ?? null,
     maxOutputTokens: model.capabilities?.maxOutputTokens ?? null,
-    reasoningLevels: model.capabilities?.reasoningLevels ?? {},
+    reasoningLevels: wordsOf(model.capabilities?.reasoningLevels),
     ...(model.providerOptions === undefined ? {} : { providerOptions: model.providerOptions }),
     fallbacks: model.fallbacks ?? [],
   }
+}
+
+/** Of the levels that have one. */
+function wordsOf(levels: ModelCapabilities['reasoningLevels'] = {}): Readonly<Record<string, string>> {
+  return Object.fromEntries(
+    Object.entries(levels).flatMap(([level, word]) => (word === null ? [] : [[level, word] as const])),
+  )
 }

@@ -4,6 +4,7 @@ import type { DefinitionKind, DefinitionNames, KnownDefinitions } from './known-
 import { agentProblems, agentWarnings } from './agent-problems.js'
 import { argumentSchemaProblems } from './argument-schema.js'
 import { DEFINITION_SHAPES, KEY_SHAPE, REGISTRY_SHAPE } from './definition-shapes.js'
+import { positionHint } from './field-hints.js'
 import { givenDefinitions } from './given-definitions.js'
 import { DEFINITION_KINDS, KIND_WORDS } from './known-definitions.js'
 import { modelProblems, modelWarnings } from './model-problems.js'
@@ -60,10 +61,17 @@ function kindProblems(kind: DefinitionKind, given: readonly GivenDefinition[]): 
   return [
     ...given.flatMap(({ name, owner, definition }) => [
       ...(isKeyed ? shapeProblems(KEY_SHAPE, name, `the name of ${owner}`) : []),
-      ...shapeProblems(DEFINITION_SHAPES[kind], definition, owner),
+      ...definitionProblems(kind, definition, owner),
     ]),
     ...repeated(names).map((name) => `${KIND_WORDS[kind]} '${name}' is registered more than once`),
   ]
+}
+
+function definitionProblems(kind: DefinitionKind, definition: unknown, owner: string): readonly string[] {
+  const hint = positionHint(kind, definition)
+  return hint === undefined
+    ? shapeProblems(DEFINITION_SHAPES[kind], definition, owner)
+    : [`${owner}: ${hint}`]
 }
 
 type Given = Readonly<Record<DefinitionKind, readonly GivenDefinition[]>>

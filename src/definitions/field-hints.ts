@@ -1,17 +1,27 @@
+import type { DefinitionKind } from './known-definitions.js'
+
 import { meant } from './near-name.js'
 
 /** Right in Standard Agents, but not there yet. */
 const LATER = new Set(['providerTools'])
 
+/** Names of earlier drafts of Standard Agents. */
 const OLD_NAMES: ReadonlyMap<string, string> = new Map([
   ['tenvs', 'env for values, variables for declarations'],
+  ['endConversationTool', 'sessionStop'],
+  ['defaultPrompt', 'prompt'],
 ])
+
+/** An old name that means another field in a side than in the agent itself. */
+const OLD_CAP = 'maxTurns'
 
 /** Fields of Standard Agents that have another place here. */
 const ELSEWHERE: ReadonlyMap<string, string> = new Map([
   ['includedProviders', 'write it into providerOptions, as the AI SDK provider of the gateway takes it'],
   ['env', 'write values into env of the prompt or of the agent'],
   ['options', 'leave it out, nothing reads it'],
+  ['tags', 'give them to a thread as it is created, with create({ tags })'],
+  ['handoffAgents', 'list the agents in tools'],
   ['receives_messages', 'write it into resumable: { receives_messages }'],
   ['maxInstances', 'write it into resumable: { receives_messages, maxInstances }'],
   ['parentCommunication', 'write it into resumable: { receives_messages, parentCommunication }'],
@@ -51,7 +61,7 @@ interface UnknownField {
 /** Says of a field that no definition of this version has what to do about it. */
 export function unknownFieldProblem(path: string, { field, known }: UnknownField): string {
   if (LATER.has(field)) return notSupportedYet(path)
-  const newName = OLD_NAMES.get(field)
+  const newName = field === OLD_CAP ? capOf(path) : OLD_NAMES.get(field)
   if (newName !== undefined) return `uses the old name ${path}: write ${newName}`
   const elsewhere = ELSEWHERE.get(field)
   if (elsewhere !== undefined) return `has ${path}: ${elsewhere}`
@@ -62,6 +72,24 @@ export function unknownFieldProblem(path: string, { field, known }: UnknownField
   const near = meant(field, known)
   if (near !== '') return unknown + near
   return known.length === 0 ? unknown : `${unknown}: its fields are ${known.join(', ')}`
+}
+
+function capOf(path: string): string {
+  return path === OLD_CAP ? 'maxSessionTurns' : 'maxSteps'
+}
+
+/** What `defineTool` and `defineHook` take, whose parts were once given one after the other. */
+const AS_OBJECT: Partial<Readonly<Record<DefinitionKind, string>>> = {
+  tools: 'defineTool({ description, args, execute })',
+  hooks: 'defineHook({ hook, id, execute })',
+}
+
+/** Says of what is no object, but the first part of a definition given by position, what to write; undefined for all else. */
+export function positionHint(kind: DefinitionKind, given: unknown): string | undefined {
+  const spelling = AS_OBJECT[kind]
+  const type = typeof given
+  if (spelling === undefined || (type !== 'string' && type !== 'function')) return undefined
+  return `expected one object, got a ${type}: write ${spelling}`
 }
 
 export function notSupportedYet(path: string): string {

@@ -25,7 +25,7 @@ const capabilities = z.strictObject({
   maxContextTokens: count.optional(),
   maxOutputTokens: count.optional(),
   reasoningLevels: z
-    .record(z.string(), text)
+    .record(z.string(), text.nullable())
     .refine((levels) => Object.keys(levels).every(isLevel), 'expected levels from 0 to 100 as keys')
     .optional(),
   vision: z.boolean().optional(),

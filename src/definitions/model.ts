@@ -35,8 +35,8 @@ export interface ModelCapabilities {
   readonly vision?: boolean
   readonly supportsStreaming?: boolean
   readonly supportsJsonMode?: boolean
-  /** Words of the provider for levels of reasoning, by level from 0 to 100. */
-  readonly reasoningLevels?: Readonly<Record<number, string>>
+  /** Words of the provider for levels of reasoning, by level from 0 to 100; null for a level that has none. */
+  readonly reasoningLevels?: Readonly<Record<number, string | null>>
 }
 
 /** What one provider takes at a time; more waits. Counted in each worker process. */

@@ -36,6 +36,7 @@ export const promptShape = z.strictObject({
     })
     .optional(),
   recentImageThreshold: z.int().nonnegative().optional(),
+  continueCutAnswers: z.int().nonnegative().optional(),
   tools: z
     .array(z.union([name, toolEntryShape], 'expected the name of a tool, a prompt or an agent, or { name }'))
     .optional(),

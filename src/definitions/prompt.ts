@@ -85,6 +85,12 @@ export interface PromptDefinition<
    * @default 10
    */
   readonly recentImageThreshold?: number
+  /**
+   * How often in a row the model is asked for the rest of an answer that its limit of output tokens cut off, as a further step.
+   * After that the turn ends with reason `answer_cut`. Not for a prompt that is called as a tool.
+   * @default 0
+   */
+  readonly continueCutAnswers?: number
   readonly tools?: readonly ToolEntry<Callable>[]
   /** @default 'auto' */
   readonly toolChoice?: 'auto' | 'none' | 'required'

@@ -13,6 +13,9 @@ import {
   support,
   toolProblems,
 } from '../../test/support/loose-registry.js'
+import { buildPlan } from './build-plan.js'
+import { defineHook } from './hook.js'
+import { defineTool } from './tool.js'
 import { ConfigError } from '../protocol/config-error.js'
 import { LIMITS } from '../protocol/limits.js'
 
@@ -127,6 +130,40 @@ test('old names are refused with the name to use', () => {
     "prompt 'desk': prompt[2].type: expected a part of Standard Agents 0.1.0: write { type: 'include', prompt }",
     "prompt 'desk': prompt[3].type: expected { type: 'text', content }, { type: 'include', prompt } or { type: 'env', property }",
   ])
+})
+
+test('P10 spellings of earlier drafts are refused with those of today', () => {
+  const sideA = { ...support.sideA, maxTurns: 3, endConversationTool: 'done', defaultPrompt: 'x' }
+  expect(agentProblems({ ...support, sideA, maxTurns: 9, tags: ['vip'] })).toEqual([
+    "agent 'support' uses the old name sideA.maxTurns: write maxSteps",
+    "agent 'support' uses the old name sideA.endConversationTool: write sessionStop",
+    "agent 'support' uses the old name sideA.defaultPrompt: write prompt",
+    "agent 'support' uses the old name maxTurns: write maxSessionTurns",
+    "agent 'support' has tags: give them to a thread as it is created, with create({ tags })",
+  ])
+  expect(promptProblems({ handoffAgents: ['other'] })).toEqual([
+    "prompt 'desk' has handoffAgents: list the agents in tools",
+  ])
+})
+
+test('P10 a definition given by position is told the object to write', () => {
+  // `defineTool` and the like give back the first of what they are given.
+  const tools = { done, look_up: defineTool('Looks it up.' as never), find: defineTool((() => 1) as never) }
+  const hooks = [defineHook('filter_messages' as never)]
+  expect(problems({ tools, hooks: hooks as never })).toEqual([
+    "tool 'look_up': expected one object, got a string: write defineTool({ description, args, execute })",
+    "tool 'find': expected one object, got a function: write defineTool({ description, args, execute })",
+    'hooks[0]: expected one object, got a string: write defineHook({ hook, id, execute })',
+  ])
+})
+
+test('P10 a level of reasoning may have no word', () => {
+  const capabilities = { reasoningLevels: { 0: null, 50: 'medium' } }
+  const registered = build({ models: [{ ...model, capabilities }] })
+  expect(buildPlan(registered, 'support')).toMatchObject({
+    models: { chat: { reasoningLevels: { 50: 'medium' } } },
+  })
+  expect(buildPlan(registered, 'support')).not.toHaveProperty('models.chat.reasoningLevels.0')
 })
 
 test('fields that have another place here say where', () => {

@@ -20,6 +20,8 @@ export interface ScriptedAnswer {
     readonly message: string
     readonly headers?: Readonly<Record<string, string>>
   }
+  /** `length`: the answer is cut off behind what it says here. */
+  readonly endedBy?: 'length'
   /** Milliseconds before the answer begins. */
   readonly delay?: number
   /** Milliseconds before each further word of it. */
@@ -67,7 +69,7 @@ export function* scriptedParts(answer: ScriptedAnswer, id: string): Generator<La
 }
 
 export function scriptedFinish(answer: ScriptedAnswer): LanguageModelV4FinishReason {
-  const unified = answer.toolCalls?.length ? 'tool-calls' : 'stop'
+  const unified = answer.endedBy ?? (answer.toolCalls?.length ? 'tool-calls' : 'stop')
   return { unified, raw: unified }
 }
 

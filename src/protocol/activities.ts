@@ -147,6 +147,8 @@ export type CallModelAnswer =
       readonly type: 'answered'
       readonly plan?: Plan
       readonly text: boolean
+      /** The text is cut off by its limit of length, and there are no calls. */
+      readonly cut?: true
       readonly calls: readonly CallRequest[]
       readonly usage: Usage
       readonly operations?: readonly ThreadOperation[]

@@ -47,7 +47,14 @@ const FITTING: { readonly [N in Name]: readonly Awaited<ReturnType<ThreadActivit
   callModel: [
     ...IN_STEP,
     { type: 'answered', plan: plan(), text: true, calls: CALLS, usage: USAGE, operations: OPERATIONS },
-    { type: 'answered', plan: dualPlan({}, {}), text: true, calls: [], usage: { ...USAGE, cost: null } },
+    {
+      type: 'answered',
+      plan: dualPlan({}, {}),
+      text: true,
+      cut: true,
+      calls: [],
+      usage: { ...USAGE, cost: null },
+    },
     { type: 'begun', plan: plan() },
     { type: 'moved', plan: plan() },
     {

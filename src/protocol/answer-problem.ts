@@ -103,7 +103,14 @@ const hasPlanShape = shaped({
   maxSessionTurns: nullable(isFinite),
   caps: shaped({ stepsPerRun: isFinite, sessionTurns: isFinite, repeatedToolErrors: isFinite }),
   sides: shaped({ a: isSidePlan, b: nullable(isSidePlan) }),
-  prompts: recordOf(shaped({ model: isWord, taskQueue: optional(isWord), tools: recordOf(isToolPlan) })),
+  prompts: recordOf(
+    shaped({
+      model: isWord,
+      taskQueue: optional(isWord),
+      continueCutAnswers: optional(isFinite),
+      tools: recordOf(isToolPlan),
+    }),
+  ),
 })
 
 /** A side whose prompt is not among the prompts has no model to be called. */
@@ -195,7 +202,7 @@ const SENT = { blocking: isBoolean, timeout: optional(isDuration), operations } 
 const ANSWERS: { readonly [N in Name]: Tagged<Answer<N>> } = {
   callModel: {
     ...IN_STEP,
-    answered: { plan, text: isBoolean, calls: areCalls, usage: isUsage, operations },
+    answered: { plan, text: isBoolean, cut: optional(isTrue), calls: areCalls, usage: isUsage, operations },
     begun: { plan, operations },
     moved: { plan: isPlan },
     activates: {

@@ -76,6 +76,11 @@ export interface Message {
   readonly tool_status: 'success' | 'error' | null
   readonly attachments: readonly AttachmentRef[]
   readonly reasoning_content: string | null
+  /**
+   * Why the model ended its answer: `stop`, `tool-calls`, `other`, or `length`, with which the answer is cut off; null where no
+   * model wrote it to its end.
+   */
+  readonly finish_reason: string | null
   /** The prompt that was active when it was made. */
   readonly prompt: string | null
   /** The child thread that this row came from. */
@@ -90,3 +95,6 @@ export interface ToolCallEntry {
   readonly type: 'function'
   readonly function: { readonly name: string; readonly arguments: string }
 }
+
+/** Why a model ended its answer, where its limit of output tokens cut it off: the model's own, or `maxOutputTokens`. */
+export const CUT_OFF = 'length'

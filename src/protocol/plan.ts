@@ -40,6 +40,8 @@ export interface PromptPlan {
   readonly model: string
   /** Where the model is called; its fallbacks with it. @default the thread's own task queue */
   readonly taskQueue?: string
+  /** How often in a row it is asked for the rest of an answer that is cut off. @default 0 */
+  readonly continueCutAnswers?: number
   readonly tools: Readonly<Record<string, ToolPlan>>
 }
 

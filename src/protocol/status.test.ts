@@ -4,6 +4,7 @@ import { runOutcome } from './status.js'
 
 test.each([
   ['stop_on_response', 'completed'],
+  ['answer_cut', 'completed'],
   ['stop_tool', 'completed'],
   ['session_stop', 'completed'],
   ['nothing_to_do', 'completed'],

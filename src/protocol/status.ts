@@ -21,6 +21,8 @@ export type ThreadStatus =
 /** Why a run ended. Open: later versions add members. */
 export type StopReason =
   | 'stop_on_response'
+  /** The agent has answered, and the answer is cut off by its limit of length. */
+  | 'answer_cut'
   | 'stop_tool'
   | 'session_stop'
   | 'session_fail'
@@ -44,6 +46,7 @@ export type RunOutcome = 'completed' | 'failed' | 'cancelled'
 
 const COMPLETED: ReadonlySet<StopReason> = new Set([
   'stop_on_response',
+  'answer_cut',
   'stop_tool',
   'session_stop',
   'nothing_to_do',

@@ -1,11 +1,24 @@
+import { CUT_OFF } from '../protocol/message.js'
 import type { RunKey } from './runs.js'
 import type { Reader } from './store.js'
 
-/** What a side said last in a run, to be seen and not inside a tool; null if none said anything. */
-export async function lastWords(db: Reader, { threadId, number }: RunKey): Promise<string | null> {
-  const row = await db
+/** Answers that may be pieces of one: a prompt asks for the rest of a cut one a few times at most. */
+const MOST_PIECES = 50
+
+export interface Words {
+  readonly content: string
+  /** The last answer is cut off by its limit of length. */
+  readonly isCut: boolean
+}
+
+/**
+ * What a side said last in a run, to be seen and not inside a tool; null if none said anything. An answer that was cut off and
+ * then went on is one with its rest.
+ */
+export async function lastWords(db: Reader, { threadId, number }: RunKey): Promise<Words | null> {
+  const [last, ...before] = await db
     .selectFrom('messages')
-    .select('content')
+    .select(['content', 'finish_reason', 'side'])
     .where('thread_id', '=', threadId)
     .where('run', '=', number)
     .where('depth', '=', 0)
@@ -16,7 +29,10 @@ export async function lastWords(db: Reader, { threadId, number }: RunKey): Promi
     .where('status', '=', 'completed')
     .where('content', '<>', '')
     .orderBy('position', 'desc')
-    .limit(1)
-    .executeTakeFirst()
-  return row?.content ?? null
+    .limit(MOST_PIECES)
+    .execute()
+  if (last === undefined) return null
+  const end = before.findIndex((row) => row.finish_reason !== CUT_OFF || row.side !== last.side)
+  const pieces = [...before.slice(0, end === -1 ? before.length : end).toReversed(), last]
+  return { content: pieces.map(({ content }) => content).join(''), isCut: last.finish_reason === CUT_OFF }
 }

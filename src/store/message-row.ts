@@ -42,6 +42,7 @@ export interface NewMessage {
   readonly toolStatus?: 'success' | 'error' | null
   readonly attachments?: readonly AttachmentRef[]
   readonly reasoningContent?: string | null
+  readonly finishReason?: string | null
   /** JSON, see `MessagesTable`. */
   readonly reasoningDetails?: string | null
   readonly prompt?: string | null
@@ -76,6 +77,7 @@ export function messageToRow(message: NewMessage): Omit<Insertable<MessagesTable
     tool_status: message.toolStatus ?? null,
     attachments: JSON.stringify(message.attachments ?? []),
     reasoning_content: message.reasoningContent ?? null,
+    finish_reason: message.finishReason ?? null,
     reasoning_details: message.reasoningDetails ?? null,
     prompt: message.prompt ?? null,
     subagent_id: message.subagentId ?? null,
@@ -105,6 +107,7 @@ export function messageFromRow(row: Selectable<MessagesTable>): Message {
     tool_status: row.tool_status as Message['tool_status'],
     attachments: row.attachments === '[]' ? [] : (JSON.parse(row.attachments) as AttachmentRef[]),
     reasoning_content: row.reasoning_content,
+    finish_reason: row.finish_reason,
     prompt: row.prompt,
     subagent_id: row.subagent_id,
     position: row.position,

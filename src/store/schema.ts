@@ -96,6 +96,7 @@ export interface MessagesTable {
   tool_status: string | null
   attachments: string
   reasoning_content: string | null
+  finish_reason: string | null
   /** JSON `{ model, parts }`: the parts with what their provider needs to read them again. */
   reasoning_details: string | null
   prompt: string | null

@@ -121,6 +121,8 @@ export interface Run {
   /** Whether the turn under way has text; a turn without leaves a neutral line. */
   readonly turnHasText: boolean
   readonly wordless: boolean
+  /** Answers in a row that were cut off, the last one included; left out: none. */
+  readonly cutAnswers?: number
   readonly repeatedError: { readonly digest: string; readonly count: number } | null
   readonly step: Step | null
   /** An activity asked to be called again then. */
@@ -158,6 +160,8 @@ export interface Step {
   readonly number: number
   readonly side: Side
   readonly text: boolean
+  /** Its answer is cut off. */
+  readonly cut?: true
   /** The last phase that was marked in the event log. */
   readonly phase: 4 | 5 | 6
   readonly calls: readonly Call[]

@@ -238,6 +238,7 @@ function stepOf(run: Run, side: Step['side'], answer: Extract<Answer, { readonly
     number: run.steps + 1,
     side,
     text: answer.text,
+    ...(answer.cut === true && { cut: true as const }),
     phase: 4,
     calls: answer.calls.map(({ id, name }) => ({ id, name, state: 'open' })),
     outside: false,
@@ -246,9 +247,10 @@ function stepOf(run: Run, side: Step['side'], answer: Extract<Answer, { readonly
   }
 }
 
-function counted(run: Run, step: Step): Run {
+function counted({ cutAnswers = 0, ...run }: Run, step: Step): Run {
   return {
     ...run,
+    ...(step.cut === true && { cutAnswers: cutAnswers + 1 }),
     side: step.side,
     // A message made the other side act: its turn has no text yet.
     turnHasText: step.side === run.side && run.turnHasText,

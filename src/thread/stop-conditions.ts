@@ -2,7 +2,7 @@
  * Phase 7: what follows a step. Pure, in the order of Standard Agents: session tools (fail before stop), a handoff, stop
  * tool, response, a forced turn, then the limits for the side that would act next.
  */
-import { sidePlanOf } from '../protocol/plan.js'
+import { promptPlanOf, sidePlanOf } from '../protocol/plan.js'
 import type { Plan, Side, SidePlan } from '../protocol/plan.js'
 import type { StopReason } from '../protocol/status.js'
 import type { Run, Step } from './control.js'
@@ -22,7 +22,7 @@ export function evaluateStop(plan: Plan, run: Run, step: Step): StepVerdict {
   // No turn ends with a handoff, and the caps of the old sides say nothing about the new agent.
   if (step.handOff !== null)
     return runtimeCap(plan, run) ?? { kind: 'hand_off', agent: step.handOff, to: step.forcedTurn ?? 'a' }
-  const turnEnd = session === 'failed_call' ? null : turnEndReason(plan, side, step)
+  const turnEnd = session === 'failed_call' ? null : turnEndReason(plan, run, step)
   const forced = forcedSide(plan, step)
   if (forced === step.side || (forced === null && turnEnd === null))
     return capped(plan, run, step.side) ?? { kind: 'go_on' }
@@ -51,13 +51,22 @@ function sessionEnd(side: SidePlan, calls: readonly Call[]): StepVerdict | 'fail
   return null
 }
 
-function turnEndReason(plan: Plan, side: SidePlan, step: Step): StopReason | null {
+function turnEndReason(plan: Plan, run: Run, step: Step): StopReason | null {
+  const side = sidePlanOf(plan, step.side)
   if (side.stopTool !== null && step.calls.some((call) => call.name === side.stopTool)) return 'stop_tool'
   if (!step.text) return null
+  if (step.cut === true && isAskedForRest(plan, step.side, run)) return null
+  const response = step.cut === true ? 'answer_cut' : 'stop_on_response'
   // A hook may have queued a tool; the response itself has none.
-  if (side.stopOnResponse) return step.calls.every((call) => call.queued) ? 'stop_on_response' : null
+  if (side.stopOnResponse) return step.calls.every((call) => call.queued) ? response : null
   const neitherIsSet = plan.type === 'dual_ai' && side.stopTool === null
-  return neitherIsSet ? 'stop_on_response' : null
+  return neitherIsSet ? response : null
+}
+
+/** Whether the model goes on with an answer that is cut off: as often in a row as its prompt says, if it may take a step. */
+function isAskedForRest(plan: Plan, side: Side, run: Run): boolean {
+  const { continueCutAnswers = 0 } = promptPlanOf(plan, sidePlanOf(plan, side).prompt)
+  return (run.cutAnswers ?? 0) <= continueCutAnswers && capped(plan, run, side) === null
 }
 
 function turnCap(plan: Plan, run: Run): StepVerdict | null {

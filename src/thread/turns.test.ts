@@ -1,9 +1,10 @@
 import { describe, expect, test } from 'vitest'
 
-import { NOW, doneCall, dualPlan, idleControl, run, step } from '../../test/support/control-states.js'
+import { NOW, doneCall, dualPlan, idleControl, plan, run, step } from '../../test/support/control-states.js'
 import { advance } from './advance.js'
 import type { Run, Step, ThreadControl } from './control.js'
 import { applyOperations } from './operations.js'
+import { evaluateStop } from './stop-conditions.js'
 import { turnLeft } from './turns.js'
 
 describe('a turn that is left between two steps', () => {
@@ -37,4 +38,25 @@ describe('a turn that is left between two steps', () => {
   test('a turn that is told to have ended is told once', () => {
     expect(told(turnLeft(turnLeft(between(), null), null))).toHaveLength(1)
   })
+})
+
+test.each([
+  ['ends the turn and says so', { continues: 0, cutAnswers: 1, maxSteps: null }, 'answer_cut'],
+  ['has its rest asked for', { continues: 2, cutAnswers: 2, maxSteps: null }, 'go_on'],
+  ['is given up after so many', { continues: 2, cutAnswers: 3, maxSteps: null }, 'answer_cut'],
+  // No step is left for the rest.
+  ['is given up on the last step', { continues: 2, cutAnswers: 1, maxSteps: 1 }, 'answer_cut'],
+])('P4 a text that is cut off %s', (_fact, { continues, cutAnswers, maxSteps }, expected) => {
+  const made = plan({ maxSteps })
+  const continued = Object.entries(made.prompts).map(([name, prompt]) => [
+    name,
+    { ...prompt, continueCutAnswers: continues },
+  ])
+  const asking = { ...made, prompts: Object.fromEntries(continued) }
+  const judged = evaluateStop(
+    asking,
+    run({ cutAnswers, sideSteps: { a: 1, b: 0 } }),
+    step({ text: true, cut: true }),
+  )
+  expect(judged.kind === 'end' ? judged.reason : judged.kind).toBe(expected)
 })

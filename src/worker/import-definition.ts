@@ -1,4 +1,5 @@
 import { importDefault, otherExport, withArticle, wordOf } from '../definitions/default-export.js'
+import { positionHint } from '../definitions/field-hints.js'
 import type { DefinitionKind } from '../definitions/known-definitions.js'
 import { KIND_WORDS } from '../definitions/known-definitions.js'
 import type { DefinitionFile } from './definition-files.js'
@@ -27,6 +28,8 @@ export async function importDefinition(
   if (!imported.ok) return imported
   const { value: exported } = imported
   const problem = (got: string) => ({ ok: false, problem: otherExport(path, KIND_WORDS[kind], got) }) as const
+  const hint = positionHint(kind, exported)
+  if (hint !== undefined) return { ok: false, problem: `${path}: ${hint}` }
   if (typeof exported !== 'object' || exported === null) return problem(wordOf(exported))
   if (!(SIGNS[kind] in exported)) return problem(descriptionOf(exported, kind))
   if (kind === 'tools' || kind === 'effects') return { ok: true, name, definition: exported }

@@ -215,6 +215,18 @@ describe('T7 a session without a payload', () => {
       }),
   )
 
+  test('P4 pieces of a cut answer are one result, which says where it is cut off', () =>
+    withDesk({}, async (desk) => {
+      await addChild(desk.store)
+      await say(desk.store, 'Another answer.', { finishReason: 'stop' })
+      await say(desk.store, 'One, two,', { finishReason: 'length' })
+      await say(desk.store, ' three,', { finishReason: 'length' })
+      await deliver(withoutBindings(desk), { reason: 'answer_cut', sessionCall: null })
+      expect((await registered(desk.store))?.report?.text).toBe(
+        'One, two, three,\n\n(The answer ends here, because it reached its limit of length.)',
+      )
+    }))
+
   test.each(['max_steps', 'hard_cap', 'stopped', 'model_failed'])(
     'without session tools %s is a failure still',
     (reason) =>

@@ -35,6 +35,7 @@ export const MESSAGE: Message = {
     },
   ],
   reasoning_content: null,
+  finish_reason: null,
   prompt: null,
   subagent_id: null,
   position: null,

@@ -155,6 +155,14 @@ describe.each(REAL_PROVIDERS)('$name', ({ model: createModel }) => {
     })
   })
 
+  test('P4 a call that its length cut is kept as far as it came', async () => {
+    mock.reply({ toolCalls: [{ name: 'look_up', input: '{"order":"A-1' }], endedBy: 'length' })
+    await expect(streamAnswer(request())).resolves.toMatchObject({
+      finishReason: 'length',
+      toolCalls: [{ name: 'look_up', input: '{"order":"A-1' }],
+    })
+  })
+
   test('a bad request is asked only once', async () => {
     mock.reply({ status: 400, message: 'The maximum context length is 8192 tokens.' })
     const call = callWithRetries(request())

@@ -18,6 +18,7 @@ export function transcriptRow(fields: Partial<TranscriptRow>): TranscriptRow {
     tool_status: null,
     attachments: [],
     reasoning_content: null,
+    finish_reason: null,
     prompt: null,
     subagent_id: null,
     position: 1,

@@ -122,6 +122,7 @@ export const workflowDesk = registry({
       toolDescription: 'Has somebody to stand in',
       prompt: 'You are the courier.',
       model: 'backed',
+      continueCutAnswers: 1,
       includeChat: true,
       includePastTools: true,
       tools: ['work', { name: 'outline', initUserMessageProperty: 'text' }],

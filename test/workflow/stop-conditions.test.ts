@@ -127,6 +127,60 @@ threeRuns(
       expect((await factsOf(thread)).filter(({ type }) => type === 'subagent.status')).toEqual([])
     })
 
+    test('P4 an answer that is cut off says so everywhere', async () => {
+      const { thread, chat } = await desk.start({
+        chat: [{ text: marked('One, two,'), endedBy: 'length' }, { text: marked(' three.') }],
+      })
+      const run = await thread.waitUntilIdle()
+      expect(run).toMatchObject({ status: 'idle', reason: 'answer_cut', steps: 1 })
+      expect(run.reply).toMatchObject({ status: 'completed', finish_reason: 'length' })
+      const facts = await factsOf(thread)
+      expect(facts.find(({ type }) => type === 'run.completed')?.payload).toMatchObject({
+        reason: 'answer_cut',
+      })
+      expect(facts.find(({ type }) => type === 'model.completed')?.payload).toMatchObject({
+        finishReason: 'length',
+      })
+      // Whoever wants the rest asks for it.
+      await thread.continue()
+      expect(await thread.waitUntilIdle()).toMatchObject({ reason: 'stop_on_response' })
+      expect((await transcript(thread)).map((row) => row.finish_reason)).toEqual([null, 'length', 'stop'])
+      expect(chat.requests[1]?.messages.at(-1)?.text).toMatch(/^Your answer was cut off/)
+    })
+
+    test('P4 the rest of an answer is asked for as often as the prompt says', async () => {
+      const cut = (text: string) => ({ text: marked(text), endedBy: 'length' }) as const
+      const { thread, chat } = await desk.start({
+        agent: 'courier',
+        chat: [cut('One,'), cut(' two,'), { text: marked('Never asked.') }],
+      })
+      expect(await thread.waitUntilIdle()).toMatchObject({ reason: 'answer_cut', steps: 2 })
+      expect(chat.requests).toHaveLength(2)
+      expect(chat.requests[1]?.messages.slice(-2)).toMatchObject([
+        { role: 'assistant', text: marked('One,') },
+        { role: 'user', text: expect.stringMatching(/^Your answer was cut off/) },
+      ])
+    })
+
+    test('P4 a call that is cut off is named so in its result', async () => {
+      const cut = { name: 'work', args: `{"task":"${marked('count')}` }
+      const { thread } = await desk.start({
+        chat: [{ toolCalls: [cut], endedBy: 'length' }, { text: marked('Shorter, then.') }],
+      })
+      expect(await thread.waitUntilIdle()).toMatchObject({ reason: 'stop_on_response', steps: 2 })
+      expect((await toolResults(thread))[0]?.content).toMatch(
+        /^Error: The arguments of this call were cut off/,
+      )
+    })
+
+    test('P4 an answer cut before its first word is asked for again by name', async () => {
+      const { thread } = await desk.start({
+        chat: [{ endedBy: 'length' }, { text: marked('Shorter, then.') }],
+      })
+      expect(await thread.waitUntilIdle()).toMatchObject({ reason: 'stop_on_response', steps: 2 })
+      expect((await toolResults(thread))[0]?.content).toContain('reached its limit of length')
+    })
+
     test('the payload of a session stop is with its run', async () => {
       const { thread } = await desk.start({ agent: 'closer', chat: [{ toolCalls: [close] }] })
       const run = await thread.waitUntilIdle()

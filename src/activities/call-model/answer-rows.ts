@@ -38,6 +38,7 @@ export interface AnswerMessage {
   readonly content: string | null
   readonly reasoning: string | null
   readonly reasoningParts?: readonly ReasoningPart[]
+  readonly finishReason?: string
   readonly status: MessageStatus
   /** No words of a model: why it ended the run. */
   readonly ended?: StopReason
@@ -57,6 +58,7 @@ export function answerRow(
     content: message.content,
     reasoningContent: message.reasoning,
     reasoningDetails: detailsOf(step, message),
+    finishReason: message.finishReason ?? null,
     status: message.status,
     metadata:
       message.ended === undefined || frame !== null

@@ -1,6 +1,7 @@
 import type { ExpressionBuilder } from 'kysely'
 
 import type { CallModelInput } from '../../protocol/activities.js'
+import { CUT_OFF } from '../../protocol/message.js'
 import type { Plan } from '../../protocol/plan.js'
 import type { Schema } from '../../store/schema.js'
 import type { Writer } from '../../store/store.js'
@@ -12,7 +13,7 @@ import type { Writer } from '../../store/store.js'
 export async function asksForStep(tx: Writer, input: CallModelInput, type: Plan['type']): Promise<boolean> {
   const last = await tx
     .selectFrom('messages')
-    .select(['role', 'status'])
+    .select(['role', 'status', 'finish_reason'])
     .where('thread_id', '=', input.threadId)
     .where('position', 'is not', null)
     .where('depth', '=', 0)
@@ -21,7 +22,8 @@ export async function asksForStep(tx: Writer, input: CallModelInput, type: Plan[
     .limit(1)
     .executeTakeFirst()
   if (last === undefined) return false
-  return type === 'dual_ai' || last.role !== 'assistant' || last.status !== 'completed'
+  const isWhole = last.status === 'completed' && last.finish_reason !== CUT_OFF
+  return type === 'dual_ai' || last.role !== 'assistant' || !isWhole
 }
 
 type Rows = ExpressionBuilder<Schema, 'messages'>

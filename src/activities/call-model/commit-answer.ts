@@ -1,5 +1,6 @@
 /** Transaction 3: the answer, its tool calls, usage and outcome, all or nothing, by the attempt that holds it (T2, T4). */
 import type { CallModelAnswer } from '../../protocol/activities.js'
+import { CUT_OFF } from '../../protocol/message.js'
 import type { Fact } from '../../protocol/facts.js'
 import type { StopReason } from '../../protocol/status.js'
 import type { PartialAnswer } from '../../model/model-aborted-error.js'
@@ -42,6 +43,7 @@ export async function commitAnswer(
       type: 'answered',
       ...newPlan(step.input, step.content),
       text,
+      ...(text && calls.length === 0 && answer.finishReason === CUT_OFF ? { cut: true as const } : {}),
       calls: requestsOf(step, calls),
       usage: step.log.unreported() ?? usage,
     },
@@ -49,6 +51,7 @@ export async function commitAnswer(
       content: text ? answer.text : null,
       reasoning: answer.reasoning,
       reasoningParts: answer.reasoningParts,
+      finishReason: answer.finishReason,
       status: 'completed',
     },
     calls,

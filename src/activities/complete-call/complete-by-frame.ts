@@ -1,6 +1,7 @@
 import type { Frame } from '../../protocol/activities.js'
 import type { CompleteCallAnswer, CompleteCallInput } from '../../protocol/complete-call.js'
 import { modelOperationId, resultOperationId } from '../../protocol/ids.js'
+import { CUT_OFF } from '../../protocol/message.js'
 import { findOperation } from '../../store/operations.js'
 import { findMessage } from '../../store/read-messages.js'
 import type { Reader } from '../../store/store.js'
@@ -57,7 +58,8 @@ async function nestedStep(
   for (const call of made) if (call.name !== EMPTY_ANSWER_TOOL) calls.push(await nestedCall(db, call))
   // Its words say why no model answered, or which hook kept it from being asked.
   const hasFailed = answer?.status === 'failed'
-  return { text: answer?.content ?? '', attachments: answer?.attachments ?? [], calls, hasFailed }
+  const { content = '', attachments = [], finish_reason = null } = answer ?? {}
+  return { text: content ?? '', isCut: finish_reason === CUT_OFF, attachments, calls, hasFailed }
 }
 
 async function nestedCall(db: Reader, call: ToolCallRecord): Promise<NestedCall> {

@@ -22,12 +22,15 @@ test.each<readonly [string, Partial<typeof ALL>, string]>([
     'The call succeeded. There is nothing to report.',
   ],
 ])('a step shows %s, as it is listed', (_what, shown, content) => {
-  const report = frameReport({ ...ALL, ...shown }, { text: 'Fine.', attachments: [], calls: [GOOD] })
+  const report = frameReport(
+    { ...ALL, ...shown },
+    { text: 'Fine.', isCut: false, attachments: [], calls: [GOOD] },
+  )
   expect(report).toMatchObject({ outcome: 'succeeded', content })
 })
 
 test('one failed call makes an error without the words', () => {
-  const report = frameReport(ALL, { text: 'Fine.', attachments: [], calls: [GOOD, BAD] })
+  const report = frameReport(ALL, { text: 'Fine.', isCut: false, attachments: [], calls: [GOOD, BAD] })
   expect(report).toMatchObject({ outcome: 'failed', errorCode: 'nested_tool_failed' })
   expect(report.content).toBe(
     'Error: 1 of 2 tool calls failed.\ntouch: It is hot.\nOther tools that were called: look.',
@@ -35,6 +38,14 @@ test('one failed call makes an error without the words', () => {
 })
 
 test('the words of errors may be left out', () => {
-  const report = frameReport({ ...ALL, includeErrors: false }, { text: '', attachments: [], calls: [BAD] })
+  const report = frameReport(
+    { ...ALL, includeErrors: false },
+    { text: '', isCut: false, attachments: [], calls: [BAD] },
+  )
   expect(report.content).toBe('Error: 1 of 1 tool calls failed.\ntouch')
+})
+
+test('words that are cut off say so', () => {
+  const report = frameReport(ALL, { text: 'Fine, but ', isCut: true, attachments: [], calls: [] })
+  expect(report.content).toBe('Fine, but\n\n(The answer ends here, because it reached its limit of length.)')
 })

@@ -1,5 +1,6 @@
 import type { SubpromptContent } from '../../definitions/plan-content.js'
 import type { AttachmentRef } from '../../protocol/message.js'
+import { saysIfCut } from '../cut-answer.js'
 import { failed, succeeded } from '../execute-tool/call-result.js'
 import type { CallResult } from '../execute-tool/call-result.js'
 
@@ -14,6 +15,8 @@ export interface NestedCall {
 
 export interface NestedStep {
   readonly text: string
+  /** The text is cut off by its limit of length. */
+  readonly isCut: boolean
   readonly attachments: readonly AttachmentRef[]
   readonly calls: readonly NestedCall[]
 }
@@ -31,10 +34,15 @@ export function frameReport(shown: Shown, step: NestedStep): CallResult {
   const attachments = [...step.attachments, ...step.calls.flatMap((call) => call.attachments)]
   if (failures.length > 0)
     return failed(failureText(shown, step.calls, failures), 'nested_tool_failed', { attachments })
-  const words = shown.includeTextResponse ? step.text.trim() : ''
+  const words = shown.includeTextResponse ? wordsOf(step) : ''
   const calls = shown.includeToolCalls && step.calls.length > 0 ? callsText(step.calls) : ''
   const content = [words, calls].filter((part) => part !== '').join('\n\n')
   return succeeded(content === '' ? NOTHING : content, { attachments })
+}
+
+function wordsOf({ text, isCut }: NestedStep): string {
+  const content = text.trim()
+  return content === '' ? '' : saysIfCut({ content, isCut })
 }
 
 function callsText(calls: readonly NestedCall[]): string {

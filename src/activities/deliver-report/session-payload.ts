@@ -9,6 +9,7 @@ import { findThread } from '../../store/threads.js'
 import { findToolCall } from '../../store/tool-calls.js'
 import { TRY_AGAIN } from '../call-model/model-failure.js'
 import { fitting } from '../report-text.js'
+import { saysIfCut } from '../cut-answer.js'
 import { missingOfRun } from '../variables/variables-request.js'
 import { waitsForVariables, withoutResult } from './without-result.js'
 
@@ -21,7 +22,12 @@ export interface SessionPayload {
 }
 
 /** Ends that an agent was made for, if it has no tool that ends its session. */
-const MEANT: ReadonlySet<StopReason> = new Set(['stop_on_response', 'stop_tool', 'max_session_turns'])
+const MEANT: ReadonlySet<StopReason> = new Set([
+  'stop_on_response',
+  'answer_cut',
+  'stop_tool',
+  'max_session_turns',
+])
 
 const WORDLESS = 'The subagent ended its work without a text.'
 
@@ -42,7 +48,8 @@ export async function sessionPayload(
   }
   if (MEANT.has(reason) && !(await hasSessionTools(db, registry, threadId))) {
     const words = await lastWords(db, { threadId, number: run })
-    return { kind: 'result', text: words ?? WORDLESS, paths: [] }
+    const text = words === null ? WORDLESS : saysIfCut(words)
+    return { kind: 'result', text, paths: [] }
   }
   const missing = reason === 'blocked' ? await missingOfRun(db, input) : []
   if (missing.length > 0) return { kind: 'failure', text: waitsForVariables(missing), paths: [] }

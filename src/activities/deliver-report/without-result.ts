@@ -10,6 +10,7 @@ export const WITHOUT_ANSWER: Readonly<Record<FailureCause, string>> = {
 
 const WHY: Readonly<Record<string, string>> = {
   stop_on_response: 'it stopped without a call of its session tool',
+  answer_cut: 'its last answer was cut off by its limit of length, without a call of its session tool',
   stop_tool: 'it stopped without a call of its session tool',
   session_stop: 'what its session tool gave is not there any more',
   session_fail: 'what its session tool gave is not there any more',

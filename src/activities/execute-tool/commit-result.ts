@@ -10,6 +10,7 @@ import { findOperation, finishOperation } from '../../store/operations.js'
 import type { Store, Writer } from '../../store/store.js'
 import { finishToolCall } from '../../store/tool-calls.js'
 import { commitHeld, finishOrLose } from '../commit.js'
+import { saysIfCallIsCut } from '../cut-answer.js'
 import { TooManyOperations, assertFitting } from '../fitting-operations.js'
 import { stepScope } from '../call-model/model-step.js'
 import { publishStatus } from '../publish-status.js'
@@ -49,7 +50,8 @@ export async function commitResult(
   alongside: Alongside = {},
 ): Promise<ResultAnswer> {
   try {
-    return await commitMade(store, call, made, alongside)
+    const named = 'put' in made ? made : await saysIfCallIsCut(store, call.row, made)
+    return await commitMade(store, call, named, alongside)
   } catch (error) {
     if (!(error instanceof TooManyOperations)) throw error
     const { hooks: _undone, operations: _untold, ...others } = alongside

@@ -7,6 +7,7 @@ import type { ToolResult } from '../../definitions/tool.js'
 import type { ModelToolCall } from '../../model/model-answer.js'
 import type { Usage } from '../../protocol/activities.js'
 import { LIMITS } from '../../protocol/limits.js'
+import { CUT_OFF } from '../../protocol/message.js'
 import { frameReport } from '../complete-call/frame-report.js'
 import type { NestedCall } from '../complete-call/frame-report.js'
 import type { ActivityDependencies } from '../dependencies.js'
@@ -47,7 +48,12 @@ export async function invokePrompt(
     const result = await callListed(content, call, invocation)
     calls.push({ nested: nestedCall(call, result), files: filesOf(result) })
   }
-  const step = { text: answer.text, attachments: [], calls: calls.map(({ nested }) => nested) }
+  const step = {
+    text: answer.text,
+    isCut: answer.finishReason === CUT_OFF,
+    attachments: [],
+    calls: calls.map(({ nested }) => nested),
+  }
   const report = frameReport({ includeTextResponse: true, includeToolCalls: true, includeErrors: true }, step)
   const files = calls.flatMap((call) => call.files)
   const attachments = files.length === 0 ? {} : { attachments: files }

@@ -96,6 +96,7 @@ export function messageOf(message: NewMessage): Message {
     tool_status: null,
     attachments: message.attachments ?? [],
     reasoning_content: null,
+    finish_reason: null,
     prompt,
     subagent_id: message.subagentId ?? null,
     position: null,

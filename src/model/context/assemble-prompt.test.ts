@@ -209,6 +209,18 @@ describe('two agents', () => {
   })
 })
 
+test('a model is told that its last answer was cut off', () => {
+  const cut = [user('Count.'), assistant('One, two,', { finish_reason: 'length' })]
+  expect(outline(assemble(cut)).at(-1)).toMatch(/^user: Your answer was cut off/)
+  const rest = [...cut, assistant(' three.'), user('Thanks.')]
+  expect(outline(assemble(rest))).toEqual([
+    'user: Count.',
+    'assistant: One, two,',
+    'assistant:  three.',
+    'user: Thanks.',
+  ])
+})
+
 test('T12 a longer transcript only adds messages at the end', () => {
   const messages = [
     user('Find it'),

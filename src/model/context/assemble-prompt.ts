@@ -1,3 +1,4 @@
+import { CUT_OFF } from '../../protocol/message.js'
 import { isOwn } from './perspective.js'
 import { reasoningParts } from './reasoning-parts.js'
 import { fileParts, rowParts } from './row-parts.js'
@@ -20,6 +21,16 @@ import type { TranscriptRow } from './transcript-row.js'
 const OPENING = 'The conversation begins.'
 /** A request that ended with the assistant would be a prefill, which newer models refuse. */
 const CONTINUE: LanguageModelV4Message = { role: 'user', content: [{ type: 'text', text: 'Continue.' }] }
+/** The same after an answer that is cut off. */
+const CONTINUE_CUT: LanguageModelV4Message = {
+  role: 'user',
+  content: [
+    {
+      type: 'text',
+      text: 'Your answer was cut off, because it reached its limit of length. Go on exactly where it ends, and repeat nothing.',
+    },
+  ],
+}
 /**
  * Only the start of a request may be `system` with every provider, so a system row in the midst of the
  * conversation is sent as user text that says what it is.
@@ -59,14 +70,15 @@ export function assemblePrompt(input: PromptInput): LanguageModelV4Prompt {
   if (gap !== null) messages.push(userMessage([textPart(GAP_NOTE)]))
   messages.push(...asked.slice(kept).flatMap((row) => row.messages))
   if (messages[0]?.role !== 'user') messages.unshift(userMessage([textPart(OPENING)]))
-  if (messages.at(-1)?.role === 'assistant') messages.push(CONTINUE)
+  if (messages.at(-1)?.role === 'assistant')
+    messages.push(rows.at(-1)?.finish_reason === CUT_OFF ? CONTINUE_CUT : CONTINUE)
   if (input.system.trim() !== '') messages.unshift({ role: 'system', content: input.system })
   return messages
 }
 
 /** Whether a message was only put at the end because a request must not end with the assistant. */
 export function isContinue(message: LanguageModelV4Message | undefined): boolean {
-  return message === CONTINUE
+  return message === CONTINUE || message === CONTINUE_CUT
 }
 
 function isInContext(row: TranscriptRow): boolean {

@@ -26,6 +26,7 @@ export const BLANK_ROW: Omit<TranscriptRow, 'id' | 'role'> = {
   tool_status: null,
   attachments: [],
   reasoning_content: null,
+  finish_reason: null,
   reasoning_details: null,
   prompt: null,
   subagent_id: null,

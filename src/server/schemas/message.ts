@@ -35,6 +35,9 @@ const message = z
     tool_status: z.enum(['success', 'error']).nullable(),
     attachments: z.array(attachment).readonly(),
     reasoning_content: z.string().nullable(),
+    finish_reason: z.string().nullable().openapi({
+      description: 'Of an answer of a model: stop, tool-calls, other, or length, with which it is cut off.',
+    }),
     prompt: z.string().nullable(),
     subagent_id: z.string().nullable(),
     position: z

@@ -48,6 +48,7 @@ const TABLES: Readonly<Record<string, Table>> = {
       tool_status: 'text?',
       attachments: 'text',
       reasoning_content: 'text?',
+      finish_reason: 'text?',
       prompt: 'text?',
       subagent_id: 'text?',
       side: 'text?',
