@@ -1,9 +1,10 @@
 import type { JsonObject, JsonValue } from '../protocol/json.js'
 import { MessageRejectedError, RequestNotFoundError } from '../protocol/thread-error.js'
 import { digestOf } from '../store/digest.js'
-import { answerRequest, findRequest } from '../store/pending.js'
+import { answerRequest, findRequest, insertEarlyAnswer } from '../store/pending.js'
 import type { Decision, PendingRecord } from '../store/pending.js'
 import type { Reader, Store, Writer } from '../store/store.js'
+import { findToolCall } from '../store/tool-calls.js'
 import type { CheckedAnswer, CheckedResult } from './check-answer.js'
 import { microseconds } from './clock.js'
 import { isOpen, knownThread } from './open-thread.js'
@@ -19,6 +20,7 @@ interface Answering {
 /**
  * Writes an answer into the row of its request, before anything learns of it (T2): the files of a result first, then
  * the decision, which is refused if there is another one. Answers the row as it is then.
+ * A result that comes before its call has asked is kept as `early`, for the call to find.
  * @throws RequestNotFoundError, MessageRejectedError for an answer of another kind
  */
 export async function writeAnswer(store: Store, answering: Answering): Promise<PendingRecord> {
@@ -29,7 +31,7 @@ export async function writeAnswer(store: Store, answering: Answering): Promise<P
   return store.write(async (tx) => {
     const request = await answerableRequest(tx, { threadId, requestId, kind: answer.kind })
     const decision = { ...(await decisionOf(tx, answer, { request, files })), now: microseconds() }
-    await decide(tx, decision)
+    if (!isUnasked(request) || !(await insertEarlyAnswer(tx, request, decision))) await decide(tx, decision)
     return { ...request, approved: decision.approved ?? null, answer: decision.answer ?? null }
   })
 }
@@ -46,14 +48,48 @@ export async function answerableRequest(
   const thread = await knownThread(db, threadId)
   if (!isOpen(thread))
     throw new RequestNotFoundError(threadId, { id: requestId, reason: 'a thread that has ended' })
-  const request = await findRequest(db, threadId, requestId)
-  if (request === null)
-    throw new RequestNotFoundError(threadId, { id: requestId, reason: 'no request of this id' })
+  const request =
+    (await findRequest(db, threadId, requestId)) ?? (await unaskedRequest(db, { threadId, requestId, kind }))
   if (request.kind === kind) return request
   throw new MessageRejectedError(
     threadId,
     `Expected an answer { ${FORM[request.kind]} } to request "${requestId}", got { ${FORM[kind]} }.`,
   )
+}
+
+interface Unasked {
+  readonly threadId: string
+  readonly requestId: string
+  readonly kind: CheckedAnswer['kind']
+}
+
+/**
+ * A call that is under way may be asking in a moment: a tool gives its id away before it says that it waits. Its result is
+ * kept; an approval is of nothing that anybody was shown.
+ * @throws RequestNotFoundError for any other id, and for a call that is over
+ */
+async function unaskedRequest(db: Reader, { threadId, requestId, kind }: Unasked): Promise<PendingRecord> {
+  const callId = kind === 'approval' ? requestId.replace(/^approval_/, '') : requestId
+  const call = kind === 'variables' ? null : await findToolCall(db, threadId, callId)
+  if (call?.status !== 'open')
+    throw new RequestNotFoundError(threadId, { id: requestId, reason: 'no request of this id' })
+  if (kind === 'approval')
+    throw new RequestNotFoundError(threadId, {
+      id: requestId,
+      reason: 'an approval of a call that nobody was asked about yet',
+    })
+  const nothing = { digest: null, detail: null, approved: null, reason: null, answer: null } as const
+  const asked = { kind: 'call', status: 'early', requested_at: 0, answered_at: null } as const
+  const { name: tool_name } = call
+  return {
+    ...{ thread_id: threadId, id: requestId, call_id: requestId, tool_name },
+    ...{ ...asked, ...nothing, answered_by: null, answer_digest: null },
+  }
+}
+
+/** It has no row yet. */
+function isUnasked({ status, answered_at: answeredAt }: PendingRecord): boolean {
+  return status === 'early' && answeredAt === null
 }
 
 const FORM: Readonly<Record<CheckedAnswer['kind'], string>> = {
@@ -72,7 +108,7 @@ export async function decide(tx: Writer, decision: Decision): Promise<'answered'
   const outcome = await answerRequest(tx, decision)
   if (outcome === 'answered' || outcome === 'again') return outcome
   const request = await findRequest(tx, threadId, id)
-  const answered = request?.status === 'answered'
+  const answered = request?.status === 'answered' || request?.status === 'early'
   const reason = answered ? OTHER_ANSWER : 'one that was ended'
   throw new RequestNotFoundError(threadId, { id, reason, answered })
 }
@@ -89,7 +125,8 @@ async function decisionOf(
   }
   const { result } = answer
   // Given again, a result brings its files only once.
-  const placed = request.status === 'open' ? await placeAttachments(tx, threadId, files) : []
+  const placed =
+    request.status === 'open' || isUnasked(request) ? await placeAttachments(tx, threadId, files) : []
   return { threadId, id, digest: resultDigest(result), answer: resultOf(result, placed) }
 }
 

@@ -12,6 +12,8 @@ const GONE = {
   open: 'one whose thread has ended',
   answered: 'one that was answered',
   closed: 'one that was ended',
+  early: 'one that was answered before its call asked',
+  dropped: 'one that was answered early, and whose call ended without asking',
 } as const
 
 /** One request that waits for its answer. @throws ThreadNotFoundError, RequestNotFoundError */

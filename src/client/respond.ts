@@ -30,7 +30,8 @@ export async function respond(
     checked.kind === 'variables'
       ? await answerVariables(store, { threadId, requestId, values: checked.values })
       : await writeAnswer(store, { threadId, requestId, answer: checked })
-  await announceAnswer(context, request)
+  // Its call finds it as it asks, and nobody else waits for it.
+  if (request.status !== 'early') await announceAnswer(context, request)
   const child = request.detail?.['child']
   return { child: typeof child === 'string' ? child : null }
 }

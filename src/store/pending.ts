@@ -8,8 +8,11 @@ import type { Decoded } from './row-codec.js'
 import type { PendingTable } from './session-schema.js'
 import type { Reader, Writer } from './store.js'
 
-/** `closed`: the call, run or thread that asked has ended; nobody can answer any more. */
-export type RequestStatus = 'open' | 'answered' | 'closed'
+/**
+ * `early`: the result of an open call came before the call asked for it, and is kept until it asks or ends. `dropped`: it
+ * ended without asking. `closed`: the call, run or thread that asked has ended; nobody can answer any more.
+ */
+export type RequestStatus = 'open' | 'early' | 'answered' | 'closed' | 'dropped'
 
 type Columns = {
   kind: 'approval' | 'call' | 'variables'
@@ -35,6 +38,52 @@ export async function insertRequest(tx: Writer, request: NewRequest): Promise<bo
     .onConflict((conflict) => conflict.doNothing())
     .executeTakeFirst()
   return result.numInsertedOrUpdatedRows === 1n
+}
+
+/** Keeps the answer of a call that has not asked yet; false if there is a row by now. */
+export async function insertEarlyAnswer(
+  tx: Writer,
+  request: Pick<PendingRecord, 'thread_id' | 'id' | 'tool_name'>,
+  { answer, digest, now }: Pick<Decision, 'answer' | 'digest' | 'now'>,
+): Promise<boolean> {
+  const { thread_id, id, tool_name } = request
+  const asked = { thread_id, id, kind: 'call', call_id: id, tool_name, requested_at: now } as const
+  const row = { ...asked, status: 'early', answered_at: now, answer: answer ?? null } as const
+  const result = await tx
+    .insertInto('pending')
+    .values(codec.toRow({ ...row, answer_digest: digest ?? null }))
+    .onConflict((conflict) => conflict.doNothing())
+    .executeTakeFirst()
+  return result.numInsertedOrUpdatedRows === 1n
+}
+
+/** The call asks now: an answer that came before is taken. True if there is one. */
+export async function takeEarlyAnswer(
+  tx: Writer,
+  { threadId, id, now }: { readonly threadId: string; readonly id: string; readonly now: number },
+): Promise<boolean> {
+  const result = await tx
+    .updateTable('pending')
+    .set({ status: 'answered', requested_at: now })
+    .where('thread_id', '=', threadId)
+    .where('id', '=', id)
+    .where('status', '=', 'early')
+    .executeTakeFirst()
+  return result.numUpdatedRows === 1n
+}
+
+/** The call has ended without asking: an answer that came before is of no use, and its row says so. */
+export async function dropEarlyAnswer(
+  tx: Writer,
+  { threadId, callId }: { readonly threadId: string; readonly callId: string },
+): Promise<void> {
+  await tx
+    .updateTable('pending')
+    .set({ status: 'dropped' })
+    .where('thread_id', '=', threadId)
+    .where('id', '=', callId)
+    .where('status', '=', 'early')
+    .execute()
 }
 
 export async function findRequest(db: Reader, threadId: string, id: string): Promise<PendingRecord | null> {
@@ -96,8 +145,10 @@ export async function answerRequest(
   const found = await findRequest(tx, threadId, id)
   if (found === null) return 'unknown'
   const answerDigest = digest ?? digestOf([approved ?? null, reason ?? null, answer ?? null])
-  if (found.status !== 'open')
-    return found.status === 'answered' && found.answer_digest === answerDigest ? 'again' : 'refused'
+  if (found.status !== 'open') {
+    const hasAnswer = found.status === 'answered' || found.status === 'early'
+    return hasAnswer && found.answer_digest === answerDigest ? 'again' : 'refused'
+  }
   await tx
     .updateTable('pending')
     .set({
@@ -122,7 +173,7 @@ interface RequestChoice {
   readonly ids?: readonly string[]
 }
 
-/** Closes those that are open; answers them as they are then. */
+/** Closes those that are open, and answers that came too early; answers them as they are then. */
 export async function closeRequests(
   tx: Writer,
   { threadId, callIds, ids }: RequestChoice,
@@ -132,7 +183,7 @@ export async function closeRequests(
     .updateTable('pending')
     .set({ status: 'closed' })
     .where('thread_id', '=', threadId)
-    .where('status', '=', 'open')
+    .where('status', 'in', ['open', 'early'])
   if (callIds !== undefined) query = query.where('call_id', 'in', callIds)
   if (ids !== undefined) query = query.where('id', 'in', ids)
   const closed = (await query.returningAll().execute()).map(requestFromRow)

@@ -12,7 +12,7 @@ export interface PendingTable {
   digest: string | null
   /** JSON: of variables `{ agent, required, missing }`, and `child`, the reference of a subagent that waits for them. */
   detail: string | null
-  /** open, answered, closed. */
+  /** open, early, answered, closed, dropped. */
   status: string
   requested_at: number
   answered_at: number | null

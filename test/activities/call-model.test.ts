@@ -222,26 +222,6 @@ describe('another attempt', () => {
     })
   })
 
-  test('T3 a call without an answer takes what came after a reset into its step', () => {
-    const chat = scriptedModel([{ text: 'Hello both.' }])
-    return withDesk({ chat }, async (desk) => {
-      const ids = await desk.send('one')
-      const store = failingStore(desk.store, (write) => write === 2)
-      await failureOf(runModel({ ...desk.dependencies, store }, modelInput({ drain: drainOf(ids) })))
-      const drain = drainOf([...ids, ...(await desk.send('two'))])
-      const answer = await runModel(desk.dependencies, modelInput({ drain }))
-      expect(answer).toMatchObject({ type: 'answered' })
-      expect(answer).not.toHaveProperty('operations')
-      expect(await contents(desk)).toEqual([
-        [1, 'one'],
-        [2, 'two'],
-        [3, 'Hello both.'],
-      ])
-      expect(JSON.stringify(chat.requests.at(-1))).toContain('two')
-      expect((await types(desk)).filter((type) => type === 'message.created')).toHaveLength(3)
-    })
-  })
-
   test('T4 a late first attempt cannot commit after the second', () => {
     const gate = createGate()
     const chat = scriptedModel([

@@ -52,6 +52,26 @@ describe('create hooks of drained messages', () => {
     })
   })
 
+  test('T3 a call without an answer takes what came after a reset into its step', () => {
+    const chat = answers('Hello both.')
+    return withDesk({ chat }, async (desk) => {
+      const ids = await desk.send('one')
+      const store = failingStore(desk.store, (write) => write === 2)
+      await failureOf(runModel({ ...desk.dependencies, store }, modelInput({ drain: drainOf(ids) })))
+      const drain = drainOf([...ids, ...(await desk.send('two'))])
+      const answer = await runModel(desk.dependencies, modelInput({ drain }))
+      expect(answer).toMatchObject({ type: 'answered' })
+      expect(answer).not.toHaveProperty('operations')
+      expect(await rows(desk)).toEqual([
+        [1, 'user', 'one'],
+        [2, 'user', 'two'],
+        [3, 'assistant', 'Hello both.'],
+      ])
+      expect(JSON.stringify(chat.requests.at(-1))).toContain('two')
+      expect(await desk.told('message.created')).toHaveLength(3)
+    })
+  })
+
   test('T9 what hooks did to a message of a reset comes with the answer', () => {
     const queueing = defineHook({
       hook: 'after_create_message',

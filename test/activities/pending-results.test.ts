@@ -3,7 +3,10 @@ import { describe, expect, test } from 'vitest'
 import type { JsonValue } from '../../src/protocol/json.js'
 import { closeOpenCalls } from '../../src/store/close-open-calls.js'
 import { statFile } from '../../src/store/file-entry.js'
+import { insertEarlyAnswer } from '../../src/store/pending.js'
 import { findToolCall } from '../../src/store/tool-calls.js'
+import { createGate } from '../support/gate.js'
+import { until } from '../support/until.js'
 import { withDesk } from './activity-desk.js'
 import type { ActivityDesk } from './activity-desk.js'
 import type { DeskParts } from './desk-registry.js'
@@ -79,6 +82,56 @@ describe('a tool that is answered later', () => {
       expect(await desk.complete(input, BY)).toEqual(answer)
       expect(await desk.events()).toEqual(events)
     }))
+
+  describe('and answered before it said so', () => {
+    const early = (desk: ActivityDesk, id: string) =>
+      desk.store.write((tx) =>
+        insertEarlyAnswer(
+          tx,
+          { thread_id: 't', id, tool_name: 'work' },
+          { answer: { status: 'success', result: 'fast' }, digest: 'd', now: 1 },
+        ),
+      )
+
+    test('T4 finds its answer, also in a second attempt', () => {
+      const gate = createGate()
+      const work: DeskParts['work'] = async (_state, _args, { attempt }) => {
+        if (attempt === 1) await gate.passed
+        return { status: 'pending' }
+      }
+      return withDesk({ work }, async (desk) => {
+        const input = await desk.call('again')
+        const late = desk.run(input)
+        await until('the first run', async () => (await desk.told('tool.started')).length === 1)
+        await early(desk, input.callId)
+        const second = await desk.run(input)
+        expect(second).toMatchObject({ type: 'pending', answered: true })
+        gate.open()
+        expect(await late).toEqual(second)
+        expect(await desk.run(input)).toEqual(second)
+        expect(await desk.request(input.callId)).toMatchObject({ status: 'answered' })
+        expect(await desk.complete(input, BY)).toMatchObject({ outcome: 'succeeded' })
+        expect((await lastResult(desk))?.content).toBe('fast')
+      })
+    })
+
+    test('drops what comes for a call that ends without asking', () =>
+      withDesk({ work: () => ({ status: 'success' }) }, async (desk) => {
+        const input = await desk.call('work')
+        await early(desk, input.callId)
+        expect(await desk.run(input)).toMatchObject({ type: 'result', outcome: 'succeeded' })
+        expect(await desk.request(input.callId)).toMatchObject({ status: 'dropped' })
+      }))
+
+    test('T8 closes it with the call that a stop ends', () =>
+      withDesk(later, async (desk) => {
+        const input = await desk.call('work')
+        await early(desk, input.callId)
+        await desk.store.write((tx) => closeOpenCalls(tx, { threadId: 't', now: 1, outcome: 'interrupted' }))
+        expect(await desk.request(input.callId)).toMatchObject({ status: 'closed' })
+        expect(await desk.told('action.resolved')).toMatchObject([{ decision: 'closed' }])
+      }))
+  })
 
   test.each<readonly [string, JsonValue, string]>([
     ['an error', { status: 'error', error: 'Nobody signed.' }, 'Error: Nobody signed.'],

@@ -171,6 +171,55 @@ describe('a result', () => {
   })
 })
 
+/** The call `call_1_1_0` is under way, and has asked nothing. */
+async function underWay(): Promise<ThreadHandle> {
+  const thread = await fixture.threads.create({ agent: 'support' })
+  await askRequest(fixture.store, { thread: thread.threadId, id: 'other' })
+  return thread
+}
+
+describe('a result before its question', () => {
+  const id = 'call_1_1_0'
+  const result: Answer = { result: { status: 'success', result: 'Two' } }
+
+  test('is kept without a worker, once, and the first one stays', async () => {
+    const thread = await underWay()
+    const attachments = [{ name: 'a.txt', mimeType: 'text/plain', data: 'YQ==' }]
+    const answer: Answer = { result: { status: 'success', attachments } }
+    await Promise.all([thread.respond(id, answer), thread.respond(id, answer)])
+    await thread.respond(id, answer)
+    await expect(thread.respond(id, result)).rejects.toMatchObject({
+      code: 'request_not_found',
+      answered: true,
+    })
+    expect(await rowOf(thread, id)).toMatchObject({ status: 'early', kind: 'call', call_id: id })
+    expect((await thread.readdirFile('/attachments')).entries).toHaveLength(1)
+    await expect(thread.request(id)).rejects.toThrow('one that was answered before its call asked')
+  })
+
+  test('is refused for a call that is over or not there', async () => {
+    const thread = await underWay()
+    await expect(thread.respond('call_9_9_9', result)).rejects.toThrow('no request of this id')
+    await finishCall(thread, 'succeeded')
+    await expect(thread.respond(id, result)).rejects.toThrow('no request of this id')
+    expect(await rowOf(thread, id)).toBeNull()
+  })
+
+  test('may not be an approval, which nobody was asked for', async () => {
+    const thread = await underWay()
+    for (const name of [id, `approval_${id}`])
+      await expect(thread.respond(name, { approved: true })).rejects.toThrow('nobody was asked about yet')
+    await expect(thread.respond(id, { env: { A: 'b' } })).rejects.toThrow('no request of this id')
+  })
+
+  test('is refused by a thread that was terminated', async () => {
+    const thread = await underWay()
+    await thread.respond(id, result)
+    await thread.terminate()
+    await expect(thread.respond(id, result)).rejects.toMatchObject({ code: 'request_not_found' })
+  })
+})
+
 describe('variables', () => {
   const detail = { agent: 'support', required: ['KEY'], missing: ['KEY'] }
   const request = { kind: 'variables', id: 'variables_1', args: null, detail } as const

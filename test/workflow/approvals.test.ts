@@ -187,6 +187,28 @@ threeRuns((desk) => {
     expect(runs).toBe(1)
   })
 
+  test('a result that comes before its tool says pending is the result', async () => {
+    const { thread } = await desk.start({
+      agent: 'manager',
+      chat: [
+        { toolCalls: [{ name: 'work', args: { task: marked('ask') } }] },
+        (request) => ({ text: `${request.messages.at(-1)?.text}` }),
+      ],
+      tools: {
+        // A webhook that is faster than the tool: it has the id from its arguments.
+        work: async ({ threadId }, _args, { id }) => {
+          const result = { status: 'success', result: marked('Fast') } as const
+          await desk.env.threads.get(threadId).respond(id, { result })
+          return { status: 'pending' }
+        },
+      },
+    })
+    const { reply, status } = await thread.waitUntilIdle()
+    expect({ status, reply: reply?.content }).toEqual({ status: 'idle', reply: marked('Fast') })
+    const decided = (await factsOf(thread)).filter(({ type }) => type.startsWith('action.'))
+    expect(decided.map(({ type }) => type)).toEqual(['action.required', 'action.resolved'])
+  })
+
   test('open requests of all threads are listed', async () => {
     const { thread } = await desk.start({
       agent: 'manager',

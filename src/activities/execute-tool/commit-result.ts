@@ -7,6 +7,7 @@ import type { ThreadOperation } from '../../protocol/operations.js'
 import { appendEvents } from '../../store/events.js'
 import { meanwhile } from '../../store/meanwhile.js'
 import { findOperation, finishOperation } from '../../store/operations.js'
+import { dropEarlyAnswer } from '../../store/pending.js'
 import type { Store, Writer } from '../../store/store.js'
 import { finishToolCall } from '../../store/tool-calls.js'
 import { commitHeld, finishOrLose } from '../commit.js'
@@ -83,6 +84,7 @@ async function commitMade(
     const { outcome: status, errorCode, session } = result
     const finished = { threadId, callId, status, errorCode, session, now }
     meanwhile(tx, finishToolCall(tx, { ...finished, resultMessageId: placed.messageId }))
+    meanwhile(tx, dropEarlyAnswer(tx, { threadId, callId }))
     if (result.statusText !== null)
       await publishStatus(tx, { reference: threadId, text: result.statusText, now })
     const events = [
