@@ -64,9 +64,41 @@ make_install_folder() {
   make_temporary_folder "$cache/partial-$1"
 }
 
-# The official downloads: five seconds to connect, and an end to a connection that delivers nothing, so
-# that a closed network costs seconds.
+# download WHAT URL FILE NAME CHECKSUMS: an official download, taken only if it is what was published under NAME: by the pinned
+# checksum, else by the list at the URL CHECKSUMS. Five seconds to connect, and an end to a connection that delivers nothing,
+# so that a closed network costs seconds.
 download() {
+  local what=$1 url=$2 file=$3 name=$4 checksums=$5 expected got
+  fetch "$what" "$url" "$file" || return 1
+  expected=$(checksum_in "$scripts/checksums.txt" "$name")
+  if [ -z "$expected" ] && curl -fsSL --connect-timeout 5 --max-time 60 -o "$file.sums" "$checksums" 2>/dev/null; then
+    expected=$(checksum_in "$file.sums" "$name")
+  fi
+  got=$(sha256_of "$file")
+  [ -z "$expected" ] || [ "$got" != "$expected" ] || return 0
+  say "$what: the download is thrown away: expected ${expected:-a published checksum} for $name, got ${got:-no checksum tool}"
+  rm -f "$file"
+  return 1
+}
+
+# checksum_in FILE NAME: of a list as sha256sum writes it, or of a release as GitHub's API describes it; nothing if it is in neither.
+checksum_in() {
+  awk -v name="$2" '
+    $2 == name || $2 == "*" name || $2 == "./" name { print tolower($1); exit }
+    $1 == "\"name\":" { asset = $2; gsub(/[",]/, "", asset) }
+    $1 == "\"digest\":" && asset == name { gsub(/"|,|sha256:/, "", $2); print tolower($2); exit }
+  ' "$1"
+}
+
+sha256_of() {
+  if command -v sha256sum >/dev/null 2>&1; then
+    sha256sum "$1" | cut -d ' ' -f 1
+  elif command -v shasum >/dev/null 2>&1; then
+    shasum -a 256 "$1" | cut -d ' ' -f 1
+  fi
+}
+
+fetch() {
   local what=$1 url=$2 file=$3 log="$3.log"
   if ! command -v curl >/dev/null 2>&1; then
     say "$what: no official download, because there is no curl"

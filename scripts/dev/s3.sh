@@ -53,7 +53,8 @@ download_s3_server() {
   name="versitygw_v${versitygw_version}_${platform/amd64/x86_64}"
   download 'S3 server' \
     "https://github.com/versity/versitygw/releases/download/v$versitygw_version/$name.tar.gz" \
-    "$folder/archive.tar.gz" || return 1
+    "$folder/archive.tar.gz" "$name.tar.gz" \
+    "https://github.com/versity/versitygw/releases/download/v$versitygw_version/checksums.txt" || return 1
   if ! tar -xzf "$folder/archive.tar.gz" -C "$folder" || ! mv "$folder/$name/versitygw" "$folder/versitygw" ||
     ! s3_server_works "$folder/versitygw"; then
     say 'S3 server: what was downloaded does not run'

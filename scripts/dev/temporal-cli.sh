@@ -54,7 +54,8 @@ download_temporal_cli() {
   platform=$(download_platform linux darwin) || return 1
   download 'Temporal CLI' \
     "https://temporal.download/cli/archive/v$temporal_cli_version?platform=${platform%_*}&arch=${platform#*_}" \
-    "$folder/archive.tar.gz" || return 1
+    "$folder/archive.tar.gz" "temporal_cli_${temporal_cli_version}_$platform.tar.gz" \
+    "https://github.com/temporalio/cli/releases/download/v$temporal_cli_version/checksums.txt" || return 1
   if ! tar -xzf "$folder/archive.tar.gz" -C "$folder" temporal || ! temporal_cli_works "$folder/temporal"; then
     say 'Temporal CLI: what was downloaded does not run'
     rm -f "$folder/temporal"

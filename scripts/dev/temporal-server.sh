@@ -55,7 +55,8 @@ download_temporal_server() {
   name="temporal_${temporal_server_version}_$platform.tar.gz"
   download 'Temporal server' \
     "https://github.com/temporalio/temporal/releases/download/v$temporal_server_version/$name" \
-    "$folder/archive.tar.gz" || return 1
+    "$folder/archive.tar.gz" "$name" \
+    "https://github.com/temporalio/temporal/releases/download/v$temporal_server_version/checksums.txt" || return 1
   if ! tar -xzf "$folder/archive.tar.gz" -C "$folder" temporal-server temporal-sql-tool ||
     ! temporal_server_works "$folder"; then
     say 'Temporal server: what was downloaded does not run'

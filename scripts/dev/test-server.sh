@@ -47,7 +47,8 @@ download_test_server() {
   name="temporal-test-server_${test_server_version}_$platform"
   download 'time-skipping test server' \
     "https://github.com/temporalio/sdk-java/releases/download/v$test_server_version/$name.tar.gz" \
-    "$folder/archive.tar.gz" || return 1
+    "$folder/archive.tar.gz" "$name.tar.gz" \
+    "https://api.github.com/repos/temporalio/sdk-java/releases/tags/v$test_server_version" || return 1
   if ! tar -xzf "$folder/archive.tar.gz" -C "$folder" || ! mv "$folder/$name/temporal-test-server" "$folder/result/" ||
     ! test_server_answers "$folder/result/temporal-test-server"; then
     say 'time-skipping test server: what was downloaded does not run'

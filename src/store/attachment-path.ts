@@ -1,3 +1,4 @@
+import { statFile } from './file-entry.js'
 import type { Reader } from './store.js'
 
 const FOLDER = '/attachments'
@@ -17,18 +18,20 @@ export async function freeAttachmentPath(
   reserved: Iterable<string> = [],
 ): Promise<string> {
   const { stem, extension } = splitName(name)
-  const rows = await db
-    .selectFrom('files')
-    .select('name')
-    .where('thread_id', '=', threadId)
-    .where('folder', '=', FOLDER)
-    .where('name', '>=', stem)
-    .where('name', '<', `${stem}\u{10ffff}`)
-    .execute()
-  const taken = new Set([...rows.map((row) => `${FOLDER}/${row.name}`), ...reserved])
-  let free = `${FOLDER}/${stem}${extension}`
-  for (let number = 2; taken.has(free); number++) free = `${FOLDER}/${stem}-${number}${extension}`
-  return free
+  const pathOf = (number: number) => `${FOLDER}/${stem}${number === 1 ? '' : `-${number}`}${extension}`
+  const others = new Set(reserved)
+  const isFree = async (number: number): Promise<boolean> =>
+    !others.has(pathOf(number)) && (await statFile(db, threadId, pathOf(number))) === null
+  if (await isFree(1)) return pathOf(1)
+  // Doubled, then halved: a thread may have thousands of one name, and reading all of them for each costs their square.
+  let [taken, free] = [1, 2]
+  while (!(await isFree(free))) [taken, free] = [free, free * 2]
+  while (free - taken > 1) {
+    const middle = Math.floor((taken + free) / 2)
+    if (await isFree(middle)) free = middle
+    else taken = middle
+  }
+  return pathOf(free)
 }
 
 /** The name as a path may hold it: the last part of a path, without control characters. */

@@ -1,4 +1,6 @@
-import { existsSync, readdirSync, symlinkSync } from 'node:fs'
+import { execFileSync } from 'node:child_process'
+import { createHash } from 'node:crypto'
+import { existsSync, readFileSync, readdirSync, symlinkSync } from 'node:fs'
 import { hostname } from 'node:os'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
@@ -7,17 +9,41 @@ import { until } from '../support/until.js'
 import { createCheckout, isRunning } from './checkout.js'
 import type { Checkout } from './checkout.js'
 
-/** A curl that delivers an archive with a CLI in it, and counts how often it was asked. */
-function deliverCli(checkout: Checkout, lines: readonly string[] = []): void {
-  checkout.file('archive/temporal', '#!/bin/sh\necho "temporal version 1.5.1 (Server 1.29.1, UI 2.42.1)"\n')
+interface Delivery {
+  readonly of: string
+  readonly files: readonly string[]
+  /** Before it delivers. */
+  readonly lines?: readonly string[]
+}
+
+/** A curl that delivers an archive of these files of the folder `archive`, whatever is asked for. Answers its checksum. */
+function deliver(checkout: Checkout, { of: name, files, lines = [] }: Delivery): string {
+  const archive = join(checkout.folder, name)
+  execFileSync('tar', ['-czf', archive, '-C', join(checkout.folder, 'archive'), ...files])
   checkout.program('curl', [
     '#!/bin/bash',
-    `echo asked >>${checkout.folder}/requests`,
     ...lines,
     'while [ "$1" != -o ]; do shift; done',
-    `chmod +x ${checkout.folder}/archive/temporal`,
-    `tar -czf "$2" -C ${checkout.folder}/archive temporal`,
+    `cp ${archive} "$2"`,
   ])
+  const sum = createHash('sha256').update(readFileSync(archive)).digest('hex')
+  pin(checkout, sum, name)
+  return sum
+}
+
+function pin(checkout: Checkout, sum: string, name: string): void {
+  checkout.file('scripts/dev/checksums.txt', `${sum}  ${name}\n`)
+}
+
+const platform = `${process.platform}_${process.arch.replace('x64', 'amd64')}`
+const CLI = `temporal_cli_1.5.1_${platform}.tar.gz`
+
+/** A curl that delivers an archive with a CLI in it, and counts how often it was asked. */
+function deliverCli(checkout: Checkout, lines: readonly string[] = []): string {
+  const version = 'echo "temporal version 1.5.1 (Server 1.29.1, UI 2.42.1)"'
+  checkout.program('temporal', ['#!/bin/sh', version], 'archive')
+  const asked = `echo asked >>${checkout.folder}/requests`
+  return deliver(checkout, { of: CLI, files: ['temporal'], lines: [asked, ...lines] })
 }
 
 const installCli = { TEMPORAL_CLI_PATH: '' }
@@ -76,6 +102,53 @@ test('a failed download falls back to a build, which leaves only the binary', as
   ])
 })
 
+test('a download that is not what was published is thrown away', async () => {
+  const checkout = createCheckout()
+  deliverCli(checkout)
+  checkout.program('go', ['#!/bin/sh', 'exit 1'])
+  pin(checkout, '0'.repeat(64), CLI)
+  const run = checkout.run(['install'], installCli)
+  expect(await run.ended).toBe(1)
+  expect(run.output()).toContain(`the download is thrown away: expected ${'0'.repeat(64)} for ${CLI}, got`)
+  // Of a version without a pin, where nothing is published beside it that names it.
+  pin(checkout, '0'.repeat(64), 'another')
+  const again = checkout.run(['install'], installCli)
+  expect(await again.ended).toBe(1)
+  expect(again.output()).toContain('the download is thrown away: expected a published checksum for')
+  expect(readdirSync(join(checkout.folder, 'cache'))).toEqual([])
+})
+
+test.each([
+  ['a list of checksums', (sum: string) => `${sum}  ${CLI}\n`],
+  [
+    'a description of a release',
+    (sum: string) =>
+      JSON.stringify(
+        {
+          assets: [
+            { name: 'a', digest: 'sha256:0' },
+            { name: CLI, digest: `sha256:${sum}` },
+          ],
+        },
+        null,
+        2,
+      ),
+  ],
+])('a version without a pin is compared with %s', async (_what, published) => {
+  const checkout = createCheckout()
+  const sum = deliverCli(checkout)
+  pin(checkout, '0'.repeat(64), 'another')
+  const list = checkout.file('published', published(sum))
+  checkout.program('curl', [
+    '#!/bin/bash',
+    'url=${!#}',
+    'while [ "$1" != -o ]; do shift; done',
+    `case "$url" in *checksums.txt) cp ${list} "$2" ;; *) cp ${join(checkout.folder, CLI)} "$2" ;; esac`,
+  ])
+  const run = checkout.run(['install'], installCli)
+  expect(await run.ended, run.output()).toBe(0)
+})
+
 test('a stopped install ends its download and leaves nothing', async () => {
   const checkout = createCheckout()
   deliverCli(checkout, [`echo $$ >${checkout.folder}/curl-pid; sleep 600`])
@@ -90,15 +163,10 @@ test('a stopped install ends its download and leaves nothing', async () => {
 test('the S3 server comes as a download, else as a build', async () => {
   const checkout = createCheckout()
   const program = '#!/bin/sh\necho "Version  : v1.8.0"\n'
-  checkout.program('curl', [
-    '#!/bin/bash',
-    'url=${!#}',
-    'while [ "$1" != -o ]; do shift; done',
-    `name=$(basename "$url" .tar.gz); mkdir -p ${checkout.folder}/archive/$name`,
-    `printf '${program.replaceAll('\n', '\\n')}' >${checkout.folder}/archive/$name/versitygw`,
-    `chmod +x ${checkout.folder}/archive/$name/versitygw`,
-    `tar -czf "$2" -C ${checkout.folder}/archive "$name"`,
-  ])
+  const [system = '', architecture = ''] = platform.split('_')
+  const name = `versitygw_v1.8.0_${system[0]?.toUpperCase()}${system.slice(1)}_${architecture.replace('amd64', 'x86_64')}`
+  checkout.program('versitygw', program.trimEnd().split('\n'), `archive/${name}`)
+  deliver(checkout, { of: `${name}.tar.gz`, files: [name] })
   expect(await checkout.run(['install'], { VERSITYGW_PATH: '' }).ended).toBe(0)
   expect(checkout.read('cache/versitygw-1.8.0/versitygw')).toBe(program)
 
@@ -122,11 +190,10 @@ test('the Temporal server comes with its SQL tool, as a download or a build', as
   const checkout = createCheckout()
   checkout.program('temporal-server', ['#!/bin/sh', 'echo "temporal version 1.29.1"'], 'archive')
   checkout.program('temporal-sql-tool', ['#!/bin/sh', 'echo update-schema'], 'archive')
-  checkout.program('curl', [
-    '#!/bin/bash',
-    'while [ "$1" != -o ]; do shift; done',
-    `tar -czf "$2" -C ${checkout.folder}/archive temporal-server temporal-sql-tool`,
-  ])
+  deliver(checkout, {
+    of: `temporal_1.29.1_${platform}.tar.gz`,
+    files: ['temporal-server', 'temporal-sql-tool'],
+  })
   const folder = 'temporal-server-1.29.1'
   const installed = new Set([folder, `${folder}/temporal-server`, `${folder}/temporal-sql-tool`])
   const filesOf = (cache: string) => new Set(readdirSync(cache, { recursive: true, encoding: 'utf8' }))

@@ -97,6 +97,8 @@ export function fileConformance(withStore: WithStore): void {
       expect(await attach(store, 'report.pdf')).toBe('/attachments/report-3.pdf')
       expect(await attach(store, 'report.txt')).toBe('/attachments/report.txt')
       expect(await attach(store, 'archive.tar.gz')).toBe('/attachments/archive.tar.gz')
+      for (let n = 4; n < 40; n++)
+        expect(await attach(store, 'report.pdf')).toBe(`/attachments/report-${n}.pdf`)
     }),
   )
 
