@@ -61,6 +61,7 @@ const WRITTEN = {
   'model.failed': z.strictObject({
     ...{ model: text, attempt: count },
     ...{ error: text, next: z.enum(['retry', 'fallback', 'wait', 'none']) },
+    errorId: text.exactOptional(),
   }),
   'message.created': z.strictObject({ role: z.enum(['system', 'user', 'assistant', 'tool']) }),
   'message.updated': nothing,
@@ -70,6 +71,7 @@ const WRITTEN = {
     name: text,
     outcome: z.enum(['succeeded', 'failed', 'denied', 'interrupted', 'cancelled', 'unknown']),
     errorCode: text.nullable(),
+    errorId: text.exactOptional(),
     erased: z.literal(true).exactOptional(),
   }),
   'action.required': z.strictObject({
