@@ -2,7 +2,7 @@ import type { Registry } from '../definitions/registry.js'
 import type { ModelLimits } from '../model/model-limits.js'
 import type { RunCaps } from '../protocol/plan.js'
 import type { Store } from '../store/store.js'
-import type { FailureText } from './failure-text.js'
+import type { FailureText } from '../definitions/failure-text.js'
 
 /** What a worker gives to its activities. */
 export interface ActivityDependencies {

@@ -37,6 +37,8 @@ interface Waited {
   readonly told: Set<string>
 }
 
+/** How long a thread may not go on before whoever waits for it is told why: with looks and asking it stays within 3 s. */
+const NOTICE_AFTER = 1500
 /** A thread that nobody has looked at for so long is waited for anew. */
 const FORGOTTEN = 5000
 const AGAIN = 10_000
@@ -49,7 +51,7 @@ export async function tellOfWait(context: ClientContext, busy: DatedLook, onNoti
   const now = Date.now()
   const waited = waitedFor(context, threadId, now)
   if (!busy.silent) waited.answeredAt = now
-  const isSilent = busy.silent && now - waited.answeredAt >= LIMITS.noticeAfter
+  const isSilent = busy.silent && now - waited.answeredAt >= NOTICE_AFTER
   if (!isSilent && (busy.silent || now < waited.askAt)) return
   if (!busy.silent) waited.askAt = now + AGAIN
   const found = isSilent ? whySilent(context, threadId) : whyStuck(context, busy)
@@ -74,7 +76,7 @@ function waitedFor(context: ClientContext, threadId: string, now: number): Waite
     return known
   }
   for (const [id, { seenAt }] of all) if (now - seenAt >= FORGOTTEN) all.delete(id)
-  const fresh = { answeredAt: now, askAt: now + LIMITS.noticeAfter, seenAt: now, told: new Set<string>() }
+  const fresh = { answeredAt: now, askAt: now + NOTICE_AFTER, seenAt: now, told: new Set<string>() }
   all.set(threadId, fresh)
   return fresh
 }

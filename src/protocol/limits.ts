@@ -246,8 +246,6 @@ export const LIMITS = {
   /** A file's bytes are kept so long after they were written: a tool that runs for a day names them at its end. */
   blobGrace: 48 * HOUR,
   snapshotQuery: 2 * SECOND,
-  /** How long a thread may not go on before whoever waits for it is told why: with looks and asking it stays within 3 s. */
-  noticeAfter: 1.5 * SECOND,
   /** How long the client lets Temporal answer, retries in it: as long as Temporal's own connect timeout. */
   temporalCall: 10 * SECOND,
   /** How long an answer waits for a worker that takes it: it is kept, and the caller gives it again. */

@@ -1,7 +1,7 @@
 import { Worker } from '@temporalio/worker'
 import type { BundlerPlugin, WorkerOptions, WorkerPlugin } from '@temporalio/worker'
 
-import { checkFailureText } from '../activities/failure-text.js'
+import { checkFailureText } from '../definitions/failure-text.js'
 import { ConfigError } from '../protocol/config-error.js'
 import { shareStore } from '../store/share-store.js'
 import { taskQueueOf } from '../store/store-id.js'

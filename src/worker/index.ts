@@ -4,6 +4,6 @@ export { jsonLogger } from './json-logger.js'
 export { loadRegistry } from './load-registry.js'
 export { workflowBundleOptions } from './workflow-paths.js'
 
-export type { FailureText, RunFailure } from '../activities/failure-text.js'
+export type { FailureText, RunFailure } from '../definitions/failure-text.js'
 export type { CreateWorkerOptions } from './create-worker.js'
 export type { ThreadOptions as EverthreadPluginOptions } from './thread-options.js'

@@ -1,4 +1,4 @@
-import { checkFailureText } from '../activities/failure-text.js'
+import { checkFailureText } from '../definitions/failure-text.js'
 import { shareStore } from '../store/share-store.js'
 import type { Store } from '../store/store.js'
 import { checkRegistry } from './check-registry.js'

@@ -1,4 +1,4 @@
-import type { FailureText } from '../activities/failure-text.js'
+import type { FailureText } from '../definitions/failure-text.js'
 import type { Registry } from '../definitions/registry.js'
 import type { RunCaps } from '../protocol/plan.js'
 import type { StoreOptions } from '../store/store-location.js'

@@ -1,7 +1,7 @@
 import type { WorkerOptions } from '@temporalio/worker'
 
 import { createActivities } from '../activities/index.js'
-import type { FailureText } from '../activities/failure-text.js'
+import type { FailureText } from '../definitions/failure-text.js'
 import { activityInterceptor } from './activity-interceptor.js'
 import type { Registry } from '../definitions/registry.js'
 import type { RunCaps } from '../protocol/plan.js'

@@ -1,7 +1,7 @@
 import { createOpenAI } from '@ai-sdk/openai'
 import { describe, expect, test } from 'vitest'
 
-import type { FailureText } from '../../src/activities/failure-text.js'
+import type { FailureText } from '../../src/definitions/failure-text.js'
 import { findError, listErrors } from '../../src/store/errors.js'
 import { scriptedModel } from '../../src/testing/index.js'
 import { fakeStreamModel } from '../support/fake-stream-model.js'

@@ -20,7 +20,7 @@ import { answerRow, appendAnswer, callsOf, requestsOf, roleOf } from './answer-r
 import type { AnswerMessage, CallOfAnswer } from './answer-rows.js'
 import { newPlan } from './drain-step.js'
 import type { ActivityDependencies } from '../dependencies.js'
-import { failureTextOf } from '../failure-text.js'
+import { failureTextOf } from '../../definitions/failure-text.js'
 import { failureMessage } from './model-failure.js'
 import type { FailedModel } from './model-failure.js'
 import { operationOf, streamedMessage } from './model-step.js'
