@@ -16,11 +16,14 @@ export function agentProblems(agent: AgentDefinition, known: KnownDefinitions): 
     if (agent.sideB === undefined) problems.push(`${owner} is of type 'dual_ai', which needs a sideB`)
     else problems.push(...sideProblems(`${owner}: sideB`, agent.sideB, known))
   }
-  if (agent.exposeAsTool === true && (agent.toolDescription ?? '').trim() === '') {
-    problems.push(`${owner} has exposeAsTool, which needs a toolDescription for the calling model`)
-  }
   problems.push(...listedHookProblems(owner, agent.hooks ?? [], known))
   return problems
+}
+
+/** What a calling model reads about an agent that is a tool: empty where nothing is written. */
+export function descriptionOfAgent({ toolDescription, description }: AgentDefinition): string {
+  const given = [toolDescription, description].find((text) => (text ?? '').trim() !== '')
+  return given ?? ''
 }
 
 /** Says what is allowed in an agent but probably not meant. */
@@ -31,7 +34,11 @@ export function agentWarnings(agent: AgentDefinition): readonly string[] {
       ([newName, oldName]) => `${owner} uses the old name ${side}.${oldName}: write ${newName}`,
     ),
   )
-  return [...oldNames, ...typeWarnings(owner, agent)]
+  const isSilent = agent.exposeAsTool === true && descriptionOfAgent(agent) === ''
+  const silent = isSilent
+    ? [`${owner} has exposeAsTool and no toolDescription or description: the calling model reads its name only`]
+    : []
+  return [...oldNames, ...silent, ...typeWarnings(owner, agent)]
 }
 
 function typeWarnings(owner: string, agent: AgentDefinition): readonly string[] {
