@@ -36,7 +36,9 @@ export function agentWarnings(agent: AgentDefinition): readonly string[] {
   )
   const isSilent = agent.exposeAsTool === true && descriptionOfAgent(agent) === ''
   const silent = isSilent
-    ? [`${owner} has exposeAsTool and no toolDescription or description: the calling model reads its name only`]
+    ? [
+        `${owner} has exposeAsTool and no toolDescription or description: the calling model reads its name only`,
+      ]
     : []
   return [...oldNames, ...silent, ...typeWarnings(owner, agent)]
 }
@@ -46,9 +48,10 @@ function typeWarnings(owner: string, agent: AgentDefinition): readonly string[] 
     if (agent.maxSessionTurns !== undefined) return []
     return [`${owner} is of type 'dual_ai' without maxSessionTurns: only the hard cap bounds its session`]
   }
+  const whys = { sideB: '', maxSessionTurns: ': each of its runs is one turn' } as const
   return (['sideB', 'maxSessionTurns'] as const)
     .filter((field) => agent[field] !== undefined)
-    .map((field) => `${owner} is of type 'ai_human', which has no use for ${field}`)
+    .map((field) => `${owner} is of type 'ai_human', which has no use for ${field}${whys[field]}`)
 }
 
 function sideProblems(owner: string, side: SideConfig, known: KnownDefinitions): string[] {

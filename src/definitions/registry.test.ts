@@ -301,6 +301,6 @@ test('names and unused sides give warnings', () => {
   expect(build({ agents: [agent] }).warnings).toEqual([
     "the name of agent 'Support' is not in snake_case",
     "agent 'Support' is of type 'ai_human', which has no use for sideB",
-    "agent 'Support' is of type 'ai_human', which has no use for maxSessionTurns",
+    "agent 'Support' is of type 'ai_human', which has no use for maxSessionTurns: each of its runs is one turn",
   ])
 })
