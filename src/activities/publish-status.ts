@@ -2,10 +2,10 @@ import { LIMITS } from '../protocol/limits.js'
 import { findChild, updateChild } from '../store/children.js'
 import { appendEvents } from '../store/events.js'
 import type { Writer } from '../store/store.js'
-import { findThread } from '../store/threads.js'
+import { updateThread } from '../store/threads.js'
 
 interface PublishedStatus {
-  /** The child's thread id. */
+  /** The thread's id, which is its reference where it is a child. */
   readonly reference: string
   readonly text: string
   /** Microseconds. */
@@ -13,18 +13,25 @@ interface PublishedStatus {
 }
 
 /**
- * Shows a subagent's own words in its parent's registry; a thread without a parent has nobody to show them to. One that is
- * closed, or has not started, stays known as such.
+ * What a thread says of itself: on its own row, with the event `thread.status`, and in its parent's registry, with the event
+ * `subagent.status`. A child that is closed, or has not started, stays known to its parent as such.
  */
 export async function publishStatus(tx: Writer, { reference, text, now }: PublishedStatus): Promise<void> {
-  const parentThreadId = (await findThread(tx, reference))?.parent_thread_id ?? null
-  const child = parentThreadId === null ? null : await findChild(tx, parentThreadId, reference)
-  if (parentThreadId === null || child === null) return
-  if (child.closed_at !== null || child.status === 'deferred') return
-  await updateChild(tx, { parentThreadId, reference }, { status_text: fitting(text) })
+  const status = fitting(text)
+  await updateThread(tx, reference, { status_text: status })
+  await appendEvents(tx, { threadId: reference, events: [{ type: 'thread.status', payload: {} }], now })
+  const thread = await tx
+    .selectFrom('threads')
+    .select('parent_thread_id as parent')
+    .where('id', '=', reference)
+    .executeTakeFirst()
+  if (thread?.parent == null) return
+  const child = await findChild(tx, thread.parent, reference)
+  if (child === null || child.closed_at !== null || child.status === 'deferred') return
+  await updateChild(tx, { parentThreadId: thread.parent, reference }, { status_text: status })
   const payload = { reference, name: child.name }
   const event = { type: 'subagent.status', scope: { childId: reference }, payload }
-  await appendEvents(tx, { threadId: parentThreadId, events: [event], now })
+  await appendEvents(tx, { threadId: thread.parent, events: [event], now })
 }
 
 function fitting(text: string): string {

@@ -47,6 +47,8 @@ export function createTurnView(screen: Screen): TurnView {
           return screen.line(`  → ${event.payload.name} ${cut(event.payload.preview ?? '')}`)
         case 'tool.result':
           return screen.line(`  ← ${event.payload.name} ${event.payload.outcome}`)
+        case 'thread.status':
+          return screen.line(`  · ${cut(event.payload.status ?? '')}`)
         case 'subagent.status':
           return screen.line(`  · ${nameOf(event.payload)}: ${cut(event.payload.status ?? '')}`)
         case 'subagent.completed':

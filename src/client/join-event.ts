@@ -63,6 +63,7 @@ function textOf(db: Reader, threadId: string, event: StoredEvent): Joined | obje
   const { type, scope, payload } = event
   if (type === 'message.created' || type === 'message.updated')
     return scope.messageId === undefined ? {} : messageText(db, threadId, scope.messageId)
+  if (type === 'thread.status') return statusText(db, threadId)
   if (type === 'queue.changed') return queueText(db, threadId)
   if (type === 'action.required' || type === 'action.resolved')
     return typeof payload['requestId'] === 'string'
@@ -76,6 +77,15 @@ function textOf(db: Reader, threadId: string, event: StoredEvent): Joined | obje
 
 async function messageText(db: Reader, threadId: string, messageId: string): Joined {
   return joinedMessage(await findMessage(db, threadId, messageId))
+}
+
+async function statusText(db: Reader, threadId: string): Joined {
+  const thread = await db
+    .selectFrom('threads')
+    .select('status_text as status')
+    .where('id', '=', threadId)
+    .executeTakeFirst()
+  return { status: thread?.status ?? null }
 }
 
 async function queueText(db: Reader, threadId: string): Joined {

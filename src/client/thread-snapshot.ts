@@ -14,6 +14,8 @@ export interface ThreadSnapshot {
   /** Thread id of the root of its tree; its own id for a root thread. */
   readonly root: string
   readonly status: ThreadStatus
+  /** What it last said of itself, by `sessionStatus` or `setStatus`; null if it said nothing yet. */
+  readonly statusText: string | null
   /** What the store knows, because the thread is closed, or no worker answered. */
   readonly stale: boolean
   /** The time of this state. */
@@ -120,6 +122,7 @@ function storedPart({ thread, children }: SnapshotRows) {
     agent: thread.agent,
     parent: thread.parent_thread_id,
     root: thread.root_thread_id,
+    statusText: thread.status_text,
     children,
     lastSequence: thread.last_sequence,
     createdAt: thread.created_at,

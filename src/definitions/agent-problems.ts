@@ -16,11 +16,14 @@ export function agentProblems(agent: AgentDefinition, known: KnownDefinitions): 
     if (agent.sideB === undefined) problems.push(`${owner} is of type 'dual_ai', which needs a sideB`)
     else problems.push(...sideProblems(`${owner}: sideB`, agent.sideB, known))
   }
-  if (agent.exposeAsTool === true && (agent.toolDescription ?? '').trim() === '') {
-    problems.push(`${owner} has exposeAsTool, which needs a toolDescription for the calling model`)
-  }
   problems.push(...listedHookProblems(owner, agent.hooks ?? [], known))
   return problems
+}
+
+/** What a calling model reads about an agent that is a tool: empty where nothing is written. */
+export function descriptionOfAgent({ toolDescription, description }: AgentDefinition): string {
+  const given = [toolDescription, description].find((text) => (text ?? '').trim() !== '')
+  return given ?? ''
 }
 
 /** Says what is allowed in an agent but probably not meant. */
@@ -31,7 +34,13 @@ export function agentWarnings(agent: AgentDefinition): readonly string[] {
       ([newName, oldName]) => `${owner} uses the old name ${side}.${oldName}: write ${newName}`,
     ),
   )
-  return [...oldNames, ...typeWarnings(owner, agent)]
+  const isSilent = agent.exposeAsTool === true && descriptionOfAgent(agent) === ''
+  const silent = isSilent
+    ? [
+        `${owner} has exposeAsTool and no toolDescription or description: the calling model reads its name only`,
+      ]
+    : []
+  return [...oldNames, ...silent, ...typeWarnings(owner, agent)]
 }
 
 function typeWarnings(owner: string, agent: AgentDefinition): readonly string[] {
@@ -39,9 +48,10 @@ function typeWarnings(owner: string, agent: AgentDefinition): readonly string[] 
     if (agent.maxSessionTurns !== undefined) return []
     return [`${owner} is of type 'dual_ai' without maxSessionTurns: only the hard cap bounds its session`]
   }
+  const whys = { sideB: '', maxSessionTurns: ': each of its runs is one turn' } as const
   return (['sideB', 'maxSessionTurns'] as const)
     .filter((field) => agent[field] !== undefined)
-    .map((field) => `${owner} is of type 'ai_human', which has no use for ${field}`)
+    .map((field) => `${owner} is of type 'ai_human', which has no use for ${field}${whys[field]}`)
 }
 
 function sideProblems(owner: string, side: SideConfig, known: KnownDefinitions): string[] {

@@ -71,7 +71,7 @@ export interface AgentDefinition<
    * @default false
    */
   readonly exposeAsTool?: boolean
-  /** What the calling model reads about it; required with `exposeAsTool`. */
+  /** What the calling model reads about it. @default `description` */
   readonly toolDescription?: string
   /** Values of variables that neither thread nor worker gives. */
   readonly env?: Readonly<Record<string, string>>

@@ -4,6 +4,7 @@ import type { ListedTool } from './listed-tools.js'
 import type { PromptDefinition } from './prompt.js'
 import type { Registry } from './registry.js'
 
+import { descriptionOfAgent } from './agent-problems.js'
 import { toInputSchema } from './argument-schema.js'
 import { registered } from './registered.js'
 
@@ -18,7 +19,7 @@ export function inputSchemaOf(registry: Registry, listed: ListedTool): JSONSchem
 /** What the calling model reads about it. */
 export function descriptionOf(listed: ListedTool): string {
   if (listed.kind === 'function') return listed.tool.description
-  return (listed.kind === 'prompt' ? listed.prompt.toolDescription : listed.agent.toolDescription) ?? ''
+  return listed.kind === 'prompt' ? listed.prompt.toolDescription : descriptionOfAgent(listed.agent)
 }
 
 function schemaOf(registry: Registry, listed: ListedTool): PromptDefinition['requiredSchema'] {

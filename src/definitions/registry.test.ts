@@ -288,11 +288,19 @@ test('SA-A-02.2b dual_ai without maxSessionTurns gives a warning', () => {
   expect(build({ agents: [research] }).warnings).toEqual([])
 })
 
+test('SA-A-01.2h an exposed agent without any description gives a warning', () => {
+  const { toolDescription: _, description: __, ...undescribed } = { description: '', ...research }
+  expect(build({ agents: [undescribed] }).warnings).toEqual([
+    "agent 'research' has exposeAsTool and no toolDescription or description: the calling model reads its name only",
+  ])
+  expect(build({ agents: [{ ...undescribed, description: 'Looks things up.' }] }).warnings).toEqual([])
+})
+
 test('names and unused sides give warnings', () => {
   const agent = { ...support, name: 'Support', sideB: { prompt: 'desk' }, maxSessionTurns: 3 }
   expect(build({ agents: [agent] }).warnings).toEqual([
     "the name of agent 'Support' is not in snake_case",
     "agent 'Support' is of type 'ai_human', which has no use for sideB",
-    "agent 'Support' is of type 'ai_human', which has no use for maxSessionTurns",
+    "agent 'Support' is of type 'ai_human', which has no use for maxSessionTurns: each of its runs is one turn",
   ])
 })

@@ -139,7 +139,7 @@ export interface ThreadState {
   getParentThread(): Promise<ThreadState | null>
   /** A silent message for the parent, which works on it. Without a parent nothing happens. @throws for an empty one */
   notifyParent(content: string): Promise<void>
-  /** What the parent's registry says of this thread, at most 500 characters. Without a parent nothing happens. */
+  /** What this thread says of itself, in its snapshot and in the registry of its parent if it has one: at most 500 characters. */
   setStatus(status: string): Promise<void>
   getAgentNames(): string[]
   getPromptNames(): string[]

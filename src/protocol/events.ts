@@ -80,6 +80,8 @@ export interface EventPayloads {
     readonly agent?: string
     readonly title?: string | null
   }
+  /** The thread said something of itself, by `sessionStatus` or `setStatus`. */
+  'thread.status': Nothing
   'thread.closed': {
     readonly outcome: string
     readonly reason: StopReason
@@ -134,6 +136,10 @@ type Nothing = Readonly<Record<string, never>>
 
 /** What is read from other tables of the store when an event is delivered, by type. */
 interface JoinedPayloads {
+  'thread.status': {
+    /** What the row of the thread says as the event is delivered. */
+    readonly status: string | null
+  }
   'message.created': JoinedMessage
   'message.updated': JoinedMessage
   'queue.changed': {

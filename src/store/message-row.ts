@@ -57,6 +57,7 @@ export type TranscriptMessage = Message & {
   readonly side: Side | null
   readonly run: number | null
   readonly reasoning_details: string | null
+  readonly sent_by: string | null
 }
 
 export function messageToRow(message: NewMessage): Omit<Insertable<MessagesTable>, 'position' | 'digest'> {
@@ -115,8 +116,8 @@ export function messageFromRow(row: Selectable<MessagesTable>): Message {
 }
 
 export function transcriptMessageFromRow(row: Selectable<MessagesTable>): TranscriptMessage {
-  const { run, reasoning_details } = row
-  return { ...messageFromRow(row), side: row.side as Side | null, run, reasoning_details }
+  const { run, reasoning_details, sent_by } = row
+  return { ...messageFromRow(row), side: row.side as Side | null, run, reasoning_details, sent_by }
 }
 
 /** The message as it will be stored, but for its position. */

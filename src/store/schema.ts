@@ -59,6 +59,8 @@ export interface ThreadsTable {
   created_at: number
   last_activity_at: number
   status: string
+  /** What the thread last said of itself (`sessionStatus`, `setStatus`); it decides nothing. */
+  status_text: string | null
   /** The authority on termination (T8): nothing is accepted and nothing runs once it is set. */
   terminate_requested_at: number | null
   terminate_reason: string | null

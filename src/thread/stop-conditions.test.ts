@@ -64,16 +64,16 @@ describe('session tools', () => {
       verdict: 'go_on',
     },
     {
-      fact: 'a failed session tool skips the stop tool below it',
+      fact: 'SA-A-05.1 the stop tool ends the turn beside a session tool that failed',
       plan: plan(LIFECYCLE),
       step: { calls: [doneCall('close', 'failed'), finish] },
-      verdict: 'go_on',
+      verdict: 'stop_tool',
     },
     {
-      fact: 'a failed session fail skips the session stop below it',
+      fact: 'a session stop that succeeds ends the session beside a session fail that failed',
       plan: plan(LIFECYCLE),
       step: { calls: [doneCall('give_up', 'failed'), stop] },
-      verdict: 'go_on',
+      verdict: 'session_stop',
     },
     {
       fact: 'a failed session tool still meets the caps',
@@ -163,10 +163,10 @@ describe('two agents in turn', () => {
       verdict: 'switch stop_on_response to b',
     },
     {
-      fact: 'without both rules a text beside calls hands over',
+      fact: 'without both rules a text beside calls keeps the side',
       plan: dualPlan(silent, {}),
       step: { text: true, calls: [work] },
-      verdict: 'switch stop_on_response to b',
+      verdict: 'go_on',
     },
     {
       fact: 'without both rules calls alone keep the side',

@@ -18,11 +18,11 @@ export type StepVerdict =
 export function evaluateStop(plan: Plan, run: Run, step: Step): StepVerdict {
   const side = sidePlanOf(plan, step.side)
   const session = sessionEnd(side, step.calls)
-  if (session !== null && session !== 'failed_call') return session
+  if (session !== null) return session
   // No turn ends with a handoff, and the caps of the old sides say nothing about the new agent.
   if (step.handOff !== null)
     return runtimeCap(plan, run) ?? { kind: 'hand_off', agent: step.handOff, to: step.forcedTurn ?? 'a' }
-  const turnEnd = session === 'failed_call' ? null : turnEndReason(plan, run, step)
+  const turnEnd = turnEndReason(plan, run, step)
   const forced = forcedSide(plan, step)
   if (forced === step.side || (forced === null && turnEnd === null))
     return capped(plan, run, step.side) ?? { kind: 'go_on' }
@@ -37,16 +37,16 @@ function forcedSide(plan: Plan, { forcedTurn }: Step): Side | null {
   return forcedTurn !== null && plan.sides[forcedTurn] !== null ? forcedTurn : null
 }
 
-function sessionEnd(side: SidePlan, calls: readonly Call[]): StepVerdict | 'failed_call' | null {
+/** A session tool that failed ends nothing: the step is judged as if it had not been called. */
+function sessionEnd(side: SidePlan, calls: readonly Call[]): StepVerdict | null {
   for (const [tool, reason] of [
     [side.sessionFail, 'session_fail'],
     [side.sessionStop, 'session_stop'],
   ] as const) {
-    const made = calls.filter((call) => call.name === tool)
-    const succeeded = made.find((call) => call.state === 'done' && call.outcome === 'succeeded')
+    const succeeded = calls.find(
+      (call) => call.name === tool && call.state === 'done' && call.outcome === 'succeeded',
+    )
     if (succeeded !== undefined) return { kind: 'end', reason, sessionCall: succeeded.id }
-    // A lifecycle tool that failed does not end the session, and the tests below it are skipped for this step.
-    if (made.length > 0) return 'failed_call'
   }
   return null
 }
@@ -54,13 +54,13 @@ function sessionEnd(side: SidePlan, calls: readonly Call[]): StepVerdict | 'fail
 function turnEndReason(plan: Plan, run: Run, step: Step): StopReason | null {
   const side = sidePlanOf(plan, step.side)
   if (side.stopTool !== null && step.calls.some((call) => call.name === side.stopTool)) return 'stop_tool'
-  if (!step.text) return null
-  if (step.cut === true && isAskedForRest(plan, step.side, run)) return null
-  const response = step.cut === true ? 'answer_cut' : 'stop_on_response'
   // A hook may have queued a tool; the response itself has none.
-  if (side.stopOnResponse) return step.calls.every((call) => call.queued) ? response : null
-  const neitherIsSet = plan.type === 'dual_ai' && side.stopTool === null
-  return neitherIsSet ? response : null
+  if (!step.text || !step.calls.every((call) => call.queued)) return null
+  if (step.cut === true && isAskedForRest(plan, step.side, run)) return null
+  // A side of two that could never end its turn would only talk to itself, and the other one would never hear it.
+  const isEndless = plan.type === 'dual_ai' && side.stopTool === null
+  if (!side.stopOnResponse && !isEndless) return null
+  return step.cut === true ? 'answer_cut' : 'stop_on_response'
 }
 
 /** Whether the model goes on with an answer that is cut off: as often in a row as its prompt says, if it may take a step. */

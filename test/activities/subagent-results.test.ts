@@ -79,7 +79,7 @@ describe('a call that waited for one subagent', () => {
         ...{ type: 'result', outcome: 'succeeded' },
       })
       expect(await desk.result()).toMatchObject({
-        ...{ id: 'r1', content: `Found.\n\nReference of the subagent: ${reference}`, subagent_id: reference },
+        ...{ id: 'r1', content: 'Found.', subagent_id: reference },
         attachments: [{ path: '/attachments/a.txt' }],
       })
       expect(await waiting(desk)).toEqual([])
@@ -92,7 +92,7 @@ describe('a call that waited for one subagent', () => {
       await report(desk, reference, 'r2', { text: 'Second.', number: 2, kind: 'failure' })
       const reports = [{ reference, report: { kind: 'result', messageId: 'r1' } }] as const
       await desk.complete(input, { kind: 'children', reports })
-      expect((await desk.result())?.content).toBe(`First.\n\nReference of the subagent: ${reference}`)
+      expect((await desk.result())?.content).toBe('First.')
       expect((await waiting(desk)).map(({ id }) => id)).toEqual(['r2'])
     }))
 
@@ -178,7 +178,6 @@ describe('a call that waits no longer', () => {
       await desk.complete(input, { kind: 'children', reports })
       const { content } = (await desk.result()) ?? {}
       expect(content).toContain('within 7 seconds')
-      expect(content).toContain(reference)
       expect(await desk.registered(reference)).toMatchObject({ status: 'running', closed_at: null })
       expect(await desk.store.read((db) => findThread(db, reference))).toMatchObject({
         terminate_requested_at: null,

@@ -10,8 +10,9 @@ const staff = createVoice()
 const deliver = (text: string) => ({ toolCalls: [{ name: 'deliver', args: { text } }] })
 const results = ({ messages }: ScriptedRequest) =>
   messages.filter(({ role }) => role === 'tool').map(({ text }) => text)
-const reference = (request: ScriptedRequest) =>
-  /Reference of the subagent: (\S+)/.exec(results(request).join('\n'))?.[1] ?? ''
+/** The registry note tells it. */
+const reference = ({ messages }: ScriptedRequest) =>
+  /"reference":"([^"]+)"/.exec(messages.at(-1)?.text ?? '')?.[1] ?? ''
 
 threeModes({ registry: newsroom, models: { chief: chief.model, staff: staff.model } }, (modes) => {
   const start = (message: string, env: Readonly<Record<string, string>> = {}) =>

@@ -31,6 +31,7 @@ const WRITTEN = {
     agent: text.exactOptional(),
     title: text.nullable().exactOptional(),
   }),
+  'thread.status': nothing,
   'thread.closed': z.strictObject({ outcome: text, reason: text, rejected: count }),
   'thread.reopened': nothing,
   'run.started': z.strictObject({ trigger: text }),
@@ -108,6 +109,7 @@ const queued = z.strictObject({ id: text, kind: text, queuedAt: count, preview: 
 
 /** What delivery adds. */
 const JOINED: Partial<Record<EventType, z.ZodRawShape>> = {
+  'thread.status': { status: text.nullable() },
   'message.created': message,
   'message.updated': message,
   'queue.changed': { queue: z.array(queued) },

@@ -25,6 +25,7 @@ export function transcriptRow(fields: Partial<TranscriptRow>): TranscriptRow {
     side: null,
     run: null,
     reasoning_details: null,
+    sent_by: 'client',
     ...fields,
   }
 }

@@ -59,13 +59,10 @@ kindsRuns((families) => {
       voices: { lead: [calls(create('recluse')), done], worker: [draft], judge: [approve()] },
     })
     await family.thread.waitUntilIdle()
-    const { threadId } = await family.child()
     expect(await toolResults(family.thread)).toMatchObject([
       {
         tool_status: 'success',
-        content:
-          'The subagent ended its session and has nothing to report by itself.\n\n' +
-          `Reference of the subagent: ${threadId}`,
+        content: 'The subagent ended its session and has nothing to report by itself.',
       },
     ])
     expect(await silentOf(family.thread)).toEqual([])

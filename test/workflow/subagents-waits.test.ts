@@ -222,9 +222,8 @@ kindsRuns((families) => {
     await until('the message', async () => (await child.snapshot()).queue.length === 1)
     gate.open()
     await thread.waitUntilIdle()
-    const reference = `\n\nReference of the subagent: ${child.threadId}`
     expect((await toolResults(thread)).map(({ content }) => content)).toEqual(
-      ['One', 'Two'].map((text) => marked(text) + reference),
+      ['One', 'Two'].map((text) => marked(text)),
     )
     expect((await silentOf(thread)).map(({ content, status }) => [content, status])).toEqual([
       [resultOf(child.threadId, marked('Unasked')), 'completed'],

@@ -83,11 +83,9 @@ function answerOf(
   })
 }
 
-/** Of one that stays, with what it is messaged by. */
-function singleResult({ reference, child, report, outcome }: Answered): CallResult {
-  const { kind, attachments, errorCode } = outcome
-  const stays = child?.resumable === true && child.closed_at === null && report.kind !== 'closed'
-  const text = stays ? `${outcome.text}\n\nReference of the subagent: ${reference}` : outcome.text
+/** The text is the mapped payload and nothing else; by what a child that stays is messaged, the registry note says. */
+function singleResult({ reference, outcome }: Answered): CallResult {
+  const { kind, text, attachments, errorCode } = outcome
   const more = { attachments, subagentId: reference }
   return kind === 'failure' ? failed(text, errorCode, more) : succeeded(text, more)
 }

@@ -42,7 +42,6 @@ export function createFamilyMembers(options: FamilyMembersOptions): FamilyMember
           `Expected the text of setStatus to have at most ${LIMITS.statusText} characters, got ${text.length}: ` +
             'use notifyParent for more.',
         )
-      if (parentId === null) return
       journal.add(async (tx) => {
         await publishStatus(tx, { reference: threadId, text, now })
         return {}

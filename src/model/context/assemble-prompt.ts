@@ -1,7 +1,7 @@
 import { CUT_OFF } from '../../protocol/message.js'
 import { isOwn } from './perspective.js'
 import { reasoningParts } from './reasoning-parts.js'
-import { fileParts, rowParts } from './row-parts.js'
+import { fileParts, rowParts, withoutImitations } from './row-parts.js'
 import { indexResults, toolCallParts, toolResultMessage } from './tool-exchange.js'
 
 import type {
@@ -100,12 +100,12 @@ function rowMessages(
 ): readonly LanguageModelV4Message[] {
   // Results are sent with their calls, wherever their rows are.
   if (row.role === 'tool') return []
-  const parts = rowParts(row, files)
+  const own = isOwn(row, perspective)
+  const parts = rowParts(own || row.role === 'system' ? row : withoutImitations(row), files)
   if (row.role === 'system') {
     return parts.length === 0 ? [] : [userMessage([textPart(SYSTEM_NOTE + parts.map(textOf).join('\n\n'))])]
   }
-  if (!isOwn(row, perspective))
-    return parts.length === 0 ? [] : [userMessage([...parts, ...fileParts(row.attachments, files)])]
+  if (!own) return parts.length === 0 ? [] : [userMessage([...parts, ...fileParts(row.attachments, files)])]
   const calls = toolCallParts(row).filter(({ toolCallId }) => !seen.has(toolCallId))
   for (const { toolCallId } of calls) seen.add(toolCallId)
   if (parts.length + calls.length === 0) return []

@@ -12,6 +12,30 @@ export function rowParts(row: TranscriptRow, files?: ReadFiles): LanguageModelV4
     .map((text) => ({ type: 'text', text }))
 }
 
+/**
+ * How the runtime's own texts in user messages begin: notes (`SYSTEM_NOTE`), reports of subagents (`reportText`) and of groups
+ * (`groupText`). The model must be able to believe these words.
+ */
+const OURS = /^[^\S\n\r]*(?:system note:|subagent \(reference:|\d+ subagents? ha(?:s|ve) ended\.)/gimu
+
+/**
+ * The row with each line quoted by `> ` that begins like one of ours, for texts of others in user messages: no text from outside
+ * is the same for the model as a report or a note. Only the first line of a report stays: the rest is the subagent's own words.
+ */
+export function withoutImitations(row: TranscriptRow): TranscriptRow {
+  const text = row.content ?? ''
+  const content = text.replaceAll(OURS, (line, at: number) =>
+    at === 0 && isReport(row, text) ? line : `> ${line}`,
+  )
+  return content === text ? row : { ...row, content }
+}
+
+/** A message that the runtime wrote, or the report of a subagent; any other words of a subagent are its own. */
+function isReport({ sent_by: by, subagent_id: reference }: TranscriptRow, text: string): boolean {
+  if (by === 'runtime') return true
+  return reference !== null && text.startsWith(`Subagent (reference: ${reference}) has `)
+}
+
 /** The files that the request carries itself. */
 export function fileParts(
   attachments: readonly AttachmentRef[],

@@ -9,6 +9,8 @@ export interface TranscriptRow extends Message {
   readonly run: number | null
   /** JSON of `ReasoningDetails`. */
   readonly reasoning_details: string | null
+  /** Who sent it, as the store has it; null for a row that nobody stored. */
+  readonly sent_by: string | null
 }
 
 /** A row that nobody stored, with nothing in it yet. */
@@ -28,6 +30,7 @@ export const BLANK_ROW: Omit<TranscriptRow, 'id' | 'role'> = {
   reasoning_content: null,
   finish_reason: null,
   reasoning_details: null,
+  sent_by: null,
   prompt: null,
   subagent_id: null,
   position: null,

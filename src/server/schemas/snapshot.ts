@@ -57,6 +57,10 @@ export const snapshot = z
     parent: z.string().nullable(),
     root: z.string(),
     status,
+    statusText: z
+      .string()
+      .nullable()
+      .openapi({ description: 'What the thread last said of itself; null if it said nothing yet.' }),
     stale: z
       .boolean()
       .openapi({ description: 'True: what the store has, for no worker answered or it is closed.' }),

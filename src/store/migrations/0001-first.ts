@@ -18,6 +18,7 @@ const TABLES: Readonly<Record<string, Table>> = {
       created_at: 'big',
       last_activity_at: 'big',
       status: 'text',
+      status_text: 'text?',
       terminate_requested_at: 'big?',
       terminate_reason: 'text?',
       terminated_at: 'big?',
