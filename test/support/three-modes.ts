@@ -81,13 +81,15 @@ export function threeModes<R extends Registry>(
 
     suite(inMode)
 
-    test('SA-R-01.0 every history of this file replays', async () => {
-      const runs = await allRuns(inMode)
-      expect(await assertReplays(runs, { workflowBundle })).toBe(runs.length)
-      const threads = new Set(runs.map(({ workflowId }) => workflowId)).size
-      expect(threads).toBeGreaterThan(0)
-      if (mode === CONTINUED) expect(runs.length).toBeGreaterThan(2 * threads)
-    })
+    // Without a cache each task of each thread was a replay already.
+    if (isCached || mode === CONTINUED)
+      test('SA-R-01.0 every history of this file replays', async () => {
+        const runs = await allRuns(inMode)
+        expect(await assertReplays(runs, { workflowBundle })).toBe(runs.length)
+        const threads = new Set(runs.map(({ workflowId }) => workflowId)).size
+        expect(threads).toBeGreaterThan(0)
+        if (mode === CONTINUED) expect(runs.length).toBeGreaterThan(2 * threads)
+      })
 
     test('every stored event has the payload that its type promises', async () => {
       expect(await allEventProblems(inMode.env.store)).toEqual([])

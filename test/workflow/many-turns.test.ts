@@ -11,7 +11,8 @@ const desk = registry({
   prompts: [definePrompt({ name: 'clerk', toolDescription: 'Answers', prompt: 'Clerk', model: 'chat' })],
   agents: [defineAgent({ name: 'clerk', sideA: { prompt: 'clerk' } })],
 })
-const ROUND = 100
+/** PostgreSQL needs a smaller sample: what a turn leaves is counted by rows, and no bound of its is near. */
+const ROUND = process.env['EVERTHREAD_TEST_STORE'] === 'postgres' ? 40 : 100
 const TABLES = [
   'messages',
   'events',
@@ -47,29 +48,33 @@ async function rowCounts(): Promise<readonly number[]> {
   return counts
 }
 
-test('K-26 the three-hundredth short turn costs what the first did', { timeout: 180_000 }, async () => {
-  const thread = await env.threads.create({ agent: 'clerk' })
-  const counts: (readonly number[])[] = []
-  for (let turn = 1; turn <= 3 * ROUND; turn += 1) {
-    await thread.send(`Nr ${turn}`)
-    await thread.waitUntilIdle()
-    if (turn % ROUND === 0) counts.push(await rowCounts())
-  }
-  const added = [1, 2].map((round) =>
-    TABLES.map((_table, index) => (counts[round]?.[index] ?? 0) - (counts[round - 1]?.[index] ?? 0)),
-  )
-  expect(added[1]).toEqual(added[0])
-  // A question, an answer; a model call, a settle; no plan, and nothing that is left over.
-  expect(added[0]?.filter((_, index) => TABLES[index] !== 'events')).toEqual([
-    ...[2 * ROUND, 2 * ROUND, ROUND, 0, 0, 0, 0],
-  ])
-  const runs = await recordedRuns(env.threads.temporal, thread.threadId)
-  const sizes = runs.map(({ history }) => history.events?.length ?? 0)
-  expect(Math.max(...sizes)).toBeLessThan(300)
-  expect(sizes.length).toBeGreaterThan(10)
-  expect(activityNames(runs)).toEqual(
-    Array.from({ length: 3 * ROUND }, () => ['thread.callModel', 'thread.settle']).flat(),
-  )
-  expect(chat.requests).toHaveLength(3 * ROUND)
-  expect(chat.requests.at(-1)?.messages).toEqual([{ role: 'user', text: `Nr ${3 * ROUND}` }])
-})
+test(
+  'K-26 the last of a hundred short turns and more costs what the first did',
+  { timeout: 180_000 },
+  async () => {
+    const thread = await env.threads.create({ agent: 'clerk' })
+    const counts: (readonly number[])[] = []
+    for (let turn = 1; turn <= 3 * ROUND; turn += 1) {
+      await thread.send(`Nr ${turn}`)
+      await thread.waitUntilIdle()
+      if (turn % ROUND === 0) counts.push(await rowCounts())
+    }
+    const added = [1, 2].map((round) =>
+      TABLES.map((_table, index) => (counts[round]?.[index] ?? 0) - (counts[round - 1]?.[index] ?? 0)),
+    )
+    expect(added[1]).toEqual(added[0])
+    // A question, an answer; a model call, a settle; no plan, and nothing that is left over.
+    expect(added[0]?.filter((_, index) => TABLES[index] !== 'events')).toEqual([
+      ...[2 * ROUND, 2 * ROUND, ROUND, 0, 0, 0, 0],
+    ])
+    const runs = await recordedRuns(env.threads.temporal, thread.threadId)
+    const sizes = runs.map(({ history }) => history.events?.length ?? 0)
+    expect(Math.max(...sizes)).toBeLessThan(300)
+    expect(sizes.length).toBeGreaterThan(ROUND / 10)
+    expect(activityNames(runs)).toEqual(
+      Array.from({ length: 3 * ROUND }, () => ['thread.callModel', 'thread.settle']).flat(),
+    )
+    expect(chat.requests).toHaveLength(3 * ROUND)
+    expect(chat.requests.at(-1)?.messages).toEqual([{ role: 'user', text: `Nr ${3 * ROUND}` }])
+  },
+)
