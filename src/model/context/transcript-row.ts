@@ -7,8 +7,8 @@ export interface TranscriptRow extends Message {
   readonly side: Side | null
   /** The run that took or made it. */
   readonly run: number | null
-  /** JSON of `ReasoningDetails`. */
-  readonly reasoning_details: string | null
+  /** JSON of `AnswerDetails`; null: nothing is known of its parts. */
+  readonly answer_parts: string | null
 }
 
 /** A row that nobody stored, with nothing in it yet. */
@@ -27,7 +27,7 @@ export const BLANK_ROW: Omit<TranscriptRow, 'id' | 'role'> = {
   attachments: [],
   reasoning_content: null,
   finish_reason: null,
-  reasoning_details: null,
+  answer_parts: null,
   prompt: null,
   subagent_id: null,
   position: null,
