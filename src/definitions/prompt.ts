@@ -38,7 +38,10 @@ export interface ReasoningConfig {
   readonly maxTokens?: number
   /** The provider is asked not to return it. */
   readonly exclude?: boolean
-  /** Stored reasoning is sent again, to the prompt and the model that wrote it. */
+  /**
+   * Stored reasoning is sent again in later turns too, to the prompt and the model that wrote it. Signed reasoning of the turn at
+   * hand is in any case.
+   */
   readonly include?: boolean
 }
 

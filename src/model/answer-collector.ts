@@ -1,8 +1,10 @@
+import { FileCollector } from './file-collector.js'
 import { ModelError } from './model-error.js'
-import { argumentsOf, metadataOf, textOf, tokensOf } from './provider-values.js'
-import { ReasoningCollector } from './reasoning-collector.js'
+import { PartCollector } from './part-collector.js'
+import { argumentsOf, textOf, tokensOf } from './provider-values.js'
 
-import type { LanguageModelV4StreamPart, LanguageModelV4Usage } from '@ai-sdk/provider'
+import type { LanguageModelV4File, LanguageModelV4StreamPart, LanguageModelV4Usage } from '@ai-sdk/provider'
+import type { FileWithBytes } from './file-collector.js'
 import type { PartialAnswer } from './model-aborted-error.js'
 import type { AnswerDelta, ModelAnswer, ModelToolCall, ModelUsage } from './model-answer.js'
 
@@ -16,7 +18,8 @@ export class AnswerCollector {
   readonly #onDelta: (delta: AnswerDelta) => void
   readonly #texts = { text: '', reasoning: '' }
   readonly #toolCalls: ModelToolCall[] = []
-  readonly #reasoning = new ReasoningCollector()
+  readonly #files = new FileCollector()
+  readonly #parts = new PartCollector()
   readonly #streamedInputs = new Set<string>()
   #bytes = 0
   #responseId: string | null = null
@@ -33,25 +36,34 @@ export class AnswerCollector {
    */
   take(part: LanguageModelV4StreamPart): boolean {
     switch (part.type) {
+      case 'text-start':
+      case 'text-end':
+      case 'reasoning-end':
+        this.#parts.take(part)
+        return false
       case 'text-delta':
+        this.#parts.take(part)
         return this.#append('text', part.delta)
       case 'reasoning-delta':
-        this.#reasoning.take(part)
+        this.#parts.take(part)
         return this.#append('reasoning', part.delta)
       case 'reasoning-start':
-        this.#reasoning.take(part)
+        this.#parts.take(part)
         // Parts of reasoning are paragraphs of their own; joined as they are, their words would run together.
         if (this.#texts.reasoning !== '') this.#append('reasoning', '\n\n')
-        return false
-      case 'reasoning-end':
-        this.#reasoning.take(part)
         return false
       case 'tool-input-delta':
         this.#streamedInputs.add(part.id)
         return this.#count(part.delta)
       case 'tool-call':
         if (!this.#streamedInputs.has(part.toolCallId)) this.#count(argumentsOf(part.input))
-        if (part.providerExecuted !== true) this.#toolCalls.push(toolCallOf(part))
+        if (part.providerExecuted !== true) {
+          this.#parts.add('call', this.#toolCalls.length, part.providerMetadata)
+          this.#toolCalls.push(toolCallOf(part))
+        }
+        return true
+      case 'file':
+        this.#takeFile(part)
         return true
       case 'response-metadata':
         this.#responseId = textOf(part.id) || this.#responseId
@@ -59,7 +71,7 @@ export class AnswerCollector {
         return false
       case 'tool-input-start':
       case 'tool-result':
-      case 'file':
+      // A sketch that the model made on its way, as its words of reasoning are; it belongs to no answer.
       case 'reasoning-file':
       case 'source':
         return true
@@ -72,20 +84,34 @@ export class AnswerCollector {
   /** What came so far. */
   partial(): PartialAnswer {
     const { text, reasoning } = this.#texts
-    return { text, reasoning: reasoning === '' ? null : reasoning }
+    return { text, reasoning: reasoning === '' ? null : reasoning, files: this.#files.taken }
   }
 
   /** The whole, once the provider said that it is. */
   answer({ finishReason, usage }: FinishPart): ModelAnswer {
     return {
       ...this.partial(),
-      reasoningParts: this.#reasoning.parts(),
+      ...this.#parts.collected(this.#texts),
       toolCalls: this.#toolCalls,
       finishReason: textOf(finishReason.unified) || 'other',
       usage: usageOf(usage),
       responseId: this.#responseId,
       responseModel: this.#responseModel,
     }
+  }
+
+  #takeFile(part: LanguageModelV4File): void {
+    if (isWithBytes(part)) {
+      this.#parts.add('file', this.#files.taken.length, part.providerMetadata)
+      this.#files.take(part)
+      return
+    }
+    // No process of ours goes to an address that an answer names: who reads the message may.
+    const url = 'url' in part.data ? String(part.data.url) : ''
+    const delta = `${this.#texts.text === '' ? '' : '\n'}${url}`
+    this.#parts.take({ type: 'text-start', id: delta })
+    this.#parts.take({ type: 'text-delta', id: delta, delta })
+    this.#append('text', delta)
   }
 
   #append(kind: AnswerDelta['kind'], text: string): boolean {
@@ -108,11 +134,13 @@ export class AnswerCollector {
   }
 }
 
+function isWithBytes(part: LanguageModelV4File): part is FileWithBytes {
+  return part.data.type === 'data'
+}
+
 function toolCallOf(part: Extract<LanguageModelV4StreamPart, { type: 'tool-call' }>): ModelToolCall {
   const { toolCallId, toolName, input } = part
-  const call = { providerCallId: textOf(toolCallId), name: textOf(toolName), input: argumentsOf(input) }
-  const providerMetadata = metadataOf(part.providerMetadata)
-  return providerMetadata === undefined ? call : { ...call, providerMetadata }
+  return { providerCallId: textOf(toolCallId), name: textOf(toolName), input: argumentsOf(input) }
 }
 
 /** What a finish says of the cost; 0 where it says nothing. */

@@ -107,7 +107,7 @@ async function orAborted<T>(signal: AbortSignal, work: () => Promise<T>): Promis
     return await work()
   } catch (error) {
     if (!signal.aborted || ModelAbortedError.isInstance(error)) throw error
-    throw new ModelAbortedError({ partial: { text: '', reasoning: null }, cause: signal.reason })
+    throw new ModelAbortedError({ partial: { text: '', reasoning: null, files: [] }, cause: signal.reason })
   }
 }
 

@@ -1,9 +1,12 @@
+import type { ModelFile } from './model-answer.js'
+
 const marker = Symbol.for('everthread.error.ModelAbortedError')
 
 /** What had arrived of an answer when its caller stopped it. */
 export interface PartialAnswer {
   readonly text: string
   readonly reasoning: string | null
+  readonly files: readonly ModelFile[]
 }
 
 /** The caller's own signal ended a model call: never a fault of the provider, so never retried and no fallback. */

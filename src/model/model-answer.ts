@@ -1,15 +1,18 @@
 import type { SharedV4ProviderMetadata } from '@ai-sdk/provider'
-import type { ReasoningPart } from './context/reasoning-parts.js'
 
 /** One complete answer of a model; a stream that was cut never becomes one. */
 export interface ModelAnswer {
   readonly text: string
   /** Null if the model showed none. */
   readonly reasoning: string | null
-  /** The same in its parts, as the provider takes them back; some hold nothing to read. */
-  readonly reasoningParts: readonly ReasoningPart[]
   /** The calls that are ours to execute, in the model's order; what the provider ran itself is left out. */
   readonly toolCalls: readonly ModelToolCall[]
+  /** What the model made beside its words, in its order. */
+  readonly files: readonly ModelFile[]
+  /** All of these as they came, each with what its provider wants back with it. */
+  readonly parts: readonly AnswerPart[]
+  /** How many parts lost their metadata to its limit. */
+  readonly metadataLeftOut: number
   /** The AI SDK's unified reason: `stop`, `length`, `content-filter`, `tool-calls` or `other`. */
   readonly finishReason: string
   readonly usage: ModelUsage
@@ -25,8 +28,19 @@ export interface ModelToolCall {
   readonly name: string
   /** Raw JSON text, maybe broken. */
   readonly input: string
-  readonly providerMetadata?: SharedV4ProviderMetadata
 }
+
+/** A file that a model made. */
+export interface ModelFile {
+  readonly mimeType: string
+  readonly data: Uint8Array
+}
+
+/** A piece of an answer. `from` and `to` are places in its text or reasoning; some pieces hold nothing to read. */
+export type AnswerPart = (
+  | { readonly kind: 'text' | 'reasoning'; readonly from: number; readonly to: number }
+  | { readonly kind: 'call' | 'file'; readonly index: number }
+) & { readonly providerMetadata?: SharedV4ProviderMetadata }
 
 /** Tokens of one call; 0 where the provider says nothing. `cachedInputTokens` are part of `inputTokens`. */
 export interface ModelUsage {

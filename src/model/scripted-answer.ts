@@ -14,6 +14,8 @@ export interface ScriptedAnswer {
   readonly reasoning?: string
   /** A string as `args` is sent as raw JSON text, so that broken calls can be scripted. */
   readonly toolCalls?: readonly { readonly name: string; readonly args?: unknown }[]
+  /** Files that the model makes; `data` is base64 or bytes. */
+  readonly files?: readonly { readonly mediaType: string; readonly data: string | Uint8Array }[]
   readonly usage?: Partial<ModelUsage>
   readonly error?: {
     readonly status: number
@@ -36,6 +38,8 @@ export function scriptedContent(answer: ScriptedAnswer, id: string): LanguageMod
   const content: LanguageModelV4Content[] = []
   if (answer.reasoning) content.push({ type: 'reasoning', text: answer.reasoning })
   if (answer.text) content.push({ type: 'text', text: answer.text })
+  for (const { mediaType, data } of answer.files ?? [])
+    content.push({ type: 'file', mediaType, data: { type: 'data', data } })
   for (const [index, { name, args }] of (answer.toolCalls ?? []).entries()) {
     content.push({
       type: 'tool-call',
@@ -47,7 +51,7 @@ export function scriptedContent(answer: ScriptedAnswer, id: string): LanguageMod
   return content
 }
 
-/** The same as a stream has it: text and reasoning word by word, then the calls. */
+/** The same as a stream has it: text and reasoning word by word, then files and calls. */
 export function* scriptedParts(answer: ScriptedAnswer, id: string): Generator<LanguageModelV4StreamPart> {
   yield { type: 'stream-start', warnings: [] }
   yield { type: 'response-metadata', id }
@@ -62,6 +66,8 @@ export function* scriptedParts(answer: ScriptedAnswer, id: string): Generator<La
       yield { type: 'tool-input-start', id: part.toolCallId, toolName: part.toolName }
       yield { type: 'tool-input-delta', id: part.toolCallId, delta: part.input }
       yield { type: 'tool-input-end', id: part.toolCallId }
+      yield part
+    } else if (part.type === 'file') {
       yield part
     }
   }

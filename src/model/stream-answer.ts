@@ -84,7 +84,7 @@ async function startStream(
   signal: AbortSignal,
 ): Promise<LanguageModelV4StreamResult> {
   signal.throwIfAborted()
-  const start = model.doStream({ ...options, abortSignal: signal })
+  const start = model.doStream({ ...withOwnMemory(model, options), abortSignal: signal })
   try {
     return await raceAbort(start, signal)
   } catch (error) {
@@ -95,6 +95,22 @@ async function startStream(
     throw error
   }
 }
+
+/**
+ * OpenAI's responses keep reasoning at the provider by default and give an id for it, which holds for thirty days. A thread lives
+ * longer, and its store is its memory: the reasoning is asked for itself, sealed, unless the options say something else.
+ */
+function withOwnMemory({ provider }: LanguageModel, options: ModelRequest): ModelRequest {
+  if (!provider.endsWith('.responses')) return options
+  // Azure's own options, where there are any, hide those under the name of OpenAI.
+  const name = provider.includes('azure') && options.providerOptions?.['azure'] ? 'azure' : 'openai'
+  const given = options.providerOptions?.[name] ?? {}
+  if (REMOTE_MEMORY.some((option) => given[option] != null)) return options
+  return { ...options, providerOptions: { ...options.providerOptions, [name]: { ...given, store: false } } }
+}
+
+/** Options that say where the provider remembers. */
+const REMOTE_MEMORY = ['store', 'conversation', 'previousResponseId'] as const
 
 /** Some provider libraries end a cut stream with a finish part: `interrupted`, or `other` without a raw reason. */
 function finishProblem({ finishReason, usage }: FinishPart): ModelError | undefined {

@@ -146,6 +146,7 @@ export type CallModelAnswer =
   | {
       readonly type: 'answered'
       readonly plan?: Plan
+      /** It has words or files. */
       readonly text: boolean
       /** The text is cut off by its limit of length, and there are no calls. */
       readonly cut?: true

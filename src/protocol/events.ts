@@ -191,6 +191,8 @@ interface ModelCompleted {
   readonly attempt: number
   readonly usage: Usage
   readonly finishReason: string
+  /** Parts whose metadata was too large to be kept and to go back: the next request lacks it. */
+  readonly metadataLeftOut?: number
   readonly milliseconds: number
 }
 

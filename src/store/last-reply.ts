@@ -2,7 +2,7 @@ import type { Message } from '../protocol/message.js'
 import { messageFromRow } from './message-row.js'
 import type { Reader } from './store.js'
 
-/** The last visible text that a model of the thread wrote in that run, whichever side it spoke for. */
+/** The last visible text or file that a model of the thread made in that run, whichever side it spoke for. */
 export async function lastReply(
   db: Reader,
   { threadId, run }: { readonly threadId: string; readonly run: number },
@@ -15,8 +15,7 @@ export async function lastReply(
     .where('position', 'is not', null)
     .where('depth', '=', 0)
     .where('silent', '=', 0)
-    .where('content', 'is not', null)
-    .where('content', '<>', '')
+    .where((where) => where.or([where('content', '<>', ''), where('attachments', '<>', '[]')]))
     // Side B of two agents writes `user`; a person's words have no side.
     .where((where) =>
       where.or([

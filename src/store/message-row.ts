@@ -44,7 +44,7 @@ export interface NewMessage {
   readonly reasoningContent?: string | null
   readonly finishReason?: string | null
   /** JSON, see `MessagesTable`. */
-  readonly reasoningDetails?: string | null
+  readonly answerParts?: string | null
   readonly prompt?: string | null
   readonly subagentId?: string | null
   readonly side?: Side | null
@@ -56,7 +56,7 @@ export interface NewMessage {
 export type TranscriptMessage = Message & {
   readonly side: Side | null
   readonly run: number | null
-  readonly reasoning_details: string | null
+  readonly answer_parts: string | null
   readonly sent_by: string | null
 }
 
@@ -79,7 +79,7 @@ export function messageToRow(message: NewMessage): Omit<Insertable<MessagesTable
     attachments: JSON.stringify(message.attachments ?? []),
     reasoning_content: message.reasoningContent ?? null,
     finish_reason: message.finishReason ?? null,
-    reasoning_details: message.reasoningDetails ?? null,
+    answer_parts: message.answerParts ?? null,
     prompt: message.prompt ?? null,
     subagent_id: message.subagentId ?? null,
     side: message.side ?? null,
@@ -116,8 +116,8 @@ export function messageFromRow(row: Selectable<MessagesTable>): Message {
 }
 
 export function transcriptMessageFromRow(row: Selectable<MessagesTable>): TranscriptMessage {
-  const { run, reasoning_details, sent_by } = row
-  return { ...messageFromRow(row), side: row.side as Side | null, run, reasoning_details, sent_by }
+  const { run, answer_parts, sent_by } = row
+  return { ...messageFromRow(row), side: row.side as Side | null, run, answer_parts, sent_by }
 }
 
 /** The message as it will be stored, but for its position. */

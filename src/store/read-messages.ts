@@ -71,7 +71,7 @@ export async function readRowSizes(
 }
 
 const TEXT_BYTES = sql<number>`coalesce(octet_length(content), 0) + coalesce(octet_length(tool_calls), 0)
-  + coalesce(octet_length(reasoning_details), 0) + octet_length(attachments)`
+  + coalesce(octet_length(answer_parts), 0) + octet_length(attachments)`
 
 /** Whole rows in their order. */
 export async function readRows(db: Reader, transcript: Transcript): Promise<readonly TranscriptMessage[]> {

@@ -99,8 +99,8 @@ export interface MessagesTable {
   attachments: string
   reasoning_content: string | null
   finish_reason: string | null
-  /** JSON `{ model, parts }`: the parts with what their provider needs to read them again. */
-  reasoning_details: string | null
+  /** JSON of `AnswerDetails`: the parts of a model's answer, with what its provider wants back with each. */
+  answer_parts: string | null
   prompt: string | null
   subagent_id: string | null
   /** The side whose model or tool made it; null for what came from outside. */

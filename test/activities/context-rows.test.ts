@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
 
 import type { ContextHooks } from '../../src/activities/call-model/build-request.js'
+import { answerParts } from '../support/transcript-row.js'
 import { linesOf, step, withContext } from './context-desk.js'
 import type { ContextDesk, RequestChanges } from './context-desk.js'
 
@@ -112,10 +113,12 @@ test('without includeChat a prompt sees its run only', () =>
 
 test('K-21 stored reasoning goes to its author only', () =>
   withContext(async (desk) => {
-    const reasoningDetails = JSON.stringify({ model: 'chat', parts: [{ text: 'Hm.' }] })
+    const [text, reasoning] = ['Yes.', 'Hm.']
+    const parts = [{ kind: 'reasoning', from: 0, to: 3 }] as const
+    const details = { answerParts: answerParts({ text, reasoning, parts }) }
     const made = { role: 'assistant', side: 'a', content: 'Yes.', reasoningContent: 'Hm.' } as const
-    await desk.add({ content: 'Well?' }, { ...made, prompt: 'clerk', reasoningDetails })
-    await desk.add({ content: 'And?' }, { ...made, prompt: 'other', reasoningDetails }, { content: 'So?' })
+    await desk.add({ content: 'Well?' }, { ...made, prompt: 'clerk', ...details })
+    await desk.add({ content: 'And?' }, { ...made, prompt: 'other', ...details }, { content: 'So?' })
     expect(await sent(desk, { prompt: { reasoning: { include: true } } })).toEqual([
       'user: Well?',
       'assistant: Hm. | Yes.',

@@ -8,7 +8,8 @@ import { statFile } from '../../src/store/file-entry.js'
 import { putFile, removeFile } from '../../src/store/files.js'
 import type { Store } from '../../src/store/store.js'
 import { NOW, withDesk } from './activity-desk.js'
-import { addChild, deliver, endSession, messagesOf, writeText } from './family.js'
+import type { ActivityDesk } from './activity-desk.js'
+import { addChild, deliver, endSession, messagesOf, registered, say, writeText } from './family.js'
 
 const crossing = (from: string, to: string, paths: readonly string[]) => ({ from, to, paths, now: NOW })
 
@@ -32,6 +33,21 @@ async function timed<Result>(work: () => Promise<Result>) {
   const start = performance.now()
   const result = await work()
   return { result, milliseconds: performance.now() - start }
+}
+
+/** The same worker, whose agent `pair` has no session tools. */
+function withoutBindings({ dependencies }: ActivityDesk): ActivityDesk['dependencies'] {
+  const { registry } = dependencies
+  return {
+    ...dependencies,
+    registry: {
+      ...registry,
+      agent(name) {
+        const agent = registry.agent(name)
+        return agent && { ...agent, sideA: { prompt: 'clerk' } }
+      },
+    },
+  }
 }
 
 /** The two ends of the crossing of a file. */
@@ -90,6 +106,27 @@ describe.each(WAYS)('a file on its way from %s', (_way, from, to) => {
       expect(await textAt(store, from, '/plan.txt')).toBe('the plan')
     }))
 })
+
+test.each(['without a word', 'with a tool that names no files'])(
+  'P2 files that its model makes come along %s',
+  (how) =>
+    withDesk({}, async (desk) => {
+      await addChild(desk.store)
+      for (const [path, words] of [['/draft.png', 'A draft.'] as const, ['/plan.png', ''] as const]) {
+        await writeText(desk.store, path, 'c')
+        const file = { id: path, type: 'file', path, name: path, mimeType: 'image/png', size: 5 } as const
+        await say(desk.store, words, { attachments: [file] })
+      }
+      const alone = how === 'without a word'
+      if (!alone) await endSession(desk.store)
+      if (alone) await deliver(withoutBindings(desk), { reason: 'stop_on_response', sessionCall: null })
+      else await deliver(desk.dependencies)
+      expect((await registered(desk.store))?.report).toMatchObject({
+        text: alone ? 'The subagent ended its work with files and without a text.' : 'Found it.',
+        attachments: [{ path: '/attachments/draft.png' }, { path: '/attachments/plan.png' }],
+      })
+    }),
+)
 
 test('SA-A-07.12a 100 MB come along in milliseconds, and no byte moves', () =>
   withDesk({}, async ({ store, dependencies, blobFolder }) => {

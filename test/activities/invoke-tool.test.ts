@@ -104,6 +104,19 @@ describe('a prompt in place', () => {
     })
   })
 
+  test('P2 answers with the files that its model makes', () => {
+    const chat = scriptedModel([{ files: [{ mediaType: 'image/png', data: 'iVBORw0KGgo=' }] }])
+    const { work, seen } = invoking('hidden', { topic: 'mines' })
+    return withDesk({ work }, async (desk) => {
+      await desk.run(await desk.call('work'), desk.with({ work, chat }))
+      expect(seen[0]).toMatchObject({
+        status: 'success',
+        result: 'The call succeeded. Its result is in the attached files.',
+        attachments: [{ name: 'image.png', mimeType: 'image/png' }],
+      })
+    })
+  })
+
   test('may not call what a person has to allow', () => {
     const chat = scriptedModel([{ toolCalls: [{ name: 'pay', args: { amount: 1 } }] }])
     const { work, seen } = invoking('hidden', { topic: 'mines' })

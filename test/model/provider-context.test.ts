@@ -6,7 +6,7 @@ import { toolConfiguration } from '../../src/model/context/tool-configuration.js
 import { streamAnswer } from '../../src/model/stream-answer.js'
 import { drainOf, modelInput, runModel, withDesk } from '../activities/activity-desk.js'
 import { startProviderMock } from '../support/provider-mock.js'
-import { transcriptRow } from '../support/transcript-row.js'
+import { AUTHOR, answerParts, transcriptRow } from '../support/transcript-row.js'
 import { REAL_PROVIDERS } from './real-providers.js'
 
 import type { ModelRequest } from '../../src/model/stream-answer.js'
@@ -30,14 +30,17 @@ const messages = [
     side: 'a',
     prompt: 'desk',
     tool_calls: JSON.stringify([call]),
-    reasoning_details: JSON.stringify({
-      model: 'chat',
+    reasoning_content: 'Hm.\n\nAh.',
+    answer_parts: answerParts({
+      text: null,
+      reasoning: 'Hm.\n\nAh.',
       parts: [
-        { text: 'Hm.', providerMetadata: { anthropic: { signature: 'signed' } } },
+        { kind: 'reasoning', from: 0, to: 3, providerMetadata: { anthropic: { signature: 'signed' } } },
         {
-          text: 'Ah.',
+          ...{ kind: 'reasoning', from: 5, to: 8 },
           providerMetadata: { openai: { itemId: 'rs_1', reasoningEncryptedContent: 'sealed' } },
         },
+        { kind: 'call', id: '1' },
       ],
     }),
   }),
@@ -48,7 +51,7 @@ const prompt = assemblePrompt({
   messages,
   perspective,
   files: new Map([plan, view].map((file) => [file, { mediaType: 'image/png', data: PNG }])),
-  author: { prompt: 'desk', model: 'chat' },
+  author: AUTHOR,
 })
 
 describe.each(REAL_PROVIDERS)('$name', ({ name, model }) => {
@@ -72,7 +75,12 @@ describe.each(REAL_PROVIDERS)('$name', ({ name, model }) => {
   test('SA-R-04.7 images of messages and results arrive as images', async () => {
     const body = await sent({})
     expect(body.split(BASE64)).toHaveLength(3)
-    const kind = { anthropic: '"type":"image"', 'openai responses': '"type":"input_image"' }[name]
+    const kinds: Readonly<Record<string, string>> = {
+      anthropic: '"type":"image"',
+      google: '"inlineData"',
+      'openai responses': '"type":"input_image"',
+    }
+    const kind = kinds[name]
     expect(body.split(kind ?? '"type":"image_url"')).toHaveLength(3)
   })
 
@@ -93,7 +101,7 @@ describe.each(REAL_PROVIDERS)('$name', ({ name, model }) => {
     }
     const body = await sent({ tools, toolChoice: { type: 'auto' }, providerOptions })
     const word = name === 'anthropic' ? '"disable_parallel_tool_use":true' : '"parallel_tool_calls":false'
-    expect(body.includes(word)).toBe(name !== 'openai-compatible')
+    expect(body.includes(word)).toBe(!['openai-compatible', 'google'].includes(name))
   })
 
   test('cache hints are seen by Anthropic only', async () => {

@@ -35,15 +35,21 @@ interface WireItem {
   readonly type?: string
   readonly content?: string | readonly { readonly type: string }[] | null
   readonly tool_calls?: readonly unknown[]
+  readonly parts?: readonly object[]
 }
 
 /** Role and kind of each item on the wire, in the provider's own words. */
 function wireOutline(body: unknown): readonly string[] {
-  const { system, messages: chat, input } = body as Record<string, readonly WireItem[] | undefined>
-  const items = (chat ?? input ?? []).map(({ role, type, content, tool_calls: calls }) => {
-    const parts = typeof content === 'string' ? 'text' : content?.map((part) => part.type).join('+')
-    return role ? `${role}: ${parts}${calls ? `+${calls.length} calls` : ''}` : (type ?? '')
-  })
+  const wire = body as Record<string, readonly WireItem[] | undefined>
+  const { messages: chat, input, contents, system = wire['systemInstruction'] } = wire
+  const items = (chat ?? input ?? contents ?? []).map(
+    ({ role, type, content, tool_calls: calls, parts: pieces }) => {
+      const kinds = pieces?.map((piece) => Object.keys(piece)[0]) ?? []
+      const parts =
+        typeof content === 'string' ? 'text' : (content?.map((part) => part.type) ?? kinds).join('+')
+      return role ? `${role}: ${parts}${calls ? `+${calls.length} calls` : ''}` : (type ?? '')
+    },
+  )
   return system ? ['system', ...items] : items
 }
 
@@ -84,6 +90,18 @@ const EXPECTED: Readonly<Record<string, readonly string[]>> = {
     'assistant: text+tool_use+tool_use',
     'user: tool_result+tool_result+text+text',
     'assistant: text',
+    'user: text',
+  ],
+  google: [
+    'system',
+    'user: text',
+    'model: text',
+    'user: text',
+    'model: text+functionCall+functionCall',
+    'user: functionResponse+functionResponse',
+    'user: text',
+    'user: text',
+    'model: text',
     'user: text',
   ],
 }

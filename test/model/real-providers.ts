@@ -1,4 +1,5 @@
 import { createAnthropic } from '@ai-sdk/anthropic'
+import { createGoogleGenerativeAI } from '@ai-sdk/google'
 import { createOpenAI } from '@ai-sdk/openai'
 import { createOpenAICompatible } from '@ai-sdk/openai-compatible'
 
@@ -17,4 +18,6 @@ export const REAL_PROVIDERS: readonly {
     model: (baseURL) =>
       createOpenAICompatible({ name: 'mock', baseURL, apiKey: 'none' }).languageModel('mock'),
   },
+  // A name that the library knows would have it fill in missing signatures by itself.
+  { name: 'google', model: (baseURL) => createGoogleGenerativeAI({ baseURL, apiKey: 'none' })('mock') },
 ]

@@ -58,7 +58,12 @@ test('replies come in order, streamed by words', async () => {
   await expect(ask(model, (delta) => void deltas.push(delta))).resolves.toEqual({
     text: 'Well, yes. ',
     reasoning: 'Why not?',
-    reasoningParts: [{ text: 'Why not?' }],
+    parts: [
+      { kind: 'reasoning', from: 0, to: 8 },
+      { kind: 'text', from: 0, to: 11 },
+    ],
+    files: [],
+    metadataLeftOut: 0,
     toolCalls: [],
     finishReason: 'stop',
     usage: { inputTokens: 99, outputTokens: 5, cachedInputTokens: 0 },

@@ -36,7 +36,9 @@ test('an empty answer is returned as it is', async () => {
   await expect(ask([FINISH]).answer).resolves.toEqual({
     text: '',
     reasoning: null,
-    reasoningParts: [],
+    parts: [],
+    files: [],
+    metadataLeftOut: 0,
     toolCalls: [],
     finishReason: 'stop',
     usage: { inputTokens: 0, outputTokens: 0, cachedInputTokens: 0 },
@@ -83,14 +85,9 @@ test('calls that the provider ran itself are left out', async () => {
     { ...call, toolCallId: '2', providerMetadata: { google: { thoughtSignature: 's' } } },
     FINISH,
   ])
-  expect((await answer).toolCalls).toEqual([
-    {
-      providerCallId: '2',
-      name: 'search',
-      input: '{}',
-      providerMetadata: { google: { thoughtSignature: 's' } },
-    },
-  ])
+  const { toolCalls, parts } = await answer
+  expect(toolCalls).toEqual([{ providerCallId: '2', name: 'search', input: '{}' }])
+  expect(parts).toEqual([{ kind: 'call', index: 0, providerMetadata: { google: { thoughtSignature: 's' } } }])
 })
 
 test.each<[string, LanguageModelV4FinishReason]>([

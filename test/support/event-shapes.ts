@@ -57,7 +57,7 @@ const WRITTEN = {
   'model.requested': z.strictObject({ model: text, attempt: count }),
   'model.completed': z.strictObject({
     ...{ model: text, attempt: count, usage },
-    ...{ finishReason: text, milliseconds: z.number() },
+    ...{ finishReason: text, milliseconds: z.number(), metadataLeftOut: count.exactOptional() },
   }),
   'model.failed': z.strictObject({
     ...{ model: text, attempt: count },

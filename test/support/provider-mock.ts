@@ -1,6 +1,7 @@
 import { createServer } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
 
+import { createProviderRules } from './provider-rules.js'
 import { WIRE_FORMATS } from './provider-wire.js'
 
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http'
@@ -22,7 +23,7 @@ export interface MockAnswer extends WireAnswer {
   readonly wordPause?: number
 }
 
-/** An answer with an HTTP status and the error body that all three formats understand. */
+/** An answer with an HTTP status and the error body that all formats understand. */
 export interface MockFailure {
   readonly status: number
   readonly message: string
@@ -41,7 +42,7 @@ export interface MockRequest {
 }
 
 export interface ProviderMock {
-  /** Give it as `baseURL` to @ai-sdk/openai, @ai-sdk/anthropic or @ai-sdk/openai-compatible. */
+  /** Give it as `baseURL` to @ai-sdk/openai, @ai-sdk/anthropic, @ai-sdk/google or @ai-sdk/openai-compatible. */
   readonly url: string
   readonly requests: readonly MockRequest[]
   /** Adds replies to the queue; a request that finds none gets a 400 that says so. */
@@ -55,21 +56,30 @@ export interface MockLimit {
   readonly window: number
 }
 
-/** Starts an HTTP server that speaks the streams of OpenAI (chat and responses) and Anthropic. */
+/**
+ * Starts an HTTP server that speaks the streams of OpenAI (chat and responses), Anthropic and Google. It refuses what they
+ * refuse: see `provider-rules`.
+ */
 export async function startProviderMock({
   limit = null,
   always = NO_REPLY,
 }: { readonly limit?: MockLimit | null; readonly always?: MockReply } = {}): Promise<ProviderMock> {
   const refusalOf = limit === null ? () => null : limited(limit)
   const queue: MockReply[] = []
+  const rules = createProviderRules()
   const requests: MockRequest[] = []
   const server = createServer((request, response) => {
     void readBody(request).then((body) => {
       const path = request.url ?? ''
       requests.push({ path, headers: request.headers, body, closed: whenClosed(response) })
-      const reply = refusalOf() ?? queue.shift() ?? always
+      const problem = rules.problemOf(body)
+      const refusal = refusalOf() ?? (problem === null ? null : { status: 400, message: problem })
+      const reply = refusal ?? queue.shift() ?? always
       if ('status' in reply) fail(response, reply)
-      else void answer(response, path, reply)
+      else {
+        rules.issued(reply)
+        void answer(response, path, reply)
+      }
     })
   })
   await new Promise<void>((resolve) => {
@@ -134,7 +144,8 @@ async function answer(response: ServerResponse, path: string, reply: MockAnswer)
 
 function fail(response: ServerResponse, { status, message, headers = {} }: MockFailure): void {
   response.writeHead(status, { 'content-type': 'application/json', ...headers })
-  response.end(JSON.stringify({ type: 'error', error: { type: 'mock_error', message } }))
+  const error = { type: 'mock_error', message, code: status, status: 'INVALID_ARGUMENT' }
+  response.end(JSON.stringify({ type: 'error', error }))
 }
 
 function whenClosed(response: ServerResponse): Promise<'answered' | 'left'> {

@@ -22,6 +22,25 @@ threeRuns((desk) => {
     expect(run.steps).toBe(2)
   })
 
+  test('P2 an image that a prompt paints comes with its result', async () => {
+    const image = { mediaType: 'image/png', data: 'iVBORw0KGgo=' }
+    const { thread, chat, review } = await desk.start({
+      agent: 'manager',
+      chat: [{ toolCalls: [summarize] }, { files: [image] }],
+      review: [{ files: [image] }],
+    })
+    const run = await thread.waitUntilIdle()
+    expect(run).toMatchObject({ reason: 'stop_on_response', steps: 2 })
+    expect([chat.requests.length, review.requests.length]).toEqual([2, 1])
+    expect(await toolResults(thread)).toMatchObject([
+      {
+        content: 'The call succeeded. Its result is in the attached files.',
+        attachments: [{ path: '/attachments/image.png' }],
+      },
+    ])
+    expect(run.reply).toMatchObject({ content: null, attachments: [{ path: '/attachments/image-2.png' }] })
+  })
+
   test('a nested tool runs once and its result is reported', async () => {
     let runs = 0
     const { thread } = await desk.start({

@@ -21,6 +21,7 @@ export function completedFact(step: ModelStep, { answer, milliseconds }: Answere
     usage: { ...usage },
     finishReason: answer.finishReason,
     milliseconds,
+    ...(answer.metadataLeftOut === 0 ? {} : { metadataLeftOut: answer.metadataLeftOut }),
   }
   return { type: 'model.completed', scope: step.scope, payload }
 }

@@ -2,11 +2,12 @@ import type { CallRequest } from '../../protocol/activities.js'
 import { UNKNOWN_TOOL } from '../../protocol/activities.js'
 import { callIdOf, nestedCallIdOf } from '../../protocol/ids.js'
 import { LIMITS } from '../../protocol/limits.js'
-import type { MessageStatus, ToolCallEntry } from '../../protocol/message.js'
+import type { AttachmentRef, MessageStatus, ToolCallEntry } from '../../protocol/message.js'
 import { toolPlanOf } from '../../protocol/plan.js'
 import type { StopReason } from '../../protocol/status.js'
-import type { ReasoningDetails, ReasoningPart } from '../../model/context/reasoning-parts.js'
-import type { ModelAnswer, ModelToolCall } from '../../model/model-answer.js'
+import { textDigest } from '../../model/context/answer-parts.js'
+import type { AnswerDetails, StoredPart } from '../../model/context/answer-parts.js'
+import type { AnswerPart, ModelAnswer, ModelFile, ModelToolCall } from '../../model/model-answer.js'
 import { appendMessage } from '../../store/deliver-messages.js'
 import type { NewMessage } from '../../store/message-row.js'
 import { statusMetadata } from '../../store/status-line.js'
@@ -24,7 +25,7 @@ export type CallOfAnswer = ModelToolCall & { readonly id: string }
 export function callsOf(step: ModelStep, answer: ModelAnswer): readonly CallOfAnswer[] {
   const { run, step: number, frame } = step.input
   const made = answer.toolCalls.slice(0, LIMITS.toolCallsPerAnswer)
-  const empty = made.length === 0 && answer.text.trim() === ''
+  const empty = made.length === 0 && answer.files.length === 0 && answer.text.trim() === ''
   const calls = empty ? [{ name: EMPTY_ANSWER_TOOL, providerCallId: '', input: '{}' }] : made
   return calls.map((call, index) => ({
     ...call,
@@ -33,23 +34,27 @@ export function callsOf(step: ModelStep, answer: ModelAnswer): readonly CallOfAn
   }))
 }
 
-/** The words of an answer and how they came to their end. */
+/** The words and files of an answer and how they came to their end. */
 export interface AnswerMessage {
   readonly content: string | null
   readonly reasoning: string | null
-  readonly reasoningParts?: readonly ReasoningPart[]
+  readonly files?: readonly ModelFile[]
+  readonly parts?: readonly AnswerPart[]
   readonly finishReason?: string
   readonly status: MessageStatus
   /** No words of a model: why it ended the run. */
   readonly ended?: StopReason
 }
 
+/** What an answer holds beside its words, under our names. */
+export interface Made {
+  readonly calls: readonly CallOfAnswer[]
+  /** Its files, in their order. */
+  readonly attachments: readonly AttachmentRef[]
+}
+
 /** The row of an answer; of a nested step below the call that it answers. */
-export function answerRow(
-  step: ModelStep,
-  message: AnswerMessage,
-  calls: readonly CallOfAnswer[],
-): NewMessage {
+export function answerRow(step: ModelStep, message: AnswerMessage, { calls, attachments }: Made): NewMessage {
   const { threadId, run, side, frame } = step.input
   return {
     id: step.messageId,
@@ -57,7 +62,8 @@ export function answerRow(
     role: roleOf(step),
     content: message.content,
     reasoningContent: message.reasoning,
-    reasoningDetails: detailsOf(step, message),
+    attachments,
+    answerParts: detailsOf(step, message, { calls, attachments }),
     finishReason: message.finishReason ?? null,
     status: message.status,
     metadata:
@@ -103,11 +109,39 @@ export async function appendAnswer(
   )
 }
 
-/** Kept where it is sent again, under the model that wrote it: its signature is refused by any other. */
-function detailsOf({ prompt, log }: ModelStep, { reasoningParts = [] }: AnswerMessage): string | null {
-  if (prompt.reasoning?.include !== true || reasoningParts.length === 0) return null
-  const details: ReasoningDetails = { model: log.model ?? prompt.model, parts: reasoningParts }
+/** What the next requests need to give the parts back as they came; null where words and calls say it all. */
+function detailsOf(
+  { content, prompt, log }: ModelStep,
+  { content: text, reasoning, parts = [] }: AnswerMessage,
+  made: Made,
+): string | null {
+  const isAsked = ({ kind, providerMetadata }: AnswerPart): boolean =>
+    providerMetadata !== undefined ||
+    kind === 'file' ||
+    (kind === 'reasoning' && prompt.reasoning?.include === true)
+  if (!parts.some(isAsked)) return null
+  const model = log.model ?? prompt.model
+  const details: AnswerDetails = {
+    model,
+    modelId: content.models[model]?.model ?? '',
+    text: textDigest(text),
+    reasoning: textDigest(reasoning),
+    parts: parts.flatMap((part) => storedPart(part, made)),
+  }
   return JSON.stringify(details)
+}
+
+function storedPart(part: AnswerPart, { calls, attachments }: Made): readonly StoredPart[] {
+  if ('from' in part) return [part]
+  const { kind, index, providerMetadata } = part
+  const given = providerMetadata === undefined ? {} : { providerMetadata }
+  if (kind === 'file') {
+    const path = attachments[index]?.path
+    return path === undefined ? [] : [{ kind, path, ...given }]
+  }
+  // Of too many calls only the first are made.
+  const id = calls[index]?.id
+  return id === undefined ? [] : [{ kind: 'call', id, ...given }]
 }
 
 /** What the workflow learns of the calls: names of the plan only (T5). */

@@ -2,10 +2,12 @@
 import type { LanguageModelV4Prompt } from '@ai-sdk/provider'
 import type { CallModelInput } from '../../protocol/activities.js'
 import type { PlanContent, PromptContent } from '../../definitions/plan-content.js'
+import { rowsOfTurn } from '../../model/context/answer-parts.js'
 import { assemblePrompt, isContinue } from '../../model/context/assemble-prompt.js'
 import { withCacheHints } from '../../model/context/cache-hints.js'
 import { filesToInline } from '../../model/context/inlined-files.js'
 import { pairToolMessages } from '../../model/context/pair-tool-messages.js'
+import { withPermittedThinking } from '../../model/context/permitted-thinking.js'
 import { rowTokens } from '../../model/context/row-tokens.js'
 import type { TranscriptRow } from '../../model/context/transcript-row.js'
 import type { ModelRequest } from '../../model/stream-answer.js'
@@ -79,10 +81,10 @@ export async function buildRequest(parts: RequestParts): Promise<BuiltRequest> {
     tokensOf: (row) => before.get(row.id) ?? 0,
   })
   const rows = [...(await filtered(parts, shownRows(parts, cut))), ...frameRows(context)]
-  const options = {
+  const options = withPermittedThinking({
     ...context.settings,
     prompt: await assembled(parts, context, { rows, window, cut, note }),
-  }
+  })
   const estimatedTokens = context.settingsTokens + sum(weighedRows(context, rows))
   const tokens = { tokensBefore: context.settingsTokens + sum(before), tokensAfter: estimatedTokens }
   return {
@@ -176,12 +178,13 @@ function frameRows({ frameRow }: RequestContext): readonly TranscriptRow[] {
 }
 
 function weighedRows(
-  { inlining, author, frameRow }: RequestContext,
+  { inlining, author, frameRow, perspective }: RequestContext,
   rows: readonly TranscriptRow[],
 ): ReadonlyMap<string, number> {
   const all = frameRow === null || rows.includes(frameRow) ? rows : [...rows, frameRow]
   const inlined = filesToInline(all, inlining)
-  return new Map(all.map((row) => [row.id, rowTokens(row, { inlined, author })]))
+  const turn = rowsOfTurn(all, perspective)
+  return new Map(all.map((row) => [row.id, rowTokens(row, { inlined, author, inTurn: turn.has(row) })]))
 }
 
 function tokensOf(weighed: ReadonlyMap<string, number>, rows: readonly (TranscriptRow | null)[]): number {

@@ -2,6 +2,7 @@
 import type { CallModelAnswer } from '../../protocol/activities.js'
 import { CUT_OFF } from '../../protocol/message.js'
 import type { Fact } from '../../protocol/facts.js'
+import type { AttachmentRef } from '../../protocol/message.js'
 import type { StopReason } from '../../protocol/status.js'
 import type { PartialAnswer } from '../../model/model-aborted-error.js'
 import { deleteDeltas } from '../../store/deltas.js'
@@ -14,6 +15,9 @@ import { findThread } from '../../store/threads.js'
 import { commitHeld, finishOrLose } from '../commit.js'
 import { storeDraft } from '../hooks/create-hooks.js'
 import type { RequestBlocked } from '../hooks/request-hooks.js'
+import type { StateEffects } from '../thread-state/buffered-thread-state.js'
+import { atNewPath } from '../thread-state/moved-attachment.js'
+import { attachFiles } from './answer-files.js'
 import { completedFact, failedFact, lastFacts, phasesToAnswer } from './answer-facts.js'
 import type { Answered } from './answer-facts.js'
 import { answerRow, appendAnswer, callsOf, requestsOf, roleOf } from './answer-rows.js'
@@ -42,7 +46,7 @@ export async function commitAnswer(
     result: {
       type: 'answered',
       ...newPlan(step.input, step.content),
-      text,
+      text: text || answer.files.length > 0,
       ...(text && calls.length === 0 && answer.finishReason === CUT_OFF ? { cut: true as const } : {}),
       calls: requestsOf(step, calls),
       usage: step.log.unreported() ?? usage,
@@ -50,7 +54,8 @@ export async function commitAnswer(
     message: {
       content: text ? answer.text : null,
       reasoning: answer.reasoning,
-      reasoningParts: answer.reasoningParts,
+      files: answer.files,
+      parts: answer.parts,
       finishReason: answer.finishReason,
       status: 'completed',
     },
@@ -59,7 +64,7 @@ export async function commitAnswer(
   })
 }
 
-/** A stop cut the call: the text so far is kept, and the step gets its remaining phases. */
+/** A stop cut the call: the text and files so far are kept, and the step gets its remaining phases. */
 export async function commitInterruption(
   store: Store,
   step: ModelStep,
@@ -68,7 +73,10 @@ export async function commitInterruption(
   const content = partial.text.trim() === '' ? null : partial.text
   return conclude(store, step, {
     result: { type: 'interrupted', ...newPlan(step.input, step.content), ...unreported(step) },
-    message: content === null ? null : { content, reasoning: partial.reasoning, status: 'interrupted' },
+    message:
+      content === null && partial.files.length === 0
+        ? null
+        : { content, reasoning: partial.reasoning, files: partial.files, status: 'interrupted' },
     before: [...cutFacts(step), ...phasesToAnswer(step)],
     after: lastFacts(step, 'stopped'),
   })
@@ -174,8 +182,23 @@ async function placeAnswer(
   message: AnswerMessage,
   calls: readonly CallOfAnswer[],
 ): Promise<void> {
-  const row = answerRow(step, message, calls)
-  const append = (tx: Writer, draft: NewMessage): Promise<void> => appendAnswer(tx, step, draft, calls)
-  if (message.status === 'failed') await step.hooks.write((tx) => append(tx, row))
+  const attachments = await attachFiles(step, message.files ?? [])
+  const row = answerRow(step, message, { calls, attachments })
+  const append = (tx: Writer, draft: NewMessage, moved: StateEffects['moved']): Promise<void> => {
+    const { answerParts = null } = answerRow(step, message, {
+      calls,
+      attachments: atNewPaths(attachments, moved),
+    })
+    const placed = { ...draft, attachments: atNewPaths(draft.attachments ?? [], moved), answerParts }
+    return appendAnswer(tx, step, placed, calls)
+  }
+  if (message.status === 'failed') await step.hooks.write((tx, moved) => append(tx, row, moved))
   else await storeDraft(step.hooks, row, append)
+}
+
+function atNewPaths(
+  attachments: readonly AttachmentRef[],
+  moved: StateEffects['moved'],
+): readonly AttachmentRef[] {
+  return attachments.map((file) => atNewPath(file, moved))
 }

@@ -1,3 +1,4 @@
+import type { Author } from '../../model/context/answer-parts.js'
 import { BLANK_ROW } from '../../model/context/transcript-row.js'
 import type { CallModelInput } from '../../protocol/activities.js'
 import type { AttachmentRef } from '../../protocol/message.js'
@@ -5,7 +6,6 @@ import { LIMITS } from '../../protocol/limits.js'
 import type { ModelContent, PlanContent, PromptContent } from '../../definitions/plan-content.js'
 import type { Inlining } from '../../model/context/inlined-files.js'
 import type { Perspective } from '../../model/context/perspective.js'
-import type { ReasoningAuthor } from '../../model/context/reasoning-parts.js'
 import { textTokens } from '../../model/context/row-tokens.js'
 import type { ModelRequest } from '../../model/stream-answer.js'
 import type { TranscriptMessage } from '../../store/message-row.js'
@@ -33,7 +33,7 @@ interface Asked {
 export interface RequestContext {
   readonly perspective: Perspective
   readonly inlining: Inlining
-  readonly author: ReasoningAuthor | null
+  readonly author: Author
   readonly settings: Omit<ModelRequest, 'prompt'>
   /** Of system text, tools and the note. */
   readonly settingsTokens: number
@@ -49,10 +49,17 @@ export function requestContext(asked: Asked): RequestContext {
   if (model === undefined) throw new Error(`The plan has no model ${name}.`)
   const perspective = { type: content.plan.type, side: input.side }
   const settings = requestSettings({ input, prompt, model })
+  const author = {
+    prompt: prompt.name,
+    model: name,
+    modelId: model.model,
+    includesReasoning: prompt.reasoning?.include === true,
+    reasons: prompt.reasoning !== null,
+  }
   return {
     perspective,
-    inlining: { senses: sensesOf(model), perspective, recent: prompt.recentImageThreshold },
-    author: prompt.reasoning?.include === true ? { prompt: prompt.name, model: name } : null,
+    inlining: { senses: sensesOf(model), perspective, recent: prompt.recentImageThreshold, author },
+    author,
     settings,
     settingsTokens: [asked.system, JSON.stringify(settings.tools ?? []), asked.note]
       .map(textTokens)

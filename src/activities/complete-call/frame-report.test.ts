@@ -29,6 +29,13 @@ test.each<readonly [string, Partial<typeof ALL>, string]>([
   expect(report).toMatchObject({ outcome: 'succeeded', content })
 })
 
+test('P2 files alone are something to report', () => {
+  const content = 'The call succeeded. Its result is in the attached files.'
+  const step = { text: '', isCut: false, attachments: [], calls: [] }
+  expect(frameReport(ALL, { ...step, hasNewFiles: true })).toMatchObject({ content })
+  expect(frameReport(ALL, step).content).toContain('nothing to report')
+})
+
 test('one failed call makes an error without the words', () => {
   const report = frameReport(ALL, { text: 'Fine.', isCut: false, attachments: [], calls: [GOOD, BAD] })
   expect(report).toMatchObject({ outcome: 'failed', errorCode: 'nested_tool_failed' })

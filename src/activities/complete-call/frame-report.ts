@@ -19,11 +19,14 @@ export interface NestedStep {
   readonly isCut: boolean
   readonly attachments: readonly AttachmentRef[]
   readonly calls: readonly NestedCall[]
+  /** Files come along that the thread does not have yet. */
+  readonly hasNewFiles?: boolean
 }
 
 type Shown = Pick<SubpromptContent, 'includeTextResponse' | 'includeToolCalls' | 'includeErrors'>
 
 const NOTHING = 'The call succeeded. There is nothing to report.'
+const FILES_ONLY = 'The call succeeded. Its result is in the attached files.'
 
 /**
  * What a prompt tool's nested step comes to: its words, and the calls that it made with their results. One failed call
@@ -37,7 +40,8 @@ export function frameReport(shown: Shown, step: NestedStep): CallResult {
   const words = shown.includeTextResponse ? wordsOf(step) : ''
   const calls = shown.includeToolCalls && step.calls.length > 0 ? callsText(step.calls) : ''
   const content = [words, calls].filter((part) => part !== '').join('\n\n')
-  return succeeded(content === '' ? NOTHING : content, { attachments })
+  const hasFiles = attachments.length > 0 || step.hasNewFiles === true
+  return succeeded(content || (hasFiles ? FILES_ONLY : NOTHING), { attachments })
 }
 
 function wordsOf({ text, isCut }: NestedStep): string {

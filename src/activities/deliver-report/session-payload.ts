@@ -3,7 +3,7 @@ import type { DeliverReportInput } from '../../protocol/end-activities.js'
 import { LIMITS } from '../../protocol/limits.js'
 import type { StopReason } from '../../protocol/status.js'
 import { lastFailure } from '../../store/last-failure.js'
-import { lastWords } from '../../store/last-words.js'
+import { lastWords, madeInRun } from '../../store/last-words.js'
 import type { Reader } from '../../store/store.js'
 import { findThread } from '../../store/threads.js'
 import { findToolCall } from '../../store/tool-calls.js'
@@ -30,10 +30,11 @@ const MEANT: ReadonlySet<StopReason> = new Set([
 ])
 
 const WORDLESS = 'The subagent ended its work without a text.'
+const FILES_ONLY = 'The subagent ended its work with files and without a text.'
 
 /**
- * The mapped payload of the session tool. Of an agent without such tools it is what was said last; any other session that
- * ended without one is a failure that says why.
+ * The mapped payload of the session tool, with the files that models made. Of an agent without such tools it is what was said
+ * last; any other session that ended without one is a failure that says why.
  */
 export async function sessionPayload(
   db: Reader,
@@ -42,14 +43,20 @@ export async function sessionPayload(
 ): Promise<SessionPayload> {
   const { threadId, run, reason, failure, sessionCall } = input
   const session = sessionCall === null ? null : (await findToolCall(db, threadId, sessionCall))?.session
+  const made = (): Promise<readonly string[]> => madeInRun(db, { threadId, number: run })
   if (session != null) {
     const kind = session.kind === 'stop' ? 'result' : 'failure'
-    return { kind, text: session.message, paths: [...new Set(session.attachments.map(({ path }) => path))] }
+    const named = [...new Set(session.attachments.map(({ path }) => path))]
+    // A call that names no files means those that were made.
+    const paths = kind === 'result' && named.length === 0 ? await made() : named
+    return { kind, text: session.message, paths }
   }
   if (MEANT.has(reason) && !(await hasSessionTools(db, registry, threadId))) {
     const words = await lastWords(db, { threadId, number: run })
-    const text = words === null ? WORDLESS : saysIfCut(words)
-    return { kind: 'result', text, paths: [] }
+    const paths = await made()
+    const wordless = paths.length === 0 ? WORDLESS : FILES_ONLY
+    const text = words === null || words.content === '' ? wordless : saysIfCut(words)
+    return { kind: 'result', text, paths }
   }
   const missing = reason === 'blocked' ? await missingOfRun(db, input) : []
   if (missing.length > 0) return { kind: 'failure', text: waitsForVariables(missing), paths: [] }

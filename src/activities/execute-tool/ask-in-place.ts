@@ -126,7 +126,7 @@ function withPrompt(content: PlanContent | null, prompt: AskedInPlace['prompt'])
 }
 
 /** Rows that no step of a run has made. */
-const UNPLACED = { run: null, reasoning_details: null, sent_by: null } as const
+const UNPLACED = { run: null, answer_parts: null, sent_by: null } as const
 
 /** With what the caller itself has written so far. */
 async function historyOf({ prompt, state }: AskedInPlace): Promise<readonly TranscriptRow[]> {

@@ -8,6 +8,7 @@ import type { ModelToolCall } from '../../model/model-answer.js'
 import type { Usage } from '../../protocol/activities.js'
 import { LIMITS } from '../../protocol/limits.js'
 import { CUT_OFF } from '../../protocol/message.js'
+import { fileName } from '../call-model/answer-files.js'
 import { frameReport } from '../complete-call/frame-report.js'
 import type { NestedCall } from '../complete-call/frame-report.js'
 import type { ActivityDependencies } from '../dependencies.js'
@@ -48,14 +49,14 @@ export async function invokePrompt(
     const result = await callListed(content, call, invocation)
     calls.push({ nested: nestedCall(call, result), files: filesOf(result) })
   }
-  const step = {
-    text: answer.text,
-    isCut: answer.finishReason === CUT_OFF,
-    attachments: [],
-    calls: calls.map(({ nested }) => nested),
-  }
-  const report = frameReport({ includeTextResponse: true, includeToolCalls: true, includeErrors: true }, step)
-  const files = calls.flatMap((call) => call.files)
+  const made = answer.files.map(({ mimeType, data }) => ({ name: fileName(mimeType), mimeType, data }))
+  const files = [...made, ...calls.flatMap((call) => call.files)]
+  const nested = calls.map((call) => call.nested)
+  const shown = { includeTextResponse: true, includeToolCalls: true, includeErrors: true }
+  const report = frameReport(shown, {
+    ...{ text: answer.text, isCut: answer.finishReason === CUT_OFF, attachments: [], calls: nested },
+    hasNewFiles: files.length > 0,
+  })
   const attachments = files.length === 0 ? {} : { attachments: files }
   if (report.outcome === 'succeeded')
     return { result: { status: 'success', result: report.content, ...attachments }, usage }

@@ -45,7 +45,7 @@ export function requestHooks(
       const known = new Set(rows.map(({ id }) => id))
       const added = batch.injected
         .filter(({ id }) => !known.has(id))
-        .map((message) => ({ ...message, side, run, reasoning_details: null, sent_by: null }))
+        .map((message) => ({ ...message, side, run, answer_parts: null, sent_by: null }))
       const all = added.length === 0 ? rows : [...rows, ...added]
       const { value } = await batch.run('filter_messages', all, {
         cut: true,

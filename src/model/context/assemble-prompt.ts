@@ -1,7 +1,8 @@
 import { CUT_OFF } from '../../protocol/message.js'
+import { assistantParts, rowsOfTurn } from './answer-parts.js'
+import { attachmentNote } from './attachment-note.js'
 import { isOwn } from './perspective.js'
-import { reasoningParts } from './reasoning-parts.js'
-import { fileParts, rowParts, withoutImitations } from './row-parts.js'
+import { fileParts, filesByPath, rowParts, withoutImitations } from './row-parts.js'
 import { indexResults, toolCallParts, toolResultMessage } from './tool-exchange.js'
 
 import type {
@@ -11,9 +12,9 @@ import type {
   LanguageModelV4TextPart,
   LanguageModelV4ToolCallPart,
 } from '@ai-sdk/provider'
+import type { Author } from './answer-parts.js'
 import type { ReadFiles } from './inlined-files.js'
 import type { Perspective } from './perspective.js'
-import type { ReasoningAuthor } from './reasoning-parts.js'
 import type { ResultIndex } from './tool-exchange.js'
 import type { TranscriptRow } from './transcript-row.js'
 
@@ -46,8 +47,8 @@ export interface PromptInput {
   readonly perspective: Perspective
   /** The files to send; all others are told by their path. */
   readonly files?: ReadFiles
-  /** Whose reasoning is sent again; null: nobody's. */
-  readonly author?: ReasoningAuthor | null
+  /** Who is asked, and gets the parts of its own answers as they were; null: all answers are words and calls only. */
+  readonly author?: Author | null
   /** The window was cut before this position, and what is before it in `messages` is the opening of the run. */
   readonly gapBefore?: number | null
 }
@@ -63,7 +64,8 @@ export function assemblePrompt(input: PromptInput): LanguageModelV4Prompt {
   const rows = input.messages.filter(isInContext)
   const results = indexResults(rows)
   const seen = new Set<string>()
-  const asked = rows.map((row) => ({ row, messages: rowMessages(row, input, { results, seen }) }))
+  const turn = rowsOfTurn(rows, input.perspective)
+  const asked = rows.map((row) => ({ row, messages: rowMessages(row, input, { results, seen, turn }) }))
   const gap = input.gapBefore ?? null
   const kept = gap === null ? 0 : asked.findLastIndex(({ row }) => (row.position ?? gap) < gap) + 1
   const messages = asked.slice(0, kept).flatMap((row) => row.messages)
@@ -91,12 +93,13 @@ interface Exchange {
   readonly results: ResultIndex
   /** Calls that are in the request already: a hook may have doubled a row, and providers want each id once. */
   readonly seen: Set<string>
+  readonly turn: ReadonlySet<TranscriptRow>
 }
 
 function rowMessages(
   row: TranscriptRow,
   { perspective, files, author = null }: PromptInput,
-  { results, seen }: Exchange,
+  { results, seen, turn }: Exchange,
 ): readonly LanguageModelV4Message[] {
   // Results are sent with their calls, wherever their rows are.
   if (row.role === 'tool') return []
@@ -108,9 +111,15 @@ function rowMessages(
   if (!own) return parts.length === 0 ? [] : [userMessage([...parts, ...fileParts(row.attachments, files)])]
   const calls = toolCallParts(row).filter(({ toolCallId }) => !seen.has(toolCallId))
   for (const { toolCallId } of calls) seen.add(toolCallId)
-  if (parts.length + calls.length === 0) return []
-  const content = [...reasoningParts(row, author), ...parts, ...calls]
-  return [{ role: 'assistant', content }, ...exchangeMessages(calls, results, files)]
+  const content = assistantParts(row, author, {
+    text: row.content ?? '',
+    note: attachmentNote(row.attachments, files),
+    calls,
+    files: filesByPath(row.attachments, files),
+    inTurn: turn.has(row),
+  })
+  if (content.length === 0) return []
+  return [{ role: 'assistant', content: [...content] }, ...exchangeMessages(calls, results, files)]
 }
 
 function exchangeMessages(

@@ -22,7 +22,7 @@ function images(last: number): readonly TranscriptRow[] {
 function inlined(rows: readonly TranscriptRow[], options: Partial<Parameters<typeof filesToInline>[1]> = {}) {
   const senses = { images: true, documents: false, audio: false }
   const perspective = { type: 'ai_human', side: 'a' } as const
-  const chosen = filesToInline(rows, { senses, perspective, recent: 10, ...options })
+  const chosen = filesToInline(rows, { senses, perspective, recent: 10, author: null, ...options })
   return [...chosen].map(({ path }) => path)
 }
 

@@ -1,8 +1,10 @@
 import { LIMITS } from '../../protocol/limits.js'
-import { mediaKind } from './media.js'
+import { madeFiles } from './answer-parts.js'
+import { EVERY_SENSE, mediaKind } from './media.js'
 import { isOwn } from './perspective.js'
 
 import type { AttachmentRef } from '../../protocol/message.js'
+import type { Author } from './answer-parts.js'
 import type { Senses } from './media.js'
 import type { Perspective } from './perspective.js'
 import type { TranscriptRow } from './transcript-row.js'
@@ -21,28 +23,34 @@ export interface Inlining {
   readonly perspective: Perspective
   /** How many of the newest messages keep their files at least. */
   readonly recent: number
+  /** Who is asked: the files that it made itself go back to it. */
+  readonly author: Author | null
 }
 
 /**
- * The files that go into a request as parts, of messages presented as `user` and of results; all others are told by their
- * note. Older ones leave in jumps: at every `recent`th position, and to half when they are too large together, so that
+ * The files that go into a request as parts, of messages presented as `user`, of results, and of the author's own answers; all
+ * others are told by their note. Older ones leave in jumps: at every `recent`th position, and to half when they are too large together, so that
  * most requests begin as the one before (T12).
  */
 export function filesToInline(
   rows: readonly TranscriptRow[],
-  { senses, perspective, recent }: Inlining,
+  { senses, perspective, recent, author }: Inlining,
 ): ReadonlySet<AttachmentRef> {
   const newest = Math.max(0, ...rows.map(({ position }) => position ?? 0))
   const before = recent > 0 ? Math.floor((newest - recent) / recent) * recent : Infinity
   const files = rows
-    .filter((row) => (row.position ?? newest + 1) > before && showsFiles(row, perspective))
-    .flatMap(({ attachments }) => attachments)
-    .filter((file) => mediaKind(file, senses) !== null && file.size <= LIMITS.inlinedFileBytes)
+    .filter((row) => (row.position ?? newest + 1) > before)
+    .flatMap((row) => {
+      if (isShown(row, perspective)) return row.attachments.filter((file) => mediaKind(file, senses) !== null)
+      const made = madeFiles(row, author)
+      return row.attachments.filter((file) => made.has(file.path) && mediaKind(file, EVERY_SENSE) !== null)
+    })
+    .filter((file) => file.size <= LIMITS.inlinedFileBytes)
   return new Set(newestWithin(files))
 }
 
-function showsFiles(row: TranscriptRow, perspective: Perspective): boolean {
-  // A model's own words cannot hold files with most providers.
+/** Most providers take no files in the words of a model; that which made them takes them back. */
+function isShown(row: TranscriptRow, perspective: Perspective): boolean {
   return isOwn(row, perspective) === (row.role === 'tool')
 }
 

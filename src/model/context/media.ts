@@ -7,6 +7,8 @@ export interface Senses {
   readonly audio: boolean
 }
 
+export const EVERY_SENSE: Senses = { images: true, documents: true, audio: true }
+
 export type MediaKind = 'image' | 'document' | 'audio'
 
 /** What every provider takes; one file of another type in the history would make each later request fail. */

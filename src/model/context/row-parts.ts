@@ -41,12 +41,27 @@ export function fileParts(
   attachments: readonly AttachmentRef[],
   files: ReadFiles | undefined,
 ): LanguageModelV4FilePart[] {
-  return attachments.flatMap((attachment): LanguageModelV4FilePart[] => {
-    const file = files?.get(attachment)
-    if (file == null) return []
-    const { mediaType, data } = file
-    // The note has the whole name; providers are particular about what a file name may hold.
-    const filename = attachment.name.replaceAll(/[^\w.-]+/g, '-')
-    return [{ type: 'file', mediaType, filename, data: { type: 'data', data } }]
-  })
+  return attachments.flatMap((attachment) => filePart(attachment, files) ?? [])
+}
+
+/** The same by the paths of the files. */
+export function filesByPath(
+  attachments: readonly AttachmentRef[],
+  files: ReadFiles | undefined,
+): ReadonlyMap<string, LanguageModelV4FilePart> {
+  return new Map(
+    attachments.flatMap((attachment) => {
+      const part = filePart(attachment, files)
+      return part === null ? [] : [[attachment.path, part]]
+    }),
+  )
+}
+
+function filePart(attachment: AttachmentRef, files: ReadFiles | undefined): LanguageModelV4FilePart | null {
+  const file = files?.get(attachment)
+  if (file == null) return null
+  const { mediaType, data } = file
+  // The note has the whole name; providers are particular about what a file name may hold.
+  const filename = attachment.name.replaceAll(/[^\w.-]+/g, '-')
+  return { type: 'file', mediaType, filename, data: { type: 'data', data } }
 }

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 
-import { transcriptRow } from '../../../test/support/transcript-row.js'
+import { AUTHOR, answerParts, transcriptRow } from '../../../test/support/transcript-row.js'
 import { rowTokens, textTokens } from './row-tokens.js'
 
 import type { AttachmentRef } from '../../protocol/message.js'
@@ -21,15 +21,17 @@ test('a file costs only where it is sent', () => {
   const image = file('image/png', 5_000_000)
   const paper = file('application/pdf', 320_000)
   const row = transcriptRow({ attachments: [image, paper] })
-  const none = rowTokens(row, { inlined: new Set(), author: null })
+  const none = rowTokens(row, { inlined: new Set(), author: null, inTurn: false })
   expect(none).toBeLessThan(60)
-  expect(rowTokens(row, { inlined: new Set([image]), author: null }) - none).toBe(1600)
-  expect(rowTokens(row, { inlined: new Set([paper]), author: null }) - none).toBe(10_000)
+  expect(rowTokens(row, { inlined: new Set([image]), author: null, inTurn: false }) - none).toBe(1600)
+  expect(rowTokens(row, { inlined: new Set([paper]), author: null, inTurn: false }) - none).toBe(10_000)
 })
 
 test('reasoning costs only where it is sent again', () => {
-  const details = { model: 'chat', parts: [{ text: 'x'.repeat(4000) }] }
-  const row = transcriptRow({ prompt: 'desk', reasoning_details: JSON.stringify(details) })
-  const tokens = (prompt: string) => rowTokens(row, { inlined: new Set(), author: { prompt, model: 'chat' } })
+  const reasoning = 'x'.repeat(4000)
+  const details = answerParts({ text: null, reasoning, parts: [{ kind: 'reasoning', from: 0, to: 4000 }] })
+  const row = transcriptRow({ prompt: 'desk', reasoning_content: reasoning, answer_parts: details })
+  const tokens = (prompt: string) =>
+    rowTokens(row, { inlined: new Set(), author: { ...AUTHOR, prompt }, inTurn: false })
   expect(tokens('desk') - tokens('other')).toBeGreaterThan(1000)
 })

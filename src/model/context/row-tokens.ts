@@ -1,10 +1,9 @@
+import { partsText } from './answer-parts.js'
 import { attachmentNote } from './attachment-note.js'
-import { mediaKind } from './media.js'
-import { reasoningParts } from './reasoning-parts.js'
+import { EVERY_SENSE, mediaKind } from './media.js'
 
 import type { AttachmentRef } from '../../protocol/message.js'
-import type { Senses } from './media.js'
-import type { ReasoningAuthor } from './reasoning-parts.js'
+import type { Author } from './answer-parts.js'
 import type { TranscriptRow } from './transcript-row.js'
 
 /** English and JSON are about 4 bytes a token, Chinese with its 3 bytes a character about 1.3 characters. */
@@ -15,7 +14,6 @@ const TOKENS_PER_ROW = 8
 const TOKENS_PER_IMAGE = 1600
 /** A page of a PDF has some 60 KB and 2000 tokens; a second of MP3 has 16 KB and 10 tokens. */
 const BYTES_PER_TOKEN_OF = { document: 32, audio: 1600 } as const
-const EVERY_SENSE: Senses = { images: true, documents: true, audio: true }
 
 /**
  * What a text costs, about: the windows of models are known to a tenth at best, 20 % of them are left free, and a request
@@ -31,11 +29,16 @@ export function rowTokens(
   {
     inlined,
     author,
-  }: { readonly inlined: ReadonlySet<AttachmentRef>; readonly author: ReasoningAuthor | null },
+    inTurn,
+  }: {
+    readonly inlined: ReadonlySet<AttachmentRef>
+    readonly author: Author | null
+    /** The row belongs to the turn at hand. */
+    readonly inTurn: boolean
+  },
 ): number {
-  const texts = [row.content, row.tool_calls, attachmentNote(row.attachments)]
-  const reasoning = reasoningParts(row, author)
-  if (reasoning.length > 0) texts.push(JSON.stringify(reasoning))
+  const parts = partsText(row, author, inTurn)
+  const texts = [row.content, row.tool_calls, attachmentNote(row.attachments), parts]
   const files = row.attachments.filter((file) => inlined.has(file)).map(fileTokens)
   return [TOKENS_PER_ROW, ...texts.map(textTokens), ...files].reduce((sum, tokens) => sum + tokens)
 }

@@ -7,8 +7,8 @@ export interface TranscriptRow extends Message {
   readonly side: Side | null
   /** The run that took or made it. */
   readonly run: number | null
-  /** JSON of `ReasoningDetails`. */
-  readonly reasoning_details: string | null
+  /** JSON of `AnswerDetails`; null: nothing is known of its parts. */
+  readonly answer_parts: string | null
   /** Who sent it, as the store has it; null for a row that nobody stored. */
   readonly sent_by: string | null
 }
@@ -29,7 +29,7 @@ export const BLANK_ROW: Omit<TranscriptRow, 'id' | 'role'> = {
   attachments: [],
   reasoning_content: null,
   finish_reason: null,
-  reasoning_details: null,
+  answer_parts: null,
   sent_by: null,
   prompt: null,
   subagent_id: null,

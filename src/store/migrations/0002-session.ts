@@ -94,6 +94,6 @@ export async function createSessionSchema(db: SchemaChanger): Promise<void> {
     .execute()
   // The call that a nested call was made for.
   await addColumns(db, 'tool_calls', { parent_call_id: 'text?' })
-  // Reasoning as its provider takes it back.
-  await addColumns(db, 'messages', { reasoning_details: 'text?' })
+  // The parts of an answer, with what its provider wants back with each.
+  await addColumns(db, 'messages', { answer_parts: 'text?' })
 }

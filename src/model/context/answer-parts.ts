@@ -1,0 +1,233 @@
+/**
+ * An answer is stored as one row, whose texts, calls and files come from parts. What a provider gave with a part (a
+ * signature, encrypted reasoning) goes back with that part, in the order of the answer, and only to the model that made it.
+ */
+import { createHash } from 'node:crypto'
+
+import { isObject } from '../../protocol/value-shapes.js'
+import { parseJson } from './parse-json.js'
+import { isOwn } from './perspective.js'
+import { readToolCalls } from './tool-calls.js'
+
+import type {
+  LanguageModelV4FilePart,
+  LanguageModelV4ReasoningPart,
+  LanguageModelV4TextPart,
+  LanguageModelV4ToolCallPart,
+  SharedV4ProviderMetadata,
+  SharedV4ProviderOptions,
+} from '@ai-sdk/provider'
+import type { Perspective } from './perspective.js'
+import type { TranscriptRow } from './transcript-row.js'
+
+/** The parts of an answer as its row keeps them, in the order of the model: JSON of `messages.answer_parts`. */
+export interface AnswerDetails {
+  /** Name of the model's definition. */
+  readonly model: string
+  /** The id that its provider knows. */
+  readonly modelId: string
+  /** Digests of the texts that `from` and `to` are places in: of a text that was changed since, nothing goes back. */
+  readonly text: string
+  readonly reasoning: string
+  readonly parts: readonly StoredPart[]
+}
+
+export type StoredPart = (
+  | { readonly kind: 'text' | 'reasoning'; readonly from: number; readonly to: number }
+  | { readonly kind: 'call'; readonly id: string }
+  | { readonly kind: 'file'; readonly path: string }
+) & { readonly providerMetadata?: SharedV4ProviderMetadata }
+
+/** Who is asked. Parts go back to the model that made them: no other knows their signatures, and some refuse them. */
+export interface Author {
+  readonly prompt: string
+  readonly model: string
+  readonly modelId: string
+  /** `reasoning.include`: reasoning of earlier turns goes back too. */
+  readonly includesReasoning: boolean
+  /** The request asks for reasoning. */
+  readonly reasons: boolean
+}
+
+export type AssistantPart =
+  | LanguageModelV4TextPart
+  | LanguageModelV4FilePart
+  | LanguageModelV4ReasoningPart
+  | LanguageModelV4ToolCallPart
+
+/** The digest of a text of a row, as `AnswerDetails` has it. */
+export function textDigest(text: string | null): string {
+  return createHash('sha256')
+    .update(text ?? '')
+    .digest('hex')
+    .slice(0, 16)
+}
+
+/** The parts of a row that the author made; null if another model made it, or nothing is known of its parts. */
+export function ownDetails(row: TranscriptRow, author: Author | null): AnswerDetails | null {
+  if (author === null || row.answer_parts === null) return null
+  const details = parseJson(row.answer_parts) as Partial<AnswerDetails> | null | undefined
+  if (details?.model !== author.model || details.modelId !== author.modelId) return null
+  // Written by `answerDetails`: the store's boundary.
+  return Array.isArray(details.parts) ? (details as AnswerDetails) : null
+}
+
+/** Paths of the files that the author made in this row. */
+export function madeFiles(row: TranscriptRow, author: Author | null): ReadonlySet<string> {
+  const parts = ownDetails(row, author)?.parts ?? []
+  return new Set(parts.flatMap((part) => (part.kind === 'file' ? [part.path] : [])))
+}
+
+/**
+ * The rows of the turn at hand: those behind the last answer of this side that called nothing. Providers that reason between
+ * calls want the reasoning of these rows back, and pass over that of earlier turns.
+ */
+export function rowsOfTurn(
+  rows: readonly TranscriptRow[],
+  perspective: Perspective,
+): ReadonlySet<TranscriptRow> {
+  const last = rows.findLastIndex(
+    (row) =>
+      (row.role === 'assistant' || row.role === 'user') &&
+      isOwn(row, perspective) &&
+      readToolCalls(row.tool_calls).length === 0,
+  )
+  return new Set(rows.slice(last + 1))
+}
+
+export interface RowContent {
+  /** What the row says. */
+  readonly text: string
+  /** Of its files; '' if there is none. */
+  readonly note: string
+  readonly calls: readonly LanguageModelV4ToolCallPart[]
+  /** The files that go back as parts, by path. */
+  readonly files: ReadonlyMap<string, LanguageModelV4FilePart>
+  /** The row belongs to the turn at hand. */
+  readonly inTurn: boolean
+}
+
+/**
+ * What a row becomes in a request to the author: its parts in their order, each with what the provider gave with it. Texts,
+ * calls and files that were changed or taken out since are as the row has them now.
+ */
+export function assistantParts(
+  row: TranscriptRow,
+  author: Author | null,
+  content: RowContent,
+): readonly AssistantPart[] {
+  const details = ownDetails(row, author)
+  const parts = details === null ? [] : authorParts(row, details, { author, ...content })
+  const isSaid = parts.some((part) => part.type === 'text' && part.text.trim() !== '')
+  const made = new Set(parts.flatMap((part) => (part.type === 'tool-call' ? [part.toolCallId] : [])))
+  // Text behind calls is what some providers refuse.
+  const firstCall = parts.findIndex(({ type }) => type === 'tool-call')
+  const place = firstCall === -1 ? parts.length : firstCall
+  const whole = [
+    ...parts.slice(0, place),
+    ...[isSaid ? '' : content.text, content.note]
+      .filter((text) => text.trim() !== '')
+      .map((text): AssistantPart => ({ type: 'text', text })),
+    ...parts.slice(place),
+    ...content.calls.filter(({ toolCallId }) => !made.has(toolCallId)),
+  ]
+  // Reasoning that nothing follows led to what is gone; providers refuse it at the end of a message.
+  return whole.slice(0, whole.findLastIndex(({ type }) => type !== 'reasoning') + 1)
+}
+
+/** What a row's parts add to a request, in JSON: for an estimate of its tokens. */
+export function partsText(row: TranscriptRow, author: Author | null, inTurn: boolean): string {
+  const details = ownDetails(row, author)
+  if (details === null) return ''
+  const asked = { author, calls: [], files: new Map(), inTurn, text: row.content ?? '', note: '' }
+  const reasoning = authorParts(row, details, asked).filter(({ type }) => type === 'reasoning')
+  const options = details.parts.map((part) =>
+    part.kind === 'reasoning' ? undefined : optionsOf(part.providerMetadata),
+  )
+  const given = [...reasoning, ...options.filter((one) => one !== undefined)]
+  return given.length === 0 ? '' : JSON.stringify(given)
+}
+
+function authorParts(
+  row: TranscriptRow,
+  details: AnswerDetails,
+  { author, calls, files, inTurn }: RowContent & { readonly author: Author | null },
+): readonly AssistantPart[] {
+  const text = textDigest(row.content) === details.text ? (row.content ?? '') : null
+  const sendsReasoning = author === null ? () => false : takesReasoning(row, author, inTurn)
+  const reasoning =
+    textDigest(row.reasoning_content) === details.reasoning ? (row.reasoning_content ?? '') : null
+  return joinedItems(details.parts).flatMap((part): readonly AssistantPart[] => {
+    const providerOptions = optionsOf(part.providerMetadata)
+    const options = providerOptions === undefined ? {} : { providerOptions }
+    switch (part.kind) {
+      case 'text': {
+        const words = text === null ? '' : text.slice(part.from, part.to)
+        const isSent = words.trim() !== '' || (part.from === part.to && isSigned(providerOptions))
+        return isSent ? [{ type: 'text', text: words, ...options }] : []
+      }
+      case 'reasoning': {
+        if (!sendsReasoning(providerOptions) || reasoning === null) return []
+        return [{ type: 'reasoning', text: reasoning.slice(part.from, part.to), ...options }]
+      }
+      case 'call':
+        return calls
+          .filter(({ toolCallId }) => toolCallId === part.id)
+          .map((call) => ({ ...call, ...options }))
+      case 'file': {
+        const file = files.get(part.path)
+        return file === undefined ? [] : [{ ...file, ...options }]
+      }
+    }
+  })
+}
+
+/** Which of a row's reasoning the author is sent: all of its own with `include`, else what was signed in this turn. */
+function takesReasoning(
+  row: TranscriptRow,
+  author: Author,
+  inTurn: boolean,
+): (options: SharedV4ProviderOptions | undefined) => boolean {
+  const isOwnPrompt = row.prompt === author.prompt
+  if (author.includesReasoning && isOwnPrompt) return () => true
+  return (options) => options !== undefined && inTurn && (isOwnPrompt || author.reasons)
+}
+
+/** OpenAI tells one item of reasoning in several parts, each with the encrypted whole, which must be sent once. */
+function joinedItems(parts: readonly StoredPart[]): readonly StoredPart[] {
+  const joined: StoredPart[] = []
+  for (const part of parts) {
+    const last = joined.at(-1)
+    const id = itemOf(part)
+    if (part.kind === 'reasoning' && last?.kind === 'reasoning' && id !== null && id === itemOf(last))
+      joined.splice(-1, 1, { ...part, from: last.from })
+    else joined.push(part)
+  }
+  return joined
+}
+
+function itemOf({ providerMetadata = {} }: StoredPart): string | null {
+  const ids = Object.values(providerMetadata).map((fields) => fields['itemId'])
+  return ids.find((id) => typeof id === 'string') ?? null
+}
+
+/**
+ * What of the metadata would not hold in a request of ours. An item id refers to what the provider keeps for a while, under its
+ * own call ids, and hides later changes of the text; a caller refers to a call of the provider's own tools, which is not
+ * sent; annotations are for readers.
+ */
+const NOT_SENT: ReadonlySet<string> = new Set(['itemId', 'caller', 'annotations'])
+
+function optionsOf(metadata: SharedV4ProviderMetadata | undefined): SharedV4ProviderOptions | undefined {
+  const providers = Object.entries(metadata ?? {}).flatMap(([provider, fields]) => {
+    if (!isObject(fields)) return []
+    const kept = Object.entries(fields).filter(([name, value]) => value !== null && !NOT_SENT.has(name))
+    return kept.length === 0 ? [] : [[provider, Object.fromEntries(kept)] as const]
+  })
+  return providers.length === 0 ? undefined : (Object.fromEntries(providers) as SharedV4ProviderOptions)
+}
+
+/** Google sends a signature of its own in a text of nothing. */
+function isSigned(options: SharedV4ProviderOptions | undefined): boolean {
+  return Object.values(options ?? {}).some((fields) => typeof fields['thoughtSignature'] === 'string')
+}
