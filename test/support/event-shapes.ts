@@ -131,7 +131,7 @@ interface AnyEvent {
 }
 
 /** What is wrong with stored events, one sentence each. */
-export function storedEventProblems(events: readonly AnyEvent[]): readonly string[] {
+function storedEventProblems(events: readonly AnyEvent[]): readonly string[] {
   return events.flatMap((event) => problemOf(event, {}))
 }
 

@@ -23,7 +23,7 @@ const deltas = async (store: Store, after?: number) =>
   ])
 
 /** Reads pages of all events until one is empty. */
-export async function readOn(
+async function readOn(
   store: Store,
   after: string | null,
 ): Promise<{ readonly found: readonly string[]; readonly next: string | null }> {
