@@ -135,7 +135,9 @@ threeRuns((desk) => {
 
   async function closed(threadId: string): Promise<void> {
     const handle = desk.env.threads.temporal.workflow.getHandle(threadId)
-    await until('a closed workflow', async () => (await handle.describe()).status.name !== 'RUNNING')
+    // A run that has just continued as new is none of both for a moment.
+    const open = ['RUNNING', 'CONTINUED_AS_NEW']
+    await until('a closed workflow', async () => !open.includes((await handle.describe()).status.name))
   }
 
   /** The same again when Temporal, too, has closed the workflow. */
