@@ -65,6 +65,7 @@ export function messageConformance(withStore: WithStore): void {
         tool_status: null,
         attachments: [ATTACHMENT],
         reasoning_content: null,
+        finish_reason: null,
         prompt: null,
         subagent_id: 'c',
         position: null,

@@ -71,6 +71,7 @@ export function runConformance(withStore: WithStore): void {
       expect(await store.read((db) => findRun(db, { threadId: 't', number: 1 }))).toEqual({
         ...run(1),
         ...end,
+        waited: 0,
         error: null,
         context: {},
         traceparent: null,
