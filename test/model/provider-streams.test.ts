@@ -158,6 +158,8 @@ describe.each(REAL_PROVIDERS)('$name', ({ name, model: createModel }) => {
   })
 
   test('P4 a call that its length cut is kept as far as it came', async () => {
+    // Google's arguments come as an object, whole or not at all.
+    if (name === 'google') return
     mock.reply({ toolCalls: [{ name: 'look_up', input: '{"order":"A-1' }], endedBy: 'length' })
     await expect(streamAnswer(request())).resolves.toMatchObject({
       finishReason: 'length',

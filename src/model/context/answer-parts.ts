@@ -64,7 +64,7 @@ export function textDigest(text: string | null): string {
 }
 
 /** The parts of a row that the author made; null if another model made it, or nothing is known of its parts. */
-export function ownDetails(row: TranscriptRow, author: Author | null): AnswerDetails | null {
+function ownDetails(row: TranscriptRow, author: Author | null): AnswerDetails | null {
   if (author === null || row.answer_parts === null) return null
   const details = parseJson(row.answer_parts) as Partial<AnswerDetails> | null | undefined
   if (details?.model !== author.model || details.modelId !== author.modelId) return null
