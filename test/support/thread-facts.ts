@@ -61,7 +61,9 @@ export function phaseProblems(facts: readonly ThreadEvent[]): readonly string[] 
     const ended = of.some(({ type }) => type === 'step.completed')
     const expected = ended ? wanted : wanted.slice(0, marks.length)
     const problems = marks.join() === expected.join() ? [] : [`${step} has the phases ${marks.join()}`]
-    return [...problems, ...of.flatMap((fact) => workProblems(of, fact, step))]
+    // What no model of the step has called, immediates and tools of the queue, is in none of its phases.
+    const work = of.filter(({ toolCallId = 'call_' }) => toolCallId.startsWith('call_'))
+    return [...problems, ...work.flatMap((fact) => workProblems(work, fact, step))]
   })
 }
 
@@ -74,9 +76,10 @@ function workProblems(
     WORK.find(({ types }) => (types as readonly string[]).includes(named))
   const work = workOf(type)
   if (work === undefined) return []
-  // Model calls of a prompt tool, which are for messages of their own, are work of the tool's phase.
-  const own = of.find((fact) => workOf(fact.type) !== undefined)?.messageId
-  if (work.after < 5 && messageId !== own) return []
+  // Model calls of a prompt tool are work of the tool's phase, and are for messages of their own; the immediates of a prompt
+  // come before its first step, for no message.
+  const own = of.find((fact) => workOf(fact.type) !== undefined && fact.messageId !== undefined)?.messageId
+  if (work.after < 5 && (messageId === undefined || messageId !== own)) return []
   // A stop answers calls that never began, and marks the rest of the phases behind these results.
   const began = of.some((fact) => fact.type === 'tool.started' && fact.toolCallId === toolCallId)
   if (type === 'tool.result' && !began) return []
