@@ -80,7 +80,7 @@ test('every careless thing was done, and shows the name only', async () => {
   await store.close()
   const shown = errors.filter(({ message }) => message.includes('[secret CANARY]'))
   expect(new Set(shown.map(({ type }) => type))).toEqual(
-    new Set(['hook.threw', 'Effect.threw', 'approval_check']),
+    new Set(['hook.threw', 'Effect.threw', 'approval_check', 'tool.threw']),
   )
   expect(shown.every(({ stack }) => stack?.includes('[secret CANARY]'))).toBe(true)
   expect(events.some((row) => row.events.includes('"custom"'))).toBe(true)
