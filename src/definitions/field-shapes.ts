@@ -3,6 +3,7 @@ import { z } from 'zod'
 // First, for everything below needs zod 4.
 import './zod-version.js'
 import { LIMITS } from '../protocol/limits.js'
+import { isTaskQueue } from '../protocol/value-shapes.js'
 import { variableNameProblem } from '../protocol/variables.js'
 
 /** A text that says something. */
@@ -16,9 +17,8 @@ export const variableName = z.string().superRefine((value, context) => {
   if (problem !== undefined) context.addIssue({ code: 'custom', message: problem })
 })
 
-/** Names that begin so are the server's own. */
 export const taskQueue = name.refine(
-  (value) => !value.startsWith('/_sys/') && !/\p{Cc}/u.test(value),
+  isTaskQueue,
   'expected a name of a task queue: no control characters, and no /_sys/ at its beginning',
 )
 

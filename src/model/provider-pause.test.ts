@@ -65,6 +65,17 @@ test('a pause that is made longer holds those who sleep', async () => {
   expect(left[0]?.at).toBeGreaterThan(6000)
 })
 
+test('P3 a provider is asked again within the hour, whatever pause it asked for', async () => {
+  for (const asked of [Infinity, 60 * 365 * 24 * 3_600_000]) {
+    const { pause, go, left, passTo } = pauseWithClock()
+    pause.begin(asked)
+    await expect(go('a')).rejects.toMatchObject({ kind: 'paused', retryAfter: 3_600_050 })
+    await passTo(1000 + 3_600_000)
+    await go('b')
+    expect(left).toEqual([{ key: 'b', at: 3_601_000 }])
+  }
+})
+
 test('a short pause does not cut a longer one', async () => {
   const { pause, go, passTo } = pauseWithClock()
   pause.begin(60_000)

@@ -44,9 +44,13 @@ export class ProviderPause {
     this.#clock = clock
   }
 
-  /** The provider refused a request and asked for so long a pause. */
+  /**
+   * The provider refused a request and asked for so long a pause. One of its threads asks again within the hour: the pause may
+   * be over sooner, or may have been a mistake, such as a date in place of seconds.
+   */
   begin(milliseconds: number): void {
-    this.#end = Math.max(this.#end, this.#clock.now() + milliseconds)
+    const shared = Math.min(milliseconds, LIMITS.longestProviderWait)
+    this.#end = Math.max(this.#end, this.#clock.now() + shared)
   }
 
   /**

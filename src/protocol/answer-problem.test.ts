@@ -147,6 +147,18 @@ test('T10 a plan whose side has no prompt is none', () => {
   expect(answerProblem('callModel', { type: 'moved', plan: broken }, ASKED)).toContain('"plan"')
 })
 
+test('T10 a plan of two agents without the second side is none', () => {
+  const broken = { ...dualPlan({}, {}), sides: { ...dualPlan({}, {}).sides, b: null } }
+  expect(answerProblem('callModel', { type: 'begun', plan: broken }, ASKED)).toContain('"plan"')
+})
+
+test.each(['/_sys/python', 'py\u0000thon'])('T10 a call on the task queue %j is none', (taskQueue) => {
+  const remote = { type: 'remote', taskQueue, activity: 'draw', timeout: 1000 }
+  expect(answerProblem('executeTool', remote, ASKED)).toContain('"taskQueue"')
+  const kind = { type: 'kind', tool: { kind: 'function', timeout: 5, taskQueue } }
+  expect(answerProblem('executeTool', kind, ASKED)).toContain('"tool"')
+})
+
 test('T10 an answer above 64 KB is none', () => {
   const calls = Array.from({ length: 2000 }, (_, index) => ({ id: `call_${index}`, name: 'x'.repeat(30) }))
   const answer = { type: 'answered', plan: plan(), text: true, calls, usage: USAGE }

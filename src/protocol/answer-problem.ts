@@ -9,7 +9,7 @@ import type { ActivityInput, CallModelInput, ThreadActivities } from './activiti
 import { LIMITS } from './limits.js'
 import type { ThreadOperation, ToldOperation } from './operations.js'
 import { utf8Length } from './utf8-length.js'
-import { isObject } from './value-shapes.js'
+import { isObject, isTaskQueue } from './value-shapes.js'
 import type { Fields } from './value-shapes.js'
 
 type Check = (value: unknown) => boolean
@@ -35,6 +35,9 @@ const isFinite: Check = (value) => Number.isFinite(value)
 const isTrue: Check = (value) => value === true
 /** Milliseconds that Temporal takes as a timeout. */
 const isDuration: Check = (value) => typeof value === 'number' && value >= 0 && value <= LIMITS.longestTimer
+
+/** One that Temporal does not take fails the workflow task that schedules something on it. */
+const isQueue: Check = (value) => isWord(value) && isTaskQueue(value)
 
 function optional(check: Check): Check {
   return (value) => value === undefined || check(value)
@@ -76,7 +79,7 @@ const isUsage = shaped<{ inputTokens: 0; outputTokens: 0; cachedInputTokens: 0; 
 })
 
 const TOOL_KINDS: Readonly<Record<string, Readonly<Record<string, Check>>>> = {
-  function: { timeout: isDuration, taskQueue: optional(isWord) },
+  function: { timeout: isDuration, taskQueue: optional(isQueue) },
   prompt: { prompt: isWord },
   hand_off: { agent: isWord },
   subagent: { agent: isWord },
@@ -106,20 +109,22 @@ const hasPlanShape = shaped({
   prompts: recordOf(
     shaped({
       model: isWord,
-      taskQueue: optional(isWord),
+      taskQueue: optional(isQueue),
       continueCutAnswers: optional(isFinite),
       tools: recordOf(isToolPlan),
     }),
   ),
 })
 
-/** A side whose prompt is not among the prompts has no model to be called. */
+/** A side whose prompt is not among the prompts has no model to be called, and two agents have two sides. */
 const isPlan: Check = (value) => {
   if (!hasPlanShape(value)) return false
-  const { sides, prompts } = value as {
+  const { type, sides, prompts } = value as {
+    readonly type: string
     readonly sides: Readonly<Record<string, { readonly prompt: string } | null>>
     readonly prompts: Fields
   }
+  if (type === 'dual_ai' && sides['b'] === null) return false
   return Object.values(sides).every((side) => side === null || Object.hasOwn(prompts, side.prompt))
 }
 
@@ -216,7 +221,7 @@ const ANSWERS: { readonly [N in Name]: Tagged<Answer<N>> } = {
   executeTool: {
     ...CALL,
     kind: { tool: isToolPlan },
-    remote: { taskQueue: isWord, activity: isWord, timeout: isDuration },
+    remote: { taskQueue: isQueue, activity: isWord, timeout: isDuration },
   },
   prepareChild: { ...CALL, children: { children: listOf(isChild, 1), group: isBoolean, ...SENT } },
   prepareMessage: { ...CALL, message: { reference: isWord, messageId: isWord, role: isRole, ...SENT } },

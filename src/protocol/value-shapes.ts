@@ -29,3 +29,8 @@ export function carriedBytes(id: string): number {
 export function isName(value: unknown): value is string {
   return typeof value === 'string' && value.length > 0 && value.length <= LIMITS.threadIdLength
 }
+
+/** Whether Temporal takes it as the name of a task queue: names that begin with `/_sys/` are the server's own. */
+export function isTaskQueue(value: unknown): value is string {
+  return typeof value === 'string' && !value.startsWith('/_sys/') && !/\p{Cc}/u.test(value)
+}

@@ -33,8 +33,9 @@ async function fateOfCall(db: Reader, request: PendingRecord, callId: string): P
   const call = await findToolCall(db, threadId, callId)
   if (call === null || call.status === 'interrupted' || call.status === 'cancelled') return 'ended'
   if (call.status !== 'open') return 'taken'
-  // A call may wait again, under a new request.
-  const newest = (await requestsOfCall(db, threadId, callId)).at(-1)
+  // A call may wait again, under a new request. A result that came too early is none.
+  const asked = (await requestsOfCall(db, threadId, callId)).filter(({ status }) => status !== 'early')
+  const newest = asked.at(-1)
   if (newest !== undefined && newest.id !== request.id) return 'taken'
   // The first half of a call whose result comes from outside has finished with the question.
   if (request.kind === 'call')

@@ -14,7 +14,10 @@ import { removed } from './inbox.js'
 import { applyOperations, isEnding } from './operations.js'
 import { used } from './usage.js'
 
-/** An activity asked to be called again later; a side's model call is made again as it was. */
+/**
+ * An activity asked to be called again later; a side's model call is made again as it was. A step works by the plan that it
+ * began with.
+ */
 export function waitAsked(
   control: ThreadControl,
   { until, plan, usage }: WaitAnswer,
@@ -23,7 +26,8 @@ export function waitAsked(
   const { run } = control
   if (run === null) return control
   const waiting = { ...used(run, usage), waitUntil: until, again }
-  return { ...control, progressed: true, plan: plan ?? control.plan, run: waiting }
+  const known = run.step === null ? (plan ?? control.plan) : control.plan
+  return { ...control, progressed: true, plan: known, run: waiting }
 }
 
 /** The time has come, or nobody waits for it any more. */

@@ -3,7 +3,9 @@ import { describe, expect, test } from 'vitest'
 import {
   NOW,
   USAGE,
+  answered,
   asked,
+  dualPlan,
   idleControl,
   message,
   plan,
@@ -62,6 +64,16 @@ test('a call that has to wait is made again', () => {
   expect(nextAction(call).kind).toBe('waitUntil')
   expect(doingOf(call)).toBe('tool work')
   expect(nextAction(waitOver(call))).toMatchObject({ kind: 'executeTool', call: { id: 'c0' } })
+})
+
+test('T10 a wait within a step leaves the plan of the step', () => {
+  const two = dualPlan({}, {})
+  const speaking = { ...started(), run: run({ side: 'b', planned: true }), plan: two }
+  const calling = answered(speaking, { calls: [{ id: 'c0', name: 'work' }], plan: two })
+  const over = waitOver(waitAsked(calling, { type: 'wait', until: NOW, plan: plan() }, null))
+  expect(calling.run?.step?.side).toBe('b')
+  expect(nextAction(over)).toMatchObject({ kind: 'executeTool', call: { id: 'c0' } })
+  expect(over.plan).toEqual(two)
 })
 
 test('a wait without a run changes nothing', () => {

@@ -1,13 +1,15 @@
 import { describe, expect, test } from 'vitest'
 
 import type { JsonValue } from '../../src/protocol/json.js'
+import { answerFate } from '../../src/store/answer-fate.js'
 import { closeOpenCalls } from '../../src/store/close-open-calls.js'
 import { statFile } from '../../src/store/file-entry.js'
 import { insertEarlyAnswer } from '../../src/store/pending.js'
+import type { PendingRecord } from '../../src/store/pending.js'
 import { findToolCall } from '../../src/store/tool-calls.js'
 import { createGate } from '../support/gate.js'
 import { until } from '../support/until.js'
-import { withDesk } from './activity-desk.js'
+import { NOW, withDesk } from './activity-desk.js'
 import type { ActivityDesk } from './activity-desk.js'
 import type { DeskParts } from './desk-registry.js'
 import { lastResult, storedValue } from './tool-outcomes.js'
@@ -84,12 +86,12 @@ describe('a tool that is answered later', () => {
     }))
 
   describe('and answered before it said so', () => {
-    const early = (desk: ActivityDesk, id: string) =>
+    const early = (desk: ActivityDesk, id: string, now = 1) =>
       desk.store.write((tx) =>
         insertEarlyAnswer(
           tx,
           { thread_id: 't', id, tool_name: 'work' },
-          { answer: { status: 'success', result: 'fast' }, digest: 'd', now: 1 },
+          { answer: { status: 'success', result: 'fast' }, digest: 'd', now },
         ),
       )
 
@@ -121,6 +123,16 @@ describe('a tool that is answered later', () => {
         await early(desk, input.callId)
         expect(await desk.run(input)).toMatchObject({ type: 'result', outcome: 'succeeded' })
         expect(await desk.request(input.callId)).toMatchObject({ status: 'dropped' })
+      }))
+
+    test('P5 says nothing about an approval of the same call', () =>
+      withDesk({ work: () => ({ status: 'success' }) }, async (desk) => {
+        const input = await desk.call('pay', { amount: 70 })
+        const asked = await desk.run(input)
+        expect(asked).toMatchObject({ type: 'pending', kind: 'approval' })
+        await early(desk, input.callId, (NOW + 1) * 1000)
+        const approval = (await desk.request(`approval_${input.callId}`)) as PendingRecord
+        expect(await desk.store.read((db) => answerFate(db, approval))).toBe('waiting')
       }))
 
     test('T8 closes it with the call that a stop ends', () =>

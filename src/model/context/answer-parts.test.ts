@@ -30,6 +30,13 @@ const said = { type: 'text', text: 'Yes.' }
 const made = { type: 'tool-call', toolCallId: 'c1', toolName: 'look', input: {} }
 const thinking = { type: 'reasoning', text: 'Hm.', providerOptions: signed }
 
+test('P1 words that are in no part are sent with the others', () => {
+  const part: StoredPart = { kind: 'text', from: 3, to: 4, providerMetadata: google('sig') }
+  expect(sent([answerRow([part])])).toEqual([said])
+  const all: StoredPart = { kind: 'text', from: 0, to: 4, providerMetadata: google('sig') }
+  expect(sent([answerRow([all])])).toEqual([{ ...said, providerOptions: google('sig') }])
+})
+
 describe('K-21 reasoning', () => {
   test('goes back to its author once', () => {
     expect(sent([answerRow([thought, { kind: 'text', from: 0, to: 4 }])])).toEqual([thinking, said])

@@ -153,7 +153,7 @@ function authorParts(
   details: AnswerDetails,
   { author, calls, files, inTurn }: RowContent & { readonly author: Author | null },
 ): readonly AssistantPart[] {
-  const text = textDigest(row.content) === details.text ? (row.content ?? '') : null
+  const text = isWholeText(row, details) ? (row.content ?? '') : null
   const sendsReasoning = author === null ? () => false : takesReasoning(row, author, inTurn)
   const reasoning =
     textDigest(row.reasoning_content) === details.reasoning ? (row.reasoning_content ?? '') : null
@@ -180,6 +180,13 @@ function authorParts(
       }
     }
   })
+}
+
+/** Whether the parts make up what the row says: it was not changed since, and none of its words is in no part. */
+function isWholeText({ content }: TranscriptRow, { text, parts }: AnswerDetails): boolean {
+  if (textDigest(content) !== text) return false
+  const end = parts.reduce((at, part) => (part.kind === 'text' && part.from === at ? part.to : at), 0)
+  return end === (content ?? '').length
 }
 
 /** Which of a row's reasoning the author is sent: all of its own with `include`, else what was signed in this turn. */
