@@ -196,7 +196,7 @@ describe('an error', () => {
   })
 
   test('of Temporal tells no address', async () => {
-    const threads = new ThreadClient({ client: await unreachable() })
+    const threads = new ThreadClient({ client: await unreachable(), store: fixture.place })
     const find = fixture.threads.find.bind(fixture.threads)
     const get = () => ({ continue: () => threads.create({ agent: 'support' }) })
     const app = createThreadApp({
