@@ -15,6 +15,7 @@ test.each<readonly [string, unknown, string]>([
   ['an object without words', { code: 3 }, '{"code":3}'],
   ['an error whose message is an object', Object.assign(new Error(), { message: { code: 3 } }), '{"code":3}'],
   ['an error without a message', Object.assign(new Error(), { message: undefined }), 'Error'],
+  ['an object whose JSON is nothing', { toJSON: () => undefined }, 'Something was thrown that has no words.'],
   ['an object that cannot be a text', Object.create(null), 'Something was thrown that has no words.'],
 ])('%s is told in words that a row can hold', (_what, thrown, message) => {
   expect(readThrown(thrown).message).toBe(message)

@@ -38,5 +38,6 @@ function wordsOf(message: unknown, thrown: object): string {
   if (typeof message === 'string') return message
   const value: unknown = message ?? thrown
   const words = String(value)
-  return words.startsWith('[object ') ? JSON.stringify(value) : words
+  // JSON of a value whose `toJSON` gives nothing is no text.
+  return words.startsWith('[object ') ? (JSON.stringify(value) ?? NO_WORDS) : words
 }
