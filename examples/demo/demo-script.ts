@@ -10,6 +10,8 @@ interface Turn {
   readonly results: ReadonlyMap<string, string>
   /** Paths of files that it was ever told of, in order. */
   readonly files: readonly string[]
+  /** The subagent that stays, by what the runtime's note of subagents says. */
+  readonly subagent: string | undefined
 }
 
 /** Who is asked is told by the tools that are offered. */
@@ -36,7 +38,7 @@ export function answerTo(request: ChatRequest): ChatAnswer {
   }
 }
 
-function inquiry({ said, results }: Turn): ChatAnswer {
+function inquiry({ said, results, subagent }: Turn): ChatAnswer {
   const research = results.get('subagent_create')
   if (research === undefined)
     return {
@@ -64,7 +66,7 @@ function inquiry({ said, results }: Turn): ChatAnswer {
       call: {
         name: 'subagent_message',
         args: {
-          referenceId: /Reference of the subagent: (\S+)/.exec(research)?.[1],
+          referenceId: subagent,
           message: 'The workshop will seal it. Write that behind the same line.',
           attachments: [],
         },
@@ -141,8 +143,8 @@ function reviewer({ said, results }: Turn): ChatAnswer {
 
 function turnOf({ messages }: ChatRequest): Turn {
   // What the runtime adds for models at the end, such as who the subagents are, is nobody's turn.
-  const spoken = (message: ChatMessage): boolean =>
-    message.role === 'user' && !textOf(message).startsWith('System note:')
+  const isNote = (message: ChatMessage): boolean => textOf(message).startsWith('System note:')
+  const spoken = (message: ChatMessage): boolean => message.role === 'user' && !isNote(message)
   const start = messages.findLastIndex(spoken)
   const names = new Map(
     messages.flatMap(({ tool_calls = [] }) =>
@@ -158,7 +160,15 @@ function turnOf({ messages }: ChatRequest): Turn {
     said: last === undefined ? '' : textOf(last),
     results: new Map(results),
     files: messages.filter(spoken).flatMap((message) => pathsIn(textOf(message))),
+    subagent: messages
+      .filter(isNote)
+      .map(firstReference)
+      .findLast((reference) => reference !== undefined),
   }
+}
+
+function firstReference(note: ChatMessage): string | undefined {
+  return /^\{"reference":"([^"]+)"/m.exec(textOf(note))?.[1]
 }
 
 function pathsIn(text: string): readonly string[] {

@@ -62,6 +62,7 @@ const FITTING: { readonly [N in Name]: readonly Awaited<ReturnType<ThreadActivit
       plan: plan(),
       calls: [{ id: 'i', name: 'ask', tool: { kind: 'subagent', agent: 'a' } }],
     },
+    { type: 'activates', plan: plan(), calls: [] },
     { type: 'refused', result: RESULT },
     { type: 'nothing_to_do' },
     { type: 'interrupted' },

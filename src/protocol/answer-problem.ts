@@ -211,7 +211,8 @@ const ANSWERS: { readonly [N in Name]: Tagged<Answer<N>> } = {
     begun: { plan, operations },
     moved: { plan: isPlan },
     activates: {
-      calls: listOf(shaped({ id: isWord, name: isWord, tool: isToolPlan }), 1),
+      // None where no arguments could be found for any: the prompt is active all the same.
+      calls: listOf(shaped({ id: isWord, name: isWord, tool: isToolPlan })),
       ...{ plan, usage, operations },
     },
     refused: { result: shaped({ type: oneOf('result'), ...RESULT }) },

@@ -7,13 +7,14 @@ import { callModel } from '../../src/activities/call-model/call-model.js'
 import { completeCall } from '../../src/activities/complete-call/complete-call.js'
 import type { ActivityDependencies } from '../../src/activities/dependencies.js'
 import { executeTool } from '../../src/activities/execute-tool/execute-tool.js'
-import { LEVEL } from '../../src/protocol/activities.js'
+import { ACTIVITIES, LEVEL } from '../../src/protocol/activities.js'
 import type {
   CallModelAnswer,
   CallModelInput,
   ExecuteToolAnswer,
   ExecuteToolInput,
 } from '../../src/protocol/activities.js'
+import { answerProblem } from '../../src/protocol/answer-problem.js'
 import type { CompleteCallAnswer, CompleteCallInput, Completion } from '../../src/protocol/complete-call.js'
 import type { Message } from '../../src/protocol/message.js'
 import { readEvents } from '../../src/store/events.js'
@@ -173,11 +174,29 @@ export function attempt(
   info: ConstructorParameters<typeof MockActivityEnvironment>[0] = {},
   interceptors: ActivityInterceptorsFactory[] = [],
 ): MockActivityEnvironment {
-  return new MockActivityEnvironment(
+  const environment = new MockActivityEnvironment(
     { workflowExecution: { workflowId: 't', runId: 'r' }, heartbeatTimeoutMs: 30_000, ...info },
     // Attempts fail on purpose here.
     { interceptors, logger: new DefaultLogger('ERROR', () => undefined) },
   )
+  const run = environment.run.bind(environment)
+  environment.run = (async (work: never, ...args: never[]) => {
+    const answer = await run(work, ...args)
+    assertAnswer(answer)
+    return answer
+  }) as typeof environment.run
+  return environment
+}
+
+const ASKED = { level: 1, threadId: 't', now: 1, run: 1, facts: [], knownPlan: 'known' }
+
+/** W1: what an activity answers, the guard of answers lets pass. */
+function assertAnswer(answer: unknown): void {
+  if (typeof answer !== 'object' || answer === null || !('type' in answer)) return
+  const names = Object.keys(ACTIVITIES) as (keyof typeof ACTIVITIES)[]
+  const sent: unknown = JSON.parse(JSON.stringify(answer))
+  const problems = names.map((name) => answerProblem(name, sent, ASKED))
+  expect(problems, JSON.stringify(sent)).toContain(undefined)
 }
 
 /** One attempt that keeps what it logs for operators. */
