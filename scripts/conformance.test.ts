@@ -87,7 +87,7 @@ test.each([
   'AR_VA.4',
   'KP-4.1.2',
   'PL-RC-1',
-])('a title with the unknown or misspelt id %s is refused', (id) => {
+])('a title with an unknown or misspelt id is refused, form %#', (id) => {
   expect(() => rowsOf([{ title: `${id} nothing`, state: 'passed' }])).toThrow(id)
 })
 

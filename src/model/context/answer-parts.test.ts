@@ -37,12 +37,12 @@ test('P1 words that are in no part are sent with the others', () => {
   expect(sent([answerRow([all])])).toEqual([{ ...said, providerOptions: google('sig') }])
 })
 
-describe('K-21 reasoning', () => {
-  test('goes back to its author once', () => {
+describe('reasoning', () => {
+  test('K-21 goes back to its author once', () => {
     expect(sent([answerRow([thought, { kind: 'text', from: 0, to: 4 }])])).toEqual([thinking, said])
   })
 
-  test('goes to no other prompt or model', () => {
+  test('K-21 goes to no other prompt or model', () => {
     const rows = [answerRow([thought])]
     for (const other of [{ prompt: 'other' }, { model: 'other' }, { modelId: 'other' }])
       expect(sent(rows, { ...AUTHOR, ...other })).toEqual([said])
