@@ -22,7 +22,11 @@ export async function setCurrentVersion(
       return true
     } catch (error) {
       // Its first poll has not come yet.
-      if (error instanceof Error && /not found|no worker deployment found|no pollers|has not been/i.test(error.message)) return false
+      if (
+        error instanceof Error &&
+        /not found|no worker deployment found|no pollers|has not been/i.test(error.message)
+      )
+        return false
       throw error
     }
   })
