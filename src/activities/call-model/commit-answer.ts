@@ -185,6 +185,7 @@ async function placeAnswer(
   const attachments = await attachFiles(step, message.files ?? [])
   const row = answerRow(step, message, { calls, attachments })
   const append = (tx: Writer, draft: NewMessage, moved: StateEffects['moved']): Promise<void> => {
+    if (moved.size === 0) return appendAnswer(tx, step, draft, calls)
     const { answerParts = null } = answerRow(step, message, {
       calls,
       attachments: atNewPaths(attachments, moved),
