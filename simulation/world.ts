@@ -2,10 +2,10 @@ import { ACTIVITIES } from '../src/protocol/activities.js'
 import type { ThreadStart } from '../src/protocol/messages.js'
 import { agentThread } from '../src/workflows/agent-thread.js'
 import type { SeededRandom } from '../test/support/seeded-random.js'
-import type { Command, Job } from './temporal/command.js'
-import type { Activity, Watch, WorkflowRun } from './temporal/workflow-run.js'
-import { FakeServer } from './temporal/server.js'
 import type { ThreadRow } from './store/rows.js'
+import type { Command, Job } from './temporal/command.js'
+import { FakeServer } from './temporal/server.js'
+import type { Activity, Watch, WorkflowRun } from './temporal/workflow-run.js'
 
 /** A rule that a schedule has broken. */
 export interface Broken {

@@ -1,8 +1,7 @@
 import { describe, expect, test } from 'vitest'
-
-import { NOW, idleControl, message, run, withCalls } from '../../test/support/control-states.js'
+import { idleControl, message, NOW, run, withCalls } from '../../test/support/control-states.js'
 import type { ThreadControl } from './control.js'
-import { acceptOperations } from './accept-operations.js'
+import { acceptOperations } from './operations.js'
 
 const accept = (control: ThreadControl, ...operations: readonly unknown[]): ThreadControl =>
   acceptOperations(control, { operations }, NOW)

@@ -1,11 +1,10 @@
 import { describe, expect, test } from 'vitest'
-
 import {
-  NOW,
   answered,
   dualPlan,
   idleControl,
   message,
+  NOW,
   plan,
   resultOf,
   run,

@@ -10,11 +10,10 @@ import { runOutcome } from '../protocol/status.js'
 import { NO_USAGE } from './control.js'
 import type { Ending, QueueEntry, Run, Step, ThreadControl } from './control.js'
 import { withFacts } from './facts.js'
-import { handedOff } from './hand-off.js'
 import { drained } from './inbox.js'
 import { evaluateStop } from './stop-conditions.js'
 import type { StepVerdict } from './stop-conditions.js'
-import { turnLeft } from './turns.js'
+import { handedOff, turnLeft } from './turns.js'
 
 export function advance(control: ThreadControl): ThreadControl {
   const next = advanced(control)

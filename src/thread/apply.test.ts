@@ -1,26 +1,25 @@
 import { describe, expect, test } from 'vitest'
-
 import {
-  NOW,
-  USAGE,
   answered,
   asked,
   dualPlan,
   idleControl,
   message,
+  NOW,
   plan,
   resultOf,
   run,
   runOf,
   started,
   step,
+  USAGE,
   withCalls,
 } from '../../test/support/control-states.js'
 import type { CallModelAnswer } from '../protocol/activities.js'
 import { activityFailed, runEnded, terminationFound } from './apply.js'
-import { modelAnswered } from './model-answers.js'
 import { callAnswered } from './call-answers.js'
 import type { ThreadControl } from './control.js'
+import { modelAnswered } from './model-answers.js'
 
 type Answer = Exclude<CallModelAnswer, { readonly type: 'terminated' }>
 

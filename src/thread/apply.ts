@@ -1,18 +1,18 @@
 /** What the answers of activities change in a run. T4: an answer is applied once; the store holds what it stands for. */
 import { ACTIVITIES } from '../protocol/activities.js'
-import type { ActivityInput, EndAnswer, WaitAnswer } from '../protocol/activities.js'
+import type { ActivityInput, EndAnswer, Frame, Usage, WaitAnswer } from '../protocol/activities.js'
 import type { FailureCause } from '../protocol/end-activities.js'
+import { activationsOf, beginOperationId, modelOperationId, resultOperationId } from '../protocol/ids.js'
 import { LIMITS } from '../protocol/limits.js'
 import type { ThreadOperation } from '../protocol/operations.js'
 import { isStoreId } from '../protocol/thread-store.js'
 import type { StoreAnswer } from '../protocol/thread-store.js'
-import { operationsTaken } from './accept-operations.js'
 import { callBytes } from './calls.js'
-import type { ModelCall, ThreadControl } from './control.js'
+import { childrenDeferred } from './children.js'
+import type { ModelCall, Run, ThreadControl } from './control.js'
 import { withFacts } from './facts.js'
 import { removed } from './inbox.js'
-import { applyOperations, isEnding } from './operations.js'
-import { used } from './usage.js'
+import { applyOperations, isEnding, operationsTaken } from './operations.js'
 
 /**
  * An activity asked to be called again later; a side's model call is made again as it was. A step works by the plan that it
@@ -79,7 +79,7 @@ export function answerRefused(
   })
 }
 
-export interface RanEffect {
+interface RanEffect {
   readonly id: string
   readonly operations?: readonly ThreadOperation[] | undefined
   /** Tools that it queued wait in the inbox also where its run was told to end meanwhile, which gives them no result. */
@@ -121,4 +121,76 @@ export function withinBudget(control: ThreadControl): ThreadControl {
   if (run?.step == null || run.ending !== null) return control
   if (callBytes(run.step.calls) <= LIMITS.stepBytes) return control
   return { ...control, run: { ...run, ending: { reason: 'hard_cap', outcome: 'failed', sessionCall: null } } }
+}
+
+/** The run with what a call used; an unknown price makes the sum unknown. */
+export function used(run: Run, usage: Usage | undefined): Run {
+  return usage === undefined ? run : { ...run, usage: sum(run.usage, usage) }
+}
+
+function sum(left: Usage, right: Usage): Usage {
+  return {
+    inputTokens: left.inputTokens + right.inputTokens,
+    outputTokens: left.outputTokens + right.outputTokens,
+    cachedInputTokens: left.cachedInputTokens + right.cachedInputTokens,
+    cost: left.cost === null || right.cost === null ? null : left.cost + right.cost,
+  }
+}
+
+/**
+ * An activity that leaves no answer may have committed one, or the first part of its work: its worker died, or was told to
+ * stop, before it was heard. What it did to its thread is told by the settle that ends the run (T9).
+ */
+
+interface Asked {
+  readonly run: number
+  readonly step?: number
+  readonly frame?: Frame | null
+  readonly callId?: string
+  readonly toolFirst?: boolean
+  readonly activated?: boolean
+  readonly activations?: number
+}
+
+/** The operations that an activity with this input may have begun or finished. */
+export function operationsOf(name: string, asked: Asked): readonly string[] {
+  const { run, step, frame, callId } = asked
+  if (name === 'completeCall' && callId !== undefined) return [resultOperationId(callId)]
+  if (callId !== undefined) return [callId]
+  if (name !== 'callModel' || step === undefined) return []
+  // A frame is refused under the id of its call.
+  if (frame != null) return [frame.callId, modelOperationId(run, step, frame.callId)]
+  if (asked.toolFirst === true) return [beginOperationId(run)]
+  const model = modelOperationId(run, step)
+  return asked.activated === false ? [activationsOf({ run, step }, asked.activations), model] : [model]
+}
+
+/** Nobody heard what came of these. */
+export function answerMissed(control: ThreadControl, operations: readonly string[]): ThreadControl {
+  if (control.run === null || operations.length === 0) return control
+  return { ...control, run: { ...control.run, unheard: operations } }
+}
+
+/** What was committed all the same happens now. A thread that closes does nothing more, but others are told (T8). */
+export function missedTold(
+  control: ThreadControl,
+  { unheard = [], operations = [] }: Missed,
+  now: number,
+): ThreadControl {
+  if (operations.length === 0) return control
+  if (control.closing !== null)
+    return applyOperations(
+      control,
+      operations.filter(({ kind }) => kind === 'tell'),
+      now,
+    )
+  const [callId] = unheard
+  const deferring = callId === undefined ? control : childrenDeferred(control, callId, operations, now)
+  return applyOperations(deferring, operations, now)
+}
+
+interface Missed {
+  /** Of the run that was settled. */
+  readonly unheard?: readonly string[] | undefined
+  readonly operations?: readonly ThreadOperation[] | undefined
 }

@@ -1,5 +1,4 @@
 import { expect, test } from 'vitest'
-
 import { withCalls } from '../../test/support/control-states.js'
 import { placeInStep } from './calls.js'
 import type { Step } from './control.js'

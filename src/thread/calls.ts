@@ -1,7 +1,6 @@
 /** The calls of a step with those of its frames: a tree, of which one call at a time is in flight (T1). */
 import { utf8Length } from '../protocol/utf8-length.js'
-import type { Step, ThreadControl } from './control.js'
-import type { Call, CalledTool } from './call-state.js'
+import type { Call, CalledTool, Step, ThreadControl } from './control.js'
 
 /** A call and the prompts that were called as tools on the way to it. */
 export interface CallPlace {

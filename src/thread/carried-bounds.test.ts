@@ -1,17 +1,15 @@
 import { describe, expect, test } from 'vitest'
-
-import { NOW, idleControl, plan, started } from '../../test/support/control-states.js'
+import { idleControl, NOW, plan, started } from '../../test/support/control-states.js'
 import { LIMITS } from '../protocol/limits.js'
 import type { Plan } from '../protocol/plan.js'
-import { modelAnswered } from './model-answers.js'
+import { earlyReportKept } from './children.js'
 import { carry, restore } from './continue-as-new.js'
 import type { CarriedControl } from './continue-as-new.js'
 import type { DeferredChild, OpenChild, ThreadControl } from './control.js'
-import { earlyReportKept } from './early-reports.js'
-import { effectScheduled } from './effects.js'
 import { withFacts } from './facts.js'
-import { acceptMessage, enqueue } from './inbox.js'
-import { packEntry, unpackEntry } from './packed-queue.js'
+import { acceptMessage, enqueue, packEntry, unpackEntry } from './inbox.js'
+import { modelAnswered } from './model-answers.js'
+import { effectScheduled } from './operations.js'
 
 const repeated = <T>(count: number, make: (index: number) => T): readonly T[] =>
   Array.from({ length: count }, (_, index) => make(index))

@@ -1,5 +1,4 @@
 import { describe, expect, test } from 'vitest'
-
 import {
   callOf,
   preparedChild,
@@ -11,7 +10,7 @@ import {
 } from '../../test/support/child-states.js'
 import { NOW, withCalls } from '../../test/support/control-states.js'
 import { LIMITS } from '../protocol/limits.js'
-import { childStarted, childrenPrepared, messageLost, messagePrepared, messageSent } from './child-calls.js'
+import { childrenPrepared, childStarted, messageLost, messagePrepared, messageSent } from './child-calls.js'
 import { acceptReport, childClosed } from './children.js'
 import { nextAction } from './next-action.js'
 

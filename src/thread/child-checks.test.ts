@@ -1,10 +1,8 @@
 import { describe, expect, test } from 'vitest'
-
 import { callOf, openChildOf, report, withChild, withStarted } from '../../test/support/child-states.js'
-import { NOW, idleControl } from '../../test/support/control-states.js'
+import { idleControl, NOW } from '../../test/support/control-states.js'
 import { LIMITS } from '../protocol/limits.js'
-import { childrenChecked, childrenToCheck, nextCheckAt } from './child-checks.js'
-import { acceptReport } from './children.js'
+import { acceptReport, childrenChecked, childrenToCheck, nextCheckAt } from './children.js'
 import type { ThreadControl } from './control.js'
 
 const MINUTE = 60_000

@@ -4,8 +4,7 @@
  */
 import type { CallReport } from '../protocol/child-activities.js'
 import { allCalls, calledTool, changeCall } from './calls.js'
-import type { ThreadControl } from './control.js'
-import type { Call, CallIn, ChildWait } from './call-state.js'
+import type { Call, CallIn, ChildWait, ThreadControl } from './control.js'
 
 /** A child and what it, or its end, says to a call. */
 export interface ChildAnswer {

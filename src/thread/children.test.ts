@@ -1,5 +1,4 @@
 import { describe, expect, test } from 'vitest'
-
 import {
   callOf,
   openChildOf,
@@ -10,7 +9,7 @@ import {
   withSent,
   withStarted,
 } from '../../test/support/child-states.js'
-import { NOW, idleControl, message } from '../../test/support/control-states.js'
+import { idleControl, message, NOW } from '../../test/support/control-states.js'
 import { LIMITS } from '../protocol/limits.js'
 import { childStarted } from './child-calls.js'
 import { acceptReport, childClosed, closesTold, invoked } from './children.js'

@@ -6,14 +6,15 @@
 import type { CallReport, PreparedChild } from '../protocol/child-activities.js'
 import type { ClosedChild } from '../protocol/end-activities.js'
 import { LIMITS } from '../protocol/limits.js'
-import { OUR_IDS } from '../protocol/messages.js'
 import { childReportProblem } from '../protocol/message-problems.js'
+import { OUR_IDS } from '../protocol/messages.js'
 import type { ChildReport } from '../protocol/messages.js'
+import type { ThreadOperation } from '../protocol/operations.js'
+import type { PendingItem } from '../protocol/snapshot.js'
+import { utf8Length } from '../protocol/utf8-length.js'
 import { callTaking, withReport } from './child-waits.js'
-import type { OpenChild, ThreadControl } from './control.js'
-import { earlyReportKept } from './early-reports.js'
+import type { ChildGroup, DeferredChild, OpenChild, ThreadControl } from './control.js'
 import { withWarning } from './facts.js'
-import { childCounted, isCounted } from './groups.js'
 import { askedIfLetIn, enqueue, hasRoom } from './inbox.js'
 
 /** A child whose rows exist: from now on it owes the call an answer. */
@@ -180,4 +181,252 @@ function withClosed(control: ThreadControl, { reference, status }: ClosedChild):
 export function closesTold(control: ThreadControl, told: readonly ClosedChild[]): ThreadControl {
   if (told.length === 0) return control
   return { ...control, closed: control.closed.filter((child) => !told.includes(child)) }
+}
+
+/**
+ * Subagents that wait for variables: their rows are in the store, and each starts once its request is answered, or is told
+ * of as a failure once its time is over. T7: until then it is no open child, and nothing else answers for it.
+ */
+
+export type DeferredAction =
+  | { readonly kind: 'startDeferred'; readonly deferred: DeferredChild }
+  | { readonly kind: 'expireChild'; readonly deferred: DeferredChild }
+
+/** What the call of a subagent says when its child lacks variables. */
+export function childrenDeferred(
+  control: ThreadControl,
+  callId: string,
+  operations: readonly ThreadOperation[] | undefined,
+  now: number,
+): ThreadControl {
+  const deferred = (operations ?? []).flatMap((operation): readonly DeferredChild[] => {
+    if (operation.kind !== 'defer_child') return []
+    const { requestId, child, expiresAt } = operation
+    return [{ requestId, callId, child, requestedAt: now, expiresAt, supplied: false, expired: false }]
+  })
+  return {
+    ...control,
+    deferred: [...control.deferred, ...deferred],
+    childrenInAll: control.childrenInAll + deferred.length,
+  }
+}
+
+/** Requests for variables of subagents. */
+export function deferredRequests({ deferred }: ThreadControl): readonly PendingItem[] {
+  return deferred
+    .filter(({ supplied }) => !supplied)
+    .map(({ requestId: id, requestedAt }) => ({ id, kind: 'variables', toolName: null, requestedAt }))
+}
+
+/** What is to be done for them before anything else; one that was answered in time is not looked for. */
+export function deferredAction({ deferred }: ThreadControl): DeferredAction | null {
+  const supplied = deferred.find((child) => child.supplied)
+  if (supplied !== undefined) return { kind: 'startDeferred', deferred: supplied }
+  const expired = deferred.find((child) => child.expired)
+  return expired === undefined ? null : { kind: 'expireChild', deferred: expired }
+}
+
+/** The request is answered. */
+export function deferredSupplied(control: ThreadControl, requestId: string): ThreadControl {
+  return changeDeferred(control, requestId, (child) => ({ ...child, supplied: true, expired: false }))
+}
+
+/** It is to be started at once: from now on it is owed, for its report may come before its started event. */
+export function deferredOpened(
+  control: ThreadControl,
+  { child, callId }: DeferredChild,
+  now: number,
+): ThreadControl {
+  return { ...control, children: [...control.children, openChild(child, callId, now)], progressed: true }
+}
+
+/** It runs. */
+export function deferredStarted(
+  control: ThreadControl,
+  { requestId, child }: DeferredChild,
+  seen: Parameters<typeof observed>[2],
+): ThreadControl {
+  return observed(withoutDeferred(control, requestId), child.reference, seen)
+}
+
+/** When the next one expires, or null. */
+export function nextExpiryAt({ deferred }: ThreadControl): number | null {
+  const times = deferred
+    .filter(({ supplied, expired }) => !supplied && !expired)
+    .map(({ expiresAt }) => expiresAt)
+  return times.length === 0 ? null : Math.min(...times)
+}
+
+/** Marks those whose time is over. */
+export function deferredDue(control: ThreadControl, now: number): ThreadControl {
+  const isDue = ({ supplied, expired, expiresAt }: DeferredChild): boolean =>
+    !supplied && !expired && expiresAt <= now
+  if (!control.deferred.some(isDue)) return control
+  const deferred = control.deferred.map((child) => (isDue(child) ? { ...child, expired: true } : child))
+  return { ...control, deferred, progressed: true }
+}
+
+/** The store has it expired, and the parent is told; without a message it was answered in time, and starts. */
+export function childExpired(
+  control: ThreadControl,
+  requestId: string,
+  messageId: string | null,
+  now: number,
+): ThreadControl {
+  if (messageId === null) return deferredSupplied(control, requestId)
+  const without = withoutDeferred(control, requestId)
+  return enqueue(without, { kind: 'report', id: messageId, queuedAt: now })
+}
+
+/** The store could not be asked for a day: it is asked again. */
+export function expiryFailed(control: ThreadControl, requestId: string, now: number): ThreadControl {
+  const expiresAt = now + LIMITS.childCheckLast
+  return changeDeferred(control, requestId, (child) => ({ ...child, expired: false, expiresAt }))
+}
+
+function withoutDeferred(control: ThreadControl, requestId: string): ThreadControl {
+  const deferred = control.deferred.filter((child) => child.requestId !== requestId)
+  return { ...control, deferred, progressed: true }
+}
+
+function changeDeferred(
+  control: ThreadControl,
+  requestId: string,
+  change: (child: DeferredChild) => DeferredChild,
+): ThreadControl {
+  if (!control.deferred.some((child) => child.requestId === requestId)) return control
+  const deferred = control.deferred.map((child) => (child.requestId === requestId ? change(child) : child))
+  return { ...control, deferred, progressed: true }
+}
+
+/** Children that one call has started in one go, and whose ends are told together: by one item, when all have ended. */
+
+/** No call waits for these: their group is told when they have ended, at once if all have. */
+export function groupLeft(control: ThreadControl, group: ChildGroup, now: number): ThreadControl {
+  const { callId, references } = group
+  if (references.length > 0) return { ...control, groups: [...control.groups, group] }
+  return enqueue(control, { kind: 'group', id: callId, queuedAt: now })
+}
+
+/** Whether the child's answer to this call only counts towards its group. */
+function isCounted(
+  { groups }: ThreadControl,
+  { reference, callId }: { readonly reference: string; readonly callId: string },
+): boolean {
+  return groups.some((group) => group.callId === callId && group.references.includes(reference))
+}
+
+/** A child has answered these calls: the last one of a group makes it an item. */
+function childCounted(
+  control: ThreadControl,
+  { reference, invocations }: { readonly reference: string; readonly invocations: readonly string[] },
+  now: number,
+): ThreadControl {
+  return invocations.reduce((next, callId) => {
+    const group = next.groups.find((candidate) => candidate.callId === callId)
+    if (group === undefined || !group.references.includes(reference)) return next
+    const references = group.references.filter((left) => left !== reference)
+    const groups = next.groups.filter((candidate) => candidate !== group)
+    return groupLeft({ ...next, groups }, { callId, references }, now)
+  }, control)
+}
+
+/** Children that owe an answer, and whose close this Temporal run cannot see, are looked for (T7). */
+
+/** When owed children whose close event cannot be seen have to be looked for, or null. */
+export function nextCheckAt(control: ThreadControl): number | null {
+  const times = control.children.filter(lookedFor(control)).map((child) => child.nextCheckAt)
+  return times.length === 0 ? null : Math.min(...times)
+}
+
+/** Children to look for now. */
+export function childrenToCheck(control: ThreadControl, now: number): readonly string[] {
+  return control.children
+    .filter(lookedFor(control))
+    .filter(({ nextCheckAt }) => nextCheckAt <= now)
+    .map((child) => child.reference)
+}
+
+/** Numbers of the last reports that were taken of them. */
+export function reportsTaken(control: ThreadControl, references: readonly string[]): readonly number[] {
+  return references.map(
+    (wanted) => control.children.find(({ reference }) => reference === wanted)?.reports ?? 0,
+  )
+}
+
+/** They were looked for: those that are closed are answered for, the others are looked for again, later. */
+export function childrenChecked(
+  control: ThreadControl,
+  checked: readonly string[],
+  closed: readonly { readonly reference: string; readonly status: string }[],
+  now: number,
+): ThreadControl {
+  const children = control.children.map((child) =>
+    checked.includes(child.reference) ? postponed(child, now) : child,
+  )
+  // Looking for them is history too, and must not keep the thread from continuing as new.
+  const counted: ThreadControl = {
+    ...control,
+    children,
+    childChecks: control.childChecks + 1,
+    progressed: true,
+  }
+  return closed.reduce<ThreadControl>((next, child) => childClosed(next, child, now), counted)
+}
+
+/** One that owes nothing is looked for when the next child would be refused, a few times; else whoever writes to it finds out. */
+function lookedFor({ children, deferred }: ThreadControl): (child: OpenChild) => boolean {
+  const isFull = children.length + deferred.length >= LIMITS.openChildren
+  return ({ observed, invocations, checks }) =>
+    !observed && (invocations.length > 0 || (isFull && checks < LIMITS.childChecksAtFirst))
+}
+
+function postponed(child: OpenChild, now: number): OpenChild {
+  const checks = child.checks + 1
+  const doublings = Math.max(0, checks - LIMITS.childChecksAtFirst + 1)
+  const delay = Math.min(LIMITS.childCheckFirst * 2 ** doublings, LIMITS.childCheckLast)
+  return { ...child, checks, nextCheckAt: now + delay }
+}
+
+/**
+ * Reports that came before this thread knew what they answer: after a Temporal reset the signals of the lost time come
+ * first, and the calls that they are about are made once more. They are kept for these calls (T7), ids only.
+ */
+
+/** Keeps a report within the share that they have of the carried state: the oldest give way (T10). */
+export function earlyReportKept(control: ThreadControl, said: ChildReport): ThreadControl {
+  const { reference, report, invocations, kind, messageId, closes } = said
+  const ids = { reference, report, invocations, kind }
+  // Senders may add fields of any size.
+  const kept = { ...ids, ...(messageId !== undefined && { messageId }), ...(closes === true && { closes }) }
+  const others = control.earlyReports.filter(
+    (early) => early.reference !== reference || early.report !== report,
+  )
+  return { ...control, earlyReports: fitting([...others, kept]) }
+}
+
+/** What this child said before its call was known; it is kept no more. */
+export function earlyReportsOf(
+  control: ThreadControl,
+  reference: string,
+): { readonly early: readonly ChildReport[]; readonly rest: ThreadControl } {
+  const early = control.earlyReports.filter((said) => said.reference === reference)
+  if (early.length === 0) return { early, rest: control }
+  return {
+    early,
+    rest: { ...control, earlyReports: control.earlyReports.filter((said) => !early.includes(said)) },
+  }
+}
+
+/** The child's answer to this call, if it came before the call was known. */
+export function earlyAnswer(
+  { earlyReports }: ThreadControl,
+  { reference, callId }: { readonly reference: string; readonly callId: string },
+): ChildReport | undefined {
+  return earlyReports.find((said) => said.reference === reference && said.invocations.includes(callId))
+}
+
+function fitting(reports: readonly ChildReport[]): readonly ChildReport[] {
+  if (utf8Length(JSON.stringify(reports)) <= LIMITS.earlyReportBytes) return reports
+  return fitting(reports.slice(1))
 }

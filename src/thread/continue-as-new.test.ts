@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'vitest'
-
 import { openChildOf } from '../../test/support/child-states.js'
-import { NOW, idleControl, message, run, withCalls } from '../../test/support/control-states.js'
+import { idleControl, message, NOW, run, withCalls } from '../../test/support/control-states.js'
 import { LIMITS } from '../protocol/limits.js'
 import { carry, restore, restsAtBound, shouldContinueAsNew } from './continue-as-new.js'
 import type { CarriedControl, HistoryFacts } from './continue-as-new.js'

@@ -1,13 +1,14 @@
 /** Continue-as-new: possible whenever nothing is in flight, never two in a row without progress. */
 import { LIMITS } from '../protocol/limits.js'
 import type { ThreadStart } from '../protocol/messages.js'
+import type { ReopenedThread } from '../protocol/reopened.js'
+import { runOf } from './advance.js'
+import { groupLeft } from './children.js'
 import { STATE_VERSION } from './control.js'
-import type { LateMessages, ThreadControl } from './control.js'
+import type { DeferredChild, LateMessages, OpenChild, Report, ThreadControl } from './control.js'
+import { acceptContinue, packEntry, unpackEntry } from './inbox.js'
+import type { PackedEntry } from './inbox.js'
 import { endingOf } from './next-action.js'
-import { packChild, packDeferred, unpackChild, unpackDeferred } from './packed-children.js'
-import type { PackedChild, PackedDeferred } from './packed-children.js'
-import { packEntry, unpackEntry } from './packed-queue.js'
-import type { PackedEntry } from './packed-queue.js'
 
 /** The part of the bounds of rest that a run which ends may have: storing its end takes some twenty events. */
 const ENDS_BELOW = 0.8
@@ -119,5 +120,112 @@ export function restore(carried: CarriedControl, start: ThreadStart): ThreadCont
     effects: carried.effects.map(([id, dueAt]) => ({ id, dueAt })),
     children: carried.children.map(unpackChild),
     deferred: carried.deferred.map(unpackDeferred),
+  }
+}
+
+/** A child as it is carried; a close event that this Temporal run would see reaches the next one no more. */
+type PackedChild = readonly [
+  reference: string,
+  resumable: 0 | 1,
+  invocations: readonly string[],
+  reports: number,
+  checks: number,
+  nextCheckAt: number,
+]
+
+type PackedDeferred = readonly [
+  requestId: string,
+  callId: string,
+  child: readonly [reference: string, agent: string, messageId: string, resumable: 0 | 1],
+  requestedAt: number,
+  expiresAt: number,
+  state: 0 | 1 | 2,
+]
+
+const WAITS = 0
+const SUPPLIED = 1
+const EXPIRED = 2
+
+function packChild(child: OpenChild): PackedChild {
+  const { reference, resumable, invocations, reports, checks, nextCheckAt } = child
+  return [reference, resumable ? 1 : 0, invocations, reports, checks, nextCheckAt]
+}
+
+function unpackChild(packed: PackedChild): OpenChild {
+  const [reference, resumable, invocations, reports, checks, nextCheckAt] = packed
+  return { reference, resumable: resumable === 1, invocations, reports, observed: false, checks, nextCheckAt }
+}
+
+function packDeferred({ child, supplied, expired, ...deferred }: DeferredChild): PackedDeferred {
+  const { requestId, callId, requestedAt, expiresAt } = deferred
+  const { reference, agent, messageId, resumable } = child
+  const state = supplied ? SUPPLIED : expired ? EXPIRED : WAITS
+  const packed = [reference, agent, messageId, resumable ? 1 : 0] as const
+  return [requestId, callId, packed, requestedAt, expiresAt, state]
+}
+
+function unpackDeferred(packed: PackedDeferred): DeferredChild {
+  const [requestId, callId, [reference, agent, messageId, resumable], requestedAt, expiresAt, state] = packed
+  return {
+    requestId,
+    callId,
+    child: { reference, agent, messageId, resumable: resumable === 1 },
+    requestedAt,
+    expiresAt,
+    supplied: state === SUPPLIED,
+    expired: state === EXPIRED,
+  }
+}
+
+/**
+ * A thread that was lost goes on: its state as its rows tell it. T4: every number goes on behind those in use, and what
+ * was in flight has its result already; a run that was cut off is followed by another one of the same side.
+ */
+
+/** What its rows do not hold is not known: items of the queue come again as signals. */
+export function reopenThread(control: ThreadControl, reopened: ReopenedThread, now: number): ThreadControl {
+  const { agent, runs, settles, reports, items, children, activated, invocations, lastRun } = reopened
+  const known: ThreadControl = {
+    ...control,
+    ...{ agent, runs, settles, reports, activated, invocations, registered: true },
+    itemsNumbered: items,
+    childrenInAll: children,
+    stopped: reopened.stopped === true,
+    children: reopened.open.map((child) => openAgain(child, now)),
+    deferred: reopened.deferred.map(deferredAgain),
+    effects: reopened.effects.map(([id, dueAt]) => ({ id, dueAt })),
+    request: requestOf(reopened),
+    report: reportOf(reopened),
+    // A child that has said its last word is ended as it was about to.
+    terminating: reopened.report?.closes === true,
+    lastRun: lastRun ?? null,
+  }
+  const grouped = reopened.groups.reduce((next, group) => groupLeft(next, group, now), known)
+  const { side } = reopened
+  if (side === undefined || grouped.terminating) return grouped
+  const going = runOf(acceptContinue(grouped, now), 'continue', null)
+  return going.run === null ? going : { ...going, run: { ...going.run, side } }
+}
+
+/** No close event of it reaches this Temporal run, so one that owes an answer is looked for at once (T7). */
+function openAgain(child: ReopenedThread['open'][number], now: number): OpenChild {
+  return { ...child, observed: false, checks: 0, nextCheckAt: now }
+}
+
+function deferredAgain(child: ReopenedThread['deferred'][number]): DeferredChild {
+  return { ...child, expiresAt: child.requestedAt + LIMITS.deferredChild, expired: false }
+}
+
+function requestOf({ request }: ReopenedThread): ThreadControl['request'] {
+  return request === undefined ? null : { ...request, kind: 'variables', toolName: null }
+}
+
+function reportOf({ report }: ReopenedThread): Report | null {
+  if (report === undefined) return null
+  const { report: number, kind, messageId, invocations, closes } = report
+  return {
+    ...{ number, kind, invocations, announced: false },
+    messageId: messageId ?? null,
+    closes: closes === true,
   }
 }

@@ -1,13 +1,10 @@
 import { describe, expect, test } from 'vitest'
-
 import { callOf, report, withAddressed, withSent, withStarted } from '../../test/support/child-states.js'
 import { NOW } from '../../test/support/control-states.js'
-import { messageLost } from './child-calls.js'
+import { childCancelled, messageLost, waitCut, waitExpired } from './child-calls.js'
 import { childrenToStop, stopForwarded } from './child-waits.js'
 import { acceptReport, childClosed } from './children.js'
-import type { ThreadControl } from './control.js'
-import type { Call } from './call-state.js'
-import { childCancelled, waitCut, waitExpired } from './cut-waits.js'
+import type { Call, ThreadControl } from './control.js'
 import { acceptStop } from './inbox.js'
 import { nextAction } from './next-action.js'
 

@@ -1,17 +1,13 @@
 import { describe, expect, test } from 'vitest'
-
 import { preparedChild, report } from '../../test/support/child-states.js'
-import { NOW, idleControl, resultOf, withCalls } from '../../test/support/control-states.js'
+import { idleControl, NOW, resultOf, withCalls } from '../../test/support/control-states.js'
 import { LIMITS } from '../protocol/limits.js'
-import { callAnswered, callPending } from './call-answers.js'
-import { acceptReport } from './children.js'
+import { callAnswered, callPending, openRequests, responded, responseRefusal } from './call-answers.js'
+import { acceptReport, childExpired, deferredOpened, deferredStarted, expiryFailed } from './children.js'
 import { carry, restore } from './continue-as-new.js'
 import type { CarriedControl } from './continue-as-new.js'
 import type { DeferredChild, ThreadControl } from './control.js'
-import { childExpired, deferredOpened, deferredStarted, expiryFailed } from './deferred.js'
-import { comesDue, nextDueAt } from './due.js'
-import { nextAction } from './next-action.js'
-import { openRequests, responded, responseRefusal } from './requests.js'
+import { comesDue, nextAction, nextDueAt } from './next-action.js'
 
 const EXPIRES = NOW + LIMITS.deferredChild
 const child = preparedChild('k')

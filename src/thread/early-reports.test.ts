@@ -1,12 +1,10 @@
 import { describe, expect, test } from 'vitest'
-
 import { callOf, openChildOf, preparedChild, report } from '../../test/support/child-states.js'
-import { NOW, idleControl, withCalls } from '../../test/support/control-states.js'
+import { idleControl, NOW, withCalls } from '../../test/support/control-states.js'
 import { LIMITS } from '../protocol/limits.js'
-import { childStarted, childrenPrepared, messagePrepared } from './child-calls.js'
-import { acceptReport } from './children.js'
+import { childrenPrepared, childStarted, messagePrepared } from './child-calls.js'
+import { acceptReport, earlyReportKept } from './children.js'
 import type { ThreadControl } from './control.js'
-import { earlyReportKept } from './early-reports.js'
 
 const reset = (control: ThreadControl, said = report()): ThreadControl => acceptReport(control, said, NOW)
 

@@ -1,14 +1,13 @@
 import { describe, expect, test } from 'vitest'
-
-import { NOW, idleControl, message, run, withCalls } from '../../test/support/control-states.js'
+import { idleControl, message, NOW, run, withCalls } from '../../test/support/control-states.js'
 import { LIMITS } from '../protocol/limits.js'
 import { advance } from './advance.js'
 import { effectGivenUp, effectRan, queuesAtEnd } from './apply.js'
 import { carry, restore } from './continue-as-new.js'
 import type { ThreadControl } from './control.js'
-import { effectRemoved, effectScheduled, effectsDue, givenUpTold, nextEffectAt } from './effects.js'
 import { acceptMessage, acceptStop } from './inbox.js'
 import { nextAction } from './next-action.js'
+import { effectRemoved, effectScheduled, effectsDue, givenUpTold, nextEffectAt } from './operations.js'
 import { settled } from './settling.js'
 import { snapshotOf } from './snapshot.js'
 

@@ -1,5 +1,4 @@
 import { expect, test } from 'vitest'
-
 import { idleControl } from '../../test/support/control-states.js'
 import { LIMITS } from '../protocol/limits.js'
 import type { ThreadControl } from './control.js'

@@ -1,5 +1,5 @@
-import { LIMITS } from '../protocol/limits.js'
 import type { Fact } from '../protocol/facts.js'
+import { LIMITS } from '../protocol/limits.js'
 import { utf8Length } from '../protocol/utf8-length.js'
 import type { ThreadControl } from './control.js'
 

@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest'
-
-import { NOW, USAGE, plan, resultOf, runOf, withCalls } from '../../test/support/control-states.js'
+import { NOW, plan, resultOf, runOf, USAGE, withCalls } from '../../test/support/control-states.js'
 import { LIMITS } from '../protocol/limits.js'
 import { advance } from './advance.js'
 import { callAnswered, callPending, frameAnswered, frameBegins, kindAnswered } from './call-answers.js'

@@ -1,35 +1,31 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-
+import { withStarted } from '../../test/support/child-states.js'
 import {
-  NOW,
-  USAGE,
   idleControl,
   message,
+  NOW,
   plan,
   started,
+  USAGE,
   withCalls,
 } from '../../test/support/control-states.js'
-import { withStarted } from '../../test/support/child-states.js'
 import type { CallModelAnswer } from '../protocol/activities.js'
 import { answerProblem } from '../protocol/answer-problem.js'
 import { LIMITS } from '../protocol/limits.js'
 import { threadStartProblem } from '../protocol/message-problems.js'
 import type { RemoveQueued, Respond, ThreadStart } from '../protocol/messages.js'
 import { utf8Length } from '../protocol/utf8-length.js'
-import { acceptOperations } from './accept-operations.js'
 import { advance } from './advance.js'
-import { frameAnswered } from './call-answers.js'
+import { frameAnswered, responded, responseRefusal } from './call-answers.js'
 import { acceptReport } from './children.js'
-import { carry, restore } from './continue-as-new.js'
+import { carry, reopenThread, restore } from './continue-as-new.js'
 import { initialControl } from './control.js'
 import type { ThreadControl } from './control.js'
 import * as inbox from './inbox.js'
 import { modelAnswered } from './model-answers.js'
 import { nextAction } from './next-action.js'
-import { itemRemoved, removalRefusal } from './removals.js'
-import { reopenThread } from './reopened.js'
-import { responded, responseRefusal } from './requests.js'
+import { acceptOperations, itemRemoved, removalRefusal } from './operations.js'
 import { snapshotOf } from './snapshot.js'
 
 /** Values that JSON can carry, and what the payload converter makes of bytes that cannot be decoded. */

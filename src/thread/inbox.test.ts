@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest'
-
-import { NOW, idleControl, message, run } from '../../test/support/control-states.js'
+import { idleControl, message, NOW, run } from '../../test/support/control-states.js'
 import { LIMITS } from '../protocol/limits.js'
 import { utf8Length } from '../protocol/utf8-length.js'
 import type { ThreadControl } from './control.js'

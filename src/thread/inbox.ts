@@ -2,21 +2,20 @@
  * The inbox: everything that asks for work is an item of one FIFO queue, drained between steps.
  * T3: accepted items keep their order. T10: what is malformed is recorded and skipped. Handlers are synchronous.
  */
+import { runIdOf } from '../protocol/ids.js'
 import { LIMITS } from '../protocol/limits.js'
-import { OUR_IDS } from '../protocol/messages.js'
 import {
   queueMessageProblem,
   queueToolProblem,
   setEnvProblem,
   stopProblem,
 } from '../protocol/message-problems.js'
+import { OUR_IDS } from '../protocol/messages.js'
 import type { QueueMessage, QueueTool, Stop } from '../protocol/messages.js'
-import { runIdOf } from '../protocol/ids.js'
+import { utf8Length } from '../protocol/utf8-length.js'
 import { allCalls } from './calls.js'
-import type { QueueEntry, ThreadControl } from './control.js'
+import type { Ending, QueueEntry, ThreadControl } from './control.js'
 import { withFacts, withWarning } from './facts.js'
-import { invocationOf, newestInvocations, withInvocations } from './invocations.js'
-import { entryBytes, withQueue } from './queue-bytes.js'
 
 /** Takes a `queueMessage` signal. */
 export function acceptMessage(control: ThreadControl, input: unknown, now: number): ThreadControl {
@@ -192,4 +191,120 @@ function isSame(one: QueueEntry, other: QueueEntry): boolean {
 /** Messages and reports share one space of ids; tools, effects and groups have their own. */
 function keyOf({ kind, id }: QueueEntry): string {
   return kind === 'tool' || kind === 'effect' || kind === 'group' ? `${kind} ${id}` : id
+}
+
+/** An item of the queue as it is carried: a thousand of them ride in each continue-as-new. */
+export type PackedEntry =
+  | readonly ['m', string, 0 | 1, number]
+  | readonly ['m', string, 0 | 1, number, string]
+  | readonly ['i', string, 0 | 1, number, string, 0 | 1]
+  | readonly ['c', string, string, string, number]
+  | readonly ['t', string, string, number]
+  | readonly ['r' | 'e' | 'v' | 'g' | 'n', string, number]
+
+const TAGS = { report: 'r', effect: 'e', variables: 'v', continue: 'g', group: 'n' } as const
+const KINDS = { r: 'report', e: 'effect', v: 'variables', g: 'continue', n: 'group' } as const
+
+export function packEntry(entry: QueueEntry): PackedEntry {
+  const { id, queuedAt } = entry
+  if (entry.kind === 'child_closed') return ['c', id, entry.reference, entry.status, queuedAt]
+  if (entry.kind === 'tool') return ['t', id, entry.name, queuedAt]
+  if (entry.kind !== 'message') return [TAGS[entry.kind], id, queuedAt]
+  const role = entry.role === 'assistant' ? 1 : 0
+  const { inline, invocation } = entry
+  if (inline === undefined)
+    return invocation === undefined ? ['m', id, role, queuedAt] : ['m', id, role, queuedAt, invocation]
+  return ['i', id, role, queuedAt, inline.content, inline.silent ? 1 : 0]
+}
+
+export function unpackEntry(packed: PackedEntry): QueueEntry {
+  switch (packed[0]) {
+    case 'm': {
+      const [, id, isAssistant, queuedAt, invocation] = packed
+      const message = { kind: 'message', id, role: roleOf(isAssistant), queuedAt } as const
+      return invocation === undefined ? message : { ...message, invocation }
+    }
+    case 'i': {
+      const [, id, isAssistant, queuedAt, content, silent] = packed
+      const role = roleOf(isAssistant)
+      return { kind: 'message', id, role, queuedAt, inline: { content, role, silent: silent === 1 } }
+    }
+    case 'c': {
+      const [, id, reference, status, queuedAt] = packed
+      return { kind: 'child_closed', id, reference, status, queuedAt }
+    }
+    case 't':
+      return { kind: 'tool', id: packed[1], name: packed[2], queuedAt: packed[3] }
+    default:
+      return { kind: KINDS[packed[0]], id: packed[1], queuedAt: packed[2] }
+  }
+}
+
+function roleOf(isAssistant: 0 | 1): 'user' | 'assistant' {
+  return isAssistant === 1 ? 'assistant' : 'user'
+}
+
+/** Another queue, whose share of the carried state is counted anew. */
+export function withQueue(control: ThreadControl, queue: readonly QueueEntry[]): ThreadControl {
+  return { ...control, queue, queueBytes: queue.reduce((bytes, entry) => bytes + entryBytes(entry), 0) }
+}
+
+/** As it is carried: a control character is six bytes there, and senders choose ids and inline texts. */
+function entryBytes(entry: QueueEntry): number {
+  return utf8Length(JSON.stringify(packEntry(entry))) + 1
+}
+
+/**
+ * Calls of the parent that this thread answers for. T7: one whose message leaves the queue, in whatever way, is remembered
+ * until a report names it. A thread without a parent has none.
+ */
+
+/** The start's own message as it is queued: of a child it belongs to the call that started it. */
+export function firstMessage({ start: { parent } }: ThreadControl, message: QueueMessage): QueueMessage {
+  if (parent === undefined || !('messageId' in message)) return message
+  return { ...message, from: 'parent', invocation: parent.callId }
+}
+
+/** The call that a message brings, if it is the parent's. */
+function invocationOf({ start }: ThreadControl, message: QueueMessage): string | undefined {
+  if (start.parent === undefined || !('messageId' in message)) return undefined
+  return message.from === 'parent' ? message.invocation : undefined
+}
+
+/** What these items answer for. */
+export function queuedInvocations(entries: readonly QueueEntry[]): readonly string[] {
+  return entries.flatMap((entry) =>
+    entry.kind === 'message' && entry.invocation !== undefined ? [entry.invocation] : [],
+  )
+}
+
+/** Remembers what items answered for that are in the queue no more. */
+export function withInvocations(control: ThreadControl, entries: readonly QueueEntry[]): ThreadControl {
+  const left = queuedInvocations(entries)
+  if (left.length === 0) return control
+  return { ...control, invocations: [...new Set([...control.invocations, ...left])] }
+}
+
+/** Forgets these, also where they still wait: a message that was answered for asks for no other answer. */
+export function withoutInvocations(control: ThreadControl, named: readonly string[]): ThreadControl {
+  if (named.length === 0) return control
+  const queue = control.queue.map((entry) => {
+    if (entry.kind !== 'message' || entry.invocation === undefined) return entry
+    const { invocation, ...message } = entry
+    return named.includes(invocation) ? message : entry
+  })
+  const invocations = control.invocations.filter((invocation) => !named.includes(invocation))
+  return { ...withQueue(control, queue), invocations }
+}
+
+/** They ride in each continue-as-new: a parent that sends so many waits for none but the newest. */
+function newestInvocations(control: ThreadControl): ThreadControl {
+  const known = [...new Set([...control.invocations, ...queuedInvocations(control.queue)])]
+  return withoutInvocations(control, known.slice(0, Math.max(0, known.length - LIMITS.invocations)))
+}
+
+/** Variables came while a run found some missing: it is not parked, the next one looks for them. */
+export function looksAgain({ queue, request }: ThreadControl, ending: Ending): boolean {
+  const lacksVariables = ending.outcome === 'blocked' && (ending.request !== undefined || request !== null)
+  return lacksVariables && queue.some(({ kind }) => kind === 'variables')
 }

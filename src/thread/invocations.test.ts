@@ -1,15 +1,12 @@
 import { describe, expect, test } from 'vitest'
-
-import { NOW, asked, idleControl, message, plan, run } from '../../test/support/control-states.js'
+import { asked, idleControl, message, NOW, plan, run } from '../../test/support/control-states.js'
 import { LIMITS } from '../protocol/limits.js'
-import { modelAnswered } from './model-answers.js'
 import { carry, restore } from './continue-as-new.js'
 import type { CarriedControl } from './continue-as-new.js'
 import type { ThreadControl } from './control.js'
-import { acceptMessage, drained, removed } from './inbox.js'
-import { firstMessage, queuedInvocations } from './invocations.js'
+import { acceptMessage, drained, firstMessage, queuedInvocations, removed, withQueue } from './inbox.js'
+import { modelAnswered } from './model-answers.js'
 import { applyOperations } from './operations.js'
-import { withQueue } from './queue-bytes.js'
 
 const PARENT = { parent: { threadId: 'p', callId: 'pc' } }
 const ask = (id: string, invocation = `call-${id}`) =>

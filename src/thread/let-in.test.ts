@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest'
-
-import { NOW, idleControl } from '../../test/support/control-states.js'
+import { idleControl, NOW } from '../../test/support/control-states.js'
 import { LIMITS } from '../protocol/limits.js'
 import { effectRan } from './apply.js'
 import { acceptReport } from './children.js'

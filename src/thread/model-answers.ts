@@ -1,16 +1,12 @@
 /** What the answer of a side's model call changes in a run. T4: it is applied once; the store holds what it stands for. */
 import type { CallModelAnswer, EndAnswer, PendingAnswer } from '../protocol/activities.js'
 import { actualSide } from '../protocol/plan.js'
-import type { Plan } from '../protocol/plan.js'
-import { activationBegins, withPlan } from './activation.js'
-import { runEnded, waitAsked, withinBudget } from './apply.js'
-import type { CallResponse } from './call-state.js'
-import type { ModelCall, QueueEntry, Run, Step, ThreadControl } from './control.js'
+import type { Plan, Side } from '../protocol/plan.js'
+import { runEnded, used, waitAsked, withinBudget } from './apply.js'
+import type { CallResponse, ModelCall, QueueEntry, Run, Step, ThreadControl } from './control.js'
 import { withFacts } from './facts.js'
-import { drained } from './inbox.js'
-import { lateSetAside } from './late-messages.js'
+import { acceptContinue, drained, queuedInvocations } from './inbox.js'
 import { applyOperations } from './operations.js'
-import { used } from './usage.js'
 
 type Answer = Exclude<CallModelAnswer, { readonly type: 'terminated' }>
 
@@ -257,4 +253,83 @@ function counted({ cutAnswers = 0, ...run }: Run, step: Step): Run {
     steps: step.number,
     sideSteps: { ...run.sideSteps, [step.side]: run.sideSteps[step.side] + 1 },
   }
+}
+
+/** A prompt becomes active: its immediate subagents start before its first step, also when a message is there already. */
+
+type Activates = Extract<CallModelAnswer, { readonly type: 'activates' }>
+
+/** Nothing was drained, and no step counted: the calls are those of a step of their own, and the model is asked next. */
+function activationBegins(control: ThreadControl, side: Side, answer: Activates): ThreadControl {
+  if (control.run === null) return control
+  const activations = (control.run.activations ?? 0) + 1
+  const run: Run = { ...control.run, planned: true, again: null, activations }
+  const step: Step = {
+    number: run.steps,
+    side,
+    text: false,
+    phase: 4,
+    calls: answer.calls.map(({ id, name, tool }) => ({ id, name, queued: true, tool, state: 'open' })),
+    outside: true,
+    activates: true,
+    handOff: null,
+    forcedTurn: null,
+  }
+  return activated({ ...control, registered: true, progressed: true, run: { ...run, step } }, side)
+}
+
+/** The plan that came with the answer of a side's model call, which may also tell that its prompt is active. */
+function withPlan(control: ThreadControl, side: Side, answer: CallModelAnswer): ThreadControl {
+  const plan = 'plan' in answer ? (answer.plan ?? control.plan) : control.plan
+  const planned = { ...control, plan }
+  // Others did not come so far as to look for immediate subagents.
+  if (answer.type !== 'answered' && answer.type !== 'interrupted') return planned
+  return activated(planned, plan === null ? side : actualSide(plan, side))
+}
+
+/** What starts with the side's prompt has started. */
+function activated(control: ThreadControl, side: Side): ThreadControl {
+  return control.activated.includes(side) ? control : { ...control, activated: [...control.activated, side] }
+}
+
+/**
+ * After a reset in Temporal a thread repeats its runs from their rows, and the server gives it all signals at once: a
+ * recorded step meets messages that came after it. Those that no run has answered get a run of their own behind the
+ * recorded ones, so that nobody waits for an answer that was lost (T3, T7).
+ */
+
+/** The step has taken these; what came late is set aside, and no report of a recorded run names it. */
+export function lateSetAside(
+  control: ThreadControl,
+  drain: readonly QueueEntry[],
+  answer: CallModelAnswer,
+): ThreadControl {
+  const operations = 'operations' in answer ? (answer.operations ?? []) : []
+  const found = operations.find((operation) => operation.kind === 'came_late')
+  if (found === undefined) return control
+  const { ids, runs, settles, reports } = found
+  const late = queuedInvocations(drain.filter(({ id }) => ids.includes(id)))
+  return {
+    ...control,
+    invocations: control.invocations.filter((invocation) => !late.includes(invocation)),
+    late: {
+      ...{ runs, settles, reports },
+      invocations: [...new Set([...(control.late?.invocations ?? []), ...late])],
+    },
+  }
+}
+
+/** No recorded run is left: the next one is new in the store too. */
+export function lateBegins(control: ThreadControl, now: number): ThreadControl {
+  const { late, run, report, terminating, closing, stopped } = control
+  if (late === null || run !== null || report !== null || terminating || closing !== null) return control
+  const next = {
+    ...control,
+    late: null,
+    runs: Math.max(control.runs, late.runs),
+    settles: Math.max(control.settles, late.settles),
+    reports: Math.max(control.reports, late.reports),
+    invocations: [...new Set([...control.invocations, ...late.invocations])],
+  }
+  return { ...acceptContinue(next, now), stopped }
 }

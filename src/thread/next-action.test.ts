@@ -1,11 +1,10 @@
 import { describe, expect, test } from 'vitest'
-
 import { withPrepared, withStarted } from '../../test/support/child-states.js'
 import {
-  NOW,
   dualPlan,
   idleControl,
   message,
+  NOW,
   plan,
   run,
   started,

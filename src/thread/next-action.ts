@@ -1,17 +1,33 @@
 /** What the workflow does next. Called only when nothing is in flight (T1), after `advance`. */
+import type { Frame } from '../protocol/activities.js'
+import type { Completion } from '../protocol/complete-call.js'
 import type { ThreadClose } from '../protocol/end-activities.js'
+import { LIMITS } from '../protocol/limits.js'
 import type { ChildReport } from '../protocol/messages.js'
-import type { Side } from '../protocol/plan.js'
-import { callAction, childAction } from './call-action.js'
-import type { CallAction, ChildAction } from './call-action.js'
+import { sidePlanOf, toolPlanOf } from '../protocol/plan.js'
+import type { Side, ToolPlan } from '../protocol/plan.js'
+import { planOf } from './advance.js'
 import { callInFlight } from './calls.js'
+import { childrenToCancel } from './child-calls.js'
 import { childrenToStop } from './child-waits.js'
-import { closingAction, idleAction, runEndAction } from './closing.js'
-import type { Closing, Ending, ModelCall, QueueEntry, Run, Tell, ThreadControl } from './control.js'
-import type { CallIn } from './call-state.js'
-import { deferredAction } from './deferred.js'
-import type { DeferredAction } from './deferred.js'
+import { deferredAction, deferredDue, nextExpiryAt } from './children.js'
+import type { DeferredAction } from './children.js'
+import type {
+  Call,
+  CallIn,
+  ChildWait,
+  Closing,
+  Ending,
+  ModelCall,
+  QueueEntry,
+  Run,
+  Step,
+  Tell,
+  ThreadControl,
+} from './control.js'
 import { drainable } from './inbox.js'
+import { effectsDue, nextEffectAt } from './operations.js'
+import { announcement, reportOfClosing, reportOfIdle, reportOfRun } from './reports.js'
 import type { DueReport } from './reports.js'
 
 export type Action =
@@ -114,4 +130,160 @@ function actingSide(control: ThreadControl, run: Run, [first]: readonly QueueEnt
   if (control.plan !== null && control.plan.type === 'ai_human') return 'a'
   if (first === undefined || first.kind === 'continue' || first.kind === 'variables') return run.side
   return first.kind === 'message' && first.role === 'assistant' ? 'b' : 'a'
+}
+
+/** What the call in flight of a step needs next, at whatever depth it is. */
+
+/** A call to be worked at, and where it is. */
+export interface CallWork {
+  readonly run: Run
+  readonly step: Step
+  readonly call: Call
+  /** The prompts that lead to it, the active one last; none for a tool of the inbox. */
+  readonly promptPath: readonly string[]
+  readonly depth: number
+  /** What the name is, as far as the plan or an activity says. */
+  readonly tool: ToolPlan | undefined
+}
+
+type CallAction =
+  | (CallWork & { readonly kind: 'callPrompt'; readonly frame: Frame })
+  | (CallWork & { readonly kind: 'executeTool' })
+  | (CallWork & { readonly kind: 'prepareChild' | 'prepareMessage' })
+  | (CallWork & { readonly kind: 'completeCall'; readonly by: Completion })
+  | { readonly kind: 'awaitChildren'; readonly call: CallIn<'waiting'> }
+  | { readonly kind: 'awaitAnswer'; readonly call: CallIn<'pending'> }
+  | { readonly kind: 'runRemote'; readonly call: CallIn<'remote'> }
+
+/** What is done for a call whatever ends its run. */
+type ChildAction =
+  | { readonly kind: 'startChildren'; readonly call: CallIn<'prepared'> }
+  | { readonly kind: 'sendMessage'; readonly call: CallIn<'addressed'> }
+  | { readonly kind: 'cancelLate'; readonly call: CallIn<'reported'>; readonly reference: string }
+
+/**
+ * A child whose rows exist is always started, and a message of its store sent: only a workflow can answer for them. One
+ * that nobody waits for any more is always cancelled, for it is in no list any more (T7, T8).
+ */
+export function childAction(call: Call | undefined): ChildAction | null {
+  if (call?.state === 'prepared') return { kind: 'startChildren', call }
+  if (call?.state === 'addressed') return { kind: 'sendMessage', call }
+  if (call?.state !== 'reported') return null
+  const [reference] = childrenToCancel(call)
+  return reference === undefined ? null : { kind: 'cancelLate', call, reference }
+}
+
+/** What the call in flight needs next. */
+function callAction(control: ThreadControl, run: Run, step: Step): CallAction | ChildAction {
+  const place = callInFlight(step.calls)
+  if (place === null) throw new Error(`Step ${step.number} of run ${run.number} has no open call.`)
+  const { call, frames } = place
+  const child = childAction(call)
+  if (child !== null) return child
+  if (call.state === 'waiting') return { kind: 'awaitChildren', call }
+  if (call.state === 'pending') return { kind: 'awaitAnswer', call }
+  if (call.state === 'remote') return { kind: 'runRemote', call }
+  const side = step.outside ? [] : [sidePlanOf(planOf(control), step.side).prompt]
+  const work = { run, step, call, promptPath: [...side, ...frames], depth: frames.length }
+  const tool = toolOf(control, work)
+  const by = completionOf(call, work.depth)
+  if (by !== null) return { kind: 'completeCall', ...work, tool, by }
+  if (tool?.kind === 'subagent' || tool?.kind === 'subagent_create')
+    return { kind: 'prepareChild', ...work, tool }
+  if (tool?.kind === 'subagent_message') return { kind: 'prepareMessage', ...work, tool }
+  // Deeper ones are refused by the activity, in words for the model.
+  if (tool?.kind !== 'prompt' || work.depth >= LIMITS.frameDepth)
+    return { kind: 'executeTool', ...work, tool }
+  return {
+    kind: 'callPrompt',
+    ...work,
+    tool,
+    frame: { callId: call.id, prompt: tool.prompt, depth: work.depth + 1 },
+  }
+}
+
+/** What an activity said counts more than the plan; a prompt that the plan does not have lists nothing. */
+function toolOf(
+  control: ThreadControl,
+  { call, promptPath }: Pick<CallWork, 'call' | 'promptPath'>,
+): ToolPlan | undefined {
+  const plan = planOf(control)
+  const prompt = promptPath.at(-1)
+  if (call.tool !== undefined) return call.tool
+  return prompt === undefined || !Object.hasOwn(plan.prompts, prompt)
+    ? undefined
+    : toolPlanOf(plan, prompt, call.name)
+}
+
+/** What answers a call that does not end with its own activity, once it is there. */
+function completionOf(call: Call, depth: number): Completion | null {
+  if (call.state === 'answered') return { kind: 'response', requestId: call.requestId }
+  if (call.state === 'returned') return { kind: 'remote' }
+  if (call.state === 'reported') return answerOf(call.wait)
+  if (call.state !== 'framed') return null
+  return { kind: 'frame', frame: { callId: call.id, prompt: call.prompt, depth: depth + 1 } }
+}
+
+/** A message that could not be sent has an answer, though its call does not wait. */
+function answerOf({ blocking, references, reports }: ChildWait): Completion {
+  if (!blocking && reports.length === 0) return { kind: 'sent', references }
+  // As the call named them: who asked reads them beside its items.
+  const inOrder = references.flatMap((one) => reports.filter(({ reference }) => reference === one))
+  return { kind: 'children', reports: inOrder }
+}
+
+/**
+ * How a run ends, how a thread ends, and what is told between two runs. In this order: report into the parent's store,
+ * settle, announce the report, tell the children, close (T7, T8): by the time the parent hears of an end, it is settled.
+ */
+
+/** The end of a run of a thread that stays open. */
+function runEndAction(control: ThreadControl, ending: Ending): Action {
+  return deliver(reportOfRun(control, ending)) ?? { kind: 'settle', ending, close: null }
+}
+
+/** What an idle thread owes its parent. */
+function idleAction(control: ThreadControl): Action | null {
+  return announce(control) ?? deliver(reportOfIdle(control))
+}
+
+/** The end of a thread. */
+function closingAction(control: ThreadControl, ending: Ending | null, close: ThreadClose): Action {
+  const { report, closing, run } = control
+  // It was made before the thread was to close, and tells of a run: that comes first.
+  if (closing === null && report !== null && !report.closes && !report.announced)
+    return (run === null ? announce(control) : null) ?? { kind: 'settle', ending, close: null }
+  const last = deliver(reportOfClosing(control, ending))
+  if (last !== null) return last
+  if (closing === null || !closing.settled) return { kind: 'settle', ending, close }
+  const [next] = closing.cascade
+  if (next === undefined) return announce(control) ?? { kind: 'close', closing }
+  return announce(control) ?? { kind: 'cancelChild', reference: next }
+}
+
+function deliver(due: ReturnType<typeof reportOfRun>): Action | null {
+  return due === null ? null : { kind: 'deliverReport', due }
+}
+
+function announce(control: ThreadControl): Action | null {
+  const report = announcement(control)
+  return report === null ? null : { kind: 'announceReport', report }
+}
+
+/** What comes due by itself, whatever the thread is doing: effects, and requests that nobody answered. */
+
+/** What is due is an item, or marked; nothing else happens to it. */
+export function comesDue(control: ThreadControl, now: number): ThreadControl {
+  return deferredDue(effectsDue(control, now), now)
+}
+
+/** When something comes due next, or null. */
+export function nextDueAt(control: ThreadControl, now: number): number | null {
+  const times = [nextEffectAt(control, now), ends(control) ? null : nextExpiryAt(control)]
+  const known = times.filter((time) => time !== null)
+  return known.length === 0 ? null : Math.min(...known)
+}
+
+function ends({ terminating, closing }: ThreadControl): boolean {
+  return terminating || closing !== null
 }

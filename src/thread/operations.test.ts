@@ -1,11 +1,10 @@
 import { describe, expect, test } from 'vitest'
-
 import {
-  NOW,
   answered,
   dualPlan,
   idleControl,
   message,
+  NOW,
   plan,
   resultOf,
   run,
@@ -17,10 +16,10 @@ import { LIMITS } from '../protocol/limits.js'
 import type { ThreadOperation } from '../protocol/operations.js'
 import { advance } from './advance.js'
 import { runEnded } from './apply.js'
-import { modelAnswered } from './model-answers.js'
 import { callAnswered } from './call-answers.js'
 import type { ThreadControl } from './control.js'
 import { acceptStop, acceptTool } from './inbox.js'
+import { modelAnswered } from './model-answers.js'
 import { nextAction } from './next-action.js'
 import { applyOperations } from './operations.js'
 import { cutTools, settled, withCutStep } from './settling.js'

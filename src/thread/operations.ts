@@ -1,14 +1,18 @@
 /** What user code did to its thread, as answers of activities tell it: committed with its outcome, applied once (T9). */
 import { LIMITS } from '../protocol/limits.js'
+import { removeQueuedProblem } from '../protocol/message-problems.js'
+import { SIGNALS } from '../protocol/messages.js'
+import type { Operations, QueueMessage, QueueTool, RemoveQueued } from '../protocol/messages.js'
+import { operationsProblem } from '../protocol/operations-problem.js'
 import type { ThreadOperation } from '../protocol/operations.js'
+import type { ScheduledItem } from '../protocol/snapshot.js'
+import { utf8Length } from '../protocol/utf8-length.js'
 import { changeStep } from './calls.js'
 import { childClosed } from './children.js'
-import type { Run, ThreadControl } from './control.js'
-import { effectRemoved, effectScheduled } from './effects.js'
-import { withFacts } from './facts.js'
-import { handOffAsked } from './hand-off.js'
-import { enqueue, removed, variablesSet } from './inbox.js'
-import { tellAdded } from './tells.js'
+import type { QueueEntry, Run, Tell, ThreadControl } from './control.js'
+import { withFacts, withWarning } from './facts.js'
+import { acceptTool, drained, enqueue, hasRoom, removed, variablesSet } from './inbox.js'
+import { handOffAsked } from './turns.js'
 
 export function applyOperations(
   control: ThreadControl,
@@ -90,4 +94,158 @@ function runStopped(control: ThreadControl): ThreadControl {
     ...control,
     run: { ...run, ending: { reason: 'stopped', outcome: 'cancelled', sessionCall: null } },
   }
+}
+
+/** Takes an `operations` signal: what a parent or child did to this thread, in its order. None clears the stop flag. */
+export function acceptOperations(control: ThreadControl, input: unknown, now: number): ThreadControl {
+  const problem = operationsProblem(input)
+  if (problem !== undefined) return withWarning(control, 'operations_skipped', problem)
+  const { operations } = input as Operations
+  return operationsTaken(control, operations, now)
+}
+
+/** What no call of this thread's step did: a tool waits its turn in the inbox, whatever becomes of a run under way. */
+export function operationsTaken(
+  control: ThreadControl,
+  operations: readonly ThreadOperation[],
+  now: number,
+): ThreadControl {
+  return operations.reduce((next, operation) => taken(next, operation, now), control)
+}
+
+function taken(control: ThreadControl, operation: ThreadOperation, now: number): ThreadControl {
+  if (operation.kind !== 'queue_tool') return applyOperations(control, [operation], now)
+  return acceptTool(control, { toolCallId: operation.id, name: operation.name }, now)
+}
+
+/** Delayed work: its due times. T3: one that becomes due is an item of the inbox, and nothing else happens to it. */
+
+/** An effect was scheduled, or scheduled anew; beyond the bounds it is refused. */
+export function effectScheduled(control: ThreadControl, { id, dueAt }: ScheduledItem): ThreadControl {
+  const others = effectRemoved(control, id)
+  const effects = [...others.effects, { id, dueAt }]
+  if (effects.length <= LIMITS.effects && effectBytes(effects) <= LIMITS.effectBytes)
+    return { ...others, effects }
+  const refused = `The thread has ${control.effects.length} scheduled effects; this one was refused.`
+  return withWarning(control, 'effects_full', refused)
+}
+
+/** An effect was removed, whether it is due or not. */
+export function effectRemoved(control: ThreadControl, id: string): ThreadControl {
+  const unqueued = removed(control, 'effect', id)
+  if (!unqueued.effects.some((effect) => effect.id === id)) return unqueued
+  return { ...unqueued, effects: unqueued.effects.filter((effect) => effect.id !== id) }
+}
+
+/** A settle has told of these that they were given up. */
+export function givenUpTold(control: ThreadControl, ids: readonly string[]): ThreadControl {
+  if (ids.length === 0) return control
+  return { ...control, givenUp: control.givenUp.filter((id) => !ids.includes(id)) }
+}
+
+/** Moves what is due into the inbox, the earliest first; what finds no room there stays. */
+export function effectsDue(control: ThreadControl, now: number): ThreadControl {
+  if (control.terminating || control.closing !== null) return control
+  const due = control.effects
+    .filter(({ dueAt }) => dueAt <= now)
+    .toSorted((one, other) => one.dueAt - other.dueAt)
+  return due.reduce((next, { id }) => {
+    const entry = { kind: 'effect', id, queuedAt: now } as const
+    if (!hasRoom(next, entry)) return next
+    const effects = next.effects.filter((effect) => effect.id !== id)
+    return { ...enqueue({ ...next, effects }, entry), progressed: true }
+  }, control)
+}
+
+/** When the next effect becomes due, or null. */
+export function nextEffectAt(control: ThreadControl, now: number): number | null {
+  if (control.terminating || control.closing !== null) return null
+  const times = control.effects.map(({ dueAt }) => dueAt).filter((dueAt) => dueAt > now)
+  return times.length === 0 ? null : Math.min(...times)
+}
+
+/** As a pair it is carried. */
+function effectBytes(effects: readonly ScheduledItem[]): number {
+  return effects.reduce((bytes, { id, dueAt }) => bytes + utf8Length(JSON.stringify([id, dueAt])) + 1, 0)
+}
+
+/**
+ * Operations on other threads: their rows were committed with the outcome of a call, their workflows are told one by one,
+ * in order, before anything else.
+ */
+
+/** Something was done to another thread; beyond the bound its workflow is not told, visibly. */
+function tellAdded(control: ThreadControl, { to, operation }: Tell): ThreadControl {
+  if (control.tells.length < LIMITS.waitingTells)
+    return { ...control, tells: [...control.tells, { to, operation }] }
+  const refused = `The thread has ${control.tells.length} operations on other threads to tell; one more was refused.`
+  return withWarning(control, 'tells_full', refused)
+}
+
+/** What the other thread's workflow is sent. */
+type ToldAs =
+  | { readonly signal: typeof SIGNALS.queueMessage; readonly input: QueueMessage }
+  | { readonly signal: typeof SIGNALS.queueTool; readonly input: QueueTool }
+  | { readonly signal: typeof SIGNALS.operations; readonly input: Operations }
+  | { readonly signal: null }
+
+/** What has a signal of its own comes as from anybody else; `null` is a cancellation, which is terminate(). */
+export function toldAs({ start }: ThreadControl, { to, operation }: Tell): ToldAs {
+  switch (operation.kind) {
+    case 'queue_message': {
+      const { id: messageId, role } = operation
+      const from = to === start.parent?.threadId ? 'child' : 'parent'
+      return { signal: SIGNALS.queueMessage, input: { messageId, role, from } }
+    }
+    case 'queue_tool': {
+      const { id: toolCallId, name } = operation
+      return { signal: SIGNALS.queueTool, input: { toolCallId, name } }
+    }
+    case 'terminate':
+      return { signal: null }
+    default:
+      return { signal: SIGNALS.operations, input: { operations: [operation] } }
+  }
+}
+
+/** The first one was told, or its thread is gone and needs no telling. */
+export function tellDone(control: ThreadControl): ThreadControl {
+  return { ...control, tells: control.tells.slice(1), progressed: true }
+}
+
+/** Items that somebody takes back while they wait. T3: their rows, not this state, say that they are never delivered. */
+
+/** Why the removal is refused, or null: nothing changes then. */
+export function removalRefusal(
+  control: ThreadControl,
+  input: unknown,
+): 'Item.Invalid' | 'Item.NotFound' | null {
+  if (removeQueuedProblem(input) !== undefined) return 'Item.Invalid'
+  if (control.terminating || control.closing !== null) return 'Item.NotFound'
+  const { id } = input as RemoveQueued
+  const entry = removable(control, id)
+  if (entry === undefined) return control.effects.some((effect) => effect.id === id) ? null : 'Item.NotFound'
+  // It has no row that would say so: a run may be delivering it.
+  return isInline(entry) && control.run !== null ? 'Item.NotFound' : null
+}
+
+/** Takes a removal that was not refused. */
+export function itemRemoved(control: ThreadControl, { id }: RemoveQueued): ThreadControl {
+  const entry = removable(control, id)
+  const left =
+    entry === undefined || entry.kind === 'effect' ? effectRemoved(control, id) : drained(control, [entry])
+  // Whoever removed a row has told of it.
+  if (entry === undefined || !isInline(entry)) return left
+  return withFacts(left, { type: 'queue.changed', payload: { waiting: left.queue.length } })
+}
+
+const KINDS: readonly QueueEntry['kind'][] = ['message', 'tool', 'effect']
+
+/** Reports, and what the thread asks itself, are nobody's to take back. */
+function removable({ queue }: ThreadControl, id: string): QueueEntry | undefined {
+  return queue.find((entry) => entry.id === id && KINDS.includes(entry.kind))
+}
+
+function isInline(entry: QueueEntry): boolean {
+  return entry.kind === 'message' && entry.inline !== undefined
 }

@@ -1,5 +1,4 @@
 import { describe, expect, test } from 'vitest'
-
 import { NOW, resultOf, withCalls } from '../../test/support/control-states.js'
 import { callAnswered, callRemote, remoteReturned } from './call-answers.js'
 import { carry, restore } from './continue-as-new.js'

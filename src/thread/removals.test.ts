@@ -1,9 +1,8 @@
 import { expect, test } from 'vitest'
-
-import { NOW, idleControl, message, run } from '../../test/support/control-states.js'
+import { idleControl, message, NOW, run } from '../../test/support/control-states.js'
 import type { QueueEntry } from './control.js'
 import { acceptMessage } from './inbox.js'
-import { itemRemoved, removalRefusal } from './removals.js'
+import { itemRemoved, removalRefusal } from './operations.js'
 
 const tool: QueueEntry = { kind: 'tool', id: 'queued_1', name: 'work', queuedAt: NOW }
 const effect: QueueEntry = { kind: 'effect', id: 'e', queuedAt: NOW }

@@ -1,16 +1,14 @@
 import { describe, expect, test } from 'vitest'
-
-import { NOW, idleControl } from '../../test/support/control-states.js'
-import type { ReopenedThread } from '../protocol/reopened.js'
-import { reopenedProblem } from '../protocol/reopened.js'
+import { idleControl, NOW } from '../../test/support/control-states.js'
 import { threadStartProblem } from '../protocol/message-problems.js'
+import { reopenedProblem } from '../protocol/reopened.js'
+import type { ReopenedThread } from '../protocol/reopened.js'
 import { advance } from './advance.js'
 import { acceptReport } from './children.js'
-import { carry, restore } from './continue-as-new.js'
+import { carry, reopenThread, restore } from './continue-as-new.js'
 import type { ThreadControl } from './control.js'
 import { acceptMessage } from './inbox.js'
 import { nextAction } from './next-action.js'
-import { reopenThread } from './reopened.js'
 
 const nothing: ReopenedThread = {
   ...{ agent: 'clerk', runs: 4, settles: 3, reports: 0, items: 7, children: 0 },

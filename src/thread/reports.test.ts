@@ -1,8 +1,7 @@
 import { describe, expect, test } from 'vitest'
-
-import { NOW, idleControl, message, run, started } from '../../test/support/control-states.js'
-import { advance } from './advance.js'
+import { idleControl, message, NOW, run, started } from '../../test/support/control-states.js'
 import { LIMITS } from '../protocol/limits.js'
+import { advance } from './advance.js'
 import type { Ending, QueueEntry, Report, Run, ThreadControl } from './control.js'
 import { nextAction } from './next-action.js'
 import {

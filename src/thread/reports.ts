@@ -6,8 +6,7 @@ import type { DeliverReportAnswer } from '../protocol/end-activities.js'
 import { LIMITS } from '../protocol/limits.js'
 import type { ChildReport } from '../protocol/messages.js'
 import type { Ending, Report, ThreadControl } from './control.js'
-import { queuedInvocations, withoutInvocations } from './invocations.js'
-import { looksAgain } from './looks-again.js'
+import { looksAgain, queuedInvocations, withoutInvocations } from './inbox.js'
 
 /** A report that is to be made. */
 export interface DueReport {

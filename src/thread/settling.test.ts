@@ -1,9 +1,8 @@
 import { describe, expect, test } from 'vitest'
-
 import {
-  NOW,
   idleControl,
   message,
+  NOW,
   plan,
   resultOf,
   run,
@@ -12,8 +11,7 @@ import {
 import { callAnswered } from './call-answers.js'
 import { changeCall } from './calls.js'
 import { acceptReport } from './children.js'
-import type { Ending, OpenChild, ThreadControl } from './control.js'
-import type { ChildWait } from './call-state.js'
+import type { ChildWait, Ending, OpenChild, ThreadControl } from './control.js'
 import { acceptMessage } from './inbox.js'
 import { childTold, settled, withCutStep } from './settling.js'
 

@@ -5,14 +5,11 @@ import { actualSide } from '../protocol/plan.js'
 import type { PendingItem } from '../protocol/snapshot.js'
 import { remainingPhases } from './advance.js'
 import { allCalls, changeStep } from './calls.js'
+import { waitCut } from './child-calls.js'
 import type { Closing, Ending, Run, ThreadControl } from './control.js'
-import { waitCut } from './cut-waits.js'
 import { withFacts } from './facts.js'
-import { handedOff } from './hand-off.js'
-import { withInvocations } from './invocations.js'
-import { looksAgain } from './looks-again.js'
-import { withQueue } from './queue-bytes.js'
-import { sideCompleted } from './turns.js'
+import { looksAgain, withInvocations, withQueue } from './inbox.js'
+import { handedOff, sideCompleted } from './turns.js'
 
 /**
  * Before a run is settled: a step or turn that was cut still gets its last events, and reports that came for one of its

@@ -1,11 +1,10 @@
 import { describe, expect, test } from 'vitest'
-
 import { report, withAddressed, withPrepared, withStarted } from '../../test/support/child-states.js'
 import {
-  NOW,
   answered,
   idleControl,
   message,
+  NOW,
   run,
   started,
   withCalls,

@@ -1,16 +1,14 @@
 import { runIdOf } from '../protocol/ids.js'
-import { modelOf, promptPlanOf } from '../protocol/plan.js'
+import { actualSide, modelOf, promptPlanOf, sidePlanOf } from '../protocol/plan.js'
+import type { Plan, Side } from '../protocol/plan.js'
 import type { ControlSnapshot, QueuedItem } from '../protocol/snapshot.js'
 import type { ThreadStatus } from '../protocol/status.js'
-import type { QueueEntry, Run, ThreadControl } from './control.js'
-import type { ChildWait } from './call-state.js'
-import { childAction } from './call-action.js'
+import { openRequests } from './call-answers.js'
 import { callInFlight } from './calls.js'
 import { missingFrom } from './child-waits.js'
-import { endingOf, runAction } from './next-action.js'
+import type { ChildWait, QueueEntry, Run, ThreadControl } from './control.js'
+import { childAction, endingOf, runAction } from './next-action.js'
 import type { Action } from './next-action.js'
-import { openRequests } from './requests.js'
-import { taskQueueOf } from './task-queues.js'
 
 /** What the `snapshot` query answers. `since`: when the action under way began, in milliseconds. */
 export function snapshotOf(
@@ -130,4 +128,33 @@ function runSnapshot(control: ThreadControl, run: Run, since: number): ControlSn
 function queuedItem(entry: QueueEntry): QueuedItem {
   const kind = entry.kind === 'child_closed' || entry.kind === 'group' ? 'report' : entry.kind
   return { id: entry.id, kind, queuedAt: entry.queuedAt }
+}
+
+/** Where the activity of an action is scheduled, if not on the thread's own task queue; names of the plan only (T5). */
+
+export function taskQueueOf(control: ThreadControl, action: Action): string | null {
+  switch (action.kind) {
+    case 'callModel':
+      // Only the run's row and plan: no model is asked.
+      return action.toolFirst ? null : sideQueue(control, action.side)
+    case 'callPrompt':
+      return promptQueue(control.plan, action.frame.prompt)
+    case 'executeTool':
+      return action.tool?.kind === 'function' ? (action.tool.taskQueue ?? null) : null
+    case 'runRemote':
+      return action.call.remote.taskQueue
+    default:
+      return null
+  }
+}
+
+/** Before a run's plan is known that of the last run stands in: the activity says if it is another one. */
+function sideQueue({ plan }: ThreadControl, side: Side): string | null {
+  return plan === null ? null : promptQueue(plan, sidePlanOf(plan, actualSide(plan, side)).prompt)
+}
+
+/** A prompt that the plan does not have runs on the thread's own. */
+function promptQueue(plan: Plan | null, prompt: string): string | null {
+  if (plan === null || !Object.hasOwn(plan.prompts, prompt)) return null
+  return plan.prompts[prompt]?.taskQueue ?? null
 }

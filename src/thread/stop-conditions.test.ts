@@ -1,5 +1,4 @@
 import { describe, expect, test } from 'vitest'
-
 import { doneCall, dualPlan, plan, run, step } from '../../test/support/control-states.js'
 import type { Plan } from '../protocol/plan.js'
 import type { Run, Step } from './control.js'

@@ -5,8 +5,7 @@
 import { promptPlanOf, sidePlanOf } from '../protocol/plan.js'
 import type { Plan, Side, SidePlan } from '../protocol/plan.js'
 import type { StopReason } from '../protocol/status.js'
-import type { Run, Step } from './control.js'
-import type { Call } from './call-state.js'
+import type { Call, Run, Step } from './control.js'
 
 export type StepVerdict =
   | { readonly kind: 'end'; readonly reason: StopReason; readonly sessionCall: string | null }

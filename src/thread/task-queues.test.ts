@@ -1,15 +1,13 @@
 import { describe, expect, test } from 'vitest'
-
-import { NOW, answered, idleControl, message, plan, started } from '../../test/support/control-states.js'
+import { answered, idleControl, message, NOW, plan, started } from '../../test/support/control-states.js'
 import type { Plan } from '../protocol/plan.js'
 import { advance } from './advance.js'
-import { modelAnswered } from './model-answers.js'
 import { kindAnswered } from './call-answers.js'
 import type { ThreadControl } from './control.js'
-import { handedOff } from './hand-off.js'
+import { modelAnswered } from './model-answers.js'
 import { nextAction } from './next-action.js'
-import { snapshotOf } from './snapshot.js'
-import { taskQueueOf } from './task-queues.js'
+import { snapshotOf, taskQueueOf } from './snapshot.js'
+import { handedOff } from './turns.js'
 
 const own = plan()
 const clerk = own.prompts['clerk']

@@ -1,14 +1,12 @@
 import { expect, test } from 'vitest'
-
-import { NOW, idleControl, run, withCalls } from '../../test/support/control-states.js'
+import { idleControl, NOW, run, withCalls } from '../../test/support/control-states.js'
 import { LIMITS } from '../protocol/limits.js'
 import { queueMessageProblem, queueToolProblem } from '../protocol/message-problems.js'
 import { operationsProblem } from '../protocol/operations-problem.js'
 import type { ThreadOperation, ToldOperation } from '../protocol/operations.js'
 import { shouldContinueAsNew } from './continue-as-new.js'
 import { nextAction } from './next-action.js'
-import { applyOperations } from './operations.js'
-import { tellDone, toldAs } from './tells.js'
+import { applyOperations, tellDone, toldAs } from './operations.js'
 
 const tell = (id: string): Extract<ThreadOperation, { readonly kind: 'tell' }> => ({
   kind: 'tell',

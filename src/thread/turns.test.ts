@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest'
-
-import { NOW, doneCall, dualPlan, idleControl, plan, run, step } from '../../test/support/control-states.js'
+import { doneCall, dualPlan, idleControl, NOW, plan, run, step } from '../../test/support/control-states.js'
 import { advance } from './advance.js'
 import type { Run, Step, ThreadControl } from './control.js'
 import { applyOperations } from './operations.js'

@@ -2,6 +2,7 @@
 import type { Fact } from '../protocol/facts.js'
 import { runIdOf } from '../protocol/ids.js'
 import type { Side } from '../protocol/plan.js'
+import { changeStep } from './calls.js'
 import type { Run, ThreadControl } from './control.js'
 import { withFacts } from './facts.js'
 
@@ -14,4 +15,23 @@ export function turnLeft(control: ThreadControl, reason: string | null): ThreadC
   const { run } = control
   if (run === null || run.sideStarts) return control
   return { ...withFacts(control, sideCompleted(run, run.side, reason)), run: { ...run, sideStarts: true } }
+}
+
+/** Another agent takes over the thread: the same run, the same counters, another plan. */
+
+/** Takes effect at the end of the step, of which the first one wins; between two steps at once. */
+export function handOffAsked(control: ThreadControl, agent: string): ThreadControl {
+  if (control.run?.step == null) return handedOff(turnLeft(control, 'hand_off'), agent, 'a')
+  return changeStep(control, (step) => ({ ...step, handOff: step.handOff ?? agent }))
+}
+
+/** The new agent acts next, with a turn of its own; its plan comes with its first model call. */
+export function handedOff(control: ThreadControl, agent: string, side: Side): ThreadControl {
+  const { run } = control
+  const next = { ...control, agent, plan: null, activated: [] }
+  if (run === null) return next
+  return {
+    ...next,
+    run: { ...run, side, planned: false, sideStarts: true, turnHasText: false, wordless: false },
+  }
 }

@@ -1,10 +1,9 @@
 import { describe, expect, test } from 'vitest'
-
-import { NOW, idleControl, withCalls } from '../../test/support/control-states.js'
 import { preparedChild } from '../../test/support/child-states.js'
+import { idleControl, NOW, withCalls } from '../../test/support/control-states.js'
+import { answerMissed, missedTold, operationsOf } from './apply.js'
 import { carry, restore } from './continue-as-new.js'
 import { settled } from './settling.js'
-import { answerMissed, missedTold, operationsOf } from './unheard.js'
 
 const ENDING = { reason: 'stopped', outcome: 'cancelled', sessionCall: null } as const
 const MESSAGE = { kind: 'queue_message', id: 'm', role: 'user' } as const

@@ -1,27 +1,32 @@
 import { describe, expect, test } from 'vitest'
-
 import {
-  NOW,
-  USAGE,
   answered,
   asked,
   dualPlan,
   idleControl,
   message,
+  NOW,
   plan,
   run,
   started,
+  USAGE,
   withCalls,
 } from '../../test/support/control-states.js'
 import { advance } from './advance.js'
 import { activityFailed, waitAsked, waitOver } from './apply.js'
-import { callPending, frameAnswered, frameBegins } from './call-answers.js'
+import {
+  callPending,
+  frameAnswered,
+  frameBegins,
+  openRequests,
+  responded,
+  responseRefusal,
+} from './call-answers.js'
 import { carry, restore } from './continue-as-new.js'
 import type { ThreadControl } from './control.js'
-import { modelAnswered, modelAsked } from './model-answers.js'
 import { acceptMessage, acceptStop, acceptTool } from './inbox.js'
+import { modelAnswered, modelAsked } from './model-answers.js'
 import { nextAction } from './next-action.js'
-import { openRequests, responded, responseRefusal } from './requests.js'
 import { settled } from './settling.js'
 import { doingOf, statusOf } from './snapshot.js'
 

@@ -4,8 +4,9 @@
  * actions. It never fails for what a signal, a model, a tool or a store does (T10); only a bug fails its task.
  */
 import {
-  CancellationScope,
   allHandlersFinished,
+  CancellationScope,
+  CancelledFailure,
   condition,
   continueAsNew,
   patched,
@@ -17,25 +18,39 @@ import { failure } from '../protocol/failures.js'
 import { threadStartProblem } from '../protocol/message-problems.js'
 import type { ThreadStart } from '../protocol/messages.js'
 import { advance } from '../thread/advance.js'
-import { carry, restore, restsAtBound, shouldContinueAsNew } from '../thread/continue-as-new.js'
+import { carry, reopenThread, restore, restsAtBound, shouldContinueAsNew } from '../thread/continue-as-new.js'
 import type { CarriedControl, HistoryFacts } from '../thread/continue-as-new.js'
 import { initialControl } from '../thread/control.js'
-import type { ThreadControl } from '../thread/control.js'
-import { comesDue, nextDueAt } from '../thread/due.js'
-import { acceptMessage } from '../thread/inbox.js'
-import { firstMessage } from '../thread/invocations.js'
-import { lateBegins } from '../thread/late-messages.js'
-import { nextAction } from '../thread/next-action.js'
+import type { Closing, ThreadControl } from '../thread/control.js'
+import { acceptMessage, firstMessage } from '../thread/inbox.js'
+import { lateBegins } from '../thread/model-answers.js'
+import { comesDue, nextAction, nextDueAt } from '../thread/next-action.js'
 import type { Action } from '../thread/next-action.js'
-import { reopenThread } from '../thread/reopened.js'
-import { createAlarm } from './alarm.js'
-import { closeWorkflow } from './close-workflow.js'
-import { perform } from './perform.js'
-import { showStatus } from './show-status.js'
-import { takeAnswers } from './take-answers.js'
-import { takeMessages } from './take-messages.js'
+import {
+  cancelChild,
+  cancelLate,
+  expireChild,
+  sendMessage,
+  startChildren,
+  startDeferred,
+  stopChildren,
+} from './children.js'
+import { takeAnswers, takeMessages } from './handlers.js'
+import { announceReport, deliverReport, tellThread } from './other-threads.js'
+import { runEffect, settle } from './settle.js'
+import { showStatus } from './status.js'
+import {
+  callModel,
+  callPrompt,
+  completeCall,
+  executeTool,
+  prepareChild,
+  prepareMessage,
+  runRemote,
+} from './steps.js'
 import { createThreadHost } from './thread-host.js'
 import type { ThreadHost } from './thread-host.js'
+import { createAlarm, waitForResource, waitForSomething } from './wait.js'
 
 /**
  * A durable agent thread; its workflow id is the thread's id.
@@ -114,4 +129,65 @@ function historyFacts(host: ThreadHost): HistoryFacts {
     signals: host.signals,
     suggested: continueAsNewSuggested,
   }
+}
+
+/** Carries out one action and applies what came of it. Its promise is the action's own: each more is paid for in each step. */
+function perform(host: ThreadHost, action: Exclude<Action, { readonly kind: 'close' }>): Promise<void> {
+  switch (action.kind) {
+    case 'wait':
+    case 'awaitChildren':
+    case 'awaitAnswer':
+    case 'awaitModel':
+      return waitForSomething(host, action)
+    case 'waitUntil':
+      return waitForResource(host, action.until)
+    case 'callModel':
+      return callModel(host, action)
+    case 'callPrompt':
+      return callPrompt(host, action)
+    case 'executeTool':
+      return executeTool(host, action)
+    case 'prepareChild':
+      return prepareChild(host, action)
+    case 'prepareMessage':
+      return prepareMessage(host, action)
+    case 'startChildren':
+      return startChildren(host, action.call)
+    case 'sendMessage':
+      return sendMessage(host, action.call)
+    case 'stopChildren':
+      return stopChildren(host, action.call, action.references)
+    case 'cancelLate':
+      return cancelLate(host, action.call, action.reference)
+    case 'startDeferred':
+      return startDeferred(host, action.deferred)
+    case 'expireChild':
+      return expireChild(host, action.deferred)
+    case 'runRemote':
+      return runRemote(host, action.call)
+    case 'completeCall':
+      return completeCall(host, action)
+    case 'runEffect':
+      return runEffect(host, action.effectId)
+    case 'deliverReport':
+      return deliverReport(host, action.due)
+    case 'announceReport':
+      return announceReport(host, action.report)
+    case 'tell':
+      return tellThread(host, action.tell)
+    case 'settle':
+      return settle(host, action)
+    case 'cancelChild':
+      return cancelChild(host, action.reference)
+  }
+}
+
+/** A thread that was cancelled closes as Canceled, every other one as Completed: both soft, through its own code. */
+function closeWorkflow(
+  host: ThreadHost,
+  { closing }: { readonly closing: Closing },
+  root: CancellationScope,
+): ThreadResult {
+  if (root.consideredCancelled) throw new CancelledFailure('The thread was terminated.')
+  return { threadId: host.control.threadId, outcome: closing.outcome, reason: closing.reason }
 }

@@ -1,15 +1,14 @@
-import { patched } from '@temporalio/workflow'
+import { condition, patched } from '@temporalio/workflow'
 import type { RunEnd, ThreadClose } from '../protocol/end-activities.js'
+import { LIMITS } from '../protocol/limits.js'
+import { effectGivenUp, effectRan, missedTold, queuesAtEnd, terminationFound } from '../thread/apply.js'
+import { closesTold } from '../thread/children.js'
 import type { Ending } from '../thread/control.js'
 import type { Action } from '../thread/next-action.js'
-import { terminationFound } from '../thread/apply.js'
-import { closesTold } from '../thread/children.js'
-import { givenUpTold } from '../thread/effects.js'
+import { givenUpTold } from '../thread/operations.js'
 import { cutTools, settled, withCutStep } from '../thread/settling.js'
 import { snapshotOf } from '../thread/snapshot.js'
-import { missedTold } from '../thread/unheard.js'
-import { callActivity } from './call-activity.js'
-import { untilStored } from './stored-again.js'
+import { callActivity } from './activities.js'
 import type { ThreadHost } from './thread-host.js'
 
 type Ends = Pick<Extract<Action, { readonly kind: 'settle' }>, 'ending' | 'close'>
@@ -86,4 +85,42 @@ function runEnd({ control }: ThreadHost, ending: Ending, tools: readonly string[
     ...(run.steps === 0 && { trigger: run.trigger }),
     ...(failure !== undefined && { failure }),
   }
+}
+
+/**
+ * Asks for what a thread cannot go on without until the store has taken it. The pauses in between grow, for nothing here
+ * continues as new and each round leaves some ten events; a terminate that comes in one of them, or while
+ * the store is asked, cuts it.
+ */
+export async function untilStored<T>(host: ThreadHost, ask: () => Promise<T | null>): Promise<T> {
+  for (let pause: number = LIMITS.storedAgainFirst; ; pause = Math.min(pause * 2, LIMITS.storedAgainLast)) {
+    const { terminating } = host.control
+    const answer = await ask()
+    if (answer !== null) return answer
+    const cut = (): boolean => host.control.terminating && !terminating
+    await condition(cut, pause, { summary: 'the store has failed for a day' })
+  }
+}
+
+/** A due effect, between two steps or without a run: a stop does not cut it, for it belongs to no run. */
+export async function runEffect(host: ThreadHost, effectId: string): Promise<void> {
+  const called = await callActivity(host, {
+    name: 'runEffect',
+    limit: LIMITS.toolTimeout,
+    summary: `effect ${effectId}`,
+    cutBy: 'terminate',
+    input: { effectId, agent: host.control.agent },
+  })
+  if (called.kind === 'cut') return
+  if (called.kind === 'failed') {
+    host.update((control) => effectGivenUp(control, effectId))
+    // Nothing else may follow for months. If this fails too, the next settle tells.
+    return settle(host, { ending: null, close: null })
+  }
+  const { answer } = called
+  if (answer.type === 'terminated') return host.update(terminationFound)
+  const { operations } = answer
+  // 0.1.0 left them in the store for ever. Asked only where it matters, so no other history has the marker.
+  const keepsTools = queuesAtEnd(host.control, operations) && patched('tools-of-an-effect-outlive-a-stop')
+  host.update((control) => effectRan(control, { id: effectId, operations, keepsTools }, Date.now()))
 }

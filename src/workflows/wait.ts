@@ -1,13 +1,18 @@
-import { condition } from '@temporalio/workflow'
+import { CancellationScope, condition, isCancellation, sleep } from '@temporalio/workflow'
 import { LIMITS } from '../protocol/limits.js'
 import { waitOver } from '../thread/apply.js'
-import { childrenChecked, childrenToCheck, nextCheckAt, reportsTaken } from '../thread/child-checks.js'
-import { acceptReport } from '../thread/children.js'
-import { waitExpired } from '../thread/cut-waits.js'
-import { deferredAction } from '../thread/deferred.js'
-import { endingOf } from '../thread/next-action.js'
+import { waitExpired } from '../thread/child-calls.js'
+import {
+  acceptReport,
+  childrenChecked,
+  childrenToCheck,
+  deferredAction,
+  nextCheckAt,
+  reportsTaken,
+} from '../thread/children.js'
+import { comesDue, endingOf, nextDueAt } from '../thread/next-action.js'
 import type { Action } from '../thread/next-action.js'
-import { callActivity } from './call-activity.js'
+import { callActivity } from './activities.js'
 import type { ThreadHost } from './thread-host.js'
 
 type Waits = Extract<Action, { readonly kind: 'wait' | 'awaitChildren' | 'awaitAnswer' | 'awaitModel' }>
@@ -64,4 +69,47 @@ export async function waitForResource(host: ThreadHost, until: number): Promise<
 /** Signals that change nothing count too: a run refuses its 10,001st (T10). */
 function tookMany(host: ThreadHost): boolean {
   return host.signals >= LIMITS.signalsPerRun
+}
+
+/** One timer for all that comes due by itself: for the earliest, and set anew only when that is another time. */
+interface Alarm {
+  set(at: number | null): void
+}
+
+interface Timer {
+  /** The due time that it is for. */
+  readonly at: number
+  /** Earlier than that when the server takes no timer so long. */
+  readonly ringsAt: number
+  readonly scope: CancellationScope
+}
+
+/** What becomes due only moves into the inbox, or is marked, whatever the thread is doing. */
+export function createAlarm(host: ThreadHost): Alarm {
+  let timer: Timer | null = null
+  const set = (at: number | null): void => {
+    if (at === (timer?.at ?? null)) return
+    const now = Date.now()
+    // It rings by itself, and sets the alarm then: a server may have fired it already, and refuses a task that cancels it.
+    if (timer !== null && timer.ringsAt <= now) return
+    timer?.scope.cancel()
+    timer = at === null ? null : started(at, now)
+  }
+  const started = (at: number, now: number): Timer => {
+    const delay = Math.min(at - now, LIMITS.longestTimer)
+    const scope = new CancellationScope({ cancellable: true })
+    void scope.run(() => sleep(delay, { summary: 'next due time' })).then(ring, ignoreCancellation)
+    return { at, ringsAt: now + delay, scope }
+  }
+  const ring = (): void => {
+    timer = null
+    const now = Date.now()
+    host.update((control) => comesDue(control, now))
+    set(nextDueAt(host.control, now))
+  }
+  return { set }
+}
+
+function ignoreCancellation(error: unknown): void {
+  if (!isCancellation(error)) throw error
 }

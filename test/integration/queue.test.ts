@@ -1,5 +1,4 @@
 import { afterEach, expect, test } from 'vitest'
-
 import type { ThreadHandle } from '../../src/client/index.js'
 import { MessageRejectedError, NoWorkerError } from '../../src/index.js'
 import { LIMITS } from '../../src/protocol/limits.js'

@@ -1,9 +1,8 @@
 import type { PreparedChild } from '../../src/protocol/child-activities.js'
 import type { ChildReport } from '../../src/protocol/messages.js'
-import { childStarted, childrenPrepared, messagePrepared, messageSent } from '../../src/thread/child-calls.js'
-import type { OpenChild, ThreadControl } from '../../src/thread/control.js'
-import type { Call } from '../../src/thread/call-state.js'
-import { NOW, idleControl, withCalls } from './control-states.js'
+import { childrenPrepared, childStarted, messagePrepared, messageSent } from '../../src/thread/child-calls.js'
+import type { Call, OpenChild, ThreadControl } from '../../src/thread/control.js'
+import { idleControl, NOW, withCalls } from './control-states.js'
 
 /** Control states with subagents, for tests of the pure logic. */
 export function preparedChild(reference: string, patch: Partial<PreparedChild> = {}): PreparedChild {

@@ -2,10 +2,9 @@ import type { CallOutcome, CallRequest, ResultAnswer, Usage } from '../../src/pr
 import type { ThreadStart } from '../../src/protocol/messages.js'
 import type { Plan, Side, SidePlan } from '../../src/protocol/plan.js'
 import { advance } from '../../src/thread/advance.js'
+import { initialControl, NO_USAGE } from '../../src/thread/control.js'
+import type { Call, ModelCall, QueueEntry, Run, Step, ThreadControl } from '../../src/thread/control.js'
 import { modelAnswered } from '../../src/thread/model-answers.js'
-import { NO_USAGE, initialControl } from '../../src/thread/control.js'
-import type { ModelCall, QueueEntry, Run, Step, ThreadControl } from '../../src/thread/control.js'
-import type { Call } from '../../src/thread/call-state.js'
 
 /** Control states for tests of the pure logic, each with as little as it needs. */
 export const NOW = 1_763_767_000_000

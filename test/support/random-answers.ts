@@ -9,9 +9,8 @@ import type {
 import type { ImmediateCall } from '../../src/protocol/child-activities.js'
 import type { ThreadOperation } from '../../src/protocol/operations.js'
 import type { Plan, ToolPlan } from '../../src/protocol/plan.js'
-import type { CallWork } from '../../src/thread/call-action.js'
-import type { ModelCall, Run, ThreadControl } from '../../src/thread/control.js'
-import type { Call } from '../../src/thread/call-state.js'
+import type { Call, ModelCall, Run, ThreadControl } from '../../src/thread/control.js'
+import type { CallWork } from '../../src/thread/next-action.js'
 import { USAGE } from './control-states.js'
 import type { SeededRandom } from './seeded-random.js'
 

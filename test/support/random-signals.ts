@@ -1,5 +1,5 @@
-import type { ThreadControl } from '../../src/thread/control.js'
 import { acceptReport } from '../../src/thread/children.js'
+import type { ThreadControl } from '../../src/thread/control.js'
 import * as inbox from '../../src/thread/inbox.js'
 import type { SeededRandom } from './seeded-random.js'
 import type { ThreadLog } from './thread-log.js'

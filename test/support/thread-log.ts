@@ -1,7 +1,6 @@
 import { allCalls } from '../../src/thread/calls.js'
 import type { ChildAnswer } from '../../src/thread/child-waits.js'
-import type { QueueEntry, ThreadControl } from '../../src/thread/control.js'
-import type { Call } from '../../src/thread/call-state.js'
+import type { Call, QueueEntry, ThreadControl } from '../../src/thread/control.js'
 import type { Action } from '../../src/thread/next-action.js'
 
 /** What a thread did, for rules to judge. */

@@ -1,6 +1,6 @@
 import { setCurrentDetails, upsertSearchAttributes, workflowInfo } from '@temporalio/workflow'
 import { LIMITS } from '../protocol/limits.js'
-import { SEARCH_ATTRIBUTES, rootOf } from '../protocol/messages.js'
+import { rootOf, SEARCH_ATTRIBUTES } from '../protocol/messages.js'
 import { utf8Length } from '../protocol/utf8-length.js'
 import type { ThreadControl } from '../thread/control.js'
 import { doingOf, doingOn, statusOf } from '../thread/snapshot.js'

@@ -2,33 +2,39 @@
  * Child threads are child workflows, abandoned by policy (the policy would also bite when the parent continues as new);
  * what has to reach them is sent by us and awaited (T7, T8).
  */
+import { WorkflowExecutionAlreadyStartedError } from '@temporalio/common'
 import {
   ChildWorkflowFailure,
-  ParentClosePolicy,
-  TerminatedFailure,
   getExternalWorkflowHandle,
   isCancellation,
+  ParentClosePolicy,
   startChild,
+  TerminatedFailure,
 } from '@temporalio/workflow'
-import { WorkflowExecutionAlreadyStartedError } from '@temporalio/common'
 import type { ChildWorkflowHandle } from '@temporalio/workflow'
+import type { ThreadResult } from '../protocol/activities.js'
 import type { PreparedChild } from '../protocol/child-activities.js'
 import { LIMITS } from '../protocol/limits.js'
-import { SIGNALS, THREAD_WORKFLOW, rootOf } from '../protocol/messages.js'
+import { rootOf, SIGNALS, THREAD_WORKFLOW } from '../protocol/messages.js'
 import type { QueueMessage, ThreadStart } from '../protocol/messages.js'
 import { STORE_MEMO } from '../protocol/thread-store.js'
-import { childStarted, messageLost, messageSent } from '../thread/child-calls.js'
+import { childCancelled, childStarted, messageLost, messageSent } from '../thread/child-calls.js'
 import { stopForwarded } from '../thread/child-waits.js'
-import { childClosed } from '../thread/children.js'
-import type { DeferredChild, ThreadControl } from '../thread/control.js'
-import type { CallIn } from '../thread/call-state.js'
-import { childCancelled } from '../thread/cut-waits.js'
-import { deferredOpened, deferredStarted } from '../thread/deferred.js'
+import {
+  childClosed,
+  childExpired,
+  deferredOpened,
+  deferredStarted,
+  expiryFailed,
+} from '../thread/children.js'
+import type { CallIn, DeferredChild, ThreadControl } from '../thread/control.js'
 import { childTold } from '../thread/settling.js'
-import type { agentThread } from './agent-thread.js'
-import { childLabels } from './child-labels.js'
+import { callActivity } from './activities.js'
+import { told } from './other-threads.js'
 import type { ThreadHost } from './thread-host.js'
-import { told } from './told.js'
+
+/** `agentThread`, by the shape that a parent starts it in: its module imports this one. */
+type ThreadWorkflow = (start: ThreadStart) => Promise<ThreadResult>
 
 /** What is known of a child that is to be started. */
 interface Starting {
@@ -59,7 +65,7 @@ async function started(host: ThreadHost, { child, callId }: Starting): Promise<b
   const { reference, agent } = child
   const { store } = host.control.start
   try {
-    const handle = await startChild<typeof agentThread>(THREAD_WORKFLOW, {
+    const handle = await startChild<ThreadWorkflow>(THREAD_WORKFLOW, {
       workflowId: reference,
       args: [childStart(host.control, { child, callId })],
       parentClosePolicy: ParentClosePolicy.ABANDON,
@@ -95,7 +101,7 @@ function childStart({ start, threadId }: ThreadControl, { child, callId }: Start
 async function observe(
   host: ThreadHost,
   reference: string,
-  handle: ChildWorkflowHandle<typeof agentThread>,
+  handle: ChildWorkflowHandle<ThreadWorkflow>,
 ): Promise<void> {
   const status = await handle.result().then(() => 'completed', closeStatus)
   host.update((control) => childClosed(control, { reference, status }, Date.now()))
@@ -147,4 +153,41 @@ export async function cancelLate(
 export async function cancelChild(host: ThreadHost, reference: string): Promise<void> {
   await told(() => getExternalWorkflowHandle(reference).cancel())
   host.update((control) => childTold(control, reference))
+}
+
+/** A child as its parent starts it. */
+interface Labelled {
+  readonly agent: string
+  /** Its thread id: what its own name is, is content. */
+  readonly reference: string
+}
+
+/** What the Temporal UI writes beside a child: registered names and ids, never content (T5). */
+function childLabels(
+  { threadId, start }: ThreadControl,
+  { agent, reference }: Labelled,
+): { readonly staticSummary: string; readonly staticDetails: string } {
+  const lines = [
+    `Agent: ${agent}`,
+    `Instance: ${reference}`,
+    `Parent: ${threadId}`,
+    `Root: ${rootOf(threadId, start)}`,
+  ]
+  return { staticSummary: agent, staticDetails: lines.join('  \n') }
+}
+
+/** Nobody gave a subagent its variables in time: the store says so, unless they came after all. */
+export async function expireChild(host: ThreadHost, { requestId, child }: DeferredChild): Promise<void> {
+  const called = await callActivity(host, {
+    name: 'expireChild',
+    limit: 0,
+    summary: `expire ${child.agent}`,
+    cutBy: null,
+    input: { requestId, reference: child.reference },
+  })
+  host.update((control) =>
+    called.kind === 'answered'
+      ? childExpired(control, requestId, called.answer.messageId, Date.now())
+      : expiryFailed(control, requestId, Date.now()),
+  )
 }

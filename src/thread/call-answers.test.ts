@@ -1,25 +1,23 @@
 import { describe, expect, test } from 'vitest'
-
 import {
-  NOW,
-  USAGE,
   idleControl,
   message,
+  NOW,
   plan,
   resultOf,
   run,
+  USAGE,
   withCalls,
 } from '../../test/support/control-states.js'
 import { advance } from './advance.js'
 import { runEnded } from './apply.js'
-import { modelAnswered } from './model-answers.js'
-import { callAnswered, callPending } from './call-answers.js'
+import { callAnswered, callPending, openRequests, responded, responseRefusal } from './call-answers.js'
 import { carry, restore } from './continue-as-new.js'
 import type { CarriedControl } from './continue-as-new.js'
 import type { ThreadControl } from './control.js'
 import { acceptMessage, acceptSetEnv, acceptStop } from './inbox.js'
+import { modelAnswered } from './model-answers.js'
 import { nextAction } from './next-action.js'
-import { openRequests, responded, responseRefusal } from './requests.js'
 import { settled, withCutStep } from './settling.js'
 import { snapshotOf, statusOf } from './snapshot.js'
 

@@ -1,17 +1,29 @@
-import { ActivityFailure, CancelledFailure, proxyActivities } from '@temporalio/workflow'
 import { RetryState } from '@temporalio/common'
+import {
+  ActivityCancellationType,
+  ActivityFailure,
+  CancelledFailure,
+  proxyActivities,
+} from '@temporalio/workflow'
+import type { ActivityOptions } from '@temporalio/workflow'
 import { ACTIVITIES } from '../protocol/activities.js'
 import type { ActivityInput, ThreadActivities } from '../protocol/activities.js'
 import { answerProblem } from '../protocol/answer-problem.js'
 import type { FailureCause } from '../protocol/end-activities.js'
 import { hasFailureType } from '../protocol/failures.js'
 import { leanInput } from '../protocol/lean-input.js'
+import { LIMITS } from '../protocol/limits.js'
 import type { StoreAnswer } from '../protocol/thread-store.js'
-import { activityFailed, answerRefused, resumedAnswered, storeFound } from '../thread/apply.js'
+import {
+  activityFailed,
+  answerMissed,
+  answerRefused,
+  operationsOf,
+  resumedAnswered,
+  storeFound,
+} from '../thread/apply.js'
 import type { ThreadControl } from '../thread/control.js'
 import { factsSent, factsToSend, hasStored } from '../thread/facts.js'
-import { answerMissed, operationsOf } from '../thread/unheard.js'
-import { activityOptions } from './activity-options.js'
 import type { CutBy, ThreadHost } from './thread-host.js'
 
 type Name = keyof ThreadActivities
@@ -176,4 +188,37 @@ export function notAnswered<N extends Name>(
   called: Exclude<Called<N>, { readonly kind: 'answered' }>,
 ): void {
   if (called.kind === 'failed') host.update((control) => activityFailed(control, called.failure))
+}
+
+interface ActivityPlace {
+  /** Milliseconds. */
+  readonly limit: number
+  /** Registered names only: it is shown in the Temporal UI. */
+  readonly summary: string
+  /** Null: the thread's own. */
+  readonly taskQueue: string | null
+}
+
+/**
+ * Options of an activity whose own limit is `limit` milliseconds. Each reason is in design 13: the inner limit always
+ * wins over start-to-close; a worker that died is noticed after the heartbeat timeout; failures of store and worker are
+ * retried for a day; a cut activity is awaited, so that nothing runs twice (T1).
+ */
+export function activityOptions(
+  control: ThreadControl,
+  { limit, summary, taskQueue }: ActivityPlace,
+): ActivityOptions {
+  return {
+    ...(taskQueue === null ? {} : { taskQueue }),
+    startToCloseTimeout: limit + LIMITS.startToCloseSlack,
+    scheduleToCloseTimeout: LIMITS.scheduleToClose,
+    heartbeatTimeout: control.start.limits?.heartbeatTimeout ?? LIMITS.heartbeatTimeout,
+    cancellationType: ActivityCancellationType.WAIT_CANCELLATION_COMPLETED,
+    retry: {
+      initialInterval: LIMITS.retryFirst,
+      backoffCoefficient: LIMITS.retryGrowth,
+      maximumInterval: LIMITS.retryLast,
+    },
+    summary,
+  }
 }

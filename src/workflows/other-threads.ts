@@ -1,15 +1,18 @@
 /** What a child tells its parent: a report into its store, and then its workflow (T2, T7). */
-import { getExternalWorkflowHandle, patched } from '@temporalio/workflow'
+import { ApplicationFailure } from '@temporalio/common'
+import { getExternalWorkflowHandle, patched, sleep, TemporalFailure } from '@temporalio/workflow'
 import type { DeliverReportAnswer, DeliverReportInput } from '../protocol/end-activities.js'
+import { LIMITS } from '../protocol/limits.js'
 import { SIGNALS } from '../protocol/messages.js'
 import type { ChildReport } from '../protocol/messages.js'
 import { terminationFound } from '../thread/apply.js'
+import type { Tell } from '../thread/control.js'
+import { tellDone, toldAs } from '../thread/operations.js'
 import { reportAnnounced, reportDelivered, reportKind } from '../thread/reports.js'
 import type { DueReport } from '../thread/reports.js'
-import { callActivity } from './call-activity.js'
-import { untilStored } from './stored-again.js'
+import { callActivity } from './activities.js'
+import { untilStored } from './settle.js'
 import type { ThreadHost } from './thread-host.js'
-import { told } from './told.js'
 
 /** Copies what the parent gets into its store, whenever that takes it; the announcement follows (T7). */
 export async function deliverReport(host: ThreadHost, due: DueReport): Promise<void> {
@@ -54,4 +57,32 @@ export async function announceReport(host: ThreadHost, report: ChildReport): Pro
     getExternalWorkflowHandle(parent.threadId).signal(SIGNALS.childReport, report),
   )
   host.update((control) => reportAnnounced(control, taken))
+}
+
+/** Tells another thread's workflow what this thread did to it; its rows say so already (T2). */
+export async function tellThread(host: ThreadHost, tell: Tell): Promise<void> {
+  const message = toldAs(host.control, tell)
+  const thread = getExternalWorkflowHandle(tell.to)
+  await told(() => (message.signal === null ? thread.cancel() : thread.signal(message.signal, message.input)))
+  host.update(tellDone)
+}
+
+/** What the SDK calls a signal that the other thread's run cannot take any more: its next run will. */
+const REFUSED = 'SignalCountLimitExceeded'
+
+/**
+ * Sends something to another thread and awaits that it is taken. A thread that is gone takes nothing, and needs no telling;
+ * one whose run has taken all the signals that it can is asked again, until it has continued as new.
+ */
+export async function told(tell: () => Promise<void>): Promise<'told' | 'gone'> {
+  for (;;) {
+    try {
+      await tell()
+      return 'told'
+    } catch (error) {
+      if (!(error instanceof TemporalFailure)) throw error
+      if (!(error instanceof ApplicationFailure) || error.type !== REFUSED) return 'gone'
+      await sleep(LIMITS.refusedSignal, { summary: 'another thread continues as new' })
+    }
+  }
 }

@@ -1,8 +1,10 @@
-import { defineQuery, setDefaultSignalHandler, setHandler } from '@temporalio/workflow'
+import { defineQuery, defineUpdate, setDefaultSignalHandler, setHandler } from '@temporalio/workflow'
 import type { CancellationScope } from '@temporalio/workflow'
-import { QUERIES, SIGNALS } from '../protocol/messages.js'
+import { failure } from '../protocol/failures.js'
+import { QUERIES, SIGNALS, UPDATES } from '../protocol/messages.js'
+import type { RemoveQueued, Respond } from '../protocol/messages.js'
 import type { ControlSnapshot } from '../protocol/snapshot.js'
-import { acceptOperations } from '../thread/accept-operations.js'
+import { responded, responseRefusal } from '../thread/call-answers.js'
 import { acceptReport } from '../thread/children.js'
 import type { ThreadControl } from '../thread/control.js'
 import {
@@ -13,6 +15,7 @@ import {
   acceptTool,
   acceptUnknownSignal,
 } from '../thread/inbox.js'
+import { acceptOperations, itemRemoved, removalRefusal } from '../thread/operations.js'
 import { snapshotOf } from '../thread/snapshot.js'
 import type { ThreadHost } from './thread-host.js'
 
@@ -56,4 +59,41 @@ function cutOnCancel(host: ThreadHost, root: CancellationScope): void {
   }
   if (root.consideredCancelled) terminate()
   else root.cancelRequested.catch(terminate)
+}
+
+const removeQueuedUpdate = defineUpdate<void, [RemoveQueued]>(UPDATES.removeQueued)
+const respondUpdate = defineUpdate<void, [Respond]>(UPDATES.respond)
+
+/**
+ * Registers the updates: one answers a request, one takes back what waits. One that is refused (as `Request.NotFound` or
+ * `Request.Invalid`; a removal as `Item.NotFound` or `Item.Invalid`) leaves no trace, and both are synchronous: what was
+ * accepted is in the state before anything else happens (T10).
+ */
+export function takeAnswers(host: ThreadHost): void {
+  setHandler(
+    respondUpdate,
+    (answer) => {
+      host.countSignal()
+      host.update((control) => responded(control, answer, Date.now()))
+    },
+    {
+      validator: (answer) => {
+        const refusal = responseRefusal(host.control, answer)
+        if (refusal !== null) throw failure(refusal)
+      },
+    },
+  )
+  setHandler(
+    removeQueuedUpdate,
+    (item) => {
+      host.countSignal()
+      host.update((control) => itemRemoved(control, item))
+    },
+    {
+      validator: (item) => {
+        const refusal = removalRefusal(host.control, item)
+        if (refusal !== null) throw failure(refusal)
+      },
+    },
+  )
 }

@@ -1,0 +1,293 @@
+import { ActivityFailure, CancelledFailure, proxyActivities } from '@temporalio/workflow'
+import type { ActivityInput, CallInput, DrainItem, ExecuteToolAnswer } from '../protocol/activities.js'
+import type { PrepareChildAnswer, PrepareMessageAnswer } from '../protocol/child-activities.js'
+import type { CompleteCallAnswer } from '../protocol/complete-call.js'
+import { idempotencyKeyOf } from '../protocol/ids.js'
+import { LIMITS } from '../protocol/limits.js'
+import { modelOf } from '../protocol/plan.js'
+import type { RemoteCallInput } from '../protocol/remote-call.js'
+import { planOf } from '../thread/advance.js'
+import { runEnded, terminationFound, waitAsked } from '../thread/apply.js'
+import {
+  callAnswered,
+  callPending,
+  callRemote,
+  frameAnswered,
+  frameBegins,
+  kindAnswered,
+  remoteReturned,
+} from '../thread/call-answers.js'
+import { placeInStep } from '../thread/calls.js'
+import { childrenPrepared, messagePrepared } from '../thread/child-calls.js'
+import type { CallIn, QueueEntry, ThreadControl } from '../thread/control.js'
+import { modelAnswered, modelAsked } from '../thread/model-answers.js'
+import { endingOf } from '../thread/next-action.js'
+import type { Action, CallWork } from '../thread/next-action.js'
+import { taskQueueOf } from '../thread/snapshot.js'
+import { turnLeft } from '../thread/turns.js'
+import { activityOptions, callActivity, notAnswered } from './activities.js'
+import type { Called } from './activities.js'
+import type { ThreadHost } from './thread-host.js'
+
+/** Phases 1 to 4 of a step: the queue as it is now goes into it, and what arrives meanwhile waits for the next one. */
+export async function callModel(
+  host: ThreadHost,
+  action: Extract<Action, { readonly kind: 'callModel' }>,
+): Promise<void> {
+  const { run, side, asked, toolFirst, drain, response } = action
+  // A message made the other side act.
+  if (side !== run.side) host.update((control) => turnLeft(control, null))
+  host.update((control) => modelAsked(control, drain))
+  const { control } = host
+  const plan = run.planned ? planOf(control) : null
+  const called = await callActivity(host, {
+    name: 'callModel',
+    limit: LIMITS.modelCall,
+    summary: `${control.agent}: step ${run.steps + 1}${plan === null ? '' : `, model ${modelOf(plan, side)}`}`,
+    cutBy: 'stop',
+    taskQueue: taskQueueOf(control, action),
+    input: {
+      step: run.steps + 1,
+      side,
+      agent: control.agent,
+      plan: plan?.digest ?? null,
+      knownPlan: control.plan?.digest ?? null,
+      toolFirst,
+      frame: null,
+      trigger: run.steps === 0 && !run.begun ? run.trigger : null,
+      sideStarts: run.sideStarts || side !== run.side,
+      asked,
+      // A queued tool goes first: the step behind it looks.
+      activated: toolFirst || control.activated.includes(side),
+      wordless: run.wordless && side === run.side,
+      drain: drain.flatMap(drainItem),
+      start: control.registered ? null : control.start,
+      createdAt: control.createdAt,
+      ...(run.activations !== undefined && { activations: run.activations }),
+      ...(run.moved === true && { moved: true }),
+      ...(response !== undefined && { response }),
+    },
+  })
+  if (called.kind !== 'answered') return notAnswered(host, called)
+  const { answer } = called
+  host.update((current) =>
+    answer.type === 'terminated'
+      ? terminationFound(current)
+      : modelAnswered(current, action, answer, Date.now()),
+  )
+}
+
+function drainItem(entry: QueueEntry): DrainItem[] {
+  if (entry.kind === 'child_closed') {
+    const { kind, id, reference, status } = entry
+    return [{ kind, id, reference, status }]
+  }
+  if (entry.kind === 'group') return [{ kind: 'group', id: entry.id }]
+  if (entry.kind !== 'message' && entry.kind !== 'report') return []
+  const inline = entry.kind === 'message' ? entry.inline : undefined
+  return [{ kind: 'message', id: entry.id, ...(inline === undefined ? {} : { inline }) }]
+}
+
+/** The nested step of a prompt that was called as a tool: its model call; its calls are on top of that call then. */
+export async function callPrompt(
+  host: ThreadHost,
+  action: Extract<Action, { readonly kind: 'callPrompt' }>,
+): Promise<void> {
+  const { step, call, frame } = action
+  host.update(frameBegins)
+  const { control } = host
+  const { digest } = planOf(control)
+  const called = await callActivity(host, {
+    name: 'callModel',
+    limit: LIMITS.modelCall,
+    summary: `${control.agent}: prompt ${frame.prompt}`,
+    cutBy: 'stop',
+    taskQueue: taskQueueOf(control, action),
+    input: {
+      step: step.number,
+      side: step.side,
+      agent: control.agent,
+      plan: digest,
+      knownPlan: digest,
+      toolFirst: false,
+      frame: placeInStep(step, call).isLast ? { ...frame, last: true } : frame,
+      trigger: null,
+      sideStarts: false,
+      asked: false,
+      // Only a side's own prompt starts subagents by itself.
+      activated: true,
+      wordless: false,
+      drain: [],
+      start: null,
+      createdAt: control.createdAt,
+      ...(call.state === 'open' && call.response !== undefined && { response: call.response }),
+    },
+  })
+  if (called.kind !== 'answered') return notAnswered(host, called)
+  const { answer } = called
+  host.update((current) =>
+    answer.type === 'terminated'
+      ? terminationFound(current)
+      : frameAnswered(current, frame, answer, Date.now()),
+  )
+}
+
+/** A function tool, or a name that the plan does not have: the activity says what it is. */
+export async function executeTool(
+  host: ThreadHost,
+  work: Extract<Action, { readonly kind: 'executeTool' }>,
+): Promise<void> {
+  const { call } = work
+  const called = await callActivity(host, {
+    name: 'executeTool',
+    limit: timeLimit(work),
+    summary: `tool ${call.name}`,
+    cutBy: 'stop',
+    taskQueue: taskQueueOf(host.control, work),
+    input: {
+      response: null,
+      ...callInput(host, work),
+      ...(call.tool?.kind === 'function' && { moved: true }),
+    },
+  })
+  applyAnswer(host, call.id, called)
+}
+
+/** The plan does not say how long a queued tool may take: its own limit, which the activity knows, ends it. */
+function timeLimit({ call, tool }: CallWork): number {
+  if (tool?.kind === 'function') return tool.timeout
+  return call.queued ? LIMITS.scheduleToClose : LIMITS.toolTimeout
+}
+
+/** The first half of a subagent call; its children are started next. */
+export async function prepareChild(host: ThreadHost, work: CallWork): Promise<void> {
+  const { control } = host
+  const called = await callActivity(host, {
+    name: 'prepareChild',
+    limit: 0,
+    summary: `prepare ${work.call.name}`,
+    cutBy: null,
+    input: {
+      ...callInput(host, work),
+      children: control.childrenInAll,
+      open: control.children.length + control.deferred.length,
+    },
+  })
+  applyAnswer(host, work.call.id, called)
+}
+
+/** The first half of a message to a subagent; it is sent next. */
+export async function prepareMessage(host: ThreadHost, work: CallWork): Promise<void> {
+  const called = await callActivity(host, {
+    name: 'prepareMessage',
+    limit: 0,
+    summary: `prepare ${work.call.name}`,
+    cutBy: null,
+    input: callInput(host, work),
+  })
+  applyAnswer(host, work.call.id, called)
+}
+
+/** The second half of a call that did not end with its own activity: children, a frame or a person have answered. */
+export async function completeCall(
+  host: ThreadHost,
+  { by, ...work }: Extract<Action, { readonly kind: 'completeCall' }>,
+): Promise<void> {
+  const called = await callActivity(host, {
+    name: 'completeCall',
+    limit: 0,
+    summary: `complete ${work.call.name}`,
+    cutBy: null,
+    input: { ...callInput(host, work), by },
+  })
+  applyAnswer(host, work.call.id, called)
+}
+
+function callInput({ control }: ThreadHost, work: CallWork): Omit<CallInput, keyof ActivityInput> {
+  const { run, step, call, promptPath, depth } = work
+  const response = call.state === 'open' ? call.response : undefined
+  const { isFirst, isLast } = placeInStep(step, call)
+  return {
+    step: step.number,
+    side: step.side,
+    agent: control.agent,
+    plan: planOf(control).digest,
+    callId: call.id,
+    name: call.name,
+    promptPath,
+    depth,
+    queued: call.queued === true,
+    handedOff: step.handOff !== null,
+    sideSteps: run.sideSteps,
+    first: isFirst && step.phase === 4,
+    last: isLast,
+    ...(response !== undefined && { response }),
+  }
+}
+
+type Answer = ExecuteToolAnswer | PrepareChildAnswer | PrepareMessageAnswer | CompleteCallAnswer
+
+function applyAnswer(
+  host: ThreadHost,
+  callId: string,
+  called: Called<'executeTool' | 'prepareChild' | 'prepareMessage' | 'completeCall'>,
+): void {
+  if (called.kind !== 'answered') return notAnswered(host, called)
+  const { answer } = called
+  host.update((control) => applied(control, callId, answer))
+}
+
+function applied(control: ThreadControl, callId: string, answer: Answer): ThreadControl {
+  const now = Date.now()
+  switch (answer.type) {
+    case 'result':
+      return callAnswered(control, callId, answer, now)
+    case 'remote':
+      return callRemote(control, callId, answer)
+    case 'kind':
+      return kindAnswered(control, callId, answer.tool)
+    case 'children':
+      return childrenPrepared(control, callId, answer, now)
+    case 'message':
+      return messagePrepared(control, callId, answer, now)
+    case 'pending':
+      return callPending(control, callId, answer, now)
+    case 'wait':
+      return waitAsked(control, answer, null)
+    case 'end':
+      return runEnded(control, answer, now)
+    case 'terminated':
+      return terminationFound(control)
+  }
+}
+
+/**
+ * A tool in another language: ids go there, and nothing of what comes back is read (T5). However its activity ends, the
+ * store says what came of it; one that a stop or terminate has cut is closed with its run.
+ */
+export async function runRemote(host: ThreadHost, { id, name, remote }: CallIn<'remote'>): Promise<void> {
+  const { control, level } = host
+  const { threadId } = control
+  const { taskQueue, activity, timeout } = remote
+  const options = activityOptions(control, { limit: timeout, summary: `tool ${name}`, taskQueue })
+  const activities = proxyActivities<Record<string, (input: RemoteCallInput) => Promise<unknown>>>({
+    ...options,
+    startToCloseTimeout: timeout + LIMITS.remoteSlack,
+    retry: {
+      ...options.retry,
+      backoffCoefficient: LIMITS.remoteRetryGrowth,
+      maximumAttempts: LIMITS.remoteAttempts,
+    },
+  })
+  const run = activities[activity]
+  if (run === undefined) throw new Error(`There is no activity ${activity}.`)
+  host.startsAction(Date.now())
+  const input = { level, threadId, callId: id, idempotencyKey: idempotencyKeyOf(threadId, id) }
+  try {
+    await host.cancellable(() => run(input), 'stop')
+  } catch (error) {
+    if (!(error instanceof CancelledFailure) && !(error instanceof ActivityFailure)) throw error
+    if (endingOf(host.control) !== null) return
+  }
+  host.update((current) => remoteReturned(current, id))
+}
