@@ -7,7 +7,7 @@ import { sidePlanOf } from '../protocol/plan.js'
 import type { Side } from '../protocol/plan.js'
 import { getPlan } from '../store/plans.js'
 import type { Store } from '../store/store.js'
-import type { ActivityDependencies } from './dependencies.js'
+import type { ActivityDependencies } from './activity.js'
 
 /** Contents are immutable under their digest; a worker meets a handful of them. */
 const contents = new WeakMap<Store, Map<string, PlanContent>>()

@@ -1,5 +1,8 @@
 /** The end of a run, of a thread, or of both, in one transaction (T8). */
 import { randomUUID } from 'node:crypto'
+import { failureTextOf } from '../definitions/failure-text.js'
+import type { FailureText } from '../definitions/failure-text.js'
+import type { PrepareChildAnswer, PreparedChild, PrepareMessageAnswer } from '../protocol/child-activities.js'
 import type {
   ClosedChild,
   RunEnd,
@@ -8,37 +11,37 @@ import type {
   ThreadClose,
 } from '../protocol/end-activities.js'
 import type { Fact } from '../protocol/facts.js'
-import type { ThreadOperation } from '../protocol/operations.js'
 import { runIdOf, settleOperationId } from '../protocol/ids.js'
-import { appendMessage } from '../store/deliver-messages.js'
-import { closeChild } from '../store/children.js'
+import type { ThreadOperation } from '../protocol/operations.js'
+import { closeChild, findChild, updateChild } from '../store/children.js'
 import { closeOpenCalls } from '../store/close-open-calls.js'
-import { closeThread } from '../store/close-thread.js'
+import { closeThread, closeUnstartedChild } from '../store/close-thread.js'
+import { appendMessage } from '../store/deliver-messages.js'
 import { appendEvents } from '../store/events.js'
 import { amendOperation, findOperation, insertOperation } from '../store/operations.js'
 import type { OperationRecord } from '../store/operations.js'
-import { insertRun, updateRun } from '../store/runs.js'
+import { findMessage } from '../store/read-messages.js'
+import { removeQueuedItem } from '../store/remove-queued.js'
+import { insertRun, lastRun, updateRun } from '../store/runs.js'
 import type { SessionEnd } from '../store/runs.js'
+import { countUndelivered } from '../store/stage-message.js'
 import { statusMetadata } from '../store/status-line.js'
-import type { Writer } from '../store/store.js'
+import type { Reader, Writer } from '../store/store.js'
 import { updateThread } from '../store/threads.js'
 import type { ThreadRecord } from '../store/threads.js'
 import { findToolCall } from '../store/tool-calls.js'
-import { whileBeating } from './beat.js'
-import { microseconds } from './call-model/model-step.js'
-import { WITHOUT_ANSWER } from './deliver-report/without-result.js'
-import type { ActivityDependencies } from './dependencies.js'
-import { failureTextOf } from '../definitions/failure-text.js'
-import type { FailureText } from '../definitions/failure-text.js'
-import { fittingOperations } from './fitting-operations.js'
-import { newFacts, toldFacts } from './news.js'
-import type { ToldFacts } from './news.js'
-import { recordClosedChild } from './record-closed-child.js'
-import { giveUpEffect } from './run-effect/give-up-effect.js'
-import { missingOfRun } from './variables/variables-request.js'
+import { whileBeating } from './activity.js'
+import type { ActivityDependencies } from './activity.js'
+import { fittingOperations, newFacts, toldFacts } from './operation.js'
+import type { ToldFacts } from './operation.js'
+import { giveUpEffect } from './run-effect.js'
+import { microseconds } from './scope.js'
+import { recordClosedChild } from './subagents/closed-child.js'
+import { WITHOUT_ANSWER } from './subagents/deliver-report.js'
+import type { WrittenMessage } from './subagents/prepare-message.js'
 import { anyThread } from './thread-row.js'
-import { takeBackUnheard } from './take-back-unheard.js'
-import { unheardOperations } from './unheard-operations.js'
+import { operationsOf } from './turn/model-operation.js'
+import { missingOfRun } from './variables/missing-variables.js'
 
 const SETTLED: SettleAnswer = { type: 'settled' }
 
@@ -287,4 +290,116 @@ async function record(tx: Writer, input: SettleInput): Promise<void> {
     started_at: now,
     finished_at: now,
   })
+}
+
+const CUT_SHORT = 'The call that was to start it was cut short.'
+/** As an operation that was cut before it had an outcome: nobody owes an answer to its call (`reopen`). */
+const CUT = { type: 'end', reason: 'interrupted', outcome: 'failed' } as const
+
+/**
+ * Subagents, or a message to one, that were written for a call and never heard of: no workflow starts or tells them, and the
+ * call has another result by now. They are closed or removed, so that nothing waits for ever (T7).
+ */
+async function takeBackUnheard(tx: Writer, input: SettleInput): Promise<void> {
+  const { threadId } = input
+  for (const id of input.unheard ?? []) {
+    const known = await findOperation(tx, threadId, id)
+    // Written by the activities of a call: the store's boundary.
+    const answer = known?.answer as PrepareChildAnswer | PrepareMessageAnswer | null | undefined
+    if (answer?.type !== 'children' && answer?.type !== 'message') continue
+    const isBack =
+      answer.type === 'children'
+        ? await takeBackChildren(tx, input, answer.children)
+        : await takeBackMessage(tx, input, { ...answer, ...(known?.detail as WrittenMessage) })
+    const { operations = [] } = answer
+    if (isBack) await amendOperation(tx, { threadId, id, answer: { ...CUT, operations } })
+  }
+}
+
+/** After a reset one of them may be at work: it was heard of before, and its report is taken as any other. */
+async function takeBackChildren(
+  tx: Writer,
+  input: SettleInput,
+  children: readonly PreparedChild[],
+): Promise<boolean> {
+  const { threadId: parentThreadId } = input
+  let isBack = true
+  for (const { reference, messageId } of children)
+    if (await isUntouched(tx, { reference, messageId }))
+      await closeUnstartedChild(tx, {
+        ...{ parentThreadId, reference, reason: CUT_SHORT, now: microseconds(input) },
+      })
+    else isBack = false
+  return isBack
+}
+
+interface Message {
+  readonly reference: string
+  readonly messageId: string
+}
+
+/** Hooks may have written to its transcript already. */
+async function isUntouched(db: Reader, { reference, messageId }: Message): Promise<boolean> {
+  const first = await findMessage(db, reference, messageId)
+  return first?.status === 'pending' && (await lastRun(db, reference)) === null
+}
+
+async function takeBackMessage(
+  tx: Writer,
+  input: SettleInput,
+  { reference, messageId, before }: Message & WrittenMessage,
+): Promise<boolean> {
+  const now = microseconds(input)
+  if ((await removeQueuedItem(tx, { threadId: reference, id: messageId, now })) !== 'removed') return false
+  const key = { parentThreadId: input.threadId, reference }
+  const child = await findChild(tx, key.parentThreadId, reference)
+  const isIdle = child?.closed_at === null && child.status === 'running' && !(await isAsked(tx, reference))
+  if (isIdle) await updateChild(tx, key, { status: before })
+  return true
+}
+
+/** It works, or has something else to read. */
+async function isAsked(db: Reader, reference: string): Promise<boolean> {
+  const run = await lastRun(db, reference)
+  return (run !== null && run.ended_at === null) || (await countUndelivered(db, reference)) > 0
+}
+
+/**
+ * What was committed with answers that nobody heard, or before there was one, as what hooks did with a drain (T9). Called
+ * when the calls of the run are closed: a tool that one of them queued for its step has its result by then, and runs no more.
+ */
+async function unheardOperations(
+  db: Reader,
+  { threadId, unheard = [], givenUp = [] }: Pick<SettleInput, 'threadId' | 'unheard' | 'givenUp'>,
+): Promise<readonly ThreadOperation[]> {
+  const found: ThreadOperation[] = []
+  for (const id of [...unheard, ...givenUp]) {
+    const known = await (id.includes('*')
+      ? findActivation(db, threadId, id)
+      : findOperation(db, threadId, id))
+    if (known === null) continue
+    // Written by the activities of a step: the store's boundary.
+    const answer = known.answer as { readonly operations?: readonly ThreadOperation[] } | null
+    // An answer has those of its drain among its own.
+    for (const operation of answer?.operations ?? operationsOf(known))
+      if (operation.kind !== 'queue_tool' || (await isOpen(db, threadId, operation.id))) found.push(operation)
+  }
+  return found
+}
+
+/** The step knows how many activations came before it, but not the key of the prompt. */
+async function findActivation(db: Reader, threadId: string, id: string): Promise<OperationRecord | null> {
+  const [before = '', after = ''] = id.split('*')
+  const row = await db
+    .selectFrom('operations')
+    .select('id')
+    .where('thread_id', '=', threadId)
+    .where('kind', '=', 'activation')
+    .where('id', 'like', `${before}_________${after}`)
+    .executeTakeFirst()
+  return row === undefined ? null : findOperation(db, threadId, row.id)
+}
+
+async function isOpen(db: Reader, threadId: string, callId: string): Promise<boolean> {
+  return (await findToolCall(db, threadId, callId))?.status === 'open'
 }

@@ -1,12 +1,11 @@
-import { expect } from 'vitest'
 import { MockActivityEnvironment } from '@temporalio/testing'
 import { DefaultLogger } from '@temporalio/worker'
 import type { ActivityInterceptorsFactory } from '@temporalio/worker'
-
-import { callModel } from '../../src/activities/call-model/call-model.js'
-import { completeCall } from '../../src/activities/complete-call/complete-call.js'
-import type { ActivityDependencies } from '../../src/activities/dependencies.js'
-import { executeTool } from '../../src/activities/execute-tool/execute-tool.js'
+import { expect } from 'vitest'
+import type { ActivityDependencies } from '../../src/activities/activity.js'
+import { completeCall } from '../../src/activities/tool/complete-call.js'
+import { executeTool } from '../../src/activities/tool/execute-tool.js'
+import { callModel } from '../../src/activities/turn/call-model.js'
 import { ACTIVITIES, LEVEL } from '../../src/protocol/activities.js'
 import type {
   CallModelAnswer,

@@ -1,14 +1,13 @@
 import { describe, expect, test } from 'vitest'
-
+import type { ActivityDependencies } from '../../src/activities/activity.js'
 import { settle } from '../../src/activities/settle.js'
-import type { ActivityDependencies } from '../../src/activities/dependencies.js'
 import { defineAgent, defineModel, definePrompt, defineTool, registry } from '../../src/index.js'
 import type { CallModelAnswer } from '../../src/protocol/activities.js'
 import type { SettleInput } from '../../src/protocol/end-activities.js'
 import { findRequest, openRequests } from '../../src/store/pending.js'
 import { putVariable } from '../../src/store/variables.js'
 import { scriptedModel } from '../../src/testing/index.js'
-import { NOW, attempt, drainOf, modelInput, runModel, withDesk } from './activity-desk.js'
+import { attempt, drainOf, modelInput, NOW, runModel, withDesk } from './activity-desk.js'
 import type { ActivityDesk } from './activity-desk.js'
 
 const BLOCKED = { type: 'end', reason: 'blocked', outcome: 'blocked' } as const

@@ -2,28 +2,27 @@ import type { Client } from '@temporalio/client'
 import { WorkflowNotFoundError } from '@temporalio/common'
 import { MockActivityEnvironment } from '@temporalio/testing'
 import { z } from 'zod'
-
-import { completeCall } from '../../src/activities/complete-call/complete-call.js'
-import type { ActivityDependencies } from '../../src/activities/dependencies.js'
-import { prepareChild } from '../../src/activities/prepare-child/prepare-child.js'
-import { prepareMessage } from '../../src/activities/prepare-message/prepare-message.js'
+import type { ActivityDependencies } from '../../src/activities/activity.js'
+import { prepareChild } from '../../src/activities/subagents/prepare-child.js'
+import { prepareMessage } from '../../src/activities/subagents/prepare-message.js'
+import { completeCall } from '../../src/activities/tool/complete-call.js'
 import type { AnyHook } from '../../src/definitions/hook.js'
 import { defineAgent, defineModel, definePrompt, defineTool, registry } from '../../src/index.js'
 import type { LanguageModel } from '../../src/model/language-model.js'
 import type { CallInput } from '../../src/protocol/activities.js'
-import type { CompleteCallAnswer, CompleteCallInput, Completion } from '../../src/protocol/complete-call.js'
 import type {
   PrepareChildAnswer,
   PrepareChildInput,
-  PrepareMessageAnswer,
   PreparedChild,
+  PrepareMessageAnswer,
 } from '../../src/protocol/child-activities.js'
+import type { CompleteCallAnswer, CompleteCallInput, Completion } from '../../src/protocol/complete-call.js'
 import type { Message } from '../../src/protocol/message.js'
 import { findChild, listChildren } from '../../src/store/children.js'
 import type { ChildRecord } from '../../src/store/children.js'
 import { putFile } from '../../src/store/files.js'
 import { scriptedModel } from '../../src/testing/index.js'
-import { NOW, PLAIN_CALL, attempt, drainOf, modelInput, runModel, withDesk } from './activity-desk.js'
+import { attempt, drainOf, modelInput, NOW, PLAIN_CALL, runModel, withDesk } from './activity-desk.js'
 import type { ActivityDesk } from './activity-desk.js'
 
 export { NOW }

@@ -1,28 +1,27 @@
 import { describe, expect, test } from 'vitest'
-
-import { completeCall } from '../../src/activities/complete-call/complete-call.js'
-import { deliverReport } from '../../src/activities/deliver-report/deliver-report.js'
-import { executeTool } from '../../src/activities/execute-tool/execute-tool.js'
-import { prepareChild } from '../../src/activities/prepare-child/prepare-child.js'
+import { deliverReport } from '../../src/activities/subagents/deliver-report.js'
+import { prepareChild } from '../../src/activities/subagents/prepare-child.js'
+import { completeCall } from '../../src/activities/tool/complete-call.js'
+import { executeTool } from '../../src/activities/tool/execute-tool.js'
 import type { ExecuteToolInput } from '../../src/protocol/activities.js'
-import type { CompleteCallInput, Completion } from '../../src/protocol/complete-call.js'
 import type { PrepareChildAnswer } from '../../src/protocol/child-activities.js'
+import type { CompleteCallInput, Completion } from '../../src/protocol/complete-call.js'
 import type { DeliverReportAnswer, DeliverReportInput } from '../../src/protocol/end-activities.js'
 import { findChild, listChildren } from '../../src/store/children.js'
 import { statFile } from '../../src/store/file-entry.js'
 import { putFile } from '../../src/store/files.js'
-import { findThread } from '../../src/store/threads.js'
 import { findMessage } from '../../src/store/read-messages.js'
+import { findThread } from '../../src/store/threads.js'
 import { findToolCall } from '../../src/store/tool-calls.js'
 import { scriptedModel } from '../../src/testing/index.js'
 import {
   AFTER_A_MINUTE,
-  NOW,
-  PLAIN_CALL,
   attempt,
   drainOf,
   failureOf,
   modelInput,
+  NOW,
+  PLAIN_CALL,
   runModel,
   withDesk,
 } from './activity-desk.js'

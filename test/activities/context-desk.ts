@@ -1,6 +1,6 @@
 import type { LanguageModelV4Prompt } from '@ai-sdk/provider'
-import { buildRequest } from '../../src/activities/call-model/build-request.js'
-import type { BuiltRequest, RequestParts } from '../../src/activities/call-model/build-request.js'
+import { buildRequest } from '../../src/activities/turn/build-request.js'
+import type { BuiltRequest, RequestParts } from '../../src/activities/turn/build-request.js'
 import { buildPlan } from '../../src/definitions/build-plan.js'
 import type { ModelContent, PlanContent, PromptContent } from '../../src/definitions/plan-content.js'
 import { defineAgent, defineModel, definePrompt, defineTool, registry } from '../../src/index.js'
@@ -14,7 +14,7 @@ import type { Store } from '../../src/store/store.js'
 import { insertThread } from '../../src/store/threads.js'
 import { scriptedModel } from '../../src/testing/index.js'
 import { withStore } from '../support/temporary-store.js'
-import { NOW, modelInput } from './activity-desk.js'
+import { modelInput, NOW } from './activity-desk.js'
 
 export interface RequestChanges {
   readonly input?: Partial<CallModelInput>

@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest'
-
-import { readWindow } from '../../src/activities/call-model/read-window.js'
+import { readWindow } from '../../src/activities/turn/context-window.js'
 import { LIMITS } from '../../src/protocol/limits.js'
 import { lastBoundary } from '../../src/store/boundaries.js'
 import { readTranscript } from '../../src/store/read-messages.js'

@@ -1,7 +1,6 @@
 import { z } from 'zod'
-
-import { executeTool } from '../../src/activities/execute-tool/execute-tool.js'
-import type { ActivityDependencies } from '../../src/activities/dependencies.js'
+import type { ActivityDependencies } from '../../src/activities/activity.js'
+import { executeTool } from '../../src/activities/tool/execute-tool.js'
 import { registry } from '../../src/index.js'
 import type { ModelDefinition, PromptDefinition, VariableDefinition } from '../../src/index.js'
 import type { LanguageModel } from '../../src/model/language-model.js'
@@ -12,7 +11,7 @@ import { insertChild } from '../../src/store/children.js'
 import type { NewChild } from '../../src/store/children.js'
 import { putVariable } from '../../src/store/variables.js'
 import { scriptedModel } from '../../src/testing/index.js'
-import { NOW, PLAIN_CALL, attempt, drainOf, modelInput, runModel, withDesk } from './activity-desk.js'
+import { attempt, drainOf, modelInput, NOW, PLAIN_CALL, runModel, withDesk } from './activity-desk.js'
 import type { ActivityDesk } from './activity-desk.js'
 
 export interface BossParts {

@@ -1,5 +1,5 @@
-import { deliverReport } from '../../src/activities/deliver-report/deliver-report.js'
-import type { ActivityDependencies } from '../../src/activities/dependencies.js'
+import type { ActivityDependencies } from '../../src/activities/activity.js'
+import { deliverReport } from '../../src/activities/subagents/deliver-report.js'
 import type { DeliverReportAnswer, DeliverReportInput } from '../../src/protocol/end-activities.js'
 import type { Message } from '../../src/protocol/message.js'
 import { findChild, insertChild } from '../../src/store/children.js'
@@ -14,7 +14,7 @@ import type { Store } from '../../src/store/store.js'
 import { insertThread, updateThread } from '../../src/store/threads.js'
 import { finishToolCall, insertToolCalls } from '../../src/store/tool-calls.js'
 import type { SessionCall } from '../../src/store/tool-calls.js'
-import { NOW, attempt } from './activity-desk.js'
+import { attempt, NOW } from './activity-desk.js'
 
 /** A thread `c` below `t`, as its parent's registry knows it. */
 export async function addChild(

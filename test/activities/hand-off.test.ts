@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'vitest'
-
+import { executeTool } from '../../src/activities/tool/execute-tool.js'
 import type { ExecuteToolInput } from '../../src/protocol/activities.js'
-import { executeTool } from '../../src/activities/execute-tool/execute-tool.js'
 import { AFTER_A_MINUTE, attempt, failureOf, withDesk } from './activity-desk.js'
 import { lastResult } from './tool-outcomes.js'
 

@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest'
-
-import { prepareChild } from '../../src/activities/prepare-child/prepare-child.js'
+import { prepareChild } from '../../src/activities/subagents/prepare-child.js'
 import { defineHook } from '../../src/definitions/hook.js'
 import type { AnyHook } from '../../src/definitions/hook.js'
 import type { ToolResult } from '../../src/index.js'
@@ -9,11 +8,11 @@ import { listMessages } from '../../src/store/read-messages.js'
 import { findToolCall } from '../../src/store/tool-calls.js'
 import { getValue } from '../../src/store/values.js'
 import { scriptedModel } from '../../src/testing/index.js'
-import { PLAIN_CALL, attempt, drainOf, modelInput, runModel, withDesk } from './activity-desk.js'
+import { attempt, drainOf, modelInput, PLAIN_CALL, runModel, withDesk } from './activity-desk.js'
 import type { ActivityDesk } from './activity-desk.js'
 import type { DeskParts } from './desk-registry.js'
-import { lastResult, storedValue, success } from './tool-outcomes.js'
 import { hookFailures } from './hook-batch.js'
+import { lastResult, storedValue, success } from './tool-outcomes.js'
 
 const after = (status: 'success' | 'failure', execute: (result: ToolResult) => unknown) =>
   defineHook({

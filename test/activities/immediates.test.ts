@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest'
-
-import { prepareChild } from '../../src/activities/prepare-child/prepare-child.js'
+import { prepareChild } from '../../src/activities/subagents/prepare-child.js'
 import type { CallModelAnswer, CallModelInput } from '../../src/protocol/activities.js'
 import type { PrepareChildInput } from '../../src/protocol/child-activities.js'
 import { findRun } from '../../src/store/runs.js'

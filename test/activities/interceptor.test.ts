@@ -1,12 +1,11 @@
 import { ApplicationFailure, CancelledFailure } from '@temporalio/common'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
-
-import { whileBeating } from '../../src/activities/beat.js'
+import { whileBeating } from '../../src/activities/activity.js'
 import { FAILURES } from '../../src/protocol/failures.js'
 import { findError } from '../../src/store/errors.js'
 import { StoreError } from '../../src/store/store-error.js'
-import { activityInterceptor } from '../../src/worker/activity-interceptor.js'
 import { makeStoreId } from '../../src/store/store-id.js'
+import { activityInterceptor } from '../../src/worker/activity-interceptor.js'
 import { attempt, failingStore, failureOf, loggingAttempt, withDesk } from './activity-desk.js'
 import type { ActivityDesk } from './activity-desk.js'
 

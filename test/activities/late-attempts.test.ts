@@ -1,16 +1,15 @@
 import { describe, expect, test, vi } from 'vitest'
-
-import { runEffect } from '../../src/activities/run-effect/run-effect.js'
+import { z } from 'zod'
+import { runEffect } from '../../src/activities/run-effect.js'
 import { defineEffect, registry } from '../../src/index.js'
 import { LEVEL } from '../../src/protocol/activities.js'
-import { finishOperation, takeOperation } from '../../src/store/operations.js'
 import { insertEffect } from '../../src/store/effects.js'
+import { finishOperation, takeOperation } from '../../src/store/operations.js'
 import { scriptedModel } from '../../src/testing/index.js'
 import { createGate } from '../support/gate.js'
 import { until } from '../support/until.js'
-import { NOW, attempt, drainOf, failureOf, modelInput, runModel, runTool, withDesk } from './activity-desk.js'
+import { attempt, drainOf, failureOf, modelInput, NOW, runModel, runTool, withDesk } from './activity-desk.js'
 import { lastResult, success } from './tool-outcomes.js'
-import { z } from 'zod'
 
 /** Attempts of one activity, as Temporal scheduled them, a heartbeat timeout apart. */
 const first = () => attempt({ currentAttemptScheduledTimestampMs: NOW })

@@ -1,14 +1,13 @@
 import { randomUUID } from 'node:crypto'
-
-import { beginFrame } from '../../src/activities/execute-tool/begin-frame.js'
-import type { BegunFrame } from '../../src/activities/execute-tool/begin-frame.js'
 import { keptPlan } from '../../src/activities/plan-content.js'
+import { beginFrame } from '../../src/activities/turn/frame.js'
+import type { BegunFrame } from '../../src/activities/turn/frame.js'
 import type { ExecuteToolInput, Frame } from '../../src/protocol/activities.js'
 import { modelOperationId, nestedCallIdOf } from '../../src/protocol/ids.js'
 import { appendMessage } from '../../src/store/deliver-messages.js'
 import { insertOperation } from '../../src/store/operations.js'
 import { insertToolCalls } from '../../src/store/tool-calls.js'
-import { NOW, attempt, modelInput } from './activity-desk.js'
+import { attempt, modelInput, NOW } from './activity-desk.js'
 import type { ActivityDesk } from './activity-desk.js'
 
 export function frameOf({ callId, depth, last }: ExecuteToolInput, prompt = 'digest'): Frame {

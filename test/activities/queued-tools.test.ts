@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest'
-
-import { prepareChild } from '../../src/activities/prepare-child/prepare-child.js'
+import { prepareChild } from '../../src/activities/subagents/prepare-child.js'
 import type { ExecuteToolInput } from '../../src/protocol/activities.js'
 import type { PrepareChildInput } from '../../src/protocol/child-activities.js'
 import { closeOpenCalls } from '../../src/store/close-open-calls.js'
@@ -10,7 +9,7 @@ import { removeQueuedItem } from '../../src/store/remove-queued.js'
 import { stageMessage } from '../../src/store/stage-message.js'
 import { findToolCall, insertToolCalls } from '../../src/store/tool-calls.js'
 import { scriptedModel } from '../../src/testing/index.js'
-import { NOW, attempt, failureOf, withDesk } from './activity-desk.js'
+import { attempt, failureOf, NOW, withDesk } from './activity-desk.js'
 import type { ActivityDesk } from './activity-desk.js'
 import { lastResult } from './tool-outcomes.js'
 

@@ -1,9 +1,7 @@
 import { describe, expect, test, vi } from 'vitest'
 import { z } from 'zod'
-
-import { giveUpEffect } from '../../src/activities/run-effect/give-up-effect.js'
-import { runEffect } from '../../src/activities/run-effect/run-effect.js'
-import type { ActivityDependencies } from '../../src/activities/dependencies.js'
+import type { ActivityDependencies } from '../../src/activities/activity.js'
+import { giveUpEffect, runEffect } from '../../src/activities/run-effect.js'
 import { defineEffect, registry } from '../../src/index.js'
 import type { ThreadState } from '../../src/index.js'
 import { LEVEL } from '../../src/protocol/activities.js'
@@ -14,10 +12,10 @@ import { findError } from '../../src/store/errors.js'
 import { insertOperation } from '../../src/store/operations.js'
 import { requestTermination } from '../../src/store/threads.js'
 import { listValues } from '../../src/store/values.js'
-import { AFTER_A_MINUTE, NOW, attempt, failingStore, failureOf, withDesk } from './activity-desk.js'
+import { createGate } from '../support/gate.js'
+import { AFTER_A_MINUTE, attempt, failingStore, failureOf, NOW, withDesk } from './activity-desk.js'
 import type { ActivityDesk } from './activity-desk.js'
 import { CLOSE, runSettle, settleInput } from './settle-desk.js'
-import { createGate } from '../support/gate.js'
 
 type Work = (state: ThreadState, args: { orderId: string; times: number }) => void | Promise<void>
 

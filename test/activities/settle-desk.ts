@@ -1,6 +1,6 @@
 import { settle } from '../../src/activities/settle.js'
 import type { RunEnd, SettleInput } from '../../src/protocol/end-activities.js'
-import { NOW, attempt } from './activity-desk.js'
+import { attempt, NOW } from './activity-desk.js'
 import type { ActivityDesk } from './activity-desk.js'
 
 export const USAGE = { inputTokens: 10, outputTokens: 5, cachedInputTokens: 0, cost: 20 }

@@ -1,11 +1,10 @@
 import { describe, expect, test } from 'vitest'
-
-import { executeTool } from '../../src/activities/execute-tool/execute-tool.js'
+import { executeTool } from '../../src/activities/tool/execute-tool.js'
 import { defineHook } from '../../src/index.js'
 import type { ThreadState } from '../../src/index.js'
 import type { ExecuteToolInput } from '../../src/protocol/activities.js'
-import { activationsOf } from '../../src/protocol/ids.js'
 import type { SettleAnswer } from '../../src/protocol/end-activities.js'
+import { activationsOf } from '../../src/protocol/ids.js'
 import { LIMITS } from '../../src/protocol/limits.js'
 import { appendDelta, readDeltas } from '../../src/store/deltas.js'
 import { findOperation, insertOperation } from '../../src/store/operations.js'
@@ -14,22 +13,22 @@ import { findRun } from '../../src/store/runs.js'
 import { stageMessage } from '../../src/store/stage-message.js'
 import { findThread, insertThread, requestTermination } from '../../src/store/threads.js'
 import { openToolCalls } from '../../src/store/tool-calls.js'
+import { scriptedModel } from '../../src/testing/index.js'
 import { createGate } from '../support/gate.js'
 import { until } from '../support/until.js'
-import { scriptedModel } from '../../src/testing/index.js'
 import {
-  NOW,
   attempt,
   drainOf,
   failingStore,
   failureOf,
   modelInput,
+  NOW,
   runModel,
   withDesk,
 } from './activity-desk.js'
 import type { ActivityDesk } from './activity-desk.js'
 import { addChild, registered } from './family.js'
-import { CLOSE, END, USAGE, runSettle, settleInput } from './settle-desk.js'
+import { CLOSE, END, runSettle, settleInput, USAGE } from './settle-desk.js'
 
 const results = async (desk: ActivityDesk) =>
   (await desk.transcript()).filter(({ role }) => role === 'tool').map(({ content }) => content)

@@ -1,8 +1,7 @@
 import { describe, expect, test } from 'vitest'
-
+import { resolveVariables } from '../../src/activities/variables/resolve-variables.js'
 import { defineHook } from '../../src/index.js'
 import { LIMITS } from '../../src/protocol/limits.js'
-import { resolveVariables } from '../../src/activities/variables/resolve-variables.js'
 import { findThread } from '../../src/store/threads.js'
 import { findVariables, putVariable } from '../../src/store/variables.js'
 import { NOW, withSubagents } from './children-desk.js'

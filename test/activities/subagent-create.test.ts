@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'vitest'
-
+import { executeTool } from '../../src/activities/tool/execute-tool.js'
 import { defineHook } from '../../src/index.js'
-import { executeTool } from '../../src/activities/execute-tool/execute-tool.js'
 import type { ExecuteToolInput } from '../../src/protocol/activities.js'
 import { insertChild, updateChild } from '../../src/store/children.js'
 import { statFile } from '../../src/store/file-entry.js'

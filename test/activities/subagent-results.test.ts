@@ -1,20 +1,19 @@
 import { describe, expect, test } from 'vitest'
-
+import { reportText } from '../../src/activities/subagents/report-text.js'
+import { callModel } from '../../src/activities/turn/call-model.js'
 import { defineHook } from '../../src/index.js'
+import type { CallModelAnswer, CallModelInput } from '../../src/protocol/activities.js'
 import { LIMITS } from '../../src/protocol/limits.js'
 import type { AttachmentRef } from '../../src/protocol/message.js'
-import { reportText } from '../../src/activities/report-text.js'
-import { findMessage } from '../../src/store/read-messages.js'
-import { deliverMessages } from '../../src/store/deliver-messages.js'
 import { saveReport } from '../../src/store/children.js'
+import { deliverMessages } from '../../src/store/deliver-messages.js'
+import { findMessage } from '../../src/store/read-messages.js'
 import { stageMessage } from '../../src/store/stage-message.js'
 import { findThread } from '../../src/store/threads.js'
 import { findToolCall } from '../../src/store/tool-calls.js'
 import { attempt, modelInput } from './activity-desk.js'
 import { NOW, withSubagents } from './children-desk.js'
 import type { SubagentDesk } from './children-desk.js'
-import { callModel } from '../../src/activities/call-model/call-model.js'
-import type { CallModelAnswer, CallModelInput } from '../../src/protocol/activities.js'
 
 interface Told {
   readonly text: string

@@ -1,5 +1,3 @@
-import { MockActivityEnvironment } from '@temporalio/testing'
-import { DefaultLogger } from '@temporalio/worker'
 import { context, metrics, trace } from '@opentelemetry/api'
 import {
   AggregationTemporality,
@@ -7,10 +5,11 @@ import {
   MeterProvider,
   PeriodicExportingMetricReader,
 } from '@opentelemetry/sdk-metrics'
+import { MockActivityEnvironment } from '@temporalio/testing'
+import { DefaultLogger } from '@temporalio/worker'
 import { afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-
+import type { ActivityDependencies } from '../../src/activities/activity.js'
 import { createActivities } from '../../src/activities/index.js'
-import type { ActivityDependencies } from '../../src/activities/dependencies.js'
 import { ACTIVITIES } from '../../src/protocol/activities.js'
 import type {
   CallModelAnswer,
@@ -21,7 +20,7 @@ import type {
 import { scriptedModel } from '../../src/testing/index.js'
 import { activityInterceptor } from '../../src/worker/activity-interceptor.js'
 import { fakeStreamModel } from '../support/fake-stream-model.js'
-import { MARKER, marked } from '../support/marker.js'
+import { marked, MARKER } from '../support/marker.js'
 import type { PlainSpan } from '../support/plain-span.js'
 import { recordSpans } from '../support/record-spans.js'
 import { until } from '../support/until.js'

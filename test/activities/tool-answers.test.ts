@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-
+import { executeTool } from '../../src/activities/tool/execute-tool.js'
 import type { ThreadState } from '../../src/index.js'
 import type { ExecuteToolInput, ResultAnswer } from '../../src/protocol/activities.js'
 import { findError } from '../../src/store/errors.js'
@@ -7,8 +7,7 @@ import { statFile } from '../../src/store/file-entry.js'
 import { findMessage } from '../../src/store/read-messages.js'
 import { scriptedModel } from '../../src/testing/index.js'
 import { activityInterceptor } from '../../src/worker/activity-interceptor.js'
-import { executeTool } from '../../src/activities/execute-tool/execute-tool.js'
-import { PLAIN_CALL, attempt, failureOf, modelInput, runModel, withDesk } from './activity-desk.js'
+import { attempt, failureOf, modelInput, PLAIN_CALL, runModel, withDesk } from './activity-desk.js'
 import type { ActivityDesk } from './activity-desk.js'
 import { lastResult } from './tool-outcomes.js'
 

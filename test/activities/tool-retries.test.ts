@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'vitest'
-
+import { executeTool } from '../../src/activities/tool/execute-tool.js'
 import type { ToolCall } from '../../src/index.js'
-import { executeTool } from '../../src/activities/execute-tool/execute-tool.js'
 import type { ExecuteToolInput } from '../../src/protocol/activities.js'
 import { until } from '../support/until.js'
 import { attempt, withDesk } from './activity-desk.js'

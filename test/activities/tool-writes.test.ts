@@ -1,8 +1,7 @@
 import { expect, test } from 'vitest'
-
+import type { ActivityDependencies } from '../../src/activities/activity.js'
 import { defineEffect } from '../../src/index.js'
 import type { ThreadState } from '../../src/index.js'
-import type { ActivityDependencies } from '../../src/activities/dependencies.js'
 import { scheduledEffects } from '../../src/store/effects.js'
 import { findMessage } from '../../src/store/read-messages.js'
 import { openToolCalls } from '../../src/store/tool-calls.js'

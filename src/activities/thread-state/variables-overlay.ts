@@ -1,10 +1,10 @@
 import type { ThreadState } from '../../definitions/thread-state.js'
 import { variableNameProblem, variableValueProblem } from '../../protocol/variables.js'
 import { findVariables, putVariable } from '../../store/variables.js'
-import type { ActivityDependencies } from '../dependencies.js'
+import type { ActivityDependencies } from '../activity.js'
+import type { Redactor } from '../variables/redactor.js'
 import { declaredType, resolveVariables } from '../variables/resolve-variables.js'
 import type { ResolvedVariable, VariableScope } from '../variables/resolve-variables.js'
-import type { Redactor } from '../variables/redactor.js'
 import type { Journal } from './journal.js'
 
 interface VariablesOverlayOptions {

@@ -1,6 +1,18 @@
 import type { PlanContent } from '../../definitions/plan-content.js'
-import type { ActivityDependencies } from '../dependencies.js'
-import { resolveVariables } from './resolve-variables.js'
+import { runIdOf } from '../../protocol/ids.js'
+import { LIMITS } from '../../protocol/limits.js'
+import { appendEvents } from '../../store/events.js'
+import {
+  closeRequests,
+  deferredChildOf,
+  findRequest,
+  insertRequest,
+  openRequests,
+} from '../../store/pending.js'
+import type { PendingRecord } from '../../store/pending.js'
+import type { Reader, Writer } from '../../store/store.js'
+import type { ActivityDependencies } from '../activity.js'
+import { agentGraph, graphValues, ownValue, resolveVariables } from './resolve-variables.js'
 import type { VariableScope } from './resolve-variables.js'
 
 /** What a prompt cannot run without, and what of it has no value. */
@@ -31,4 +43,104 @@ function requiredNames(content: PlanContent, first: string): readonly string[] {
     waiting.push(...Object.values(prompt.subprompts).map((nested) => nested.prompt))
   }
   return [...names]
+}
+
+interface NewSubagent {
+  /** The parent's. */
+  readonly threadId: string
+  readonly agent: string
+  /** What the parent hands over. */
+  readonly given: ReadonlySet<string>
+}
+
+/**
+ * What a new subagent cannot run without and does not get from its parent: variables that its graph declares scoped and
+ * required, anywhere below it. Values of the worker, of its agents and prompts count.
+ */
+export async function missingScoped(
+  { registry, store, env }: ActivityDependencies,
+  { threadId, agent, given }: NewSubagent,
+): Promise<RequiredVariables> {
+  const needs = agentGraph(registry, agent).flatMap((at) =>
+    at.prompt.variables.flatMap(({ name, required, scoped }) =>
+      required && scoped ? [{ ...at, name }] : [],
+    ),
+  )
+  const required = [...new Set(needs.map(({ name }) => name))]
+  if (required.length === 0) return { required, missing: [] }
+  const handed = await store.read((db) => graphValues(db, threadId, required))
+  const lacking = needs.filter(
+    ({ name, env: ofAgent, prompt }) =>
+      !given.has(name) &&
+      !handed.has(name) &&
+      [env, ofAgent, prompt.env].every((values) => ownValue(values, name) === undefined),
+  )
+  return { required, missing: [...new Set(lacking.map(({ name }) => name))] }
+}
+
+interface RunOfThread {
+  readonly threadId: string
+  readonly run: number
+}
+
+/** The one request for variables that a run may end with. */
+function variablesRequestId(run: number): string {
+  return `variables_${run}`
+}
+
+/** Requests of earlier runs that still ask for variables; those of deferred subagents outlive any run. */
+export async function openVariablesRequests(db: Reader, threadId: string): Promise<readonly PendingRecord[]> {
+  // Beside those of deferred subagents a thread has few: one for the call at hand, and one for variables.
+  const open = await openRequests(db, { threadId, limit: 2 * LIMITS.openChildren })
+  return open.filter((request) => request.kind === 'variables' && deferredChildOf(request) === null)
+}
+
+interface Asked extends RequiredVariables {
+  readonly agent: string
+  /** Microseconds. */
+  readonly now: number
+}
+
+/** Asks for what a run lacks: names only, the values come with `setEnv`. Answers the request's id. */
+export async function openVariablesRequest(
+  tx: Writer,
+  { threadId, run }: RunOfThread,
+  { agent, required, missing, now }: Asked,
+): Promise<string> {
+  const id = variablesRequestId(run)
+  const detail = { agent, required, missing }
+  const request = { thread_id: threadId, id, kind: 'variables', detail, requested_at: now } as const
+  if (!(await insertRequest(tx, request))) return id
+  const payload = { requestId: id, kind: 'variables', toolName: null, missing }
+  const event = { type: 'action.required', scope: { runId: runIdOf(run) }, payload }
+  await appendEvents(tx, { threadId, events: [event], now })
+  return id
+}
+
+interface Supersession {
+  readonly threadId: string
+  readonly requests: readonly PendingRecord[]
+  readonly decision: 'supplied' | 'closed'
+  readonly now: number
+}
+
+/** The next run looks again: what an earlier one asked for is there now, or is asked for anew. */
+export async function endVariablesRequests(
+  tx: Writer,
+  { threadId, requests, decision, now }: Supersession,
+): Promise<void> {
+  if (requests.length === 0) return
+  const ended = await closeRequests(tx, { threadId, ids: requests.map(({ id }) => id) })
+  const events = ended.map(({ id, kind }) => ({
+    type: 'action.resolved',
+    payload: { requestId: id, kind, decision, by: null },
+  }))
+  await appendEvents(tx, { threadId, events, now })
+}
+
+/** What a blocked run waits for; none if it was blocked by something else. */
+export async function missingOfRun(db: Reader, { threadId, run }: RunOfThread): Promise<readonly string[]> {
+  const request = await findRequest(db, threadId, variablesRequestId(run))
+  const missing = request?.detail?.['missing']
+  return Array.isArray(missing) ? missing.map(String) : []
 }

@@ -3,15 +3,16 @@
  * name, else the worker's, the agent's, the prompt's. Values of parents are looked up at each read; nothing is copied. A
  * value that a thread was given as it was started is for its whole graph: subagents that scope the name have it too.
  */
-import type { PlanContent } from '../../definitions/plan-content.js'
+import { buildPlan } from '../../definitions/build-plan.js'
+import type { PlanContent, PromptContent } from '../../definitions/plan-content.js'
+import type { Registry } from '../../definitions/registry.js'
 import type { VariableDefinition } from '../../definitions/variable.js'
 import { LIMITS } from '../../protocol/limits.js'
 import type { Reader } from '../../store/store.js'
 import { findThread } from '../../store/threads.js'
 import { findVariables, openVariable } from '../../store/variables.js'
 import type { VariableRecord } from '../../store/variables.js'
-import type { ActivityDependencies } from '../dependencies.js'
-import { scopedNames } from './scoped-names.js'
+import type { ActivityDependencies } from '../activity.js'
 
 type VariableType = VariableDefinition['type']
 
@@ -136,4 +137,58 @@ export function ownValue(
   name: string,
 ): string | undefined {
   return values !== undefined && Object.hasOwn(values, name) ? values[name] : undefined
+}
+
+/** The names that an agent's graph declares scoped: a thread of that agent does not get them from its parent. */
+function scopedNames(registry: Registry, agent: string): ReadonlySet<string> {
+  const variables = agentGraph(registry, agent).flatMap(({ prompt }) => prompt.variables)
+  return new Set(variables.flatMap(({ name, scoped }) => (scoped === true ? [name] : [])))
+}
+
+/** A prompt of the graph, as this agent runs it. */
+interface GraphPrompt {
+  readonly agent: string
+  /** Of the agent. */
+  readonly env: Readonly<Record<string, string>>
+  readonly prompt: PromptContent
+}
+
+const known = new WeakMap<Registry, Map<string, readonly GraphPrompt[]>>()
+
+/**
+ * All prompts that a thread of this agent may come to run, itself or in threads below it: its own, those they reach as
+ * tools, and those of the agents that they start or hand over to. Agents that this worker does not have are left out.
+ */
+export function agentGraph(registry: Registry, agent: string): readonly GraphPrompt[] {
+  const graphs = known.get(registry) ?? new Map<string, readonly GraphPrompt[]>()
+  known.set(registry, graphs)
+  const graph = graphs.get(agent) ?? collect(registry, agent)
+  graphs.set(agent, graph)
+  return graph
+}
+
+function collect(registry: Registry, first: string): readonly GraphPrompt[] {
+  const graph: GraphPrompt[] = []
+  // A set goes on to what is added to it meanwhile.
+  const agents = new Set([first])
+  for (const agent of agents) {
+    const content = buildPlan(registry, agent)
+    if ('missing' in content) continue
+    for (const prompt of Object.values(content.prompts)) {
+      graph.push({ agent, env: content.env, prompt })
+      const { subagents, handoffs } = prompt
+      for (const below of [...Object.values(subagents), ...Object.values(handoffs)]) agents.add(below.agent)
+    }
+  }
+  return graph
+}
+
+/** The values of these variables that anybody may see: those without a value and secrets (T5) are left out. */
+export async function shownValues(
+  dependencies: ActivityDependencies,
+  scope: VariableScope,
+  names: readonly string[],
+): Promise<ReadonlyMap<string, string>> {
+  const found = await resolveVariables(dependencies, scope, [...new Set(names)])
+  return new Map([...found].flatMap(([name, { type, open }]) => (type === 'text' ? [[name, open()]] : [])))
 }

@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto'
-
-import { createNamedCalls, refused } from '../../activities/execute-tool/named-call.js'
 import type { InvokeTool } from '../../activities/thread-state/buffered-thread-state.js'
+import { createNamedCalls, refused } from '../../activities/tool/named-call.js'
 import type { Registry } from '../../definitions/registry.js'
 
 interface Invoking {

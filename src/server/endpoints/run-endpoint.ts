@@ -1,8 +1,7 @@
 import { randomUUID } from 'node:crypto'
-
-import { bounded } from '../../activities/execute-tool/bounded.js'
 import type { ActingState } from '../../activities/thread-state/acting-state.js'
 import { readThrown } from '../../activities/thrown.js'
+import { bounded } from '../../activities/tool/bounded.js'
 import { contextOf } from '../../client/thread-client.js'
 import type { ThreadClient } from '../../client/thread-client.js'
 import type { ThreadEndpoint } from '../../definitions/thread-endpoint.js'

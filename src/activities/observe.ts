@@ -1,0 +1,264 @@
+/**
+ * What operators see of activities: a span for each attempt, counts, and a line of the log. Ids, registered names, numbers
+ * and our own words only (T5).
+ */
+import { context, ROOT_CONTEXT, SpanKind, trace } from '@opentelemetry/api'
+import type { Attributes, Context, Link } from '@opentelemetry/api'
+import { activityInfo, log } from '@temporalio/activity'
+import { ACTIVITIES } from '../protocol/activities.js'
+import type {
+  ActivityInput,
+  CallInput,
+  CallModelAnswer,
+  CallModelInput,
+  EndAnswer,
+  ExecuteToolAnswer,
+  RunEffectAnswer,
+  StepInput,
+} from '../protocol/activities.js'
+import type { PrepareChildAnswer, PrepareMessageAnswer } from '../protocol/child-activities.js'
+import type { CompleteCallAnswer } from '../protocol/complete-call.js'
+import type { DeliverReportAnswer, RunEnd, SettleAnswer, SettleInput } from '../protocol/end-activities.js'
+import { findRun } from '../store/runs.js'
+import type { RunRecord } from '../store/runs.js'
+import type { Reader, Store } from '../store/store.js'
+import { traceOfCall, traceOfRun, tracesOfMessages } from '../store/traces.js'
+import { failSpan, inSpan } from '../telemetry/in-span.js'
+import type { NewSpan } from '../telemetry/in-span.js'
+import { instruments, isMetering } from '../telemetry/instruments.js'
+import { withRunTrace } from '../telemetry/run-trace.js'
+import { readTraceparent } from '../telemetry/traceparent.js'
+import { isTracing, tracer } from '../telemetry/tracer.js'
+import type { ActivityDependencies } from './activity.js'
+
+export async function observeStep(
+  { store }: ActivityDependencies,
+  input: CallModelInput,
+  work: () => Promise<CallModelAnswer>,
+): Promise<CallModelAnswer> {
+  const answer = await spanned(await stepSpan(store, input), work)
+  const agent = { 'gen_ai.agent.name': input.agent }
+  if (input.frame === null) instruments().steps.add(1, { ...agent, 'everthread.answer': answer.type })
+  if (answer.type === 'wait') instruments().waits.add(1, { 'everthread.wait': 'provider' })
+  if (answer.type === 'end' && answer.request !== undefined)
+    instruments().waits.add(1, { 'everthread.wait': answer.request.kind })
+  return answer
+}
+
+/** `executeTool`, and the activities that prepare or complete a call. */
+export async function observeCall<Answer extends ObservedAnswer>(
+  { store }: ActivityDependencies,
+  { activity, input }: { readonly activity: string; readonly input: CallInput },
+  work: () => Promise<Answer>,
+): Promise<Answer> {
+  const began = performance.now()
+  const answer: ObservedAnswer = await spanned(await callSpan(store, activity, input), work)
+  const tool = { 'gen_ai.tool.name': input.name }
+  if (answer.type === 'pending') instruments().waits.add(1, { 'everthread.wait': answer.kind })
+  if (answer.type === 'wait') instruments().waits.add(1, { 'everthread.wait': 'provider' })
+  if (answer.type === 'result') {
+    const milliseconds = Math.round(performance.now() - began)
+    const { outcome } = answer
+    instruments().toolCalls.add(1, { ...tool, 'everthread.outcome': outcome })
+    if (activity === ACTIVITIES.executeTool)
+      instruments().toolSeconds.record(milliseconds / 1000, {
+        ...tool,
+        ...(outcome !== 'succeeded' && { 'error.type': outcome }),
+      })
+    log.debug('A tool call ended.', { tool: input.name, outcome, milliseconds })
+  }
+  return answer as Answer
+}
+
+/** All else that is done for a run. */
+export async function observeWork<Answer extends ObservedAnswer>(
+  { store }: ActivityDependencies,
+  { activity, input }: { readonly activity: string; readonly input: ActivityInput },
+  work: () => Promise<Answer>,
+): Promise<Answer> {
+  return spanned(await runSpan(store, activity, input), work)
+}
+
+function spanned<Answer extends ObservedAnswer>(span: NewSpan, work: () => Promise<Answer>): Promise<Answer> {
+  return inSpan(span, async (current) => {
+    const answer = await work()
+    const problem = activityProblem(answer)
+    if (problem !== null && current !== null) failSpan(current, problem)
+    return answer
+  })
+}
+
+/**
+ * A run is done by many processes and may take weeks, so its span is made when it ends: beside its steps, not above them,
+ * for nobody could have known its id before.
+ */
+export async function observeSettle(
+  { store }: ActivityDependencies,
+  input: SettleInput,
+  work: () => Promise<SettleAnswer>,
+): Promise<SettleAnswer> {
+  const answer = await work()
+  const { end, threadId, run: number } = input
+  if (end === null) return answer
+  const { reason, outcome, steps, usage } = end
+  log.info('A run ended.', { reason, outcome, steps, ...usage })
+  if (!isTracing() && !isMetering()) return answer
+  const run = await store.read((db) => findRun(db, { threadId, number })).catch(() => null)
+  if (run !== null) recordRun(input, end, run)
+  return answer
+}
+
+function recordRun(input: SettleInput, end: RunEnd, run: RunRecord): void {
+  // Both by the workflow's clock.
+  const startTime = run.started_at / 1000
+  const agent = { 'gen_ai.agent.name': input.snapshot.agent }
+  const failed = end.outcome !== 'completed'
+  instruments().runSeconds.record(Math.max(0, input.now - startTime) / 1000, {
+    ...agent,
+    'everthread.reason': end.reason,
+    ...(failed && { 'error.type': end.reason }),
+  })
+  const span = tracer().startSpan(
+    `invoke_agent ${input.snapshot.agent}`,
+    { kind: SpanKind.INTERNAL, startTime, attributes: { ...agent, ...runAttributes(input, end) } },
+    runBase(run.traceparent),
+  )
+  if (failed) failSpan(span, end.reason)
+  span.end(Math.max(startTime, input.now))
+}
+
+function runAttributes({ threadId, run }: SettleInput, { reason, steps, usage }: RunEnd): Attributes {
+  return {
+    'gen_ai.operation.name': 'invoke_agent',
+    'gen_ai.conversation.id': threadId,
+    'everthread.run': run,
+    'everthread.reason': reason,
+    'everthread.steps': steps,
+    'gen_ai.usage.input_tokens': usage.inputTokens,
+    'gen_ai.usage.output_tokens': usage.outputTokens,
+  }
+}
+
+/** A step stands below the message that began its run; those that it takes on the way are linked. */
+async function stepSpan(store: Store, input: CallModelInput): Promise<NewSpan> {
+  const { threadId, run: number, frame, drain } = input
+  const taken = drain.flatMap((item) => (item.kind === 'message' ? [item.id] : []))
+  const [parent = null, ...others] = await found(store, async (db) => {
+    if (frame !== null) return [await traceOfCall(db, threadId, frame.callId)]
+    const began = await traceOfRun(db, { threadId, number })
+    const messages = await tracesOfMessages(db, threadId, taken)
+    return began === null ? messages : [began, ...messages.filter((trace) => trace !== began)]
+  })
+  return {
+    name: ACTIVITIES.callModel,
+    kind: taken.length > 0 ? SpanKind.CONSUMER : SpanKind.INTERNAL,
+    attributes: {
+      ...stepAttributes(input),
+      ...(frame !== null && { 'gen_ai.tool.call.id': frame.callId }),
+    },
+    links: others.flatMap(linkTo),
+    base: runBase(parent),
+  }
+}
+
+/** A call stands below the step whose model asked for it, or below whoever queued it. */
+async function callSpan(store: Store, activity: string, input: CallInput): Promise<NewSpan> {
+  const [parent = null] = await found(store, async (db) => [
+    await traceOfCall(db, input.threadId, input.callId),
+  ])
+  const executes = activity === ACTIVITIES.executeTool
+  return {
+    name: executes ? `execute_tool ${input.name}` : activity,
+    kind: SpanKind.INTERNAL,
+    attributes: {
+      ...stepAttributes(input),
+      ...(executes && { 'gen_ai.operation.name': 'execute_tool', 'gen_ai.tool.type': 'function' }),
+      // A name of the plan: any other is words of a model, and has not come here (T5).
+      'gen_ai.tool.name': input.name,
+      'gen_ai.tool.call.id': input.callId,
+    },
+    base: runBase(parent),
+  }
+}
+
+/** All else that is done for a run. */
+async function runSpan(store: Store, activity: string, input: ActivityInput): Promise<NewSpan> {
+  const { threadId, run: number } = input
+  const [parent = null] = await found(store, async (db) => [await traceOfRun(db, { threadId, number })])
+  return {
+    name: activity,
+    kind: SpanKind.INTERNAL,
+    attributes: threadAttributes(input),
+    base: runBase(parent),
+  }
+}
+
+/** Nothing is read while nobody traces, and a store that cannot be read costs a trace its parent, no more. */
+async function found(
+  store: Store,
+  read: (db: Reader) => Promise<readonly (string | null)[]>,
+): Promise<readonly (string | null)[]> {
+  return isTracing() ? store.read(read).catch(() => []) : []
+}
+
+/** Where what is done for a run stands. */
+function runBase(traceparent: string | null): Context {
+  const parent = readTraceparent(traceparent)
+  if (parent === null || traceparent === null) return context.active()
+  return withRunTrace(trace.setSpanContext(ROOT_CONTEXT, parent), traceparent)
+}
+
+function linkTo(traceparent: string | null): readonly Link[] {
+  const linked = readTraceparent(traceparent)
+  return linked === null ? [] : [{ context: linked }]
+}
+
+function threadAttributes({ threadId, run }: ActivityInput): Attributes {
+  return {
+    'gen_ai.conversation.id': threadId,
+    'everthread.run': run,
+    'everthread.attempt': activityInfo().attempt,
+  }
+}
+
+function stepAttributes(input: StepInput): Attributes {
+  const { agent, step, side } = input
+  return {
+    ...threadAttributes(input),
+    'gen_ai.agent.name': agent,
+    'everthread.step': step,
+    'everthread.side': side,
+  }
+}
+
+/** What one of our activities answers. */
+type ObservedAnswer =
+  | CallModelAnswer
+  | ExecuteToolAnswer
+  | CompleteCallAnswer
+  | PrepareChildAnswer
+  | PrepareMessageAnswer
+  | DeliverReportAnswer
+  | RunEffectAnswer
+
+/** Why an answer is no success, by a word of ours; null if it is one. */
+function activityProblem(answer: ObservedAnswer): string | null {
+  switch (answer.type) {
+    case 'result':
+      return answer.outcome === 'succeeded' ? null : answer.outcome
+    case 'refused':
+      return answer.result.outcome === 'succeeded' ? null : answer.result.outcome
+    case 'end':
+      return endProblem(answer)
+    case 'interrupted':
+    case 'terminated':
+    case 'parent_gone':
+      return answer.type
+    default:
+      return null
+  }
+}
+
+function endProblem({ outcome, reason }: EndAnswer): string | null {
+  return outcome === 'completed' ? null : reason
+}

@@ -1,0 +1,267 @@
+/**
+ * A due effect, outside of any step: at least once in code, exactly once in effect. Its operation is looked at before
+ * anything is done, and the commit is conditional on the attempt, so one that a crash cut off runs again, and what it
+ * writes is there once (T4, T9). As with tools, a throw keeps what it did before; a timeout or a cut keeps nothing.
+ */
+import { buildPlan } from '../definitions/build-plan.js'
+import type { EffectDefinition } from '../definitions/effect.js'
+import { parseArguments } from '../definitions/tool-arguments.js'
+import type { ActivityInput, RunEffectAnswer, RunEffectInput } from '../protocol/activities.js'
+import type { Fact } from '../protocol/facts.js'
+import { LIMITS } from '../protocol/limits.js'
+import { endEffect, findEffect } from '../store/effects.js'
+import type { EffectRecord } from '../store/effects.js'
+import { recordError } from '../store/errors.js'
+import { appendEvents } from '../store/events.js'
+import { FileError } from '../store/file-error.js'
+import { findOperation, finishOperation, insertOperation } from '../store/operations.js'
+import type { Store, Writer } from '../store/store.js'
+import { assertStoppedByUser, whileBeating } from './activity.js'
+import type { ActivityDependencies } from './activity.js'
+import {
+  assertFitting,
+  commitHeld,
+  OperationLost,
+  scheduledAt,
+  takeOver,
+  TooManyOperations,
+} from './operation.js'
+import { waitForDefinition } from './plan-content.js'
+import { microseconds } from './scope.js'
+import { openThread } from './thread-row.js'
+import { openBufferedState } from './thread-state/buffered-thread-state.js'
+import type { BufferedState, StateEffects } from './thread-state/buffered-thread-state.js'
+import { readThrown } from './thrown.js'
+
+export async function runEffect(
+  dependencies: ActivityDependencies,
+  input: RunEffectInput,
+): Promise<RunEffectAnswer> {
+  return whileBeating(async (signal) => {
+    const begun = await beginEffect(dependencies.store, input)
+    if (begun.kind === 'answered') return begun.answer
+    const outcome = await performEffect(dependencies, begun.effect, signal)
+    return commitEffect(dependencies.store, begun.effect, outcome)
+  })
+}
+
+/** A path that somebody else has turned into another kind meanwhile costs the effect what it did, and so does too much of it. */
+async function commitEffect(
+  store: Store,
+  effect: HeldEffect,
+  outcome: EffectOutcome,
+): Promise<RunEffectAnswer> {
+  try {
+    return await commit(store, effect, outcome)
+  } catch (error) {
+    if (error instanceof TooManyOperations)
+      return commit(store, effect, { failure: { code: 'too_many_operations', error } })
+    if (!FileError.isInstance(error)) throw error
+    return commit(store, effect, { failure: { code: 'invalid_file', error } })
+  }
+}
+
+const NO_EFFECTS: StateEffects = { operations: [], moved: new Map() }
+
+async function commit(
+  store: Store,
+  { input, row, attempt, now }: HeldEffect,
+  { failure, state }: EffectOutcome,
+): Promise<RunEffectAnswer> {
+  const { threadId, effectId } = input
+  return commitHeld(store, { threadId, id: effectId }, async (tx): Promise<RunEffectAnswer> => {
+    const { operations } = (await state?.commit(tx)) ?? NO_EFFECTS
+    assertFitting(operations)
+    const answer: RunEffectAnswer = { type: 'ran', ...(operations.length === 0 ? {} : { operations }) }
+    if (!(await finishOperation(tx, { threadId, id: effectId, attempt, answer, now })))
+      throw new OperationLost()
+    const error = failure === undefined ? null : await recordFailure(tx, { input, failure, now })
+    const status = failure === undefined ? 'done' : 'failed'
+    await endEffect(tx, { threadId, id: effectId, status, error, now })
+    const about = { effectId, name: row.name }
+    const event: Fact =
+      failure === undefined || error === null
+        ? { type: 'effect.completed', payload: about }
+        : { type: 'effect.failed', payload: { ...about, code: failure.code, errorId: error } }
+    await appendEvents(tx, { threadId, events: [event], now })
+    return answer
+  })
+}
+
+interface FailedEffect {
+  readonly input: RunEffectInput
+  readonly failure: NonNullable<EffectOutcome['failure']>
+  readonly now: number
+}
+
+/** T5: what it threw is for operators. */
+async function recordFailure(tx: Writer, { input, failure, now }: FailedEffect): Promise<string> {
+  const { threadId, effectId } = input
+  const id = `${threadId}:${effectId}`
+  const type = `Effect.${failure.code}`
+  await recordError(tx, { id, threadId, at: now, type, ...readThrown(failure.error) })
+  return id
+}
+
+/** An effect that this attempt holds. */
+interface HeldEffect {
+  readonly input: RunEffectInput
+  readonly row: EffectRecord
+  readonly attempt: number
+  /** Microseconds. */
+  readonly now: number
+}
+
+type BegunEffect =
+  | { readonly kind: 'answered'; readonly answer: RunEffectAnswer }
+  | { readonly kind: 'held'; readonly effect: HeldEffect }
+
+const NOTHING_DONE: RunEffectAnswer = { type: 'ran' }
+
+/** The first transaction of an effect: its `started` row, before anything is done. */
+async function beginEffect(store: Store, input: RunEffectInput): Promise<BegunEffect> {
+  const { threadId, effectId } = input
+  return store.write(async (tx): Promise<BegunEffect> => {
+    const thread = await openThread(tx, { threadId, start: null, createdAt: 0 })
+    if (thread === null) return { kind: 'answered', answer: { type: 'terminated' } }
+    const operation = await findOperation(tx, threadId, effectId)
+    // Written by the same activity: the store's boundary.
+    if (operation?.state === 'finished')
+      return { kind: 'answered', answer: operation.answer as RunEffectAnswer }
+    const now = microseconds(input)
+    if (operation === null) await appendEvents(tx, { threadId, events: input.facts, now })
+    const row = await findEffect(tx, threadId, effectId)
+    // Somebody removed it while its turn came.
+    const gone = row?.status !== 'scheduled'
+    const attempt =
+      operation === null ? await insert(tx, input, gone) : await takeOver(tx, operation, 'started')
+    if (gone) return { kind: 'answered', answer: NOTHING_DONE }
+    return { kind: 'held', effect: { input, row, attempt, now } }
+  })
+}
+
+/** The number of its first attempt. */
+async function insert(tx: Writer, input: RunEffectInput, gone: boolean): Promise<number> {
+  const now = microseconds(input)
+  const { threadId: thread_id, effectId: id } = input
+  const attempt = 1
+  const operation = { thread_id, id, kind: 'effect', attempt, started_at: now } as const
+  const ended = { state: 'finished', answer: NOTHING_DONE, finished_at: now } as const
+  const begun = { state: 'started', scheduled_at: scheduledAt() } as const
+  await insertOperation(tx, { ...operation, ...(gone ? ended : begun) })
+  return attempt
+}
+
+/** What came of an effect; `state` is committed with it. */
+interface EffectOutcome {
+  /** `code` is for events; the error has its words. */
+  readonly failure?: { readonly code: string; readonly error: unknown }
+  readonly state?: BufferedState
+}
+
+/** Runs the code of an effect. Nothing that it does fails the activity. */
+async function performEffect(
+  dependencies: ActivityDependencies,
+  effect: HeldEffect,
+  signal: AbortSignal,
+): Promise<EffectOutcome> {
+  const { row } = effect
+  const definition = dependencies.registry.effect(row.name)
+  if (definition === undefined) {
+    waitForDefinition(`effect "${row.name}"`)
+    return failedWith('definition_missing', `This worker has no effect "${row.name}".`)
+  }
+  const parsed = parseArguments(definition.args, JSON.stringify(row.args))
+  if (!parsed.ok) return failedWith('invalid_arguments', parsed.problem)
+  const state = await openState(dependencies, effect)
+  const ended = await runHandler({ definition, args: parsed.args, state, signal })
+  if (ended.kind !== 'done') state.close()
+  await state.settled()
+  if (ended.kind === 'stopped') assertStoppedByUser()
+  switch (ended.kind) {
+    case 'done':
+      return { state }
+    case 'threw':
+      return { state, failure: { code: 'threw', error: state.redactor.redactThrown(ended.error) } }
+    case 'timed_out':
+      return failedWith('timeout', `The effect did not end within ${LIMITS.toolTimeout / 1000} seconds.`)
+    case 'stopped':
+      return failedWith('interrupted', 'The effect was interrupted.')
+  }
+}
+
+function failedWith(code: string, message: string): EffectOutcome {
+  return { failure: { code, error: new Error(message) } }
+}
+
+function openState(dependencies: ActivityDependencies, { input, row }: HeldEffect): Promise<BufferedState> {
+  const { threadId, agent, now, effectId: id } = input
+  const content = buildPlan(dependencies.registry, agent, dependencies.caps)
+  return openBufferedState({
+    dependencies,
+    threadId,
+    agent,
+    now,
+    origin: { kind: 'effect', id, name: row.name, run: null, step: null, side: null },
+    execution: null,
+    content: 'missing' in content ? null : content,
+  })
+}
+
+interface Handling {
+  readonly definition: EffectDefinition
+  readonly args: Record<string, unknown>
+  readonly state: BufferedState
+  readonly signal: AbortSignal
+}
+
+type Ended =
+  | { readonly kind: 'done' }
+  | { readonly kind: 'threw'; readonly error: unknown }
+  | { readonly kind: 'timed_out' }
+  | { readonly kind: 'stopped' }
+
+/** One that never ends is not waited for: its state is closed behind it. */
+function runHandler({ definition, args, state, signal }: Handling): Promise<Ended> {
+  return new Promise((resolve) => {
+    const end = (ended: Ended): void => {
+      clearTimeout(timer)
+      signal.removeEventListener('abort', stop)
+      resolve(ended)
+    }
+    const stop = (): void => end({ kind: 'stopped' })
+    const timer = setTimeout(() => end({ kind: 'timed_out' }), LIMITS.toolTimeout)
+    signal.addEventListener('abort', stop)
+    if (signal.aborted) return stop()
+    // `args` were parsed by the effect's own schema.
+    Promise.resolve()
+      .then(() => definition.execute(state.state, args as never))
+      .then(
+        () => end({ kind: 'done' }),
+        (error: unknown) => end({ kind: 'threw', error }),
+      )
+  })
+}
+
+const GIVEN_UP: RunEffectAnswer = { type: 'ran' }
+
+/**
+ * Closes an effect whose activity failed for good, with its event (T3). A worker that still has it commits nothing any
+ * more (T4), and one that committed it was first. The row is not read: what is wrong with it may be why nothing worked.
+ */
+export async function giveUpEffect(tx: Writer, input: ActivityInput, effectId: string): Promise<void> {
+  const { threadId } = input
+  const now = microseconds(input)
+  const error = `${threadId}:${effectId}`
+  const name = await endEffect(tx, { threadId, id: effectId, status: 'failed', error, now })
+  if (name === null) return
+  const operation = await findOperation(tx, threadId, effectId)
+  if (operation !== null) {
+    const { attempt } = operation
+    await finishOperation(tx, { threadId, id: effectId, attempt, answer: GIVEN_UP, now })
+  }
+  const message = `The effect "${name}" was given up: its activity failed for good. The log of its worker says why.`
+  await recordError(tx, { id: error, threadId, at: now, type: 'Effect.given_up', message, stack: null })
+  const payload = { effectId, name, code: 'given_up', errorId: error }
+  await appendEvents(tx, { threadId, events: [{ type: 'effect.failed', payload }], now })
+}

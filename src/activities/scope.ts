@@ -1,0 +1,32 @@
+import type { CallInput } from '../protocol/activities.js'
+import { phaseFact } from '../protocol/facts.js'
+import type { EventScope, Fact } from '../protocol/facts.js'
+import { runIdOf, stepIdOf } from '../protocol/ids.js'
+import type { ToolCallRecord } from '../store/tool-calls.js'
+
+export function stepScope({ run, step }: { readonly run: number; readonly step: number }): EventScope {
+  return { runId: runIdOf(run), stepId: stepIdOf(run, step) }
+}
+
+/** Microseconds, as all times in the store. */
+export function microseconds(input: { readonly now: number }): number {
+  return input.now * 1000
+}
+
+/** What the transactions of a call need to know of it. */
+export type HeldInput = Pick<
+  CallInput,
+  'threadId' | 'callId' | 'run' | 'step' | 'side' | 'now' | 'facts' | 'queued' | 'first' | 'last'
+>
+
+export function callScope(input: Pick<HeldInput, 'run' | 'step' | 'callId'>): EventScope {
+  return { ...stepScope(input), toolCallId: input.callId }
+}
+
+/** Phase 5 comes with the first call of a step; nested steps have no phases of their own. */
+export function phaseFive(
+  input: HeldInput,
+  { parent_call_id: parent }: Pick<ToolCallRecord, 'parent_call_id'>,
+): readonly Fact[] {
+  return input.first && parent === null ? [phaseFact(5, stepScope(input))] : []
+}

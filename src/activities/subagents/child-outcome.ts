@@ -1,0 +1,226 @@
+import type { CallReport } from '../../protocol/child-activities.js'
+import type { CompleteCallAnswer, CompleteCallInput, Completion } from '../../protocol/complete-call.js'
+import { resultOperationId } from '../../protocol/ids.js'
+import type { AttachmentRef, Message } from '../../protocol/message.js'
+import { findChild } from '../../store/children.js'
+import type { ChildRecord, StoredReport } from '../../store/children.js'
+import { dropReports } from '../../store/drop-reports.js'
+import { findMessage } from '../../store/read-messages.js'
+import type { Reader, Store, Writer } from '../../store/store.js'
+import { requestTermination } from '../../store/threads.js'
+import type { ActivityDependencies } from '../activity.js'
+import { keptPlan } from '../plan-content.js'
+import { activePrompt, callHooks } from '../tool/call-hooks.js'
+import { failed, succeeded } from '../tool/call-result.js'
+import type { CallResult } from '../tool/call-result.js'
+import { commitResult } from '../tool/commit-result.js'
+import { beginCall } from '../tool/held-call.js'
+import type { HeldCall } from '../tool/held-call.js'
+import { recordClosedChild } from './closed-child.js'
+import { groupFiles, groupText, nameOfChild, reportText, SILENT_END } from './report-text.js'
+
+/** A child that the call has waited for, and what came of it. */
+interface Answered {
+  readonly reference: string
+  readonly child: ChildRecord | null
+  readonly report: CallReport
+  readonly outcome: ChildOutcome
+}
+
+/** All that the call waited for have answered, have closed, or are waited for no longer (T7). */
+export async function completeByChildren(
+  dependencies: ActivityDependencies,
+  input: CompleteCallInput,
+  { reports }: Extract<Completion, { readonly kind: 'children' }>,
+): Promise<CompleteCallAnswer> {
+  const { store } = dependencies
+  const content = await keptPlan(dependencies, input.plan)
+  const hooks = callHooks(dependencies, { input, content })
+  const operationId = resultOperationId(input.callId)
+  const begun = await beginCall(store, input, { operationId, again: true, opens: false })
+  if (begun.kind === 'answered') return begun.answer
+  const { call } = begun
+  const { subagents } = activePrompt(content, input)
+  const answered: Answered[] = []
+  for (const { reference, report } of reports)
+    answered.push(
+      await answerOf(store, input, {
+        ...{ reference, report },
+        timeoutOf: ({ agent }) =>
+          Object.hasOwn(subagents, agent) ? (subagents[agent]?.timeout ?? null) : null,
+      }),
+    )
+  const [first] = answered
+  if (first === undefined) throw new Error(`Expected the call ${input.callId} to have children, got none.`)
+  const isGroup = answered.length > 1 || first.child?.spawn_group_id === input.callId
+  const { messageId } = first.outcome
+  return commitResult(store, call, isGroup ? groupResult(answered) : singleResult(first), {
+    hooks,
+    ...(!isGroup && messageId !== null && { reportId: messageId }),
+    opening: async (tx) => {
+      for (const one of answered) await recordEnd(tx, call, one)
+      if (isGroup) await dropTaken(tx, call, answered)
+      return []
+    },
+  })
+}
+
+interface Reported extends Pick<Answered, 'reference' | 'report'> {
+  readonly timeoutOf: (child: ChildRecord) => number | null
+}
+
+function answerOf(
+  store: Store,
+  { threadId, callId }: CompleteCallInput,
+  { reference, report, timeoutOf }: Reported,
+): Promise<Answered> {
+  return store.read(async (db) => {
+    const child = await findChild(db, threadId, reference)
+    const timeout = child === null ? null : timeoutOf(child)
+    const outcome = await childOutcome(db, { threadId, callId, reference, child, report, timeout })
+    return { reference, child, report, outcome }
+  })
+}
+
+/** The text is the mapped payload and nothing else; by what a child that stays is messaged, the registry note says. */
+function singleResult({ reference, outcome }: Answered): CallResult {
+  const { kind, text, attachments, errorCode } = outcome
+  const more = { attachments, subagentId: reference }
+  return kind === 'failure' ? failed(text, errorCode, more) : succeeded(text, more)
+}
+
+/** An error only where none of them has a result. */
+function groupResult(answered: readonly Answered[]): CallResult {
+  const members = answered.map(({ reference, child, outcome }) => ({
+    reference,
+    name: child === null ? 'Unknown' : nameOfChild(child),
+    outcome: outcome.kind,
+    text: outcome.text,
+    attachments: outcome.attachments,
+  }))
+  const { attachments, note } = groupFiles(members)
+  const subagentId = members.length === 1 ? (members[0]?.reference ?? null) : null
+  const text = `${groupText(members)}${note}`
+  return members.every(({ outcome }) => outcome === 'failure')
+    ? failed(text, 'subagent_failed', { attachments, subagentId })
+    : succeeded(text, { attachments, subagentId })
+}
+
+/** What the registry says of a child that closed, or that nobody waits for any more. */
+async function recordEnd(
+  tx: Writer,
+  { input: { threadId }, scope, now }: HeldCall,
+  { reference, child, report }: Answered,
+): Promise<void> {
+  if (report.kind === 'closed')
+    await recordClosedChild(tx, { threadId, reference, status: report.status, scope, now })
+  if (report.kind !== 'timed_out' || child === null || child.resumable) return
+  // T8: its workflow is told, and nothing of it runs from here on; what it would still say is ignored.
+  await requestTermination(tx, { threadId: reference, reason: 'Its parent waits no longer.', now })
+  await recordClosedChild(tx, { threadId, reference, status: 'terminated', scope, now })
+  const told = (await findChild(tx, threadId, reference))?.report?.messageId
+  await dropReports(tx, { threadId, references: [reference], ids: told === undefined ? [] : [told] })
+}
+
+/** Their words are in the result now. */
+async function dropTaken(
+  tx: Writer,
+  { input: { threadId } }: HeldCall,
+  answered: readonly Answered[],
+): Promise<void> {
+  const taken = answered.filter(({ outcome }) => outcome.messageId !== null)
+  const ids = taken.map(({ outcome }) => outcome.messageId ?? '')
+  await dropReports(tx, { threadId, references: taken.map(({ reference }) => reference), ids })
+}
+
+/** What a child's answer to a call comes to: its own words from the store, or what is known of it (T7). */
+
+interface ChildOutcome {
+  readonly kind: 'result' | 'failure' | 'notice'
+  readonly text: string
+  readonly attachments: readonly AttachmentRef[]
+  readonly errorCode: string | null
+  /** The queued message that holds the words. */
+  readonly messageId: string | null
+}
+
+interface AnsweringChild {
+  readonly threadId: string
+  readonly callId: string
+  readonly reference: string
+  /** Null: the thread has no such child. */
+  readonly child: ChildRecord | null
+  readonly report: CallReport
+  /** Milliseconds that the call waited for at most, where it is known. */
+  readonly timeout: number | null
+}
+
+const FAILED = { kind: 'failure', attachments: [], messageId: null } as const
+
+async function childOutcome(db: Reader, answered: AnsweringChild): Promise<ChildOutcome> {
+  const { child, report, timeout } = answered
+  switch (report.kind) {
+    case 'closed':
+      return closed(db, answered, report.status)
+    case 'timed_out': {
+      const limit = timeout === null ? 'in time' : `within ${timeout / 1000} seconds, the limit of this call`
+      const text = `The subagent did not answer ${limit}.${child === null ? '' : afterLimit(child)}`
+      return { ...FAILED, text, errorCode: 'timeout' }
+    }
+    case 'notice':
+      return { kind: 'notice', text: SILENT_END, attachments: [], errorCode: null, messageId: null }
+    case 'result':
+    case 'failure': {
+      const { kind, messageId = null } = report
+      return reported(db, answered, { kind, messageId })
+    }
+  }
+}
+
+function afterLimit({ resumable, reference }: ChildRecord): string {
+  return resumable === true
+    ? ' It goes on; what it reports comes as a message.'
+    : ` It was ended; its reference was ${reference}.`
+}
+
+/** It may have reported to the store before it could tell its parent's workflow. */
+async function closed(db: Reader, answered: AnsweringChild, status: string): Promise<ChildOutcome> {
+  const stored = answered.child?.report ?? null
+  if (stored?.invocations?.includes(answered.callId) === true)
+    return reported(db, answered, { kind: stored.kind, messageId: stored.messageId ?? null })
+  const text = `The subagent was closed without a report (${status}).`
+  return { ...FAILED, text, errorCode: 'subagent_closed' }
+}
+
+/** The words of the very report that is named: one that stays may have reported again since. */
+async function reported(
+  db: Reader,
+  { threadId, reference, child }: AnsweringChild,
+  { kind, messageId }: { readonly kind: 'result' | 'failure'; readonly messageId: string | null },
+): Promise<ChildOutcome> {
+  const stored = child?.report ?? null
+  const found = messageId === null ? null : await findMessage(db, threadId, messageId)
+  const row = found?.subagent_id === reference ? found : null
+  const told = row === null ? null : toldIn(row, { reference, kind })
+  // The registry has the newest one, whole.
+  const isNewest = row === null || (stored !== null && row.content === reportText({ reference, ...stored }))
+  const report = isNewest ? stored : told
+  // Anybody can send a signal that looks like a report (T10).
+  if (report === null)
+    return { ...FAILED, text: 'The subagent sent no report.', errorCode: 'subagent_failed' }
+  const { text, attachments } = report
+  const errorCode = report.kind === 'failure' ? 'subagent_failed' : null
+  return { kind: report.kind, text, attachments, errorCode, messageId: row?.id ?? null }
+}
+
+/** The child's own words, without what stands around them in a message. */
+function toldIn(
+  { content, attachments }: Message,
+  { reference, kind }: { readonly reference: string; readonly kind: 'result' | 'failure' },
+): StoredReport {
+  const heading = reportText({ reference, kind, text: '', attachments: [] })
+  const files = reportText({ reference, kind, text: '', attachments }).slice(heading.length)
+  const words = content ?? ''
+  const text = words.startsWith(heading) ? words.slice(heading.length) : words
+  return { kind, text: text.endsWith(files) ? text.slice(0, text.length - files.length) : text, attachments }
+}

@@ -1,0 +1,316 @@
+import type { AgentDefinition } from '../../definitions/agent.js'
+import { LIFECYCLE_TOOLS } from '../../definitions/lifecycle-tools.js'
+import { namedTool } from '../../definitions/listed-tools.js'
+import type { SubagentContent } from '../../definitions/plan-content.js'
+import type { Registry } from '../../definitions/registry.js'
+import { subagentContent } from '../../definitions/subagent-content.js'
+import { parseArguments, parseObject } from '../../definitions/tool-arguments.js'
+import type { PrepareChildInput } from '../../protocol/child-activities.js'
+import { LIMITS } from '../../protocol/limits.js'
+import { utf8Length } from '../../protocol/utf8-length.js'
+import { openInstances } from '../../store/children.js'
+import { findMessage } from '../../store/read-messages.js'
+import type { Reader } from '../../store/store.js'
+import { findThread } from '../../store/threads.js'
+import type { ActivityDependencies } from '../activity.js'
+import { missingFile } from '../attachments.js'
+import { waitForDefinition } from '../plan-content.js'
+import { failed } from '../tool/call-result.js'
+import type { CallResult } from '../tool/call-result.js'
+import type { HeldCall } from '../tool/held-call.js'
+import { givenPaths, givenText, mappedPaths, mappedText } from '../tool/tool-values.js'
+import { missingScoped } from '../variables/missing-variables.js'
+import type { RequiredVariables } from '../variables/missing-variables.js'
+import { agentGraph, resolveVariables } from '../variables/resolve-variables.js'
+import { enabledNow, notEnabled, scopeOf } from '../variables/resolved-prompt.js'
+import type { ActivePrompt } from '../variables/resolved-prompt.js'
+import { nameOfChild } from './report-text.js'
+
+type Refused = Extract<RequestedChildren, { readonly kind: 'refused' }>
+
+/** What children begin with, or why the call cannot be done, in words for the model. */
+export type ChildPlan =
+  | Refused
+  | {
+      readonly kind: 'children'
+      readonly subject: Subject
+      readonly children: readonly RequestedChild[]
+      readonly depth: number
+      /** Values that the parent hands over. */
+      readonly given: readonly GivenVariable[]
+      /** What they cannot run without. */
+      readonly variables: RequiredVariables
+    }
+
+export interface Asking extends ActivePrompt {
+  readonly input: PrepareChildInput
+}
+
+export async function childPlan(
+  dependencies: ActivityDependencies,
+  call: HeldCall,
+  asking: Asking,
+): Promise<ChildPlan> {
+  const { name, arguments: rawJson } = call.row
+  const asked =
+    name === LIFECYCLE_TOOLS.create
+      ? await createRequest(dependencies, asking, rawJson)
+      : await byOwnName(dependencies, call, asking)
+  if (asked.kind === 'refused') return asked
+  const { subject, children } = asked
+  const problem = await problemOf(dependencies, asking.input, asked)
+  if (problem !== null) return problem
+  const { threadId } = asking.input
+  const depth = ((await dependencies.store.read((db) => findThread(db, threadId)))?.depth ?? 0) + 1
+  if (depth >= LIMITS.childDepth)
+    return refusal(`Subagents are nested ${depth} deep here, the deepest they may be.`)
+  const given = await givenVariables(dependencies, call, { ...asking, binding: subject.binding })
+  if (typeof given === 'string') return refusal(given, 'no_secret_key')
+  const names = new Set(given.map((variable) => variable.name))
+  const variables = await missingScoped(dependencies, { threadId, agent: subject.agent.name, given: names })
+  return { kind: 'children', subject, children, depth, given, variables }
+}
+
+/** A subagent that is called by its own name. */
+async function byOwnName(
+  dependencies: ActivityDependencies,
+  { row }: HeldCall,
+  asking: Asking,
+): Promise<RequestedChildren> {
+  const { registry } = dependencies
+  const binding = bindingOf(dependencies, asking, row.name)
+  const agent = registry.agent(binding.agent)
+  if (agent === undefined) {
+    waitForDefinition()
+    return refusal(`The agent "${binding.agent}" is not available at the moment.`, 'unknown_tool')
+  }
+  if (binding.optional !== null && !(await enabledNow(dependencies, asking)).includes(binding))
+    return refusal(...notEnabled(binding.agent))
+  return directRequest(registry, { binding, agent }, row.arguments)
+}
+
+/** As the active prompt lists it; a tool that code has queued is listed by none, and the registry says what it is. */
+function bindingOf(
+  { registry }: ActivityDependencies,
+  { prompt, input }: Asking,
+  name: string,
+): SubagentContent {
+  const { subagents } = prompt
+  const listed = Object.hasOwn(subagents, name) ? subagents[name] : undefined
+  if (listed !== undefined) return listed
+  const named = input.queued ? namedTool(registry, name) : undefined
+  if (named?.kind === 'subagent') return subagentContent(registry, named)
+  throw new Error(`The plan does not say how "${name}" becomes a child.`)
+}
+
+async function problemOf(
+  { store }: ActivityDependencies,
+  { threadId, children: started, open }: PrepareChildInput,
+  { subject, children }: Extract<RequestedChildren, { readonly kind: 'requested' }>,
+): Promise<Refused | null> {
+  const count = children.length
+  for (const { message, paths } of children) {
+    if (utf8Length(message) > LIMITS.messageBytes)
+      return refusal(`Expected a message of at most ${LIMITS.messageBytes} bytes: put the rest into a file.`)
+    if (paths.length > LIMITS.messageAttachments)
+      return refusal(`Expected at most ${LIMITS.messageAttachments} attachments, got ${paths.length}.`)
+    const missing = await store.read((db) => missingFile(db, threadId, paths))
+    if (missing !== null) return refusal(missing, 'invalid_attachment')
+  }
+  const cap = await store.read((db) => instanceCapProblem(db, threadId, subject.binding))
+  if (cap !== null) return refusal(cap, 'max_instances')
+  if (started + count > LIMITS.childrenInAll)
+    return refusal(
+      `This thread has started ${started} subagents; it may start ${LIMITS.childrenInAll} in all.`,
+    )
+  if (open + count > LIMITS.openChildren)
+    return refusal(
+      `${open} subagents of this thread are open, and ${LIMITS.openChildren} may be at a time. Wait for one of them.`,
+    )
+  return null
+}
+
+/** `subagent_create`: a new instance of a subagent that stays, in the order of its checks. */
+
+type Fields = Readonly<Record<string, unknown>>
+
+async function createRequest(
+  dependencies: ActivityDependencies,
+  active: ActivePrompt,
+  rawJson: string,
+): Promise<RequestedChildren> {
+  const parsed = parseObject(rawJson)
+  if (!parsed.ok) return invalid(parsed.problem)
+  const { args: fields } = parsed
+  const { agent: agentName } = fields
+  const subagents = (await enabledNow(dependencies, active)).filter(({ resumable }) => resumable !== null)
+  const binding = subagents.find(({ agent }) => agent === agentName)
+  if (binding === undefined) {
+    const names = subagents.map(({ agent }) => agent).join(', ')
+    const offered = names === '' ? 'There is none at the moment.' : `Expected one of: ${names}.`
+    return refusal(`"agent" names no agent that can be created. ${offered}`, 'unknown_agent')
+  }
+  const agent = dependencies.registry.agent(binding.agent)
+  if (agent === undefined) {
+    waitForDefinition()
+    return refusal(`The agent "${binding.agent}" is not available at the moment.`, 'unknown_agent')
+  }
+  return instanceOf(dependencies, { binding, agent }, fields)
+}
+
+function instanceOf({ registry }: ActivityDependencies, subject: Subject, fields: Fields): RequestedChildren {
+  const { binding, agent } = subject
+  const name = givenText(fields, 'name')
+  if (name === null)
+    return invalid('Expected "name" as a text that is not blank: what the instance is called.')
+  const message = fields['message'] === undefined ? undefined : givenText(fields, 'message')
+  if (message === null || (message === undefined && fields['arguments'] === undefined))
+    return invalid('Expected "message" as a text that is not blank: what the instance is to do.')
+  const paths = givenPaths(fields)
+  if (paths === null) return invalid('Expected "attachments" as a list of paths of files in this thread.')
+  const args = argumentsOf(registry.prompt(agent.sideA.prompt)?.requiredSchema, fields['arguments'])
+  if (!args.ok) return invalid(`arguments: ${args.problem}`)
+  const mapped = mappedPaths(args.args, binding.initAttachmentsProperty)
+  if (typeof mapped === 'string') return invalid(mapped)
+  const words = message ?? mappedText(args.args, binding.initUserMessageProperty) ?? JSON.stringify(args.args)
+  return {
+    kind: 'requested',
+    subject,
+    children: [{ name, message: words, paths: [...new Set([...paths, ...mapped])] }],
+  }
+}
+
+/** They are optional: the message says what is to be done. */
+function argumentsOf(
+  schema: Parameters<typeof parseArguments>[0],
+  given: unknown,
+): ReturnType<typeof parseArguments> {
+  return given === undefined ? { ok: true, args: {} } : parseArguments(schema, JSON.stringify(given))
+}
+
+/** A call of a subagent by its own name: its arguments are the child's, or a list of them for several in one go. */
+function directRequest(registry: Registry, subject: Subject, rawJson: string): RequestedChildren {
+  const children: RequestedChild[] = []
+  const texts = subject.binding.fanOut ? itemsOf(rawJson) : [rawJson]
+  if (typeof texts === 'string') return invalid(texts)
+  for (const [index, text] of texts.entries()) {
+    const child = childOf(registry, subject, text)
+    if (typeof child === 'string')
+      return invalid(subject.binding.fanOut ? `items[${index}]: ${child}` : child)
+    children.push(child)
+  }
+  return { kind: 'requested', subject, children }
+}
+
+/** Each as JSON. */
+function itemsOf(rawJson: string): readonly string[] | string {
+  const parsed = parseObject(rawJson)
+  if (!parsed.ok) return parsed.problem
+  const { items } = parsed.args
+  if (Array.isArray(items) && items.length > 0 && items.length <= LIMITS.fanOut)
+    return items.map((item) => JSON.stringify(item))
+  const came = Array.isArray(items) ? `${items.length} of them` : 'something else'
+  return `Expected "items" as a list of 1 to ${LIMITS.fanOut} arguments, got ${came}.`
+}
+
+/** A sentence where the arguments are wrong. */
+function childOf(registry: Registry, { binding, agent }: Subject, rawJson: string): RequestedChild | string {
+  const parsed = parseArguments(registry.prompt(agent.sideA.prompt)?.requiredSchema, rawJson)
+  if (!parsed.ok) return parsed.problem
+  const { args } = parsed
+  const paths = mappedPaths(args, binding.initAttachmentsProperty)
+  if (typeof paths === 'string') return paths
+  const name = mappedText(args, binding.initAgentNameProperty) ?? agent.title ?? agent.name
+  const message = mappedText(args, binding.initUserMessageProperty) ?? JSON.stringify(args)
+  return { name, message, paths }
+}
+
+/** A value that a child gets as its own. */
+interface GivenVariable {
+  readonly name: string
+  readonly value: string
+  readonly type: 'text' | 'secret'
+}
+
+/**
+ * What the parent hands to a subagent that starts with its prompt: the values of `scopedEnv` that are there. A sentence
+ * where a secret among them cannot be kept.
+ */
+async function givenVariables(
+  dependencies: ActivityDependencies,
+  { input, row }: HeldCall,
+  asking: ActivePrompt & { readonly binding: SubagentContent },
+): Promise<readonly GivenVariable[] | string> {
+  const { store, registry } = dependencies
+  const { agent, immediate } = asking.binding
+  if (immediate === null || immediate.scopedEnv.length === 0) return []
+  // One that a model calls is a call like any other.
+  const holder = await store.read((db) => findMessage(db, input.threadId, row.message_id))
+  if (holder?.metadata?.['immediate'] !== true) return []
+  const values = await resolveVariables(dependencies, scopeOf(asking), immediate.scopedEnv)
+  const secrets = secretNames(registry, agent)
+  const given = [...values].map(([name, { type, open }]): GivenVariable => {
+    return { name, value: open(), type: secrets.has(name) ? 'secret' : type }
+  })
+  const sealed = given.find(({ type }) => type === 'secret')
+  if (sealed === undefined || store.secrets.keyIds.length > 0) return given
+  return `The subagent "${agent}" is to be given the secret ${sealed.name}, and this worker has no EVERTHREAD_SECRET_KEY.`
+}
+
+/** Names that the child's graph declares secrets. */
+function secretNames(registry: ActivityDependencies['registry'], agent: string): ReadonlySet<string> {
+  const variables = agentGraph(registry, agent).flatMap(({ prompt }) => prompt.variables)
+  return new Set(variables.flatMap(({ name, type }) => (type === 'secret' ? [name] : [])))
+}
+
+/** What one child begins with. */
+export interface RequestedChild {
+  /** The instance's own name. */
+  readonly name: string
+  readonly message: string
+  /** Files of the parent that it gets. */
+  readonly paths: readonly string[]
+}
+
+/** The children that a call asks for, or why they cannot be had, in words for the model. */
+type RequestedChildren =
+  | { readonly kind: 'refused'; readonly result: CallResult }
+  | { readonly kind: 'requested'; readonly subject: Subject; readonly children: readonly RequestedChild[] }
+
+/** Whom the children are instances of. */
+interface Subject {
+  readonly binding: SubagentContent
+  readonly agent: AgentDefinition
+}
+
+function refusal(
+  reason: string,
+  errorCode: string | null = null,
+): Extract<RequestedChildren, { readonly kind: 'refused' }> {
+  return { kind: 'refused', result: failed(reason, errorCode) }
+}
+
+/** Arguments that are wrong. */
+function invalid(reason: string): ReturnType<typeof refusal> {
+  return refusal(reason, 'invalid_arguments')
+}
+
+/** Says that a subagent has as many instances as it may, and what to do instead; null while there is room. */
+export async function instanceCapProblem(
+  db: Reader,
+  threadId: string,
+  { agent, resumable }: SubagentContent,
+): Promise<string | null> {
+  const most = resumable?.maxInstances ?? null
+  if (most === null) return null
+  const open = await openInstances(db, { parentThreadId: threadId, agent })
+  if (open.length < most) return null
+  const names = open.slice(0, 10).map((child) => `${nameOfChild(child)} (reference: ${child.reference})`)
+  return (
+    `The agent "${agent}" may have at most ${most} open instance${most === 1 ? '' : 's'}, and has ${open.length}. ` +
+    `Use subagent_message to give work to one that exists: ${names.join(', ')}.`
+  )
+}
+
+/** Thrown inside a transaction to roll it back: the last place was taken meanwhile. */
+export class InstanceCapReached extends Error {}

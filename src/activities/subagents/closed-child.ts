@@ -1,0 +1,66 @@
+import { Context } from '@temporalio/activity'
+import { WorkflowNotFoundError } from '@temporalio/common'
+import type { CheckChildrenAnswer, CheckChildrenInput } from '../../protocol/end-activities.js'
+import type { EventScope } from '../../protocol/facts.js'
+import type { ChildReport } from '../../protocol/messages.js'
+import { closeChild, findChild, findChildName } from '../../store/children.js'
+import { appendEvents } from '../../store/events.js'
+import { missedReports } from '../../store/missed-reports.js'
+import type { Writer } from '../../store/store.js'
+import { whileBeating } from '../activity.js'
+import type { ActivityDependencies } from '../activity.js'
+
+/** Looks for children whose close event can no longer reach their parent, and for reports that did not (T7). */
+export async function checkChildren(
+  { store }: ActivityDependencies,
+  { references, taken }: CheckChildrenInput,
+): Promise<CheckChildrenAnswer> {
+  return whileBeating(async () => {
+    const closed: { reference: string; status: string }[] = []
+    const missed: ChildReport[] = []
+    for (const [index, reference] of references.entries()) {
+      const status = await closeStatus(reference)
+      // What it said before it closed comes first.
+      missed.push(...(await store.read((db) => missedReports(db, reference, taken[index] ?? 0))))
+      if (status !== null) closed.push({ reference, status })
+    }
+    return { type: 'checked', closed, ...(missed.length > 0 && { missed }) }
+  })
+}
+
+/** What Temporal says of a child that is closed or unknown; null while it runs. */
+export async function closeStatus(reference: string): Promise<string | null> {
+  try {
+    const { status } = await Context.current().client.workflow.getHandle(reference).describe()
+    return status.name === 'RUNNING' || status.name === 'PAUSED' ? null : status.name.toLowerCase()
+  } catch (error) {
+    if (error instanceof WorkflowNotFoundError) return 'not_found'
+    throw error
+  }
+}
+
+interface ClosedChild {
+  readonly threadId: string
+  readonly reference: string
+  /** Temporal's. */
+  readonly status: string
+  readonly scope: EventScope
+  /** Microseconds. */
+  readonly now: number
+}
+
+/**
+ * A child that closed without a report: its parent's registry and log say so, whatever becomes of it there (T7). What the
+ * registry has of its end already stays.
+ */
+export async function recordClosedChild(tx: Writer, closed: ClosedChild): Promise<void> {
+  const { threadId, reference, status, scope, now } = closed
+  const closes = await closeChild(tx, { parentThreadId: threadId, reference, status, now })
+  const child = closes ?? (await findChild(tx, threadId, reference))
+  const event = {
+    type: 'subagent.closed',
+    scope: { ...scope, childId: reference },
+    payload: { reference, name: await findChildName(tx, { reference }, child), status },
+  }
+  await appendEvents(tx, { threadId, events: [event], now })
+}

@@ -1,0 +1,342 @@
+import { randomUUID } from 'node:crypto'
+import type { Registry } from '../../definitions/registry.js'
+import type { DeliverReportAnswer, DeliverReportInput, FailureCause } from '../../protocol/end-activities.js'
+import type { Fact } from '../../protocol/facts.js'
+import { reportOperationId } from '../../protocol/ids.js'
+import { LIMITS } from '../../protocol/limits.js'
+import type { AttachmentRef } from '../../protocol/message.js'
+import type { StopReason } from '../../protocol/status.js'
+import { findChild, findChildName, saveReport } from '../../store/children.js'
+import type { ChildRecord, StoredReport } from '../../store/children.js'
+import { appendEvents } from '../../store/events.js'
+import { lastFailure } from '../../store/last-failure.js'
+import { lastWords, madeInRun } from '../../store/last-words.js'
+import { amendOperation, findOperation, insertOperation } from '../../store/operations.js'
+import type { OperationRecord } from '../../store/operations.js'
+import { stageMessage } from '../../store/stage-message.js'
+import type { Reader, Writer } from '../../store/store.js'
+import { findThread } from '../../store/threads.js'
+import { findToolCall } from '../../store/tool-calls.js'
+import { whileBeating } from '../activity.js'
+import type { ActivityDependencies } from '../activity.js'
+import { copyAttachments } from '../attachments.js'
+import { newFacts, toldFacts } from '../operation.js'
+import { microseconds } from '../scope.js'
+import { saysIfCut } from '../tool/call-result.js'
+import { TRY_AGAIN } from '../turn/answer-facts.js'
+import { missingOfRun } from '../variables/missing-variables.js'
+import { fitting, reportText } from './report-text.js'
+
+/**
+ * Writes a child's report into its parent's store, files included, before the parent's workflow hears of it (T2). Done
+ * once; a parent that is terminated or gone takes none.
+ */
+export async function deliverReport(
+  dependencies: ActivityDependencies,
+  input: DeliverReportInput,
+): Promise<DeliverReportAnswer> {
+  return whileBeating(() =>
+    dependencies.store.write(async (tx): Promise<DeliverReportAnswer> => {
+      const answer = await deliveredOnce(tx, dependencies, input)
+      if (answer.type === 'parent_gone' || input.closes) return answer
+      // It may have made no other call that says so.
+      const thread = await findThread(tx, input.threadId)
+      return thread?.terminate_requested_at == null ? answer : { ...answer, terminated: true }
+    }),
+  )
+}
+
+async function deliveredOnce(
+  tx: Writer,
+  dependencies: ActivityDependencies,
+  input: DeliverReportInput,
+): Promise<DeliverReportAnswer> {
+  const id = reportOperationId(input.report)
+  const done = await findOperation(tx, input.threadId, id)
+  if (done !== null) return deliveredAgain(tx, input, done)
+  const answer = await deliver(tx, dependencies, input)
+  const now = microseconds(input)
+  await insertOperation(tx, {
+    thread_id: input.threadId,
+    id,
+    kind: 'report',
+    state: 'finished',
+    attempt: 1,
+    answer,
+    detail: { invocations: input.invocations, closes: input.closes, ...toldFacts(input.facts) },
+    started_at: now,
+    finished_at: now,
+  })
+  await appendEvents(tx, { threadId: input.threadId, events: input.facts, now })
+  return answer
+}
+
+/** Nobody heard that it is done: what came meanwhile is stored now. */
+async function deliveredAgain(
+  tx: Writer,
+  { threadId, facts, ...input }: DeliverReportInput,
+  done: OperationRecord,
+): Promise<DeliverReportAnswer> {
+  const events = newFacts(facts, done)
+  if (events.length > 0) {
+    await appendEvents(tx, { threadId, events, now: microseconds(input) })
+    // Written above: the store's boundary.
+    const detail = { ...(done.detail as object), ...toldFacts(events, done) }
+    await amendOperation(tx, { threadId, id: done.id, detail })
+  }
+  return done.answer as DeliverReportAnswer
+}
+
+async function deliver(
+  tx: Writer,
+  { registry }: ActivityDependencies,
+  input: DeliverReportInput,
+): Promise<DeliverReportAnswer> {
+  const { parent, threadId: reference, closes, invocations, sessionCall } = input
+  if (!(await takesReports(tx, parent.threadId))) return { type: 'parent_gone' }
+  const child = await findChild(tx, parent.threadId, reference)
+  // The parent waits for it no more: a call that timed out has its result.
+  if (child !== null && child.closed_at !== null)
+    return { type: 'delivered', kind: 'notice', messageId: null }
+  if (closes && invocations.length === 0 && sessionCall === null) return writeClosing(tx, { input, child })
+  return writeReport(tx, { input, child, payload: await sessionPayload(tx, registry, input) })
+}
+
+/** T8: the parent's row is the authority. */
+async function takesReports(db: Reader, threadId: string): Promise<boolean> {
+  const thread = await db
+    .selectFrom('threads')
+    .select(['terminate_requested_at', 'closed_at'])
+    .where('id', '=', threadId)
+    .executeTakeFirst()
+  return thread !== undefined && thread.terminate_requested_at === null && thread.closed_at === null
+}
+
+interface Reporting {
+  readonly input: DeliverReportInput
+  /** As the parent's registry knows it; null for a thread that was started by hand. */
+  readonly child: ChildRecord | null
+  readonly payload: SessionPayload
+}
+
+/** Puts into the parent's store what it is to know of the session: at most a message, and the registry in any case. */
+async function writeReport(tx: Writer, reporting: Reporting): Promise<DeliverReportAnswer> {
+  const { input, child, payload } = reporting
+  if (child?.parent_communication === 'explicit') {
+    await register(tx, reporting, null)
+    await record(tx, reporting, null)
+    return { type: 'delivered', kind: 'notice', messageId: null }
+  }
+  const { parent, threadId: from } = input
+  const now = microseconds(input)
+  const attachments = await copyAttachments(tx, { from, to: parent.threadId, paths: payload.paths, now })
+  const messageId = isToldWithItsGroup(reporting) ? null : randomUUID()
+  await register(tx, reporting, { attachments, messageId })
+  if (messageId !== null) await stage(tx, reporting, { attachments, messageId })
+  await record(tx, reporting, messageId)
+  return { type: 'delivered', kind: payload.kind, messageId }
+}
+
+/** The call that started them all is answered once, from the registry; a later session of the child is its own. */
+function isToldWithItsGroup({ child, input }: Reporting): boolean {
+  return child?.spawn_group_id != null && input.invocations.includes(child.spawn_group_id)
+}
+
+/** Nobody asked for anything: the parent's registry says that the child is gone, and nobody reads a message. */
+async function writeClosing(
+  tx: Writer,
+  { input, child }: Omit<Reporting, 'payload'>,
+): Promise<DeliverReportAnswer> {
+  const { parent, threadId: reference, report: number } = input
+  const now = microseconds(input)
+  const status = 'terminated'
+  const key = { parentThreadId: parent.threadId, reference }
+  await saveReport(tx, { ...key, number, status, closedAt: now })
+  const payload = { reference, name: await findChildName(tx, { reference }, child), status }
+  const closed: Fact = { type: 'subagent.closed', scope: { childId: reference }, payload }
+  await appendEvents(tx, { threadId: parent.threadId, events: [closed], now })
+  return { type: 'delivered', kind: 'notice', messageId: null }
+}
+
+/** What its parent is told it with. */
+interface Means {
+  readonly attachments: readonly AttachmentRef[]
+  readonly messageId: string | null
+}
+
+/** The text of one that says nothing by itself is not kept in its parent's store. */
+async function register(tx: Writer, { input, payload }: Reporting, means: Means | null): Promise<void> {
+  const { parent, threadId: reference, report: number, closes, reason } = input
+  const { kind, text } = payload
+  const ended = kind === 'result' ? 'completed' : 'failed'
+  await saveReport(tx, {
+    ...{ parentThreadId: parent.threadId, reference, number },
+    report: means === null ? null : storedReport(input, { kind, text }, means),
+    status: reason === 'terminated' ? 'terminated' : ended,
+    ...(closes ? { closedAt: microseconds(input) } : {}),
+  })
+}
+
+/** With what it answers, and where: a parent that never hears of it finds it when it finds the child closed (T7). */
+function storedReport(
+  { invocations }: DeliverReportInput,
+  told: Pick<StoredReport, 'kind' | 'text'>,
+  { attachments, messageId }: Means,
+): StoredReport {
+  return { ...told, attachments, ...(messageId !== null && { messageId }), invocations }
+}
+
+/** A report is let into a full queue: a parent may wait for that very one (T7). */
+async function stage(
+  tx: Writer,
+  { input, payload: { kind, text } }: Reporting,
+  { attachments, messageId }: { readonly attachments: readonly AttachmentRef[]; readonly messageId: string },
+): Promise<void> {
+  const { parent, threadId: reference } = input
+  const staged = await stageMessage(tx, {
+    id: messageId,
+    threadId: parent.threadId,
+    role: 'user',
+    content: reportText({ reference, kind, text, attachments }),
+    attachments,
+    silent: true,
+    subagentId: reference,
+    createdAt: microseconds(input),
+    sentBy: 'child',
+    digest: '',
+  })
+  if (staged !== 'staged') throw new Error(`Expected the parent to take the report, got ${staged}.`)
+}
+
+async function record(
+  tx: Writer,
+  { input, child, payload: { kind } }: Reporting,
+  messageId: string | null,
+): Promise<void> {
+  const { parent, threadId: reference, reason } = input
+  const scope = {
+    ...{ toolCallId: parent.callId, childId: reference },
+    ...(messageId === null ? {} : { messageId }),
+  }
+  const type = kind === 'result' ? 'subagent.completed' : 'subagent.failed'
+  const name = await findChildName(tx, { reference }, child)
+  const ended: Fact = { type, scope, payload: { reference, name, reason } }
+  await appendEvents(tx, { threadId: parent.threadId, events: [ended], now: microseconds(input) })
+}
+
+/** What a session came to. */
+interface SessionPayload {
+  readonly kind: 'result' | 'failure'
+  readonly text: string
+  /** Files of the child. */
+  readonly paths: readonly string[]
+}
+
+/** Ends that an agent was made for, if it has no tool that ends its session. */
+const MEANT: ReadonlySet<StopReason> = new Set([
+  'stop_on_response',
+  'answer_cut',
+  'stop_tool',
+  'max_session_turns',
+])
+
+const WORDLESS = 'The subagent ended its work without a text.'
+const FILES_ONLY = 'The subagent ended its work with files and without a text.'
+
+/**
+ * The mapped payload of the session tool, with the files that models made. Of an agent without such tools it is what was said
+ * last; any other session that ended without one is a failure that says why.
+ */
+async function sessionPayload(
+  db: Reader,
+  registry: Registry,
+  input: DeliverReportInput,
+): Promise<SessionPayload> {
+  const { threadId, run, reason, failure, sessionCall } = input
+  const session = sessionCall === null ? null : (await findToolCall(db, threadId, sessionCall))?.session
+  const made = (): Promise<readonly string[]> => madeInRun(db, { threadId, number: run })
+  if (session != null) {
+    const kind = session.kind === 'stop' ? 'result' : 'failure'
+    const named = [...new Set(session.attachments.map(({ path }) => path))]
+    // A call that names no files means those that were made.
+    const paths = kind === 'result' && named.length === 0 ? await made() : named
+    return { kind, text: session.message, paths }
+  }
+  if (MEANT.has(reason) && !(await hasSessionTools(db, registry, threadId))) {
+    const words = await lastWords(db, { threadId, number: run })
+    const paths = await made()
+    const wordless = paths.length === 0 ? WORDLESS : FILES_ONLY
+    const text = words === null || words.content === '' ? wordless : saysIfCut(words)
+    return { kind: 'result', text, paths }
+  }
+  const missing = reason === 'blocked' ? await missingOfRun(db, input) : []
+  if (missing.length > 0) return { kind: 'failure', text: waitsForVariables(missing), paths: [] }
+  const text = [withoutResult(reason, failure), ...(await whatFailed(db, input))].join(' ')
+  return { kind: 'failure', text, paths: [] }
+}
+
+/** Whose words say more than the reason of an end. */
+const FAILED: ReadonlyMap<StopReason, 'tool' | 'model'> = new Map([
+  ['repeated_tool_error', 'tool'],
+  ['model_failed', 'model'],
+  ['hook_blocked', 'model'],
+])
+
+/** From the child's transcript: a parent cannot read it. */
+async function whatFailed(
+  db: Reader,
+  { threadId, run, reason }: DeliverReportInput,
+): Promise<readonly string[]> {
+  const of = FAILED.get(reason)
+  const failure = of === undefined ? null : await lastFailure(db, { threadId, number: run }, of)
+  if (failure === null) return []
+  const text = fitting(failure.text.replace(TRY_AGAIN, '').trim(), LIMITS.answerTextBytes)
+  return [failure.tool === null ? text : `The last error, of ${failure.tool}: ${text}`]
+}
+
+/** Of an agent that this worker lacks nothing is known: its session has then ended without what it may have been for. */
+async function hasSessionTools(db: Reader, registry: Registry, threadId: string): Promise<boolean> {
+  const thread = await findThread(db, threadId)
+  const agent = thread === null ? undefined : registry.agent(thread.agent)
+  if (agent === undefined) return true
+  return [agent.sideA, agent.sideB].some(
+    (side) => side?.sessionStop !== undefined || side?.sessionFail !== undefined,
+  )
+}
+
+/** Why work that left no answer ended its run. */
+export const WITHOUT_ANSWER: Readonly<Record<FailureCause, string>> = {
+  timed_out: 'its work could not be carried out for a day',
+  failed: 'its work was failed for good, by an operator or by a worker that cannot do it',
+  no_answer: 'its work was completed from outside with something that is no answer of it',
+}
+
+const WHY: Readonly<Record<string, string>> = {
+  stop_on_response: 'it stopped without a call of its session tool',
+  answer_cut: 'its last answer was cut off by its limit of length, without a call of its session tool',
+  stop_tool: 'it stopped without a call of its session tool',
+  session_stop: 'what its session tool gave is not there any more',
+  session_fail: 'what its session tool gave is not there any more',
+  max_steps: 'one of its sides reached its limit of steps',
+  max_session_turns: 'it reached its limit of turns without a call of its session tool',
+  hard_cap: 'it reached the limit of steps or turns of this runtime',
+  repeated_tool_error: 'the same tool error came back again and again',
+  hook_blocked: 'a hook kept it from its work, or its message was taken back',
+  model_failed: 'its model could not answer',
+  definition_missing: 'no worker has the definition of its agent',
+  blocked: 'its work could not be carried out',
+  stopped: 'it was interrupted',
+  terminated: 'it was terminated',
+}
+
+/** What a parent reads of a session that ended without a payload; the reason itself is in it. */
+function withoutResult(reason: StopReason, failure?: FailureCause): string {
+  const known = Object.hasOwn(WHY, reason) ? `: ${WHY[reason]}` : ''
+  const why = failure === undefined ? known : `: ${WITHOUT_ANSWER[failure]}`
+  return `The session ended without a result (${reason})${why}.`
+}
+
+/** What it reads of one that waits for variables. `env_required` is the code that callers look for. */
+function waitsForVariables(missing: readonly string[]): string {
+  return `env_required: The subagent cannot go on, for these variables have no value: ${missing.join(', ')}. Once somebody has set them, it can be asked again.`
+}

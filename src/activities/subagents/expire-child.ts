@@ -1,0 +1,84 @@
+import { randomUUID } from 'node:crypto'
+import type { ExpireChildAnswer, ExpireChildInput } from '../../protocol/end-activities.js'
+import { findChild, findChildName, saveReport, updateChild } from '../../store/children.js'
+import { closeThread } from '../../store/close-thread.js'
+import { appendEvents } from '../../store/events.js'
+import { findOperation, insertOperation } from '../../store/operations.js'
+import { closeRequests } from '../../store/pending.js'
+import type { PendingRecord } from '../../store/pending.js'
+import { stageMessage } from '../../store/stage-message.js'
+import type { Writer } from '../../store/store.js'
+import { whileBeating } from '../activity.js'
+import type { ActivityDependencies } from '../activity.js'
+import { microseconds } from '../scope.js'
+import { openThread } from '../thread-row.js'
+import { failureText } from './report-text.js'
+
+/**
+ * The variables that a subagent waits for did not come in time: unless they came after all, it is closed before it ever
+ * ran, and its parent gets a failure (T7). Done once.
+ */
+export async function expireChild(
+  { store }: ActivityDependencies,
+  input: ExpireChildInput,
+): Promise<ExpireChildAnswer> {
+  return whileBeating(() =>
+    store.write(async (tx): Promise<ExpireChildAnswer> => {
+      const { threadId, requestId } = input
+      const id = `expire_${requestId}`
+      const done = await findOperation(tx, threadId, id)
+      // Written below: the store's boundary.
+      if (done !== null) return done.answer as ExpireChildAnswer
+      const now = microseconds(input)
+      await appendEvents(tx, { threadId, events: input.facts, now })
+      const answer = { type: 'expired', messageId: await expire(tx, input) } as const
+      const operation = { thread_id: threadId, id, kind: 'expire', state: 'finished', attempt: 1 } as const
+      await insertOperation(tx, { ...operation, answer, started_at: now, finished_at: now })
+      return answer
+    }),
+  )
+}
+
+async function expire(tx: Writer, input: ExpireChildInput): Promise<string | null> {
+  const { threadId, requestId, reference } = input
+  const now = microseconds(input)
+  // T8: a thread that is terminated closes its requests and its children itself.
+  if ((await openThread(tx, { threadId, start: null, createdAt: 0 })) === null) return null
+  const [request] = await closeRequests(tx, { threadId, ids: [requestId] })
+  if (request === undefined) return null
+  const text = `It never started: these variables were not supplied in time: ${missingOf(request)}.`
+  await closeChild(tx, { threadId, reference, text, now })
+  const name = await findChildName(tx, { reference }, await findChild(tx, threadId, reference))
+  const messageId = randomUUID()
+  const message = { id: messageId, threadId, role: 'user', content: failureText(reference, text) } as const
+  const about = { silent: true, subagentId: reference, sentBy: 'runtime', digest: '' } as const
+  await stageMessage(tx, { ...message, ...about, createdAt: now })
+  const resolved = { requestId, kind: 'variables', decision: 'expired', by: null }
+  const scope = { childId: reference, messageId }
+  const events = [
+    { type: 'action.resolved', scope: { childId: reference }, payload: resolved },
+    { type: 'subagent.failed', scope, payload: { reference, name, reason: 'env_required' } },
+  ]
+  await appendEvents(tx, { threadId, events, now })
+  return messageId
+}
+
+interface Closing {
+  readonly threadId: string
+  readonly reference: string
+  readonly text: string
+  readonly now: number
+}
+
+async function closeChild(tx: Writer, { threadId, reference, text, now }: Closing): Promise<void> {
+  const key = { parentThreadId: threadId, reference }
+  const status = 'failed'
+  await saveReport(tx, { ...key, number: 1, report: { kind: 'failure', text, attachments: [] }, status })
+  await updateChild(tx, key, { closed_at: now, status })
+  await closeThread(tx, { threadId: reference, outcome: status, reason: 'env_required', now })
+}
+
+function missingOf({ detail }: PendingRecord): string {
+  const missing = detail?.['missing']
+  return Array.isArray(missing) ? missing.join(', ') : ''
+}

@@ -1,0 +1,439 @@
+import { randomUUID } from 'node:crypto'
+import type { PlanContent } from '../../definitions/plan-content.js'
+import type { ResultAnswer } from '../../protocol/activities.js'
+import type { PrepareChildAnswer, PrepareChildInput, PreparedChild } from '../../protocol/child-activities.js'
+import { LIMITS } from '../../protocol/limits.js'
+import type { ThreadOperation } from '../../protocol/operations.js'
+import { insertChild } from '../../store/children.js'
+import { appendEvents } from '../../store/events.js'
+import { amendOperation, finishOperation } from '../../store/operations.js'
+import { insertRequest } from '../../store/pending.js'
+import type { SecretBox } from '../../store/secret-box.js'
+import { stageMessage } from '../../store/stage-message.js'
+import type { Store, Writer } from '../../store/store.js'
+import { findThread, insertThread } from '../../store/threads.js'
+import type { ThreadRecord } from '../../store/threads.js'
+import { putVariable } from '../../store/variables.js'
+import { whileBeating } from '../activity.js'
+import type { ActivityDependencies } from '../activity.js'
+import { copyAttachments } from '../attachments.js'
+import { guardState } from '../hooks/guarded-state.js'
+import type { HookBatch } from '../hooks/hook-batch.js'
+import { stepBatch } from '../hooks/step-batch.js'
+import { commitHeld, OperationLost } from '../operation.js'
+import { keptPlan } from '../plan-content.js'
+import { openBufferedState } from '../thread-state/buffered-thread-state.js'
+import type { BufferedState } from '../thread-state/buffered-thread-state.js'
+import { activePrompt, callHooks } from '../tool/call-hooks.js'
+import { failed } from '../tool/call-result.js'
+import type { CallResult } from '../tool/call-result.js'
+import { commitResult } from '../tool/commit-result.js'
+import { beginCall } from '../tool/held-call.js'
+import type { HeldCall } from '../tool/held-call.js'
+import type { Redactor } from '../variables/redactor.js'
+import { childPlan, instanceCapProblem, InstanceCapReached } from './child-plan.js'
+import type { Asking, ChildPlan, RequestedChild } from './child-plan.js'
+
+/**
+ * Writes everything of one child, or of those that a call starts in one go, but their workflows: rows, files, first
+ * messages and the parent's registry entries. Their ids are kept as the operation's answer, so that a retry or a reset
+ * finds the same children. A call that cannot be done gets an error result; so does one whose children lack variables,
+ * which start once these are supplied.
+ */
+export async function prepareChild(
+  dependencies: ActivityDependencies,
+  input: PrepareChildInput,
+): Promise<PrepareChildAnswer> {
+  return whileBeating(async () => {
+    const { store } = dependencies
+    const content = await keptPlan(dependencies, input.plan)
+    // Nothing outside the store is done here, so an attempt that was cut off is done again.
+    const beginning = { operationId: input.callId, again: true, opens: true }
+    const hooks = callHooks(dependencies, { input, content })
+    const begun = await beginCall(store, input, beginning)
+    if (begun.kind === 'answered') return begun.answer
+    const { call } = begun
+    const asking = { input, content, prompt: activePrompt(content, input) }
+    const plan = await childPlan(dependencies, call, asking)
+    if (plan.kind === 'refused') return commitResult(store, call, plan.result, { hooks })
+    const made = await newChildren(dependencies, asking, plan)
+    try {
+      if (plan.variables.missing.length === 0) return await startChildren(store, call, { plan, made })
+      return await deferChildren(store, call, { plan, made, hooks })
+    } catch (error) {
+      if (!(error instanceof InstanceCapReached)) throw error
+      // The hooks of the attempt that was rolled back have had their result.
+      const again = callHooks(dependencies, { input, content })
+      return commitResult(store, call, failed(error.message, 'max_instances'), { hooks: again })
+    }
+  })
+}
+
+interface Starting {
+  readonly plan: PlannedChildren
+  readonly made: NewChildren
+}
+
+/** One transaction: the children are there with all that they begin with, or none of them is (T2). */
+async function startChildren(
+  store: Store,
+  call: HeldCall,
+  { plan, made: { children, commitParent } }: Starting,
+): Promise<PrepareChildAnswer> {
+  const { threadId } = call.input
+  const { now, attempt, operationId: id } = call
+  const { binding } = plan.subject
+  const group = binding.fanOut
+  return commitHeld(store, { threadId, id }, async (tx): Promise<PrepareChildAnswer> => {
+    const parent = await findThread(tx, threadId)
+    if (parent === null || parent.terminate_requested_at !== null) return { type: 'terminated' }
+    const cap = await instanceCapProblem(tx, threadId, binding)
+    if (cap !== null) throw new InstanceCapReached(cap)
+    const { blocking, timeout } = binding
+    const answer: PrepareChildAnswer = {
+      type: 'children',
+      children: children.map(({ prepared }) => prepared),
+      group,
+      blocking,
+      ...(blocking && timeout !== null && { timeout }),
+    }
+    if (!(await finishOperation(tx, { threadId, id, attempt, answer, now }))) throw new OperationLost()
+    for (const child of children)
+      await writeChild(tx, store.secrets, { call, parent, plan, child, group, status: 'running' })
+    const operations = await commitParent(tx)
+    if (operations.length === 0) return answer
+    const amended: PrepareChildAnswer = { ...answer, operations }
+    await amendOperation(tx, { threadId, id, answer: amended })
+    return amended
+  })
+}
+
+interface Deferring {
+  readonly plan: PlannedChildren
+  readonly made: NewChildren
+  readonly hooks: HookBatch
+}
+
+interface Deferred extends NewChild {
+  /** Whoever knows it may supply the values: it cannot be guessed. */
+  readonly requestId: string
+}
+
+/**
+ * Children that lack variables: all of them is written, and each asks for what it lacks. The call gets an error that says
+ * where the values are taken; each child starts once it has its own, and reports as one that nobody waits for.
+ */
+async function deferChildren(
+  store: Store,
+  call: HeldCall,
+  { plan, made: { children, commitParent }, hooks }: Deferring,
+): Promise<ResultAnswer> {
+  const deferred = children.map((child): Deferred => ({ ...child, requestId: randomUUID() }))
+  const operations: ThreadOperation[] = []
+  return commitResult(store, call, deferredResult(call, plan, deferred), {
+    hooks,
+    operations,
+    opening: async (tx) => {
+      // Of an attempt of the commit that failed.
+      operations.length = 0
+      operations.push(
+        ...(await writeDeferred(tx, store, { call, plan, deferred })),
+        ...(await commitParent(tx)),
+      )
+      return []
+    },
+  })
+}
+
+async function writeDeferred(
+  tx: Writer,
+  store: Store,
+  {
+    call,
+    plan,
+    deferred,
+  }: { readonly call: HeldCall; readonly plan: PlannedChildren; readonly deferred: readonly Deferred[] },
+): Promise<readonly ThreadOperation[]> {
+  const { threadId, now: at } = call.input
+  const parent = await findThread(tx, threadId)
+  if (parent === null) throw new Error(`Expected a row of the thread ${threadId}, found none.`)
+  const cap = await instanceCapProblem(tx, threadId, plan.subject.binding)
+  if (cap !== null) throw new InstanceCapReached(cap)
+  const operations: ThreadOperation[] = []
+  for (const child of deferred) {
+    // Each is answered on its own, so none of them is one of a group.
+    await writeChild(tx, store.secrets, { call, parent, plan, child, group: false, status: 'deferred' })
+    await ask(tx, call, { plan, child })
+    const { requestId, prepared } = child
+    const expiresAt = at + LIMITS.deferredChild
+    operations.push({ kind: 'defer_child', requestId, child: prepared, expiresAt })
+  }
+  return operations
+}
+
+async function ask(
+  tx: Writer,
+  { input: { threadId }, scope, now }: HeldCall,
+  { plan, child }: { readonly plan: PlannedChildren; readonly child: Deferred },
+): Promise<void> {
+  const { requestId: id, prepared } = child
+  const { agent, reference } = prepared
+  const { required, missing } = plan.variables
+  const detail = { agent, required, missing, child: reference }
+  await insertRequest(tx, { thread_id: threadId, id, kind: 'variables', detail, requested_at: now })
+  const event = {
+    type: 'action.required',
+    scope: { ...scope, childId: reference },
+    payload: { requestId: id, kind: 'variables', toolName: null, missing },
+  }
+  await appendEvents(tx, { threadId, events: [event], now })
+}
+
+const CODE = 'subagent_env_required'
+
+/** JSON, for whoever supplies the values may read it. */
+function deferredResult(
+  { input: { threadId } }: HeldCall,
+  { subject, variables: { required, missing } }: PlannedChildren,
+  deferred: readonly Deferred[],
+): CallResult {
+  const requests = deferred.map(({ requestId }) => ({
+    request_id: requestId,
+    endpoint: `/threads/${threadId}/variables/${requestId}`,
+  }))
+  const [only, ...others] = requests
+  const where = others.length === 0 ? only : { requests }
+  const about = { required, missing, agent: subject.agent.name }
+  const [child] = deferred
+  const subagentId = others.length === 0 ? (child?.prepared.reference ?? null) : null
+  const content = JSON.stringify({ code: CODE, ...where, ...about })
+  return { ...failed('', CODE, { subagentId }), content }
+}
+
+type PlannedChildren = Extract<ChildPlan, { readonly kind: 'children' }>
+
+/** A child on its way into the store. */
+interface NewChild extends RequestedChild {
+  readonly prepared: PreparedChild
+  /** Among those of its call, from 0. */
+  readonly place: number
+  /** What hooks did to it: behind its row, before its first message. */
+  readonly commitHooked: (tx: Writer) => Promise<void>
+}
+
+interface NewChildren {
+  readonly children: readonly NewChild[]
+  /** What hooks did to their parent, once they are written. */
+  readonly commitParent: ChildHooks['commitParent']
+}
+
+/** Gives them their ids, and to the hooks of the parent. */
+async function newChildren(
+  dependencies: ActivityDependencies,
+  { input, content }: Asking,
+  { subject: { binding }, children: requested }: PlannedChildren,
+): Promise<NewChildren> {
+  const hooks = childHooks(dependencies, { input, content })
+  const children: NewChild[] = []
+  for (const [place, child] of requested.entries()) {
+    const reference = randomUUID()
+    const { agent, resumable } = binding
+    const prepared = { reference, agent, messageId: randomUUID(), resumable: resumable !== null }
+    const commitHooked = await hooks.meet({ reference, agent })
+    children.push({ ...child, prepared, commitHooked, place })
+  }
+  return { children, commitParent: hooks.commitParent }
+}
+
+/**
+ * Hooks of the parent's prompt see a child before its first message and before its parent's registry knows it. They run
+ * before its rows are written, outside of any transaction; what they did to both threads is committed with them (T9).
+ */
+
+interface Hooking {
+  readonly input: PrepareChildInput
+  readonly content: PlanContent
+}
+
+/** The hooks around all children of one call: they share one state of the parent, and so its bounds for one call. */
+interface ChildHooks {
+  /** Answers what the hooks did to the child: to be written behind its row, before its first message. */
+  readonly meet: (child: HookedChild) => Promise<(tx: Writer) => Promise<void>>
+  readonly commitParent: (tx: Writer) => Promise<readonly ThreadOperation[]>
+}
+
+interface HookedChild {
+  readonly reference: string
+  /** The child's. */
+  readonly agent: string
+}
+
+const INSTEAD =
+  'The subagent has not started yet: use injectMessage, setValue, setEnv or files, which it finds.'
+
+const PARENT = 'The subagent has not started yet: its parent is the first state that the hook gets.'
+
+/** What the child's workflow, which is not there yet, would have to be told, and what its parent has not registered. */
+const REFUSED = {
+  ...Object.fromEntries(
+    ['queueMessage', 'queueTool', 'invokeTool', 'scheduleEffect', 'removeScheduledEffect', 'terminate'].map(
+      (name) => [name, INSTEAD],
+    ),
+  ),
+  ...Object.fromEntries(
+    ['getParentThread', 'getChildThread', 'notifyParent', 'setStatus'].map((name) => [name, PARENT]),
+  ),
+}
+
+/** Costs nothing where the prompt has no such hook. */
+function childHooks(dependencies: ActivityDependencies, hooking: Hooking): ChildHooks {
+  const { input, content } = hooking
+  const { name: prompt, hooks: ids } = activePrompt(content, input)
+  const promptPath = input.promptPath.length === 0 ? [prompt] : input.promptPath
+  // Ids of what the hooks write are made from it.
+  const name = `child_${input.callId}`
+  const batch = stepBatch(dependencies, { input, content, ids, promptPath, name, recordsMissing: true })
+  return {
+    async meet(child) {
+      if (!batch.has('after_subagent_created')) return async () => undefined
+      const { redactor } = await batch.state()
+      const opened = await openChild(dependencies, { ...child, input, redactor })
+      await batch.run('after_subagent_created', null, {
+        ask: (execute, state) => {
+          const label = `state of the subagent ${child.reference}`
+          const abortSignal = new AbortController().signal
+          return execute(state, guardState(opened.state, { label, abortSignal, refused: REFUSED }).state)
+        },
+      })
+      await batch.settled()
+      await opened.settled()
+      return async (tx) => void (await opened.commit(tx))
+    },
+    commitParent: async (tx) => (await batch.commit(tx)).operations,
+  }
+}
+
+/** Outside of any run: the child has had none. */
+async function openChild(
+  dependencies: ActivityDependencies,
+  {
+    input,
+    reference,
+    agent,
+    redactor,
+  }: HookedChild & { readonly input: PrepareChildInput; readonly redactor: Redactor },
+): Promise<BufferedState> {
+  const parent = await dependencies.store.read((db) => findThread(db, input.threadId))
+  const thread = {
+    user_id: parent?.user_id ?? null,
+    created_at: input.now * 1000,
+    terminated_at: null,
+    terminate_requested_at: null,
+    parent_thread_id: input.threadId,
+  }
+  return openBufferedState({
+    dependencies,
+    threadId: reference,
+    thread,
+    agent,
+    now: input.now,
+    origin: { kind: 'hook', id: 'hooks_created', run: null, step: null, side: null },
+    content: null,
+    execution: null,
+    // One hook has both states, and its failures are recorded by the batch.
+    redactor,
+  })
+}
+
+interface Written {
+  readonly call: HeldCall
+  readonly parent: ThreadRecord
+  readonly plan: PlannedChildren
+  readonly child: NewChild
+  /** One of those that the call starts in one go, and that are answered for together. */
+  readonly group: boolean
+  readonly status: 'running' | 'deferred'
+}
+
+/** All rows of one child, in the transaction at hand. */
+async function writeChild(tx: Writer, secrets: SecretBox, written: Written): Promise<void> {
+  const { call, plan, child } = written
+  const { now } = call
+  const { reference, messageId } = child.prepared
+  await writeThread(tx, written)
+  for (const variable of plan.given)
+    await putVariable(tx, secrets, { threadId: reference, ...variable, forGraph: true, now })
+  await child.commitHooked(tx)
+  const from = call.input.threadId
+  const attachments = await copyAttachments(tx, { from, to: reference, paths: child.paths, now })
+  await stageMessage(tx, {
+    id: messageId,
+    threadId: reference,
+    role: 'user',
+    content: child.message,
+    attachments,
+    createdAt: now,
+    sentBy: 'parent',
+    digest: '',
+  })
+  await registerChild(tx, written)
+}
+
+/** In microseconds, by which lists of children are in their order: those of one call come one after the other. */
+function madeAt({ call, child }: Written): number {
+  return call.now + child.place
+}
+
+async function writeThread(tx: Writer, written: Written): Promise<void> {
+  const { call, parent, plan, child } = written
+  const { reference, agent, resumable } = child.prepared
+  await insertThread(tx, {
+    id: reference,
+    agent,
+    account: parent.account,
+    user_id: parent.user_id,
+    root_thread_id: parent.root_thread_id,
+    parent_thread_id: parent.id,
+    parent_call_id: call.input.callId,
+    depth: plan.depth,
+    title: nameOf(child),
+    resumable,
+    created_at: madeAt(written),
+  })
+  const events = [{ type: 'thread.started', payload: { agent, parent: parent.id } }]
+  await appendEvents(tx, { threadId: reference, events, now: call.now })
+}
+
+async function registerChild(tx: Writer, written: Written): Promise<void> {
+  const { call, plan, child, group, status } = written
+  const { input, now } = call
+  const { agent, binding } = plan.subject
+  const { reference, messageId } = child.prepared
+  const { resumable } = binding
+  await insertChild(tx, {
+    parent_thread_id: input.threadId,
+    reference,
+    call_id: input.callId,
+    agent: agent.name,
+    name: agent.name,
+    title: binding.title,
+    description: agent.description ?? binding.description,
+    resumable: resumable !== null,
+    blocking: binding.blocking,
+    thread_name: nameOf(child),
+    spawn_group_id: group ? input.callId : null,
+    parent_communication: resumable?.parentCommunication ?? 'implicit',
+    receives: resumable?.receives ?? null,
+    created_at: madeAt(written),
+    status,
+  })
+  const scope = { ...call.scope, childId: reference }
+  const payload = { reference, name: agent.name }
+  const spawned = { type: 'subagent.spawned', scope, payload }
+  const given = { type: 'subagent.input', scope: { ...scope, messageId }, payload }
+  await appendEvents(tx, { threadId: input.threadId, events: [spawned, given], now })
+}
+
+function nameOf({ name }: NewChild): string {
+  return name.trim().slice(0, LIMITS.nameLength)
+}

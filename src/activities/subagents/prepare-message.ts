@@ -1,0 +1,222 @@
+import { randomUUID } from 'node:crypto'
+import type { SubagentContent } from '../../definitions/plan-content.js'
+import { parseObject } from '../../definitions/tool-arguments.js'
+import type { PrepareMessageAnswer, PrepareMessageInput } from '../../protocol/child-activities.js'
+import { LIMITS } from '../../protocol/limits.js'
+import { utf8Length } from '../../protocol/utf8-length.js'
+import { findChild, openInstances, updateChild } from '../../store/children.js'
+import type { ChildRecord } from '../../store/children.js'
+import { appendEvents } from '../../store/events.js'
+import { finishOperation } from '../../store/operations.js'
+import { countUndelivered, stageMessage } from '../../store/stage-message.js'
+import type { Store, Writer } from '../../store/store.js'
+import { findThread } from '../../store/threads.js'
+import { whileBeating } from '../activity.js'
+import type { ActivityDependencies } from '../activity.js'
+import { copyAttachments, missingFile } from '../attachments.js'
+import type { HookBatch } from '../hooks/hook-batch.js'
+import { commitHeld, OperationLost } from '../operation.js'
+import { keptPlan } from '../plan-content.js'
+import { activePrompt, callHooks } from '../tool/call-hooks.js'
+import { failed } from '../tool/call-result.js'
+import type { CallResult } from '../tool/call-result.js'
+import { commitResult } from '../tool/commit-result.js'
+import { beginCall } from '../tool/held-call.js'
+import type { HeldCall } from '../tool/held-call.js'
+import { givenPaths, givenText } from '../tool/tool-values.js'
+import { enabledNow, notEnabled } from '../variables/resolved-prompt.js'
+import type { ActivePrompt } from '../variables/resolved-prompt.js'
+import { closeStatus, recordClosedChild } from './closed-child.js'
+import { nameOfChild } from './report-text.js'
+
+/**
+ * `subagent_message`: puts a message for a subagent that stays into its store, files first, before its workflow hears of
+ * it (T2). One that cannot be sent gets an error result; a subagent that is found closed is answered for (T7).
+ */
+export async function prepareMessage(
+  dependencies: ActivityDependencies,
+  input: PrepareMessageInput,
+): Promise<PrepareMessageAnswer> {
+  return whileBeating(async () => {
+    const { store } = dependencies
+    const content = await keptPlan(dependencies, input.plan)
+    const hooks = callHooks(dependencies, { input, content })
+    // Nothing outside the store is done here, so an attempt that was cut off is done again.
+    const begun = await beginCall(store, input, { operationId: input.callId, again: true, opens: true })
+    if (begun.kind === 'answered') return begun.answer
+    const { call } = begun
+    const plan = await messagePlan(dependencies, call, {
+      input,
+      content,
+      prompt: activePrompt(content, input),
+    })
+    if (plan.kind === 'refused') return commitResult(store, call, plan.result, { hooks })
+    if (plan.kind === 'closed') return foundClosed(dependencies, call, { plan, hooks })
+    const answer = await writeMessage(store, call, plan)
+    return 'content' in answer ? commitResult(store, call, answer, { hooks }) : answer
+  })
+}
+
+/** The workflow of the thread takes it as it takes any close of a child. */
+async function foundClosed(
+  { store }: ActivityDependencies,
+  call: HeldCall,
+  {
+    plan: { child, status },
+    hooks,
+  }: { readonly plan: Extract<MessagePlan, { readonly kind: 'closed' }>; readonly hooks: HookBatch },
+): Promise<PrepareMessageAnswer> {
+  const { reference } = child
+  const { threadId } = call.input
+  const reason = `The subagent is closed (${status}) and takes no messages. Start another one with subagent_create.`
+  return commitResult(store, call, failed(reason, 'subagent_closed', { subagentId: reference }), {
+    hooks,
+    operations: [{ kind: 'child_closed', reference, status }],
+    opening: async (tx) => {
+      await recordClosedChild(tx, { threadId, reference, status, scope: call.scope, now: call.now })
+      return []
+    },
+  })
+}
+
+/** A message to a subagent, or why it cannot be sent, in words for the model. */
+type MessagePlan =
+  | { readonly kind: 'refused'; readonly result: CallResult }
+  /** Its workflow is not there any more, with Temporal's status. */
+  | { readonly kind: 'closed'; readonly child: ChildRecord; readonly status: string }
+  | {
+      readonly kind: 'message'
+      readonly child: ChildRecord
+      readonly text: string
+      /** Files of this thread. */
+      readonly paths: readonly string[]
+      readonly blocking: boolean
+      readonly timeout: number | null
+    }
+
+async function messagePlan(
+  dependencies: ActivityDependencies,
+  { input: { threadId }, row }: HeldCall,
+  active: ActivePrompt,
+): Promise<MessagePlan> {
+  const { store } = dependencies
+  const parsed = parseObject(row.arguments)
+  if (!parsed.ok) return refused(parsed.problem)
+  const { args: fields } = parsed
+  const reference = givenText(fields, 'referenceId') ?? givenText(fields, 'reference')
+  if (reference === null) return refused('Expected "referenceId" as the reference of a subagent.')
+  const text = givenText(fields, 'message')
+  if (text === null) return refused('Expected "message" as a text that is not blank.')
+  if (utf8Length(text) > LIMITS.messageBytes)
+    return refused(`Expected a message of at most ${LIMITS.messageBytes} bytes: put the rest into a file.`)
+  const paths = givenPaths(fields)
+  if (paths === null || paths.length > LIMITS.messageAttachments)
+    return refused(
+      `Expected "attachments" as a list of at most ${LIMITS.messageAttachments} paths of files in this thread.`,
+    )
+  const child = await store.read((db) => findChild(db, threadId, reference))
+  const problem = child === null ? 'names no subagent of this thread' : addressProblem(child)
+  if (child === null || problem !== null)
+    return refused(`"referenceId" ${problem}. ${await whoIsOpen(dependencies, threadId)}`, 'unknown_subagent')
+  const binding = bindingOf(active, child)
+  if (binding !== undefined && !(await enabledNow(dependencies, active)).includes(binding))
+    return refused(...notEnabled(child.agent))
+  const missing = await store.read((db) => missingFile(db, threadId, paths))
+  if (missing !== null) return refused(missing, 'invalid_attachment')
+  const status = await closeStatus(reference)
+  if (status !== null) return { kind: 'closed', child, status }
+  const { blocking } = binding ?? child
+  return { kind: 'message', child, text, paths, blocking, timeout: binding?.timeout ?? null }
+}
+
+/** As the active prompt lists the agent now; a prompt that a handoff brought may not list it. */
+function bindingOf(
+  { prompt: { subagents } }: ActivePrompt,
+  { agent }: ChildRecord,
+): SubagentContent | undefined {
+  return Object.hasOwn(subagents, agent) ? subagents[agent] : undefined
+}
+
+/** Why a child takes no messages; null if it does. */
+function addressProblem({ resumable, closed_at, status }: ChildRecord): string | null {
+  if (!resumable) return 'names a subagent that takes no messages: it ends with its result'
+  if (closed_at !== null) return 'names a subagent that has ended'
+  return status === 'deferred' ? 'names a subagent that has not started: it waits for variables' : null
+}
+
+async function whoIsOpen({ store }: ActivityDependencies, threadId: string): Promise<string> {
+  const open = (await store.read((db) => openInstances(db, { parentThreadId: threadId }))).filter(
+    (child) => addressProblem(child) === null,
+  )
+  if (open.length === 0) return 'There is no open one: use subagent_create.'
+  const names = open.map((child) => `${nameOfChild(child)} (${child.agent}, reference: ${child.reference})`)
+  return `Those that take messages: ${names.join(', ')}.`
+}
+
+function refused(reason: string, errorCode = 'invalid_arguments'): MessagePlan {
+  return { kind: 'refused', result: failed(reason, errorCode) }
+}
+
+/** Kept with the operation: what the registry said of the child before it was asked again. */
+export interface WrittenMessage {
+  readonly before: string
+}
+
+type Message = Extract<MessagePlan, { readonly kind: 'message' }>
+
+/** One transaction: files, message and registry; or an error result, and nothing is written. */
+async function writeMessage(
+  store: Store,
+  call: HeldCall,
+  message: Message,
+): Promise<PrepareMessageAnswer | CallResult> {
+  const { threadId } = call.input
+  const { operationId: id, attempt, now } = call
+  const { blocking, timeout, child } = message
+  const { reference } = child
+  return commitHeld(store, { threadId, id }, async (tx): Promise<PrepareMessageAnswer | CallResult> => {
+    const thread = await findThread(tx, threadId)
+    if (thread === null || thread.terminate_requested_at !== null) return { type: 'terminated' }
+    const problem = await queueProblem(tx, reference)
+    if (problem !== null) return failed(problem, 'subagent_closed', { subagentId: reference })
+    const messageId = randomUUID()
+    const role = child.receives === 'b' ? 'assistant' : 'user'
+    const limit = blocking && timeout !== null ? { timeout } : {}
+    const answer: PrepareMessageAnswer = { type: 'message', reference, messageId, role, blocking, ...limit }
+    const detail = { before: child.status } satisfies WrittenMessage
+    if (!(await finishOperation(tx, { threadId, id, attempt, answer, detail, now })))
+      throw new OperationLost()
+    await stage(tx, call, { message, messageId, role })
+    return answer
+  })
+}
+
+/** The child's row is the authority (T8), whatever its workflow still does. */
+async function queueProblem(tx: Writer, reference: string): Promise<string | null> {
+  const thread = await findThread(tx, reference)
+  if (thread === null || thread.terminate_requested_at !== null || thread.closed_at !== null)
+    return 'The subagent has ended and takes no messages.'
+  return (await countUndelivered(tx, reference)) >= LIMITS.queuedItems
+    ? `${LIMITS.queuedItems} messages wait for the subagent already. Wait for it.`
+    : null
+}
+
+async function stage(
+  tx: Writer,
+  { input: { threadId }, scope, now }: HeldCall,
+  {
+    message: { child, text, paths },
+    messageId,
+    role,
+  }: { readonly message: Message; readonly messageId: string; readonly role: 'user' | 'assistant' },
+): Promise<void> {
+  const { reference, name } = child
+  const attachments = await copyAttachments(tx, { from: threadId, to: reference, paths, now })
+  const draft = { id: messageId, threadId: reference, role, content: text, attachments } as const
+  const staged = await stageMessage(tx, { ...draft, createdAt: now, sentBy: 'parent', digest: '' })
+  if (staged !== 'staged') throw new Error(`Expected the subagent to take the message, got ${staged}.`)
+  await updateChild(tx, { parentThreadId: threadId, reference }, { status: 'running' })
+  const about = { ...scope, childId: reference, messageId }
+  const event = { type: 'subagent.input', scope: about, payload: { reference, name } }
+  await appendEvents(tx, { threadId, events: [event], now })
+}

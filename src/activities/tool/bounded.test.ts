@@ -1,0 +1,49 @@
+import { expect, test } from 'vitest'
+import { bounded } from './bounded.js'
+
+const never = () => new Promise<never>(() => undefined)
+const parts = (timeout = 60_000) => {
+  const stop = new AbortController()
+  const abort = new AbortController()
+  return { stop, abort, bounds: { timeout, signal: stop.signal, abort } }
+}
+
+test('work that answers is answered, and not aborted', async () => {
+  const { abort, bounds } = parts()
+  expect(await bounded(() => 7, bounds)).toEqual({ kind: 'answered', value: 7 })
+  expect(abort.signal.aborted).toBe(false)
+})
+
+test.each([
+  [
+    'throws',
+    () => {
+      throw new Error('No.')
+    },
+  ],
+  ['rejects', () => Promise.reject(new Error('No.'))],
+])('work that %s threw', async (_what, work: () => Promise<never>) => {
+  expect(await bounded(work, parts().bounds)).toMatchObject({ kind: 'threw' })
+})
+
+test('work that never settles times out, and is told', async () => {
+  const { abort, bounds } = parts(1)
+  expect(await bounded(never, bounds)).toEqual({ kind: 'timed_out' })
+  expect(abort.signal.aborted).toBe(true)
+})
+
+test('a stop ends it, and it is told', async () => {
+  const { stop, abort, bounds } = parts()
+  const running = bounded(never, bounds)
+  stop.abort()
+  expect(await running).toEqual({ kind: 'stopped' })
+  expect(abort.signal.aborted).toBe(true)
+})
+
+test('a stop that came before keeps it from beginning', async () => {
+  const { stop, bounds } = parts()
+  stop.abort()
+  let begun = false
+  expect(await bounded(() => (begun = true), bounds)).toEqual({ kind: 'stopped' })
+  expect(begun).toBe(false)
+})

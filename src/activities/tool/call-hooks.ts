@@ -1,0 +1,113 @@
+import type { PlanContent, PromptContent } from '../../definitions/plan-content.js'
+import type { CallInput } from '../../protocol/activities.js'
+import { runIdOf } from '../../protocol/ids.js'
+import type { ActivityDependencies } from '../activity.js'
+import { createHookBatch } from '../hooks/hook-batch.js'
+import type { HookBatch } from '../hooks/hook-batch.js'
+import { messageHooks } from '../hooks/message-hooks.js'
+import { stepBatch } from '../hooks/step-batch.js'
+import { promptOf } from '../plan-content.js'
+import { callScope } from '../scope.js'
+import { openBufferedState } from '../thread-state/buffered-thread-state.js'
+import type { BufferedState, InvokeTool } from '../thread-state/buffered-thread-state.js'
+import type { MessageHooks } from '../thread-state/message-hooks.js'
+
+interface Calling {
+  readonly input: CallInput
+  readonly content: PlanContent
+}
+
+/**
+ * The hooks around a call that has no state of its own, or has lost it. To be made before the call begins: a hook that
+ * has to be waited for must not leave it `started`.
+ * @throws `Definition.Missing` while a hook that this worker lacks is waited for
+ */
+export function callHooks(dependencies: ActivityDependencies, { input, content }: Calling): HookBatch {
+  const prompt = activePrompt(content, input)
+  return stepBatch(dependencies, {
+    ...{ input, content, ids: prompt.hooks, sideSteps: input.sideSteps, recordsMissing: true },
+    promptPath: input.promptPath.length === 0 ? [prompt.name] : input.promptPath,
+    name: `result_${input.callId}`,
+    scope: callScope(input),
+  })
+}
+
+interface HookedCall {
+  readonly state: BufferedState
+  /** They see what the call wrote, and are committed with it. */
+  readonly hooks: HookBatch
+}
+
+/** The state of a call's own code, with the hooks that share it. */
+export async function openHookedCall(
+  dependencies: ActivityDependencies,
+  {
+    input,
+    content,
+    invokeTool,
+    originId,
+  }: Calling & { readonly invokeTool?: InvokeTool; readonly originId?: string },
+  abortSignal: AbortSignal,
+): Promise<HookedCall> {
+  const hooks = createHookBatch({
+    ...{ registry: dependencies.registry, threadId: input.threadId, recordsMissing: true },
+    ids: activePrompt(content, input).hooks,
+    scope: callScope(input),
+    now: input.now * 1000,
+    open: () => openCallState(dependencies, calling, abortSignal),
+  })
+  const hooked = messageHooks(hooks)
+  const calling = {
+    ...{ input, content },
+    ...(invokeTool === undefined ? {} : { invokeTool }),
+    ...(originId === undefined ? {} : { originId }),
+    ...(hooked === undefined ? {} : { messageHooks: hooked }),
+  }
+  return { state: await hooks.state(), hooks }
+}
+
+interface OpeningState {
+  readonly input: CallInput
+  readonly content: PlanContent
+  /** Left out where nothing can be invoked: in a check before the call. */
+  readonly invokeTool?: InvokeTool
+  readonly messageHooks?: MessageHooks
+  /** Ids of what is written are made from it. @default the call's id */
+  readonly originId?: string
+}
+
+/** The thread as the code of a call sees it. */
+export function openCallState(
+  dependencies: ActivityDependencies,
+  { input, content, invokeTool, messageHooks, originId = input.callId }: OpeningState,
+  abortSignal: AbortSignal,
+): Promise<BufferedState> {
+  const { threadId, agent, now, run, step, side, sideSteps, promptPath } = input
+  const path = promptPath.length === 0 ? [activePrompt(content, input).name] : promptPath
+  return openBufferedState({
+    ...{ dependencies, threadId, agent, now, content },
+    origin: { kind: 'call', id: originId, run, step, side },
+    ...(invokeTool === undefined ? {} : { invokeTool }),
+    ...(messageHooks === undefined ? {} : { messageHooks }),
+    execution: {
+      flowId: runIdOf(run),
+      currentSide: side,
+      promptPath: path,
+      stepCount: step,
+      sideAStepCount: sideSteps.a,
+      sideBStepCount: sideSteps.b,
+      abortSignal,
+    },
+  })
+}
+
+/** The prompt whose answer made a call: the last of its path, else that of its side. */
+export function activePrompt(
+  content: PlanContent,
+  { side, promptPath }: Pick<CallInput, 'side' | 'promptPath'>,
+): PromptContent & { readonly name: string } {
+  const name = promptPath.at(-1)
+  const prompt =
+    name !== undefined && Object.hasOwn(content.prompts, name) ? content.prompts[name] : undefined
+  return name === undefined || prompt === undefined ? promptOf(content, side) : { ...prompt, name }
+}

@@ -1,0 +1,280 @@
+/** Phase 6: outcome, tool row, effects and events in one transaction, by the attempt that holds the call (T2, T4, T9). */
+import { randomUUID } from 'node:crypto'
+import type { ResultAnswer, Usage } from '../../protocol/activities.js'
+import { phaseFact } from '../../protocol/facts.js'
+import type { Fact } from '../../protocol/facts.js'
+import { queuesTool } from '../../protocol/operations.js'
+import type { ThreadOperation } from '../../protocol/operations.js'
+import { deleteMessage } from '../../store/change-messages.js'
+import { appendMessage, turnIntoToolResult } from '../../store/deliver-messages.js'
+import { eraseCall } from '../../store/erase-call.js'
+import { appendEvents } from '../../store/events.js'
+import { FileError } from '../../store/file-error.js'
+import { meanwhile } from '../../store/meanwhile.js'
+import type { NewMessage } from '../../store/message-row.js'
+import { findOperation, finishOperation } from '../../store/operations.js'
+import { dropEarlyAnswer } from '../../store/pending.js'
+import type { Store, Writer } from '../../store/store.js'
+import { finishToolCall } from '../../store/tool-calls.js'
+import { storeDraft } from '../hooks/create-hooks.js'
+import { withoutHooks } from '../hooks/hook-batch.js'
+import type { HookBatch } from '../hooks/hook-batch.js'
+import { assertFitting, commitHeld, finishOrLose, TooManyOperations } from '../operation.js'
+import { publishStatus } from '../publish-status.js'
+import { stepScope } from '../scope.js'
+import type { StateEffects } from '../thread-state/buffered-thread-state.js'
+import { atNewPath } from '../thread-state/moved-attachment.js'
+import { errorDigest, failed, saysIfCallIsCut } from './call-result.js'
+import type { CallResult } from './call-result.js'
+import type { HeldCall } from './held-call.js'
+import { atNewPaths, preparedResult } from './tool-result.js'
+import type { PreparedResult } from './tool-result.js'
+
+interface Alongside {
+  /** The hooks around the call, with its state: what both did to the thread is committed with the result. */
+  readonly hooks?: HookBatch
+  /** What the workflow has to do about it, beside what they did. */
+  readonly operations?: readonly ThreadOperation[]
+  /** A child's queued report that becomes the result's row. */
+  readonly reportId?: string
+  /** Events that come first, of a call that ends where it would have begun. */
+  readonly opening?: (tx: Writer) => Promise<readonly Fact[]>
+  /** Of models that were called within the call. */
+  readonly usage?: Usage | null
+  /** The operation of the call's first half, where it is still open: it ends with the call. */
+  readonly closes?: string
+  /** What else ends with the call. */
+  readonly ending?: (tx: Writer) => Promise<void>
+}
+
+/** A call that did more to its thread than its answer can tell has done nothing, and the model reads why. */
+export async function commitResult(
+  store: Store,
+  call: HeldCall,
+  made: CallResult | PreparedResult,
+  alongside: Alongside = {},
+): Promise<ResultAnswer> {
+  try {
+    const named = 'put' in made ? made : await saysIfCallIsCut(store, call.row, made)
+    return await commitMade(store, call, named, alongside)
+  } catch (error) {
+    if (!(error instanceof TooManyOperations)) throw error
+    const { hooks: _undone, operations: _untold, ...others } = alongside
+    return commitMade(store, call, failed(error.message, 'too_many_operations'), others)
+  }
+}
+
+async function commitMade(
+  store: Store,
+  call: HeldCall,
+  made: CallResult | PreparedResult,
+  alongside: Alongside,
+): Promise<ResultAnswer> {
+  const { threadId, callId } = call.input
+  const { hooks = withoutHooks(), reportId = null } = alongside
+  const prepared = 'put' in made ? made : await preparedResult(store, call, { made, hooks })
+  const place = await placeResult(call, prepared, { hooks, reportId })
+  return commitHeld(store, { threadId, id: call.operationId }, async (tx): Promise<ResultAnswer> => {
+    const opening = (await alongside.opening?.(tx)) ?? []
+    const placed = await place(tx)
+    const result = atNewPaths(prepared.result, placed.moved)
+    const following = await storeFollowing(tx, call, result)
+    const answer = answerOf(result, placed, alongside)
+    assertFitting(answer.operations)
+    const { attempt, now } = call
+    meanwhile(tx, finishOrLose(tx, { threadId, id: call.operationId, attempt, answer, now }))
+    if (alongside.closes !== undefined) await close(tx, call, { id: alongside.closes, answer })
+    await alongside.ending?.(tx)
+    const { outcome: status, errorCode, session } = result
+    const finished = { threadId, callId, status, errorCode, session, now }
+    meanwhile(tx, finishToolCall(tx, { ...finished, resultMessageId: placed.messageId }))
+    meanwhile(tx, dropEarlyAnswer(tx, { threadId, callId }))
+    if (result.statusText !== null)
+      await publishStatus(tx, { reference: threadId, text: result.statusText, now })
+    const events = [
+      ...opening,
+      ...placed.events,
+      ...resultEvents(call, result, { messageId: placed.messageId, answer }),
+      ...following,
+    ]
+    // What began the call has moved it.
+    await appendEvents(tx, { threadId, events, now, movesActivity: alongside.opening !== undefined })
+    return answer
+  })
+}
+
+/** T4: whoever looks for the outcome of the first half finds that of the call. */
+async function close(
+  tx: Writer,
+  { input: { threadId }, now }: HeldCall,
+  { id, answer }: { readonly id: string; readonly answer: ResultAnswer },
+): Promise<void> {
+  const operation = await findOperation(tx, threadId, id)
+  if (operation !== null) await finishOperation(tx, { threadId, id, attempt: operation.attempt, answer, now })
+}
+
+function answerOf(result: CallResult, effects: StateEffects, alongside: Alongside): ResultAnswer {
+  const { outcome, content, followedBy } = result
+  const operations = [...effects.operations, ...(alongside.operations ?? [])]
+  const usage = alongside.usage ?? null
+  return {
+    type: 'result',
+    outcome,
+    ...(outcome === 'failed' ? { errorDigest: errorDigest(content) } : {}),
+    ...(operations.length === 0 ? {} : { operations }),
+    ...(usage === null ? {} : { usage }),
+    ...(followedBy === null || followedBy.side === null ? {} : { text: true }),
+  }
+}
+
+function resultEvents(
+  { input, row, scope }: HeldCall,
+  result: CallResult,
+  { messageId, answer }: { readonly messageId: string | null; readonly answer: ResultAnswer },
+): readonly Fact[] {
+  const ends = input.last && row.parent_call_id === null && !queuesTool(answer.operations)
+  const phase = ends ? [phaseFact(6, stepScope(input))] : []
+  const { outcome, errorCode, errorId, subagentId } = result
+  const child = subagentId === null ? {} : { childId: subagentId }
+  const about = messageId === null ? scope : { ...scope, messageId }
+  const erased = messageId === null ? { erased: true } : {}
+  const thrown = errorId === null ? {} : { errorId }
+  const payload = { name: row.name, outcome, errorCode, ...thrown, ...erased }
+  return [...phase, { type: 'tool.result', scope: { ...about, ...child }, payload }]
+}
+
+interface Made extends Pick<Alongside, 'ending'> {
+  readonly result: CallResult | PreparedResult
+  /** With the state of the call. */
+  readonly hooks: HookBatch
+  readonly usage?: Usage | null
+}
+
+/**
+ * The result with all that the call did to its thread (T9). A path that somebody else has turned into another kind
+ * meanwhile costs the call its effects, not its result.
+ */
+export async function commitWithEffects(
+  store: Store,
+  call: HeldCall,
+  { result, hooks, usage = null, ending }: Made,
+): Promise<ResultAnswer> {
+  const alongside = { usage, ...(ending !== undefined && { ending }) }
+  try {
+    return await commitResult(store, call, result, { ...alongside, hooks })
+  } catch (error) {
+    if (!FileError.isInstance(error)) throw error
+    return commitResult(store, call, failed(error.message, 'invalid_file'), alongside)
+  }
+}
+
+interface Placed extends StateEffects {
+  /** Null for a call that is erased. */
+  readonly messageId: string | null
+  readonly events: readonly Fact[]
+}
+
+interface Place {
+  readonly hooks: HookBatch
+  /** A child's queued report that becomes the row. */
+  readonly reportId: string | null
+}
+
+/**
+ * The row of a result meets its create hooks now; it is stored in its place among what call and hooks write, by the
+ * function that is answered, in the transaction of the outcome. One that a stop made meets no hook.
+ */
+async function placeResult(
+  call: HeldCall,
+  { result, erased, put }: PreparedResult,
+  { hooks, reportId }: Place,
+): Promise<(tx: Writer) => Promise<Placed>> {
+  const freshId = call.resultId ?? randomUUID()
+  const toolStatus = result.outcome === 'succeeded' ? 'success' : 'error'
+  let messageId: string | null = null
+  let events: readonly Fact[] = []
+  const store = async (tx: Writer, draft: NewMessage, moved: StateEffects['moved']): Promise<void> => {
+    await put(tx)
+    messageId = await storeRow(tx, call, { draft, toolStatus, reportId, freshId, moved })
+  }
+  const metadata = await hooks.resultMetadata()
+  const draft = { ...resultRow(call, result, reportId ?? freshId), metadata }
+  if (erased) await hooks.write(async (tx) => void (events = await erase(tx, call, reportId)))
+  else if (result.outcome === 'interrupted' || result.outcome === 'cancelled')
+    await hooks.write((tx, moved) => store(tx, draft, moved))
+  else await storeDraft(hooks, draft, store)
+  await hooks.settled()
+  return async (tx) => {
+    const effects = await hooks.commit(tx)
+    return { ...effects, messageId, events }
+  }
+}
+
+async function erase(
+  tx: Writer,
+  { input, row }: HeldCall,
+  reportId: string | null,
+): Promise<readonly Fact[]> {
+  const { threadId, callId } = input
+  // Its words were this call's result: they are no message of their own any more.
+  if (reportId !== null) await deleteMessage(tx, threadId, reportId)
+  const { message_id: messageId } = row
+  const type = await eraseCall(tx, { threadId, callId, messageId })
+  return type === null ? [] : [{ type, scope: { ...stepScope(input), messageId } }]
+}
+
+/** The row of a result, beside the message that holds the call. */
+function resultRow({ input, row, holder, now }: HeldCall, result: CallResult, id: string): NewMessage {
+  const { threadId, callId: toolCallId, run, step, side } = input
+  const toolStatus = result.outcome === 'succeeded' ? 'success' : 'error'
+  const { content, attachments, subagentId } = result
+  const { parentId, depth } = holder
+  const what = { toolCallId, name: row.name, content, toolStatus, attachments } as const
+  const common = { threadId, ...what, parentId, depth, run, step, side }
+  return { ...common, id, role: 'tool', createdAt: now, sentBy: 'tool', subagentId }
+}
+
+interface Stored {
+  readonly draft: NewMessage
+  readonly toolStatus: 'success' | 'error'
+  /** A child's queued report that becomes the row. */
+  readonly reportId: string | null
+  /** Of a row of its own. */
+  readonly freshId: string
+  readonly moved: ReadonlyMap<string, string>
+}
+
+/**
+ * Stores it; answers its id. Ids of rows that the runtime makes are random: one that could be guessed could be taken before
+ * by a message of a client, and no commit would ever go through (T10).
+ */
+async function storeRow(
+  tx: Writer,
+  { input, row }: HeldCall,
+  { draft, toolStatus, reportId, freshId, moved }: Stored,
+): Promise<string> {
+  const attachments = draft.attachments?.map((file) => atNewPath(file, moved)) ?? []
+  if (reportId !== null) {
+    const { threadId, callId: toolCallId, run, step, side } = input
+    const { content, parentId = null, depth = 0 } = draft
+    const what = { toolCallId, name: row.name, content, toolStatus, attachments, parentId, depth }
+    const turned = { threadId, messageId: reportId, ...what, run, step, side }
+    if ((await turnIntoToolResult(tx, turned)) !== null) return reportId
+  }
+  await appendMessage(tx, { ...draft, attachments, id: freshId })
+  return freshId
+}
+
+/** What comes behind the result: the words of a stop tool, the first message of a handoff; answers its event. */
+async function storeFollowing(
+  tx: Writer,
+  { input, now }: HeldCall,
+  { followedBy }: CallResult,
+): Promise<readonly Fact[]> {
+  if (followedBy === null) return []
+  const { threadId, run, step } = input
+  const id = randomUUID()
+  await appendMessage(tx, { ...followedBy, id, threadId, createdAt: now, sentBy: 'tool', run, step })
+  const scope = { ...stepScope(input), messageId: id }
+  return [{ type: 'message.created', scope, payload: { role: followedBy.role } }]
+}

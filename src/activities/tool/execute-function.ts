@@ -1,0 +1,317 @@
+import type { PlanContent } from '../../definitions/plan-content.js'
+import { parseToolArguments } from '../../definitions/tool-arguments.js'
+import type { ToolDefinition } from '../../definitions/tool.js'
+import type {
+  EndAnswer,
+  ExecuteToolAnswer,
+  ExecuteToolInput,
+  PendingAnswer,
+  ResultAnswer,
+  TerminatedAnswer,
+} from '../../protocol/activities.js'
+import type { Fact } from '../../protocol/facts.js'
+import type { JsonValue } from '../../protocol/json.js'
+import { LIMITS } from '../../protocol/limits.js'
+import { callHolder } from '../../store/call-holder.js'
+import { digestOf } from '../../store/digest.js'
+import { recordError } from '../../store/errors.js'
+import { appendEvents } from '../../store/events.js'
+import { insertOperation, takeOperation } from '../../store/operations.js'
+import type { OperationRecord } from '../../store/operations.js'
+import { insertRequest, requestsOfCall } from '../../store/pending.js'
+import type { PendingRecord } from '../../store/pending.js'
+import type { Store, Writer } from '../../store/store.js'
+import type { ToolCallRecord } from '../../store/tool-calls.js'
+import { assertStoppedByUser } from '../activity.js'
+import type { ActivityDependencies } from '../activity.js'
+import type { HookBatch } from '../hooks/hook-batch.js'
+import { callScope, microseconds, phaseFive } from '../scope.js'
+import { readThrown } from '../thrown.js'
+import type { Thrown } from '../thrown.js'
+import { bounded } from './bounded.js'
+import { openCallState } from './call-hooks.js'
+import { denied, endedFromOutside, failed, unknown } from './call-result.js'
+import { commitResult } from './commit-result.js'
+import { beginCall, enterCall, resolveRequest } from './held-call.js'
+import { sendRemote } from './remote-call.js'
+import { runTool } from './run-tool.js'
+
+interface FunctionCall {
+  readonly input: ExecuteToolInput
+  readonly row: ToolCallRecord
+  /** As it was found; null: nobody has touched the call yet. */
+  readonly operation: OperationRecord | null
+  readonly content: PlanContent
+  readonly tool: ToolDefinition
+  /** Milliseconds, over all of its tries. */
+  readonly timeout: number
+  readonly signal: AbortSignal
+  readonly hooks: HookBatch
+}
+
+/** A tool's own code, after whoever has to has allowed it. */
+export async function executeFunction(
+  dependencies: ActivityDependencies,
+  calling: FunctionCall,
+): Promise<ExecuteToolAnswer> {
+  const { store } = dependencies
+  const { input, row, tool, hooks } = calling
+  const parsed = parseToolArguments(tool, row.arguments)
+  const held = parsed.ok ? await heldUp(dependencies, calling, parsed.args) : null
+  if (held !== null) return held
+  const { remote } = tool
+  const isEnded = input.failed === true && remote === undefined
+  // What is only sent elsewhere has not happened yet: whether it may be repeated is asked there.
+  const again = (tool.idempotent === true && !isEnded) || remote !== undefined
+  const { response } = input
+  const begun = await beginCall(store, input, { operationId: input.callId, again, opens: true, response })
+  if (begun.kind === 'answered') return begun.answer
+  const { call } = begun
+  if (begun.kind === 'cut_off')
+    return commitResult(store, call, isEnded ? endedFromOutside(true) : unknown(), { hooks })
+  if (!parsed.ok) return commitResult(store, call, failed(parsed.problem, 'invalid_arguments'), { hooks })
+  if (isEnded) return commitResult(store, call, endedFromOutside(false), { hooks })
+  if (remote !== undefined) return sendRemote(dependencies, { ...calling, call, remote, args: parsed.args })
+  return runTool(dependencies, { ...calling, call, args: parsed.args })
+}
+
+/** What comes instead of running it, if it must not run yet, or at all. */
+async function heldUp(
+  dependencies: ActivityDependencies,
+  calling: FunctionCall,
+  args: Record<string, unknown>,
+): Promise<ExecuteToolAnswer | null> {
+  const { store } = dependencies
+  const { input } = calling
+  const permission = await permissionOf(store, calling)
+  switch (permission.kind) {
+    case 'begun':
+    case 'granted':
+      return null
+    case 'waiting':
+      return permission.answer
+    case 'denied':
+      return commitDenial(store, calling, permission)
+    case 'outdated':
+      return askApproval(store, input, { asked: permission.asked, problem: null })
+    case 'never_asked': {
+      // Its code is not run, so nobody is asked.
+      if (input.failed === true) return null
+      const verdict = await needsApproval(dependencies, calling, args)
+      return verdict.asks ? askApproval(store, input, { asked: 0, problem: verdict.problem }) : null
+    }
+  }
+}
+
+/** One transaction: a call that nobody allowed never begins. */
+async function commitDenial(
+  store: Store,
+  { input, row, hooks }: FunctionCall,
+  { attempt, reason }: Extract<Permission, { readonly kind: 'denied' }>,
+): Promise<ExecuteToolAnswer> {
+  const holder = await store.read((db) => callHolder(db, row))
+  const { callId, response } = input
+  const call = {
+    ...{ input, row, holder, attempt, asked: 0, operationId: callId, resultId: null },
+    scope: callScope(input),
+    now: microseconds(input),
+  }
+  return commitResult(store, call, denied(reason), {
+    hooks,
+    opening: async (tx) => [
+      ...input.facts,
+      ...phaseFive(input, row),
+      ...(response === null ? [] : await resolveRequest(tx, input, response)),
+    ],
+  })
+}
+
+/**
+ * Whether a call may run. It asks before its operation is `started`, so a call that waited, for minutes or weeks, is never
+ * `unknown` (T4). The row of the request holds the decision and the digest of the arguments that were shown: others ask
+ * again. Words in the conversation decide nothing.
+ */
+
+/** How far a call has come with being allowed. */
+type Permission =
+  /** It has begun or needs none: the operation's row says what follows. */
+  | { readonly kind: 'begun' }
+  | { readonly kind: 'granted' }
+  | { readonly kind: 'never_asked' }
+  | { readonly kind: 'waiting'; readonly answer: PendingAnswer }
+  | { readonly kind: 'denied'; readonly attempt: number; readonly reason: string | null }
+  /** The arguments are no longer those that were shown. */
+  | { readonly kind: 'outdated'; readonly asked: number }
+
+interface Asking {
+  readonly input: ExecuteToolInput
+  readonly row: ToolCallRecord
+  readonly operation: OperationRecord | null
+}
+
+async function permissionOf(store: Store, { input, row, operation }: Asking): Promise<Permission> {
+  const { threadId, callId, response } = input
+  if (operation === null) return { kind: 'never_asked' }
+  if (operation.state !== 'waiting') return { kind: 'begun' }
+  const ofCall = await store.read((db) => requestsOfCall(db, threadId, callId))
+  const requests = ofCall.filter(({ kind }) => kind === 'approval')
+  const asked = requests.length
+  const request = requests.find(({ id }) => id === approvalId(callId, asked))
+  if (request === undefined) return { kind: 'never_asked' }
+  // The workflow goes on from an answer only when it has heard of it; a retry of the activity that asked has not.
+  const decided = response?.requestId === request.id ? decisionOf(request, response.approved) : null
+  if (decided === null) return { kind: 'waiting', answer: approvalAnswer(request.id) }
+  if (!decided) return { kind: 'denied', attempt: operation.attempt, reason: request.reason }
+  return request.digest === argumentsDigest(row) ? { kind: 'granted' } : { kind: 'outdated', asked }
+}
+
+/** The row's own decision; else that of a bare update; null if there is none. */
+function decisionOf({ status, approved }: PendingRecord, said: boolean | undefined): boolean | null {
+  if (status === 'open') return said ?? null
+  // An answer without a yes allows nothing.
+  return status === 'answered' && approved === true
+}
+
+/** `approval_<call>`, then `approval_<call>_2` and so on. */
+function approvalId(callId: string, number: number): string {
+  return number === 1 ? `approval_${callId}` : `approval_${callId}_${number}`
+}
+
+function approvalAnswer(requestId: string): PendingAnswer {
+  return {
+    type: 'pending',
+    requestId,
+    kind: 'approval',
+    status: 'waiting_permission',
+    next: 'execute',
+  }
+}
+
+/** Of what the model wrote, which is what is shown; broken JSON never gets as far as a request. */
+function argumentsDigest({ arguments: text }: ToolCallRecord): string {
+  return digestOf(text.trim() === '' ? {} : (JSON.parse(text) as JsonValue))
+}
+
+interface Question {
+  /** How often the call has asked before. */
+  readonly asked: number
+  /** Why the tool's own check gave no answer, if it did not. */
+  readonly problem: Thrown | null
+}
+
+/** Puts the question to a person, in one transaction. Null: another attempt has begun the call meanwhile. */
+async function askApproval(
+  store: Store,
+  input: ExecuteToolInput,
+  { asked, problem }: Question,
+): Promise<PendingAnswer | ResultAnswer | EndAnswer | TerminatedAnswer | null> {
+  const { threadId, callId, response } = input
+  return store.write(async (tx) => {
+    const entered = await enterCall(tx, input, callId)
+    if (entered.kind === 'answered') return entered.answer
+    const { operation, row, opening } = entered
+    if (operation?.state === 'started') return null
+    const now = microseconds(input)
+    const state = 'waiting'
+    const attempt = (operation?.attempt ?? 0) + 1
+    if (operation === null)
+      await insertOperation(tx, {
+        thread_id: threadId,
+        id: callId,
+        kind: 'tool',
+        state,
+        attempt,
+        started_at: now,
+      })
+    else await takeOperation(tx, { threadId, id: callId, attempt, state })
+    const id = approvalId(callId, asked + 1)
+    const digest = argumentsDigest(row)
+    const request = {
+      thread_id: threadId,
+      id,
+      kind: 'approval',
+      call_id: callId,
+      tool_name: row.name,
+      digest,
+    } as const
+    if (!(await insertRequest(tx, { ...request, requested_at: now }))) return approvalAnswer(id)
+    const resolved = response === null ? [] : await resolveRequest(tx, input, response)
+    const warned = problem === null ? [] : [await recordProblem(tx, input, problem)]
+    const required = {
+      type: 'action.required',
+      scope: callScope(input),
+      payload: { requestId: id, kind: 'approval', toolName: row.name },
+    }
+    const events = [...input.facts, ...opening, ...resolved, ...warned, required]
+    await appendEvents(tx, { threadId, events, now })
+    return approvalAnswer(id)
+  })
+}
+
+/** A check that fails asks, and says so where operators look (T5). */
+async function recordProblem(tx: Writer, input: ExecuteToolInput, problem: Thrown): Promise<Fact> {
+  const { threadId, callId } = input
+  const at = microseconds(input)
+  const { message, stack } = problem
+  await recordError(tx, {
+    id: `${threadId}:${callId}:approval`,
+    threadId,
+    at,
+    type: 'approval_check',
+    message,
+    stack,
+  })
+  return {
+    type: 'runtime.warning',
+    scope: callScope(input),
+    payload: {
+      code: 'approval_check_failed',
+      message: 'The check whether a call needs approval failed: it asks.',
+    },
+  }
+}
+
+interface Verdict {
+  readonly asks: boolean
+  /** Why the tool's own check gave no answer. */
+  readonly problem: Thrown | null
+}
+
+const NO: Verdict = { asks: false, problem: null }
+const YES: Verdict = { asks: true, problem: null }
+
+/**
+ * Whether a person has to allow a call. Fails closed: a check that throws, that hangs, or that answers anything but false
+ * asks. What it writes to the thread is not kept.
+ */
+async function needsApproval(
+  dependencies: ActivityDependencies,
+  calling: FunctionCall,
+  args: Record<string, unknown>,
+): Promise<Verdict> {
+  const { needsApproval: check = false } = calling.tool
+  if (check === false) return NO
+  if (typeof check !== 'function') return YES
+  const abort = new AbortController()
+  const { signal } = calling
+  const { state, redactor, close } = await openCallState(dependencies, calling, abort.signal)
+  // `args` were parsed by the tool's own schema.
+  const bounds = { timeout: LIMITS.approvalCheck, signal, abort }
+  const checked = await bounded(() => check(state, args as never), bounds)
+  close()
+  switch (checked.kind) {
+    case 'answered':
+      return checked.value === false ? NO : YES
+    case 'threw':
+      return { asks: true, problem: readThrown(redactor.redactThrown(checked.error)) }
+    case 'timed_out':
+      return {
+        asks: true,
+        problem: readThrown(new Error(`It did not answer within ${LIMITS.approvalCheck / 1000} s.`)),
+      }
+    case 'stopped':
+      assertStoppedByUser()
+      // The call begins, and ends at once as interrupted.
+      return NO
+  }
+}

@@ -1,0 +1,367 @@
+/**
+ * One tool call, phases 5 and 6: a committed `started` row precedes the call, and the outcome is committed with
+ * everything that the call did to its thread (T2, T9). A call that was started and has no outcome is `unknown`, unless
+ * its tool is idempotent (T4). Nothing that a tool does fails the activity.
+ */
+import { isDeepStrictEqual } from 'node:util'
+import { Context } from '@temporalio/activity'
+import { toolPlan } from '../../definitions/build-plan.js'
+import { LIFECYCLE_TOOLS } from '../../definitions/lifecycle-tools.js'
+import { namedTool } from '../../definitions/listed-tools.js'
+import type { HandoffContent, PlanContent, SubagentContent } from '../../definitions/plan-content.js'
+import { registered } from '../../definitions/registered.js'
+import { parseArguments } from '../../definitions/tool-arguments.js'
+import type { ToolDefinition } from '../../definitions/tool.js'
+import type {
+  CallInput,
+  ExecuteToolAnswer,
+  ExecuteToolInput,
+  KindAnswer,
+  ResultAnswer,
+  TerminatedAnswer,
+} from '../../protocol/activities.js'
+import { LIMITS } from '../../protocol/limits.js'
+import { toolPlanOf } from '../../protocol/plan.js'
+import type { ToolPlan } from '../../protocol/plan.js'
+import { appendEvents } from '../../store/events.js'
+import { findOperation, insertOperation } from '../../store/operations.js'
+import type { OperationRecord } from '../../store/operations.js'
+import type { Store } from '../../store/store.js'
+import { findThread } from '../../store/threads.js'
+import { findToolCall } from '../../store/tool-calls.js'
+import type { ToolCallRecord } from '../../store/tool-calls.js'
+import { whileBeating } from '../activity.js'
+import type { ActivityDependencies } from '../activity.js'
+import { filesAt } from '../attachments.js'
+import type { HookBatch } from '../hooks/hook-batch.js'
+import { keptPlan, waitForDefinition } from '../plan-content.js'
+import { callScope, microseconds } from '../scope.js'
+import { openThread } from '../thread-row.js'
+import { EMPTY_ANSWER_TOOL } from '../turn/commit-answer.js'
+import { enabledSubagents, offeredTools } from '../variables/resolved-prompt.js'
+import { activePrompt, callHooks } from './call-hooks.js'
+import { failed, succeeded } from './call-result.js'
+import type { CallResult } from './call-result.js'
+import { commitResult } from './commit-result.js'
+import { executeFunction } from './execute-function.js'
+import { beginCall, enterCall } from './held-call.js'
+import { mappedPaths, mappedText } from './tool-values.js'
+
+export async function executeTool(
+  dependencies: ActivityDependencies,
+  input: ExecuteToolInput,
+): Promise<ExecuteToolAnswer> {
+  return whileBeating(async (signal) => {
+    const { store } = dependencies
+    const seen = await lookAtCall(store, input)
+    if (seen.kind === 'answered') return seen.answer
+    if (seen.kind === 'missing') return skipMissing(store, input)
+    const { row, operation } = seen
+    const content = await keptPlan(dependencies, input.plan)
+    const subject = callSubject(dependencies, { content, input, row })
+    // Before the call begins: a hook that is waited for must not leave it started.
+    const hooks = callHooks(dependencies, { input, content })
+    const calling = { input, row, content, signal, hooks }
+    switch (subject.kind) {
+      case 'function':
+        return executeFunction(dependencies, { ...calling, ...subject, operation })
+      case 'hand_off':
+        return handOff(dependencies, input, { binding: subject.binding, hooks })
+      case 'elsewhere':
+        return answerKind(store, input, subject.tool)
+      case 'refused':
+        return refuse(dependencies, input, { result: subject.result, hooks })
+      case 'unknown': {
+        const result = await unknownTool(dependencies, { content, input, name: row.name })
+        return refuse(dependencies, input, { result, hooks })
+      }
+    }
+  })
+}
+
+async function refuse(
+  { store }: ActivityDependencies,
+  input: ExecuteToolInput,
+  { result, hooks }: { readonly result: CallResult; readonly hooks: HookBatch },
+): Promise<ExecuteToolAnswer> {
+  const { response } = input
+  // Nothing outside the store is done, so an attempt that was cut off is done again.
+  const begun = await beginCall(store, input, {
+    operationId: input.callId,
+    again: true,
+    opens: true,
+    response,
+  })
+  return begun.kind === 'answered' ? begun.answer : commitResult(store, begun.call, result, { hooks })
+}
+
+type Seen =
+  | { readonly kind: 'answered'; readonly answer: ExecuteToolAnswer }
+  /** Anybody can send a signal that names a call (T10). */
+  | { readonly kind: 'missing' }
+  | {
+      readonly kind: 'open'
+      readonly row: ToolCallRecord
+      /** Null: nobody has touched the call yet. */
+      readonly operation: OperationRecord | null
+    }
+
+/** What has an outcome is answered at once, whatever this worker knows of its tool (T4). */
+async function lookAtCall(
+  store: Store,
+  { threadId, callId, queued, run, step }: ExecuteToolInput,
+): Promise<Seen> {
+  return store.read(async (db) => {
+    const [operation, row] = await Promise.all([
+      findOperation(db, threadId, callId),
+      findToolCall(db, threadId, callId),
+    ])
+    // Written by `finishOperation` of the same activity: the store's boundary.
+    const answer = operation?.state === 'finished' ? (operation.answer as ExecuteToolAnswer) : null
+    // A queued call that is over asked or waited before: it does neither again. Another step that names it has it told
+    // nothing, while a retry or a reset of the step that ran it gets what it did to its thread (T9).
+    const over = queued && row !== null && row.status !== 'open'
+    if (over && (answer?.type !== 'result' || row.run !== run || row.step !== step))
+      return { kind: 'answered', answer: { type: 'result', outcome: row.status, untold: true } } as const
+    if (answer !== null) return { kind: 'answered', answer } as const
+    if (row === null && queued) return { kind: 'missing' } as const
+    if (row === null) throw new Error(`Expected a row of the call ${callId}, found none.`)
+    return { kind: 'open', row, operation } as const
+  })
+}
+
+const SKIPPED: ResultAnswer = { type: 'result', outcome: 'failed' }
+
+/** A tool was queued by a bare signal, without the row that holds its arguments: recorded and skipped (T10). */
+async function skipMissing(store: Store, input: ExecuteToolInput): Promise<ResultAnswer | TerminatedAnswer> {
+  const { threadId, callId, run, step } = input
+  const now = microseconds(input)
+  return store.write(async (tx) => {
+    if ((await openThread(tx, { threadId, start: null, createdAt: 0 })) === null)
+      return { type: 'terminated' }
+    const id = `${callId}_missing`
+    const detail = { run, step }
+    const done = await insertOperation(tx, {
+      ...{ thread_id: threadId, id, kind: 'tool', state: 'finished', attempt: 1 },
+      ...{ answer: SKIPPED, detail, started_at: now, finished_at: now },
+    })
+    // Another step named it, and its facts are not stored: a retry's are.
+    const known = done ? null : await findOperation(tx, threadId, id)
+    if (known !== null && !isDeepStrictEqual(known.detail, detail)) return { ...SKIPPED, untold: true }
+    const message = 'A queued tool was skipped: nothing is stored under its id. Queue tools by a client.'
+    const warning = {
+      type: 'runtime.warning',
+      scope: callScope(input),
+      payload: { code: 'tool_skipped', message },
+    }
+    if (done) await appendEvents(tx, { threadId, events: [...input.facts, warning], now })
+    return SKIPPED
+  })
+}
+
+/** The workflow goes on with it. Kept as an operation of its own: a retry on another worker says the same. */
+async function answerKind(store: Store, input: ExecuteToolInput, tool: ToolPlan): Promise<ExecuteToolAnswer> {
+  const id = `${input.callId}_kind`
+  const answer: KindAnswer = { type: 'kind', tool }
+  return store.write(async (tx) => {
+    const entered = await enterCall(tx, input, id)
+    if (entered.kind === 'answered') return entered.answer
+    const { threadId } = input
+    const now = microseconds(input)
+    await insertOperation(tx, {
+      ...{ thread_id: threadId, id, kind: 'tool', state: 'finished', attempt: 1, answer },
+      ...{ started_at: now, finished_at: now },
+    })
+    await appendEvents(tx, { threadId, events: [...input.facts, ...entered.opening], now })
+    return answer
+  })
+}
+
+/**
+ * Another agent takes over the thread at the end of the step: the result says so, the message for it comes behind, and
+ * the workflow is told. What cannot be done is an error result, and the agent goes on.
+ */
+async function handOff(
+  dependencies: ActivityDependencies,
+  input: ExecuteToolInput,
+  { binding, hooks }: { readonly binding: HandoffContent; readonly hooks: HookBatch },
+): Promise<ExecuteToolAnswer> {
+  const { store } = dependencies
+  const { callId: operationId, response } = input
+  // Nothing outside the store is done, so an attempt that was cut off is done again.
+  const begun = await beginCall(store, input, { operationId, again: true, opens: true, response })
+  if (begun.kind === 'answered') return begun.answer
+  const { call } = begun
+  const result = await handedOff(dependencies, { input, binding, row: call.row })
+  const operations = [{ kind: 'hand_off', agent: binding.agent }] as const
+  return commitResult(store, call, result, {
+    hooks,
+    ...(result.outcome === 'succeeded' ? { operations } : {}),
+  })
+}
+
+interface Handoff {
+  readonly input: ExecuteToolInput
+  readonly binding: HandoffContent
+  readonly row: ToolCallRecord
+}
+
+async function handedOff(
+  { registry, store }: ActivityDependencies,
+  { input, binding, row }: Handoff,
+): Promise<CallResult> {
+  const { threadId } = input
+  if (input.handedOff)
+    return failed('Another agent takes over already at the end of this step.', 'already_handed_off')
+  const agent = registry.agent(binding.agent)
+  if (agent === undefined) {
+    waitForDefinition(`agent "${binding.agent}"`)
+    return failed(`The agent "${binding.agent}" is not available at the moment.`, 'unknown_tool')
+  }
+  const thread = await store.read((db) => findThread(db, threadId))
+  if (thread?.parent_thread_id != null && agent.type !== 'dual_ai')
+    return failed(
+      `This thread works for another one, and "${binding.agent}" talks to a person: it cannot take over.`,
+      'handoff_refused',
+    )
+  const parsed = parseArguments(registry.prompt(agent.sideA.prompt)?.requiredSchema, row.arguments)
+  if (!parsed.ok) return failed(parsed.problem, 'invalid_arguments')
+  const paths = mappedPaths(parsed.args, binding.initAttachmentsProperty)
+  if (typeof paths === 'string') return failed(paths, 'invalid_arguments')
+  const attachments = await store.read((db) => filesAt(db, threadId, paths))
+  if (typeof attachments === 'string') return failed(attachments, 'invalid_attachment')
+  const text = mappedText(parsed.args, binding.initUserMessageProperty)
+  const message = { role: 'user', content: text ?? '', attachments, side: null, prompt: null } as const
+  const followedBy = text === null && attachments.length === 0 ? null : message
+  return succeeded(`"${agent.title ?? agent.name}" takes over this conversation.`, { followedBy })
+}
+
+/** What a called name stands for, and so what is done about it. */
+type CallSubject =
+  | { readonly kind: 'function'; readonly tool: ToolDefinition; readonly timeout: number }
+  | { readonly kind: 'hand_off'; readonly binding: HandoffContent }
+  /** Not done here: the workflow makes a nested step of it, or a child, or asks on its task queue. */
+  | { readonly kind: 'elsewhere'; readonly tool: ToolPlan }
+  | { readonly kind: 'refused'; readonly result: CallResult }
+  /** No name that may be called here. */
+  | { readonly kind: 'unknown' }
+
+type Asked = Pick<ExecuteToolInput, 'side' | 'promptPath' | 'queued' | 'depth' | 'moved'>
+
+/**
+ * What the active prompt lists under the name; for a tool that code has queued, also what the registry has under it.
+ * A model's call of anything else is refused.
+ * @throws `Definition.Missing` while a rolling deploy may still bring what this worker lacks
+ */
+function callSubject(
+  { registry }: ActivityDependencies,
+  {
+    content,
+    input,
+    row,
+  }: { readonly content: PlanContent; readonly input: Asked; readonly row: ToolCallRecord },
+): CallSubject {
+  const { name } = row
+  const prompt = activePrompt(content, input)
+  const listed = toolPlanOf(content.plan, prompt.name, name)
+  // One that stays is started by the lifecycle tools, whoever asks for it.
+  const isResumable = Object.hasOwn(prompt.subagents, name) && prompt.subagents[name]?.resumable != null
+  const named = listed === undefined && input.queued && !isResumable ? namedTool(registry, name) : undefined
+  const planned = listed ?? (named === undefined ? undefined : toolPlan(named))
+  if (planned === undefined) {
+    if (input.queued && !isResumable) waitForDefinition(`tool "${name}"`)
+    return { kind: 'unknown' }
+  }
+  switch (planned.kind) {
+    case 'function': {
+      if (isElsewhere(planned) && input.moved !== true) return { kind: 'elsewhere', tool: planned }
+      const tool = registry.tool(name)
+      if (tool !== undefined) return { kind: 'function', tool, timeout: planned.timeout }
+      waitForDefinition(`tool "${name}"`)
+      return { kind: 'unknown' }
+    }
+    case 'hand_off':
+      return { kind: 'hand_off', binding: prompt.handoffs[name] ?? { agent: planned.agent } }
+    case 'prompt':
+      if (input.depth >= LIMITS.frameDepth) return refused(tooDeep(name))
+      return Object.hasOwn(content.prompts, planned.prompt)
+        ? { kind: 'elsewhere', tool: planned }
+        : inPlace(registry, planned.prompt)
+    case 'subagent':
+    case 'subagent_create':
+    case 'subagent_message':
+      return { kind: 'elsewhere', tool: planned }
+  }
+}
+
+/** The workflow cannot know where a name runs that its prompt does not list, or that was queued from outside a step. */
+function isElsewhere({ taskQueue }: Extract<ToolPlan, { readonly kind: 'function' }>): boolean {
+  return taskQueue !== undefined && taskQueue !== Context.current().info.taskQueue
+}
+
+/** A prompt that no prompt of the plan reaches: only code can have asked for it, so it runs as code does. */
+function inPlace(registry: ActivityDependencies['registry'], name: string): CallSubject {
+  const { toolDescription: description, requiredSchema } = registered(
+    registry.prompt(name),
+    `prompt '${name}'`,
+  )
+  const tool: ToolDefinition = {
+    description,
+    ...(requiredSchema === undefined ? {} : { args: requiredSchema }),
+    execute: (state, args) => state.invokeTool(name, args),
+  }
+  return { kind: 'function', tool, timeout: LIMITS.toolTimeout }
+}
+
+function refused(result: CallResult): CallSubject {
+  return { kind: 'refused', result }
+}
+
+function tooDeep(name: string): CallResult {
+  return failed(
+    `"${name}" was called ${LIMITS.frameDepth} prompts deep, the deepest they may be: answer without it.`,
+    'too_deep',
+  )
+}
+
+interface UnknownCall {
+  readonly content: PlanContent
+  readonly input: Pick<CallInput, 'threadId' | 'agent' | 'side' | 'promptPath'>
+  /** As it was called. */
+  readonly name: string
+}
+
+/** What a model reads about a name that it cannot call: why not, and what it may call instead. */
+async function unknownTool(
+  dependencies: ActivityDependencies,
+  { content, input, name }: UnknownCall,
+): Promise<CallResult> {
+  if (name === EMPTY_ANSWER_TOOL)
+    return failed('Your last answer was empty. Answer with text, or call a tool.', 'empty_answer')
+  const prompt = activePrompt(content, input)
+  const { threadId, agent } = input
+  const enabled = await enabledSubagents(dependencies, { threadId, agent, content }, prompt)
+  const subagent = Object.hasOwn(prompt.subagents, name) ? prompt.subagents[name] : undefined
+  if (subagent !== undefined) return uncalledSubagent(subagent, enabled.includes(subagent))
+  const offered = offeredTools(prompt, enabled)
+  if (offered.some((tool) => tool.name === name)) return unavailable(name)
+  const names = offered.map((tool) => tool.name).join(', ')
+  const known = names === '' ? 'There are no tools.' : `The tools are: ${names}.`
+  return failed(`There is no tool "${name}". ${known}`, 'unknown_tool')
+}
+
+/** A resumable agent is reached by the lifecycle tools. */
+function uncalledSubagent({ agent, resumable }: SubagentContent, isEnabled: boolean): CallResult {
+  if (!isEnabled)
+    return failed(`The agent "${agent}" is not enabled here, so it cannot be called.`, 'not_enabled')
+  if (resumable === null) return unavailable(agent)
+  const { create, message } = LIFECYCLE_TOOLS
+  return failed(
+    `"${agent}" is no tool: start an instance with ${create} and the agent "${agent}", or write with ${message} to one that is there.`,
+    'unknown_tool',
+  )
+}
+
+function unavailable(name: string): CallResult {
+  return failed(`The tool "${name}" is not available at the moment.`, 'unknown_tool')
+}

@@ -1,0 +1,87 @@
+import type { PlanContent, SubpromptContent } from '../../definitions/plan-content.js'
+import type { AttachmentRef } from '../../protocol/message.js'
+import { failed, saysIfCut, succeeded } from './call-result.js'
+import type { CallResult } from './call-result.js'
+import type { HeldCall } from './held-call.js'
+
+export interface NestedCall {
+  readonly name: string
+  /** As the model wrote them. */
+  readonly args: string
+  readonly succeeded: boolean
+  readonly content: string
+  readonly attachments: readonly AttachmentRef[]
+}
+
+export interface NestedStep {
+  readonly text: string
+  /** The text is cut off by its limit of length. */
+  readonly isCut: boolean
+  readonly attachments: readonly AttachmentRef[]
+  readonly calls: readonly NestedCall[]
+  /** Files come along that the thread does not have yet. */
+  readonly hasNewFiles?: boolean
+}
+
+type Shown = Pick<SubpromptContent, 'includeTextResponse' | 'includeToolCalls' | 'includeErrors'>
+
+const NOTHING = 'The call succeeded. There is nothing to report.'
+const FILES_ONLY = 'The call succeeded. Its result is in the attached files.'
+
+/**
+ * What a prompt tool's nested step comes to: its words, and the calls that it made with their results. One failed call
+ * makes it an error, without the words, for they were written before the failure was known. Files are passed up.
+ */
+export function frameReport(shown: Shown, step: NestedStep): CallResult {
+  const failures = step.calls.filter((call) => !call.succeeded)
+  const attachments = [...step.attachments, ...step.calls.flatMap((call) => call.attachments)]
+  if (failures.length > 0)
+    return failed(failureText(shown, step.calls, failures), 'nested_tool_failed', { attachments })
+  const words = shown.includeTextResponse ? wordsOf(step) : ''
+  const calls = shown.includeToolCalls && step.calls.length > 0 ? callsText(step.calls) : ''
+  const content = [words, calls].filter((part) => part !== '').join('\n\n')
+  const hasFiles = attachments.length > 0 || step.hasNewFiles === true
+  return succeeded(content || (hasFiles ? FILES_ONLY : NOTHING), { attachments })
+}
+
+function wordsOf({ text, isCut }: NestedStep): string {
+  const content = text.trim()
+  return content === '' ? '' : saysIfCut({ content, isCut })
+}
+
+function callsText(calls: readonly NestedCall[]): string {
+  const lines = calls.map(({ name, args, content }) => `${name}(${args.trim()}):\n${content}`)
+  return ['Tool calls and their results:', ...lines].join('\n\n')
+}
+
+function failureText(
+  { includeErrors }: Shown,
+  calls: readonly NestedCall[],
+  failures: readonly NestedCall[],
+): string {
+  const others = calls.filter((call) => call.succeeded).map(({ name }) => name)
+  const listed = failures.map(({ name, content }) => (includeErrors ? `${name}: ${reasonOf(content)}` : name))
+  const also = others.length === 0 ? '' : `\nOther tools that were called: ${others.join(', ')}.`
+  return `${failures.length} of ${calls.length} tool calls failed.\n${listed.join('\n')}${also}`
+}
+
+function reasonOf(content: string): string {
+  return content.replace(/^Error: /, '')
+}
+
+/** How the prompt that made a call lists the prompt it calls; one queued by code is listed by none. */
+export function subpromptOf(
+  content: PlanContent,
+  { holder, row }: Pick<HeldCall, 'holder' | 'row'>,
+  prompt: string,
+): SubpromptContent {
+  const unlisted = { prompt, includeTextResponse: true, includeToolCalls: true, includeErrors: true }
+  const caller = holder.prompt
+  const subprompts =
+    caller !== null && Object.hasOwn(content.prompts, caller)
+      ? content.prompts[caller]?.subprompts
+      : undefined
+  return subprompts !== undefined && Object.hasOwn(subprompts, row.name)
+    ? (subprompts[row.name] ?? unlisted)
+    : unlisted
+}

@@ -1,0 +1,281 @@
+import { randomUUID } from 'node:crypto'
+import type { ModelDefinition } from '../../definitions/model.js'
+import type { PlanContent, PromptContent } from '../../definitions/plan-content.js'
+import { promptContent } from '../../definitions/prompt-content.js'
+import type { PromptDefinition } from '../../definitions/prompt.js'
+import type { ThreadState } from '../../definitions/thread-state.js'
+import { parseArguments } from '../../definitions/tool-arguments.js'
+import type { ToolResult } from '../../definitions/tool.js'
+import { callWithRetries } from '../../model/call-model.js'
+import { classifyModelError } from '../../model/classify-model-error.js'
+import { assemblePrompt } from '../../model/context/assemble-prompt.js'
+import { toolConfiguration } from '../../model/context/tool-configuration.js'
+import { BLANK_ROW } from '../../model/context/transcript-row.js'
+import type { TranscriptRow } from '../../model/context/transcript-row.js'
+import { ModelAbortedError } from '../../model/model-aborted-error.js'
+import type { ModelAnswer, ModelToolCall } from '../../model/model-answer.js'
+import type { ModelRequest } from '../../model/stream-answer.js'
+import type { Usage } from '../../protocol/activities.js'
+import { LIMITS } from '../../protocol/limits.js'
+import { CUT_OFF } from '../../protocol/message.js'
+import type { Side } from '../../protocol/plan.js'
+import { recordError } from '../../store/errors.js'
+import type { Store } from '../../store/store.js'
+import { errorTypeOf } from '../../telemetry/error-type.js'
+import { watchModel } from '../../telemetry/watch-model.js'
+import type { ModelCaller } from '../../telemetry/watch-model.js'
+import type { ActivityDependencies } from '../activity.js'
+import type { InvokeTool } from '../thread-state/buffered-thread-state.js'
+import { failureMessage, providerWords } from '../turn/answer-facts.js'
+import type { FailedModel } from '../turn/answer-facts.js'
+import { fileName } from '../turn/commit-answer.js'
+import { askedModel, providedModel, withinRequest } from '../turn/provided-model.js'
+import { addUsage, pricesOf, usageOf } from '../turn/request-log.js'
+import { withOfferedTools, withVariables } from '../variables/resolved-prompt.js'
+import { frameReport } from './frame-report.js'
+import type { NestedCall } from './frame-report.js'
+import { createNamedCalls, refused } from './named-call.js'
+import type { InPlace } from './named-call.js'
+import { filesOf, wordsOf } from './tool-values.js'
+
+/** A tool call or a hook that calls tools in place. */
+interface InvokingCall extends InPlace {
+  readonly side: Side
+  /** Null where no worker has the agent. */
+  readonly content: PlanContent | null
+}
+
+interface Invoker {
+  /** What is wrong with the call is an error result, never a throw. */
+  readonly invoke: InvokeTool
+  /** Of the models that were asked; null: none was. */
+  readonly usage: () => Usage | null
+}
+
+/** Runs functions and prompts in place. */
+export function createInvoker(dependencies: ActivityDependencies, caller: InvokingCall): Invoker {
+  let usage: Usage | null = null
+  const call = createNamedCalls({
+    registry: dependencies.registry,
+    caller,
+    async runPrompt(prompt, text, place, depth) {
+      if (depth >= LIMITS.frameDepth) return refused(`Prompts are called ${depth} deep here.`, 'too_deep')
+      const answer = await invokePrompt(dependencies, {
+        ...{ caller, state: place.state, prompt, text },
+        callTool: (tool, args) => call(tool, args, place, depth + 1),
+      })
+      if (answer.usage !== null) usage = addUsage(usage, answer.usage)
+      return answer.result
+    },
+  })
+  return { invoke: (name, args, place) => call(name, args, place), usage: () => usage }
+}
+
+interface PromptInvocation {
+  readonly caller: InvokingCall
+  readonly state: ThreadState
+  readonly prompt: PromptDefinition
+  /** The arguments, as JSON. */
+  readonly text: string
+  readonly callTool: (name: string, args: unknown) => Promise<ToolResult>
+}
+
+interface PromptAnswer {
+  readonly result: ToolResult
+  readonly usage: Usage | null
+}
+
+/** A prompt tool in place: one step of its model, then the tools of that step, in place too. Nothing of it is stored. */
+async function invokePrompt(
+  dependencies: ActivityDependencies,
+  invocation: PromptInvocation,
+): Promise<PromptAnswer> {
+  const { prompt, text, caller, state } = invocation
+  const parsed = parseArguments(prompt.requiredSchema, text)
+  if (!parsed.ok) return nothing(parsed.problem, 'invalid_arguments')
+  const content = contentOf(dependencies, invocation)
+  if (content === null) return nothing(`The agent "${state.agentId}" is not available at the moment.`)
+  const asked = { caller, state, prompt: content, args: parsed.args }
+  const reply = await askInPlace(dependencies, asked)
+  if (reply.kind === 'failed') return nothing(reply.problem, 'model_failed')
+  const { answer, usage } = reply
+  const calls: { readonly nested: NestedCall; readonly files: ReturnType<typeof filesOf> }[] = []
+  for (const call of answer.toolCalls.slice(0, LIMITS.toolCallsPerAnswer)) {
+    const result = await callListed(content, call, invocation)
+    calls.push({ nested: nestedCall(call, result), files: filesOf(result) })
+  }
+  const made = answer.files.map(({ mimeType, data }) => ({ name: fileName(mimeType), mimeType, data }))
+  const files = [...made, ...calls.flatMap((call) => call.files)]
+  const nested = calls.map((call) => call.nested)
+  const shown = { includeTextResponse: true, includeToolCalls: true, includeErrors: true }
+  const report = frameReport(shown, {
+    ...{ text: answer.text, isCut: answer.finishReason === CUT_OFF, attachments: [], calls: nested },
+    hasNewFiles: files.length > 0,
+  })
+  const attachments = files.length === 0 ? {} : { attachments: files }
+  if (report.outcome === 'succeeded')
+    return { result: { status: 'success', result: report.content, ...attachments }, usage }
+  const error = report.content.replace(/^Error: /, '')
+  return { result: { status: 'error', error, ...attachments }, usage }
+}
+
+/** As the run's plan has it; one that no prompt of the plan reaches, as the registry has it. */
+function contentOf(
+  { registry }: ActivityDependencies,
+  { prompt, caller, state }: PromptInvocation,
+): (PromptContent & { readonly name: string }) | null {
+  const { name } = prompt
+  const prompts: PlanContent['prompts'] = caller.content?.prompts ?? {}
+  const known = Object.hasOwn(prompts, name) ? prompts[name] : undefined
+  if (known !== undefined) return { ...known, name }
+  const agent = registry.agent(state.agentId)
+  return agent === undefined ? null : { ...promptContent(registry, prompt, agent), name }
+}
+
+/** A model calls what its prompt lists, here as anywhere. */
+async function callListed(
+  { tools }: PromptContent,
+  { name, input }: ModelToolCall,
+  { callTool }: PromptInvocation,
+): Promise<ToolResult> {
+  if (!tools.some((tool) => tool.name === name))
+    return { status: 'error', error: `There is no tool "${name}".`, error_code: 'unknown_tool' }
+  try {
+    return await callTool(name, input.trim() === '' ? {} : JSON.parse(input))
+  } catch {
+    return { status: 'error', error: 'The arguments are broken JSON.', error_code: 'invalid_arguments' }
+  }
+}
+
+function nestedCall({ name, input }: ModelToolCall, result: ToolResult): NestedCall {
+  return {
+    name,
+    args: input,
+    succeeded: result.status === 'success',
+    content: wordsOf(result),
+    attachments: [],
+  }
+}
+
+function nothing(error: string, code?: string): PromptAnswer {
+  return {
+    result: { status: 'error', error, ...(code === undefined ? {} : { error_code: code }) },
+    usage: null,
+  }
+}
+
+interface AskedInPlace {
+  readonly caller: InvokingCall
+  readonly state: ThreadState
+  readonly prompt: PromptContent & { readonly name: string }
+  readonly args: Record<string, unknown>
+}
+
+type Reply =
+  | { readonly kind: 'answered'; readonly answer: ModelAnswer; readonly usage: Usage }
+  | { readonly kind: 'failed'; readonly problem: string }
+
+/** One model step whose words nobody streams and no row holds: the prompt's model, then its fallbacks. */
+async function askInPlace(dependencies: ActivityDependencies, asked: AskedInPlace): Promise<Reply> {
+  const { registry } = dependencies
+  const first = registry.model(asked.prompt.model)
+  const candidates = [first, ...(first?.fallbacks ?? []).map((name) => registry.model(name))]
+  const options = await requestOf(dependencies, asked, first)
+  const failures: FailedModel[] = []
+  for (const model of candidates) {
+    if (model === undefined) continue
+    const watch = watchModel(callerOf(asked, model))
+    try {
+      const provided = providedModel(model)
+      const { answer } = await callWithRetries({
+        model: withinRequest(provided, watch),
+        options,
+        signal: asked.caller.signal,
+        hasFallback: model !== candidates.at(-1),
+        onDelta: () => watch.token(),
+        onAttempt: ({ error }) =>
+          error === undefined ? watch.begin(askedModel(model, provided)) : watch.failed(error.kind),
+      })
+      watch.answered(answer)
+      return { kind: 'answered', answer, usage: usageOf(pricesOf(model), answer.usage) }
+    } catch (error) {
+      watch.failed(ModelAbortedError.isInstance(error) ? 'interrupted' : errorTypeOf(error))
+      if (ModelAbortedError.isInstance(error)) return { kind: 'failed', problem: 'The call was stopped.' }
+      const failed = { model: model.name, error: classifyModelError(error) }
+      failures.push(failed)
+      await keepWords(dependencies.store, asked, failed)
+    }
+  }
+  const missing = `The model "${asked.prompt.model}" is not available at the moment.`
+  return { kind: 'failed', problem: failures.length === 0 ? missing : failureMessage(failures) }
+}
+
+/** For operators only (T5); a store that does not take them costs no answer. */
+async function keepWords(store: Store, { caller }: AskedInPlace, { error }: FailedModel): Promise<void> {
+  const kept = { id: randomUUID(), threadId: caller.threadId, at: Date.now() * 1000, type: error.kind }
+  await store.write((tx) => recordError(tx, { ...kept, ...providerWords(error) })).catch(() => undefined)
+}
+
+function callerOf({ caller, state, prompt }: AskedInPlace, { name: model }: ModelDefinition): ModelCaller {
+  return { threadId: caller.threadId, agent: state.agentId, prompt: prompt.name, model }
+}
+
+async function requestOf(
+  dependencies: ActivityDependencies,
+  asked: AskedInPlace,
+  model: ModelDefinition | undefined,
+): Promise<ModelRequest> {
+  const { caller, state } = asked
+  const content = withPrompt(caller.content, asked.prompt)
+  // T5: never a secret.
+  const scope = { threadId: caller.threadId, agent: state.agentId, content }
+  const prompt = await withVariables(dependencies, scope, asked.prompt)
+  const offered = await withOfferedTools(dependencies, scope, prompt)
+  // Nothing is created in place, so only what the prompt itself lists.
+  const listed = offered.tools.filter((tool) => prompt.tools.includes(tool))
+  const tools = model?.capabilities?.supportsToolCalls === false ? [] : listed
+  const { side, threadId } = caller
+  const messages = [...(await historyOf(asked)), ...ownRow(asked)]
+  const system = prompt.system.map((part) => (part.type === 'text' ? part.content : ''))
+  return {
+    prompt: assemblePrompt({
+      system: system.join(''),
+      messages,
+      perspective: { type: content?.plan.type ?? 'ai_human', side },
+    }),
+    providerOptions: {
+      ...model?.providerOptions,
+      ...prompt.providerOptions,
+      everthread: { prompt: prompt.name, side, threadId },
+    },
+    ...(tools.length === 0
+      ? {}
+      : { tools: toolConfiguration(tools), toolChoice: { type: prompt.toolChoice } }),
+  }
+}
+
+/** The plan may not have it; what it declares and gives counts all the same. */
+function withPrompt(content: PlanContent | null, prompt: AskedInPlace['prompt']): PlanContent | null {
+  return content === null ? null : { ...content, prompts: { ...content.prompts, [prompt.name]: prompt } }
+}
+
+/** Rows that no step of a run has made. */
+const UNPLACED = { run: null, answer_parts: null, sent_by: null } as const
+
+/** With what the caller itself has written so far. */
+async function historyOf({ prompt, state }: AskedInPlace): Promise<readonly TranscriptRow[]> {
+  if (!prompt.includeChat) return []
+  const newest = { limit: LIMITS.contextRows, order: 'desc', includeSilent: true } as const
+  const { messages } = await state.getMessages(newest)
+  const rows = messages.toReversed().map((message) => ({ ...message, ...UNPLACED, side: null }))
+  if (prompt.includePastTools) return rows
+  return rows.filter(({ role }) => role !== 'tool').map((row) => ({ ...row, tool_calls: null }))
+}
+
+/** The arguments, as the counterpart's words. */
+function ownRow({ args, caller }: AskedInPlace): readonly TranscriptRow[] {
+  if (Object.keys(args).length === 0) return []
+  const id = `${caller.id}:arguments`
+  const side = caller.side === 'a' ? 'b' : 'a'
+  return [{ ...BLANK_ROW, id, role: 'user', content: JSON.stringify(args), side }]
+}

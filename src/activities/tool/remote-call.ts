@@ -1,0 +1,196 @@
+import type { PlanContent } from '../../definitions/plan-content.js'
+import type { RemoteActivity, ToolDefinition } from '../../definitions/tool.js'
+import type { ExecuteToolInput, ResultAnswer } from '../../protocol/activities.js'
+import type { CompleteCallAnswer, CompleteCallInput } from '../../protocol/complete-call.js'
+import { resultOperationId } from '../../protocol/ids.js'
+import type { JsonObject } from '../../protocol/json.js'
+import type { RemoteAnswer } from '../../protocol/remote-call.js'
+import { FileError } from '../../store/file-error.js'
+import { finishOperation } from '../../store/operations.js'
+import { findRemoteCall, finishRemoteCall, insertRemoteCall, isAnswered } from '../../store/remote-calls.js'
+import type { RemoteAnswerRow, RemoteCall, RemoteRecord, UnansweredRow } from '../../store/remote-calls.js'
+import { forgetRemoteSecrets } from '../../store/remote-secrets.js'
+import { openRemoteVariables, openResult, remoteSecretPlace } from '../../store/remote-variables.js'
+import { StoreError } from '../../store/store-error.js'
+import type { Store, Writer } from '../../store/store.js'
+import { activeTraceparent } from '../../telemetry/traceparent.js'
+import type { ActivityDependencies } from '../activity.js'
+import type { HookBatch } from '../hooks/hook-batch.js'
+import { commitHeld, OperationLost } from '../operation.js'
+import { keptPlan } from '../plan-content.js'
+import { microseconds } from '../scope.js'
+import { resolveVariables } from '../variables/resolve-variables.js'
+import { activePrompt, callHooks, openHookedCall } from './call-hooks.js'
+import { failed, unknown } from './call-result.js'
+import type { CallResult } from './call-result.js'
+import { commitResult, commitWithEffects } from './commit-result.js'
+import { beginCall } from './held-call.js'
+import type { HeldCall } from './held-call.js'
+import { toCallResult } from './tool-result.js'
+
+interface Sending {
+  readonly input: ExecuteToolInput
+  /** Milliseconds that the other worker has. */
+  readonly timeout: number
+  readonly call: HeldCall
+  readonly tool: ToolDefinition
+  readonly remote: RemoteActivity
+  readonly args: Record<string, unknown>
+  readonly content: PlanContent
+  readonly hooks: HookBatch
+}
+
+/**
+ * The first half of a call whose code is in another language: what its worker may know is written down, then the workflow
+ * schedules that worker's activity. Nothing has happened outside of the store, so an attempt that was cut off is made again.
+ */
+export async function sendRemote(
+  dependencies: ActivityDependencies,
+  sending: Sending,
+): Promise<RemoteAnswer | ResultAnswer> {
+  const { store } = dependencies
+  const { call, remote, timeout, hooks } = sending
+  const { threadId, callId } = call.input
+  const known = await knownToWorker(dependencies, sending)
+  if (typeof known === 'string') return commitResult(store, call, failed(known, 'no_key'), { hooks })
+  const answer: RemoteAnswer = { type: 'remote', ...remote, timeout }
+  const { operationId: id, attempt, now } = call
+  return commitHeld(store, { threadId, id }, async (tx): Promise<RemoteAnswer | ResultAnswer> => {
+    if (!(await finishOperation(tx, { threadId, id, attempt, answer, now }))) throw new OperationLost()
+    await insertRemoteCall(tx, { threadId, callId }, { call: known, now })
+    return answer
+  })
+}
+
+/** A sentence where a secret cannot be sealed. */
+async function knownToWorker(
+  dependencies: ActivityDependencies,
+  sending: Sending,
+): Promise<RemoteCall | string> {
+  const { tool, remote, timeout, args, call } = sending
+  try {
+    return {
+      tool: call.row.name,
+      taskQueue: remote.taskQueue,
+      timeout,
+      idempotent: tool.idempotent === true,
+      // What a schema makes of JSON may be dates and the like: what goes over HTTP is JSON again.
+      args: JSON.parse(JSON.stringify(args)) as JsonObject,
+      variables: await variablesOf(dependencies, sending),
+      traceparent: activeTraceparent(),
+    }
+  } catch (error) {
+    if (StoreError.isInstance(error) && error.code === 'no_key') return error.message
+    throw error
+  }
+}
+
+async function variablesOf(
+  dependencies: ActivityDependencies,
+  { tool, input, content }: Sending,
+): Promise<RemoteCall['variables']> {
+  const { threadId, agent, callId } = input
+  const names = (tool.variables ?? []).map(({ name }) => name)
+  const scope = { threadId, agent, content, prompt: activePrompt(content, input).name }
+  const resolved = await resolveVariables(dependencies, scope, names)
+  const values = [...resolved].map(([name, { type, open }]) => {
+    const value = open()
+    const place = remoteSecretPlace({ threadId, callId }, name)
+    const sealed = type === 'text' ? { value, keyId: null } : dependencies.store.secrets.seal(value, place)
+    return [name, sealed] as const
+  })
+  return Object.fromEntries(values)
+}
+
+/** The other worker is done with the call, or has left it: from here on its row takes no answer any more. */
+export async function completeByRemote(
+  dependencies: ActivityDependencies,
+  input: CompleteCallInput,
+): Promise<CompleteCallAnswer> {
+  const { store } = dependencies
+  const content = await keptPlan(dependencies, input.plan)
+  const lost = callHooks(dependencies, { input, content })
+  const operationId = resultOperationId(input.callId)
+  const begun = await beginCall(store, input, { operationId, again: true, opens: false })
+  if (begun.kind === 'answered') return begun.answer
+  const { call } = begun
+  const remote = await closedRemote(store, input)
+  const { threadId, callId } = input
+  const ending = (tx: Writer) => forgetRemoteSecrets(tx, { threadId, callIds: [callId] })
+  if (!isAnswered(remote)) return commitResult(store, call, withoutAnswer(remote), { hooks: lost, ending })
+  const opened = await openHookedCall(
+    dependencies,
+    { input, content, originId: operationId },
+    new AbortController().signal,
+  )
+  // First of all: what is placed and what is said are both the worker's words.
+  noteSecrets(store, { call, remote, state: opened.state })
+  const placed = await placeFiles(opened.state, remote)
+  if (placed !== null)
+    return commitResult(store, call, failed(placed, 'invalid_file'), { hooks: lost, ending })
+  const result = resultOf(store, { call, remote, state: opened.state })
+  const made = await toCallResult(store, { call, ...opened, args: remote.args, content, result })
+  return commitWithEffects(store, call, { result: made, hooks: opened.hooks, ending })
+}
+
+type State = Awaited<ReturnType<typeof openHookedCall>>['state']
+
+interface Answered {
+  readonly call: HeldCall
+  readonly remote: RemoteRecord & { readonly answer: RemoteAnswerRow }
+  readonly state: State
+}
+
+/** T5: what the worker was given as a secret does not come back in its words. */
+function noteSecrets(store: Store, { call, remote, state }: Answered): void {
+  for (const { name, value, secret } of openRemoteVariables(store.secrets, call.input, remote))
+    if (secret) state.redactor.note(name, value)
+}
+
+function resultOf(store: Store, { call, remote, state }: Answered): unknown {
+  const { threadId, callId } = call.input
+  const key = { threadId, callId }
+  const { result } = remote.answer
+  if (result === null) throw new Error(`Expected the call ${callId} to wait for its end, but it has ended.`)
+  return state.redactor.redactJson(openResult(store.secrets, key, result))
+}
+
+/** T9: what the call has written comes with its result. A sentence on what cannot be. */
+async function placeFiles(state: State, { files }: RemoteRecord): Promise<string | null> {
+  const { redact } = state.redactor
+  try {
+    for (const [path, { digest, size, mimeType }] of Object.entries(files))
+      await state.place(redact(path), {
+        ...{ blob: digest, size, mimeType: redact(mimeType) },
+        ...{ width: null, height: null, metadata: null },
+      })
+    return null
+  } catch (error) {
+    if (FileError.isInstance(error)) return error.message
+    throw error
+  }
+}
+
+/** T4: an answer that comes later is refused, so that what the model reads stays true. */
+async function closedRemote(store: Store, input: CompleteCallInput): Promise<RemoteRecord> {
+  const { threadId, callId } = input
+  return store.write(async (tx) => {
+    const record = await findRemoteCall(tx, { threadId, callId })
+    if (record === null) throw new Error(`Expected a row of the remote call ${callId}, found none.`)
+    if (record.state === 'finished') return record
+    const answer: UnansweredRow = { type: 'unanswered', taken: record.state === 'started' }
+    await finishRemoteCall(tx, { threadId, callId }, { record, answer, now: microseconds(input) })
+    return { ...record, state: 'finished', answer }
+  })
+}
+
+function withoutAnswer({ answer, idempotent, attempt, tool, taskQueue }: RemoteRecord): CallResult {
+  const isTaken = answer !== null && 'taken' in answer && answer.taken === true
+  if (!isTaken)
+    return failed(
+      `No worker of task queue "${taskQueue}" took the call of "${tool}", so nothing has happened.`,
+      'not_taken',
+    )
+  if (!idempotent) return unknown()
+  return failed(`The tool "${tool}" was started ${attempt} times and did not answer.`, 'no_answer')
+}

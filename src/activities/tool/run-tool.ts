@@ -1,0 +1,231 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { log } from '@temporalio/activity'
+import type { PlanContent } from '../../definitions/plan-content.js'
+import type { ToolDefinition } from '../../definitions/tool.js'
+import type {
+  ExecuteToolAnswer,
+  ExecuteToolInput,
+  PendingAnswer,
+  ResultAnswer,
+  Usage,
+} from '../../protocol/activities.js'
+import { idempotencyKeyOf } from '../../protocol/ids.js'
+import { LIMITS } from '../../protocol/limits.js'
+import { recordError } from '../../store/errors.js'
+import { appendEvents } from '../../store/events.js'
+import { FileError } from '../../store/file-error.js'
+import { finishOperation } from '../../store/operations.js'
+import { insertRequest, takeEarlyAnswer } from '../../store/pending.js'
+import type { Store, Writer } from '../../store/store.js'
+import { findThread } from '../../store/threads.js'
+import { assertStoppedByUser } from '../activity.js'
+import type { ActivityDependencies } from '../activity.js'
+import { guardState } from '../hooks/guarded-state.js'
+import type { HookBatch } from '../hooks/hook-batch.js'
+import { assertFitting, commitHeld, holdsStill, OperationLost, TooManyOperations } from '../operation.js'
+import type { BufferedState } from '../thread-state/buffered-thread-state.js'
+import { errorFields, readThrown } from '../thrown.js'
+import type { Thrown } from '../thrown.js'
+import { addUsage } from '../turn/request-log.js'
+import { bounded } from './bounded.js'
+import type { Bounded } from './bounded.js'
+import { openHookedCall } from './call-hooks.js'
+import { cancelled, failed, interrupted } from './call-result.js'
+import type { CallResult } from './call-result.js'
+import { commitResult, commitWithEffects } from './commit-result.js'
+import type { HeldCall } from './held-call.js'
+import { createInvoker } from './in-place.js'
+import { toCallResult } from './tool-result.js'
+import { isPending } from './tool-values.js'
+
+interface ToolRun {
+  readonly call: HeldCall
+  readonly input: ExecuteToolInput
+  readonly tool: ToolDefinition
+  readonly args: Record<string, unknown>
+  readonly content: PlanContent
+  /** Milliseconds, over all tries. */
+  readonly timeout: number
+  readonly signal: AbortSignal
+  /** Of a call that has lost its state. */
+  readonly hooks: HookBatch
+}
+
+/** One try of a tool, with a state of its own: what a failed one did to its thread goes with it (T9). */
+interface Tried {
+  readonly ended: Bounded<unknown>
+  readonly state: BufferedState
+  /** They share it. */
+  readonly hooks: HookBatch
+  /** Of the models that this try and those before it have asked. */
+  readonly usage: Usage | null
+}
+
+/** Runs the tool's own code. A throw is a result, and keeps what the last try did before; a timeout or a cut keeps nothing. */
+export async function runTool(dependencies: ActivityDependencies, run: ToolRun): Promise<ExecuteToolAnswer> {
+  const deadline = performance.now() + run.timeout
+  let usage: Usage | null = null
+  for (let number = 1; ; number += 1) {
+    const left = { number, timeout: deadline - performance.now() }
+    const { spent, ...ended } = await tryOnce(dependencies, run, left)
+    if (spent !== null) usage = addUsage(usage, spent)
+    const tried: Tried = { ...ended, usage }
+    if (tried.ended.kind !== 'threw') return conclude(dependencies.store, run, tried)
+    const pause = pauseBefore(run.tool, number + 1)
+    if (pause === null || performance.now() + pause >= deadline)
+      return conclude(dependencies.store, run, tried)
+    if (!(await slept(pause, run.signal)))
+      return conclude(dependencies.store, run, { ...tried, ended: { kind: 'stopped' } })
+    // Another attempt has it, or its outcome: this one can only find that out, at its commit.
+    if (!(await holdsStill(dependencies.store, heldBy(run)))) return conclude(dependencies.store, run, tried)
+  }
+}
+
+async function tryOnce(
+  dependencies: ActivityDependencies,
+  run: ToolRun,
+  { number, timeout }: { readonly number: number; readonly timeout: number },
+): Promise<Omit<Tried, 'usage'> & { readonly spent: Usage | null }> {
+  const { call, tool, args, signal, content } = run
+  const { threadId, callId, side } = call.input
+  const abort = new AbortController()
+  const caller = { threadId, id: callId, side, content, signal: abort.signal }
+  const invoker = createInvoker(dependencies, caller)
+  const calling = { ...run, invokeTool: invoker.invoke }
+  const opened = await openHookedCall(dependencies, calling, abort.signal)
+  const label = `call ${callId}`
+  const { state, close } = guardState(opened.state.state, { label, abortSignal: abort.signal })
+  const made = {
+    id: callId,
+    attempt: call.attempt - call.asked + number - 1,
+    idempotencyKey: idempotencyKeyOf(threadId, callId),
+  }
+  const { redactor } = opened.state
+  // `args` were parsed by the tool's own schema.
+  const work = async () => redactor.redactJson<unknown>(await tool.execute(state, args as never, made))
+  const ended = await bounded<unknown>(work, { timeout, signal, abort })
+  // What it left running changes nothing any more; its hooks still may.
+  close()
+  await opened.state.settled()
+  const said = ended.kind === 'threw' ? { ...ended, error: redactor.redactThrown(ended.error) } : ended
+  return { ended: said, ...opened, spent: invoker.usage() }
+}
+
+function heldBy({ call: { input, operationId: id, attempt } }: ToolRun) {
+  return { threadId: input.threadId, id, attempt }
+}
+
+/** Milliseconds, or null if the tool asks for no further try. */
+function pauseBefore({ retry }: ToolDefinition, number: number): number | null {
+  if (retry === undefined || number > retry.maximumAttempts) return null
+  return (retry.initialInterval ?? LIMITS.toolRetryPause) * 2 ** (number - 2)
+}
+
+/** False if a stop came first. */
+async function slept(milliseconds: number, signal: AbortSignal): Promise<boolean> {
+  try {
+    await sleep(milliseconds, undefined, { signal })
+    return true
+  } catch (error) {
+    if (!signal.aborted) throw error
+    return false
+  }
+}
+
+async function conclude(
+  store: Store,
+  run: ToolRun,
+  { ended, state, hooks, usage }: Tried,
+): Promise<ExecuteToolAnswer> {
+  const { call } = run
+  if (ended.kind === 'stopped') assertStoppedByUser()
+  switch (ended.kind) {
+    case 'stopped':
+      return commitResult(store, call, await cutResult(store, call.input.threadId), { usage })
+    case 'timed_out':
+      return commitResult(store, call, timedOut(run), { usage, hooks: run.hooks })
+    case 'threw':
+      return commitThrown(store, call, { error: ended.error, hooks, usage })
+    case 'answered': {
+      if (isPending(ended.value)) return commitPending(store, call, { state, hooks })
+      const result = await toCallResult(store, { ...run, state, hooks, result: ended.value })
+      return commitWithEffects(store, call, { result, hooks, usage })
+    }
+  }
+}
+
+/** What the tool's code has thrown: its message is the result, and operators find words and stack under the error's id. */
+async function commitThrown(
+  store: Store,
+  call: HeldCall,
+  { error, hooks, usage }: Pick<Tried, 'hooks' | 'usage'> & { readonly error: unknown },
+): Promise<ExecuteToolAnswer> {
+  const { threadId, callId } = call.input
+  const thrown = readThrown(error)
+  const errorId = `${threadId}:${callId}`
+  log.warn('A tool failed.', { tool: call.row.name, errorId, ...errorFields(thrown) })
+  const kept = { id: errorId, threadId, at: call.now, type: 'tool.threw', ...thrown }
+  return commitWithEffects(store, call, {
+    result: failed(messageOf(thrown), null, { errorId }),
+    hooks,
+    usage,
+    ending: (tx) => recordError(tx, kept),
+  })
+}
+
+async function cutResult(store: Store, threadId: string): Promise<CallResult> {
+  const thread = await store.read((db) => findThread(db, threadId))
+  return thread?.terminate_requested_at == null ? interrupted() : cancelled()
+}
+
+function timedOut({ timeout, call }: ToolRun): CallResult {
+  return failed(`The tool "${call.row.name}" did not answer within ${timeout / 1000} seconds.`, 'timeout')
+}
+
+function messageOf({ message }: Thrown): string {
+  return message === '' ? 'The tool failed without a reason.' : message
+}
+
+/**
+ * The tool has done its part, and the answer comes from outside, under the call's own id: what the call did to its thread
+ * is kept now (T9), and the answer's checks are those of any result. One that came before the question is found here.
+ */
+async function commitPending(
+  store: Store,
+  call: HeldCall,
+  { state, hooks }: { readonly state: BufferedState; readonly hooks: HookBatch },
+): Promise<PendingAnswer | ResultAnswer> {
+  const { input, operationId } = call
+  const badContext = state.contextLooks()
+  if (badContext !== undefined)
+    return commitResult(store, call, failed(badContext, 'invalid_context'), { hooks })
+  try {
+    return await commitHeld(store, { threadId: input.threadId, id: operationId }, (tx) =>
+      ask(tx, call, hooks),
+    )
+  } catch (error) {
+    if (error instanceof TooManyOperations)
+      return commitResult(store, call, failed(error.message, 'too_many_operations'))
+    if (!FileError.isInstance(error)) throw error
+    return commitResult(store, call, failed(error.message, 'invalid_file'))
+  }
+}
+
+async function ask(tx: Writer, call: HeldCall, hooks: HookBatch): Promise<PendingAnswer> {
+  const { input, row, operationId: id, attempt, now, scope } = call
+  const { threadId, callId } = input
+  const { operations } = await hooks.commit(tx)
+  assertFitting(operations)
+  const asked = { kind: 'call', call_id: callId, tool_name: row.name } as const
+  const isNew = await insertRequest(tx, { thread_id: threadId, id: callId, ...asked, requested_at: now })
+  const isAnswered = !isNew && (await takeEarlyAnswer(tx, { threadId, id: callId, now }))
+  const answer: PendingAnswer = {
+    ...{ type: 'pending', requestId: callId, kind: 'call', status: 'waiting_input', next: 'complete' },
+    ...(isAnswered && { answered: true }),
+    ...(operations.length === 0 ? {} : { operations }),
+  }
+  if (!(await finishOperation(tx, { threadId, id, attempt, answer, now }))) throw new OperationLost()
+  const payload = { requestId: callId, kind: 'call', toolName: row.name }
+  await appendEvents(tx, { threadId, events: [{ type: 'action.required', scope, payload }], now })
+  return answer
+}

@@ -1,0 +1,286 @@
+import { isDeepStrictEqual } from 'node:util'
+import type { HookedCall } from '../../definitions/hook.js'
+import type { LifecycleContent, PlanContent, SessionToolContent } from '../../definitions/plan-content.js'
+import type { ToolResult } from '../../definitions/tool.js'
+import type { JsonObject, JsonValue } from '../../protocol/json.js'
+import { LIMITS } from '../../protocol/limits.js'
+import type { AttachmentRef } from '../../protocol/message.js'
+import { putFile } from '../../store/files.js'
+import type { Store, Writer } from '../../store/store.js'
+import type { SessionCall } from '../../store/tool-calls.js'
+import type { HookBatch } from '../hooks/hook-batch.js'
+import { toolHooks } from '../hooks/tool-hooks.js'
+import type { ToolHooks } from '../hooks/tool-hooks.js'
+import type { BufferedState } from '../thread-state/buffered-thread-state.js'
+import { atNewPath } from '../thread-state/moved-attachment.js'
+import { readThrown } from '../thrown.js'
+import { ERROR_PREFIX, failed, succeeded } from './call-result.js'
+import type { CallResult, FollowingMessage } from './call-result.js'
+import type { HeldCall } from './held-call.js'
+import { answerProblem, filesOf, mappedPaths, mappedText, wordsOf } from './tool-values.js'
+
+interface ToolAnswered {
+  readonly call: HeldCall
+  readonly state: BufferedState
+  /** They share its state. */
+  readonly hooks: HookBatch
+  readonly args: Record<string, unknown>
+  readonly content: PlanContent
+  /** Whatever came: it is checked here. */
+  readonly result: unknown
+}
+
+/** Turns what a tool answered into what the model reads; what cannot be taken becomes an error result. */
+export async function toCallResult(
+  store: Store,
+  answered: ToolAnswered,
+): Promise<CallResult | PreparedResult> {
+  const { call, state, hooks } = answered
+  const problem = answerProblem(answered.result)
+  if (problem !== null) return failed(problem, 'invalid_result')
+  // What `answerProblem` found to be one: the boundary to the tool.
+  const given = answered.result as ToolResult
+  const points = hooksOfResult(hooks, call)
+  const after = await points.afterCall(given)
+  const result = after === null ? given : await points.beforeStore(after)
+  const refused = (reason: string, code: string) => withoutFiles(failed(reason, code), after === null)
+  const files = await attachFiles(state, filesOf(result))
+  if (typeof files === 'string') return refused(files, 'invalid_attachment')
+  const succeededAs = result.status === 'success' ? { ...answered, result } : null
+  const session = succeededAs === null ? null : await sessionOf(succeededAs)
+  if (typeof session === 'string') return refused(session, 'invalid_attachment')
+  const badContext = state.contextLooks()
+  if (badContext !== undefined) return refused(badContext, 'invalid_context')
+  const { text, put } = await shownText(store, call, session?.message ?? wordsOf(result))
+  const ended = session === null ? null : { ...session, attachments: [...session.attachments, ...files] }
+  const made =
+    succeededAs === null
+      ? failed(text, result.error_code ?? null, { attachments: files })
+      : succeeded(text, {
+          attachments: files,
+          session: ended,
+          followedBy: stopToolWords(succeededAs),
+          // The parent is told before the result is stored.
+          statusText: statusTextOf({ ...succeededAs, result: after ?? given }),
+        })
+  return { result: made, erased: after === null, put }
+}
+
+function withoutFiles(result: CallResult, erased: boolean): PreparedResult {
+  return { result, erased, put: async () => undefined }
+}
+
+interface SessionAnswer {
+  readonly call: HeldCall
+  readonly state: BufferedState
+  readonly args: Record<string, unknown>
+  readonly content: PlanContent
+  readonly result: ToolResult
+}
+
+/**
+ * A tool that ends its session carries the session's payload: mapped from its arguments, else from its result. It never
+ * ends on files that it cannot deliver: then the sentence for the model comes instead.
+ */
+async function sessionOf(answered: SessionAnswer): Promise<SessionCall | string | null> {
+  const { call, state, args, content, result } = answered
+  const binding = sessionBinding(content, call)
+  if (binding === null) return null
+  const { attachmentsProperty, messageProperty } = binding.tool
+  const paths = mappedPaths(args, attachmentsProperty)
+  if (typeof paths === 'string') return paths
+  const attachments = await attachFiles(state, paths)
+  if (typeof attachments === 'string') return attachments
+  const message = mappedText(args, messageProperty) ?? wordsOf(result)
+  return { kind: binding.kind, message: message.slice(0, LIMITS.answerBytes), attachments }
+}
+
+/** A call inside a prompt tool is no word of its side: it ends nothing. */
+function sessionBinding(
+  content: PlanContent,
+  { input: { side }, row: { name, parent_call_id: parent } }: HeldCall,
+): { readonly kind: 'stop' | 'fail'; readonly tool: SessionToolContent } | null {
+  if (parent !== null) return null
+  const lifecycle = content.lifecycle[side]
+  if (lifecycle?.sessionFail?.name === name) return { kind: 'fail', tool: lifecycle.sessionFail }
+  return lifecycle?.sessionStop?.name === name ? { kind: 'stop', tool: lifecycle.sessionStop } : null
+}
+
+interface Succeeded extends Omit<ToolAnswered, 'result'> {
+  readonly result: ToolResult
+}
+
+/**
+ * The words with which a stop tool ends its side's turn: from its result if that has the property, else from its
+ * arguments. Stored roles say who wrote them: side A `assistant`, side B `user`.
+ */
+function stopToolWords(answered: Succeeded): FollowingMessage | null {
+  const { call, args, result } = answered
+  const lifecycle = bindingsOf(answered)
+  const property = lifecycle?.stopToolResponseProperty ?? null
+  if (property === null || lifecycle?.stopTool !== call.row.name) return null
+  const text = mappedText(fieldsOf(result.result), property) ?? mappedText(args, property)
+  if (text === null) return null
+  const { side } = call.input
+  const content = text.slice(0, LIMITS.messageBytes)
+  const role = side === 'a' ? 'assistant' : 'user'
+  return { role, content, attachments: [], side, prompt: call.holder.prompt }
+}
+
+/** What a status tool tells the parent. */
+function statusTextOf(answered: Succeeded): string | null {
+  const { call, args, result } = answered
+  const binding = bindingsOf(answered)?.sessionStatus ?? null
+  if (binding === null || binding.name !== call.row.name) return null
+  return mappedText(args, binding.messageProperty) ?? wordsOf(result)
+}
+
+/** A call inside a prompt tool is no word of its side. */
+function bindingsOf({ call, content }: Succeeded): LifecycleContent | null {
+  return call.row.parent_call_id === null ? content.lifecycle[call.input.side] : null
+}
+
+function fieldsOf(value: ToolResult['result'] = null): JsonObject {
+  return isJsonObject(value) ? value : {}
+}
+
+function isJsonObject(value: JsonValue): value is JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+/** A result that has met the hooks of results, and is bounded. */
+export interface PreparedResult {
+  readonly result: CallResult
+  /** A hook took the call and its result out of the transcript. */
+  readonly erased: boolean
+  /** Stores what goes with it. */
+  readonly put: (tx: Writer) => Promise<void>
+}
+
+/** A result of words only: what a hook makes of it is stored whole beside its head and tail, as every long text is. */
+export async function preparedResult(
+  store: Store,
+  call: HeldCall,
+  { made, hooks }: { readonly made: CallResult; readonly hooks: HookBatch },
+): Promise<PreparedResult> {
+  const { result, erased } = await hookResult(hooks, call, made)
+  const { content, outcome } = result
+  // The file holds the words themselves.
+  const prefix = outcome !== 'succeeded' && content.startsWith(ERROR_PREFIX) ? ERROR_PREFIX : ''
+  const { text, put } = await shownText(store, call, content.slice(prefix.length))
+  return { result: { ...result, content: prefix + text }, erased, put }
+}
+
+/** With its files where the commit put them. */
+export function atNewPaths(result: CallResult, moved: ReadonlyMap<string, string>): CallResult {
+  const { session } = result
+  const attachments = result.attachments.map((file) => atNewPath(file, moved))
+  if (session === null) return { ...result, attachments }
+  const given = session.attachments.map((file) => atNewPath(file, moved))
+  return { ...result, attachments, session: { ...session, attachments: given } }
+}
+
+/** The hooks of a call's result. */
+function hooksOfResult(hooks: HookBatch, { row }: HeldCall): ToolHooks {
+  const call: HookedCall = { id: row.id, name: row.name, arguments: row.arguments }
+  return toolHooks(hooks, { call, problemOf: answerProblem })
+}
+
+interface HookedResult {
+  readonly result: CallResult
+  /** Call and result are to leave the transcript. */
+  readonly erased: boolean
+}
+
+const POINTS = ['after_tool_call_success', 'after_tool_call_failure', 'before_store_tool_result'] as const
+
+/** What hooks make of a result that no tool's own code has answered; one that a stop made meets none. */
+async function hookResult(hooks: HookBatch, call: HeldCall, result: CallResult): Promise<HookedResult> {
+  const { outcome } = result
+  if (outcome === 'interrupted' || outcome === 'cancelled' || !hooks.has(...POINTS))
+    return { result, erased: false }
+  const points = hooksOfResult(hooks, call)
+  const seen = toToolResult(result)
+  const after = await points.afterCall(seen)
+  if (after === null) return { result, erased: true }
+  const stored = await points.beforeStore(after)
+  return { result: stored === seen ? result : await changed(hooks, result, { seen, stored }), erased: false }
+}
+
+function toToolResult({ outcome, content, errorCode, attachments }: CallResult): ToolResult {
+  const files = attachments.length === 0 ? {} : { attachments }
+  if (outcome === 'succeeded') return { status: 'success', result: content, ...files }
+  const error = content.startsWith(ERROR_PREFIX) ? content.slice(ERROR_PREFIX.length) : content
+  return { status: 'error', error, ...(errorCode === null ? {} : { error_code: errorCode }), ...files }
+}
+
+/** An outcome that says more than `failed` stays what it is, as long as the result is an error. */
+async function changed(
+  hooks: HookBatch,
+  result: CallResult,
+  { seen, stored }: { readonly seen: ToolResult; readonly stored: ToolResult },
+): Promise<CallResult> {
+  const kept = isDeepStrictEqual(filesOf(stored), filesOf(seen))
+  const attachments = kept ? result.attachments : await attachFiles(await hooks.state(), filesOf(stored))
+  if (typeof attachments === 'string') return failed(attachments, 'invalid_attachment')
+  const words = wordsOf(stored)
+  if (stored.status === 'success') return succeeded(words, { ...result, attachments, errorCode: null })
+  const error = failed(words, stored.error_code ?? result.errorCode, { ...result, attachments })
+  return result.outcome === 'succeeded' ? error : { ...error, outcome: result.outcome }
+}
+
+type Given = Parameters<BufferedState['attach']>[0]
+
+/**
+ * A sentence for the model where a file is not there, not fit, or empty: an empty one was never meant. What throws when it is
+ * looked at is not fit.
+ */
+async function attachFiles(state: BufferedState, files: Given): Promise<readonly AttachmentRef[] | string> {
+  if (files.length === 0) return []
+  try {
+    const blank = files.find(isBlank)
+    if (blank !== undefined) return emptyFile(nameOf(blank))
+    const attached = await state.attach(files)
+    const empty = attached.find(({ size }) => size === 0)
+    return empty === undefined ? attached : emptyFile(empty.path)
+  } catch (error) {
+    return readThrown(error).message
+  }
+}
+
+function isBlank(file: Given[number]): boolean {
+  if (typeof file !== 'object' || file === null || !('data' in file)) return false
+  return typeof file.data === 'string' ? file.data === '' : file.data?.byteLength === 0
+}
+
+function nameOf(file: Given[number]): string {
+  return typeof file === 'object' && 'name' in file ? String(file.name) : 'one'
+}
+
+function emptyFile(name: string): string {
+  return `Expected the attachment ${name} to have content, got a file of 0 bytes.`
+}
+
+const HEAD = 6000
+const TAIL = 2000
+
+interface ShownText {
+  readonly text: string
+  /** Gives the whole text its path, in the transaction that stores the result. */
+  readonly put: (tx: Writer) => Promise<void>
+}
+
+/** A text above 64 KB is stored whole as a file of the thread; the model reads its head, its tail and the path. */
+async function shownText(store: Store, { input, now }: HeldCall, text: string): Promise<ShownText> {
+  const bytes = Buffer.from(text)
+  if (bytes.byteLength <= LIMITS.toolResultBytes) return { text, put: async () => undefined }
+  const { digest: blob, size } = await store.blobs.write(bytes.subarray(0, LIMITS.fileBytes))
+  const path = `/results/${input.callId}.txt`
+  const note = `[… ${size} bytes in all; the whole result is in ${path} …]`
+  return {
+    text: `${text.slice(0, HEAD)}\n\n${note}\n\n${text.slice(-TAIL)}`,
+    put: async (tx) => {
+      await putFile(tx, { threadId: input.threadId, path, mimeType: 'text/plain', size, blob, now })
+    },
+  }
+}

@@ -1,0 +1,103 @@
+import type { PendingToolResult, ToolResult } from '../../definitions/tool.js'
+
+/** Tools are written in JavaScript too: what they answer is checked like anything from outside. */
+export function answerProblem(result: unknown): string | null {
+  try {
+    return problemOf(result)
+  } catch {
+    return 'The tool answered with something that cannot be read.'
+  }
+}
+
+function problemOf(result: unknown): string | null {
+  const fields = typeof result === 'object' && result !== null ? (result as Partial<ToolResult>) : {}
+  if (fields.status !== 'success' && fields.status !== 'error')
+    return 'The tool answered with something that is not a result. Expected { status: "success" | "error", … }.'
+  for (const name of ['error', 'error_code'] as const)
+    if (fields[name] !== undefined && typeof fields[name] !== 'string')
+      return `The tool answered with "${name}" that is not a text.`
+  if (fields.attachments !== undefined && !Array.isArray(fields.attachments))
+    return 'The tool answered with "attachments" that are not a list.'
+  if (fields.content !== undefined && !(Array.isArray(fields.content) && fields.content.every(isPart)))
+    return 'The tool answered with "content" that is not a list of { type: "text", text } and { type: "file", file }.'
+  try {
+    JSON.stringify(fields.result)
+    return null
+  } catch {
+    return 'The tool answered with a "result" that is not JSON.'
+  }
+}
+
+function isPart(part: unknown): boolean {
+  if (typeof part !== 'object' || part === null || !('type' in part)) return false
+  if (part.type === 'text') return 'text' in part && typeof part.text === 'string'
+  return part.type === 'file' && 'file' in part && typeof part.file === 'object' && part.file !== null
+}
+
+/** The call is answered later, from outside. */
+export function isPending(result: unknown): result is PendingToolResult {
+  try {
+    return typeof result === 'object' && result !== null && 'status' in result && result.status === 'pending'
+  } catch {
+    return false
+  }
+}
+
+/** What the model reads. */
+export function wordsOf(result: ToolResult): string {
+  if (result.status === 'success') return textOf(result) || 'The tool call succeeded.'
+  return result.error ?? (textOf(result) || 'The tool failed without a reason.')
+}
+
+/** Text parts win over `result`. */
+function textOf({ result, content = [] }: ToolResult): string {
+  const parts = content.flatMap((part) => (part.type === 'text' ? [part.text] : []))
+  if (parts.length > 0) return parts.join('\n')
+  if (result === undefined) return ''
+  return typeof result === 'string' ? result : JSON.stringify(result)
+}
+
+/** Files of the parts first, in their order. */
+export function filesOf({
+  content = [],
+  attachments = [],
+}: ToolResult): NonNullable<ToolResult['attachments']> {
+  return [...content.flatMap((part) => (part.type === 'file' ? [part.file] : [])), ...attachments]
+}
+
+type Fields = Readonly<Record<string, unknown>>
+
+/** The text that an argument or a result's property carries; null if it carries none. */
+export function mappedText(from: Fields, property: string | null | undefined): string | null {
+  const value = valueOf(from, property)
+  if (value === undefined || value === null || value === '') return null
+  return typeof value === 'string' ? value : JSON.stringify(value)
+}
+
+/** One path or a list, as an argument may hold them; a sentence for the model for anything else. */
+export function mappedPaths(from: Fields, property: string | null | undefined): readonly string[] | string {
+  const value = valueOf(from, property)
+  if (value === undefined || value === null || value === '') return []
+  const paths: readonly unknown[] = Array.isArray(value) ? value : [value]
+  if (paths.every((path) => typeof path === 'string')) return paths
+  return 'Expected attachments as paths of files in this thread.'
+}
+
+function valueOf(from: Fields, property: string | null | undefined): unknown {
+  return property == null || !Object.hasOwn(from, property) ? undefined : from[property]
+}
+
+/** Arguments of the lifecycle tools of subagents, as a model wrote them. */
+type GivenFields = Readonly<Record<string, unknown>>
+
+/** A text that says something; null for anything else. */
+export function givenText(fields: GivenFields, name: string): string | null {
+  const text = fields[name]
+  return typeof text === 'string' && text.trim() !== '' ? text : null
+}
+
+/** The list `attachments`, empty where it was left out; null for anything but paths. */
+export function givenPaths({ attachments = [] }: GivenFields): readonly string[] | null {
+  if (!Array.isArray(attachments)) return null
+  return attachments.every((path) => typeof path === 'string') ? [...new Set(attachments)] : null
+}

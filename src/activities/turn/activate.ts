@@ -1,0 +1,192 @@
+/**
+ * A prompt becomes active: before its first step, and before anything is drained, the subagents that it lists as
+ * `immediate` are called. What they are called with is decided here; the workflow then runs the calls as queued tools.
+ */
+import { LIFECYCLE_TOOLS } from '../../definitions/lifecycle-tools.js'
+import type { SubagentContent } from '../../definitions/plan-content.js'
+import type { CallModelAnswer, CallModelInput } from '../../protocol/activities.js'
+import type { ImmediateCall } from '../../protocol/child-activities.js'
+import type { Fact } from '../../protocol/facts.js'
+import { nestedCallIdOf } from '../../protocol/ids.js'
+import { actualSide } from '../../protocol/plan.js'
+import { appendEvents } from '../../store/events.js'
+import { countOpenInstances } from '../../store/open-instances.js'
+import { findOperation, finishOperation, insertOperation } from '../../store/operations.js'
+import { putPlan } from '../../store/plans.js'
+import { stageQueuedTool } from '../../store/stage-queued-tool.js'
+import type { Store, Writer } from '../../store/store.js'
+import type { ActivityDependencies } from '../activity.js'
+import { commitHeld, OperationLost } from '../operation.js'
+import { promptOf } from '../plan-content.js'
+import { microseconds, stepScope } from '../scope.js'
+import { openThread } from '../thread-row.js'
+import {
+  endVariablesRequests,
+  missingVariables,
+  openVariablesRequests,
+} from '../variables/missing-variables.js'
+import { enabledSubagents } from '../variables/resolved-prompt.js'
+import { activationInput, deriveCalls } from './bootstrap.js'
+import type {
+  Activation,
+  ActivationInput,
+  Derived,
+  DerivedCall,
+  HeldActivation,
+  Immediate,
+} from './bootstrap.js'
+import { hookDrain } from './drain-hooks.js'
+import {
+  heldAgain,
+  newOperation,
+  newPlan,
+  operationOf,
+  operationsOf,
+  planOfStep,
+  withOperations,
+} from './model-operation.js'
+import type { HeldOperation } from './model-operation.js'
+import { beginRunRow, handOver, startedFact } from './run-start.js'
+
+/** Null: there is nothing to start, and the step begins. */
+export async function activate(
+  dependencies: ActivityDependencies,
+  asked: CallModelInput,
+  signal: AbortSignal,
+): Promise<CallModelAnswer | null> {
+  const { store } = dependencies
+  const content = await planOfStep(dependencies, activationInput(asked))
+  // The step itself says so.
+  if (content === null) return null
+  const input = activationInput({ ...asked, side: actualSide(content.plan, asked.side) })
+  const activation = { input, content, prompt: promptOf(content, input.side) }
+  const { threadId, id } = operationOf(input)
+  const due = await dueImmediates(dependencies, activation)
+  const known = due.length > 0 || (await store.read((db) => findOperation(db, threadId, id))) !== null
+  // What an earlier attempt began is ended, also when a flag was turned off meanwhile.
+  if (!known) return null
+  const held = await beginActivation(dependencies, activation)
+  if ('type' in held) return held
+  const derived = await deriveCalls(dependencies, { ...activation, held }, { due, signal })
+  return commitActivation(store, { ...activation, held }, derived)
+}
+
+/**
+ * The subagents that start now, in the order of the prompt: those that are enabled, and of which there are not as many as
+ * there may be. None while the prompt itself cannot run: it becomes active when it has its variables.
+ */
+async function dueImmediates(
+  dependencies: ActivityDependencies,
+  { input, content, prompt }: Activation,
+): Promise<readonly Immediate[]> {
+  if (!Object.values(prompt.subagents).some(({ immediate }) => immediate !== null)) return []
+  const { threadId, agent, frame } = input
+  const scope = { threadId, agent, content }
+  const { missing } = await missingVariables(dependencies, { ...scope, prompt: prompt.name })
+  if (missing.length > 0) return []
+  const enabled = await enabledSubagents(dependencies, scope, prompt)
+  const due: SubagentContent[] = []
+  for (const subagent of enabled)
+    if (subagent.immediate !== null && (await hasRoom(dependencies, threadId, subagent))) due.push(subagent)
+  return due.map((subagent, index) => ({ callId: nestedCallIdOf(frame.callId, index), subagent }))
+}
+
+async function hasRoom(
+  { store }: ActivityDependencies,
+  parentThreadId: string,
+  { agent, resumable }: SubagentContent,
+): Promise<boolean> {
+  const most = resumable?.maxInstances ?? null
+  if (most === null) return true
+  return (await store.read((db) => countOpenInstances(db, { parentThreadId, agent }))) < most
+}
+
+/**
+ * The first transaction: the run and its agent are there before anything is asked of a model, and this attempt holds the
+ * activation (T4). Nothing is drained.
+ */
+async function beginActivation(
+  dependencies: ActivityDependencies,
+  { input, content }: Activation,
+): Promise<CallModelAnswer | HeldOperation> {
+  // A run that begins here runs the hooks of a new thread, under the name that all runs without a drain have.
+  const begins = { ...input, toolFirst: true, drain: [] }
+  const hooked = await hookDrain(dependencies, begins, content)
+  const { threadId } = input
+  const now = microseconds(input)
+  return dependencies.store.write(async (tx): Promise<CallModelAnswer | HeldOperation> => {
+    const thread = await openThread(tx, input)
+    if (thread === null) return { type: 'terminated' }
+    const known = await findOperation(tx, threadId, operationOf(input).id)
+    if (known !== null) return heldAgain(tx, known)
+    const handed = await handOver(tx, input, thread)
+    if (input.plan === null) await putPlan(tx, { digest: content.plan.digest, content, now })
+    const started = await beginRun(tx, input)
+    await appendEvents(tx, { threadId, events: [...input.facts, ...handed, ...started], now })
+    const operation = { ...newOperation(input, content, await hooked.commit(tx)), kind: 'activation' }
+    await insertOperation(tx, operation)
+    return operation
+  })
+}
+
+/** A run whose prompt lacks nothing ends what earlier runs asked for. */
+async function beginRun(
+  tx: Writer,
+  input: ActivationInput,
+): Promise<readonly ReturnType<typeof startedFact>[]> {
+  const { threadId, trigger } = input
+  if (trigger === null || !(await beginRunRow(tx, input, trigger))) return []
+  const requests = await openVariablesRequests(tx, threadId)
+  await endVariablesRequests(tx, { threadId, requests, decision: 'supplied', now: microseconds(input) })
+  return [startedFact(input, trigger)]
+}
+
+/** The last transaction: the calls are staged as queued tools are, and the workflow is told of them. */
+async function commitActivation(
+  store: Store,
+  activation: HeldActivation,
+  { calls, log }: Derived,
+): Promise<CallModelAnswer> {
+  const { input, content, held } = activation
+  const { threadId } = input
+  const made = calls.flatMap(({ args, ...call }) => (args === null ? [] : [{ ...call, args }]))
+  const usage = log.unreported()
+  const activates: CallModelAnswer = {
+    type: 'activates',
+    ...newPlan(input, content),
+    calls: made.map(immediateCall),
+    ...(usage === null ? {} : { usage }),
+  }
+  const answer = withOperations(activates, operationsOf(held))
+  const now = microseconds(input)
+  return commitHeld(store, operationOf(input), async (tx): Promise<CallModelAnswer> => {
+    if ((await openThread(tx, input)) === null) return { type: 'terminated' }
+    const finished = { ...operationOf(input), attempt: held.attempt, answer, detail: log.detail(), now }
+    if (!(await finishOperation(tx, finished))) throw new OperationLost()
+    for (const call of made) await stage(tx, activation, call)
+    const events = calls.flatMap((call) => (call.args === null ? [skippedFact(activation, call)] : []))
+    await appendEvents(tx, { threadId, events, now })
+    return answer
+  })
+}
+
+type MadeCall = DerivedCall & { readonly args: NonNullable<DerivedCall['args']> }
+
+function immediateCall({ callId: id, subagent: { agent, resumable } }: MadeCall): ImmediateCall {
+  return resumable === null
+    ? { id, name: agent, tool: { kind: 'subagent', agent } }
+    : { id, name: LIFECYCLE_TOOLS.create, tool: { kind: 'subagent_create' } }
+}
+
+async function stage(tx: Writer, { input }: HeldActivation, call: MadeCall): Promise<void> {
+  const { threadId, side } = input
+  const { id: toolCallId, name } = immediateCall(call)
+  const tool = { threadId, toolCallId, name, args: call.args, side, immediate: true } as const
+  await stageQueuedTool(tx, { ...tool, sentBy: 'runtime', now: microseconds(input) })
+}
+
+function skippedFact({ input }: HeldActivation, { subagent, callId }: DerivedCall): Fact {
+  const message = `The subagent "${subagent.agent}" did not start by itself: there are no arguments that it takes. Give its schema defaults, or name variables in immediate: { nameEnv, descriptionEnv }.`
+  const scope = { ...stepScope(input), toolCallId: callId }
+  return { type: 'runtime.warning', scope, payload: { code: 'immediate_skipped', message } }
+}

@@ -1,0 +1,151 @@
+import { APICallError } from '@ai-sdk/provider'
+import type { ModelAnswer } from '../../model/model-answer.js'
+import { ModelError } from '../../model/model-error.js'
+import type { ModelErrorKind } from '../../model/model-error.js'
+import type { Usage } from '../../protocol/activities.js'
+import { phaseFact } from '../../protocol/facts.js'
+import type { Fact } from '../../protocol/facts.js'
+import type { StopReason } from '../../protocol/status.js'
+import { recordError } from '../../store/errors.js'
+import type { Writer } from '../../store/store.js'
+import { stepScope } from '../scope.js'
+import { readThrown } from '../thrown.js'
+import type { Thrown } from '../thrown.js'
+import type { ModelStep } from './model-step.js'
+
+export interface Answered {
+  readonly answer: ModelAnswer
+  /** From the request that was answered to its last byte. */
+  readonly milliseconds: number
+}
+
+export function completedFact(step: ModelStep, { answer, milliseconds }: Answered, usage: Usage): Fact {
+  const payload = {
+    model: step.log.model,
+    attempt: step.log.number,
+    usage: { ...usage },
+    finishReason: answer.finishReason,
+    milliseconds,
+    ...(answer.metadataLeftOut === 0 ? {} : { metadataLeftOut: answer.metadataLeftOut }),
+  }
+  return { type: 'model.completed', scope: step.scope, payload }
+}
+
+/** The newest request failed, and what follows it; a failure of the provider's has words in the store. */
+export function failedFact(
+  step: ModelStep,
+  { kind }: Pick<ModelError, 'kind'> | { readonly kind: 'interrupted' },
+  next: 'retry' | 'fallback' | 'wait' | 'none',
+): Fact {
+  const { scope, log } = step
+  const words = kind === 'interrupted' ? {} : { errorId: failureId(step, log.number) }
+  return {
+    type: 'model.failed',
+    scope,
+    payload: { model: log.model, attempt: log.number, error: kind, next, ...words },
+  }
+}
+
+/** The marks of the phases up to the persisted answer that are not there yet; a nested step has none. */
+export function phasesToAnswer({ input, log, resumed }: ModelStep): readonly Fact[] {
+  if (input.frame !== null) return []
+  const scope = stepScope(input)
+  const started = resumed || log.number > 0
+  return ([2, 3, 4] as const)
+    .filter((phase) => phase === 4 || !started)
+    .map((phase) => phaseFact(phase, scope))
+}
+
+/** A step that ends with its model call still gets all of its events, and so does its turn; a nested one has neither. */
+export function lastFacts({ input }: Pick<ModelStep, 'input'>, reason: StopReason): readonly Fact[] {
+  if (input.frame !== null) return []
+  const scope = stepScope(input)
+  const { side, step: number } = input
+  return [
+    ...([5, 6, 7] as const).map((phase) => phaseFact(phase, scope)),
+    { type: 'step.completed', scope, payload: { step: number, reason } },
+    { type: 'side.completed', scope, payload: { side, reason } },
+  ]
+}
+
+/** Why one of the models that were asked gave no answer. */
+export interface FailedModel {
+  /** Name of its definition. */
+  readonly model: string
+  readonly error: ModelError
+}
+
+const SENTENCES: Readonly<Record<ModelErrorKind, string>> = {
+  rate_limited: 'its provider refuses more requests for now',
+  overloaded: 'its provider has too much to do for now',
+  paused: 'its provider asks for a pause',
+  out_of_credit: 'the credit of its account with the provider is used up',
+  throttled: 'more requests are waiting for its provider than its limit lets through',
+  unavailable: 'its provider could not be reached or failed',
+  bad_request: 'its provider refused the request',
+  authentication: 'it has no key, or its provider refused it',
+  context_too_long: 'the conversation is too long for it',
+  content_filter: 'its provider filtered the answer',
+  stalled: 'it stopped answering',
+  incomplete: 'its answer was cut before the end',
+  too_large: 'its answer was too large',
+  unsupported_version: 'its provider is of another version of the AI SDK',
+  not_registered: 'no worker has its definition',
+  script_ended: 'its script has no more replies: add one to its scriptedModel, or find out why it was asked',
+  unknown: 'of an unknown error',
+}
+
+/** For the user alone: a parent can do other things. */
+export const TRY_AGAIN = 'Send a message to try again.'
+
+/** What the user reads when no model gave an answer: the kinds of the failures, never the providers' words. */
+export function failureMessage(failures: readonly FailedModel[]): string {
+  const reasons = failures.map(({ model, error }, index) => {
+    const because = `because ${reasonOf(error)}.`
+    return index === 0
+      ? `The model "${model}" gave no answer ${because}`
+      : `Its fallback "${model}" gave none ${because}`
+  })
+  return [...reasons, TRY_AGAIN].join(' ')
+}
+
+function reasonOf({ kind, message }: ModelError): string {
+  return kind === 'unsupported_version' ? `${SENTENCES[kind]} (${message})` : SENTENCES[kind]
+}
+
+/** Of a step whose worker has neither the model nor a fallback of it. */
+export function notRegistered(model: string): FailedModel {
+  const message = `No worker has the model "${model}".`
+  return { model, error: new ModelError({ kind: 'not_registered', message, retryable: false }) }
+}
+
+/** Providers answer with whole pages of HTML, too. */
+const MOST_OF_BODY = 4000
+
+/** The providers' own words of the requests that failed in this attempt, for operators only (T5). */
+export async function recordFailures(tx: Writer, step: ModelStep): Promise<void> {
+  const { threadId } = step.input
+  for (const { number, error } of step.log.failures) {
+    const id = failureId(step, number)
+    await recordError(tx, { id, threadId, at: step.now, type: error.kind, ...providerWords(error) })
+  }
+}
+
+/** Under which id the store has the words of a failed request. */
+export function failureId(
+  { input, operationId }: Pick<ModelStep, 'input' | 'operationId'>,
+  number: number,
+): string {
+  return `${input.threadId}:${operationId}:${number}`
+}
+
+/** What a provider said: its status, its message, and its whole answer where that says more. */
+export function providerWords(error: ModelError): Thrown {
+  const cause = error.cause instanceof Error ? error.cause : error
+  const { message, stack } = readThrown(cause)
+  if (!APICallError.isInstance(cause)) return { message, stack }
+  const { statusCode, responseBody = '' } = cause
+  const status = statusCode === undefined ? '' : `The provider answered ${statusCode}: `
+  const body = responseBody.includes(message) && message !== '' ? '' : responseBody.slice(0, MOST_OF_BODY)
+  return { message: [`${status}${message}`, body].filter((part) => part !== '').join('\n'), stack }
+}

@@ -1,0 +1,284 @@
+/**
+ * Phase 3: the prompt's model, then its fallbacks, until one answers. A stop ends all of it at once; a context that is
+ * too long is cut and asked again, which is no attempt.
+ */
+import { log } from '@temporalio/activity'
+import type { ModelDefinition } from '../../definitions/model.js'
+import { callWithRetries } from '../../model/call-model.js'
+import type { LanguageModel } from '../../model/language-model.js'
+import { ModelAbortedError } from '../../model/model-aborted-error.js'
+import type { ModelAnswer } from '../../model/model-answer.js'
+import { ModelError } from '../../model/model-error.js'
+import { MODEL_LIMITS } from '../../model/model-limits.js'
+import type { ModelLimits } from '../../model/model-limits.js'
+import { phaseFact } from '../../protocol/facts.js'
+import type { Fact } from '../../protocol/facts.js'
+import { failure } from '../../protocol/failures.js'
+import { LIMITS } from '../../protocol/limits.js'
+import { insertBoundary } from '../../store/boundaries.js'
+import { dropAttempts } from '../../store/deltas.js'
+import { appendEvents } from '../../store/events.js'
+import { namesSecret, noteSecret } from '../../store/known-secrets.js'
+import { meanwhile } from '../../store/meanwhile.js'
+import { takeOperation } from '../../store/operations.js'
+import { StoreError } from '../../store/store-error.js'
+import type { Store, Writer } from '../../store/store.js'
+import { errorTypeOf } from '../../telemetry/error-type.js'
+import { watchModel } from '../../telemetry/watch-model.js'
+import type { ModelWatch } from '../../telemetry/watch-model.js'
+import type { ActivityDependencies } from '../activity.js'
+import { stepScope } from '../scope.js'
+import { errorFields } from '../thrown.js'
+import { admission, patienceOf } from './admission.js'
+import { failedFact, failureId, providerWords } from './answer-facts.js'
+import type { Answered, FailedModel } from './answer-facts.js'
+import type { BuiltRequest } from './build-request.js'
+import type { DeltaWriter } from './deltas.js'
+import { operationOf } from './model-operation.js'
+import { streamedMessage } from './model-step.js'
+import type { ModelStep } from './model-step.js'
+import { askedModel, providedModel, withinRequest } from './provided-model.js'
+import { pricesOf } from './request-log.js'
+
+/** Milliseconds: a timer may ring a little before its time, and nobody answers in so few. */
+const TIMER_SLACK = 5
+
+interface Question {
+  readonly step: ModelStep
+  /** At least one. */
+  readonly candidates: readonly ModelDefinition[]
+  /** The request to a model, its context cut that many times more than usual. */
+  readonly build: (model: string, cuts: number) => Promise<BuiltRequest>
+  readonly deltas: DeltaWriter
+  readonly signal: AbortSignal
+}
+
+export type Reply = Answered | { readonly failures: readonly FailedModel[] }
+
+/** @throws ModelAbortedError when the signal aborts, at whatever moment */
+export async function askModels(dependencies: ActivityDependencies, question: Question): Promise<Reply> {
+  const { modelLimits: limits = MODEL_LIMITS } = dependencies
+  const deadline = performance.now() + limits.total
+  const left = (): number => deadline - performance.now()
+  const failures: FailedModel[] = []
+  let cuts = 0
+  for (const candidate of question.candidates) {
+    const reply = await asked(candidate)
+    if (!ModelError.isInstance(reply)) return reply
+    failures.push({ model: candidate.name, error: reply })
+    if (left() <= TIMER_SLACK) break
+  }
+  return { failures }
+
+  async function asked(candidate: ModelDefinition): Promise<Answered | ModelError> {
+    for (;;) {
+      const built = await question.build(candidate.name, cuts)
+      const hasFallback = candidate !== question.candidates.at(-1)
+      const request = { candidate, built, hasFallback, limits: { ...limits, total: Math.max(0, left()) } }
+      const reply = await askModel(dependencies, question, request)
+      const tooLong = ModelError.isInstance(reply) && reply.kind === 'context_too_long'
+      if (!tooLong || cuts >= LIMITS.contextCuts || left() <= 0) return reply
+      cuts += 1
+    }
+  }
+}
+
+interface Asked {
+  readonly candidate: ModelDefinition
+  readonly built: BuiltRequest
+  readonly hasFallback: boolean
+  readonly limits: ModelLimits
+}
+
+async function askModel(
+  dependencies: ActivityDependencies,
+  question: Question,
+  { candidate, built, hasFallback, limits }: Asked,
+): Promise<Answered | ModelError> {
+  const { step, deltas, signal } = question
+  const requests = recordRequests(dependencies.store, question, { candidate, built })
+  const { watch } = requests
+  try {
+    const model = await languageModelOf(candidate, requests)
+    const { answer } = await callWithRetries({
+      model: withinRequest(model, watch),
+      options: built.options,
+      signal,
+      limits,
+      admission: admission(dependencies.registry, { step, model: candidate, signal }),
+      hasFallback,
+      patience: patienceOf(step),
+      onDelta: (delta) => {
+        watch.token()
+        deltas.add(delta)
+      },
+      onAttempt: ({ error }) => (error === undefined ? requests.begin(model) : requests.failed(error)),
+    })
+    return requests.answered(answer)
+  } catch (error) {
+    if (ModelError.isInstance(error)) requests.failed(error)
+    else requests.cut(error)
+    if (!ModelError.isInstance(error)) throw error
+    return error
+  }
+}
+
+/** A model that its provider cannot give is a model that failed, not a worker. */
+async function languageModelOf(
+  candidate: ModelDefinition,
+  requests: RecordedRequests,
+): Promise<LanguageModel> {
+  try {
+    return providedModel(candidate)
+  } catch (error) {
+    await requests.begin(null)
+    throw error
+  }
+}
+
+/** The requests to one model, as the store and those who watch learn of them. */
+interface RecordedRequests {
+  readonly watch: ModelWatch
+  begin(model: LanguageModel | null): Promise<void>
+  /** Once for each request. */
+  failed(error: ModelError): void
+  /** It was cut, or something else than the model failed. */
+  cut(error: unknown): void
+  answered(answer: ModelAnswer): Answered
+}
+
+function recordRequests(
+  store: Store,
+  { step, deltas }: Question,
+  { candidate, built }: { readonly candidate: ModelDefinition; readonly built: BuiltRequest },
+): RecordedRequests {
+  const { input, prompt } = step
+  const { name: model } = candidate
+  const watch = watchModel({ threadId: input.threadId, agent: input.agent, prompt: prompt.name, model })
+  let since = performance.now()
+  let again = false
+  let asked: LanguageModel | null = null
+  return {
+    watch,
+    async begin(provided) {
+      await startRequest(store, step, { model, built, again })
+      again = true
+      asked = provided
+      deltas.begin(step.log.number)
+      since = performance.now()
+      watch.begin(askedModel(candidate, provided))
+    },
+    failed(error) {
+      if (!step.log.open) return
+      noteProviderKeys(candidate, asked)
+      step.log.failed(error)
+      watch.failed(error.kind)
+      const { number: request } = step.log
+      const { reason } = errorFields(providerWords(error))
+      const errorId = failureId(step, request)
+      log.warn('A request to a model failed.', { model, request, error: error.kind, errorId, reason })
+    },
+    cut: (error) => watch.failed(ModelAbortedError.isInstance(error) ? 'interrupted' : errorTypeOf(error)),
+    answered(answer) {
+      watch.answered(answer)
+      const milliseconds = Math.round(performance.now() - since)
+      log.debug('A model answered.', { model, request: step.log.number, milliseconds, ...answer.usage })
+      return { answer, milliseconds }
+    },
+  }
+}
+
+/**
+ * Transaction 2, before each request: this attempt holds the operation before the provider hears of it (T2, T4), and
+ * the event log says what was asked of which model.
+ */
+
+interface NextRequest {
+  readonly model: string
+  readonly built: BuiltRequest
+  /** The same request as before, for the same model. */
+  readonly again: boolean
+}
+
+/** @throws `Operation.Lost` if another attempt holds the operation: nothing more is paid for then */
+async function startRequest(store: Store, step: ModelStep, next: NextRequest): Promise<void> {
+  const { input, log } = step
+  const first = log.fresh
+  const failed = log.failures.slice(-1).map(({ error }) => failedFact(step, error, follows(step, next)))
+  log.begin({ model: next.model, prices: pricesOf(step.content.models[next.model]) })
+  const events = [
+    ...failed,
+    ...(next.again ? [] : resolvedFacts(step, next.built, first)),
+    requestedFact(step),
+  ]
+  const { boundary } = next.built
+  try {
+    await store.write(async (tx) => {
+      meanwhile(tx, holdOrLose(tx, step))
+      if (boundary !== null && !next.again) await insertBoundary(tx, boundary)
+      if (first && log.number > 1) await dropAttempts(tx, streamedMessage(step), log.number)
+      await appendEvents(tx, { threadId: input.threadId, events, now: step.now, movesActivity: false })
+    })
+  } catch (error) {
+    // A store that cannot take what happened between two attempts costs no answer; the commit waits for it.
+    if (!next.again || !StoreError.isInstance(error)) throw error
+  }
+}
+
+async function holdOrLose(tx: Writer, { input, attempt, log }: ModelStep): Promise<void> {
+  const hold = { ...operationOf(input), attempt, state: 'started', detail: log.detail() } as const
+  if (!(await takeOperation(tx, hold))) throw failure('Operation.Lost')
+}
+
+function follows({ log }: ModelStep, { model }: NextRequest): 'retry' | 'fallback' {
+  return log.model === model ? 'retry' : 'fallback'
+}
+
+/** A first start marks the phases; a later one follows an attempt that waited or died behind them. */
+function resolvedFacts(step: ModelStep, built: BuiltRequest, first: boolean): readonly Fact[] {
+  const { messages, tools, dropped, estimatedTokens } = built
+  const payload = { messages, tools, dropped, estimatedTokens }
+  const resolved = { type: 'context.resolved', scope: step.scope, payload }
+  if (!first || step.input.frame !== null) return [resolved]
+  if (step.resumed) return []
+  const phases = stepScope(step.input)
+  return [phaseFact(2, phases), resolved, phaseFact(3, phases)]
+}
+
+function requestedFact({ scope, log }: ModelStep): Fact {
+  return { type: 'model.requested', scope, payload: { model: log.model, attempt: log.number } }
+}
+
+const KEY_HEADER = /^(?:proxy-)?authorization$|^cookie$/i
+
+/**
+ * Notes the keys that the provider of a failed request sends, so that they are found in the error that quotes them. The
+ * models of the AI SDK's packages hold a `config` whose `headers` they send; it is no part of the specification, so a model
+ * without it is left to what else is known of secrets (`store/known-secrets.ts`).
+ */
+function noteProviderKeys(candidate: ModelDefinition, model: LanguageModel | null): void {
+  const noteAll = (headers: unknown): void => {
+    if (typeof headers !== 'object' || headers === null) return
+    for (const [header, value] of Object.entries(headers))
+      if (typeof value === 'string' && (KEY_HEADER.test(header) || namesSecret(header)))
+        noteSecret(`of ${candidate.name}`, value.replace(/^(?:Bearer|Basic|Token)\s+/i, ''))
+  }
+  try {
+    const headers = sentHeaders(model)
+    // A key that is fetched is most often there already, and has come before the failed answer is stored.
+    if (headers instanceof Promise) headers.then(noteAll, () => undefined)
+    else noteAll(headers)
+  } catch {
+    // A key that is missing throws here; the failure of the request says so.
+  }
+}
+
+function sentHeaders(model: LanguageModel | null): unknown {
+  const config = fieldOf(model, 'config')
+  const headers = fieldOf(config, 'headers')
+  return typeof headers === 'function' ? (headers.call(config) as unknown) : headers
+}
+
+function fieldOf(value: unknown, name: string): unknown {
+  return typeof value === 'object' && value !== null ? (value as Record<string, unknown>)[name] : undefined
+}

@@ -1,0 +1,414 @@
+import { randomUUID } from 'node:crypto'
+import type { JSONSchema7 } from '@ai-sdk/provider'
+import type { z } from 'zod'
+import { embedSchema } from '../../definitions/embed-schema.js'
+import { takesArguments } from '../../definitions/lifecycle-tools.js'
+import type {
+  PlanContent,
+  PromptContent,
+  SubagentContent,
+  ToolContent,
+} from '../../definitions/plan-content.js'
+import { parseArguments } from '../../definitions/tool-arguments.js'
+import { textTokens } from '../../model/context/row-tokens.js'
+import { ModelAbortedError } from '../../model/model-aborted-error.js'
+import type { ModelAnswer } from '../../model/model-answer.js'
+import { MODEL_LIMITS } from '../../model/model-limits.js'
+import type { CallModelInput, Frame } from '../../protocol/activities.js'
+import type { Fact } from '../../protocol/facts.js'
+import { activationSuffix, immediatesId } from '../../protocol/ids.js'
+import type { JsonObject } from '../../protocol/json.js'
+import { LIMITS } from '../../protocol/limits.js'
+import { digestOf } from '../../store/digest.js'
+import { appendEvents } from '../../store/events.js'
+import { takeOperation } from '../../store/operations.js'
+import type { Store } from '../../store/store.js'
+import { assertStoppedByUser } from '../activity.js'
+import type { ActivityDependencies } from '../activity.js'
+import { stepBatch } from '../hooks/step-batch.js'
+import { commitHeld, OperationLost } from '../operation.js'
+import { waitForDefinition } from '../plan-content.js'
+import { microseconds, stepScope } from '../scope.js'
+import { shownValues } from '../variables/resolve-variables.js'
+import { completedFact, failedFact, recordFailures } from './answer-facts.js'
+import { askModels } from './ask-models.js'
+import type { Reply } from './ask-models.js'
+import type { BuiltRequest } from './build-request.js'
+import type { DeltaWriter } from './deltas.js'
+import { operationOf } from './model-operation.js'
+import type { HeldOperation } from './model-operation.js'
+import type { ModelStep } from './model-step.js'
+import { candidatesOf } from './provided-model.js'
+import { RequestLog } from './request-log.js'
+import type { OperationDetail } from './request-log.js'
+import { requestSettings } from './request-settings.js'
+
+/** A call with what it says; without arguments it is not made. */
+export interface DerivedCall extends Immediate {
+  readonly args: JsonObject | null
+}
+
+export interface Derived {
+  readonly calls: readonly DerivedCall[]
+  readonly log: RequestLog
+}
+
+/**
+ * The arguments of each call: nothing where that is enough, else what a model makes of the hints, else the hints.
+ * Models are asked for LIMITS.bootstraps in all.
+ */
+export async function deriveCalls(
+  dependencies: ActivityDependencies,
+  activation: HeldActivation,
+  { due, signal }: { readonly due: readonly Immediate[]; readonly signal: AbortSignal },
+): Promise<Derived> {
+  const deadline = performance.now() + LIMITS.bootstraps
+  // Written by this activity: the store's boundary.
+  const known = activation.held.detail as Partial<OperationDetail> | null
+  let log = new RequestLog({ plan: activation.content.plan.digest, ...known })
+  const calls: DerivedCall[] = []
+  for (const { callId, subagent } of due) {
+    const callee = calleeOf(dependencies, subagent)
+    const hints = await hintsOf(dependencies, activation, subagent)
+    let args = callee === null ? null : enough(callee, hints)
+    if (callee !== null && args === null) {
+      const bootstrapping = { activation, signal, deadline, log }
+      const { written, log: asked } = await bootstrap(dependencies, bootstrapping, { subagent, hints })
+      log = asked
+      args = (written === null ? null : writtenArguments(callee, written)) ?? hintedArguments(callee, hints)
+    }
+    calls.push({ callId, subagent, args })
+  }
+  return { calls, log }
+}
+
+/** What needs no model: without hints there is nothing to make of them. */
+function enough(callee: Callee, { name, description }: Hints): JsonObject | null {
+  const { subagent } = callee
+  const hasUse = subagent.resumable !== null || takesArguments(subagent)
+  if (hasUse && (name !== null || description !== null)) return null
+  return plainArguments(callee)
+}
+
+/** Null for an agent that no worker has had for a minute. */
+function calleeOf({ registry }: ActivityDependencies, subagent: SubagentContent): Callee | null {
+  const agent = registry.agent(subagent.agent)
+  if (agent !== undefined) return { subagent, schema: registry.prompt(agent.sideA.prompt)?.requiredSchema }
+  waitForDefinition()
+  return null
+}
+
+/** T5: the values that anybody may see; those of `scopedEnv` are not looked at here. */
+async function hintsOf(
+  dependencies: ActivityDependencies,
+  { input, content, prompt }: HeldActivation,
+  { immediate }: SubagentContent,
+): Promise<Hints> {
+  const { threadId, agent } = input
+  const { nameEnv = null, descriptionEnv = null } = immediate ?? {}
+  const names = [nameEnv, descriptionEnv].flatMap((name) => name ?? [])
+  const scope = { threadId, agent, content, prompt: prompt.name }
+  const values = await shownValues(dependencies, scope, names)
+  return { name: wordsOf(values, nameEnv), description: wordsOf(values, descriptionEnv) }
+}
+
+function wordsOf(values: ReadonlyMap<string, string>, name: string | null): string | null {
+  const value = name === null ? undefined : values.get(name)
+  return value === undefined || value.trim() === '' ? null : value
+}
+
+/**
+ * One forced call of a model that derives a subagent's first arguments from its hints. It is a convenience: whatever
+ * goes wrong, and a provider that is busy, costs the hints nothing.
+ */
+
+/** Nobody watches it. */
+const UNWATCHED: DeltaWriter = { add: () => undefined, begin: () => undefined, done: async () => undefined }
+
+interface Bootstrapping {
+  readonly activation: HeldActivation
+  readonly signal: AbortSignal
+  /** Of `performance`: when models are asked no more. */
+  readonly deadline: number
+  /** All requests of the activation so far. */
+  readonly log: RequestLog
+}
+
+interface Bootstrapped {
+  /** Raw arguments as the model wrote them; null if there are none. */
+  readonly written: string | null
+  readonly log: RequestLog
+}
+
+/** @throws `Operation.Lost` if another attempt holds the activation */
+async function bootstrap(
+  dependencies: ActivityDependencies,
+  bootstrapping: Bootstrapping,
+  asked: Bootstrap,
+): Promise<Bootstrapped> {
+  const { activation, signal, deadline } = bootstrapping
+  const step = bootstrapStep(dependencies, bootstrapping)
+  const candidates = candidatesOf(dependencies.registry, activation).filter(
+    ({ name }) => activation.content.models[name]?.supportsToolCalls === true,
+  )
+  const { modelLimits: limits = MODEL_LIMITS } = dependencies
+  const total = Math.min(limits.total, deadline - performance.now())
+  if (candidates.length === 0 || total <= 0 || signal.aborted)
+    return { written: null, log: bootstrapping.log }
+  const reply = await unlessStopped(() =>
+    askModels(
+      { ...dependencies, modelLimits: { ...limits, total } },
+      {
+        step,
+        candidates,
+        build: async (model) => bootstrapRequest(activation, asked, model),
+        deltas: UNWATCHED,
+        signal,
+      },
+    ),
+  )
+  await record(dependencies.store, step, reply)
+  return { written: reply !== null && 'answer' in reply ? writtenIn(reply.answer) : null, log: step.log }
+}
+
+/** Null: somebody stopped the run, and what is known without a model has to do. */
+async function unlessStopped(ask: () => Promise<Reply>): Promise<Reply | null> {
+  try {
+    return await ask()
+  } catch (error) {
+    if (!ModelAbortedError.isInstance(error)) throw error
+    assertStoppedByUser()
+    return null
+  }
+}
+
+function writtenIn({ toolCalls }: ModelAnswer): string | null {
+  return toolCalls.find(({ name }) => name === BOOTSTRAP_TOOL)?.input ?? null
+}
+
+/** What it cost is kept whatever becomes of this attempt. */
+async function record(store: Store, step: ModelStep, reply: Reply | null): Promise<void> {
+  const { input, attempt, log, now } = step
+  const events = recordedFacts(step, reply)
+  await commitHeld<unknown>(store, operationOf(input), async (tx) => {
+    const hold = { ...operationOf(input), attempt, state: 'started', detail: log.detail() } as const
+    if (!(await takeOperation(tx, hold))) throw new OperationLost()
+    await recordFailures(tx, step)
+    await appendEvents(tx, { threadId: input.threadId, events, now })
+  })
+}
+
+function recordedFacts(step: ModelStep, reply: Reply | null): readonly Fact[] {
+  if (reply !== null && 'answer' in reply)
+    return [completedFact(step, reply, step.log.answered(reply.answer.usage))]
+  if (step.log.open) return [failedFact(step, { kind: 'interrupted' }, 'none')]
+  const last = step.log.failures.at(-1)
+  return last === undefined ? [] : [failedFact(step, last.error, 'none')]
+}
+
+function bootstrapStep(dependencies: ActivityDependencies, { activation, log }: Bootstrapping): ModelStep {
+  const { input, content, prompt, held } = activation
+  const { id: operationId } = operationOf(input)
+  const hooks = {
+    input,
+    content,
+    ids: [],
+    promptPath: [prompt.name],
+    name: operationId,
+    recordsMissing: false,
+  }
+  return {
+    ...{ input, content, prompt, operationId, attempt: held.attempt },
+    // It becomes no message.
+    messageId: randomUUID(),
+    parentId: null,
+    scope: stepScope(input),
+    now: microseconds(input),
+    startedAt: performance.now(),
+    log: new RequestLog(log.detail()),
+    hooks: stepBatch(dependencies, hooks),
+    operations: [],
+    resumed: true,
+  }
+}
+
+const BOOTSTRAP_TOOL = 'bootstrap_immediate_subagent'
+
+const INSTRUCTION = [
+  'An agent is about to start by itself. Write the arguments that it starts with.',
+  `Call ${BOOTSTRAP_TOOL} once. Use what you are given here; where it says nothing, choose what is plain and safe.`,
+].join('\n')
+
+interface Bootstrap {
+  readonly subagent: SubagentContent
+  readonly hints: Hints
+}
+
+/** A request with one forced tool, about one subagent: no history, and no variable but the two that are hints. */
+function bootstrapRequest(
+  { input, content, prompt }: Activation,
+  { subagent, hints }: Bootstrap,
+  modelName: string,
+): BuiltRequest {
+  const model = Object.hasOwn(content.models, modelName) ? content.models[modelName] : undefined
+  if (model === undefined) throw new Error(`The plan has no model ${modelName}.`)
+  const tool = bootstrapTool(subagent)
+  // Models that reason cannot be forced to call a tool, with some providers.
+  const asked = { ...prompt, tools: [tool], reasoning: null }
+  const settings = requestSettings({ input, prompt: asked, model })
+  const text = words({ subagent, hints })
+  return {
+    options: {
+      ...settings,
+      ...(settings.tools === undefined ? {} : { toolChoice: { type: 'tool', toolName: BOOTSTRAP_TOOL } }),
+      prompt: [
+        { role: 'system', content: INSTRUCTION },
+        { role: 'user', content: [{ type: 'text', text }] },
+      ],
+    },
+    messages: 0,
+    tools: settings.tools?.length ?? 0,
+    dropped: 0,
+    estimatedTokens: textTokens(INSTRUCTION) + textTokens(text) + textTokens(JSON.stringify(tool)),
+    boundary: null,
+  }
+}
+
+function words({ subagent, hints }: Bootstrap): string {
+  return [
+    `The agent: ${subagent.title ?? subagent.agent}. ${subagent.description}`,
+    ...(hints.name === null ? [] : [`Its name: ${hints.name}`]),
+    ...(hints.description === null ? [] : [`What it is to do: ${hints.description}`]),
+  ].join('\n')
+}
+
+function bootstrapTool(subagent: SubagentContent): ToolContent {
+  const description = `Starts the agent. ${subagent.description}`
+  return { name: BOOTSTRAP_TOOL, description, inputSchema: bootstrapSchema(subagent) }
+}
+
+/** The arguments of the call; of one that creates an instance, what is not known yet. */
+function bootstrapSchema(subagent: SubagentContent): JSONSchema7 {
+  const { resumable, inputSchema } = subagent
+  if (resumable === null) return inputSchema
+  const own = takesArguments(subagent)
+  const properties: Record<string, JSONSchema7> = {
+    name: { type: 'string', minLength: 1, description: 'What the instance is called.' },
+    message: { type: 'string', minLength: 1, description: 'What the instance is to do.' },
+    ...(own ? { arguments: embedSchema(inputSchema, '#/properties/arguments') } : {}),
+  }
+  const required = ['name', 'message', ...(own ? ['arguments'] : [])]
+  return { type: 'object', properties, required, additionalProperties: false }
+}
+
+/** What a call that no model has made says: arguments that its subagent takes, or none at all. */
+
+/** A subagent, and the schema of its arguments as this worker has it. */
+interface Callee {
+  readonly subagent: SubagentContent
+  readonly schema: z.ZodObject | undefined
+}
+
+/** Values of the parent's variables. */
+interface Hints {
+  readonly name: string | null
+  readonly description: string | null
+}
+
+/** An instance that stays has to be told something, and there is nothing to tell. */
+const FIRST_MESSAGE = 'Begin.'
+
+/** Without anything to go by; null if the subagent needs more. */
+function plainArguments(callee: Callee): JsonObject | null {
+  return completed(callee, { name: null, message: null, own: {} })
+}
+
+/** With the hints as they are: in their mapped arguments, or as name and message of an instance that stays. */
+function hintedArguments(callee: Callee, { name, description }: Hints): JsonObject | null {
+  const { initAgentNameProperty, initUserMessageProperty } = callee.subagent
+  const message = description ?? name
+  const mapped = {
+    ...(initAgentNameProperty === undefined || name === null ? {} : { [initAgentNameProperty]: name }),
+    ...(initUserMessageProperty === undefined || message === null
+      ? {}
+      : { [initUserMessageProperty]: message }),
+  }
+  return completed(callee, { name, message, own: mapped }) ?? completed(callee, { name, message, own: {} })
+}
+
+/** As a model wrote them under `bootstrapSchema`; null if they are not right. */
+function writtenArguments(callee: Callee, rawJson: string): JsonObject | null {
+  const written = parseObject(rawJson)
+  if (written === null) return null
+  if (callee.subagent.resumable === null)
+    return completed(callee, { name: null, message: null, own: written })
+  const { name, message, arguments: own = {} } = written
+  if (!isWords(name) || !isWords(message) || !isObject(own)) return null
+  return completed(callee, { name, message, own })
+}
+
+interface Beginning {
+  readonly name: string | null
+  readonly message: string | null
+  /** Of the subagent's own schema. */
+  readonly own: JsonObject
+}
+
+function completed({ subagent, schema }: Callee, { name, message, own }: Beginning): JsonObject | null {
+  if (!parseArguments(schema, JSON.stringify(own)).ok) return null
+  const { agent, title, resumable, fanOut } = subagent
+  if (resumable === null) return fanOut ? { items: [own] } : own
+  return {
+    agent,
+    name: name ?? title ?? agent,
+    message: message ?? FIRST_MESSAGE,
+    attachments: [],
+    ...(takesArguments(subagent) ? { arguments: own } : {}),
+  }
+}
+
+function parseObject(rawJson: string): JsonObject | null {
+  try {
+    const value: unknown = JSON.parse(rawJson)
+    return isObject(value) ? value : null
+  } catch {
+    return null
+  }
+}
+
+/** What was JSON has nothing else in it. */
+function isObject(value: unknown): value is JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+function isWords(value: unknown): value is string {
+  return typeof value === 'string' && value.trim() !== ''
+}
+
+/** A prompt that becomes active, before its first step. */
+export interface Activation {
+  readonly input: ActivationInput
+  readonly content: PlanContent
+  readonly prompt: PromptContent & { readonly name: string }
+}
+
+/** An activation that this attempt holds. */
+export type HeldActivation = Activation & { readonly held: HeldOperation }
+
+/**
+ * As if it were a nested step of its own: its operation is another one than that of the step which follows (T4), and it
+ * marks no phases of that step.
+ */
+export type ActivationInput = CallModelInput & { readonly frame: Frame }
+
+/** Before one step several prompts may become active, one even twice: an agent hands over, a side is forced. */
+export function activationInput(input: CallModelInput): ActivationInput {
+  const key = `${input.side}${digestOf([input.agent]).slice(0, 8)}${activationSuffix(input.activations)}`
+  return { ...input, frame: { callId: immediatesId(input, key), prompt: '', depth: 1 } }
+}
+
+/** A subagent that starts by itself, and the id of the call that does it. */
+export interface Immediate {
+  readonly callId: string
+  readonly subagent: SubagentContent
+}

@@ -1,0 +1,420 @@
+/** Phase 2: what the provider gets. The same rows always give the same bytes, and new rows only append (T12). */
+import type { LanguageModelV4Message, LanguageModelV4Prompt } from '@ai-sdk/provider'
+import type { ModelContent, PlanContent, PromptContent } from '../../definitions/plan-content.js'
+import { rowsOfTurn } from '../../model/context/answer-parts.js'
+import type { Author } from '../../model/context/answer-parts.js'
+import { assemblePrompt, isContinue, SYSTEM_NOTE } from '../../model/context/assemble-prompt.js'
+import { withCacheHints } from '../../model/context/cache-hints.js'
+import { clipResult } from '../../model/context/clip-result.js'
+import { cutIndex, fillOf, sizeOf } from '../../model/context/cut-window.js'
+import type { WeighedRow, WindowSize } from '../../model/context/cut-window.js'
+import { filesToInline } from '../../model/context/inlined-files.js'
+import type { Inlining } from '../../model/context/inlined-files.js'
+import { pairToolMessages } from '../../model/context/pair-tool-messages.js'
+import { withPermittedThinking } from '../../model/context/permitted-thinking.js'
+import type { Perspective } from '../../model/context/perspective.js'
+import { rowTokens, textTokens } from '../../model/context/row-tokens.js'
+import { withoutOpenCalls } from '../../model/context/tool-calls.js'
+import { BLANK_ROW } from '../../model/context/transcript-row.js'
+import type { TranscriptRow } from '../../model/context/transcript-row.js'
+import type { ModelRequest } from '../../model/stream-answer.js'
+import type { CallModelInput } from '../../protocol/activities.js'
+import { LIMITS } from '../../protocol/limits.js'
+import type { AttachmentRef } from '../../protocol/message.js'
+import type { BoundaryDetail, NewBoundary } from '../../store/boundaries.js'
+import type { TranscriptMessage } from '../../store/message-row.js'
+import { listOpenInstances } from '../../store/open-instances.js'
+import type { OpenInstance } from '../../store/open-instances.js'
+import { countBefore, readOpening } from '../../store/read-messages.js'
+import type { Reader, Store } from '../../store/store.js'
+import { microseconds } from '../scope.js'
+import { readFiles, readWindow } from './context-window.js'
+import type { ContextWindow } from './context-window.js'
+import { operationOf } from './model-operation.js'
+import { requestSettings } from './request-settings.js'
+
+/** What hooks do to the context. */
+export interface ContextHooks {
+  /** Of the rows after the cut; they may be left out, changed or added to. */
+  readonly filterMessages?: (rows: readonly TranscriptRow[]) => Promise<readonly TranscriptRow[]>
+  /** Of the whole prompt, with its system message. */
+  readonly prefilter?: (prompt: LanguageModelV4Prompt) => Promise<LanguageModelV4Prompt>
+}
+
+export interface RequestParts {
+  readonly store: Store
+  readonly input: CallModelInput
+  readonly content: PlanContent
+  readonly prompt: PromptContent & { readonly name: string }
+  /** A name of `content.models`: the prompt's own, or a fallback. */
+  readonly model: string
+  /** How often the provider has refused this step's request as too long. */
+  readonly cuts: number
+  /** Rendered. */
+  readonly system: string
+  readonly frameMessage: FrameMessage | null
+  readonly hooks?: ContextHooks
+}
+
+export interface BuiltRequest {
+  readonly options: ModelRequest
+  /** Rows that it shows. */
+  readonly messages: number
+  readonly tools: number
+  /** Rows that the window leaves out. */
+  readonly dropped: number
+  /** See `textTokens`. */
+  readonly estimatedTokens: number
+  /** To be stored before the request is sent, so that the next ones begin like this one; null: nothing was cut for good. */
+  readonly boundary: NewBoundary | null
+}
+
+/** Assembles the request for one model, from a window of bounded size. */
+export async function buildRequest(parts: RequestParts): Promise<BuiltRequest> {
+  const { store, input, prompt } = parts
+  const [window, note] = await store.read((db) =>
+    Promise.all([readWindow(db, input, prompt), noteOfChildren(db, parts)]),
+  )
+  const context = requestContext({ ...parts, note })
+  const before = weighedRows(context, shownRows(parts, window))
+  const fixed = context.settingsTokens + tokensOf(before, [window.opening, context.frameRow])
+  const cut = await cutContext(store, {
+    input,
+    window,
+    perspective: context.perspective,
+    // Tools that fill the window by themselves leave no room for anything: the provider says so.
+    budget: Math.max(context.mostTokens - fixed, context.mostTokens / 8),
+    halvings: Math.max(0, parts.cuts - cutsDone(parts, window)),
+    tokensOf: (row) => before.get(row.id) ?? 0,
+  })
+  const rows = [...(await filtered(parts, shownRows(parts, cut))), ...frameRows(context)]
+  const options = withPermittedThinking({
+    ...context.settings,
+    prompt: await assembled(parts, context, { rows, window, cut, note }),
+  })
+  const estimatedTokens = context.settingsTokens + sum(weighedRows(context, rows))
+  const tokens = { tokensBefore: context.settingsTokens + sum(before), tokensAfter: estimatedTokens }
+  return {
+    options,
+    messages: rows.length,
+    tools: context.settings.tools?.length ?? 0,
+    dropped: (cut.cut ?? window.boundary)?.detail.dropped ?? 0,
+    estimatedTokens,
+    boundary: boundaryOf(parts, cut, tokens),
+  }
+}
+
+/** A nested step hears of them only if it may start or write to some itself. */
+async function noteOfChildren(db: Reader, { input, prompt }: RequestParts): Promise<string | null> {
+  const tells = input.frame === null || Object.keys(prompt.subagents).length > 0
+  return tells ? registryNote(await listOpenInstances(db, input.threadId)) : null
+}
+
+/** The rows of a window that the prompt sees. */
+function shownRows(
+  { input, prompt }: RequestParts,
+  { opening, rows }: Pick<CutContext, 'opening' | 'rows'>,
+): readonly TranscriptMessage[] {
+  const all = opening === null ? rows : [opening, ...rows]
+  return visibleRows(all, prompt, input.frame === null ? input.run : null)
+}
+
+async function filtered(
+  { hooks }: RequestParts,
+  rows: readonly TranscriptMessage[],
+): Promise<readonly TranscriptRow[]> {
+  return hooks?.filterMessages === undefined ? rows : hooks.filterMessages(rows)
+}
+
+interface Assembling {
+  readonly rows: readonly TranscriptRow[]
+  readonly window: ContextWindow
+  readonly cut: CutContext
+  /** What is said of the thread's children. */
+  readonly note: string | null
+}
+
+async function assembled(
+  { store, input, prompt, system, hooks }: RequestParts,
+  { perspective, inlining, author, frameRow }: RequestContext,
+  { rows, window, cut, note }: Assembling,
+): Promise<LanguageModelV4Prompt> {
+  const files = await readFiles(store, input.threadId, filesToInline(rows, inlining))
+  const begins = (cut.cut ?? window.boundary)?.position ?? null
+  // A prompt that sees the run at hand only does not miss what was before it.
+  const misses = prompt.includeChat || cut.opening?.run === input.run
+  const gapBefore = misses ? begins : null
+  const history = assemblePrompt({ system, messages: rows, perspective, files, author, gapBefore })
+  const whole = note === null ? history : [...history, registryMessage(note)]
+  const passing = (frameRow !== null || isContinue(history.at(-1)) ? 1 : 0) + (whole.length - history.length)
+  if (hooks?.prefilter === undefined) return withCacheHints(whole, passing)
+  return withCacheHints(pairToolMessages(await hooks.prefilter(whole)), passing)
+}
+
+/** The cuts for this step that are stored already: by an earlier request, or by an attempt that died. */
+function cutsDone({ input }: RequestParts, { boundary }: ContextWindow): number {
+  const isOurs = boundary?.kind === 'context_length' && boundary.operation === operationOf(input).id
+  return isOurs ? boundary.detail.cuts : 0
+}
+
+/**
+ * A fallback with a smaller window, a nested step, or a prompt that sees its own run only must not take from the side what
+ * its own prompt and model can see.
+ */
+function boundaryOf(
+  { input, prompt, model, cuts }: RequestParts,
+  { cut }: CutContext,
+  tokens: Pick<NewBoundary, 'tokensBefore' | 'tokensAfter'>,
+): NewBoundary | null {
+  const isOfSide = model === prompt.model && input.frame === null && prompt.includeChat
+  if (cut === null || !isOfSide) return null
+  return {
+    threadId: input.threadId,
+    side: input.side,
+    position: cut.position,
+    kind: cuts === 0 ? 'window' : 'context_length',
+    operation: operationOf(input).id,
+    detail: { ...cut.detail, cuts },
+    ...tokens,
+    createdAt: microseconds(input),
+  }
+}
+
+function frameRows({ frameRow }: RequestContext): readonly TranscriptRow[] {
+  return frameRow === null ? [] : [frameRow]
+}
+
+function weighedRows(
+  { inlining, author, frameRow, perspective }: RequestContext,
+  rows: readonly TranscriptRow[],
+): ReadonlyMap<string, number> {
+  const all = frameRow === null || rows.includes(frameRow) ? rows : [...rows, frameRow]
+  const inlined = filesToInline(all, inlining)
+  const turn = rowsOfTurn(all, perspective)
+  return new Map(all.map((row) => [row.id, rowTokens(row, { inlined, author, inTurn: turn.has(row) })]))
+}
+
+function tokensOf(weighed: ReadonlyMap<string, number>, rows: readonly (TranscriptRow | null)[]): number {
+  return rows.reduce((total, row) => total + (row === null ? 0 : (weighed.get(row.id) ?? 0)), 0)
+}
+
+function sum(weighed: ReadonlyMap<string, number>): number {
+  return [...weighed.values()].reduce((total, tokens) => total + tokens, 0)
+}
+
+/** What a nested step is asked, by the arguments of its call; it is no row of the transcript. */
+export interface FrameMessage {
+  readonly text: string
+  readonly attachments: readonly AttachmentRef[]
+}
+
+interface Asked {
+  readonly input: CallModelInput
+  readonly content: PlanContent
+  readonly prompt: PromptContent & { readonly name: string }
+  readonly model: string
+  readonly system: string
+  readonly frameMessage: FrameMessage | null
+  /** Behind all rows. */
+  readonly note: string | null
+}
+
+/** What is the same for all rows of a request. */
+interface RequestContext {
+  readonly perspective: Perspective
+  readonly inlining: Inlining
+  readonly author: Author
+  readonly settings: Omit<ModelRequest, 'prompt'>
+  /** Of system text, tools and the note. */
+  readonly settingsTokens: number
+  /** What rows, system text and tools may fill: the rest is for the answer, and for what the estimate misses. */
+  readonly mostTokens: number
+  readonly frameRow: TranscriptMessage | null
+}
+
+/** @throws for a model that the plan does not have: a bug of the caller */
+function requestContext(asked: Asked): RequestContext {
+  const { input, content, prompt, model: name } = asked
+  const model = Object.hasOwn(content.models, name) ? content.models[name] : undefined
+  if (model === undefined) throw new Error(`The plan has no model ${name}.`)
+  const perspective = { type: content.plan.type, side: input.side }
+  const settings = requestSettings({ input, prompt, model })
+  const author = {
+    prompt: prompt.name,
+    model: name,
+    modelId: model.model,
+    includesReasoning: prompt.reasoning?.include === true,
+    reasons: prompt.reasoning !== null,
+  }
+  return {
+    perspective,
+    inlining: { senses: sensesOf(model), perspective, recent: prompt.recentImageThreshold, author },
+    author,
+    settings,
+    settingsTokens: [asked.system, JSON.stringify(settings.tools ?? []), asked.note]
+      .map(textTokens)
+      .reduce((sum, tokens) => sum + tokens),
+    mostTokens: (model.maxContextTokens ?? LIMITS.contextTokens) * LIMITS.contextShare,
+    frameRow: asked.frameMessage === null ? null : frameRow(input, asked.frameMessage),
+  }
+}
+
+function sensesOf({ supportsImages, supportsDocuments, supportsAudio }: ModelContent): Inlining['senses'] {
+  return { images: supportsImages, documents: supportsDocuments, audio: supportsAudio }
+}
+
+/** As if the other side had said it. */
+function frameRow(input: CallModelInput, { text, attachments }: FrameMessage): TranscriptMessage {
+  return {
+    ...BLANK_ROW,
+    id: `${input.threadId}:frame`,
+    role: 'user',
+    content: text,
+    created_at: microseconds(input),
+    attachments,
+    side: input.side === 'a' ? 'b' : 'a',
+  }
+}
+
+/** A window that fits, and what the next requests have to know to begin alike. */
+interface CutContext {
+  readonly opening: TranscriptMessage | null
+  readonly rows: readonly TranscriptMessage[]
+  /** Null: nothing was cut now. */
+  readonly cut: { readonly position: number; readonly detail: Omit<BoundaryDetail, 'cuts'> } | null
+}
+
+interface Cutting {
+  readonly input: CallModelInput
+  readonly window: ContextWindow
+  readonly perspective: Perspective
+  /** Tokens for the rows. */
+  readonly budget: number
+  /** How often what would be sent is halved: once for each refusal of the provider. */
+  readonly halvings: number
+  readonly tokensOf: (row: TranscriptMessage) => number
+}
+
+/**
+ * Cuts a full window to half; what is not full stays as it is, so that requests share their beginnings up to the next cut
+ * (T12). The message that began the run stays with every cut in that run's midst; where one step alone is too large, its
+ * results are clipped.
+ */
+async function cutContext(store: Store, cutting: Cutting): Promise<CutContext> {
+  const { window, perspective, budget, halvings } = cutting
+  const weighed = window.rows.map((row) => weigh(cutting, row))
+  const all = { tokens: budget, rows: LIMITS.contextRows, bytes: LIMITS.contextBytes }
+  const size = sizeOf(weighed)
+  const full = halvings === 0 ? all : { ...all, tokens: size.tokens / 2 ** halvings }
+  const isFull = window.overflows || fillOf(size, full) > 1
+  if (!isFull) return { opening: window.opening, rows: window.rows, cut: null }
+  const most = halvings === 0 ? half(full) : full
+  const stays = weighed.slice(cutIndex(weighed, { most, perspective }))
+  const rows = fillOf(sizeOf(stays), full) > 1 ? clipped(stays) : stays.map(rowOf)
+  return concluded(store, cutting, rows)
+}
+
+async function concluded(
+  store: Store,
+  { window, input }: Cutting,
+  rows: readonly TranscriptMessage[],
+): Promise<CutContext> {
+  const position = rows[0]?.position
+  const same = position === window.rows[0]?.position && !window.overflows
+  const isClipped = rows.some((row) => !window.rows.includes(row))
+  // One message is all there is: the provider decides.
+  if (position == null || (same && !isClipped)) return { ...window, cut: null }
+  const opening = same ? window.opening : await openingOf(store, input, { window, first: rows[0] })
+  const newest = rows.at(-1)?.position ?? null
+  const { threadId } = input
+  const before = await store.read((db) => countBefore(db, threadId, position))
+  const detail = {
+    opening: opening?.position ?? null,
+    clipped: isClipped ? newest : (window.boundary?.detail.clipped ?? null),
+    dropped: before - (opening === null ? 0 : 1),
+  }
+  return { opening, rows, cut: { position, detail } }
+}
+
+/** What began the run, if the cut is in that run's midst. */
+async function openingOf(
+  store: Store,
+  { threadId, run }: CallModelInput,
+  { window, first }: { readonly window: ContextWindow; readonly first: TranscriptMessage | undefined },
+): Promise<TranscriptMessage | null> {
+  if (first?.run !== run) return null
+  const from = window.boundary?.detail.opening ?? window.boundary?.position ?? 0
+  const opening = await store.read((db) => readOpening(db, { threadId, from, run }))
+  return (opening?.position ?? Infinity) < (first.position ?? 0) ? opening : null
+}
+
+function weigh({ window, tokensOf }: Cutting, row: TranscriptMessage): Weighed {
+  return { row, tokens: tokensOf(row), bytes: window.bytes.get(row.position ?? 0) ?? 0 }
+}
+
+type Weighed = WeighedRow & { readonly row: TranscriptMessage }
+
+function rowOf({ row }: Weighed): TranscriptMessage {
+  return row
+}
+
+function clipped(rows: readonly Weighed[]): readonly TranscriptMessage[] {
+  return rows.map(({ row }) => clipResult(row))
+}
+
+function half({ tokens, rows, bytes }: WindowSize): WindowSize {
+  return { tokens: tokens / 2, rows: rows / 2, bytes: bytes / 2 }
+}
+
+const HEADING =
+  'The subagents of this conversation that are there, one a line. One that is completed or failed has ended its last ' +
+  'work: it is idle, and takes messages.'
+
+/**
+ * What a parent's model is told of its children, behind the history: they change from step to step, and what stands
+ * before them stays (T12). Null without children. One JSON object a line: what a child says of itself cannot look like
+ * another line.
+ */
+function registryNote(instances: readonly OpenInstance[]): string | null {
+  if (instances.length === 0) return null
+  return [HEADING, ...instances.map(instanceLine)].join('\n')
+}
+
+/** A system message as every provider takes it in that place. */
+function registryMessage(note: string): LanguageModelV4Message {
+  return { role: 'user', content: [{ type: 'text', text: SYSTEM_NOTE + note }] }
+}
+
+function instanceLine({ reference, name, title, threadName, description, status }: OpenInstance): string {
+  return JSON.stringify({
+    reference,
+    name,
+    ...(title === null ? {} : { title }),
+    ...(threadName === null ? {} : { threadName }),
+    description,
+    status,
+  })
+}
+
+/**
+ * The rows that a prompt sees: those of the run at hand always; earlier ones with `includeChat`, and their tool calls
+ * and results with `includePastTools`. A nested step has no run of its own (`run` is null), and does not see the calls
+ * that wait for it.
+ */
+function visibleRows(
+  transcript: readonly TranscriptMessage[],
+  prompt: Pick<PromptContent, 'includeChat' | 'includePastTools'>,
+  run: number | null,
+): readonly TranscriptMessage[] {
+  // What the runtime says of itself is for people: neither hooks nor models meet it.
+  const rows = transcript.filter(({ metadata }) => metadata?.['status_kind'] === undefined)
+  const visible =
+    prompt.includeChat && prompt.includePastTools
+      ? rows
+      : rows.flatMap((row) => {
+          if (run !== null && row.run === run) return [row]
+          if (!prompt.includeChat || (row.role === 'tool' && !prompt.includePastTools)) return []
+          return [prompt.includePastTools ? row : { ...row, tool_calls: null }]
+        })
+  return run === null ? withoutOpenCalls(visible) : visible
+}

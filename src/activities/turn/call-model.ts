@@ -1,0 +1,295 @@
+/**
+ * Phases 1 to 4 of a step in one activity: drain, assemble context, call the model, persist its answer. Three short
+ * transactions, none held across the network: drain, start, commit (T2, T4). A retry finds the drain done; a finished
+ * operation is answered from its row.
+ */
+import { Context } from '@temporalio/activity'
+import type { PlanContent, PromptContent } from '../../definitions/plan-content.js'
+import { ModelAbortedError } from '../../model/model-aborted-error.js'
+import type { CallModelAnswer, CallModelInput, EndAnswer, Frame } from '../../protocol/activities.js'
+import { phaseFact } from '../../protocol/facts.js'
+import type { Fact } from '../../protocol/facts.js'
+import { actualSide } from '../../protocol/plan.js'
+import { appendEvents } from '../../store/events.js'
+import { findOperation, finishOperation, insertOperation } from '../../store/operations.js'
+import { putPlan } from '../../store/plans.js'
+import type { Writer } from '../../store/store.js'
+import { assertStoppedByUser, whileBeating } from '../activity.js'
+import type { ActivityDependencies } from '../activity.js'
+import type { HookBatch } from '../hooks/hook-batch.js'
+import { RequestBlocked, requestHooks } from '../hooks/request-hooks.js'
+import { stepBatch } from '../hooks/step-batch.js'
+import { commitHeld, OperationLost } from '../operation.js'
+import { promptNamed, promptOf } from '../plan-content.js'
+import { microseconds, stepScope } from '../scope.js'
+import { openThread } from '../thread-row.js'
+import {
+  endVariablesRequests,
+  missingVariables,
+  openVariablesRequest,
+  openVariablesRequests,
+} from '../variables/missing-variables.js'
+import type { RequiredVariables } from '../variables/missing-variables.js'
+import { withOfferedTools, withVariables } from '../variables/resolved-prompt.js'
+import { activate } from './activate.js'
+import { waitBeforeNext } from './admission.js'
+import { lastFacts, notRegistered } from './answer-facts.js'
+import { askModels } from './ask-models.js'
+import type { Reply } from './ask-models.js'
+import { buildRequest } from './build-request.js'
+import type { FrameMessage } from './build-request.js'
+import {
+  commitAnswer,
+  commitBlocked,
+  commitFailure,
+  commitInterruption,
+  commitWait,
+} from './commit-answer.js'
+import { writeDeltas } from './deltas.js'
+import { hookDrain, UNHOOKED } from './drain-hooks.js'
+import { drainStep } from './drain.js'
+import { openFrame } from './frame.js'
+import {
+  beginOperationOf,
+  MISSING,
+  newPlan,
+  operationOf,
+  operationsOf,
+  planOfStep,
+  withOperations,
+} from './model-operation.js'
+import type { HeldOperation } from './model-operation.js'
+import { openStep } from './model-step.js'
+import type { ModelStep } from './model-step.js'
+import { candidatesOf } from './provided-model.js'
+import { beginRunRow, handOver, startedFact } from './run-start.js'
+
+export async function callModel(
+  dependencies: ActivityDependencies,
+  asked: CallModelInput,
+): Promise<CallModelAnswer> {
+  return whileBeating(async (signal) => {
+    const { toolFirst, frame, activated } = asked
+    if (toolFirst) return beginRun(dependencies, asked)
+    if (frame !== null) return callInFrame(dependencies, { ...asked, frame }, signal)
+    const moved = await movedModel(dependencies, asked)
+    if (moved !== null) return moved
+    const activates = activated ? null : await activate(dependencies, asked, signal)
+    if (activates !== null) return activates
+    const drained = await drainStep(dependencies, asked)
+    if (drained.kind === 'answered') return drained.answer
+    const { content, input } = drained
+    const blocked = await blockedRun(dependencies, { input, content, held: drained.held })
+    if (blocked !== null) return blocked
+    const prompt = await resolved(dependencies, input, { content, prompt: promptOf(content, input.side) })
+    const hooks = hooksOf(dependencies, { input, content, prompt, path: [] })
+    const step = openStep({ ...drained, prompt, parentId: null, hooks })
+    return callProviders(dependencies, step, { frameMessage: null, signal })
+  })
+}
+
+async function callInFrame(
+  dependencies: ActivityDependencies,
+  asked: CallModelInput & { readonly frame: Frame },
+  signal: AbortSignal,
+): Promise<CallModelAnswer> {
+  const opened = await openFrame(dependencies, asked)
+  if (opened.kind === 'answered') return opened.answer
+  const { message: frameMessage, parentId } = opened.frame
+  const { input, content } = opened
+  const listed = promptNamed(content, asked.frame.prompt)
+  const prompt = await resolved(dependencies, input, { content, prompt: listed })
+  const path = [promptOf(content, input.side).name]
+  const hooks = hooksOf(dependencies, { input, content, prompt, path })
+  const step = openStep({ ...opened, prompt, parentId, hooks })
+  return callProviders(dependencies, step, { frameMessage, signal })
+}
+
+/** With the words of its variables, and the tools that their flags allow. */
+async function resolved(
+  dependencies: ActivityDependencies,
+  { threadId, agent }: CallModelInput,
+  { content, prompt }: Pick<ModelStep, 'content' | 'prompt'>,
+): Promise<ModelStep['prompt']> {
+  const scope = { threadId, agent, content }
+  return withOfferedTools(dependencies, scope, await withVariables(dependencies, scope, prompt))
+}
+
+interface Hooked extends Pick<ModelStep, 'input' | 'content' | 'prompt'> {
+  /** The prompts above it. */
+  readonly path: readonly string[]
+}
+
+function hooksOf(dependencies: ActivityDependencies, { input, content, prompt, path }: Hooked): HookBatch {
+  const promptPath = [...path, prompt.name]
+  const { id: name } = operationOf(input)
+  return stepBatch(dependencies, {
+    input,
+    content,
+    ids: prompt.hooks,
+    promptPath,
+    name,
+    recordsMissing: true,
+  })
+}
+
+interface Call {
+  readonly frameMessage: FrameMessage | null
+  readonly signal: AbortSignal
+}
+
+async function callProviders(
+  dependencies: ActivityDependencies,
+  step: ModelStep,
+  { frameMessage, signal }: Call,
+): Promise<CallModelAnswer> {
+  const { store, registry } = dependencies
+  const { input, content, prompt } = step
+  const candidates = candidatesOf(registry, step)
+  if (candidates.length === 0) return commitFailure(dependencies, step, [notRegistered(prompt.model)])
+  const hooks = requestHooks(step.hooks, input)
+  const system = await hooks.afterSystemMessage(systemText(prompt.system))
+  const build = (model: string, cuts: number) =>
+    buildRequest({ store, input, content, prompt, model, cuts, system, frameMessage, hooks })
+  const deltas = writeDeltas(store, step)
+  try {
+    const reply = await askModels(dependencies, { step, candidates, build, deltas, signal })
+    await deltas.done()
+    return await commitReply(dependencies, step, reply)
+  } catch (error) {
+    await deltas.done()
+    if (error instanceof RequestBlocked) return commitBlocked(store, step, error)
+    if (!ModelAbortedError.isInstance(error)) throw error
+    assertStoppedByUser()
+    return commitInterruption(store, step, error.partial)
+  }
+}
+
+async function commitReply(
+  dependencies: ActivityDependencies,
+  step: ModelStep,
+  reply: Reply,
+): Promise<CallModelAnswer> {
+  const { store } = dependencies
+  if ('answer' in reply) return commitAnswer(store, step, reply)
+  const { failures } = reply
+  const wait = await waitBeforeNext(store, step, failures)
+  return wait === null ? commitFailure(dependencies, step, failures) : commitWait(store, step, wait)
+}
+
+/** The words of a system text, whose parts are joined without separators. */
+function systemText(parts: PromptContent['system']): string {
+  return parts.map((part) => (part.type === 'text' ? part.content : '')).join('')
+}
+
+/**
+ * Before the first step of a run the workflow has no plan of it, and may have asked on another task queue than that of
+ * the model. Nothing is done then: it asks again, once, with this plan.
+ */
+async function movedModel(
+  dependencies: ActivityDependencies,
+  asked: CallModelInput,
+): Promise<CallModelAnswer | null> {
+  if (asked.plan !== null || asked.moved === true) return null
+  const content = await planOfStep(dependencies, asked)
+  if (content === null) return null
+  const { plan } = content
+  const { taskQueue } = plan.prompts[promptOf(content, actualSide(plan, asked.side)).name] ?? {}
+  const isHere = taskQueue === undefined || taskQueue === Context.current().info.taskQueue
+  return isHere ? null : { type: 'moved', plan }
+}
+
+/** A run that a queued tool begins gets its row and its plan: nothing is drained, and no model is asked. */
+async function beginRun(dependencies: ActivityDependencies, input: CallModelInput): Promise<CallModelAnswer> {
+  const content = await planOfStep(dependencies, input)
+  const begun: CallModelAnswer = content === null ? MISSING : { type: 'begun', ...newPlan(input, content) }
+  const hooked = content === null ? UNHOOKED : await hookDrain(dependencies, input, content)
+  const now = microseconds(input)
+  return dependencies.store.write(async (tx): Promise<CallModelAnswer> => {
+    const thread = await openThread(tx, input)
+    if (thread === null) return { type: 'terminated' }
+    const { threadId, id } = beginOperationOf(input)
+    const known = await findOperation(tx, threadId, id)
+    // Written by this activity: the store's boundary.
+    if (known !== null) return known.answer as CallModelAnswer
+    const handed = content === null ? [] : await handOver(tx, input, thread)
+    if (content !== null) await putPlan(tx, { digest: content.plan.digest, content, now })
+    const detail = content === null ? null : { plan: content.plan.digest }
+    const events = [...input.facts, ...handed, ...(await startedFacts(tx, input))]
+    await appendEvents(tx, { threadId, events, now })
+    const answer = withOperations(begun, await hooked.commit(tx))
+    const operation = { thread_id: threadId, id, kind: 'begin', state: 'finished', attempt: 1 } as const
+    await insertOperation(tx, { ...operation, answer, detail, started_at: now, finished_at: now })
+    return answer
+  })
+}
+
+async function startedFacts(
+  tx: Writer,
+  input: CallModelInput,
+): Promise<readonly ReturnType<typeof startedFact>[]> {
+  const { trigger } = input
+  if (trigger === null || !(await beginRunRow(tx, input, trigger))) return []
+  return [startedFact(input, trigger)]
+}
+
+interface DrainedStep {
+  readonly input: CallModelInput
+  readonly content: PlanContent
+  readonly held: HeldOperation
+}
+
+/**
+ * Behind the drain and before any model: a run whose prompt lacks a variable that it requires ends here, its messages in
+ * the transcript, and asks for it. Null: it goes on. The first step of a run also ends what earlier runs asked for.
+ */
+async function blockedRun(
+  dependencies: ActivityDependencies,
+  step: DrainedStep,
+): Promise<CallModelAnswer | null> {
+  const { store } = dependencies
+  const { input, content } = step
+  // A nested step runs in a run that was looked at with all its prompts.
+  if (input.frame !== null) return null
+  const { threadId, agent, side } = input
+  const prompt = promptOf(content, side).name
+  const variables = await missingVariables(dependencies, { threadId, agent, content, prompt })
+  const now = microseconds(input)
+  const requests = input.trigger === null ? [] : await store.read((db) => openVariablesRequests(db, threadId))
+  if (variables.missing.length > 0)
+    return commitHeld(store, operationOf(input), async (tx) => {
+      await endVariablesRequests(tx, { threadId, requests, decision: 'closed', now })
+      return endBlocked(tx, step, variables)
+    })
+  if (requests.length > 0)
+    await store.write((tx) => endVariablesRequests(tx, { threadId, requests, decision: 'supplied', now }))
+  return null
+}
+
+async function endBlocked(
+  tx: Writer,
+  { input, content, held }: DrainedStep,
+  variables: RequiredVariables,
+): Promise<EndAnswer> {
+  const { threadId, agent, run } = input
+  const now = microseconds(input)
+  const id = await openVariablesRequest(tx, { threadId, run }, { ...variables, agent, now })
+  const blocked: EndAnswer = {
+    type: 'end',
+    reason: 'blocked',
+    outcome: 'blocked',
+    request: { id, kind: 'variables' },
+    ...newPlan(input, content),
+  }
+  const answer = withOperations(blocked, operationsOf(held))
+  const { attempt } = held
+  if (!(await finishOperation(tx, { ...operationOf(input), attempt, answer, now }))) throw new OperationLost()
+  await appendEvents(tx, { threadId, events: restOfStep(input), now })
+  return answer
+}
+
+/** A step that ends before its model call still gets all of its events. */
+function restOfStep(input: CallModelInput): readonly Fact[] {
+  const scope = stepScope(input)
+  return [...([2, 3, 4] as const).map((phase) => phaseFact(phase, scope)), ...lastFacts({ input }, 'blocked')]
+}

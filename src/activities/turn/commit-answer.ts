@@ -1,0 +1,421 @@
+/** Transaction 3: the answer, its tool calls, usage and outcome, all or nothing, by the attempt that holds it (T2, T4). */
+import { failureTextOf } from '../../definitions/failure-text.js'
+import { textDigest } from '../../model/context/answer-parts.js'
+import type { AnswerDetails, StoredPart } from '../../model/context/answer-parts.js'
+import type { PartialAnswer } from '../../model/model-aborted-error.js'
+import type { AnswerPart, ModelAnswer, ModelFile, ModelToolCall } from '../../model/model-answer.js'
+import { UNKNOWN_TOOL } from '../../protocol/activities.js'
+import type { CallModelAnswer, CallRequest } from '../../protocol/activities.js'
+import type { Fact } from '../../protocol/facts.js'
+import { callIdOf, nestedCallIdOf } from '../../protocol/ids.js'
+import { LIMITS } from '../../protocol/limits.js'
+import { CUT_OFF } from '../../protocol/message.js'
+import type { AttachmentRef, MessageStatus, ToolCallEntry } from '../../protocol/message.js'
+import { toolPlanOf } from '../../protocol/plan.js'
+import type { StopReason } from '../../protocol/status.js'
+import { appendMessage } from '../../store/deliver-messages.js'
+import { deleteDeltas } from '../../store/deltas.js'
+import { appendEvents } from '../../store/events.js'
+import { meanwhile } from '../../store/meanwhile.js'
+import type { NewMessage } from '../../store/message-row.js'
+import { amendOperation, takeOperation } from '../../store/operations.js'
+import { countWait } from '../../store/runs.js'
+import { statusMetadata } from '../../store/status-line.js'
+import type { Store, Writer } from '../../store/store.js'
+import { findThread } from '../../store/threads.js'
+import { insertToolCalls } from '../../store/tool-calls.js'
+import type { ActivityDependencies } from '../activity.js'
+import { storeDraft } from '../hooks/create-hooks.js'
+import type { RequestBlocked } from '../hooks/request-hooks.js'
+import { commitHeld, finishOrLose, OperationLost } from '../operation.js'
+import type { StateEffects } from '../thread-state/buffered-thread-state.js'
+import { atNewPath } from '../thread-state/moved-attachment.js'
+import {
+  completedFact,
+  failedFact,
+  failureMessage,
+  lastFacts,
+  phasesToAnswer,
+  recordFailures,
+} from './answer-facts.js'
+import type { Answered, FailedModel } from './answer-facts.js'
+import { newPlan, operationOf, withOperations } from './model-operation.js'
+import { streamedMessage } from './model-step.js'
+import type { ModelStep } from './model-step.js'
+import { sumOf } from './request-log.js'
+
+export async function commitAnswer(
+  store: Store,
+  step: ModelStep,
+  answered: Answered,
+): Promise<CallModelAnswer> {
+  const { answer } = answered
+  const usage = step.log.answered(answer.usage)
+  const calls = callsOf(step, answer)
+  const text = answer.text.trim() !== ''
+  return conclude(store, step, {
+    result: {
+      type: 'answered',
+      ...newPlan(step.input, step.content),
+      text: text || answer.files.length > 0,
+      ...(text && calls.length === 0 && answer.finishReason === CUT_OFF ? { cut: true as const } : {}),
+      calls: requestsOf(step, calls),
+      usage: step.log.unreported() ?? usage,
+    },
+    message: {
+      content: text ? answer.text : null,
+      reasoning: answer.reasoning,
+      files: answer.files,
+      parts: answer.parts,
+      finishReason: answer.finishReason,
+      status: 'completed',
+    },
+    calls,
+    before: [completedFact(step, answered, usage), ...phasesToAnswer(step)],
+  })
+}
+
+/** A stop cut the call: the text and files so far are kept, and the step gets its remaining phases. */
+export async function commitInterruption(
+  store: Store,
+  step: ModelStep,
+  partial: PartialAnswer,
+): Promise<CallModelAnswer> {
+  const content = partial.text.trim() === '' ? null : partial.text
+  return conclude(store, step, {
+    result: { type: 'interrupted', ...newPlan(step.input, step.content), ...unreported(step) },
+    message:
+      content === null && partial.files.length === 0
+        ? null
+        : { content, reasoning: partial.reasoning, files: partial.files, status: 'interrupted' },
+    before: [...cutFacts(step), ...phasesToAnswer(step)],
+    after: lastFacts(step, 'stopped'),
+  })
+}
+
+/**
+ * No model gave an answer: the run ends with a visible message, and the thread stays usable. A nested step ends with
+ * that message as its answer, which is what the outer call's result says.
+ */
+export async function commitFailure(
+  { store, failureText }: ActivityDependencies,
+  step: ModelStep,
+  failures: readonly FailedModel[],
+): Promise<CallModelAnswer> {
+  const { threadId, agent, frame } = step.input
+  const failed = { threadId, agent, reason: 'model_failed', text: failureMessage(failures) } as const
+  // What a nested step says is read by the model that asked for it, not by a person.
+  const asked = frame === null && failureText !== undefined
+  const thread = asked ? await store.read((db) => findThread(db, threadId)) : null
+  const parent = thread?.parent_thread_id ?? null
+  return conclude(store, step, {
+    result: endOf(step, 'model_failed'),
+    message: {
+      content: asked ? failureTextOf(failureText, { ...failed, parent }) : failed.text,
+      reasoning: null,
+      status: 'failed',
+      ended: 'model_failed',
+    },
+    before: [...lastFailure(step), ...phasesToAnswer(step)],
+    after: lastFacts(step, 'model_failed'),
+  })
+}
+
+/** A hook ended the run on purpose, and no model is asked: what it says is what people read. */
+export async function commitBlocked(
+  store: Store,
+  step: ModelStep,
+  { message }: RequestBlocked,
+): Promise<CallModelAnswer> {
+  return conclude(store, step, {
+    result: endOf(step, 'hook_blocked'),
+    message: { content: message, reasoning: null, status: 'failed', ended: 'hook_blocked' },
+    before: [...lastFailure(step), ...phasesToAnswer(step)],
+    after: lastFacts(step, 'hook_blocked'),
+  })
+}
+
+/** A nested step does not end the run: its message is what the outer call's result says. */
+function endOf(step: ModelStep, reason: StopReason): CallModelAnswer {
+  if (step.input.frame === null) return { type: 'end', reason, outcome: 'failed', ...unreported(step) }
+  return { type: 'answered', text: false, calls: [], usage: step.log.unreported() ?? sumOf([]) }
+}
+
+/** A stop during a request is one record; one in a pause leaves the failure that the pause followed. */
+function cutFacts(step: ModelStep): readonly Fact[] {
+  return step.log.open ? [failedFact(step, { kind: 'interrupted' }, 'none')] : lastFailure(step)
+}
+
+function lastFailure(step: ModelStep): readonly Fact[] {
+  const last = step.log.failures.at(-1)
+  return last === undefined ? [] : [failedFact(step, last.error, 'none')]
+}
+
+function unreported({ log }: ModelStep): Partial<Pick<CallModelAnswer & { type: 'end' }, 'usage'>> {
+  const usage = log.unreported()
+  return usage === null ? {} : { usage }
+}
+
+interface Conclusion {
+  readonly result: CallModelAnswer
+  readonly message: AnswerMessage | null
+  readonly calls?: readonly CallOfAnswer[]
+  /** Events up to the marker of phase 4, and those behind what it persists. */
+  readonly before: readonly Fact[]
+  readonly after?: readonly Fact[]
+}
+
+async function conclude(store: Store, step: ModelStep, conclusion: Conclusion): Promise<CallModelAnswer> {
+  const { threadId } = step.input
+  const { result, message, calls = [], before, after = [] } = conclusion
+  const created = { type: 'message.created', scope: step.scope, payload: { role: roleOf(step) } }
+  if (message !== null) await placeAnswer(step, message, calls)
+  await step.hooks.settled()
+  return commitHeld(store, operationOf(step.input), async (tx): Promise<CallModelAnswer> => {
+    const finished = withOperations(result, step.operations)
+    const { attempt, log, now } = step
+    const held = { ...operationOf(step.input), attempt, detail: log.detail(), now }
+    meanwhile(tx, finishOrLose(tx, { ...held, answer: finished }))
+    const { operations } = await step.hooks.commit(tx)
+    const answer = withOperations(finished, operations)
+    if (operations.length > 0) await amendOperation(tx, { ...operationOf(step.input), answer })
+    await deleteDeltas(tx, streamedMessage(step))
+    await recordFailures(tx, step)
+    const events = [...before, ...(message === null ? [] : [created]), ...after]
+    await appendEvents(tx, { threadId, events, now: step.now, movesActivity: false })
+    return answer
+  })
+}
+
+/** What the model said meets the create hooks, also where it was cut; the runtime's own words do not. */
+async function placeAnswer(
+  step: ModelStep,
+  message: AnswerMessage,
+  calls: readonly CallOfAnswer[],
+): Promise<void> {
+  const attachments = await attachFiles(step, message.files ?? [])
+  const row = answerRow(step, message, { calls, attachments })
+  const append = (tx: Writer, draft: NewMessage, moved: StateEffects['moved']): Promise<void> => {
+    if (moved.size === 0) return appendAnswer(tx, step, draft, calls)
+    const { answerParts = null } = answerRow(step, message, {
+      calls,
+      attachments: atNewPaths(attachments, moved),
+    })
+    const placed = { ...draft, attachments: atNewPaths(draft.attachments ?? [], moved), answerParts }
+    return appendAnswer(tx, step, placed, calls)
+  }
+  if (message.status === 'failed') await step.hooks.write((tx, moved) => append(tx, row, moved))
+  else await storeDraft(step.hooks, row, append)
+}
+
+function atNewPaths(
+  attachments: readonly AttachmentRef[],
+  moved: StateEffects['moved'],
+): readonly AttachmentRef[] {
+  return attachments.map((file) => atNewPath(file, moved))
+}
+
+/** A provider asked to wait, or its limit is reached: the operation stays held, and goes on under the same id (T4). */
+
+export async function commitWait(
+  store: Store,
+  step: ModelStep,
+  milliseconds: number,
+): Promise<CallModelAnswer> {
+  const { input, attempt, log, startedAt } = step
+  const { threadId, run, now } = input
+  // Counted from the workflow's time: the worker's clock is not its timer's.
+  const until = Math.ceil(now + performance.now() - startedAt + milliseconds)
+  const usage = log.unreported()
+  const last = log.failures.at(-1)
+  log.wait(milliseconds)
+  const state = step.resumed || log.number > 0 ? 'started' : 'drained'
+  return commitHeld(store, operationOf(input), async (tx): Promise<CallModelAnswer> => {
+    const hold = { ...operationOf(input), attempt, state, detail: log.detail() } as const
+    if (!(await takeOperation(tx, hold))) throw new OperationLost()
+    await countWait(tx, { threadId, number: run }, milliseconds)
+    await deleteDeltas(tx, streamedMessage(step))
+    await recordFailures(tx, step)
+    const events = last === undefined ? [] : [failedFact(step, last.error, 'wait')]
+    await appendEvents(tx, { threadId, events, now: step.now })
+    return { type: 'wait', until, ...newPlan(input, step.content), ...(usage === null ? {} : { usage }) }
+  })
+}
+
+/** What the model is asked to mend when it answers with nothing. */
+export const EMPTY_ANSWER_TOOL = 'invalid_assistant_response'
+
+/** A call of an answer, under our id. */
+type CallOfAnswer = ModelToolCall & { readonly id: string }
+
+/** The calls of an answer; an answer with nothing becomes one that fails and says so. */
+function callsOf(step: ModelStep, answer: ModelAnswer): readonly CallOfAnswer[] {
+  const { run, step: number, frame } = step.input
+  const made = answer.toolCalls.slice(0, LIMITS.toolCallsPerAnswer)
+  const empty = made.length === 0 && answer.files.length === 0 && answer.text.trim() === ''
+  const calls = empty ? [{ name: EMPTY_ANSWER_TOOL, providerCallId: '', input: '{}' }] : made
+  return calls.map((call, index) => ({
+    ...call,
+    name: call.name.slice(0, LIMITS.nameLength),
+    id: frame === null ? callIdOf(run, number, index) : nestedCallIdOf(frame.callId, index),
+  }))
+}
+
+/** The words and files of an answer and how they came to their end. */
+interface AnswerMessage {
+  readonly content: string | null
+  readonly reasoning: string | null
+  readonly files?: readonly ModelFile[]
+  readonly parts?: readonly AnswerPart[]
+  readonly finishReason?: string
+  readonly status: MessageStatus
+  /** No words of a model: why it ended the run. */
+  readonly ended?: StopReason
+}
+
+/** What an answer holds beside its words, under our names. */
+interface Made {
+  readonly calls: readonly CallOfAnswer[]
+  /** Its files, in their order. */
+  readonly attachments: readonly AttachmentRef[]
+}
+
+/** The row of an answer; of a nested step below the call that it answers. */
+function answerRow(step: ModelStep, message: AnswerMessage, { calls, attachments }: Made): NewMessage {
+  const { threadId, run, side, frame } = step.input
+  return {
+    id: step.messageId,
+    threadId,
+    role: roleOf(step),
+    content: message.content,
+    reasoningContent: message.reasoning,
+    attachments,
+    answerParts: detailsOf(step, message, { calls, attachments }),
+    finishReason: message.finishReason ?? null,
+    status: message.status,
+    metadata:
+      message.ended === undefined || frame !== null
+        ? null
+        : statusMetadata('run_ended', { reason: message.ended }),
+    createdAt: step.now,
+    parentId: step.parentId,
+    depth: frame?.depth ?? 0,
+    sentBy: 'model',
+    toolCalls: calls.length === 0 ? null : calls.map(entryOf),
+    prompt: step.prompt.name,
+    side,
+    run,
+    step: step.input.step,
+  }
+}
+
+/** The row of an answer and those of its calls. */
+async function appendAnswer(
+  tx: Writer,
+  step: ModelStep,
+  row: NewMessage,
+  calls: readonly CallOfAnswer[],
+): Promise<void> {
+  const { threadId, run, side, frame } = step.input
+  await appendMessage(tx, row)
+  await insertToolCalls(
+    tx,
+    calls.map((call, index) => ({
+      thread_id: threadId,
+      id: call.id,
+      message_id: step.messageId,
+      run,
+      step: step.input.step,
+      call_index: index,
+      side,
+      name: call.name,
+      provider_call_id: call.providerCallId,
+      arguments: call.input,
+      parent_call_id: frame?.callId ?? null,
+    })),
+  )
+}
+
+/** What the next requests need to give the parts back as they came; null where words and calls say it all. */
+function detailsOf(
+  { content, prompt, log }: ModelStep,
+  { content: text, reasoning, parts = [] }: AnswerMessage,
+  made: Made,
+): string | null {
+  const isAsked = ({ kind, providerMetadata }: AnswerPart): boolean =>
+    providerMetadata !== undefined ||
+    kind === 'file' ||
+    (kind === 'reasoning' && prompt.reasoning?.include === true)
+  if (!parts.some(isAsked)) return null
+  const model = log.model ?? prompt.model
+  const details: AnswerDetails = {
+    model,
+    modelId: content.models[model]?.model ?? '',
+    text: textDigest(text),
+    reasoning: textDigest(reasoning),
+    parts: parts.flatMap((part) => storedPart(part, made)),
+  }
+  return JSON.stringify(details)
+}
+
+function storedPart(part: AnswerPart, { calls, attachments }: Made): readonly StoredPart[] {
+  if ('from' in part) return [part]
+  const { kind, index, providerMetadata } = part
+  const given = providerMetadata === undefined ? {} : { providerMetadata }
+  if (kind === 'file') {
+    const path = attachments[index]?.path
+    return path === undefined ? [] : [{ kind, path, ...given }]
+  }
+  // Of too many calls only the first are made.
+  const id = calls[index]?.id
+  return id === undefined ? [] : [{ kind: 'call', id, ...given }]
+}
+
+/** What the workflow learns of the calls: names of the plan only (T5). */
+function requestsOf(step: ModelStep, calls: readonly CallOfAnswer[]): readonly CallRequest[] {
+  return calls.map(({ id, name }) => ({ id, name: nameForWorkflow(step, name) }))
+}
+
+function nameForWorkflow({ content, prompt }: ModelStep, name: string): string {
+  return toolPlanOf(content.plan, prompt.name, name) === undefined ? UNKNOWN_TOOL : name
+}
+
+function entryOf(call: CallOfAnswer): ToolCallEntry {
+  return { id: call.id, type: 'function', function: { name: call.name, arguments: call.input } }
+}
+
+/** Stored roles say who wrote it: side A writes `assistant`, side B `user`. */
+function roleOf(step: ModelStep): 'assistant' | 'user' {
+  return step.input.side === 'a' ? 'assistant' : 'user'
+}
+
+/** Extensions that their subtype does not say. */
+const EXTENSIONS: ReadonlyMap<string, string> = new Map([
+  ['image/jpeg', 'jpg'],
+  ['image/svg+xml', 'svg'],
+  ['audio/mpeg', 'mp3'],
+  ['audio/x-wav', 'wav'],
+  ['text/plain', 'txt'],
+  ['text/markdown', 'md'],
+  ['application/octet-stream', 'bin'],
+])
+
+/**
+ * Makes the files of an answer files of the thread: the bytes go to the blob store now, the entries are written with the answer
+ * (T9). Hooks of the message can read them. Models give no names, so they are called by their kind.
+ */
+async function attachFiles(
+  { hooks }: ModelStep,
+  files: readonly ModelFile[],
+): Promise<readonly AttachmentRef[]> {
+  if (files.length === 0) return []
+  const { attach } = await hooks.state()
+  return attach(files.map(({ mimeType, data }) => ({ name: fileName(mimeType), mimeType, data })))
+}
+
+/** `image.png` for `image/png`. */
+export function fileName(mimeType: string): string {
+  const [kind = '', subtype = ''] = mimeType.split('/')
+  const extension = EXTENSIONS.get(mimeType) ?? (/^[a-z0-9]{1,8}$/.test(subtype) ? subtype : 'bin')
+  return `${kind === 'application' ? 'file' : kind}.${extension}`
+}

@@ -1,0 +1,105 @@
+/**
+ * The create hooks of a step's messages, outside of any transaction: nothing is held while user code runs. What they made
+ * of the messages, and did to their thread, is committed with the drain; a retry that finds the drain done does not run
+ * them again (T9).
+ */
+import type { PlanContent } from '../../definitions/plan-content.js'
+import type { CallModelInput } from '../../protocol/activities.js'
+import type { Message } from '../../protocol/message.js'
+import type { ThreadOperation } from '../../protocol/operations.js'
+import { readUndelivered } from '../../store/deliver-messages.js'
+import type { ChangedMessage } from '../../store/deliver-messages.js'
+import type { Writer } from '../../store/store.js'
+import type { ActivityDependencies } from '../activity.js'
+import { afterCreate, beforeCreate, hasCreateHooks } from '../hooks/create-hooks.js'
+import type { HookBatch } from '../hooks/hook-batch.js'
+import { stepBatch } from '../hooks/step-batch.js'
+import { isNewThread, markThreadCreated, runThreadCreated } from '../hooks/thread-hooks.js'
+import { promptOf } from '../plan-content.js'
+import { microseconds } from '../scope.js'
+import { openThread } from '../thread-row.js'
+import { beginOperationOf } from './model-operation.js'
+import { stageItems } from './staged-items.js'
+
+export interface HookedDrain {
+  /** What became of messages that hooks changed. */
+  readonly changed: ReadonlyMap<string, ChangedMessage>
+  /** A hook refused them: they never get a place in the transcript. */
+  readonly refused: readonly string[]
+  /** In the transaction that delivers them, behind it. */
+  readonly commit: (tx: Writer) => Promise<readonly ThreadOperation[]>
+}
+
+/** Of a prompt without such hooks. */
+export const UNHOOKED: HookedDrain = { changed: new Map(), refused: [], commit: async () => [] }
+
+/** Costs nothing where the prompt has no such hooks. */
+export async function hookDrain(
+  dependencies: ActivityDependencies,
+  input: CallModelInput,
+  content: PlanContent,
+): Promise<HookedDrain> {
+  const { name: prompt, hooks: ids } = promptOf(content, input.side)
+  if (ids.length === 0) return UNHOOKED
+  const name = input.toolFirst ? beginOperationOf(input).id : `drain_${input.run}_${input.step}`
+  const batch = stepBatch(dependencies, {
+    input,
+    content,
+    ids,
+    promptPath: [prompt],
+    name,
+    recordsMissing: false,
+  })
+  const create = hasCreateHooks(batch) && input.drain.length > 0
+  const first = batch.has('after_thread_created') && input.trigger !== null
+  if (!create && !first) return UNHOOKED
+  const waiting = await readWaiting(dependencies, input, first)
+  if (waiting === null) return UNHOOKED
+  if (waiting.isNew) await runThreadCreated(batch)
+  const made = await hookMessages(batch, create ? waiting.messages : [])
+  await batch.settled()
+  return {
+    ...made,
+    async commit(tx) {
+      if (waiting.isNew) await markThreadCreated(tx, input.threadId, microseconds(input))
+      return (await batch.commit(tx)).operations
+    },
+  }
+}
+
+interface Waiting {
+  readonly messages: readonly Message[]
+  readonly isNew: boolean
+}
+
+/** Null for a thread that is terminated. Items that came without a row get it here: hooks look at rows. */
+async function readWaiting(
+  { store }: ActivityDependencies,
+  input: CallModelInput,
+  first: boolean,
+): Promise<Waiting | null> {
+  return store.write(async (tx) => {
+    if ((await openThread(tx, input)) === null) return null
+    const messages = await readUndelivered(tx, input.threadId, await stageItems(tx, input))
+    return { messages, isNew: first && (await isNewThread(tx, input)) }
+  })
+}
+
+/** A hook that fails refuses the message, also by its silence: what it was to mask or reject must not pass it by. */
+async function hookMessages(
+  batch: HookBatch,
+  messages: readonly Message[],
+): Promise<Pick<HookedDrain, 'changed' | 'refused'>> {
+  const changed = new Map<string, ChangedMessage>()
+  const refused: string[] = []
+  for (const message of messages) {
+    const { value, failure } = await beforeCreate(batch, message, true)
+    if (failure !== null) {
+      refused.push(message.id)
+      continue
+    }
+    if (value !== message) changed.set(message.id, value)
+    await afterCreate(batch, value)
+  }
+  return { changed, refused }
+}

@@ -1,0 +1,284 @@
+import { randomUUID } from 'node:crypto'
+import type { ExpressionBuilder } from 'kysely'
+import type { PlanContent } from '../../definitions/plan-content.js'
+import type { CallModelAnswer, CallModelInput, TerminatedAnswer } from '../../protocol/activities.js'
+import { phaseFact } from '../../protocol/facts.js'
+import type { Fact } from '../../protocol/facts.js'
+import { CUT_OFF } from '../../protocol/message.js'
+import type { Message } from '../../protocol/message.js'
+import type { ThreadOperation } from '../../protocol/operations.js'
+import { actualSide } from '../../protocol/plan.js'
+import type { Plan } from '../../protocol/plan.js'
+import { startDeferred } from '../../store/children.js'
+import { deliverMessages, refuseMessages } from '../../store/deliver-messages.js'
+import { appendEvents } from '../../store/events.js'
+import { highestNumbers, unanswered } from '../../store/late-messages.js'
+import { meanwhile } from '../../store/meanwhile.js'
+import { amendOperation, findOperation, insertOperation } from '../../store/operations.js'
+import type { OperationRecord } from '../../store/operations.js'
+import { putPlan } from '../../store/plans.js'
+import type { Schema } from '../../store/schema.js'
+import type { Store, Writer } from '../../store/store.js'
+import type { ActivityDependencies } from '../activity.js'
+import { promptOf } from '../plan-content.js'
+import { microseconds, stepScope } from '../scope.js'
+import { movesActivity, openThread } from '../thread-row.js'
+import type { OpenThread } from '../thread-row.js'
+import { hookDrain, UNHOOKED } from './drain-hooks.js'
+import type { HookedDrain } from './drain-hooks.js'
+import {
+  beginOperationOf,
+  heldAgain,
+  MISSING,
+  newOperation,
+  newPlan,
+  operationOf,
+  operationsOf,
+  planOfStep,
+  withOperations,
+} from './model-operation.js'
+import type { HeldOperation } from './model-operation.js'
+import { beginRunRow, handOver, startedFact } from './run-start.js'
+import { appendWordlessLine, stageItems } from './staged-items.js'
+
+type Drained =
+  | { readonly kind: 'answered'; readonly answer: CallModelAnswer }
+  | {
+      readonly kind: 'held'
+      /** With the side that acts. */
+      readonly input: CallModelInput
+      readonly content: PlanContent
+      readonly held: HeldOperation
+    }
+
+const TERMINATED: TerminatedAnswer = { type: 'terminated' }
+/** Transaction 1: positions for this step's messages, in queue order (T3). Done once, whatever happens to the call. */
+export async function drainStep(dependencies: ActivityDependencies, asked: CallModelInput): Promise<Drained> {
+  const { store } = dependencies
+  const plan = await planOfStep(dependencies, asked)
+  if (plan === null) return { kind: 'answered', answer: await drainWithoutPlan(store, asked) }
+  const input = { ...asked, side: actualSide(plan.plan, asked.side) }
+  const hooked = await hookDrain(dependencies, input, plan)
+  const result = await store.write(async (tx): Promise<CallModelAnswer | HeldOperation> => {
+    const [thread, operation] = await Promise.all([
+      openThread(tx, input),
+      findOperation(tx, input.threadId, operationOf(input).id),
+    ])
+    if (thread === null) return TERMINATED
+    if (operation !== null) return takeAgain(tx, input, { operation, hooked })
+    if (input.run === 1) await startDeferred(tx, { ...thread, reference: input.threadId })
+    return drainNow(tx, input, {
+      ...{ thread, content: plan, hooked },
+      handed: await handOver(tx, input, thread),
+    })
+  })
+  if ('type' in result) return { kind: 'answered', answer: result }
+  return { kind: 'held', input, content: plan, held: result }
+}
+
+async function takeAgain(
+  tx: Writer,
+  input: CallModelInput,
+  { operation, hooked }: { readonly operation: OperationRecord; readonly hooked: HookedDrain },
+): Promise<CallModelAnswer | HeldOperation> {
+  const found = await heldAgain(tx, operation)
+  return 'type' in found
+    ? withOperations(found, await deliverLate(tx, input, hooked))
+    : deliverMore(tx, input, { held: found, hooked })
+}
+
+/**
+ * After a reset a call without an answer may be asked again with more in its drain: these are of its step too, and the
+ * model reads them (T3). A retry has nothing more, and no hook has run for it.
+ */
+async function deliverMore(
+  tx: Writer,
+  input: CallModelInput,
+  { held, hooked }: { readonly held: HeldOperation; readonly hooked: HookedDrain },
+): Promise<HeldOperation> {
+  const { threadId } = input
+  const delivered = await deliverItems(tx, input, hooked)
+  if (delivered.length > 0)
+    await appendEvents(tx, { threadId, events: createdFacts(input, delivered), now: microseconds(input) })
+  const operations = await hooked.commit(tx)
+  if (operations.length === 0) return held
+  // Written by `newOperation`: the store's boundary.
+  const detail = { ...(held.detail as object), operations: [...operationsOf(held), ...operations] }
+  await amendOperation(tx, { ...operationOf(input), detail })
+  return { ...held, detail }
+}
+
+/**
+ * After a reset a recorded call may meet messages that came later: they get their places all the same (T3), and the
+ * workflow is told of those that no run has answered.
+ */
+async function deliverLate(
+  tx: Writer,
+  input: CallModelInput,
+  hooked: HookedDrain,
+): Promise<readonly ThreadOperation[]> {
+  const numbers = await highestNumbers(tx, input.threadId)
+  // The run that will answer them.
+  const later = { ...input, run: Math.max(input.run, numbers.runs) + 1, step: 1 }
+  const delivered = await deliverItems(tx, later, hooked)
+  const events = createdFacts(later, delivered)
+  await appendEvents(tx, { threadId: input.threadId, events, now: microseconds(input) })
+  const operations = await hooked.commit(tx)
+  const ids = await unanswered(tx, input, await stageItems(tx, input))
+  return ids.length === 0 ? operations : [...operations, { kind: 'came_late', ids, ...numbers }]
+}
+
+async function deliverItems(
+  tx: Writer,
+  input: CallModelInput,
+  { refused, changed }: HookedDrain,
+): Promise<readonly Message[]> {
+  const { threadId, run, step } = input
+  const ids = await stageItems(tx, input)
+  await refuseMessages(tx, threadId, refused)
+  return deliverMessages(tx, { threadId, ids, run, step, changed })
+}
+
+interface Draining {
+  readonly thread: OpenThread
+  readonly content: PlanContent
+  readonly handed: readonly Fact[]
+  readonly hooked: HookedDrain
+}
+
+async function drainNow(
+  tx: Writer,
+  input: CallModelInput,
+  { thread, content, handed, hooked }: Draining,
+): Promise<CallModelAnswer | HeldOperation> {
+  const { threadId } = input
+  const now = microseconds(input)
+  if (input.wordless) await appendWordlessLine(tx, input)
+  const delivered = await deliverItems(tx, input, hooked)
+  // Later steps of a run took their plan from there.
+  if (input.plan === null) await putPlan(tx, { digest: content.plan.digest, content, now })
+  const idle = await isIdle(tx, input, { content, delivered })
+  const begins = !idle && input.trigger !== null && (await beginRunRow(tx, input, input.trigger))
+  const step = idle ? [] : stepEvents(input, content, { delivered, begins })
+  const events = [...input.facts, ...handed, ...step]
+  await appendEvents(tx, { threadId, events, now, movesActivity: movesActivity(thread, now) })
+  const operations = await hooked.commit(tx)
+  if (idle) {
+    const nothing: CallModelAnswer = { type: 'nothing_to_do', ...newPlan(input, content) }
+    const answer = withOperations(nothing, operations)
+    const finished = { state: 'finished', answer, finished_at: now } as const
+    await insertOperation(tx, { ...newOperation(input, content), ...finished })
+    return answer
+  }
+  const operation = { ...newOperation(input, content, operations), message_id: randomUUID() }
+  meanwhile(tx, insertOperation(tx, operation))
+  return operation
+}
+
+/** A run that a tool began goes on whatever there is. */
+async function isIdle(
+  tx: Writer,
+  input: CallModelInput,
+  { content, delivered }: { readonly content: PlanContent; readonly delivered: readonly Message[] },
+): Promise<boolean> {
+  if (input.trigger === null || delivered.length > 0) return false
+  if (input.asked && (await asksForStep(tx, input, content.plan.type))) return false
+  return (await findOperation(tx, input.threadId, beginOperationOf(input).id)) === null
+}
+
+/** No worker has had the agent for a minute: the run ends, with its messages in the transcript all the same (T3). */
+async function drainWithoutPlan(store: Store, input: CallModelInput): Promise<CallModelAnswer> {
+  const { threadId, run, step } = input
+  const now = microseconds(input)
+  return store.write(async (tx): Promise<CallModelAnswer> => {
+    if ((await openThread(tx, input)) === null) return TERMINATED
+    const { id } = operationOf(input)
+    const operation = { thread_id: threadId, id, kind: 'model', attempt: 1, started_at: now }
+    const ended = { ...operation, state: 'finished', answer: MISSING, finished_at: now } as const
+    // A retry whose first attempt got this far; after a reset there may be more to deliver.
+    if (!(await insertOperation(tx, ended))) {
+      const operations = await deliverLate(tx, input, UNHOOKED)
+      return withOperations<CallModelAnswer>(MISSING, operations)
+    }
+    if (input.wordless) await appendWordlessLine(tx, input)
+    const ids = await stageItems(tx, input)
+    const delivered = await deliverMessages(tx, { threadId, ids, run, step })
+    const started = input.trigger === null ? [] : [startedFact(input, input.trigger)]
+    if (input.trigger !== null) await beginRunRow(tx, input, input.trigger)
+    const events = [...input.facts, ...started, ...createdFacts(input, delivered)]
+    await appendEvents(tx, { threadId, events, now })
+    return MISSING
+  })
+}
+
+function stepEvents(
+  input: CallModelInput,
+  content: PlanContent,
+  { delivered, begins }: { readonly delivered: readonly Message[]; readonly begins: boolean },
+): readonly Fact[] {
+  const scope = stepScope(input)
+  const side = content.plan.sides[input.side]
+  const prompt = promptOf(content, input.side)
+  const started = { step: input.step, prompt: prompt.name, model: prompt.model }
+  const events: Fact[] = []
+  if (begins && input.trigger !== null) events.push(startedFact(input, input.trigger))
+  if (input.sideStarts)
+    events.push({ type: 'side.started', scope, payload: { side: input.side, label: side?.label ?? null } })
+  events.push({ type: 'step.started', scope, payload: started }, phaseFact(1, scope))
+  return [...events, ...createdFacts(input, delivered)]
+}
+
+function createdFacts(input: CallModelInput, delivered: readonly Message[]): readonly Fact[] {
+  return delivered.map(({ id, role }) => ({
+    type: 'message.created',
+    scope: { ...stepScope(input), messageId: id },
+    payload: { role },
+  }))
+}
+
+/**
+ * Whether a thread that is asked to go on has something to say: what was cut, what failed, or what nobody has answered.
+ * Immediate subagents start by themselves: nobody has said anything by that.
+ */
+async function asksForStep(tx: Writer, input: CallModelInput, type: Plan['type']): Promise<boolean> {
+  const last = await tx
+    .selectFrom('messages')
+    .select(['role', 'status', 'finish_reason'])
+    .where('thread_id', '=', input.threadId)
+    .where('position', 'is not', null)
+    .where('depth', '=', 0)
+    .where((rows) => rows.not(rows.or([isStatusLine(rows), isOwnCall(rows)])))
+    .orderBy('position', 'desc')
+    .limit(1)
+    .executeTakeFirst()
+  if (last === undefined) return false
+  const isWhole = last.status === 'completed' && last.finish_reason !== CUT_OFF
+  return type === 'dual_ai' || last.role !== 'assistant' || !isWhole
+}
+
+type Rows = ExpressionBuilder<Schema, 'messages'>
+
+/** No model is sent one. */
+function isStatusLine(rows: Rows) {
+  return rows.and([rows('role', '=', 'system'), rows('sent_by', '=', 'runtime')])
+}
+
+/** That the row holds a call which the runtime made, or is its result. */
+function isOwnCall(rows: Rows) {
+  return rows.exists(
+    rows
+      .selectFrom('tool_calls as call')
+      .innerJoin('messages as holder', (join) =>
+        join.onRef('holder.thread_id', '=', 'call.thread_id').onRef('holder.id', '=', 'call.message_id'),
+      )
+      .select('call.id')
+      .whereRef('call.thread_id', '=', 'messages.thread_id')
+      .where('holder.sent_by', '=', 'runtime')
+      .where((call) =>
+        call.or([
+          call('call.message_id', '=', call.ref('messages.id')),
+          call('call.id', '=', call.ref('messages.tool_call_id')),
+        ]),
+      ),
+  )
+}

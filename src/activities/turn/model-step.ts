@@ -1,0 +1,66 @@
+import type { PlanContent, PromptContent } from '../../definitions/plan-content.js'
+import type { CallModelInput } from '../../protocol/activities.js'
+import type { EventScope } from '../../protocol/facts.js'
+import type { ThreadOperation } from '../../protocol/operations.js'
+import type { StreamedMessage } from '../../store/deltas.js'
+import type { HookBatch } from '../hooks/hook-batch.js'
+import { microseconds, stepScope } from '../scope.js'
+import { operationOf, operationsOf } from './model-operation.js'
+import type { HeldOperation } from './model-operation.js'
+import { RequestLog } from './request-log.js'
+import type { OperationDetail } from './request-log.js'
+
+/** A model call that this attempt holds. */
+export interface ModelStep {
+  readonly input: CallModelInput
+  readonly content: PlanContent
+  readonly prompt: PromptContent & { readonly name: string }
+  readonly operationId: string
+  readonly attempt: number
+  /** The assistant message that the answer will become. */
+  readonly messageId: string
+  /** The row that the answer stands below; null at the top. */
+  readonly parentId: string | null
+  readonly scope: EventScope
+  /** Microseconds. */
+  readonly now: number
+  /** Of `performance`: when this attempt began. */
+  readonly startedAt: number
+  readonly log: RequestLog
+  /** Those around this call: what they do is committed with its answer. */
+  readonly hooks: HookBatch
+  /** Of hooks that ran with the drain, for the answer. */
+  readonly operations: readonly ThreadOperation[]
+  /** An earlier attempt marked the phases up to the model call. */
+  readonly resumed: boolean
+}
+
+interface Opening extends Pick<ModelStep, 'input' | 'content' | 'prompt' | 'parentId' | 'hooks'> {
+  readonly held: HeldOperation
+}
+
+/** @throws for an operation without a message: a bug of the caller */
+export function openStep({ held, ...opening }: Opening): ModelStep {
+  const { input, content } = opening
+  const { message_id: messageId, attempt, state } = held
+  if (messageId === null) throw new Error('Expected a model operation with its message, found none.')
+  // Written by this activity: the store's boundary.
+  const known = held.detail as Partial<OperationDetail> | null
+  return {
+    ...opening,
+    operationId: operationOf(input).id,
+    attempt,
+    messageId,
+    scope: { ...stepScope(input), messageId },
+    now: microseconds(input),
+    startedAt: performance.now(),
+    log: new RequestLog({ plan: content.plan.digest, ...known }),
+    resumed: state !== 'drained',
+    operations: operationsOf(held),
+  }
+}
+
+/** The message that the step's text streams to. */
+export function streamedMessage({ input, messageId }: ModelStep): StreamedMessage {
+  return { threadId: input.threadId, messageId }
+}

@@ -1,0 +1,61 @@
+import { log } from '@temporalio/activity'
+import type { ModelDefinition } from '../../definitions/model.js'
+import { modelVersionProblem } from '../../definitions/provider-version.js'
+import type { Registry } from '../../definitions/registry.js'
+import { classifyModelError } from '../../model/classify-model-error.js'
+import type { LanguageModel } from '../../model/language-model.js'
+import { ModelError } from '../../model/model-error.js'
+import type { AskedModel, ModelWatch } from '../../telemetry/watch-model.js'
+import { waitForDefinition } from '../plan-content.js'
+import type { ModelStep } from './model-step.js'
+
+/**
+ * The provider's own model: asked for when it is called, for it may need a key that only workers have.
+ * @throws ModelError if the provider does not have it, lacks its key, or is of another version of the AI SDK
+ */
+export function providedModel({ name, provider, model }: ModelDefinition): LanguageModel {
+  const provided = made(provider, model)
+  const problem = modelVersionProblem(provided)
+  if (problem === undefined) return provided
+  log.error(`The model "${name}" cannot be used: ${problem}.`)
+  throw new ModelError({ kind: 'unsupported_version', message: problem, retryable: false })
+}
+
+function made(provider: ModelDefinition['provider'], model: string): LanguageModel {
+  try {
+    return provider.languageModel(model)
+  } catch (error) {
+    throw classifyModelError(error)
+  }
+}
+
+/** What a provider calls it; one that its provider does not have bears the name that was asked for. */
+export function askedModel(definition: ModelDefinition, model: LanguageModel | null): AskedModel {
+  return { provider: model?.provider ?? 'unknown', model: model?.modelId ?? definition.model }
+}
+
+/** The same model, whose own spans stand below the request at hand. */
+export function withinRequest(model: LanguageModel, watch: ModelWatch): LanguageModel {
+  return {
+    specificationVersion: model.specificationVersion,
+    provider: model.provider,
+    modelId: model.modelId,
+    supportedUrls: model.supportedUrls,
+    doGenerate: (options) => watch.within(() => model.doGenerate(options)),
+    doStream: (options) => watch.within(() => model.doStream(options)),
+  }
+}
+
+/**
+ * The prompt's model and its own fallbacks, in the order in which they are asked. One that this worker lacks counts as
+ * one that failed; none at all gives an empty list.
+ * @throws `Definition.Missing` while another worker may have the prompt's model
+ */
+export function candidatesOf(
+  registry: Registry,
+  { content, prompt }: Pick<ModelStep, 'content' | 'prompt'>,
+): readonly ModelDefinition[] {
+  if (registry.model(prompt.model) === undefined) waitForDefinition(`model "${prompt.model}"`)
+  const names = [prompt.model, ...(content.models[prompt.model]?.fallbacks ?? [])]
+  return names.flatMap((name) => registry.model(name) ?? [])
+}

@@ -1,0 +1,53 @@
+import { expect, test } from 'vitest'
+import { ModelError } from '../../model/model-error.js'
+import { RequestLog } from './request-log.js'
+
+const PRICES = { inputPrice: 1, outputPrice: 2, cachedPrice: 0.5 }
+const USAGE = { inputTokens: 10, outputTokens: 5, cachedInputTokens: 4 }
+
+function failure(usage: typeof USAGE | null = null): ModelError {
+  return new ModelError({ kind: 'incomplete', message: 'Cut.', retryable: true, usage })
+}
+
+test('the sum holds failed requests at the prices of their models', () => {
+  const log = new RequestLog({ plan: 'p' })
+  log.begin({ model: 'chat', prices: PRICES })
+  log.failed(failure(USAGE))
+  log.begin({ model: 'backup', prices: { ...PRICES, inputPrice: 100 } })
+  const own = log.answered(USAGE)
+  expect(own).toEqual({ ...USAGE, cost: 612 })
+  expect(log.unreported()).toEqual({ inputTokens: 20, outputTokens: 10, cachedInputTokens: 8, cost: 630 })
+})
+
+test('one unknown price makes the cost unknown', () => {
+  const log = new RequestLog({ plan: 'p' })
+  log.begin({ model: 'chat', prices: PRICES })
+  log.failed(failure(USAGE))
+  log.begin({ model: 'backup', prices: { ...PRICES, outputPrice: null } })
+  log.answered(USAGE)
+  expect(log.unreported()).toMatchObject({ inputTokens: 20, cost: null })
+})
+
+test('a failed request without usage costs nothing known', () => {
+  const log = new RequestLog({ plan: 'p' })
+  log.begin({ model: 'chat', prices: PRICES })
+  log.failed(failure())
+  expect(log.unreported()).toBeNull()
+  expect(log.detail().requests).toMatchObject([{ model: 'chat', usage: null, error: 'incomplete' }])
+})
+
+test('the next attempt goes on with numbers, waits and all else', () => {
+  const log = new RequestLog({ plan: 'p' })
+  log.begin({ model: 'chat', prices: PRICES })
+  log.failed(failure(USAGE))
+  log.wait(60_000)
+  log.begin({ model: 'chat', prices: PRICES })
+  const kept = JSON.parse(JSON.stringify({ ...log.detail(), more: 1 })) as ReturnType<typeof log.detail>
+  const next = new RequestLog(kept)
+  expect([next.number, next.fresh, next.waits, next.waited, next.failures]).toEqual([2, true, 1, 60_000, []])
+  expect(next.detail()).toMatchObject({ more: 1, requests: [{ error: 'incomplete' }, { error: 'lost' }] })
+  // What the first answer told is not told again.
+  next.begin({ model: 'chat', prices: PRICES })
+  next.answered(USAGE)
+  expect(next.unreported()).toEqual({ ...USAGE, cost: 18 })
+})

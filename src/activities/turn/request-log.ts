@@ -1,0 +1,184 @@
+import type { ModelContent } from '../../definitions/plan-content.js'
+import type { ModelUsage } from '../../model/model-answer.js'
+import type { ModelError } from '../../model/model-error.js'
+import type { Usage } from '../../protocol/activities.js'
+
+/** One request to a provider. `error`: why it gave no answer; `lost` if its attempt died over it. */
+interface RequestRecord {
+  readonly model: string
+  /** Those that are known. */
+  readonly prices: Partial<Prices>
+  readonly usage: Usage | null
+  readonly error: string | null
+}
+
+/** The detail of a model operation's row. */
+export interface OperationDetail {
+  /** Digest of the plan that it runs with. */
+  readonly plan: string
+  readonly requests: readonly RequestRecord[]
+  /** How many of them are in the usage of an earlier answer. */
+  readonly reported?: number
+  /** Waits for providers so far, and their milliseconds in all; left out while there was none, as nearly always. */
+  readonly waits?: number
+  readonly waited?: number
+}
+
+type Known = Partial<OperationDetail> & { readonly plan: string }
+
+/** A request of this attempt that failed. */
+interface FailedRequest {
+  readonly number: number
+  readonly error: ModelError
+}
+
+/**
+ * The requests of an operation over all its attempts, numbered from 1: a subscriber drops what a lower number streamed,
+ * and none is paid for without being counted.
+ */
+export class RequestLog {
+  readonly #known: Known
+  readonly #requests: RequestRecord[]
+  readonly #failures: FailedRequest[] = []
+  #open = false
+  #fresh = true
+  #reported: number
+  #waits: number
+  #waited: number
+
+  /** Whatever else the detail holds stays in it. */
+  constructor(known: Known) {
+    const { requests = [], reported = 0, waits = 0, waited = 0 } = known
+    this.#known = known
+    this.#requests = requests.map((request) =>
+      request.usage === null && request.error === null ? { ...request, error: 'lost' } : request,
+    )
+    this.#reported = reported
+    this.#waits = waits
+    this.#waited = waited
+  }
+
+  /** The number of the newest request. */
+  get number(): number {
+    return this.#requests.length
+  }
+
+  /** A request is under way. */
+  get open(): boolean {
+    return this.#open
+  }
+
+  /** This attempt has asked nothing yet. */
+  get fresh(): boolean {
+    return this.#fresh
+  }
+
+  /** Those of this attempt. */
+  get failures(): readonly FailedRequest[] {
+    return this.#failures
+  }
+
+  get waits(): number {
+    return this.#waits
+  }
+
+  get waited(): number {
+    return this.#waited
+  }
+
+  /** The model of the newest request. */
+  get model(): string | null {
+    return this.#requests.at(-1)?.model ?? null
+  }
+
+  begin({ model, prices }: { readonly model: string; readonly prices: Prices }): void {
+    const known = Object.fromEntries(Object.entries(prices).filter(([, price]) => price !== null))
+    this.#requests.push({ model, prices: known, usage: null, error: null })
+    this.#open = true
+    this.#fresh = false
+  }
+
+  /** What the answer to the newest request cost. */
+  answered(usage: ModelUsage): Usage {
+    const cost = usageOf(pricesOf(this.#newest().prices), usage)
+    this.#end({ usage: cost, error: null })
+    return cost
+  }
+
+  failed(error: ModelError): void {
+    const usage = error.usage === null ? null : usageOf(pricesOf(this.#newest().prices), error.usage)
+    this.#end({ usage, error: error.kind })
+    this.#failures.push({ number: this.number, error })
+  }
+
+  wait(milliseconds: number): void {
+    this.#reported = this.#requests.length
+    this.#waits += 1
+    this.#waited += milliseconds
+  }
+
+  /** The sum of what no answer has told yet; null if nothing was reported. */
+  unreported(): Usage | null {
+    const usages = this.#requests
+      .slice(this.#reported)
+      .flatMap(({ usage }) => (usage === null ? [] : [usage]))
+    return usages.length === 0 ? null : sumOf(usages)
+  }
+
+  detail(): OperationDetail {
+    const waited = { reported: this.#reported, waits: this.#waits, waited: this.#waited }
+    return { ...this.#known, requests: [...this.#requests], ...(this.#waits > 0 && waited) }
+  }
+
+  #end(outcome: Pick<RequestRecord, 'usage' | 'error'>): void {
+    this.#requests[this.#requests.length - 1] = { ...this.#newest(), ...outcome }
+    this.#open = false
+  }
+
+  #newest(): RequestRecord {
+    const newest = this.#requests.at(-1)
+    if (newest === undefined) throw new Error('Expected a request that has begun, found none.')
+    return newest
+  }
+}
+
+/** Dollars per million tokens; null when unknown. */
+type Prices = Pick<ModelContent, 'inputPrice' | 'outputPrice' | 'cachedPrice'>
+
+export function pricesOf(
+  model: Partial<{ readonly [Price in keyof Prices]: Prices[Price] | undefined }> | undefined,
+): Prices {
+  const { inputPrice = null, outputPrice = null, cachedPrice = null } = model ?? {}
+  return { inputPrice, outputPrice, cachedPrice }
+}
+
+/**
+ * Tokens and cost of one request. Prices are dollars per million tokens, so tokens times price are millionths of a
+ * dollar; cached tokens are a part of the input. Null when a price is unknown.
+ */
+export function usageOf(prices: Prices, usage: ModelUsage): Usage {
+  return { ...usage, cost: costOf(prices, usage) }
+}
+
+/** Of several requests; a cost that is unknown makes the sum unknown. */
+export function sumOf(usages: readonly Usage[]): Usage {
+  return usages.reduce<Usage>(addUsage, { inputTokens: 0, outputTokens: 0, cachedInputTokens: 0, cost: 0 })
+}
+
+/** The sum so far, with one more. */
+export function addUsage(sum: Usage | null, usage: Usage): Usage {
+  if (sum === null) return usage
+  return {
+    inputTokens: sum.inputTokens + usage.inputTokens,
+    outputTokens: sum.outputTokens + usage.outputTokens,
+    cachedInputTokens: sum.cachedInputTokens + usage.cachedInputTokens,
+    cost: sum.cost === null || usage.cost === null ? null : sum.cost + usage.cost,
+  }
+}
+
+function costOf({ inputPrice, outputPrice, cachedPrice }: Prices, usage: ModelUsage): number | null {
+  if (inputPrice === null || outputPrice === null) return null
+  const cached = Math.min(usage.cachedInputTokens, usage.inputTokens)
+  const input = (usage.inputTokens - cached) * inputPrice + cached * (cachedPrice ?? inputPrice)
+  return Math.round(input + usage.outputTokens * outputPrice)
+}

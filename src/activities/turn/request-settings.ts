@@ -1,0 +1,94 @@
+import type { SharedV4ProviderOptions } from '@ai-sdk/provider'
+import type { ModelContent, PromptContent } from '../../definitions/plan-content.js'
+import { toolConfiguration } from '../../model/context/tool-configuration.js'
+import type { RequestOrigin } from '../../model/scripted-request.js'
+import type { ModelRequest } from '../../model/stream-answer.js'
+import type { CallModelInput } from '../../protocol/activities.js'
+
+type Effort = Exclude<NonNullable<ModelRequest['reasoning']>, 'provider-default'>
+
+/** Levels of reasoning from 0 to 100, as Standard Agents has them. */
+const LEVELS = { low: 33, medium: 66, high: 100 } as const
+const EFFORTS: ReadonlySet<string> = new Set<Effort>([
+  'none',
+  'minimal',
+  'low',
+  'medium',
+  'high',
+  'xhigh',
+  'max',
+])
+
+interface Asking {
+  readonly input: CallModelInput
+  readonly prompt: PromptContent & { readonly name: string }
+  readonly model: ModelContent
+}
+
+/** All of a request but its messages: tools, how the model may choose among them, how it reasons, and its provider's options. */
+export function requestSettings(asking: Asking): Omit<ModelRequest, 'prompt'> {
+  const { prompt, model } = asking
+  const tools = model.supportsToolCalls ? prompt.tools : []
+  const effort = effortOf(prompt.reasoning, model.reasoningLevels)
+  return {
+    ...(tools.length === 0
+      ? {}
+      : { tools: toolConfiguration(tools), toolChoice: { type: prompt.toolChoice } }),
+    ...(effort === null ? {} : { reasoning: effort }),
+    ...(model.maxOutputTokens === null ? {} : { maxOutputTokens: model.maxOutputTokens }),
+    providerOptions: providerOptions(asking, tools.length > 0),
+  }
+}
+
+/** In the model's own word for the nearest level; words that the AI SDK does not know go with the provider options. */
+function effortOf(
+  reasoning: PromptContent['reasoning'],
+  words: ModelContent['reasoningLevels'],
+): Effort | null {
+  if (reasoning?.effort === undefined) return null
+  const wanted = LEVELS[reasoning.effort]
+  const [nearest] = Object.keys(words)
+    .map(Number)
+    .sort((one, other) => Math.abs(one - wanted) - Math.abs(other - wanted) || one - other)
+  const word = nearest === undefined ? undefined : words[nearest]
+  return word !== undefined && isEffort(word) ? word : reasoning.effort
+}
+
+function isEffort(word: string): word is Effort {
+  return EFFORTS.has(word)
+}
+
+/** What follows from the prompt's own fields, overridden by the model's options, and those by the prompt's. */
+function providerOptions({ input, prompt, model }: Asking, hasTools: boolean): SharedV4ProviderOptions {
+  const { side, threadId } = input
+  const origin: RequestOrigin = { prompt: prompt.name, side, threadId }
+  const derived = [
+    hasTools ? parallelOptions(prompt.parallelToolCalls) : {},
+    reasoningOptions(prompt.reasoning),
+  ]
+  const given = [model.providerOptions ?? {}, prompt.providerOptions ?? {}]
+  return { ...[...derived, ...given].reduce(overridden), everthread: { ...origin } }
+}
+
+/** Calls run one after another in any case; those that were made without knowing each other's results are often wrong. */
+function parallelOptions(parallel: boolean): SharedV4ProviderOptions {
+  // It is the default of both, and some models refuse to be told.
+  if (parallel) return {}
+  return { openai: { parallelToolCalls: false }, anthropic: { disableParallelToolUse: true } }
+}
+
+function reasoningOptions(reasoning: PromptContent['reasoning']): SharedV4ProviderOptions {
+  if (reasoning === null) return {}
+  const { maxTokens, exclude } = reasoning
+  return {
+    ...(maxTokens === undefined
+      ? {}
+      : { anthropic: { thinking: { type: 'enabled', budgetTokens: maxTokens } } }),
+    ...(exclude === true ? { openai: { reasoningSummary: null } } : {}),
+  }
+}
+
+function overridden(one: SharedV4ProviderOptions, other: SharedV4ProviderOptions): SharedV4ProviderOptions {
+  const providers = new Set([...Object.keys(one), ...Object.keys(other)])
+  return Object.fromEntries([...providers].map((key) => [key, { ...one[key], ...other[key] }]))
+}

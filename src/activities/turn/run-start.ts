@@ -1,0 +1,44 @@
+import type { CallModelInput } from '../../protocol/activities.js'
+import type { Fact } from '../../protocol/facts.js'
+import { insertRun } from '../../store/runs.js'
+import { appendStatusLine } from '../../store/status-line.js'
+import type { Writer } from '../../store/store.js'
+import { updateThread } from '../../store/threads.js'
+import { runTraceparent } from '../../telemetry/run-trace.js'
+import { microseconds, stepScope } from '../scope.js'
+import type { OpenThread } from '../thread-row.js'
+
+/** False if it has one: it began before. */
+export async function beginRunRow(tx: Writer, input: CallModelInput, trigger: string): Promise<boolean> {
+  const { threadId, run } = input
+  const begins = await insertRun(tx, {
+    thread_id: threadId,
+    number: run,
+    trigger_kind: trigger,
+    started_at: microseconds(input),
+    traceparent: runTraceparent(),
+  })
+  if (begins) await updateThread(tx, threadId, { status: 'running' })
+  return begins
+}
+
+/** Of a run that just began. */
+export function startedFact(input: CallModelInput, trigger: string): Fact {
+  return { type: 'run.started', scope: stepScope(input), payload: { trigger } }
+}
+
+/** The first step of an agent that took the thread over makes it the thread's own. */
+export async function handOver(
+  tx: Writer,
+  input: CallModelInput,
+  thread: OpenThread,
+): Promise<readonly Fact[]> {
+  const { threadId, agent, run, step } = input
+  if (thread.agent === agent) return []
+  await updateThread(tx, threadId, { agent })
+  const content = `The agent "${agent}" took over from "${thread.agent}".`
+  const detail = { agent, from_agent: thread.agent }
+  const at = { threadId, run, step, scope: stepScope(input), now: microseconds(input) }
+  const status = await appendStatusLine(tx, { ...at, kind: 'handoff', content, detail })
+  return [status, { type: 'thread.updated', payload: { agent, status: 'running' } }]
+}

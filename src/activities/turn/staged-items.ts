@@ -1,0 +1,195 @@
+import { randomUUID } from 'node:crypto'
+import type { CallModelInput, DrainItem } from '../../protocol/activities.js'
+import { runIdOf } from '../../protocol/ids.js'
+import { childrenOfGroup, findChild } from '../../store/children.js'
+import type { ChildRecord } from '../../store/children.js'
+import { appendMessage } from '../../store/deliver-messages.js'
+import { findMessage } from '../../store/read-messages.js'
+import { stageMessage } from '../../store/stage-message.js'
+import type { MessageDraft } from '../../store/stage-message.js'
+import type { Reader, Writer } from '../../store/store.js'
+import { microseconds } from '../scope.js'
+import { recordClosedChild } from '../subagents/closed-child.js'
+import {
+  failureText,
+  fittingMembers,
+  groupFiles,
+  groupText,
+  nameOfChild,
+  SILENT_END,
+} from '../subagents/report-text.js'
+import type { GroupMember } from '../subagents/report-text.js'
+
+/**
+ * The ids of the rows of this step's items, in their order. Items that came without a row get one: inline messages of raw
+ * signals, children that closed without a report, groups of children. Done twice, it makes nothing new.
+ */
+export async function stageItems(tx: Writer, input: CallModelInput): Promise<readonly string[]> {
+  const ids: string[] = []
+  for (const item of input.drain) {
+    ids.push(await rowOf(tx, input, item))
+  }
+  return ids
+}
+
+/** A drain that was cut without an answer is done again, and must not make a second row of an item (T3). */
+async function rowOf(tx: Writer, input: CallModelInput, item: DrainItem): Promise<string> {
+  const digest = digestOf(item)
+  if (digest === null) return item.id
+  const made = await tx
+    .selectFrom('messages')
+    .select('id')
+    .where('thread_id', '=', input.threadId)
+    .where('digest', '=', digest)
+    .executeTakeFirst()
+  if (made !== undefined) return made.id
+  if (item.kind === 'group') return stageGroup(tx, input, { id: item.id, digest })
+  const told = item.kind === 'child_closed' ? await closedChildRow(tx, input, { item, digest }) : null
+  if (told !== null) return told
+  const draft = draftOf(input, item, digest)
+  if (draft === null) return item.id
+  await stageMessage(tx, draft)
+  return draft.id
+}
+
+type ClosedItem = Extract<DrainItem, { readonly kind: 'child_closed' }>
+
+/** The row of a report that the child left in the store, untold; null: there is none, and another row says so. */
+async function closedChildRow(
+  tx: Writer,
+  input: CallModelInput,
+  { item, digest }: { readonly item: ClosedItem; readonly digest: string },
+): Promise<string | null> {
+  const told = await untoldReport(tx, input, item.reference)
+  await recordClosed(tx, input, item)
+  if (told === null) return null
+  await tx
+    .updateTable('messages')
+    .set({ digest })
+    .where('thread_id', '=', input.threadId)
+    .where('id', '=', told)
+    .execute()
+  return told
+}
+
+async function recordClosed(
+  tx: Writer,
+  input: CallModelInput,
+  { reference, status }: ClosedItem,
+): Promise<void> {
+  const { threadId } = input
+  const scope = { runId: runIdOf(input.run) }
+  await recordClosedChild(tx, { threadId, reference, status, scope, now: microseconds(input) })
+}
+
+/** Marks the row that is made of an item; null: the item's own row is there already. */
+function digestOf(item: DrainItem): string | null {
+  // Its id is that of a call, and no other item's.
+  if (item.kind === 'group') return `group:${item.id}`
+  return item.kind === 'message' && item.inline === undefined ? null : `item:${item.id}`
+}
+
+function draftOf(
+  input: CallModelInput,
+  item: Exclude<DrainItem, { readonly kind: 'group' }>,
+  digest: string,
+): MessageDraft | null {
+  const common = { id: randomUUID(), threadId: input.threadId, createdAt: microseconds(input) }
+  if (item.kind === 'child_closed') {
+    const content = failureText(item.reference, `It was closed without a report (${item.status}).`)
+    const subagentId = item.reference
+    return {
+      ...common,
+      role: 'user',
+      content,
+      silent: true,
+      subagentId,
+      sentBy: 'runtime',
+      digest,
+    }
+  }
+  if (item.inline === undefined) return null
+  const { content, role, silent } = item.inline
+  return { ...common, role, content, silent, sentBy: 'cli', digest }
+}
+
+/** The other side's turn had no text, and a request must end with words of the counterpart. */
+export async function appendWordlessLine(tx: Writer, input: CallModelInput): Promise<void> {
+  const side = input.side === 'a' ? 'b' : 'a'
+  await appendMessage(tx, {
+    id: randomUUID(),
+    threadId: input.threadId,
+    role: side === 'a' ? 'assistant' : 'user',
+    content: 'The other side ended its turn without words.',
+    createdAt: microseconds(input),
+    sentBy: 'runtime',
+    silent: true,
+    side,
+    run: input.run,
+    step: input.step,
+  })
+}
+
+/** All children that a call has started in one go have ended: one silent message says what came of them (T7). */
+async function stageGroup(
+  tx: Writer,
+  input: CallModelInput,
+  {
+    id: spawnGroupId,
+    digest,
+  }: Pick<Extract<DrainItem, { readonly kind: 'group' }>, 'id'> & { digest: string },
+): Promise<string> {
+  const { threadId } = input
+  const children = await childrenOfGroup(tx, { parentThreadId: threadId, spawnGroupId })
+  const now = microseconds(input)
+  const members: GroupMember[] = []
+  for (const child of children) {
+    members.push(memberOf(child))
+    if (child.closed_at !== null || child.report !== null) continue
+    const scope = { runId: runIdOf(input.run) }
+    await recordClosedChild(tx, { threadId, reference: child.reference, status: 'failed', scope, now })
+  }
+  const id = randomUUID()
+  const { attachments, note } = groupFiles(members)
+  const message = {
+    id,
+    threadId,
+    role: 'user',
+    content: `${groupText(fittingMembers(members))}${note}`,
+    silent: true,
+    attachments,
+  } as const
+  await stageMessage(tx, { ...message, createdAt: now, sentBy: 'runtime', digest })
+  return id
+}
+
+/** All have ended: one without a report was closed, or says nothing by itself. */
+function memberOf(child: ChildRecord): GroupMember {
+  const { reference, report, status } = child
+  const about = { reference, name: nameOfChild(child) }
+  if (report !== null)
+    return { ...about, outcome: report.kind, text: report.text, attachments: report.attachments }
+  if (child.parent_communication === 'explicit' && status === 'completed')
+    return { ...about, outcome: 'notice', text: SILENT_END, attachments: [] }
+  return { ...about, outcome: 'failure', text: 'It was closed without a report.', attachments: [] }
+}
+
+/**
+ * The message of a closed child's last report that its parent's workflow never heard of: the child was ended before it
+ * could say so, or a Temporal reset took back what the parent knew (T7). Null if there is none.
+ */
+async function untoldReport(
+  db: Reader,
+  { threadId, drain }: CallModelInput,
+  reference: string,
+): Promise<string | null> {
+  const child = await findChild(db, threadId, reference)
+  const id = child?.report?.messageId
+  // It is in the queue, before the news of the close.
+  if (child === null || id === undefined || drain.some((item) => item.id === id)) return null
+  const row = await findMessage(db, threadId, id)
+  if (row === null || row.subagent_id !== reference) return null
+  if (row.position === null) return row.status === 'pending' ? id : null
+  // One that stays may owe a later answer; of any other this was the only one.
+  return child.resumable ? null : id
+}

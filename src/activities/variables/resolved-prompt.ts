@@ -1,0 +1,109 @@
+import { lifecycleTools } from '../../definitions/lifecycle-tools.js'
+import type {
+  PlanContent,
+  PromptContent,
+  SubagentContent,
+  SystemPart,
+  ToolContent,
+} from '../../definitions/plan-content.js'
+import type { CallInput } from '../../protocol/activities.js'
+import type { ActivityDependencies } from '../activity.js'
+import { resolveVariables, shownValues } from './resolve-variables.js'
+import type { ResolvedVariable, VariableScope } from './resolve-variables.js'
+
+/** A prompt whose system text is words only: variables are resolved anew at each step. */
+export async function withVariables<Prompt extends PromptContent & { readonly name: string }>(
+  dependencies: ActivityDependencies,
+  scope: Omit<VariableScope, 'prompt'>,
+  prompt: Prompt,
+): Promise<Prompt> {
+  const names = prompt.system.flatMap((part) => (part.type === 'env' ? [part.property] : []))
+  if (names.length === 0) return prompt
+  const values = await resolveVariables(dependencies, { ...scope, prompt: prompt.name }, [...new Set(names)])
+  return {
+    ...prompt,
+    system: [{ type: 'text', content: renderSystem(prompt.system, (name) => values.get(name)) }],
+  }
+}
+
+/** T5: a secret never gets into a prompt; neither does a name that has no value. */
+function renderSystem(
+  parts: readonly SystemPart[],
+  resolve: (name: string) => ResolvedVariable | undefined,
+): string {
+  return parts
+    .map((part) => {
+      if (part.type === 'text') return part.content
+      const found = resolve(part.property)
+      return found?.type === 'text' ? found.open() : ''
+    })
+    .join('')
+}
+
+const YES: ReadonlySet<string> = new Set(['true', '1', 'yes'])
+
+/**
+ * The subagents of a prompt that its thread may start now, in the order of the prompt: those without a flag, and those
+ * whose flag is on. A flag that has no value, or whose value is a secret, is off.
+ */
+export async function enabledSubagents(
+  dependencies: ActivityDependencies,
+  scope: Omit<VariableScope, 'prompt'>,
+  prompt: Pick<PromptContent, 'subagents'> & { readonly name: string },
+): Promise<readonly SubagentContent[]> {
+  const subagents = Object.values(prompt.subagents)
+  const flags = subagents.flatMap(({ optional }) => optional ?? [])
+  const values = await shownValues(dependencies, { ...scope, prompt: prompt.name }, flags)
+  return subagents.filter(({ optional }) => optional === null || isOn(values.get(optional)))
+}
+
+/** As Standard Agents has it: in any case, and whatever blanks are around it. */
+function isOn(value: string | undefined): boolean {
+  return value !== undefined && YES.has(value.trim().toLowerCase())
+}
+
+/** Whose call it is. */
+export interface ActivePrompt {
+  readonly input: Pick<CallInput, 'threadId' | 'agent'>
+  readonly content: PlanContent
+  readonly prompt: PromptContent & { readonly name: string }
+}
+
+/** Where the variables of the prompt are looked up. */
+export function scopeOf({ input, content, prompt }: ActivePrompt): VariableScope {
+  return { threadId: input.threadId, agent: input.agent, content, prompt: prompt.name }
+}
+
+/** The flags are looked at anew: a model may call what it was offered before (SA-R-07.3a). */
+export async function enabledNow(
+  dependencies: ActivityDependencies,
+  active: ActivePrompt,
+): Promise<readonly SubagentContent[]> {
+  return enabledSubagents(dependencies, scopeOf(active), active.prompt)
+}
+
+/** In words for the model. */
+export function notEnabled(agent: string): readonly [reason: string, errorCode: string] {
+  return [`The agent "${agent}" is not enabled here, so it cannot be called.`, 'not_enabled']
+}
+
+/** What a prompt may call while these of its subagents are enabled; the resumable ones by the lifecycle tools. */
+export function offeredTools(
+  { tools, subagents }: Pick<PromptContent, 'tools' | 'subagents'>,
+  enabled: readonly SubagentContent[],
+): readonly ToolContent[] {
+  const names = new Set(enabled.map(({ agent }) => agent))
+  const called = tools.filter(({ name }) => !Object.hasOwn(subagents, name) || names.has(name))
+  return [...called, ...lifecycleTools(enabled.filter(({ resumable }) => resumable !== null))]
+}
+
+/** The same prompt with what it may call at this moment: flags are looked at anew in each step. */
+export async function withOfferedTools<Prompt extends PromptContent & { readonly name: string }>(
+  dependencies: ActivityDependencies,
+  scope: Omit<VariableScope, 'prompt'>,
+  prompt: Prompt,
+): Promise<Prompt> {
+  if (Object.keys(prompt.subagents).length === 0) return prompt
+  const enabled = await enabledSubagents(dependencies, scope, prompt)
+  return { ...prompt, tools: offeredTools(prompt, enabled) }
+}
