@@ -1,4 +1,4 @@
-import { ACTIVITIES } from '../src/protocol/activities.js'
+import { ACTIVITIES } from '../src/protocol/activity-table.js'
 import type { ThreadStart } from '../src/protocol/messages.js'
 import { agentThread } from '../src/workflows/agent-thread.js'
 import type { SeededRandom } from '../test/support/seeded-random.js'

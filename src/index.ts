@@ -1,5 +1,5 @@
 export { defineAgent } from './definitions/agent.js'
-export { ConfigError } from './protocol/config-error.js'
+export { ConfigError } from './protocol/errors.js'
 export { defineEffect } from './definitions/effect.js'
 export { defineHook } from './definitions/hook.js'
 export { defineModel } from './definitions/model.js'
@@ -19,7 +19,7 @@ export {
   ThreadNotFoundError,
   ThreadTerminatedError,
   WaitTimeoutError,
-} from './protocol/thread-error.js'
+} from './protocol/errors.js'
 export { FileError } from './store/file-error.js'
 export { StoreError } from './store/store-error.js'
 
@@ -64,7 +64,7 @@ export type {
   ToolRetry,
 } from './definitions/tool.js'
 export type { VariableDefinition } from './definitions/variable.js'
-export type { JsonObject, JsonValue } from './protocol/json.js'
+export type { JsonObject, JsonValue } from './protocol/values.js'
 export type {
   AttachmentRef,
   FileRecord,

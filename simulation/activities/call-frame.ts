@@ -1,9 +1,9 @@
 import type { CallModelAnswer, CallModelInput, Frame } from '../../src/protocol/activities.js'
 import { modelOperationId, nestedCallIdOf } from '../../src/protocol/ids.js'
 import { say } from '../store/messages.js'
-import { USAGE, chosenCalls, chosenOperations } from './choices.js'
+import { chosenCalls, chosenOperations, USAGE } from './choices.js'
 import { commitResult, enterCall } from './hold-call.js'
-import { Cut, commit, hold, recorded } from './steps.js'
+import { commit, Cut, hold, recorded } from './steps.js'
 import type { Attempt, Steps } from './steps.js'
 
 /** The nested step of a prompt tool: the call that it answers begins with it; nothing is drained, no phase is marked. */

@@ -12,7 +12,7 @@ import { IMMEDIATE, planNamed, planOfDigest } from './plans.js'
 import { registered } from './registered.js'
 import { stagedItems } from './staged-items.js'
 import { stepScope } from './step-scope.js'
-import { Cut, TERMINATED, append, commit, finish, hold, recorded } from './steps.js'
+import { append, commit, Cut, finish, hold, recorded, TERMINATED } from './steps.js'
 import type { Attempt, Steps } from './steps.js'
 
 const MISSING = { type: 'end', reason: 'definition_missing', outcome: 'failed' } as const

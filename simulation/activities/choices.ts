@@ -1,6 +1,6 @@
 /** What models and tools of a simulated life do: chosen at random, and ever less as its budget runs out. */
-import type { CallRequest, ResultAnswer, Usage } from '../../src/protocol/activities.js'
 import { UNKNOWN_TOOL } from '../../src/protocol/activities.js'
+import type { CallRequest, ResultAnswer, Usage } from '../../src/protocol/activities.js'
 import type { ThreadOperation, ToldOperation } from '../../src/protocol/operations.js'
 import { stage } from '../store/messages.js'
 import type { ThreadRow } from '../store/rows.js'

@@ -1,5 +1,9 @@
-import type { ResultAnswer } from '../../src/protocol/activities.js'
-import type { CompleteCallAnswer, CompleteCallInput, Completion } from '../../src/protocol/complete-call.js'
+import type {
+  CompleteCallAnswer,
+  CompleteCallInput,
+  Completion,
+  ResultAnswer,
+} from '../../src/protocol/activities.js'
 import { resultOperationId } from '../../src/protocol/ids.js'
 import type { MessageRow, ThreadRow } from '../store/rows.js'
 import { chosenResult } from './choices.js'

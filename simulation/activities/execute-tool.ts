@@ -4,8 +4,8 @@ import { say } from '../store/messages.js'
 import type { CallRow, ThreadRow } from '../store/rows.js'
 import { chosenOperations, chosenResult } from './choices.js'
 import { commitResult, enterCall } from './hold-call.js'
-import { TOOLS, planOfDigest } from './plans.js'
-import { Cut, TERMINATED, append, commit, finish, openThread, recorded } from './steps.js'
+import { planOfDigest, TOOLS } from './plans.js'
+import { append, commit, Cut, finish, openThread, recorded, TERMINATED } from './steps.js'
 import type { Attempt, Steps } from './steps.js'
 
 const REMOTE = { type: 'remote', taskQueue: 'python', activity: 'draw', timeout: 1000 } as const

@@ -5,7 +5,7 @@ import { queuesTool } from '../../src/protocol/operations.js'
 import { say } from '../store/messages.js'
 import type { CallRow, ThreadRow } from '../store/rows.js'
 import { stepScope } from './step-scope.js'
-import { TERMINATED, append, commit, hold, openThread, recorded } from './steps.js'
+import { append, commit, hold, openThread, recorded, TERMINATED } from './steps.js'
 import type { Attempt } from './steps.js'
 
 export type CallPart = Pick<

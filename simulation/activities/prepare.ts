@@ -3,10 +3,10 @@ import type {
   PrepareChildInput,
   PrepareMessageAnswer,
   PrepareMessageInput,
-  PreparedChild,
-} from '../../src/protocol/child-activities.js'
-import type { ResultAnswer } from '../../src/protocol/activities.js'
+  ResultAnswer,
+} from '../../src/protocol/activities.js'
 import { LIMITS } from '../../src/protocol/limits.js'
+import type { PreparedChild } from '../../src/protocol/subagent.js'
 import { stage } from '../store/messages.js'
 import { newThread } from '../store/rows.js'
 import type { ChildRow, ThreadRow } from '../store/rows.js'
@@ -14,7 +14,7 @@ import { isOpen } from './choices.js'
 import { commitResult, enterCall } from './hold-call.js'
 import type { Held } from './hold-call.js'
 import { closeStatus } from './reports.js'
-import { TERMINATED, append, commit } from './steps.js'
+import { append, commit, TERMINATED } from './steps.js'
 import type { Attempt, Steps } from './steps.js'
 
 const REFUSED: ResultAnswer = { type: 'result', outcome: 'failed', errorDigest: 'refused' }

@@ -1,4 +1,4 @@
-import { ACTIVITIES } from '../../src/protocol/activities.js'
+import { ACTIVITIES } from '../../src/protocol/activity-table.js'
 import { callModel } from './call-model.js'
 import { completeCall } from './complete-call.js'
 import { executeTool } from './execute-tool.js'

@@ -1,5 +1,9 @@
-import type { RunEffectAnswer, RunEffectInput } from '../../src/protocol/activities.js'
-import type { PrepareChildAnswer, PrepareMessageAnswer } from '../../src/protocol/child-activities.js'
+import type {
+  PrepareChildAnswer,
+  PrepareMessageAnswer,
+  RunEffectAnswer,
+  RunEffectInput,
+} from '../../src/protocol/activities.js'
 import type { SettleAnswer, SettleInput } from '../../src/protocol/end-activities.js'
 import { phaseFact } from '../../src/protocol/facts.js'
 import type { Fact } from '../../src/protocol/facts.js'
@@ -17,7 +21,7 @@ import type { World } from '../world.js'
 import { chosenOperations } from './choices.js'
 import { endCall, placeCall } from './hold-call.js'
 import { anyThread } from './registered.js'
-import { Cut, TERMINATED, append, commit, finish, hold, openThread, recorded } from './steps.js'
+import { append, commit, Cut, finish, hold, openThread, recorded, TERMINATED } from './steps.js'
 import type { Attempt, Steps } from './steps.js'
 
 const SETTLED: SettleAnswer = { type: 'settled' }

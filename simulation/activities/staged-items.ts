@@ -1,8 +1,8 @@
 import type { DrainItem } from '../../src/protocol/activities.js'
 import { stage } from '../store/messages.js'
 import type { ThreadRow } from '../store/rows.js'
-import { toldOf } from './told-of.js'
 import type { Attempt } from './steps.js'
+import { toldOf } from './told-of.js'
 
 /** The ids of the rows of a step's items, in their order; what came without a row gets one, once. */
 export function stagedItems(

@@ -1,5 +1,5 @@
 /** Rules that look when all threads are at rest. */
-import type { ControlSnapshot } from '../../src/protocol/snapshot.js'
+import type { ControlSnapshot } from '../../src/protocol/status.js'
 import type { ThreadRow } from '../store/rows.js'
 import type { WorkflowRun } from '../temporal/workflow-run.js'
 import type { World } from '../world.js'

@@ -1,11 +1,11 @@
 /** Rules that look at each thing as it happens: what a workflow asks for, takes and carries. */
-import { ACTIVITIES } from '../../src/protocol/activities.js'
 import type { ActivityInput, CallModelInput } from '../../src/protocol/activities.js'
+import { ACTIVITIES } from '../../src/protocol/activity-table.js'
 import { LIMITS } from '../../src/protocol/limits.js'
 import { SIGNALS } from '../../src/protocol/messages.js'
 import type { ChildReport, ThreadStart } from '../../src/protocol/messages.js'
 import type { ThreadOperation } from '../../src/protocol/operations.js'
-import type { ControlSnapshot } from '../../src/protocol/snapshot.js'
+import type { ControlSnapshot } from '../../src/protocol/status.js'
 import type { Command, Job } from '../temporal/command.js'
 import type { Activity, WorkflowRun } from '../temporal/workflow-run.js'
 import type { World } from '../world.js'

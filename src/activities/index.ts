@@ -1,6 +1,5 @@
-import { ACTIVITIES } from '../protocol/activities.js'
-import type { ThreadActivities } from '../protocol/activities.js'
-import { wholeInput } from '../protocol/lean-input.js'
+import { ACTIVITIES, wholeInput } from '../protocol/activity-table.js'
+import type { ThreadActivities } from '../protocol/activity-table.js'
 import type { ActivityDependencies } from './activity.js'
 import { observeCall, observeSettle, observeStep, observeWork } from './observe.js'
 import { runEffect } from './run-effect.js'

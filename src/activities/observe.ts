@@ -5,19 +5,20 @@
 import { context, ROOT_CONTEXT, SpanKind, trace } from '@opentelemetry/api'
 import type { Attributes, Context, Link } from '@opentelemetry/api'
 import { activityInfo, log } from '@temporalio/activity'
-import { ACTIVITIES } from '../protocol/activities.js'
 import type {
   ActivityInput,
   CallInput,
   CallModelAnswer,
   CallModelInput,
+  CompleteCallAnswer,
   EndAnswer,
   ExecuteToolAnswer,
+  PrepareChildAnswer,
+  PrepareMessageAnswer,
   RunEffectAnswer,
   StepInput,
 } from '../protocol/activities.js'
-import type { PrepareChildAnswer, PrepareMessageAnswer } from '../protocol/child-activities.js'
-import type { CompleteCallAnswer } from '../protocol/complete-call.js'
+import { ACTIVITIES } from '../protocol/activity-table.js'
 import type { DeliverReportAnswer, RunEnd, SettleAnswer, SettleInput } from '../protocol/end-activities.js'
 import { findRun } from '../store/runs.js'
 import type { RunRecord } from '../store/runs.js'

@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto'
 import { failureTextOf } from '../definitions/failure-text.js'
 import type { FailureText } from '../definitions/failure-text.js'
-import type { PrepareChildAnswer, PreparedChild, PrepareMessageAnswer } from '../protocol/child-activities.js'
+import type { PrepareChildAnswer, PrepareMessageAnswer } from '../protocol/activities.js'
 import type {
   ClosedChild,
   RunEnd,
@@ -13,6 +13,7 @@ import type {
 import type { Fact } from '../protocol/facts.js'
 import { runIdOf, settleOperationId } from '../protocol/ids.js'
 import type { ThreadOperation } from '../protocol/operations.js'
+import type { PreparedChild } from '../protocol/subagent.js'
 import { closeChild, findChild, updateChild } from '../store/children.js'
 import { closeOpenCalls } from '../store/close-open-calls.js'
 import { closeThread, closeUnstartedChild } from '../store/close-thread.js'

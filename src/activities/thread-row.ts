@@ -1,10 +1,10 @@
-import { appendEvents } from '../store/events.js'
-import { findThread, insertThread } from '../store/threads.js'
-import type { NewThread, ThreadRecord } from '../store/threads.js'
-import type { Writer } from '../store/store.js'
 import { LIMITS } from '../protocol/limits.js'
 import { rootOf } from '../protocol/messages.js'
 import type { ThreadStart } from '../protocol/messages.js'
+import { appendEvents } from '../store/events.js'
+import type { Writer } from '../store/store.js'
+import { findThread, insertThread } from '../store/threads.js'
+import type { NewThread, ThreadRecord } from '../store/threads.js'
 
 interface Registration {
   readonly threadId: string

@@ -1,5 +1,5 @@
-import { RequestNotFoundError } from '../protocol/thread-error.js'
 import type { ThreadHandle } from '../client/index.js'
+import { RequestNotFoundError } from '../protocol/errors.js'
 import type { Terminal } from './terminal.js'
 import { cut } from './thread-lines.js'
 import type { TreeRequest } from './tree-requests.js'

@@ -1,7 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises'
-
 import type { RunResult, ThreadHandle } from '../client/index.js'
-import { WaitTimeoutError } from '../protocol/thread-error.js'
+import { WaitTimeoutError } from '../protocol/errors.js'
 import { answerRequest } from './answer-request.js'
 import type { CommandContext } from './command.js'
 import { createMessagePrompt } from './message-prompt.js'

@@ -1,4 +1,4 @@
-import { ConfigError } from '../protocol/config-error.js'
+import { ConfigError } from '../protocol/errors.js'
 import type { Token } from '../server/index.js'
 import { tokenLines } from './token-lines.js'
 

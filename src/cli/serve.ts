@@ -1,4 +1,4 @@
-import { ConfigError } from '../protocol/config-error.js'
+import { ConfigError } from '../protocol/errors.js'
 import { serveThreads } from '../server/index.js'
 import type { ThreadServer } from '../server/index.js'
 import type { Command } from './command.js'

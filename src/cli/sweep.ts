@@ -1,6 +1,5 @@
 import type { Duration } from '@temporalio/common'
-
-import { ConfigError } from '../protocol/config-error.js'
+import { ConfigError } from '../protocol/errors.js'
 import type { Command } from './command.js'
 
 /** Retention: to be run each day, by whatever runs such things. */

@@ -1,5 +1,5 @@
-import type { Message } from '../index.js'
 import type { RecordedError, ThreadSnapshot } from '../client/index.js'
+import type { Message } from '../index.js'
 import type { FileRecord } from '../protocol/message.js'
 
 /** One line shows at most this of a text; the whole is in the store. */

@@ -1,6 +1,5 @@
 import { readFile } from 'node:fs/promises'
-
-import { ConfigError } from '../protocol/config-error.js'
+import { ConfigError } from '../protocol/errors.js'
 
 /** The file that a flag names, else an environment variable. @throws ConfigError for a file that cannot be read */
 export async function textOf(flag: string, file: unknown, variable: string): Promise<string> {

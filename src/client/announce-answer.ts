@@ -1,10 +1,9 @@
 import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
-
+import { MessageRejectedError, NoWorkerError, RequestNotFoundError } from '../protocol/errors.js'
 import { LIMITS } from '../protocol/limits.js'
 import { UPDATES } from '../protocol/messages.js'
 import type { Respond } from '../protocol/messages.js'
-import { MessageRejectedError, NoWorkerError, RequestNotFoundError } from '../protocol/thread-error.js'
 import { answerFate } from '../store/answer-fate.js'
 import type { PendingRecord } from '../store/pending.js'
 import type { ClientContext } from './client-context.js'

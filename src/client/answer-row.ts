@@ -1,5 +1,5 @@
-import type { JsonObject, JsonValue } from '../protocol/json.js'
-import { MessageRejectedError, RequestNotFoundError } from '../protocol/thread-error.js'
+import { MessageRejectedError, RequestNotFoundError } from '../protocol/errors.js'
+import type { JsonObject, JsonValue } from '../protocol/values.js'
 import { digestOf } from '../store/digest.js'
 import { answerRequest, findRequest, insertEarlyAnswer } from '../store/pending.js'
 import type { Decision, PendingRecord } from '../store/pending.js'

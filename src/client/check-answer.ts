@@ -1,13 +1,11 @@
 import type { ToolResult } from '../definitions/tool.js'
-import { unwritableJson } from '../protocol/json.js'
-import type { JsonValue } from '../protocol/json.js'
+import { MessageRejectedError } from '../protocol/errors.js'
 import { LIMITS } from '../protocol/limits.js'
-import { isObject } from '../protocol/message-problems.js'
-import { utf8Length } from '../protocol/utf8-length.js'
-import { MessageRejectedError } from '../protocol/thread-error.js'
+import { isObject, unwritableJson, utf8Length } from '../protocol/values.js'
+import type { JsonValue } from '../protocol/values.js'
+import { variablesProblem } from './check-variables.js'
 import { checkAttachment } from './new-message.js'
 import type { GivenAttachment } from './new-message.js'
-import { variablesProblem } from './check-variables.js'
 
 /** The answer to a request: to an approval, to missing variables, to a call that waits for its result. */
 export type Answer =

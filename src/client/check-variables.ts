@@ -1,6 +1,5 @@
 import { LIMITS } from '../protocol/limits.js'
-import { isObject } from '../protocol/message-problems.js'
-import { variableNameProblem, variableValueProblem } from '../protocol/variables.js'
+import { isObject, variableNameProblem, variableValueProblem } from '../protocol/values.js'
 
 /** Says what is wrong with values of variables, or nothing; never a value itself. */
 export function variablesProblem(values: unknown): string | undefined {

@@ -1,8 +1,7 @@
 import { Client, Connection } from '@temporalio/client'
 import type { ConnectionOptions } from '@temporalio/client'
 import { loadClientConnectConfig } from '@temporalio/envconfig'
-
-import { ConfigError } from '../protocol/config-error.js'
+import { ConfigError } from '../protocol/errors.js'
 import { retryUntilDeadline } from './retry-until-deadline.js'
 
 /** A client by Temporal's environment configuration; nothing is sent before its first call. @throws ConfigError */

@@ -1,4 +1,4 @@
-import { ConfigError } from '../protocol/config-error.js'
+import { ConfigError } from '../protocol/errors.js'
 
 /** Where a subscriber is in the event log, and in the text that streams. */
 export interface EventPosition {

@@ -1,4 +1,4 @@
-import { ThreadNotFoundError } from '../protocol/thread-error.js'
+import { ThreadNotFoundError } from '../protocol/errors.js'
 import { readDeltas } from '../store/deltas.js'
 import type { StoredDelta } from '../store/deltas.js'
 import { readEvents } from '../store/events.js'

@@ -1,4 +1,4 @@
-import { RequestNotFoundError } from '../protocol/thread-error.js'
+import { RequestNotFoundError } from '../protocol/errors.js'
 import { listRequests } from '../store/list-requests.js'
 import { findRequest } from '../store/pending.js'
 import type { ClientContext } from './client-context.js'

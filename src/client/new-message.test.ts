@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'vitest'
-
+import { MessageRejectedError } from '../protocol/errors.js'
 import { LIMITS } from '../protocol/limits.js'
-import { MessageRejectedError } from '../protocol/thread-error.js'
 import { checkMessage } from './new-message.js'
 
 const ring: Record<string, unknown> = {}

@@ -1,5 +1,5 @@
-import { NoWorkerError } from '../protocol/thread-error.js'
-import type { Kept } from '../protocol/thread-error.js'
+import { NoWorkerError } from '../protocol/errors.js'
+import type { Kept } from '../protocol/errors.js'
 import type { ClientContext } from './client-context.js'
 import { silenceOf } from './silence.js'
 

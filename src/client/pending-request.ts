@@ -1,4 +1,4 @@
-import type { JsonValue } from '../protocol/json.js'
+import type { JsonValue } from '../protocol/values.js'
 import type { ListedRequest } from '../store/list-requests.js'
 
 /** A question of a thread that somebody has to answer by `respond`. Open: later versions add kinds. */

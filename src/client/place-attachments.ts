@@ -1,7 +1,6 @@
 import { createHash } from 'node:crypto'
-
+import { MessageRejectedError } from '../protocol/errors.js'
 import type { AttachmentRef } from '../protocol/message.js'
-import { MessageRejectedError } from '../protocol/thread-error.js'
 import { freeAttachmentPath } from '../store/attachment-path.js'
 import { attachmentRef } from '../store/attachment-ref.js'
 import { statFile } from '../store/file-entry.js'

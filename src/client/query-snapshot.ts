@@ -1,9 +1,8 @@
 import { QueryRejectedError, WorkflowClient, WorkflowNotFoundError } from '@temporalio/client'
 import type { Client } from '@temporalio/client'
-
 import { LIMITS } from '../protocol/limits.js'
 import { QUERIES } from '../protocol/messages.js'
-import type { ControlSnapshot } from '../protocol/snapshot.js'
+import type { ControlSnapshot } from '../protocol/status.js'
 import type { ClientContext } from './client-context.js'
 
 /** `gone`: Temporal has no open workflow of this id. `silent`: nobody answered in time, for whatever reason. */

@@ -1,4 +1,4 @@
-import type { QueuedItem } from '../protocol/snapshot.js'
+import type { QueuedItem } from '../protocol/status.js'
 import { queuedMessages } from '../store/queued-messages.js'
 import type { QueuedMessage } from '../store/queued-messages.js'
 import type { Reader } from '../store/store.js'

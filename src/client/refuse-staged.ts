@@ -1,10 +1,10 @@
-import { LIMITS } from '../protocol/limits.js'
 import {
   MessageRejectedError,
   ThreadConflictError,
   ThreadNotFoundError,
   ThreadTerminatedError,
-} from '../protocol/thread-error.js'
+} from '../protocol/errors.js'
+import { LIMITS } from '../protocol/limits.js'
 import type { StageResult } from '../store/stage-message.js'
 
 /** What was staged: a message, or a tool call. */

@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
-
 import { LIMITS } from '../protocol/limits.js'
 import { UPDATES } from '../protocol/messages.js'
 import type { Respond } from '../protocol/messages.js'

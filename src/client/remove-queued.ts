@@ -1,6 +1,6 @@
+import { NotQueuedError } from '../protocol/errors.js'
 import { LIMITS } from '../protocol/limits.js'
 import { OUR_IDS, UPDATES } from '../protocol/messages.js'
-import { NotQueuedError } from '../protocol/thread-error.js'
 import { removeQueuedItem } from '../store/remove-queued.js'
 import type { Removal } from '../store/remove-queued.js'
 import type { ClientContext } from './client-context.js'

@@ -1,5 +1,4 @@
 import type { Client } from '@temporalio/client'
-
 import { SEARCH_ATTRIBUTES } from '../protocol/messages.js'
 import { isRefusal, translate } from './translate.js'
 

@@ -1,9 +1,8 @@
 import { randomUUID } from 'node:crypto'
-
-import type { JsonObject } from '../protocol/json.js'
+import { MessageRejectedError, TemporalUnavailableError } from '../protocol/errors.js'
 import type { Message } from '../protocol/message.js'
 import { SIGNALS } from '../protocol/messages.js'
-import { MessageRejectedError, TemporalUnavailableError } from '../protocol/thread-error.js'
+import type { JsonObject } from '../protocol/values.js'
 import { digestOf } from '../store/digest.js'
 import { findMessage } from '../store/read-messages.js'
 import { stageMessage } from '../store/stage-message.js'

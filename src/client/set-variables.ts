@@ -1,6 +1,6 @@
+import { MessageRejectedError } from '../protocol/errors.js'
 import { SIGNALS } from '../protocol/messages.js'
 import type { SetEnv } from '../protocol/messages.js'
-import { MessageRejectedError } from '../protocol/thread-error.js'
 import type { SecretBox } from '../store/secret-box.js'
 import type { Reader, Writer } from '../store/store.js'
 import { findVariables, openVariable, putVariable } from '../store/variables.js'

@@ -1,7 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-
+import { MessageRejectedError } from '../protocol/errors.js'
 import { LIMITS } from '../protocol/limits.js'
-import { MessageRejectedError } from '../protocol/thread-error.js'
 import { lastRun } from '../store/runs.js'
 import type { ThreadRecord } from '../store/threads.js'
 import type { ClientContext } from './client-context.js'

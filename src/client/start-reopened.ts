@@ -1,7 +1,6 @@
 import { LIMITS } from '../protocol/limits.js'
 import { THREAD_WORKFLOW } from '../protocol/messages.js'
-import type { ThreadLimits, ThreadStart } from '../protocol/messages.js'
-import type { ReopenedThread } from '../protocol/reopened.js'
+import type { ReopenedThread, ThreadLimits, ThreadStart } from '../protocol/messages.js'
 import type { ThreadRecord } from '../store/threads.js'
 import type { ClientContext } from './client-context.js'
 import { startOptions, threadStart } from './thread-workflow.js'

@@ -1,4 +1,4 @@
-import { ThreadNotFoundError } from '../protocol/thread-error.js'
+import { ThreadNotFoundError } from '../protocol/errors.js'
 import { subtreeOf } from '../store/retention/thread-subtree.js'
 import { requestTermination } from '../store/threads.js'
 import type { ClientContext } from './client-context.js'

@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest'
-
-import type { ControlSnapshot } from '../protocol/snapshot.js'
+import type { ControlSnapshot } from '../protocol/status.js'
 import type { EffectRecord } from '../store/effects.js'
 import type { ThreadRecord } from '../store/threads.js'
 import type { PendingRequest } from './pending-request.js'

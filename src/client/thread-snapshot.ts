@@ -1,5 +1,11 @@
-import type { ControlSnapshot, LastRun, PendingItem, QueuedItem, RunSnapshot } from '../protocol/snapshot.js'
-import type { ThreadStatus } from '../protocol/status.js'
+import type {
+  ControlSnapshot,
+  LastRun,
+  PendingItem,
+  QueuedItem,
+  RunSnapshot,
+  ThreadStatus,
+} from '../protocol/status.js'
 import type { SubagentRegistryEntry } from '../protocol/subagent.js'
 import type { EffectRecord } from '../store/effects.js'
 import type { ThreadRecord } from '../store/threads.js'

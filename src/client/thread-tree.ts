@@ -1,6 +1,6 @@
+import { ThreadNotFoundError } from '../protocol/errors.js'
 import type { ThreadStatus } from '../protocol/status.js'
 import type { SubagentRegistryEntry } from '../protocol/subagent.js'
-import { ThreadNotFoundError } from '../protocol/thread-error.js'
 import { threadsFrom } from '../store/thread-tree.js'
 import type { ThreadNode } from '../store/thread-tree.js'
 import type { ClientContext } from './client-context.js'

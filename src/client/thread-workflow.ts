@@ -1,10 +1,9 @@
 import { WorkflowExecutionAlreadyStartedError, WorkflowNotFoundError } from '@temporalio/client'
 import type { WorkflowHandle } from '@temporalio/client'
-
+import { STORE_MEMO } from '../protocol/ids.js'
 import { LIMITS } from '../protocol/limits.js'
 import { THREAD_WORKFLOW } from '../protocol/messages.js'
 import type { ThreadLimits, ThreadStart } from '../protocol/messages.js'
-import { STORE_MEMO } from '../protocol/thread-store.js'
 import type { ThreadRecord } from '../store/threads.js'
 import type { ClientContext } from './client-context.js'
 import { fairnessKey } from './fairness-key.js'

@@ -1,7 +1,6 @@
-import { NamespaceNotFoundError, isGrpcServiceError } from '@temporalio/client'
+import { isGrpcServiceError, NamespaceNotFoundError } from '@temporalio/client'
 import type { Client } from '@temporalio/client'
-
-import { TemporalUnavailableError } from '../protocol/thread-error.js'
+import { TemporalUnavailableError } from '../protocol/errors.js'
 import { addressOf } from './connect.js'
 
 /** gRPC's own numbers. */

@@ -1,8 +1,7 @@
-import { NamespaceNotFoundError, isGrpcServiceError } from '@temporalio/client'
-
+import { isGrpcServiceError, NamespaceNotFoundError } from '@temporalio/client'
 import type { FailureType } from '../protocol/failures.js'
+import { isStoreId, STORE_MEMO } from '../protocol/ids.js'
 import { LIMITS } from '../protocol/limits.js'
-import { STORE_MEMO, isStoreId } from '../protocol/thread-store.js'
 import type { ClientContext } from './client-context.js'
 import { translate } from './translate.js'
 

@@ -3,7 +3,7 @@
  * and limits, which are not everybody's business: `failureText` of a worker replaces them. A subagent's thread keeps
  * them, since its reader is the model of its parent.
  */
-import { ConfigError } from '../protocol/config-error.js'
+import { ConfigError } from '../protocol/errors.js'
 import type { StopReason } from '../protocol/status.js'
 
 /** A run that ends without an answer. */

@@ -3,8 +3,7 @@ import { z } from 'zod'
 // First, for everything below needs zod 4.
 import './zod-version.js'
 import { LIMITS } from '../protocol/limits.js'
-import { isTaskQueue } from '../protocol/value-shapes.js'
-import { variableNameProblem } from '../protocol/variables.js'
+import { isTaskQueue, variableNameProblem } from '../protocol/values.js'
 
 /** A text that says something. */
 export const text = z.string().refine((value) => value.trim() !== '', 'must not be empty')

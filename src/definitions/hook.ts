@@ -1,5 +1,4 @@
 import type { LanguageModelV4Message } from '@ai-sdk/provider'
-
 import type { Message } from '../protocol/message.js'
 import type { MessageUpdates, ThreadState } from './thread-state.js'
 import type { ToolResult } from './tool.js'

@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest'
 import { z } from 'zod'
-
 import {
   agentProblems,
   build,
@@ -13,11 +12,11 @@ import {
   support,
   toolProblems,
 } from '../../test/support/loose-registry.js'
+import { ConfigError } from '../protocol/errors.js'
+import { LIMITS } from '../protocol/limits.js'
 import { buildPlan } from './build-plan.js'
 import { defineHook } from './hook.js'
 import { defineTool } from './tool.js'
-import { ConfigError } from '../protocol/config-error.js'
-import { LIMITS } from '../protocol/limits.js'
 
 test('a registry finds each definition by its name', () => {
   const desk = build({ agents: [support, research] })

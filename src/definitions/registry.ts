@@ -1,16 +1,15 @@
+import { ConfigError } from '../protocol/errors.js'
 import type { AgentDefinition } from './agent.js'
+import { checkDefinitions } from './check-definitions.js'
 import type { EffectDefinition } from './effect.js'
 import type { AnyHook } from './hook.js'
 import type { ModelDefinition } from './model.js'
-import type { PromptDefinition } from './prompt.js'
-import type { ToolDefinition } from './tool.js'
-import type { CheckedAgent, CheckedModel, CheckedPrompt, RegisteredNames } from './unregistered-names.js'
-
-import { checkDefinitions } from './check-definitions.js'
-import { ConfigError } from '../protocol/config-error.js'
 import { normalizedAgent } from './normalized-agent.js'
 import { normalizedModel } from './normalized-model.js'
 import { planProblems } from './plan-problems.js'
+import type { PromptDefinition } from './prompt.js'
+import type { ToolDefinition } from './tool.js'
+import type { CheckedAgent, CheckedModel, CheckedPrompt, RegisteredNames } from './unregistered-names.js'
 
 /** All definitions of a worker, checked. Lookups by an unknown name give `undefined`. */
 export interface Registry<Agents extends string = string, Models extends string = string, Tools = unknown> {

@@ -1,7 +1,7 @@
-import type { JsonObject, JsonValue } from '../protocol/json.js'
 import type { AttachmentRef, FileRecord, Message, NewAttachment } from '../protocol/message.js'
 import type { Side } from '../protocol/plan.js'
 import type { SubagentRegistryEntry } from '../protocol/subagent.js'
+import type { JsonObject, JsonValue } from '../protocol/values.js'
 import type { AgentDefinition } from './agent.js'
 import type { ModelDefinition } from './model.js'
 import type { PromptDefinition } from './prompt.js'

@@ -1,7 +1,6 @@
 import type { z } from 'zod'
-
-import type { JsonValue } from '../protocol/json.js'
 import type { AttachmentRef, NewAttachment } from '../protocol/message.js'
+import type { JsonValue } from '../protocol/values.js'
 import type { ThreadState } from './thread-state.js'
 import type { VariableDefinition } from './variable.js'
 

@@ -1,6 +1,5 @@
 import { z } from 'zod'
-
-import { ConfigError } from '../protocol/config-error.js'
+import { ConfigError } from '../protocol/errors.js'
 
 /** Says at load which zod is there: without this an older one fails in the middle of our schemas. */
 export function checkZodVersion(found: unknown): void {

@@ -1,7 +1,6 @@
 /** What a provider sends has types for the compiler alone: its library passes on what came. None of it may fail a commit. */
 import type { SharedV4ProviderMetadata } from '@ai-sdk/provider'
-
-import { isObject } from '../protocol/value-shapes.js'
+import { isObject } from '../protocol/values.js'
 
 /** More tokens than any answer has: a sum of them stays a whole number. */
 const MOST_TOKENS = 1e12

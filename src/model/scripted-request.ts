@@ -3,8 +3,8 @@ import type {
   LanguageModelV4Message,
   LanguageModelV4ToolResultPart,
 } from '@ai-sdk/provider'
-import type { JsonValue } from '../protocol/json.js'
 import type { Side } from '../protocol/plan.js'
+import type { JsonValue } from '../protocol/values.js'
 
 /** One request as a scripted model shows it. */
 export interface ScriptedRequest {

@@ -1,58 +1,9 @@
-import type {
-  CheckChildrenAnswer,
-  CheckChildrenInput,
-  DeliverReportAnswer,
-  DeliverReportInput,
-  ExpireChildAnswer,
-  ExpireChildInput,
-  SettleAnswer,
-  SettleInput,
-} from './end-activities.js'
-import type {
-  ImmediateCall,
-  PrepareChildAnswer,
-  PrepareChildInput,
-  PrepareMessageAnswer,
-  PrepareMessageInput,
-} from './child-activities.js'
-import type { CompleteCallAnswer, CompleteCallInput } from './complete-call.js'
 import type { Fact } from './facts.js'
+import type { ThreadStart } from './messages.js'
 import type { ThreadOperation } from './operations.js'
 import type { Plan, Side, ToolPlan } from './plan.js'
-import type { RemoteAnswer } from './remote-call.js'
-import type { ThreadStart } from './messages.js'
-import type {
-  EndAnswer,
-  PendingAnswer,
-  RequestResponse,
-  TerminatedAnswer,
-  WaitAnswer,
-} from './step-answers.js'
-
-export type {
-  EndAnswer,
-  PendingAnswer,
-  RequestResponse,
-  TerminatedAnswer,
-  WaitAnswer,
-} from './step-answers.js'
-
-/** The protocol level that this code speaks; a worker that does not know an input's level does not run it (T11). */
-export const LEVEL = 1
-
-/** Activity names are wire format. */
-export const ACTIVITIES = {
-  callModel: 'thread.callModel',
-  executeTool: 'thread.executeTool',
-  prepareChild: 'thread.prepareChild',
-  prepareMessage: 'thread.prepareMessage',
-  completeCall: 'thread.completeCall',
-  deliverReport: 'thread.deliverReport',
-  checkChildren: 'thread.checkChildren',
-  expireChild: 'thread.expireChild',
-  runEffect: 'thread.runEffect',
-  settle: 'thread.settle',
-} as const
+import type { StopReason, ThreadStatus } from './status.js'
+import type { CallReport, PreparedChild } from './subagent.js'
 
 /** In every activity input. */
 export interface ActivityInput {
@@ -269,16 +220,154 @@ export interface ThreadResult {
   readonly reason: string
 }
 
-/** The activities as the workflow calls them, by their short names. */
-export interface ThreadActivities {
-  callModel(input: CallModelInput): Promise<CallModelAnswer>
-  executeTool(input: ExecuteToolInput): Promise<ExecuteToolAnswer>
-  prepareChild(input: PrepareChildInput): Promise<PrepareChildAnswer>
-  prepareMessage(input: PrepareMessageInput): Promise<PrepareMessageAnswer>
-  completeCall(input: CompleteCallInput): Promise<CompleteCallAnswer>
-  deliverReport(input: DeliverReportInput): Promise<DeliverReportAnswer>
-  checkChildren(input: CheckChildrenInput): Promise<CheckChildrenAnswer>
-  expireChild(input: ExpireChildInput): Promise<ExpireChildAnswer>
-  runEffect(input: RunEffectInput): Promise<RunEffectAnswer>
-  settle(input: SettleInput): Promise<SettleAnswer>
+/** A subagent that starts as its prompt becomes active: no model chose it. */
+export interface ImmediateCall extends CallRequest {
+  readonly tool: ToolPlan
 }
+
+/** What any activity of a step may answer beside its own result: the workflow obeys whoever says it. */
+
+/** Any activity may find that the thread was terminated: its row is the authority (T8). */
+export interface TerminatedAnswer {
+  readonly type: 'terminated'
+}
+
+/** Any activity of a step may end the run; the workflow obeys whoever said it. */
+export interface EndAnswer {
+  readonly type: 'end'
+  readonly reason: StopReason
+  readonly outcome: 'completed' | 'failed' | 'blocked'
+  readonly usage?: Usage
+  readonly plan?: Plan
+  /** What a blocked run waits for: open until the next run starts and looks again. */
+  readonly request?: { readonly id: string; readonly kind: string }
+  readonly operations?: readonly ThreadOperation[]
+}
+
+/** Any activity of a step may ask to be called again later, under the same operation id: a provider's limit. */
+export interface WaitAnswer {
+  readonly type: 'wait'
+  /** Milliseconds since 1970. */
+  readonly until: number
+  readonly plan?: Plan
+  readonly usage?: Usage
+}
+
+/**
+ * Any activity of a step may wait for `respond`, without an activity; the request's row in the store holds the decision. A
+ * call goes on as `next` says; a model call is made again under the same operation id.
+ */
+export interface PendingAnswer {
+  readonly type: 'pending'
+  readonly requestId: string
+  /** `approval`, `call`, …: opaque to the workflow. */
+  readonly kind: string
+  /** The thread's status meanwhile. */
+  readonly status: ThreadStatus
+  /** What follows the answer: it is the result, or the call runs and finds it. */
+  readonly next: 'complete' | 'execute'
+  /** The answer came before the question and is in the request's row: nothing is waited for. */
+  readonly answered?: true
+  readonly plan?: Plan
+  readonly usage?: Usage
+  readonly operations?: readonly ThreadOperation[]
+}
+
+/** The answer that was waited for; the row of the request holds it, `approved` only what a raw update said. */
+export interface RequestResponse {
+  readonly requestId: string
+  readonly approved?: boolean
+}
+
+/** How a call that did not end with its own activity gets its result. */
+
+export interface CompleteCallInput extends CallInput {
+  readonly by: Completion
+}
+
+/** What answers a call that did not end with its own activity. */
+export type Completion =
+  /** All that the call waited for have answered; several are those of a group. */
+  | {
+      readonly kind: 'children'
+      readonly reports: readonly { readonly reference: string; readonly report: CallReport }[]
+    }
+  /** The call does not wait: its children run, or have its message. */
+  | { readonly kind: 'sent'; readonly references: readonly string[] }
+  /** The nested step of a prompt tool is over; its rows say what came of it. */
+  | { readonly kind: 'frame'; readonly frame: Frame }
+  | { readonly kind: 'response'; readonly requestId: string }
+  /** The activity of another worker has ended, well or not: the row of the call says what came of it. */
+  | { readonly kind: 'remote' }
+
+export type CompleteCallAnswer = ResultAnswer | PendingAnswer | WaitAnswer | EndAnswer | TerminatedAnswer
+
+/**
+ * A tool in another language: its code is an activity of somebody else's worker, by its own type on its own task queue.
+ * This file is what such a worker sees of Temporal; arguments and results go over HTTP (T5).
+ */
+
+/** The answer of `executeTool` for such a tool: all is checked and written down, and the call is to run there. */
+export interface RemoteAnswer {
+  readonly type: 'remote'
+  readonly taskQueue: string
+  readonly activity: string
+  /** Milliseconds, from the moment when a worker takes it. */
+  readonly timeout: number
+}
+
+/** The one argument of that activity. What it answers is not read: the result is in the store. */
+export interface RemoteCallInput {
+  readonly level: number
+  readonly threadId: string
+  readonly callId: string
+  /** The same in every attempt. */
+  readonly idempotencyKey: string
+}
+
+/** What the activities that start, message and answer for children are given, and answer. */
+
+export interface PrepareChildInput extends CallInput {
+  /** Children that the thread has started, and those of them that are open, owed or deferred. */
+  readonly children: number
+  readonly open: number
+}
+
+export type PrepareChildAnswer =
+  | {
+      readonly type: 'children'
+      /** One, or those that a fan-out starts in one go. */
+      readonly children: readonly PreparedChild[]
+      /** One call that is answered once, when all have ended; its id is their `spawnGroupId`. */
+      readonly group: boolean
+      /** The call waits for what they report; for at most `timeout` milliseconds. */
+      readonly blocking: boolean
+      readonly timeout?: number
+      readonly operations?: readonly ThreadOperation[]
+    }
+  /** With the operation `defer_child` where the child waits for variables. */
+  | ResultAnswer
+  | PendingAnswer
+  | WaitAnswer
+  | EndAnswer
+  | TerminatedAnswer
+
+/** Looks up the child that a `subagent_message` names, and stages the message in its store. */
+export type PrepareMessageInput = CallInput
+
+export type PrepareMessageAnswer =
+  | {
+      readonly type: 'message'
+      readonly reference: string
+      readonly messageId: string
+      /** As the side that receives it reads it. */
+      readonly role: 'user' | 'assistant'
+      readonly blocking: boolean
+      readonly timeout?: number
+      readonly operations?: readonly ThreadOperation[]
+    }
+  | ResultAnswer
+  | PendingAnswer
+  | WaitAnswer
+  | EndAnswer
+  | TerminatedAnswer

@@ -5,12 +5,12 @@
  * deep enough that no reducer can throw on what passes. Fields that the table does not know are passed over, as those of a
  * newer worker are. Sentences name fields of the table, never what came (T5).
  */
-import type { ActivityInput, CallModelInput, ThreadActivities } from './activities.js'
+import type { ActivityInput, CallModelInput } from './activities.js'
+import type { ThreadActivities } from './activity-table.js'
 import { LIMITS } from './limits.js'
 import type { ThreadOperation, ToldOperation } from './operations.js'
-import { utf8Length } from './utf8-length.js'
-import { isObject, isTaskQueue } from './value-shapes.js'
-import type { Fields } from './value-shapes.js'
+import { isObject, isTaskQueue, utf8Length } from './values.js'
+import type { Fields } from './values.js'
 
 type Check = (value: unknown) => boolean
 type Name = keyof ThreadActivities

@@ -2,8 +2,7 @@
 import type { ActivityInput, Usage } from './activities.js'
 import type { ChildReport, ThreadStart } from './messages.js'
 import type { ThreadOperation } from './operations.js'
-import type { ControlSnapshot } from './snapshot.js'
-import type { StopReason } from './status.js'
+import type { ControlSnapshot, StopReason } from './status.js'
 
 export interface DeliverReportInput extends ActivityInput {
   readonly parent: { readonly threadId: string; readonly callId: string }

@@ -1,10 +1,9 @@
 import type { CallOutcome, Usage } from './activities.js'
 import type { EventScope, Phase } from './facts.js'
-import type { JsonValue } from './json.js'
 import type { AttachmentRef, Message, MessageRole } from './message.js'
 import type { Side } from './plan.js'
-import type { QueuedItem } from './snapshot.js'
-import type { StopReason, ThreadStatus } from './status.js'
+import type { QueuedItem, StopReason, ThreadStatus } from './status.js'
+import type { JsonValue } from './values.js'
 
 /** What every event carries. */
 interface Envelope extends EventScope {

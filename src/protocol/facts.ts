@@ -1,4 +1,4 @@
-import type { JsonObject } from './json.js'
+import type { JsonObject } from './values.js'
 
 /** What an event is about, where it applies. */
 export interface EventScope {

@@ -1,5 +1,4 @@
 import { expect, test } from 'vitest'
-
 import * as ids from './ids.js'
 
 // Wire format: a run that began under an older version asks for its operations by these ids.

@@ -1,11 +1,8 @@
 import { describe, expect, test } from 'vitest'
-
 import { seededRandom } from '../../test/support/seeded-random.js'
 import { LIMITS } from './limits.js'
-import { rootOf } from './messages.js'
 import {
   childReportProblem,
-  isObject,
   messageIdProblem,
   queueMessageProblem,
   queueToolProblem,
@@ -16,7 +13,8 @@ import {
   threadIdProblem,
   threadStartProblem,
 } from './message-problems.js'
-import { utf8Length } from './utf8-length.js'
+import { rootOf } from './messages.js'
+import { isObject, utf8Length } from './values.js'
 
 const UNDECODABLE = { undecodable: true }
 const PARENT = 'Expected "parent" to be { threadId, callId, root }, got object.'

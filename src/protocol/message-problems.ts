@@ -1,13 +1,11 @@
 /** What is wrong with a message of the wire contract, in one sentence that names kinds and sizes, never content (T5). */
+import { isStoreId } from './ids.js'
 import { LIMITS } from './limits.js'
 import { OUR_IDS } from './messages.js'
-import { reopenedProblem } from './reopened.js'
-import { isStoreId } from './thread-store.js'
-import { utf8Length } from './utf8-length.js'
-import { areCallIds, carriedBytes, isCallId, isName, isObject, isWholeNumber } from './value-shapes.js'
-import type { Fields } from './value-shapes.js'
-
-export { isObject }
+import type { ReopenedThread } from './messages.js'
+import type { ToldOperation } from './operations.js'
+import { areCallIds, carriedBytes, isCallId, isName, isObject, isWholeNumber, utf8Length } from './values.js'
+import type { Fields } from './values.js'
 
 /** Says what is wrong with a thread id, or nothing. */
 export function threadIdProblem(id: unknown): string | undefined {
@@ -165,4 +163,113 @@ function describe(value: unknown): string {
   if (typeof value === 'string')
     return value.length === 0 ? 'an empty text' : `a text of ${value.length} characters`
   return typeof value
+}
+
+/** What each kind of operation of another thread has to carry. */
+const FITS: Readonly<Record<ToldOperation['kind'], (operation: Fields) => boolean>> = {
+  queue_message: ({ id, role }) => isId(id) && (role === 'user' || role === 'assistant'),
+  queue_tool: ({ id, name }) => queueToolProblem({ toolCallId: id, name }) === undefined,
+  schedule_effect: ({ id, dueAt }) => isId(id) && Number.isFinite(dueAt),
+  remove_effect: ({ id }) => isId(id),
+  remove_queued: ({ id }) => isId(id),
+  set_env: () => true,
+  terminate: () => true,
+}
+
+/** Says what is wrong with the input of an `operations` signal, or nothing: one bad operation spoils all. */
+export function operationsProblem(input: unknown): string | undefined {
+  const operations = isObject(input) ? input['operations'] : undefined
+  if (Array.isArray(operations) && operations.length <= LIMITS.waitingTells && operations.every(fits))
+    return undefined
+  return `Expected { operations }, a list of at most ${LIMITS.waitingTells} things that a thread may do to another.`
+}
+
+function fits(operation: unknown): boolean {
+  if (!isObject(operation)) return false
+  const { kind } = operation
+  // A kind of a later version is none that this one may apply.
+  return (
+    typeof kind === 'string' && Object.hasOwn(FITS, kind) && FITS[kind as ToldOperation['kind']](operation)
+  )
+}
+
+function isId(value: unknown): boolean {
+  return messageIdProblem(value) === undefined
+}
+
+/** Says what is wrong with `reopened` of a start input, or nothing. */
+export function reopenedProblem(reopened: unknown): string | undefined {
+  if (!isObject(reopened)) return 'Expected "reopened" to be what a client made of a lost thread.'
+  const wrong = Object.entries(CHECKS).find(([field, isRight]) => !isRight(reopened[field]))
+  return wrong === undefined
+    ? undefined
+    : `Expected "reopened.${wrong[0]}" to be ids and numbers of a thread.`
+}
+
+const CHECKS: Readonly<Record<keyof ReopenedThread, (value: unknown) => boolean>> = {
+  agent: isName,
+  runs: isCount,
+  settles: isCount,
+  reports: isCount,
+  items: isCount,
+  children: isCount,
+  side: (value) => value === undefined || isSide(value),
+  stopped: (value) => value === undefined || value === true,
+  activated: (value) => isListOf(value, 2, isSide),
+  invocations: areCallIds,
+  effects: (value) => isListOf(value, LIMITS.effects, isEffect),
+  open: (value) => isListOf(value, LIMITS.openChildren, isChild),
+  deferred: (value) => isListOf(value, LIMITS.openChildren, isDeferred),
+  groups: (value) => isListOf(value, LIMITS.openChildren, isGroup),
+  request: (value) =>
+    value === undefined || (isObject(value) && isName(value['id']) && isCount(value['requestedAt'])),
+  report: (value) => value === undefined || isReport(value),
+  lastRun: (value) =>
+    value === undefined || (isObject(value) && isName(value['runId']) && isName(value['reason'])),
+}
+
+function isListOf(value: unknown, most: number, isOne: (item: unknown) => boolean): boolean {
+  return Array.isArray(value) && value.length <= most && value.every(isOne)
+}
+
+function isCount(value: unknown): boolean {
+  return isWholeNumber(value, 0, Number.MAX_SAFE_INTEGER)
+}
+
+function isSide(value: unknown): boolean {
+  return value === 'a' || value === 'b'
+}
+
+function isEffect(value: unknown): boolean {
+  return Array.isArray(value) && value.length === 2 && isName(value[0]) && isCount(value[1])
+}
+
+function isChild(value: unknown): boolean {
+  if (!isObject(value)) return false
+  const { reference, resumable, invocations, reports }: Fields = value
+  return isName(reference) && typeof resumable === 'boolean' && areCallIds(invocations) && isCount(reports)
+}
+
+function isDeferred(value: unknown): boolean {
+  if (!isObject(value)) return false
+  const { requestId, callId, child, requestedAt, supplied }: Fields = value
+  if (!isName(requestId) || !isName(callId) || !isCount(requestedAt) || typeof supplied !== 'boolean')
+    return false
+  if (!isObject(child)) return false
+  const { reference, agent, messageId, resumable }: Fields = child
+  return isName(reference) && isName(agent) && isName(messageId) && typeof resumable === 'boolean'
+}
+
+function isGroup(value: unknown): boolean {
+  return (
+    isObject(value) && isName(value['callId']) && isListOf(value['references'], LIMITS.openChildren, isName)
+  )
+}
+
+function isReport(value: unknown): boolean {
+  if (!isObject(value)) return false
+  const { report, invocations, kind, messageId }: Fields = value
+  if (!isCount(report) || !areCallIds(invocations)) return false
+  if (kind !== 'result' && kind !== 'failure' && kind !== 'notice') return false
+  return messageId === undefined || isCallId(messageId)
 }

@@ -1,5 +1,7 @@
 import type { ToldOperation } from './operations.js'
-import type { ReopenedThread } from './reopened.js'
+import type { Side } from './plan.js'
+import type { LastRun } from './status.js'
+import type { PreparedChild } from './subagent.js'
 
 /** Workflow type of a thread. The names in this file are wire format: never changed, only added. */
 export const THREAD_WORKFLOW = 'agentThread'
@@ -49,7 +51,7 @@ export interface ThreadStart {
 }
 
 /** Who started a thread. */
-export interface StartParent {
+interface StartParent {
   readonly threadId: string
   /** Its tool call. */
   readonly callId: string
@@ -136,3 +138,54 @@ export interface Operations {
 
 /** Thread and message ids that begin so are ours. */
 export const OUR_IDS = 'everthread:'
+
+/** What a thread that was lost goes on with: ids, registered names and numbers of its rows, never content (T5). */
+
+/** In the start input of a thread that is opened again. Times: milliseconds since 1970. */
+export interface ReopenedThread {
+  /** The one that has the thread now, after handoffs. */
+  readonly agent: string
+  /** The highest numbers in use: what comes next has another one, so that nothing finished runs again (T4). */
+  readonly runs: number
+  readonly settles: number
+  readonly reports: number
+  readonly items: number
+  /** Children that it ever started. */
+  readonly children: number
+  /** The side that acts next, of a run that was cut off; left out: nothing was under way. */
+  readonly side?: Side
+  readonly stopped?: true
+  /** Sides whose immediate subagents have started. */
+  readonly activated: readonly Side[]
+  /** Calls of the parent that it has taken and not answered. */
+  readonly invocations: readonly string[]
+  /** Scheduled effects, as `[id, dueAt]`. */
+  readonly effects: readonly (readonly [string, number])[]
+  readonly open: readonly ReopenedChild[]
+  readonly deferred: readonly ReopenedDeferred[]
+  readonly groups: readonly { readonly callId: string; readonly references: readonly string[] }[]
+  /** What the last run was blocked for. */
+  readonly request?: { readonly id: string; readonly requestedAt: number }
+  /** The last report that is in the parent's store: it is announced once more. */
+  readonly report?: Omit<ChildReport, 'reference'>
+  readonly lastRun?: LastRun
+}
+
+/** A child that is open, and the calls that it has not answered. */
+export interface ReopenedChild {
+  readonly reference: string
+  readonly resumable: boolean
+  readonly invocations: readonly string[]
+  /** Number of the last report that is stored. */
+  readonly reports: number
+}
+
+/** A child that waits for variables. */
+export interface ReopenedDeferred {
+  readonly requestId: string
+  readonly callId: string
+  readonly child: PreparedChild
+  readonly requestedAt: number
+  /** The request is answered: the child is to be started. */
+  readonly supplied: boolean
+}

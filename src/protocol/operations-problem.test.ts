@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest'
-
 import { LIMITS } from './limits.js'
-import { operationsProblem } from './operations-problem.js'
+import { operationsProblem } from './message-problems.js'
 
 const GOOD = [
   { kind: 'queue_message', id: 'm', role: 'assistant' },

@@ -1,5 +1,5 @@
-import type { PreparedChild } from './child-activities.js'
 import type { Side } from './plan.js'
+import type { PreparedChild } from './subagent.js'
 
 /**
  * What a tool, hook or effect did to its thread that the workflow has to know: committed with its outcome (T9), applied

@@ -1,5 +1,4 @@
 import { expect, test } from 'vitest'
-
 import { runOutcome } from './status.js'
 
 test.each([

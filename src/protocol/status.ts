@@ -1,3 +1,5 @@
+import type { Side } from './plan.js'
+
 /**
  * `running`: a step, tool or blocking child is in flight. `waiting_permission`: an approval is open. `waiting_input`: a call
  * waits for its result from outside. `waiting_resource`: the provider asked to wait, or its limit is reached. `blocked`: a
@@ -56,4 +58,67 @@ const COMPLETED: ReadonlySet<StopReason> = new Set([
 export function runOutcome(reason: StopReason): RunOutcome {
   if (COMPLETED.has(reason)) return 'completed'
   return reason === 'stopped' || reason === 'terminated' ? 'cancelled' : 'failed'
+}
+
+/** What the `snapshot` query answers: control state only; the client adds texts from the store. Times: milliseconds. */
+export interface ControlSnapshot {
+  readonly threadId: string
+  readonly agent: string
+  readonly parent: string | null
+  readonly status: ThreadStatus
+  readonly at: number
+  readonly run: RunSnapshot | null
+  readonly queue: readonly QueuedItem[]
+  readonly pending: readonly PendingItem[]
+  readonly effects: readonly ScheduledItem[]
+  /** Open ones. */
+  readonly children: readonly OpenChildItem[]
+  readonly lastRun: LastRun | null
+}
+
+interface OpenChildItem {
+  readonly reference: string
+  /** An invocation of it is unanswered. */
+  readonly owed: boolean
+}
+
+export interface RunSnapshot {
+  readonly runId: string
+  readonly side: Side
+  readonly steps: number
+  readonly sessionTurns: number
+  /** 'model chat', 'tool refund_order', 'child …', or null between two of them. */
+  readonly doing: string | null
+  /** Where that is done, if not on the thread's own task queue: without a worker there it waits. */
+  readonly taskQueue?: string
+  readonly since: number
+}
+
+export interface QueuedItem {
+  readonly id: string
+  readonly kind: 'message' | 'tool' | 'effect' | 'report' | 'variables' | 'continue'
+  readonly queuedAt: number
+}
+
+/** A request that waits for an answer from outside. */
+export interface PendingItem {
+  readonly id: string
+  /** `approval`, `call`, `variables`, … */
+  readonly kind: string
+  /** Null where no call waits for it. */
+  readonly toolName: string | null
+  readonly requestedAt: number
+}
+
+/** An effect that is not due yet. */
+export interface ScheduledItem {
+  readonly id: string
+  readonly dueAt: number
+}
+
+export interface LastRun {
+  readonly runId: string
+  readonly reason: StopReason
+  readonly steps: number
+  readonly endedAt: number
 }

@@ -17,3 +17,21 @@ export interface SubagentRegistryEntry {
   readonly status: string
   readonly parentCommunication: 'implicit' | 'explicit'
 }
+
+/** A child whose rows, files and first message are in the store. */
+export interface PreparedChild {
+  /** The child's thread id. */
+  readonly reference: string
+  readonly agent: string
+  readonly messageId: string
+  readonly resumable: boolean
+}
+
+/** How a child answered a call that waited for it. */
+export type CallReport =
+  /** Its own words are in the store; `notice`: it ended and, by its configuration, says nothing by itself. */
+  | { readonly kind: 'result' | 'failure' | 'notice'; readonly messageId?: string }
+  /** It closed without a report, with this status of Temporal. */
+  | { readonly kind: 'closed'; readonly status: string }
+  /** The call waits no longer. */
+  | { readonly kind: 'timed_out' }

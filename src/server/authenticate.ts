@@ -1,6 +1,5 @@
 import type { MiddlewareHandler } from 'hono'
-
-import { ConfigError } from '../protocol/config-error.js'
+import { ConfigError } from '../protocol/errors.js'
 import { UNAUTHORIZED } from './error-response.js'
 import { ProblemError } from './problem-error.js'
 import { bearerToken } from './secret-tokens.js'

@@ -1,5 +1,5 @@
 import type { ThreadClient } from '../client/thread-client.js'
-import { ConfigError } from '../protocol/config-error.js'
+import { ConfigError } from '../protocol/errors.js'
 import { ProblemError } from './problem-error.js'
 
 /**

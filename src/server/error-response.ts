@@ -1,7 +1,6 @@
 import { HTTPException } from 'hono/http-exception'
 import type { ContentfulStatusCode } from 'hono/utils/http-status'
-
-import { NotQueuedError, RequestNotFoundError, ThreadError } from '../protocol/thread-error.js'
+import { NotQueuedError, RequestNotFoundError, ThreadError } from '../protocol/errors.js'
 import { FileError } from '../store/file-error.js'
 import type { FileErrorCode } from '../store/file-error.js'
 import { StoreError } from '../store/store-error.js'

@@ -1,6 +1,5 @@
 import { createHash } from 'node:crypto'
-
-import { ThreadConflictError } from '../protocol/thread-error.js'
+import { ThreadConflictError } from '../protocol/errors.js'
 import { ProblemError } from './problem-error.js'
 
 /**

@@ -1,6 +1,5 @@
 import type { MiddlewareHandler } from 'hono'
-
-import { ThreadNotFoundError } from '../protocol/thread-error.js'
+import { ThreadNotFoundError } from '../protocol/errors.js'
 import type { ServerContext, ServerEnv } from './server-context.js'
 
 /**

@@ -1,9 +1,7 @@
 import type { Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
-
 import { serve } from '@hono/node-server'
-
-import { ConfigError } from '../protocol/config-error.js'
+import { ConfigError } from '../protocol/errors.js'
 import { LIMITS } from '../protocol/limits.js'
 import { createThreadApp } from './thread-app.js'
 import type { ThreadAppOptions } from './thread-app.js'

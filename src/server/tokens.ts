@@ -1,4 +1,4 @@
-import { ConfigError } from '../protocol/config-error.js'
+import { ConfigError } from '../protocol/errors.js'
 import { ownersByToken, tokenDigest, tokenProblems } from './secret-tokens.js'
 import type { TokenOwner } from './secret-tokens.js'
 import type { Caller } from './server-context.js'

@@ -1,9 +1,8 @@
 import { randomUUID } from 'node:crypto'
-
-import { CUT_CALL } from '../protocol/cut-call.js'
 import { phaseFact } from '../protocol/facts.js'
 import type { EventScope } from '../protocol/facts.js'
 import { modelOperationId, runIdOf, stepIdOf, stepOfModelOperation } from '../protocol/ids.js'
+import { CUT_CALL } from '../protocol/message.js'
 import { callHolder } from './call-holder.js'
 import type { CallHolder } from './call-holder.js'
 import { appendMessage } from './deliver-messages.js'

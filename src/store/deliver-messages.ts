@@ -1,5 +1,4 @@
 import { sql } from 'kysely'
-
 import type { AttachmentRef, Message } from '../protocol/message.js'
 import type { Side } from '../protocol/plan.js'
 import { meanwhile } from './meanwhile.js'

@@ -1,8 +1,6 @@
 import { createHash } from 'node:crypto'
-
 import { expect, test } from 'vitest'
-
-import type { JsonValue } from '../protocol/json.js'
+import type { JsonValue } from '../protocol/values.js'
 import { digestOf } from './digest.js'
 
 test('the order of keys does not change a digest', () => {

@@ -1,6 +1,5 @@
 import { createHash } from 'node:crypto'
-
-import type { JsonValue } from '../protocol/json.js'
+import type { JsonValue } from '../protocol/values.js'
 
 /** SHA-256 of a value, the same whatever the order of its keys: two are equal if and only if their digests are. */
 export function digestOf(value: JsonValue): string {

@@ -1,6 +1,5 @@
 import type { Selectable } from 'kysely'
-
-import type { JsonObject } from '../protocol/json.js'
+import type { JsonObject } from '../protocol/values.js'
 import { rowCodec } from './row-codec.js'
 import type { Decoded } from './row-codec.js'
 import type { EffectsTable } from './session-schema.js'

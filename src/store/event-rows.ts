@@ -1,7 +1,7 @@
 /** How events lie in their table: those that are appended together share a row. */
 import { phaseFact, PHASES } from '../protocol/facts.js'
 import type { EventScope, Fact, Phase } from '../protocol/facts.js'
-import type { JsonObject } from '../protocol/json.js'
+import type { JsonObject } from '../protocol/values.js'
 
 /** What is not of the whole row: its events, the last of which has the row's sequence. */
 export interface EventRow {

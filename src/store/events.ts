@@ -1,7 +1,6 @@
 import { sql } from 'kysely'
-
 import type { EventScope, Fact } from '../protocol/facts.js'
-import type { JsonObject } from '../protocol/json.js'
+import type { JsonObject } from '../protocol/values.js'
 import { noteChange } from './changes.js'
 import { EVENTS_PER_ROW, packEvents, unpackEvents } from './event-rows.js'
 import { HIGHEST_INT } from './highest-int.js'

@@ -1,5 +1,4 @@
 import type { Selectable } from 'kysely'
-
 import type { FileRecord } from '../protocol/message.js'
 import { folderOf, nameOf } from './file-path.js'
 import type { FilesTable } from './schema.js'

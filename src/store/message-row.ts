@@ -1,5 +1,4 @@
 import type { Insertable, Selectable } from 'kysely'
-
 import type {
   AttachmentRef,
   Message,

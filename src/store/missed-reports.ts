@@ -1,6 +1,6 @@
-import { LIMITS } from '../protocol/limits.js'
 import type { DeliverReportAnswer } from '../protocol/end-activities.js'
 import { reportOperationId } from '../protocol/ids.js'
+import { LIMITS } from '../protocol/limits.js'
 import type { ChildReport } from '../protocol/messages.js'
 import { findOperation } from './operations.js'
 import type { Reader } from './store.js'

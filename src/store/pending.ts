@@ -1,7 +1,6 @@
 import { sql } from 'kysely'
 import type { Selectable } from 'kysely'
-
-import type { JsonObject, JsonValue } from '../protocol/json.js'
+import type { JsonObject, JsonValue } from '../protocol/values.js'
 import { digestOf } from './digest.js'
 import { rowCodec } from './row-codec.js'
 import type { Decoded } from './row-codec.js'

@@ -1,5 +1,4 @@
 import { sql } from 'kysely'
-
 import type { ToolCallEntry } from '../protocol/message.js'
 import type { Reader } from './store.js'
 

@@ -1,5 +1,4 @@
 import { sql } from 'kysely'
-
 import type { Message } from '../protocol/message.js'
 import { HIGHEST_INT } from './highest-int.js'
 import { messageFromRow, transcriptMessageFromRow } from './message-row.js'

@@ -4,9 +4,8 @@
  * the worker may know, the files that it writes and its answer are here; nothing of it is in Temporal (T5).
  */
 import { timingSafeEqual } from 'node:crypto'
-
 import { remoteOperationId } from '../protocol/ids.js'
-import type { JsonObject } from '../protocol/json.js'
+import type { JsonObject } from '../protocol/values.js'
 import type { StoredBlob } from './blob-store.js'
 import { findOperation, finishOperation, insertOperation, takeOperation } from './operations.js'
 import type { OperationRecord } from './operations.js'

@@ -1,5 +1,5 @@
 import { remoteOperationId } from '../protocol/ids.js'
-import type { JsonObject } from '../protocol/json.js'
+import type { JsonObject } from '../protocol/values.js'
 import { createTextRedactor } from './known-secrets.js'
 import type { TextRedactor } from './known-secrets.js'
 import type { RemoteCall, RemoteKey, StoredResult } from './remote-calls.js'

@@ -1,10 +1,9 @@
 import type { Selectable } from 'kysely'
-
 import type { Fact } from '../protocol/facts.js'
 import { runIdOf } from '../protocol/ids.js'
-import type { JsonObject } from '../protocol/json.js'
 import type { AttachmentRef } from '../protocol/message.js'
 import type { RunOutcome, StopReason } from '../protocol/status.js'
+import type { JsonObject } from '../protocol/values.js'
 import { rowCodec } from './row-codec.js'
 import type { Decoded } from './row-codec.js'
 import type { RunsTable } from './schema.js'

@@ -1,6 +1,5 @@
 import { createHash } from 'node:crypto'
-
-import { ConfigError } from '../protocol/config-error.js'
+import { ConfigError } from '../protocol/errors.js'
 import type { StoreOptions } from './store-location.js'
 
 /** A key for secrets. Its id says nothing of it and is kept with each value that it sealed. */

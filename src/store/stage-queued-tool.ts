@@ -1,8 +1,7 @@
 import { randomUUID } from 'node:crypto'
-
-import type { JsonObject } from '../protocol/json.js'
 import type { ToolCallEntry } from '../protocol/message.js'
 import type { Side } from '../protocol/plan.js'
+import type { JsonObject } from '../protocol/values.js'
 import { appendMessage } from './deliver-messages.js'
 import { digestOf } from './digest.js'
 import type { MessageSender, NewMessage } from './message-row.js'

@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest'
-
-import { isStoreId } from '../protocol/thread-store.js'
+import { isStoreId } from '../protocol/ids.js'
 import { makeStoreId, taskQueueOf } from './store-id.js'
 
 test('each store gets an id of its own', () => {

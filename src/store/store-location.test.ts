@@ -1,8 +1,6 @@
 import { resolve } from 'node:path'
-
 import { expect, test } from 'vitest'
-
-import { ConfigError } from '../protocol/config-error.js'
+import { ConfigError } from '../protocol/errors.js'
 import { storeLocation } from './store-location.js'
 
 test('without options the store is in .everthread', () => {

@@ -1,7 +1,6 @@
 import { resolve } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
-
-import { ConfigError } from '../protocol/config-error.js'
+import { ConfigError } from '../protocol/errors.js'
 import { parseBucket } from './blob-location.js'
 import type { BlobLocation } from './blob-location.js'
 import { isPostgres, postgresProblem } from './postgres/postgres-place.js'

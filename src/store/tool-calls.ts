@@ -1,6 +1,5 @@
 import { sql } from 'kysely'
 import type { Selectable } from 'kysely'
-
 import type { AttachmentRef } from '../protocol/message.js'
 import type { Side } from '../protocol/plan.js'
 import { meanwhile } from './meanwhile.js'

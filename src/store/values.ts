@@ -1,4 +1,4 @@
-import type { JsonObject, JsonValue } from '../protocol/json.js'
+import type { JsonObject, JsonValue } from '../protocol/values.js'
 import type { Reader, Writer } from './store.js'
 
 /** Undefined if there is none. */

@@ -1,9 +1,8 @@
 import type { Selectable } from 'kysely'
-
-import { ConfigError } from '../protocol/config-error.js'
+import { ConfigError } from '../protocol/errors.js'
 import { remoteKeyIds, rotateRemoteSecrets } from './remote-secrets.js'
-import type { VariablesTable } from './session-schema.js'
 import type { SecretBox } from './secret-box.js'
+import type { VariablesTable } from './session-schema.js'
 import type { Reader, Store, Writer } from './store.js'
 
 /** A variable's row; the value of a secret is sealed. */

@@ -1,8 +1,8 @@
-import type { QueueMessage, QueueTool } from '../protocol/messages.js'
-import type { ToolCallEntry } from '../protocol/message.js'
 import { LIMITS } from '../protocol/limits.js'
-import { callsGiven } from './reopen/read-reopened.js'
+import type { ToolCallEntry } from '../protocol/message.js'
+import type { QueueMessage, QueueTool } from '../protocol/messages.js'
 import { reportsOf } from './reopen/child-calls.js'
+import { callsGiven } from './reopen/read-reopened.js'
 import type { Reader } from './store.js'
 import type { ThreadRecord } from './threads.js'
 

@@ -1,5 +1,5 @@
+import { ThreadError } from '../protocol/errors.js'
 import { FAILURES } from '../protocol/failures.js'
-import { ThreadError } from '../protocol/thread-error.js'
 
 /** OpenTelemetry's word for all others. */
 const OTHER = '_OTHER'

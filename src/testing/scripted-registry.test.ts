@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest'
 import { z } from 'zod'
-
 import {
   defineAgent,
   defineEffect,
@@ -12,8 +11,8 @@ import {
   registry,
 } from '../index.js'
 import type { ThreadState, ToolCall } from '../index.js'
-import { ConfigError } from '../protocol/config-error.js'
 import { scriptedModel } from '../model/scripted-model.js'
+import { ConfigError } from '../protocol/errors.js'
 import { scriptedRegistry } from './scripted-registry.js'
 
 const provider = {

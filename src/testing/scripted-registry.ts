@@ -1,5 +1,5 @@
-import type { ModelName, ToolName } from '../definitions/registered-names.js'
 import type { ModelDefinition } from '../definitions/model.js'
+import type { ModelName, ToolName } from '../definitions/registered-names.js'
 import type { Registry } from '../definitions/registry.js'
 import type { ThreadState } from '../definitions/thread-state.js'
 import type {
@@ -10,7 +10,7 @@ import type {
   ToolResult,
 } from '../definitions/tool.js'
 import type { LanguageModel } from '../model/language-model.js'
-import { ConfigError } from '../protocol/config-error.js'
+import { ConfigError } from '../protocol/errors.js'
 
 /** Stands in for `execute` of a tool; it gets the parsed arguments, and may answer later as a tool may. */
 export type FakeTool<Arguments> = (

@@ -1,6 +1,5 @@
 import { defineSearchAttributeKey, SearchAttributeType } from '@temporalio/common'
 import { TestWorkflowEnvironment } from '@temporalio/testing'
-
 import { SEARCH_ATTRIBUTES } from '../protocol/messages.js'
 import { EAGER_RETRIES } from './eager-retries.js'
 

@@ -1,5 +1,4 @@
 import type { Client } from '@temporalio/client'
-
 import { ThreadClient } from '../client/index.js'
 import type { OnNotice, ThreadHandle } from '../client/index.js'
 import { warnOfNotice } from '../client/notices.js'

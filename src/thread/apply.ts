@@ -1,12 +1,17 @@
 /** What the answers of activities change in a run. T4: an answer is applied once; the store holds what it stands for. */
-import { ACTIVITIES } from '../protocol/activities.js'
 import type { ActivityInput, EndAnswer, Frame, Usage, WaitAnswer } from '../protocol/activities.js'
+import { ACTIVITIES } from '../protocol/activity-table.js'
 import type { FailureCause } from '../protocol/end-activities.js'
-import { activationsOf, beginOperationId, modelOperationId, resultOperationId } from '../protocol/ids.js'
+import {
+  activationsOf,
+  beginOperationId,
+  isStoreId,
+  modelOperationId,
+  resultOperationId,
+} from '../protocol/ids.js'
+import type { StoreAnswer } from '../protocol/ids.js'
 import { LIMITS } from '../protocol/limits.js'
 import type { ThreadOperation } from '../protocol/operations.js'
-import { isStoreId } from '../protocol/thread-store.js'
-import type { StoreAnswer } from '../protocol/thread-store.js'
 import { callBytes } from './calls.js'
 import { childrenDeferred } from './children.js'
 import type { ModelCall, Run, ThreadControl } from './control.js'

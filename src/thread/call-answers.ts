@@ -1,5 +1,11 @@
 /** What the answers of activities change in a call of the step in flight, at whatever depth it is. */
-import type { CallModelAnswer, PendingAnswer, ResultAnswer, Usage } from '../protocol/activities.js'
+import type {
+  CallModelAnswer,
+  PendingAnswer,
+  RemoteAnswer,
+  ResultAnswer,
+  Usage,
+} from '../protocol/activities.js'
 import { phaseFact } from '../protocol/facts.js'
 import { runIdOf, stepIdOf } from '../protocol/ids.js'
 import { LIMITS } from '../protocol/limits.js'
@@ -7,8 +13,7 @@ import { respondProblem } from '../protocol/message-problems.js'
 import type { Respond } from '../protocol/messages.js'
 import { queuesTool } from '../protocol/operations.js'
 import type { ToolPlan } from '../protocol/plan.js'
-import type { RemoteAnswer } from '../protocol/remote-call.js'
-import type { PendingItem } from '../protocol/snapshot.js'
+import type { PendingItem } from '../protocol/status.js'
 import { activityFailed, runEnded, used, waitAsked, withinBudget } from './apply.js'
 import { allCalls, calledTool, callInFlight, changeCall, changeStep } from './calls.js'
 import { childrenDeferred, deferredRequests, deferredSupplied } from './children.js'

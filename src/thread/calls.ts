@@ -1,5 +1,5 @@
 /** The calls of a step with those of its frames: a tree, of which one call at a time is in flight (T1). */
-import { utf8Length } from '../protocol/utf8-length.js'
+import { utf8Length } from '../protocol/values.js'
 import type { Call, CalledTool, Step, ThreadControl } from './control.js'
 
 /** A call and the prompts that were called as tools on the way to it. */

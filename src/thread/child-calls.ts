@@ -1,5 +1,5 @@
 /** Calls that start subagents, or write to them: from what their activities prepared to the wait for the answers. */
-import type { PrepareChildAnswer, PrepareMessageAnswer } from '../protocol/child-activities.js'
+import type { PrepareChildAnswer, PrepareMessageAnswer } from '../protocol/activities.js'
 import type { ChildReport } from '../protocol/messages.js'
 import { withinBudget } from './apply.js'
 import { allCalls, calledTool, changeCall, changeStep } from './calls.js'

@@ -2,7 +2,7 @@
  * What a call of subagents waits for. One call is in flight (T1), so at most one waits; it is completed only by reports
  * that name it, by closes, and by its timeout.
  */
-import type { CallReport } from '../protocol/child-activities.js'
+import type { CallReport } from '../protocol/subagent.js'
 import { allCalls, calledTool, changeCall } from './calls.js'
 import type { Call, CallIn, ChildWait, ThreadControl } from './control.js'
 

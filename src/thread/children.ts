@@ -3,15 +3,15 @@
  * exactly once: by its report, by its close event in the run that started it, or, after continue-as-new, because it is
  * looked for.
  */
-import type { CallReport, PreparedChild } from '../protocol/child-activities.js'
 import type { ClosedChild } from '../protocol/end-activities.js'
 import { LIMITS } from '../protocol/limits.js'
 import { childReportProblem } from '../protocol/message-problems.js'
 import { OUR_IDS } from '../protocol/messages.js'
 import type { ChildReport } from '../protocol/messages.js'
 import type { ThreadOperation } from '../protocol/operations.js'
-import type { PendingItem } from '../protocol/snapshot.js'
-import { utf8Length } from '../protocol/utf8-length.js'
+import type { PendingItem } from '../protocol/status.js'
+import type { CallReport, PreparedChild } from '../protocol/subagent.js'
+import { utf8Length } from '../protocol/values.js'
 import { callTaking, withReport } from './child-waits.js'
 import type { ChildGroup, DeferredChild, OpenChild, ThreadControl } from './control.js'
 import { withWarning } from './facts.js'

@@ -1,7 +1,6 @@
 /** Continue-as-new: possible whenever nothing is in flight, never two in a row without progress. */
 import { LIMITS } from '../protocol/limits.js'
-import type { ThreadStart } from '../protocol/messages.js'
-import type { ReopenedThread } from '../protocol/reopened.js'
+import type { ReopenedThread, ThreadStart } from '../protocol/messages.js'
 import { runOf } from './advance.js'
 import { groupLeft } from './children.js'
 import { STATE_VERSION } from './control.js'

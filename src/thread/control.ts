@@ -11,18 +11,17 @@ import type {
   CallOutcome,
   InlineMessage,
   PendingAnswer,
+  RemoteAnswer,
   RequestResponse,
   Usage,
 } from '../protocol/activities.js'
-import type { CallReport, PreparedChild } from '../protocol/child-activities.js'
 import type { ClosedChild, FailureCause, ThreadClose } from '../protocol/end-activities.js'
 import type { Fact } from '../protocol/facts.js'
 import type { ChildReport, ThreadStart } from '../protocol/messages.js'
 import type { ToldOperation } from '../protocol/operations.js'
 import type { Plan, Side, ToolPlan } from '../protocol/plan.js'
-import type { RemoteAnswer } from '../protocol/remote-call.js'
-import type { LastRun, PendingItem, ScheduledItem } from '../protocol/snapshot.js'
-import type { StopReason } from '../protocol/status.js'
+import type { LastRun, PendingItem, ScheduledItem, StopReason } from '../protocol/status.js'
+import type { CallReport, PreparedChild } from '../protocol/subagent.js'
 
 export const STATE_VERSION = 1
 

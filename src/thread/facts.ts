@@ -1,6 +1,6 @@
 import type { Fact } from '../protocol/facts.js'
 import { LIMITS } from '../protocol/limits.js'
-import { utf8Length } from '../protocol/utf8-length.js'
+import { utf8Length } from '../protocol/values.js'
 import type { ThreadControl } from './control.js'
 
 /** Keeps facts for the next activity; beyond the bounds they are counted only. */

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { idleControl, message, NOW, run } from '../../test/support/control-states.js'
 import { LIMITS } from '../protocol/limits.js'
-import { utf8Length } from '../protocol/utf8-length.js'
+import { utf8Length } from '../protocol/values.js'
 import type { ThreadControl } from './control.js'
 import {
   acceptContinue,

@@ -12,7 +12,7 @@ import {
 } from '../protocol/message-problems.js'
 import { OUR_IDS } from '../protocol/messages.js'
 import type { QueueMessage, QueueTool, Stop } from '../protocol/messages.js'
-import { utf8Length } from '../protocol/utf8-length.js'
+import { utf8Length } from '../protocol/values.js'
 import { allCalls } from './calls.js'
 import type { Ending, QueueEntry, ThreadControl } from './control.js'
 import { withFacts, withWarning } from './facts.js'

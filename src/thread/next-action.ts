@@ -1,6 +1,5 @@
 /** What the workflow does next. Called only when nothing is in flight (T1), after `advance`. */
-import type { Frame } from '../protocol/activities.js'
-import type { Completion } from '../protocol/complete-call.js'
+import type { Completion, Frame } from '../protocol/activities.js'
 import type { ThreadClose } from '../protocol/end-activities.js'
 import { LIMITS } from '../protocol/limits.js'
 import type { ChildReport } from '../protocol/messages.js'

@@ -2,7 +2,7 @@
 import type { ThreadClose } from '../protocol/end-activities.js'
 import { runIdOf, stepIdOf } from '../protocol/ids.js'
 import { actualSide } from '../protocol/plan.js'
-import type { PendingItem } from '../protocol/snapshot.js'
+import type { PendingItem } from '../protocol/status.js'
 import { remainingPhases } from './advance.js'
 import { allCalls, changeStep } from './calls.js'
 import { waitCut } from './child-calls.js'

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
-import { ApplicationFailure, CancelledFailure } from '@temporalio/common'
 import type { Context } from '@temporalio/activity'
+import { ApplicationFailure, CancelledFailure } from '@temporalio/common'
 import type {
   ActivityInboundCallsInterceptor,
   ActivityInterceptors,
@@ -8,12 +8,12 @@ import type {
 } from '@temporalio/worker'
 import { errorFields, readThrown } from '../activities/thrown.js'
 import type { Thrown } from '../activities/thrown.js'
-import { LEVEL } from '../protocol/activities.js'
-import { FAILURES, failure, otherStoreFailure } from '../protocol/failures.js'
+import { LEVEL } from '../protocol/activity-table.js'
+import { failure, FAILURES, otherStoreFailure } from '../protocol/failures.js'
 import type { FailureType } from '../protocol/failures.js'
+import { isStoreId } from '../protocol/ids.js'
 import { LIMITS } from '../protocol/limits.js'
-import { isStoreId } from '../protocol/thread-store.js'
-import { isObject } from '../protocol/value-shapes.js'
+import { isObject } from '../protocol/values.js'
 import { recordError } from '../store/errors.js'
 import { StoreError } from '../store/store-error.js'
 import type { Store } from '../store/store.js'

@@ -1,5 +1,5 @@
 import type { Registry } from '../definitions/registry.js'
-import { ConfigError } from '../protocol/config-error.js'
+import { ConfigError } from '../protocol/errors.js'
 
 /** It trusts no type: a wrong import of JavaScript is undefined. @throws ConfigError */
 export function checkRegistry(registry: Registry): void {

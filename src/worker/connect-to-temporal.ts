@@ -1,8 +1,6 @@
 import type { ClientConnectConfig } from '@temporalio/envconfig'
 import { NativeConnection } from '@temporalio/worker'
-
-import { ConfigError } from '../protocol/config-error.js'
-import { showAsOneLine } from '../protocol/one-line.js'
+import { ConfigError, showAsOneLine } from '../protocol/errors.js'
 
 export interface TemporalTarget {
   readonly connection: NativeConnection

@@ -1,8 +1,7 @@
 import { Worker } from '@temporalio/worker'
 import type { BundlerPlugin, WorkerOptions, WorkerPlugin } from '@temporalio/worker'
-
 import { checkFailureText } from '../definitions/failure-text.js'
-import { ConfigError } from '../protocol/config-error.js'
+import { ConfigError } from '../protocol/errors.js'
 import { shareStore } from '../store/share-store.js'
 import { taskQueueOf } from '../store/store-id.js'
 import { storeLocation } from '../store/store-location.js'
@@ -13,15 +12,15 @@ import type { TemporalTarget } from './connect-to-temporal.js'
 import { threadDeployment } from './deployment-options.js'
 import type { ThreadDeploymentOptions } from './deployment-options.js'
 import { instanceEnv } from './instance-env.js'
-import { installLogging } from './logging.js'
 import { listWorkerAgents } from './list-worker-agents.js'
+import { installLogging } from './logging.js'
 import { runCaps } from './run-caps.js'
 import type { ThreadOptions } from './thread-options.js'
 import { withoutUndefined } from './without-undefined.js'
-import { checkWorkflowBundle } from './workflow-bundle.js'
 import { threadWorkerOptions } from './worker-options.js'
 import type { ThreadWorker } from './worker-options.js'
 import { warnOfMissingKey, warnOfRegistry, warnOfRemoteTemporal } from './worker-warnings.js'
+import { checkWorkflowBundle } from './workflow-bundle.js'
 
 /** Every option of Temporal's worker passes through; the workflows of a `workflowsPath` run beside threads. */
 export interface CreateWorkerOptions

@@ -1,7 +1,6 @@
 import type { VersioningBehavior, WorkerDeploymentVersion } from '@temporalio/common'
 import type { WorkerOptions } from '@temporalio/worker'
-
-import { ConfigError } from '../protocol/config-error.js'
+import { ConfigError } from '../protocol/errors.js'
 
 /** Temporal's own, whose default may be left away. */
 export interface ThreadDeploymentOptions {

@@ -1,8 +1,7 @@
 import type { WorkerOptions } from '@temporalio/worker'
 import { expect, test } from 'vitest'
-
 import { emptyRegistry } from '../../test/support/empty-registry.js'
-import { ConfigError } from '../protocol/config-error.js'
+import { ConfigError } from '../protocol/errors.js'
 import { EverthreadPlugin } from './everthread-plugin.js'
 import { WORKER_KNOBS } from './worker-knobs.js'
 import { workflowBundleOptions } from './workflow-paths.js'

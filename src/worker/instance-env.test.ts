@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest'
-
-import { ConfigError } from '../protocol/config-error.js'
+import { ConfigError } from '../protocol/errors.js'
 import { instanceEnv } from './instance-env.js'
 
 test('a variable that is not set counts as not given', () => {

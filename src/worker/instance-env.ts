@@ -1,5 +1,5 @@
-import { ConfigError } from '../protocol/config-error.js'
-import { variableNameProblem, variableValueProblem } from '../protocol/variables.js'
+import { ConfigError } from '../protocol/errors.js'
+import { variableNameProblem, variableValueProblem } from '../protocol/values.js'
 
 /** Values of variables for every thread of a worker; what is undefined is not set, as in `process.env`. */
 export type InstanceEnv = Readonly<Record<string, string | undefined>>

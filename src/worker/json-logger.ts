@@ -1,6 +1,5 @@
 import { DefaultLogger } from '@temporalio/worker'
 import type { LogEntry, LogLevel } from '@temporalio/worker'
-
 import { THREAD_WORKFLOW } from '../protocol/messages.js'
 
 /** Fields of the line itself; what else is logged under these names must not hide them. */

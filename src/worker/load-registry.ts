@@ -1,13 +1,12 @@
 import { join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
-
 import { checkDefinitions } from '../definitions/check-definitions.js'
 import type { UnreadNames } from '../definitions/check-definitions.js'
-import type { DefinitionKind } from '../definitions/known-definitions.js'
 import { DEFINITION_KINDS, KIND_WORDS } from '../definitions/known-definitions.js'
+import type { DefinitionKind } from '../definitions/known-definitions.js'
 import { registry } from '../definitions/registry.js'
 import type { Registry } from '../definitions/registry.js'
-import { ConfigError } from '../protocol/config-error.js'
+import { ConfigError } from '../protocol/errors.js'
 import { definitionFiles, folderEntries } from './definition-files.js'
 import { importDefinition } from './import-definition.js'
 

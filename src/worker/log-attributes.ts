@@ -1,7 +1,6 @@
 import type { ActivityOutboundCallsInterceptor } from '@temporalio/worker'
-
-import { isObject } from '../protocol/message-problems.js'
 import { modelOperationId, reportOperationId, settleOperationId } from '../protocol/ids.js'
+import { isObject } from '../protocol/values.js'
 
 /**
  * Adds to each line that an activity of ours logs, ours and a tool's alike, which thread, run, step and call it is about.

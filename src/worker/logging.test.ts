@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest'
-
-import { ConfigError } from '../protocol/config-error.js'
+import { ConfigError } from '../protocol/errors.js'
 import { loggingOptions } from './logging.js'
 
 test('nothing said leaves the logger of Temporal as it is', () => {

@@ -1,7 +1,6 @@
-import { DefaultLogger, Runtime, makeTelemetryFilterString } from '@temporalio/worker'
-import type { LogLevel, Logger } from '@temporalio/worker'
-
-import { ConfigError } from '../protocol/config-error.js'
+import { DefaultLogger, makeTelemetryFilterString, Runtime } from '@temporalio/worker'
+import type { Logger, LogLevel } from '@temporalio/worker'
+import { ConfigError } from '../protocol/errors.js'
 import { jsonLogger } from './json-logger.js'
 
 const LEVELS = ['TRACE', 'DEBUG', 'INFO', 'WARN', 'ERROR'] as const satisfies readonly LogLevel[]

@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest'
-
-import { ConfigError } from '../protocol/config-error.js'
+import { ConfigError } from '../protocol/errors.js'
 import { LIMITS } from '../protocol/limits.js'
 import { runCaps } from './run-caps.js'
 

@@ -1,4 +1,4 @@
-import { ConfigError } from '../protocol/config-error.js'
+import { ConfigError } from '../protocol/errors.js'
 import { LIMITS } from '../protocol/limits.js'
 import type { RunCaps } from '../protocol/plan.js'
 

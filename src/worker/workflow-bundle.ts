@@ -1,9 +1,7 @@
 import { readFileSync } from 'node:fs'
-
 import type { WorkflowBundleOption } from '@temporalio/worker'
-
-import { ACTIVITIES } from '../protocol/activities.js'
-import { ConfigError } from '../protocol/config-error.js'
+import { ACTIVITIES } from '../protocol/activity-table.js'
+import { ConfigError } from '../protocol/errors.js'
 import { THREAD_WORKFLOW } from '../protocol/messages.js'
 import { CONVERTER_MARKER } from '../protocol/payload-converter.js'
 

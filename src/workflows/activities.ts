@@ -6,14 +6,14 @@ import {
   proxyActivities,
 } from '@temporalio/workflow'
 import type { ActivityOptions } from '@temporalio/workflow'
-import { ACTIVITIES } from '../protocol/activities.js'
-import type { ActivityInput, ThreadActivities } from '../protocol/activities.js'
+import type { ActivityInput } from '../protocol/activities.js'
+import { ACTIVITIES, leanInput } from '../protocol/activity-table.js'
+import type { ThreadActivities } from '../protocol/activity-table.js'
 import { answerProblem } from '../protocol/answer-problem.js'
 import type { FailureCause } from '../protocol/end-activities.js'
 import { hasFailureType } from '../protocol/failures.js'
-import { leanInput } from '../protocol/lean-input.js'
+import type { StoreAnswer } from '../protocol/ids.js'
 import { LIMITS } from '../protocol/limits.js'
-import type { StoreAnswer } from '../protocol/thread-store.js'
 import {
   activityFailed,
   answerMissed,

@@ -12,8 +12,8 @@ import {
   patched,
   workflowInfo,
 } from '@temporalio/workflow'
-import { LEVEL } from '../protocol/activities.js'
 import type { ThreadResult } from '../protocol/activities.js'
+import { LEVEL } from '../protocol/activity-table.js'
 import { failure } from '../protocol/failures.js'
 import { threadStartProblem } from '../protocol/message-problems.js'
 import type { ThreadStart } from '../protocol/messages.js'

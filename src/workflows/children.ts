@@ -13,11 +13,11 @@ import {
 } from '@temporalio/workflow'
 import type { ChildWorkflowHandle } from '@temporalio/workflow'
 import type { ThreadResult } from '../protocol/activities.js'
-import type { PreparedChild } from '../protocol/child-activities.js'
+import { STORE_MEMO } from '../protocol/ids.js'
 import { LIMITS } from '../protocol/limits.js'
 import { rootOf, SIGNALS, THREAD_WORKFLOW } from '../protocol/messages.js'
 import type { QueueMessage, ThreadStart } from '../protocol/messages.js'
-import { STORE_MEMO } from '../protocol/thread-store.js'
+import type { PreparedChild } from '../protocol/subagent.js'
 import { childCancelled, childStarted, messageLost, messageSent } from '../thread/child-calls.js'
 import { stopForwarded } from '../thread/child-waits.js'
 import {

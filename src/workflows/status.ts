@@ -1,7 +1,7 @@
 import { setCurrentDetails, upsertSearchAttributes, workflowInfo } from '@temporalio/workflow'
 import { LIMITS } from '../protocol/limits.js'
 import { rootOf, SEARCH_ATTRIBUTES } from '../protocol/messages.js'
-import { utf8Length } from '../protocol/utf8-length.js'
+import { utf8Length } from '../protocol/values.js'
 import type { ThreadControl } from '../thread/control.js'
 import { doingOf, doingOn, statusOf } from '../thread/snapshot.js'
 import type { ThreadHost } from './thread-host.js'

@@ -1,11 +1,17 @@
 import { ActivityFailure, CancelledFailure, proxyActivities } from '@temporalio/workflow'
-import type { ActivityInput, CallInput, DrainItem, ExecuteToolAnswer } from '../protocol/activities.js'
-import type { PrepareChildAnswer, PrepareMessageAnswer } from '../protocol/child-activities.js'
-import type { CompleteCallAnswer } from '../protocol/complete-call.js'
+import type {
+  ActivityInput,
+  CallInput,
+  CompleteCallAnswer,
+  DrainItem,
+  ExecuteToolAnswer,
+  PrepareChildAnswer,
+  PrepareMessageAnswer,
+  RemoteCallInput,
+} from '../protocol/activities.js'
 import { idempotencyKeyOf } from '../protocol/ids.js'
 import { LIMITS } from '../protocol/limits.js'
 import { modelOf } from '../protocol/plan.js'
-import type { RemoteCallInput } from '../protocol/remote-call.js'
 import { planOf } from '../thread/advance.js'
 import { runEnded, terminationFound, waitAsked } from '../thread/apply.js'
 import {

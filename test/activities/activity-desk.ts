@@ -6,15 +6,17 @@ import type { ActivityDependencies } from '../../src/activities/activity.js'
 import { completeCall } from '../../src/activities/tool/complete-call.js'
 import { executeTool } from '../../src/activities/tool/execute-tool.js'
 import { callModel } from '../../src/activities/turn/call-model.js'
-import { ACTIVITIES, LEVEL } from '../../src/protocol/activities.js'
 import type {
   CallModelAnswer,
   CallModelInput,
+  CompleteCallAnswer,
+  CompleteCallInput,
+  Completion,
   ExecuteToolAnswer,
   ExecuteToolInput,
 } from '../../src/protocol/activities.js'
+import { ACTIVITIES, LEVEL } from '../../src/protocol/activity-table.js'
 import { answerProblem } from '../../src/protocol/answer-problem.js'
-import type { CompleteCallAnswer, CompleteCallInput, Completion } from '../../src/protocol/complete-call.js'
 import type { Message } from '../../src/protocol/message.js'
 import { readEvents } from '../../src/store/events.js'
 import { answerRequest, findRequest } from '../../src/store/pending.js'

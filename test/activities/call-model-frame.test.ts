@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest'
 import { z } from 'zod'
-
 import type { PromptDefinition } from '../../src/index.js'
 import type { CallModelAnswer, CallModelInput } from '../../src/protocol/activities.js'
 import { findToolCall } from '../../src/store/tool-calls.js'

@@ -9,15 +9,17 @@ import { completeCall } from '../../src/activities/tool/complete-call.js'
 import type { AnyHook } from '../../src/definitions/hook.js'
 import { defineAgent, defineModel, definePrompt, defineTool, registry } from '../../src/index.js'
 import type { LanguageModel } from '../../src/model/language-model.js'
-import type { CallInput } from '../../src/protocol/activities.js'
 import type {
+  CallInput,
+  CompleteCallAnswer,
+  CompleteCallInput,
+  Completion,
   PrepareChildAnswer,
   PrepareChildInput,
-  PreparedChild,
   PrepareMessageAnswer,
-} from '../../src/protocol/child-activities.js'
-import type { CompleteCallAnswer, CompleteCallInput, Completion } from '../../src/protocol/complete-call.js'
+} from '../../src/protocol/activities.js'
 import type { Message } from '../../src/protocol/message.js'
+import type { PreparedChild } from '../../src/protocol/subagent.js'
 import { findChild, listChildren } from '../../src/store/children.js'
 import type { ChildRecord } from '../../src/store/children.js'
 import { putFile } from '../../src/store/files.js'

@@ -3,9 +3,12 @@ import { deliverReport } from '../../src/activities/subagents/deliver-report.js'
 import { prepareChild } from '../../src/activities/subagents/prepare-child.js'
 import { completeCall } from '../../src/activities/tool/complete-call.js'
 import { executeTool } from '../../src/activities/tool/execute-tool.js'
-import type { ExecuteToolInput } from '../../src/protocol/activities.js'
-import type { PrepareChildAnswer } from '../../src/protocol/child-activities.js'
-import type { CompleteCallInput, Completion } from '../../src/protocol/complete-call.js'
+import type {
+  CompleteCallInput,
+  Completion,
+  ExecuteToolInput,
+  PrepareChildAnswer,
+} from '../../src/protocol/activities.js'
 import type { DeliverReportAnswer, DeliverReportInput } from '../../src/protocol/end-activities.js'
 import { findChild, listChildren } from '../../src/store/children.js'
 import { statFile } from '../../src/store/file-entry.js'

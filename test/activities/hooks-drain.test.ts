@@ -1,6 +1,5 @@
 import { ActivityCancellationDetails } from '@temporalio/common'
 import { describe, expect, test } from 'vitest'
-
 import { defineHook } from '../../src/definitions/hook.js'
 import type { AnyHook } from '../../src/definitions/hook.js'
 import type { Message } from '../../src/protocol/message.js'

@@ -1,14 +1,13 @@
 import { describe, expect, test } from 'vitest'
-
 import { defineAgent, defineHook, defineModel, definePrompt, registry } from '../../src/index.js'
 import type { Message } from '../../src/protocol/message.js'
 import { appendMessage } from '../../src/store/deliver-messages.js'
 import { getValue } from '../../src/store/values.js'
 import { scriptedModel } from '../../src/testing/index.js'
+import { until } from '../support/until.js'
 import { attempt, drainOf, modelInput, runModel, withDesk } from './activity-desk.js'
 import type { ActivityDesk } from './activity-desk.js'
 import { hookFailures } from './hook-batch.js'
-import { until } from '../support/until.js'
 
 const answers = (...texts: readonly string[]) => scriptedModel(texts.map((text) => ({ text })))
 const step = async (desk: ActivityDesk, text = 'one') =>

@@ -1,14 +1,13 @@
 import { describe, expect, test } from 'vitest'
-
 import type { CallModelAnswer } from '../../src/protocol/activities.js'
 import { findToolCall } from '../../src/store/tool-calls.js'
 import { scriptedModel } from '../../src/testing/index.js'
 import type { ModelScript } from '../../src/testing/index.js'
 import { until } from '../support/until.js'
 import { attempt } from './activity-desk.js'
-import { rows } from './stored-rows.js'
 import { RESUMABLE, text, withBoss } from './exposure-desk.js'
 import type { BossDesk } from './exposure-desk.js'
+import { rows } from './stored-rows.js'
 
 const TOOL = 'bootstrap_immediate_subagent'
 const HINTS = { immediate: { nameEnv: 'WHO', descriptionEnv: 'WHAT' } }

@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { prepareChild } from '../../src/activities/subagents/prepare-child.js'
-import type { CallModelAnswer, CallModelInput } from '../../src/protocol/activities.js'
-import type { PrepareChildInput } from '../../src/protocol/child-activities.js'
+import type { CallModelAnswer, CallModelInput, PrepareChildInput } from '../../src/protocol/activities.js'
 import { findRun } from '../../src/store/runs.js'
 import { findToolCall } from '../../src/store/tool-calls.js'
 import { scriptedModel } from '../../src/testing/index.js'

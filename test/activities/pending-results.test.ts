@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest'
-
-import type { JsonValue } from '../../src/protocol/json.js'
+import type { JsonValue } from '../../src/protocol/values.js'
 import { answerFate } from '../../src/store/answer-fate.js'
 import { closeOpenCalls } from '../../src/store/close-open-calls.js'
 import { statFile } from '../../src/store/file-entry.js'

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-
+import type { ExecuteToolInput } from '../../src/protocol/activities.js'
 import { nestedCallIdOf } from '../../src/protocol/ids.js'
 import { closeOpenCalls } from '../../src/store/close-open-calls.js'
 import { findOperation } from '../../src/store/operations.js'
@@ -7,9 +7,8 @@ import { listMessages } from '../../src/store/read-messages.js'
 import { findToolCall } from '../../src/store/tool-calls.js'
 import { failureOf, withDesk } from './activity-desk.js'
 import type { ActivityDesk } from './activity-desk.js'
-import { lastResult } from './tool-outcomes.js'
 import { answer, begin, frameOf } from './nested-step.js'
-import type { ExecuteToolInput } from '../../src/protocol/activities.js'
+import { lastResult } from './tool-outcomes.js'
 
 const rows = async (desk: ActivityDesk, maxDepth = 8) =>
   (await desk.store.read((db) => listMessages(db, { threadId: 't', limit: 100, maxDepth }))).messages

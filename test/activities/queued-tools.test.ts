@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { prepareChild } from '../../src/activities/subagents/prepare-child.js'
-import type { ExecuteToolInput } from '../../src/protocol/activities.js'
-import type { PrepareChildInput } from '../../src/protocol/child-activities.js'
+import type { ExecuteToolInput, PrepareChildInput } from '../../src/protocol/activities.js'
 import { closeOpenCalls } from '../../src/store/close-open-calls.js'
 import { placeQueuedTool } from '../../src/store/place-queued-tool.js'
 import { findMessage } from '../../src/store/read-messages.js'

@@ -1,14 +1,12 @@
 import { randomBytes } from 'node:crypto'
-
 import { context, trace } from '@opentelemetry/api'
 import { afterEach, expect, test } from 'vitest'
-
 import { createActivities } from '../../src/activities/index.js'
 import type { ClientContext } from '../../src/client/client-context.js'
-import { remoteCalls } from '../../src/client/remote-calls/remote-calls.js'
 import type { ClaimedCall, RemoteCalls } from '../../src/client/index.js'
-import { ACTIVITIES } from '../../src/protocol/activities.js'
+import { remoteCalls } from '../../src/client/remote-calls/remote-calls.js'
 import type { ExecuteToolInput } from '../../src/protocol/activities.js'
+import { ACTIVITIES } from '../../src/protocol/activity-table.js'
 import { findRemoteCall } from '../../src/store/remote-calls.js'
 import { rotateSecrets } from '../../src/store/variables.js'
 import type { PlainSpan } from '../support/plain-span.js'

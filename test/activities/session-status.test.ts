@@ -1,12 +1,11 @@
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
-
 import { defineAgent, defineModel, definePrompt, defineTool, registry } from '../../src/index.js'
 import type { ExecuteToolInput } from '../../src/protocol/activities.js'
 import type { Side } from '../../src/protocol/plan.js'
 import { findToolCall } from '../../src/store/tool-calls.js'
 import { scriptedModel } from '../../src/testing/index.js'
-import { PLAIN_CALL, drainOf, modelInput, runModel, runTool, withDesk } from './activity-desk.js'
+import { drainOf, modelInput, PLAIN_CALL, runModel, runTool, withDesk } from './activity-desk.js'
 import type { ActivityDesk } from './activity-desk.js'
 import { becomeChild, eventsOf, registered } from './family.js'
 

@@ -10,13 +10,13 @@ import { DefaultLogger } from '@temporalio/worker'
 import { afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import type { ActivityDependencies } from '../../src/activities/activity.js'
 import { createActivities } from '../../src/activities/index.js'
-import { ACTIVITIES } from '../../src/protocol/activities.js'
 import type {
   CallModelAnswer,
   CallModelInput,
   ExecuteToolAnswer,
   ExecuteToolInput,
 } from '../../src/protocol/activities.js'
+import { ACTIVITIES } from '../../src/protocol/activity-table.js'
 import { scriptedModel } from '../../src/testing/index.js'
 import { activityInterceptor } from '../../src/worker/activity-interceptor.js'
 import { fakeStreamModel } from '../support/fake-stream-model.js'

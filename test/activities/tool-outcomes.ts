@@ -1,6 +1,6 @@
 import type { ToolResult } from '../../src/index.js'
-import type { JsonValue } from '../../src/protocol/json.js'
 import type { Message } from '../../src/protocol/message.js'
+import type { JsonValue } from '../../src/protocol/values.js'
 import { getValue } from '../../src/store/values.js'
 import type { ActivityDesk } from './activity-desk.js'
 

@@ -1,5 +1,4 @@
 import { describe, expect, test } from 'vitest'
-
 import type { ToolResult } from '../../src/index.js'
 import type { ExecuteToolInput } from '../../src/protocol/activities.js'
 import { statFile } from '../../src/store/file-entry.js'

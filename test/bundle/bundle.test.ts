@@ -2,15 +2,13 @@ import { readdir, readFile } from 'node:fs/promises'
 import { SourceMap } from 'node:module'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-
 import { bundleWorkflowCode, DefaultLogger } from '@temporalio/worker'
 import type { BundleOptions } from '@temporalio/worker'
 import { expect, test } from 'vitest'
-
-import { ConfigError } from '../../src/protocol/config-error.js'
+import { ConfigError } from '../../src/protocol/errors.js'
 import { createWorker, workflowBundleOptions } from '../../src/worker/index.js'
-import { checkWorkflowBundle } from '../../src/worker/workflow-bundle.js'
 import withoutComments from '../../src/worker/without-comments.js'
+import { checkWorkflowBundle } from '../../src/worker/workflow-bundle.js'
 import { emptyRegistry } from '../support/empty-registry.js'
 
 /** All that the sandbox may hold: our contract, logic and wiring, and what Temporal's SDK brings itself. */

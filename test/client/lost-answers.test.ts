@@ -1,11 +1,9 @@
 import { randomUUID } from 'node:crypto'
-
 import { afterAll, beforeAll, expect, test } from 'vitest'
-
 import type { ThreadHandle } from '../../src/client/index.js'
 import { defineAgent, defineModel, definePrompt, defineTool, registry } from '../../src/index.js'
+import { ThreadError } from '../../src/protocol/errors.js'
 import { scriptedModel } from '../../src/testing/index.js'
-import { ThreadError } from '../../src/protocol/thread-error.js'
 import { createGate } from '../support/gate.js'
 import type { Gate } from '../support/gate.js'
 import { startLosingProxy } from '../support/losing-proxy.js'

@@ -1,16 +1,15 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { z } from 'zod'
-
-import { defineAgent, defineModel, definePrompt, defineTool, registry } from '../../src/index.js'
 import type { ThreadNotice } from '../../src/client/index.js'
-import { WaitTimeoutError } from '../../src/protocol/thread-error.js'
+import { defineAgent, defineModel, definePrompt, defineTool, registry } from '../../src/index.js'
+import { WaitTimeoutError } from '../../src/protocol/errors.js'
 import { assertEvents, scriptedModel } from '../../src/testing/index.js'
 import type { ScriptedRequest, TestEnvironment } from '../../src/testing/index.js'
 import { recordedRuns, searchForContent } from '../support/histories.js'
-import { MARKER, marked } from '../support/marker.js'
+import { marked, MARKER } from '../support/marker.js'
+import { testEnvironment } from '../support/test-store.js'
 import { unscripted } from '../support/unscripted.js'
 import { collect } from './client-fixture.js'
-import { testEnvironment } from '../support/test-store.js'
 
 const variables = [{ name: 'KEY', type: 'secret', required: true, description: 'Key of the shop' }] as const
 const desk = registry({

@@ -1,8 +1,7 @@
 import { describe, expect, test } from 'vitest'
-
 import { ThreadClient } from '../../src/client/index.js'
 import type { ThreadNotice } from '../../src/client/index.js'
-import { WaitTimeoutError } from '../../src/protocol/thread-error.js'
+import { WaitTimeoutError } from '../../src/protocol/errors.js'
 import { putAgents } from '../../src/store/agents.js'
 import { insertThread } from '../../src/store/threads.js'
 import { recordedRuns, searchForContent } from '../support/histories.js'

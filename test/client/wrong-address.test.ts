@@ -1,10 +1,8 @@
 import { inspect } from 'node:util'
-
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
-
 import { connectLazily } from '../../src/client/connect.js'
 import { translate } from '../../src/client/translate.js'
-import { TemporalUnavailableError } from '../../src/protocol/thread-error.js'
+import { TemporalUnavailableError } from '../../src/protocol/errors.js'
 import { insertThread } from '../../src/store/threads.js'
 import { freePort } from '../support/free-port.js'
 import { createClientFixture } from './client-fixture.js'

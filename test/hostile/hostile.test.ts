@@ -3,23 +3,20 @@
  * message that is well formed is answered afterwards. `EVERTHREAD_HOSTILE_INPUTS` says how many inputs there are in all.
  */
 import { randomUUID } from 'node:crypto'
-
 import { WorkflowFailedError } from '@temporalio/client'
 import { afterAll, beforeAll, expect, inject, test } from 'vitest'
-
 import type { ThreadHandle } from '../../src/client/index.js'
+import { ConfigError, ThreadError } from '../../src/protocol/errors.js'
 import { failureTypes } from '../../src/protocol/failures.js'
-import { ConfigError } from '../../src/protocol/config-error.js'
-import { ThreadError } from '../../src/protocol/thread-error.js'
 import { createThreadApp } from '../../src/server/index.js'
 import { FileError } from '../../src/store/file-error.js'
 import { StoreError } from '../../src/store/store-error.js'
+import { fetchHistories } from '../../src/testing/fetch-histories.js'
+import type { FetchedRun } from '../../src/testing/fetch-histories.js'
 import { assertReplays } from '../../src/testing/index.js'
 import type { TestEnvironment } from '../../src/testing/index.js'
 import { eachOf } from '../support/each-of.js'
 import { searchForContent } from '../support/histories.js'
-import { fetchHistories } from '../../src/testing/fetch-histories.js'
-import type { FetchedRun } from '../../src/testing/fetch-histories.js'
 import { marked } from '../support/marker.js'
 import { signalRaw, startRaw, updateRaw } from '../support/raw-messages.js'
 import { testEnvironment } from '../support/test-store.js'

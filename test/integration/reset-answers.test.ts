@@ -1,13 +1,11 @@
 import { randomUUID } from 'node:crypto'
-
 import { afterAll, beforeAll, expect, test } from 'vitest'
-
-import { ACTIVITIES } from '../../src/protocol/activities.js'
+import { ACTIVITIES } from '../../src/protocol/activity-table.js'
 import type { TestEnvironment } from '../../src/testing/index.js'
 import { marked } from '../support/marker.js'
 import { resetWorkflow } from '../support/reset-workflow.js'
-import { createThreadScripts } from '../support/thread-scripts.js'
 import { testEnvironment } from '../support/test-store.js'
+import { createThreadScripts } from '../support/thread-scripts.js'
 import { until } from '../support/until.js'
 import { workflowDesk } from '../support/workflow-desk.js'
 import type { WorkflowDesk } from '../support/workflow-desk.js'

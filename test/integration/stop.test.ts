@@ -1,7 +1,5 @@
 import { setTimeout } from 'node:timers/promises'
-
 import { afterAll, beforeAll, expect, test } from 'vitest'
-
 import type { ThreadHandle } from '../../src/client/index.js'
 import { SIGNALS } from '../../src/protocol/messages.js'
 import { openStore } from '../../src/store/store.js'

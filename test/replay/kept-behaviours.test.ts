@@ -1,20 +1,19 @@
 /** T11 guards what is recorded: whatever the workflow can do has to be in a history of the newest version. */
 import { join } from 'node:path'
-
 import { expect, test } from 'vitest'
-
 import type {
   CallModelAnswer,
+  CompleteCallAnswer,
   EndAnswer,
   ExecuteToolAnswer,
   PendingAnswer,
+  PrepareChildAnswer,
+  PrepareMessageAnswer,
   ResultAnswer,
   RunEffectAnswer,
   WaitAnswer,
 } from '../../src/protocol/activities.js'
-import { ACTIVITIES } from '../../src/protocol/activities.js'
-import type { PrepareChildAnswer, PrepareMessageAnswer } from '../../src/protocol/child-activities.js'
-import type { CompleteCallAnswer } from '../../src/protocol/complete-call.js'
+import { ACTIVITIES } from '../../src/protocol/activity-table.js'
 import type {
   CheckChildrenAnswer,
   DeliverReportAnswer,

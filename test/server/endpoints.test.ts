@@ -1,9 +1,8 @@
 import { describe, expect, test } from 'vitest'
-
 import type { ThreadClient } from '../../src/client/index.js'
 import type { ThreadEndpoint, ThreadState } from '../../src/index.js'
+import { TemporalUnavailableError } from '../../src/protocol/errors.js'
 import { LIMITS } from '../../src/protocol/limits.js'
-import { TemporalUnavailableError } from '../../src/protocol/thread-error.js'
 import { createThreadApp } from '../../src/server/index.js'
 import { stageQueuedTool } from '../../src/store/stage-queued-tool.js'
 import { addChildRows } from '../support/child-rows.js'

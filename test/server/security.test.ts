@@ -1,12 +1,10 @@
 import { describe, expect, test, vi } from 'vitest'
-
 import { ThreadClient } from '../../src/client/index.js'
-import { ConfigError } from '../../src/protocol/config-error.js'
-import { TemporalUnavailableError } from '../../src/protocol/thread-error.js'
+import { ConfigError, TemporalUnavailableError } from '../../src/protocol/errors.js'
 import { createThreadApp } from '../../src/server/index.js'
 import type { ThreadAppOptions } from '../../src/server/index.js'
 import { StoreError } from '../../src/store/store-error.js'
-import { ACME, OPERATOR, codeOf, serverFixture } from './server-fixture.js'
+import { ACME, codeOf, OPERATOR, serverFixture } from './server-fixture.js'
 import type { Answer } from './server-fixture.js'
 
 const server = serverFixture()

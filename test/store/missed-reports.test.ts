@@ -1,5 +1,4 @@
 import { expect, test } from 'vitest'
-
 import { reportOperationId } from '../../src/protocol/ids.js'
 import { missedReports } from '../../src/store/missed-reports.js'
 import { insertOperation } from '../../src/store/operations.js'

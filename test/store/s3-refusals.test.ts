@@ -1,17 +1,15 @@
 import { execFile } from 'node:child_process'
-
 import { beforeEach, expect, onTestFinished, test, vi } from 'vitest'
-
-import { ConfigError } from '../../src/protocol/config-error.js'
-import { openStore } from '../../src/store/store.js'
+import { ConfigError } from '../../src/protocol/errors.js'
 import { StoreError } from '../../src/store/store-error.js'
+import { openStore } from '../../src/store/store.js'
 import { startAnsweringProxy } from '../support/answering-proxy.js'
 import type { OwnAnswer } from '../support/answering-proxy.js'
 import { startCuttingProxy } from '../support/cutting-proxy.js'
+import { freePort } from '../support/free-port.js'
+import { openBucket } from '../support/s3-blobs.js'
 import { makeBucket } from '../support/s3-bucket.js'
 import type { TestBucket } from '../support/s3-bucket.js'
-import { openBucket } from '../support/s3-blobs.js'
-import { freePort } from '../support/free-port.js'
 
 let bucket: TestBucket
 

@@ -1,12 +1,11 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-
 import { afterEach, beforeEach, expect, test } from 'vitest'
-
-import { ConfigError } from '../../src/protocol/config-error.js'
-import { claimCall } from '../../src/client/remote-calls/claim-call.js'
 import type { ClientContext } from '../../src/client/client-context.js'
+import { claimCall } from '../../src/client/remote-calls/claim-call.js'
+import { ConfigError } from '../../src/protocol/errors.js'
+import { closeOpenCalls } from '../../src/store/close-open-calls.js'
 import {
   findRemoteCall,
   finishRemoteCall,
@@ -20,12 +19,11 @@ import {
   remoteSecretPlace,
   sealResult,
 } from '../../src/store/remote-variables.js'
-import { closeOpenCalls } from '../../src/store/close-open-calls.js'
-import { insertThread } from '../../src/store/threads.js'
-import { insertToolCalls } from '../../src/store/tool-calls.js'
 import { shareStore } from '../../src/store/share-store.js'
 import { openStore } from '../../src/store/store.js'
 import type { Store } from '../../src/store/store.js'
+import { insertThread } from '../../src/store/threads.js'
+import { insertToolCalls } from '../../src/store/tool-calls.js'
 import { findVariables, openVariable, putVariable, rotateSecrets } from '../../src/store/variables.js'
 
 const [first, second] = ['1f'.repeat(32), Buffer.alloc(32, 7).toString('base64')] as const

@@ -1,5 +1,5 @@
-import type { PreparedChild } from '../../src/protocol/child-activities.js'
 import type { ChildReport } from '../../src/protocol/messages.js'
+import type { PreparedChild } from '../../src/protocol/subagent.js'
 import { childrenPrepared, childStarted, messagePrepared, messageSent } from '../../src/thread/child-calls.js'
 import type { Call, OpenChild, ThreadControl } from '../../src/thread/control.js'
 import { idleControl, NOW, withCalls } from './control-states.js'

@@ -1,7 +1,6 @@
 import { z } from 'zod'
-
 import { registry } from '../../src/definitions/registry.js'
-import { ConfigError } from '../../src/protocol/config-error.js'
+import { ConfigError } from '../../src/protocol/errors.js'
 
 /** What users of JavaScript can write: the compiler stands in nobody's way here. */
 export type Loose = Readonly<Record<string, unknown>>

@@ -2,11 +2,11 @@ import type {
   CallModelAnswer,
   CallRequest,
   EndAnswer,
+  ImmediateCall,
   PendingAnswer,
   ResultAnswer,
   WaitAnswer,
 } from '../../src/protocol/activities.js'
-import type { ImmediateCall } from '../../src/protocol/child-activities.js'
 import type { ThreadOperation } from '../../src/protocol/operations.js'
 import type { Plan, ToolPlan } from '../../src/protocol/plan.js'
 import type { Call, ModelCall, Run, ThreadControl } from '../../src/thread/control.js'

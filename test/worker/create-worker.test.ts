@@ -2,11 +2,9 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { inspect } from 'node:util'
-
 import { afterAll, beforeAll, expect, test } from 'vitest'
-
 import { ThreadClient } from '../../src/client/index.js'
-import { ConfigError } from '../../src/protocol/config-error.js'
+import { ConfigError } from '../../src/protocol/errors.js'
 import { openStore } from '../../src/store/store.js'
 import { putVariable } from '../../src/store/variables.js'
 import { createWorker } from '../../src/worker/index.js'

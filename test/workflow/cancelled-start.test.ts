@@ -1,11 +1,9 @@
 import { randomUUID } from 'node:crypto'
-
 import { afterAll, beforeAll, expect, inject, test } from 'vitest'
-
 import { THREAD_WORKFLOW } from '../../src/protocol/messages.js'
-import { createThreadScripts } from '../support/thread-scripts.js'
 import { activityNames, recordedRuns } from '../support/histories.js'
 import { testEnvironment } from '../support/test-store.js'
+import { createThreadScripts } from '../support/thread-scripts.js'
 import { startTimeSkippingServer } from '../support/time-skipping-server.js'
 import type { TimeSkippingServer } from '../support/time-skipping-server.js'
 import { until } from '../support/until.js'

@@ -1,7 +1,5 @@
 import { randomUUID } from 'node:crypto'
-
 import { expect, test } from 'vitest'
-
 import type { ThreadHandle } from '../../src/client/index.js'
 import { failureTypes } from '../../src/protocol/failures.js'
 import type { Message } from '../../src/protocol/message.js'

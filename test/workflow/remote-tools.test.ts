@@ -1,10 +1,9 @@
 import { Context } from '@temporalio/activity'
 import { expect, test } from 'vitest'
-
 import type { ClaimedCall, RemoteCalls, ThreadHandle } from '../../src/client/index.js'
 import type { ToolResult } from '../../src/index.js'
-import { ThreadError } from '../../src/protocol/thread-error.js'
-import type { RemoteCallInput } from '../../src/protocol/remote-call.js'
+import type { RemoteCallInput } from '../../src/protocol/activities.js'
+import { ThreadError } from '../../src/protocol/errors.js'
 import { activityNames } from '../support/histories.js'
 import { marked } from '../support/marker.js'
 import { remoteDesk } from '../support/remote-desk.js'

@@ -1,10 +1,9 @@
 import { expect, test } from 'vitest'
-
 import type { ThreadHandle } from '../../src/client/index.js'
-import { ThreadTerminatedError } from '../../src/protocol/thread-error.js'
-import { createGate } from '../support/gate.js'
+import { ThreadTerminatedError } from '../../src/protocol/errors.js'
 import { familyRuns } from '../support/family-runs.js'
 import type { Family } from '../support/family-runs.js'
+import { createGate } from '../support/gate.js'
 import { marked } from '../support/marker.js'
 import { toolResults, transcript } from '../support/thread-facts.js'
 import { until } from '../support/until.js'

@@ -1,13 +1,11 @@
 import { expect, test } from 'vitest'
-
-import { ConfigError } from '../../src/protocol/config-error.js'
-import { ThreadTerminatedError } from '../../src/protocol/thread-error.js'
 import { defineAgent, defineModel, definePrompt, registry } from '../../src/index.js'
-import { createGate } from '../support/gate.js'
+import { ConfigError, ThreadTerminatedError } from '../../src/protocol/errors.js'
 import { familyRuns } from '../support/family-runs.js'
+import { createGate } from '../support/gate.js'
 import { activityNames } from '../support/histories.js'
 import { marked } from '../support/marker.js'
-import { factTypes, factsOf, toolResults, transcript } from '../support/thread-facts.js'
+import { factsOf, factTypes, toolResults, transcript } from '../support/thread-facts.js'
 import { until } from '../support/until.js'
 
 const order = (args: object = {}, name = 'pair') => ({ name, args: { task: marked('Write'), ...args } })

@@ -1,8 +1,7 @@
 import { expect, test } from 'vitest'
-
 import type { ThreadHandle } from '../../src/client/index.js'
 import type { Message } from '../../src/index.js'
-import { RequestNotFoundError } from '../../src/protocol/thread-error.js'
+import { RequestNotFoundError } from '../../src/protocol/errors.js'
 import { createThreadApp } from '../../src/server/index.js'
 import { kindsRuns } from '../support/family-runs.js'
 import type { Family } from '../support/family-runs.js'

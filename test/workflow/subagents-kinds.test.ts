@@ -1,13 +1,12 @@
 import { expect, test } from 'vitest'
-
 import type { ThreadHandle } from '../../src/client/index.js'
 import type { Message } from '../../src/index.js'
 import type { ScriptedAnswer } from '../../src/model/scripted-answer.js'
-import { ThreadTerminatedError } from '../../src/protocol/thread-error.js'
+import { ThreadTerminatedError } from '../../src/protocol/errors.js'
 import type { ScriptedRequest } from '../../src/testing/index.js'
+import { kindsRuns } from '../support/family-runs.js'
 import { createGate } from '../support/gate.js'
 import type { RecordedRun } from '../support/histories.js'
-import { kindsRuns } from '../support/family-runs.js'
 import {
   act,
   approve,

@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest'
-
-import { ThreadTerminatedError } from '../../src/protocol/thread-error.js'
+import { ThreadTerminatedError } from '../../src/protocol/errors.js'
 import { assertEvents } from '../../src/testing/index.js'
 import { createGate } from '../support/gate.js'
 import { activityEvents } from '../support/histories.js'

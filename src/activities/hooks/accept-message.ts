@@ -3,7 +3,6 @@
  * text, and what comes back is looked at before anything of it is stored.
  */
 import { isDeepStrictEqual } from 'node:util'
-
 import type { AttachmentRef, Message } from '../../protocol/message.js'
 import { jsonObjectCopy, kindOf } from '../thread-state/strict-json.js'
 import { InvalidAnswer } from './hook-failure.js'

@@ -1,5 +1,4 @@
 import { Context } from '@temporalio/activity'
-
 import type { HookDefinition, HookPoint } from '../../definitions/hook.js'
 import type { ThreadState } from '../../definitions/thread-state.js'
 import { LIMITS } from '../../protocol/limits.js'

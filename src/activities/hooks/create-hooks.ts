@@ -1,7 +1,7 @@
+import type { Message } from '../../protocol/message.js'
 import { messageOfDraft } from '../../store/message-row.js'
 import type { NewMessage } from '../../store/message-row.js'
 import type { Writer } from '../../store/store.js'
-import type { Message } from '../../protocol/message.js'
 import type { StateEffects } from '../thread-state/buffered-thread-state.js'
 import { acceptMessage } from './accept-message.js'
 import type { Chained, HookBatch } from './hook-batch.js'

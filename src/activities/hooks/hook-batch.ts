@@ -4,7 +4,6 @@
  * failed is kept, as with a tool that throws.
  */
 import { AsyncLocalStorage } from 'node:async_hooks'
-
 import type { HookPoint, HookPoints } from '../../definitions/hook.js'
 import type { Registry } from '../../definitions/registry.js'
 import type { ThreadState } from '../../definitions/thread-state.js'

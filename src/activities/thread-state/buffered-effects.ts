@@ -1,6 +1,6 @@
 import type { ScheduledEffect } from '../../definitions/thread-state.js'
 import type { Fact } from '../../protocol/facts.js'
-import type { JsonObject } from '../../protocol/json.js'
+import type { JsonObject } from '../../protocol/values.js'
 import { endEffect, insertEffect, scheduledEffects } from '../../store/effects.js'
 import type { Store } from '../../store/store.js'
 import type { Journal } from './journal.js'

@@ -1,9 +1,8 @@
 import { createHash } from 'node:crypto'
-
 import type { Registry } from '../../definitions/registry.js'
 import type { ThreadState } from '../../definitions/thread-state.js'
-import type { JsonObject } from '../../protocol/json.js'
 import { LIMITS } from '../../protocol/limits.js'
+import type { JsonObject } from '../../protocol/values.js'
 import { createBufferedEffects } from './buffered-effects.js'
 import type { BufferedEffectsOptions } from './buffered-effects.js'
 import { jsonObjectCopy, kindOf } from './strict-json.js'

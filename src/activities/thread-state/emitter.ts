@@ -1,6 +1,6 @@
 import type { Fact } from '../../protocol/facts.js'
-import type { JsonValue } from '../../protocol/json.js'
 import { LIMITS } from '../../protocol/limits.js'
+import type { JsonValue } from '../../protocol/values.js'
 import { appendEvents } from '../../store/events.js'
 import type { Store } from '../../store/store.js'
 import { scopeOf } from './state-origin.js'

@@ -1,7 +1,7 @@
 import type { QueuedMessage } from '../../definitions/thread-state.js'
 import type { AttachmentRef } from '../../protocol/message.js'
-import type { BlobStore } from '../../store/blob-store.js'
 import { attachmentRef } from '../../store/attachment-ref.js'
+import type { BlobStore } from '../../store/blob-store.js'
 import { prepareContent } from './file-content.js'
 import type { FilesOverlay } from './files-overlay.js'
 import { kindOf } from './strict-json.js'

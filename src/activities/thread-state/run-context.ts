@@ -1,4 +1,4 @@
-import type { JsonObject, JsonValue } from '../../protocol/json.js'
+import type { JsonObject, JsonValue } from '../../protocol/values.js'
 import { readRunContext, writeRunContext } from '../../store/runs.js'
 import type { RunKey } from '../../store/runs.js'
 import type { Store, Writer } from '../../store/store.js'

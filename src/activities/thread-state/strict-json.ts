@@ -1,4 +1,4 @@
-import type { JsonObject, JsonValue } from '../../protocol/json.js'
+import type { JsonObject, JsonValue } from '../../protocol/values.js'
 
 /** Deeper values would overflow the stack of whoever parses or prints them. */
 const DEPTH = 500

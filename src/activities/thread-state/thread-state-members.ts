@@ -1,5 +1,5 @@
 import type { ThreadState } from '../../definitions/thread-state.js'
-import type { JsonValue } from '../../protocol/json.js'
+import type { JsonValue } from '../../protocol/values.js'
 import type { Redactor } from '../variables/redactor.js'
 import { ifOpen, whileOpen } from './call-gate.js'
 import type { CallGate } from './call-gate.js'

@@ -1,4 +1,4 @@
-import type { JsonValue } from '../../protocol/json.js'
+import type { JsonValue } from '../../protocol/values.js'
 import type { Store, Writer } from '../../store/store.js'
 import { getValue, setValue } from '../../store/values.js'
 import { jsonCopy } from './strict-json.js'

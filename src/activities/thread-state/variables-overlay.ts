@@ -1,5 +1,5 @@
 import type { ThreadState } from '../../definitions/thread-state.js'
-import { variableNameProblem, variableValueProblem } from '../../protocol/variables.js'
+import { variableNameProblem, variableValueProblem } from '../../protocol/values.js'
 import { findVariables, putVariable } from '../../store/variables.js'
 import type { ActivityDependencies } from '../activity.js'
 import type { Redactor } from '../variables/redactor.js'

@@ -1,6 +1,5 @@
 import { parseArguments } from '../../definitions/tool-arguments.js'
-import type { Frame } from '../../protocol/activities.js'
-import type { CompleteCallAnswer, CompleteCallInput, Completion } from '../../protocol/complete-call.js'
+import type { CompleteCallAnswer, CompleteCallInput, Completion, Frame } from '../../protocol/activities.js'
 import { modelOperationId, resultOperationId } from '../../protocol/ids.js'
 import { CUT_OFF } from '../../protocol/message.js'
 import { findChild } from '../../store/children.js'

@@ -10,8 +10,8 @@ import type {
   TerminatedAnswer,
 } from '../../protocol/activities.js'
 import type { Fact } from '../../protocol/facts.js'
-import type { JsonValue } from '../../protocol/json.js'
 import { LIMITS } from '../../protocol/limits.js'
+import type { JsonValue } from '../../protocol/values.js'
 import { callHolder } from '../../store/call-holder.js'
 import { digestOf } from '../../store/digest.js'
 import { recordError } from '../../store/errors.js'

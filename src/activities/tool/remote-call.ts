@@ -1,10 +1,14 @@
 import type { PlanContent } from '../../definitions/plan-content.js'
 import type { RemoteActivity, ToolDefinition } from '../../definitions/tool.js'
-import type { ExecuteToolInput, ResultAnswer } from '../../protocol/activities.js'
-import type { CompleteCallAnswer, CompleteCallInput } from '../../protocol/complete-call.js'
+import type {
+  CompleteCallAnswer,
+  CompleteCallInput,
+  ExecuteToolInput,
+  RemoteAnswer,
+  ResultAnswer,
+} from '../../protocol/activities.js'
 import { resultOperationId } from '../../protocol/ids.js'
-import type { JsonObject } from '../../protocol/json.js'
-import type { RemoteAnswer } from '../../protocol/remote-call.js'
+import type { JsonObject } from '../../protocol/values.js'
 import { FileError } from '../../store/file-error.js'
 import { finishOperation } from '../../store/operations.js'
 import { findRemoteCall, finishRemoteCall, insertRemoteCall, isAnswered } from '../../store/remote-calls.js'

@@ -4,8 +4,7 @@
  */
 import { LIFECYCLE_TOOLS } from '../../definitions/lifecycle-tools.js'
 import type { SubagentContent } from '../../definitions/plan-content.js'
-import type { CallModelAnswer, CallModelInput } from '../../protocol/activities.js'
-import type { ImmediateCall } from '../../protocol/child-activities.js'
+import type { CallModelAnswer, CallModelInput, ImmediateCall } from '../../protocol/activities.js'
 import type { Fact } from '../../protocol/facts.js'
 import { nestedCallIdOf } from '../../protocol/ids.js'
 import { actualSide } from '../../protocol/plan.js'

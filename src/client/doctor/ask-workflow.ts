@@ -1,4 +1,4 @@
-import type { ControlSnapshot } from '../../protocol/snapshot.js'
+import type { ControlSnapshot } from '../../protocol/status.js'
 import { querySnapshot } from '../query-snapshot.js'
 import { left } from './finding.js'
 import type { Doctor, Finding } from './finding.js'

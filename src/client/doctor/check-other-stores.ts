@@ -1,7 +1,7 @@
 import { LIMITS } from '../../protocol/limits.js'
 import { THREAD_WORKFLOW } from '../../protocol/messages.js'
-import type { ThreadRecord } from '../../store/threads.js'
 import { ownTaskQueue } from '../../store/store-id.js'
+import type { ThreadRecord } from '../../store/threads.js'
 import type { ClientContext } from '../client-context.js'
 import { translate } from '../translate.js'
 import { storeInMemo } from '../workflow-state.js'

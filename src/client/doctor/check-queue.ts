@@ -10,9 +10,9 @@ import { parkedSince, signalOf } from '../reopen-thread.js'
 import { signalThread } from '../signal-thread.js'
 import type { ThreadSignal } from '../thread-workflow.js'
 import { askWorkflow } from './ask-workflow.js'
-import { isFresh } from './fresh.js'
 import { repaired } from './finding.js'
 import type { Doctor, Finding } from './finding.js'
+import { isFresh } from './fresh.js'
 
 /** What the store has waiting for a thread against what its workflow knows of. */
 export async function checkQueue(doctor: Doctor, thread: ThreadRecord): Promise<readonly Finding[]> {

@@ -1,5 +1,5 @@
-import type { JsonObject } from '../../protocol/json.js'
-import { MessageRejectedError } from '../../protocol/thread-error.js'
+import { MessageRejectedError } from '../../protocol/errors.js'
+import type { JsonObject } from '../../protocol/values.js'
 import { finishRemoteCall, isAnswered } from '../../store/remote-calls.js'
 import { sealResult } from '../../store/remote-variables.js'
 import { resultDigest, resultOf } from '../answer-row.js'

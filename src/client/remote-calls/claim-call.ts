@@ -1,8 +1,7 @@
 import { createHash, randomBytes } from 'node:crypto'
-
 import { idempotencyKeyOf } from '../../protocol/ids.js'
-import type { JsonObject } from '../../protocol/json.js'
 import { LIMITS } from '../../protocol/limits.js'
+import type { JsonObject } from '../../protocol/values.js'
 import { findRemoteCall, isAnswered, putClaim } from '../../store/remote-calls.js'
 import type { RemoteKey, RemoteRecord } from '../../store/remote-calls.js'
 import { openRemoteVariables } from '../../store/remote-variables.js'

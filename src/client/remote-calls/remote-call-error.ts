@@ -1,4 +1,4 @@
-import { ThreadError } from '../../protocol/thread-error.js'
+import { ThreadError } from '../../protocol/errors.js'
 
 /**
  * `not_found`: no such call for this worker. `taken`, `answered`, `ended`: nothing is left to do. `token`: not its own.

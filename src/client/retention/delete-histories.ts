@@ -1,8 +1,7 @@
 import { isGrpcServiceError } from '@temporalio/client'
-
+import { TemporalUnavailableError, ThreadError } from '../../protocol/errors.js'
 import { LIMITS } from '../../protocol/limits.js'
 import { THREAD_WORKFLOW } from '../../protocol/messages.js'
-import { TemporalUnavailableError, ThreadError } from '../../protocol/thread-error.js'
 import type { ClientContext } from '../client-context.js'
 import { translate } from '../translate.js'
 import { lookAtWorkflow } from '../workflow-state.js'

@@ -1,7 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-
+import { ThreadConflictError } from '../../protocol/errors.js'
 import { LIMITS } from '../../protocol/limits.js'
-import { ThreadConflictError } from '../../protocol/thread-error.js'
 import { deleteThreadRows, markDeleting } from '../../store/retention/delete-rows.js'
 import { subtreeOf } from '../../store/retention/thread-subtree.js'
 import type { ClientContext } from '../client-context.js'

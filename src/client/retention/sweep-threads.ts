@@ -1,9 +1,7 @@
 import { msToNumber } from '@temporalio/common'
 import type { Duration } from '@temporalio/common'
-
-import { ConfigError } from '../../protocol/config-error.js'
+import { ConfigError, TemporalUnavailableError, ThreadError } from '../../protocol/errors.js'
 import { LIMITS } from '../../protocol/limits.js'
-import { TemporalUnavailableError, ThreadError } from '../../protocol/thread-error.js'
 import { closedTops, closedTreeSize } from '../../store/retention/closed-trees.js'
 import type { ClosedTreeCursor } from '../../store/retention/closed-trees.js'
 import { sweepBlobs, sweepErrors, sweepPlans } from '../../store/retention/sweep-leftovers.js'

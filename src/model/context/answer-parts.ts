@@ -3,12 +3,6 @@
  * signature, encrypted reasoning) goes back with that part, in the order of the answer, and only to the model that made it.
  */
 import { createHash } from 'node:crypto'
-
-import { isObject } from '../../protocol/value-shapes.js'
-import { parseJson } from './parse-json.js'
-import { isOwn } from './perspective.js'
-import { readToolCalls } from './tool-calls.js'
-
 import type {
   LanguageModelV4FilePart,
   LanguageModelV4ReasoningPart,
@@ -17,7 +11,11 @@ import type {
   SharedV4ProviderMetadata,
   SharedV4ProviderOptions,
 } from '@ai-sdk/provider'
+import { isObject } from '../../protocol/values.js'
+import { parseJson } from './parse-json.js'
+import { isOwn } from './perspective.js'
 import type { Perspective } from './perspective.js'
+import { readToolCalls } from './tool-calls.js'
 import type { TranscriptRow } from './transcript-row.js'
 
 /** The parts of an answer as its row keeps them, in the order of the model: JSON of `messages.answer_parts`. */

@@ -1,9 +1,7 @@
 import { expect, test } from 'vitest'
-
 import { transcriptRow } from '../../../test/support/transcript-row.js'
-import { assemblePrompt } from './assemble-prompt.js'
-
 import type { AttachmentRef } from '../../protocol/message.js'
+import { assemblePrompt } from './assemble-prompt.js'
 import type { InlinedFile } from './inlined-files.js'
 import type { TranscriptRow } from './transcript-row.js'
 

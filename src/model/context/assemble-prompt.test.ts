@@ -1,10 +1,8 @@
-import { describe, expect, test } from 'vitest'
-
-import { transcriptRow } from '../../../test/support/transcript-row.js'
-import { assemblePrompt } from './assemble-prompt.js'
-
 import type { LanguageModelV4Prompt } from '@ai-sdk/provider'
+import { describe, expect, test } from 'vitest'
+import { transcriptRow } from '../../../test/support/transcript-row.js'
 import type { AttachmentRef, Message } from '../../protocol/message.js'
+import { assemblePrompt } from './assemble-prompt.js'
 import type { Perspective } from './perspective.js'
 import type { TranscriptRow } from './transcript-row.js'
 

@@ -1,10 +1,3 @@
-import { CUT_OFF } from '../../protocol/message.js'
-import { assistantParts, rowsOfTurn } from './answer-parts.js'
-import { attachmentNote } from './attachment-note.js'
-import { isOwn } from './perspective.js'
-import { fileParts, filesByPath, rowParts, withoutImitations } from './row-parts.js'
-import { indexResults, toolCallParts, toolResultMessage } from './tool-exchange.js'
-
 import type {
   LanguageModelV4FilePart,
   LanguageModelV4Message,
@@ -12,9 +5,15 @@ import type {
   LanguageModelV4TextPart,
   LanguageModelV4ToolCallPart,
 } from '@ai-sdk/provider'
+import { CUT_OFF } from '../../protocol/message.js'
+import { assistantParts, rowsOfTurn } from './answer-parts.js'
 import type { Author } from './answer-parts.js'
+import { attachmentNote } from './attachment-note.js'
 import type { ReadFiles } from './inlined-files.js'
+import { isOwn } from './perspective.js'
 import type { Perspective } from './perspective.js'
+import { fileParts, filesByPath, rowParts, withoutImitations } from './row-parts.js'
+import { indexResults, toolCallParts, toolResultMessage } from './tool-exchange.js'
 import type { ResultIndex } from './tool-exchange.js'
 import type { TranscriptRow } from './transcript-row.js'
 

@@ -1,9 +1,7 @@
 import { describe, expect, test } from 'vitest'
-
 import { transcriptRow } from '../../../test/support/transcript-row.js'
-import { filesToInline } from './inlined-files.js'
-
 import type { AttachmentRef } from '../../protocol/message.js'
+import { filesToInline } from './inlined-files.js'
 import type { TranscriptRow } from './transcript-row.js'
 
 const MB = 1024 * 1024

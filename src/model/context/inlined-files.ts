@@ -1,11 +1,10 @@
 import { LIMITS } from '../../protocol/limits.js'
-import { madeFiles } from './answer-parts.js'
-import { EVERY_SENSE, mediaKind } from './media.js'
-import { isOwn } from './perspective.js'
-
 import type { AttachmentRef } from '../../protocol/message.js'
+import { madeFiles } from './answer-parts.js'
 import type { Author } from './answer-parts.js'
+import { EVERY_SENSE, mediaKind } from './media.js'
 import type { Senses } from './media.js'
+import { isOwn } from './perspective.js'
 import type { Perspective } from './perspective.js'
 import type { TranscriptRow } from './transcript-row.js'
 

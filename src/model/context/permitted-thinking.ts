@@ -4,9 +4,8 @@
  * queued tools, of a fallback, of a step before the prompt reasoned) have none: such a request goes without thinking, and
  * the next turn thinks again. Other providers do not look at these options.
  */
-import { isObject } from '../../protocol/value-shapes.js'
-
 import type { LanguageModelV4Message, LanguageModelV4Prompt } from '@ai-sdk/provider'
+import { isObject } from '../../protocol/values.js'
 import type { ModelRequest } from '../stream-answer.js'
 
 /** The request as Anthropic accepts it, which is mostly as it is. */

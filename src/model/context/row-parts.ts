@@ -1,7 +1,6 @@
-import { attachmentNote } from './attachment-note.js'
-
 import type { LanguageModelV4FilePart, LanguageModelV4TextPart } from '@ai-sdk/provider'
 import type { AttachmentRef } from '../../protocol/message.js'
+import { attachmentNote } from './attachment-note.js'
 import type { ReadFiles } from './inlined-files.js'
 import type { TranscriptRow } from './transcript-row.js'
 

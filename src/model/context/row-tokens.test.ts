@@ -1,9 +1,7 @@
 import { expect, test } from 'vitest'
-
-import { AUTHOR, answerParts, transcriptRow } from '../../../test/support/transcript-row.js'
-import { rowTokens, textTokens } from './row-tokens.js'
-
+import { answerParts, AUTHOR, transcriptRow } from '../../../test/support/transcript-row.js'
 import type { AttachmentRef } from '../../protocol/message.js'
+import { rowTokens, textTokens } from './row-tokens.js'
 
 test('a token is four bytes, whatever the language', () => {
   expect([null, '', 'word', 'words', '你好世界'].map(textTokens)).toEqual([0, 0, 1, 2, 3])

@@ -1,6 +1,5 @@
-import { parseJson } from './parse-json.js'
-
 import type { ToolCallEntry } from '../../protocol/message.js'
+import { parseJson } from './parse-json.js'
 import type { TranscriptRow } from './transcript-row.js'
 
 /** The calls that a row holds; what is no call is passed over. */

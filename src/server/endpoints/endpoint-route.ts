@@ -1,4 +1,4 @@
-import { ConfigError } from '../../protocol/config-error.js'
+import { ConfigError } from '../../protocol/errors.js'
 
 const METHODS = ['get', 'post', 'put', 'patch', 'delete'] as const
 

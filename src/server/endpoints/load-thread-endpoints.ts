@@ -1,10 +1,9 @@
 import { readdir } from 'node:fs/promises'
 import { join, relative, resolve, sep } from 'node:path'
 import { fileURLToPath } from 'node:url'
-
 import { importDefault, moduleName, otherExport, wordOf } from '../../definitions/default-export.js'
 import type { ThreadEndpoint } from '../../definitions/thread-endpoint.js'
-import { ConfigError } from '../../protocol/config-error.js'
+import { ConfigError } from '../../protocol/errors.js'
 
 /**
  * Reads a folder in the layout of Standard Agents (`agents/api/`): each file's default export is an endpoint, and its path

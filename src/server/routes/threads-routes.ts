@@ -1,12 +1,10 @@
 import { createRoute, z } from '@hono/zod-openapi'
-
 import type { CreateThread } from '../../client/create-thread.js'
+import { ThreadNotFoundError } from '../../protocol/errors.js'
 import { LIMITS } from '../../protocol/limits.js'
-import { ThreadNotFoundError } from '../../protocol/thread-error.js'
 import { asBadRequest } from '../bad-request.js'
 import { keyedThreadId, namingKey } from '../keyed-id.js'
 import { ProblemError } from '../problem-error.js'
-import type { Caller, ServerContext, ThreadApp } from '../server-context.js'
 import { givenMessage } from '../schemas/message.js'
 import {
   json,
@@ -20,8 +18,9 @@ import {
   threadParams,
   writeRefusals,
 } from '../schemas/parts.js'
+import { threadsPage, threadSummary } from '../schemas/thread.js'
+import type { Caller, ServerContext, ThreadApp } from '../server-context.js'
 import { withoutUndefined } from '../without-undefined.js'
-import { threadSummary, threadsPage } from '../schemas/thread.js'
 
 const name = z.string().min(1).max(LIMITS.threadIdLength)
 

@@ -1,10 +1,9 @@
 import { createRoute, z } from '@hono/zod-openapi'
-
 import type { PendingRequest } from '../../client/pending-request.js'
 import type { ThreadClient } from '../../client/thread-client.js'
-import { RequestNotFoundError } from '../../protocol/thread-error.js'
-import type { ServerContext, ThreadApp } from '../server-context.js'
+import { RequestNotFoundError } from '../../protocol/errors.js'
 import { json, jsonBody, readRefusals, security, threadParams, writeRefusals } from '../schemas/parts.js'
+import type { ServerContext, ThreadApp } from '../server-context.js'
 
 const shared = { tags: ['variables'], security }
 

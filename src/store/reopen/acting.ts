@@ -1,8 +1,8 @@
 /** Who acts next in a thread whose run was cut off, as its rows tell. */
-import type { JsonObject } from '../../protocol/json.js'
 import { LIMITS } from '../../protocol/limits.js'
 import type { ThreadOperation } from '../../protocol/operations.js'
 import type { Side } from '../../protocol/plan.js'
+import type { JsonObject } from '../../protocol/values.js'
 import { digestOf } from '../digest.js'
 import { unpackEvents } from '../event-rows.js'
 import type { Reader } from '../store.js'

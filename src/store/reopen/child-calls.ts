@@ -1,7 +1,7 @@
 /** Which calls of a parent a child has been given, and which of them it has answered: as the rows of both say. */
+import type { DeliverReportAnswer } from '../../protocol/end-activities.js'
 import { numberOfOperation, reportOperationId } from '../../protocol/ids.js'
 import type { ChildReport } from '../../protocol/messages.js'
-import type { DeliverReportAnswer } from '../../protocol/end-activities.js'
 import { findOperation } from '../operations.js'
 import type { Reader } from '../store.js'
 

@@ -1,6 +1,6 @@
 /** The children of a thread that was lost, with what they owe, from the rows of both. */
 import { LIMITS } from '../../protocol/limits.js'
-import type { ReopenedChild, ReopenedDeferred, ReopenedThread } from '../../protocol/reopened.js'
+import type { ReopenedChild, ReopenedDeferred, ReopenedThread } from '../../protocol/messages.js'
 import type { ChildRecord } from '../children.js'
 import { findOperation } from '../operations.js'
 import { deferredChildOf, requestFromRow } from '../pending.js'

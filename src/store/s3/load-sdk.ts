@@ -1,4 +1,4 @@
-import { ConfigError } from '../../protocol/config-error.js'
+import { ConfigError } from '../../protocol/errors.js'
 
 /** The parts of the AWS SDK that are used here; types only, so that nobody loads it who has no S3. */
 export interface S3Sdk {

@@ -1,8 +1,6 @@
 import { randomUUID } from 'node:crypto'
-
 import { Context } from '@temporalio/activity'
 import { z } from 'zod'
-
 import type { ThreadClient } from '../../../src/client/index.js'
 import {
   defineAgent,
@@ -12,7 +10,7 @@ import {
   defineTool,
   registry,
 } from '../../../src/index.js'
-import type { RemoteCallInput } from '../../../src/protocol/remote-call.js'
+import type { RemoteCallInput } from '../../../src/protocol/activities.js'
 import { scriptedModel } from '../../../src/testing/index.js'
 import { marked } from '../../support/marker.js'
 import { closed, doing, idle } from './scenario.js'

@@ -1,5 +1,4 @@
 import { expect, test } from 'vitest'
-
 import {
   MessageRejectedError,
   NoWorkerError,
@@ -7,7 +6,7 @@ import {
   ThreadError,
   ThreadNotFoundError,
   ThreadTerminatedError,
-} from './thread-error.js'
+} from './errors.js'
 
 test('each error is told by its code, whatever copy made it', () => {
   const error: unknown = new ThreadTerminatedError('t', 'completed')

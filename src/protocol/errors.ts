@@ -1,7 +1,5 @@
-import { showAsOneLine } from './one-line.js'
-
 /** Open: later versions add members. */
-export type ThreadErrorCode =
+type ThreadErrorCode =
   | 'thread_not_found'
   | 'thread_conflict'
   | 'thread_terminated'
@@ -102,7 +100,7 @@ export class MessageRejectedError extends ThreadError {
   }
 }
 
-export interface MissingRequest {
+interface MissingRequest {
   readonly id: string
   /** What there is instead. */
   readonly reason: string
@@ -131,7 +129,7 @@ export class RequestNotFoundError extends ThreadError {
   }
 }
 
-export interface NotQueued {
+interface NotQueued {
   readonly id: string
   /** What it is instead. */
   readonly reason: string
@@ -187,7 +185,7 @@ export class NoWorkerError extends ThreadError {
   }
 }
 
-export interface WaitTimeout {
+interface WaitTimeout {
   /** Milliseconds. */
   readonly timeout: number
   /** The last known status, and whether it is only the recorded one. */
@@ -219,7 +217,7 @@ export class WaitTimeoutError extends ThreadError {
   }
 }
 
-export interface Unavailability {
+interface Unavailability {
   readonly address: string
   /** What came instead of an answer. */
   readonly problem: string
@@ -263,4 +261,39 @@ export class TemporalUnavailableError extends ThreadError {
 
 function hasCode(error: unknown, code: ThreadErrorCode): boolean {
   return ThreadError.isInstance(error) && error.code === code
+}
+
+const CONFIG_MARKER = Symbol.for('everthread.ConfigError')
+
+/** Thrown before anything starts: everything that is wrong with a configuration, all at once. */
+export class ConfigError extends Error {
+  override readonly name = 'ConfigError'
+  readonly problems: readonly string[]
+  readonly [CONFIG_MARKER] = true
+
+  constructor(problems: readonly string[]) {
+    super(describe(problems))
+    this.problems = problems
+  }
+
+  /** True for a ConfigError of any copy of this package. */
+  static isInstance(error: unknown): error is ConfigError {
+    return error instanceof Error && CONFIG_MARKER in error
+  }
+}
+
+function describe(problems: readonly string[]): string {
+  const heading = problems.length === 1 ? '1 problem' : `${problems.length} problems`
+  return [heading, ...problems.map((problem, index) => `${index + 1}. ${problem}`)].join('\n')
+}
+
+/** Node's own: what `util.inspect` shows, and so what a process prints that ends with the error. */
+const INSPECT = Symbol.for('nodejs.util.inspect.custom')
+
+/**
+ * Makes Node print an error whose sentence says all there is to do as that one line. Below it would stand the stacks of gRPC
+ * and of Rust, in which the line is lost; they stay in `stack` and `cause`.
+ */
+export function showAsOneLine<E extends Error>(error: E): E {
+  return Object.defineProperty(error, INSPECT, { value: () => `${error.name}: ${error.message}` })
 }

@@ -1,9 +1,0 @@
-/** Bytes of a text as UTF-8; plain arithmetic, since the workflow sandbox need not have TextEncoder. */
-export function utf8Length(text: string): number {
-  let bytes = 0
-  for (const character of text) {
-    const point = character.codePointAt(0) ?? 0
-    bytes += point < 0x80 ? 1 : point < 0x800 ? 2 : point < 0x10000 ? 3 : 4
-  }
-  return bytes
-}

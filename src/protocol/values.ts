@@ -1,0 +1,78 @@
+import { LIMITS } from './limits.js'
+
+/** What JSON can carry; every value that enters the store or crosses the Temporal boundary is one. */
+export type JsonValue = string | number | boolean | null | readonly JsonValue[] | JsonObject
+
+/** A JSON object; a field that is undefined is left out. */
+export interface JsonObject {
+  readonly [key: string]: JsonValue | undefined
+}
+
+/** Why `JSON.stringify` has thrown, as the end of a sentence that says what was expected. */
+export function unwritableJson(error: unknown): string {
+  return error instanceof RangeError
+    ? 'got a value that is nested too deep: flatten it, or give it as a text or file.'
+    : 'got a ring or a BigInt.'
+}
+
+/** Bytes of a text as UTF-8; plain arithmetic, since the workflow sandbox need not have TextEncoder. */
+export function utf8Length(text: string): number {
+  let bytes = 0
+  for (const character of text) {
+    const point = character.codePointAt(0) ?? 0
+    bytes += point < 0x80 ? 1 : point < 0x800 ? 2 : point < 0x10000 ? 3 : 4
+  }
+  return bytes
+}
+
+/** The shapes of values that the wire contract is made of. */
+
+export type Fields = Readonly<Record<string, unknown>>
+
+export function isObject(value: unknown): value is Fields {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+export function isWholeNumber(value: unknown, least: number, most: number): boolean {
+  return typeof value === 'number' && Number.isInteger(value) && value >= least && value <= most
+}
+
+/** As a message id: it is carried too. */
+export function isCallId(value: unknown): value is string {
+  return isName(value) && carriedBytes(value) <= LIMITS.messageIdLength
+}
+
+export function areCallIds(value: unknown): boolean {
+  return Array.isArray(value) && value.length <= LIMITS.invocations && value.every(isCallId)
+}
+
+/** Quotes, control characters and letters beyond ASCII take more than one byte each. */
+export function carriedBytes(id: string): number {
+  return utf8Length(JSON.stringify(id)) - 2
+}
+
+export function isName(value: unknown): value is string {
+  return typeof value === 'string' && value.length > 0 && value.length <= LIMITS.threadIdLength
+}
+
+/** Whether Temporal takes it as the name of a task queue: names that begin with `/_sys/` are the server's own. */
+export function isTaskQueue(value: unknown): value is string {
+  return typeof value === 'string' && !value.startsWith('/_sys/') && !/\p{Cc}/u.test(value)
+}
+
+/** Says what keeps a text from being the name of a variable, or nothing. */
+export function variableNameProblem(name: unknown): string | undefined {
+  const expected = `Expected the name of a variable to be a text of 1 to ${LIMITS.nameLength} characters without control characters`
+  if (typeof name !== 'string') return `${expected}, got ${name === null ? 'null' : `a ${typeof name}`}.`
+  if (name.length === 0 || name.length > LIMITS.nameLength) return `${expected}, got one of ${name.length}.`
+  return /\p{Cc}/u.test(name) ? `${expected}, got one with such a character.` : undefined
+}
+
+/** Says what keeps something from being a variable's value, or nothing; never shows it. An empty text is a value. */
+export function variableValueProblem(name: string, value: unknown): string | undefined {
+  if (typeof value !== 'string')
+    return `Expected the value of the variable "${name}" to be a text, got ${value === null ? 'null' : `a ${typeof value}`}.`
+  const bytes = new TextEncoder().encode(value).byteLength
+  if (bytes <= LIMITS.variableBytes) return undefined
+  return `Expected the value of the variable "${name}" to have at most ${LIMITS.variableBytes} bytes, got ${bytes}: write it to a file.`
+}
