@@ -1,9 +1,7 @@
 import { randomUUID } from 'node:crypto'
-
 import type { ThreadHandle } from 'everthread/client'
-
 import { copyAttachments } from '../../src/activities/attachments.js'
-import { openStore } from '../../src/store/store.js'
+import { openStore } from '../../src/store/open-store.js'
 import type { Store } from '../../src/store/store.js'
 import type { BenchServers } from '../bench-servers.js'
 import { withThreads } from '../with-threads.js'

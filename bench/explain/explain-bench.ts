@@ -1,7 +1,6 @@
 import { Kysely, PostgresDialect } from 'kysely'
 import type { CompiledQuery } from 'kysely'
 import pg from 'pg'
-
 import { migratePostgres } from '../../src/store/postgres/open-postgres.js'
 import { connectionConfig } from '../../src/store/postgres/pool.js'
 import { postgresPlace } from '../../src/store/postgres/postgres-place.js'

@@ -1,8 +1,6 @@
 import type { AttachmentRef } from '../protocol/message.js'
-import { freeAttachmentPath } from '../store/attachment-path.js'
-import { attachmentRef } from '../store/attachment-ref.js'
-import { statFile } from '../store/file-entry.js'
-import { copyFile } from '../store/files.js'
+import { attachmentRef, freeAttachmentPath, statFile } from '../store/files/attachments.js'
+import { copyFile } from '../store/files/files.js'
 import type { Reader, Writer } from '../store/store.js'
 
 /** The first of these paths that is not a file of the thread, as a sentence for the model; null when all are. */

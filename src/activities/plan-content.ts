@@ -5,7 +5,7 @@ import { failure } from '../protocol/failures.js'
 import { LIMITS } from '../protocol/limits.js'
 import { sidePlanOf } from '../protocol/plan.js'
 import type { Side } from '../protocol/plan.js'
-import { getPlan } from '../store/plans.js'
+import { getPlan } from '../store/agents.js'
 import type { Store } from '../store/store.js'
 import type { ActivityDependencies } from './activity.js'
 

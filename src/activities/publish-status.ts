@@ -1,8 +1,8 @@
 import { LIMITS } from '../protocol/limits.js'
-import { findChild, updateChild } from '../store/children.js'
 import { appendEvents } from '../store/events.js'
 import type { Writer } from '../store/store.js'
-import { updateThread } from '../store/threads.js'
+import { findChild, updateChild } from '../store/threads/children.js'
+import { updateThread } from '../store/threads/threads.js'
 
 interface PublishedStatus {
   /** The thread's id, which is its reference where it is a child. */

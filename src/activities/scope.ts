@@ -2,7 +2,7 @@ import type { CallInput } from '../protocol/activities.js'
 import { phaseFact } from '../protocol/facts.js'
 import type { EventScope, Fact } from '../protocol/facts.js'
 import { runIdOf, stepIdOf } from '../protocol/ids.js'
-import type { ToolCallRecord } from '../store/tool-calls.js'
+import type { ToolCallRecord } from '../store/calls/tool-calls.js'
 
 export function stepScope({ run, step }: { readonly run: number; readonly step: number }): EventScope {
   return { runId: runIdOf(run), stepId: stepIdOf(run, step) }

@@ -3,8 +3,8 @@ import { rootOf } from '../protocol/messages.js'
 import type { ThreadStart } from '../protocol/messages.js'
 import { appendEvents } from '../store/events.js'
 import type { Writer } from '../store/store.js'
-import { findThread, insertThread } from '../store/threads.js'
-import type { NewThread, ThreadRecord } from '../store/threads.js'
+import { findThread, insertThread } from '../store/threads/threads.js'
+import type { NewThread, ThreadRecord } from '../store/threads/threads.js'
 
 interface Registration {
   readonly threadId: string

@@ -1,5 +1,5 @@
-import { openStore } from '../store/store.js'
-import { rotateSecrets as seal } from '../store/variables.js'
+import { openStore } from '../store/open-store.js'
+import { rotateSecrets as seal } from '../store/threads/variables.js'
 import type { Command } from './command.js'
 
 /** After a new key was put first into EVERTHREAD_SECRET_KEY: from then on the others are needed no more. */

@@ -1,10 +1,9 @@
 import type { Client } from '@temporalio/client'
-
 import { missingSearchAttributes } from '../client/search-attributes.js'
 import { translate } from '../client/translate.js'
 import { LIMITS } from '../protocol/limits.js'
-import { prepareStore } from '../store/prepare-store.js'
-import { taskQueueOf } from '../store/store-id.js'
+import { prepareStore } from '../store/open-store.js'
+import { taskQueueOf } from '../store/store-location.js'
 import type { Command } from './command.js'
 
 /** Makes ready what threads need, as often as one likes: the database's schema and the search attributes. */

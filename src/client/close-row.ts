@@ -1,14 +1,14 @@
 import { LIMITS } from '../protocol/limits.js'
-import { closeChild, findChild, updateChild } from '../store/children.js'
-import type { ChildKey } from '../store/children.js'
-import { closeThread } from '../store/close-thread.js'
+import { closeRequests, deferredChildOf, openRequests } from '../store/calls/requests.js'
+import type { PendingRecord } from '../store/calls/requests.js'
 import { appendEvents } from '../store/events.js'
-import { closeRequests, deferredChildOf, openRequests } from '../store/pending.js'
-import type { PendingRecord } from '../store/pending.js'
-import { lastRun } from '../store/runs.js'
-import { findThread } from '../store/threads.js'
-import type { ThreadRecord } from '../store/threads.js'
 import type { Writer } from '../store/store.js'
+import { closeChild, findChild, updateChild } from '../store/threads/children.js'
+import type { ChildKey } from '../store/threads/children.js'
+import { closeThread } from '../store/threads/close-thread.js'
+import { lastRun } from '../store/threads/runs.js'
+import { findThread } from '../store/threads/threads.js'
+import type { ThreadRecord } from '../store/threads/threads.js'
 
 interface ClosedRow {
   /** What its parent asked for before it would start it, closed now; null if there was nothing. */

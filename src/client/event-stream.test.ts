@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest'
-
-import type { StoredDelta } from '../store/deltas.js'
+import type { StoredDelta } from '../store/messages/deltas.js'
 import type { EventPage } from './event-page.js'
 import { createEventStream } from './event-stream.js'
 

@@ -1,6 +1,6 @@
 import type { ThreadEvent } from '../protocol/events.js'
 import { LIMITS } from '../protocol/limits.js'
-import type { StoredDelta } from '../store/deltas.js'
+import type { StoredDelta } from '../store/messages/deltas.js'
 import { cursorOf } from './event-cursor.js'
 import type { EventPosition, StreamedText } from './event-cursor.js'
 import type { EventPage } from './event-page.js'

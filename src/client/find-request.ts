@@ -1,6 +1,6 @@
 import { RequestNotFoundError } from '../protocol/errors.js'
-import { listRequests } from '../store/list-requests.js'
-import { findRequest } from '../store/pending.js'
+import { listRequests } from '../store/calls/request-lists.js'
+import { findRequest } from '../store/calls/requests.js'
 import type { ClientContext } from './client-context.js'
 import { knownThread } from './open-thread.js'
 import { pendingRequest } from './pending-request.js'

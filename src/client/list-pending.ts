@@ -1,5 +1,5 @@
-import { listRequests } from '../store/list-requests.js'
-import type { ListedRequest, RequestCursor } from '../store/list-requests.js'
+import { listRequests } from '../store/calls/request-lists.js'
+import type { ListedRequest, RequestCursor } from '../store/calls/request-lists.js'
 import type { ClientContext } from './client-context.js'
 import { cursorOf, pageLimit, readCursor } from './page-cursor.js'
 import type { PageOptions } from './page-cursor.js'

@@ -1,6 +1,6 @@
 import type { ThreadStatus } from '../protocol/status.js'
-import { findThread, listThreads } from '../store/threads.js'
-import type { ThreadCursor, ThreadRecord } from '../store/threads.js'
+import { findThread, listThreads } from '../store/threads/threads.js'
+import type { ThreadCursor, ThreadRecord } from '../store/threads/threads.js'
 import type { ClientContext } from './client-context.js'
 import { cursorOf, pageLimit, readCursor } from './page-cursor.js'
 import type { PageOptions } from './page-cursor.js'

@@ -1,4 +1,4 @@
-import { openThreadsBelow } from '../store/thread-tree.js'
+import { openThreadsBelow } from '../store/threads/thread-tree.js'
 import type { ClientContext } from './client-context.js'
 import { isIdle, isReporting } from './is-idle.js'
 import { readSnapshot } from './read-snapshot.js'

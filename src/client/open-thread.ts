@@ -1,7 +1,7 @@
 import { ThreadNotFoundError, ThreadTerminatedError } from '../protocol/errors.js'
 import type { Reader } from '../store/store.js'
-import { findThread } from '../store/threads.js'
-import type { ThreadRecord } from '../store/threads.js'
+import { findThread } from '../store/threads/threads.js'
+import type { ThreadRecord } from '../store/threads/threads.js'
 
 /** The thread's row. @throws ThreadNotFoundError */
 export async function knownThread(db: Reader, threadId: string): Promise<ThreadRecord> {

@@ -1,5 +1,5 @@
 import type { JsonValue } from '../protocol/values.js'
-import type { ListedRequest } from '../store/list-requests.js'
+import type { ListedRequest } from '../store/calls/request-lists.js'
 
 /** A question of a thread that somebody has to answer by `respond`. Open: later versions add kinds. */
 export type PendingRequest =

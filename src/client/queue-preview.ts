@@ -1,6 +1,6 @@
 import type { QueuedItem } from '../protocol/status.js'
-import { queuedMessages } from '../store/queued-messages.js'
-import type { QueuedMessage } from '../store/queued-messages.js'
+import { queuedMessages } from '../store/messages/queue.js'
+import type { QueuedMessage } from '../store/messages/queue.js'
 import type { Reader } from '../store/store.js'
 
 const PREVIEW_LENGTH = 100

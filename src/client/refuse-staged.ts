@@ -5,7 +5,7 @@ import {
   ThreadTerminatedError,
 } from '../protocol/errors.js'
 import { LIMITS } from '../protocol/limits.js'
-import type { StageResult } from '../store/stage-message.js'
+import type { StageResult } from '../store/messages/message-writes.js'
 
 /** What was staged: a message, or a tool call. */
 export type Staged = { readonly threadId: string } & (

@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { LIMITS } from '../protocol/limits.js'
 import { UPDATES } from '../protocol/messages.js'
 import type { Respond } from '../protocol/messages.js'
-import type { PendingRecord } from '../store/pending.js'
+import type { PendingRecord } from '../store/calls/requests.js'
 import type { ClientContext } from './client-context.js'
 import { updateWorkflow } from './update-workflow.js'
 

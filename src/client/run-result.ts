@@ -1,10 +1,10 @@
 import { runIdOf } from '../protocol/ids.js'
 import type { Message } from '../protocol/message.js'
 import type { StopReason, ThreadStatus } from '../protocol/status.js'
-import { lastReply } from '../store/last-reply.js'
-import { lastRun } from '../store/runs.js'
-import type { RunUsage, SessionEnd } from '../store/runs.js'
+import { lastReply } from '../store/messages/transcript.js'
 import type { Reader } from '../store/store.js'
+import { lastRun } from '../store/threads/runs.js'
+import type { RunUsage, SessionEnd } from '../store/threads/runs.js'
 import { knownThread } from './open-thread.js'
 
 /** What came of a thread's last run. */

@@ -1,7 +1,7 @@
 import { LIMITS } from '../protocol/limits.js'
 import { THREAD_WORKFLOW } from '../protocol/messages.js'
 import type { ReopenedThread, ThreadLimits, ThreadStart } from '../protocol/messages.js'
-import type { ThreadRecord } from '../store/threads.js'
+import type { ThreadRecord } from '../store/threads/threads.js'
 import type { ClientContext } from './client-context.js'
 import { startOptions, threadStart } from './thread-workflow.js'
 import { REOPENED_MEMO } from './workflow-state.js'

@@ -1,6 +1,6 @@
 import { ThreadNotFoundError } from '../protocol/errors.js'
-import { subtreeOf } from '../store/retention/thread-subtree.js'
-import { requestTermination } from '../store/threads.js'
+import { subtreeOf } from '../store/threads/thread-tree.js'
+import { requestTermination } from '../store/threads/threads.js'
 import type { ClientContext } from './client-context.js'
 import { microseconds } from './clock.js'
 import { closeRow } from './close-row.js'

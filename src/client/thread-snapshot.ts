@@ -7,8 +7,8 @@ import type {
   ThreadStatus,
 } from '../protocol/status.js'
 import type { SubagentRegistryEntry } from '../protocol/subagent.js'
-import type { EffectRecord } from '../store/effects.js'
-import type { ThreadRecord } from '../store/threads.js'
+import type { EffectRecord } from '../store/threads/effects.js'
+import type { ThreadRecord } from '../store/threads/threads.js'
 import type { PendingRequest } from './pending-request.js'
 
 /** A thread at one moment. All times are microseconds since 1970. */

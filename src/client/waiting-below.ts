@@ -1,7 +1,7 @@
-import { listRequests } from '../store/list-requests.js'
-import type { ListedRequest } from '../store/list-requests.js'
-import { threadsFrom } from '../store/thread-tree.js'
-import type { ThreadNode } from '../store/thread-tree.js'
+import { listRequests } from '../store/calls/request-lists.js'
+import type { ListedRequest } from '../store/calls/request-lists.js'
+import { threadsFrom } from '../store/threads/thread-tree.js'
+import type { ThreadNode } from '../store/threads/thread-tree.js'
 import type { ClientContext } from './client-context.js'
 import { knownThread } from './open-thread.js'
 

@@ -1,6 +1,6 @@
-import { deleteWaiting } from '../store/change-messages.js'
-import { removeFile } from '../store/files.js'
-import { findMessage } from '../store/read-messages.js'
+import { removeFile } from '../store/files/files.js'
+import { deleteWaiting } from '../store/messages/message-writes.js'
+import { findMessage } from '../store/messages/transcript.js'
 import type { Writer } from '../store/store.js'
 import type { CheckedMessage } from './new-message.js'
 

@@ -1,4 +1,4 @@
-import { deleteWaiting } from '../store/change-messages.js'
+import { deleteWaiting } from '../store/messages/message-writes.js'
 import type { Writer } from '../store/store.js'
 
 /** Takes back a staged call that no workflow will ever hear of, and the row that holds it. */

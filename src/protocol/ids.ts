@@ -90,7 +90,7 @@ export interface StoreAnswer {
   readonly store?: string
 }
 
-/** As `store/store-id.ts` makes it. */
+/** As `store/store-location.ts` makes it. */
 export function isStoreId(value: unknown): value is string {
   return typeof value === 'string' && /^[0-9a-z]{12}$/.test(value)
 }

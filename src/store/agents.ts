@@ -1,8 +1,7 @@
 import type { Insertable, Selectable } from 'kysely'
-
 import { rowCodec } from './row-codec.js'
 import type { Decoded } from './row-codec.js'
-import type { AgentsTable } from './session-schema.js'
+import type { AgentsTable } from './schema.js'
 import type { Reader, Writer } from './store.js'
 
 /** An agent that a worker runs. */
@@ -10,7 +9,7 @@ export type AgentRecord = Decoded<Selectable<AgentsTable>, { expose_as_tool: boo
 
 const codec = rowCodec<Selectable<AgentsTable>, { expose_as_tool: boolean }>({ flags: ['expose_as_tool'] })
 
-export interface WorkersAgents {
+interface WorkersAgents {
   readonly agents: readonly Omit<Insertable<AgentsTable>, 'updated_at'>[]
   /** Microseconds. */
   readonly now: number
@@ -28,7 +27,7 @@ export async function putAgents(tx: Writer, { agents, now }: WorkersAgents): Pro
   }
 }
 
-export interface ListAgents {
+interface ListAgents {
   /** A name: those behind it. */
   readonly after: string | null
   readonly limit: number
@@ -45,4 +44,26 @@ export async function listAgents(db: Reader, { after, limit }: ListAgents): Prom
 export async function isListedAgent(db: Reader, name: string): Promise<boolean> {
   const row = await db.selectFrom('agents').select('name').where('name', '=', name).executeTakeFirst()
   return row !== undefined
+}
+
+interface NewPlan {
+  readonly digest: string
+  /** JSON. */
+  readonly content: unknown
+  readonly now: number
+}
+
+/** Keeps a plan's content under its digest, so that a run keeps its own while workers change. */
+export async function putPlan(tx: Writer, { digest, content, now }: NewPlan): Promise<void> {
+  await tx
+    .insertInto('plans')
+    .values({ digest, content: JSON.stringify(content), created_at: now })
+    .onConflict((conflict) => conflict.doNothing())
+    .execute()
+}
+
+/** The parsed content, or null if there is none. */
+export async function getPlan(db: Reader, digest: string): Promise<unknown> {
+  const row = await db.selectFrom('plans').select('content').where('digest', '=', digest).executeTakeFirst()
+  return row === undefined ? null : JSON.parse(row.content)
 }

@@ -1,9 +1,7 @@
 /** What the rows of a store say against each other: reads of `everthread doctor`. */
 import { sql } from 'kysely'
-
-import { answerFate } from './answer-fate.js'
-import { requestFromRow } from './pending.js'
-import type { PendingRecord } from './pending.js'
+import { answerFate, requestFromRow } from './calls/requests.js'
+import type { PendingRecord } from './calls/requests.js'
 import type { Reader } from './store.js'
 
 export interface Page {

@@ -3,6 +3,16 @@ import { phaseFact, PHASES } from '../protocol/facts.js'
 import type { EventScope, Fact, Phase } from '../protocol/facts.js'
 import type { JsonObject } from '../protocol/values.js'
 
+export interface StoredEvent {
+  /** Per thread, from 1, without gaps. */
+  readonly sequence: number
+  readonly type: string
+  /** Microseconds since 1970. */
+  readonly at: number
+  readonly scope: EventScope
+  readonly payload: JsonObject
+}
+
 /** What is not of the whole row: its events, the last of which has the row's sequence. */
 export interface EventRow {
   readonly first_sequence: number

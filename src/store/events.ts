@@ -1,27 +1,17 @@
 import { sql } from 'kysely'
-import type { EventScope, Fact } from '../protocol/facts.js'
-import type { JsonObject } from '../protocol/values.js'
+import type { Fact } from '../protocol/facts.js'
+import { LIMITS } from '../protocol/limits.js'
 import { noteChange } from './changes.js'
 import { EVENTS_PER_ROW, packEvents, unpackEvents } from './event-rows.js'
-import { HIGHEST_INT } from './highest-int.js'
-import { meanwhile } from './meanwhile.js'
-import type { Reader, Writer } from './store.js'
-import { laterActivity } from './touch-thread.js'
+import type { EventRow, StoredEvent } from './event-rows.js'
+import { HIGHEST_INT } from './schema.js'
+import type { AllEventsPage, EventOfThread, ReadAllEvents, Reader, Writer } from './store.js'
+import { meanwhile } from './transaction.js'
 
 /** Ids, names and numbers; texts are joined when events are delivered. */
 export type NewEvent = Fact
 
-export interface StoredEvent {
-  /** Per thread, from 1, without gaps. */
-  readonly sequence: number
-  readonly type: string
-  /** Microseconds since 1970. */
-  readonly at: number
-  readonly scope: EventScope
-  readonly payload: JsonObject
-}
-
-export interface NewEvents {
+interface NewEvents {
   readonly threadId: string
   readonly events: readonly NewEvent[]
   readonly now: number
@@ -75,7 +65,7 @@ export async function lastSequence(db: Reader, threadId: string): Promise<number
   return thread?.last_sequence ?? 0
 }
 
-export interface ReadEvents {
+interface ReadEvents {
   readonly threadId: string
   readonly after: number
   readonly limit: number
@@ -104,4 +94,69 @@ export async function readEvents(
     .flatMap((row) => unpackEvents(row).map((event) => ({ ...event, at: row.at })))
     .filter(({ sequence }) => sequence > after)
     .slice(0, limit)
+}
+
+/** The later of the recorded activity and `now`: senders' clocks differ, and a list must not jump back. */
+function laterActivity(now: number) {
+  return sql<number>`case when last_activity_at < ${now} then ${now} else last_activity_at end`
+}
+
+/** Once a second of those that come in a row. */
+export async function touchThread(tx: Writer, threadId: string, now: number): Promise<void> {
+  const touching = tx
+    .updateTable('threads')
+    .set({ last_activity_at: now })
+    .where('id', '=', threadId)
+    .where('last_activity_at', '<', now - LIMITS.messagePrecision * 1000)
+  meanwhile(tx, touching.execute())
+}
+
+/**
+ * Reads the events of all threads in one order that no commit is missing from. On SQLite one transaction writes at a time, so
+ * `events.id` is that order. On PostgreSQL an id is given when a row is inserted, and a transaction that commits late has lower
+ * ids than rows that were read before. There the order is the writing transaction, then the id, and only rows of transactions
+ * below the horizon are given: below it all transactions have ended, so no row can still come to stand before one that was read.
+ * Of one thread both orders are that of its sequences, because each append changes the row of the thread.
+ */
+
+/** Where a reader is: behind that row of that transaction. */
+interface EventPlace {
+  /** A number of any size as text; always 0 on SQLite. */
+  readonly writer: string
+  readonly id: number
+}
+
+interface PlacedRow extends EventRow, EventPlace {
+  readonly thread_id: string
+  readonly at: number
+}
+
+/** What a driver gives: settled rows behind that place, in order. */
+export type SettledRows = (
+  db: Reader,
+  page: { readonly after: EventPlace; readonly limit: number },
+) => Promise<readonly PlacedRow[]>
+
+const BEGINNING: EventPlace = { writer: '0', id: 0 }
+
+export async function readAllEvents(
+  db: Reader,
+  settledRows: SettledRows,
+  { after, rows: limit }: ReadAllEvents,
+): Promise<AllEventsPage> {
+  const place = after === null ? BEGINNING : placeOf(after)
+  const rows = await settledRows(db, { after: place, limit })
+  const { writer, id } = rows.at(-1) ?? place
+  return { events: rows.flatMap(eventsOf), next: `${writer}.${id}` }
+}
+
+function eventsOf(row: PlacedRow): readonly EventOfThread[] {
+  return unpackEvents(row).map((event) => ({ ...event, at: row.at, threadId: row.thread_id }))
+}
+
+function placeOf(cursor: string): EventPlace {
+  const [, writer, id] = /^(\d+)\.(\d+)$/.exec(cursor) ?? []
+  if (writer === undefined || id === undefined)
+    throw new Error('Expected the `next` of an earlier page as `after`, got another text.')
+  return { writer, id: Number(id) }
 }

@@ -1,5 +1,4 @@
 import { expect, test } from 'vitest'
-
 import { createMutex } from './mutex.js'
 
 const soon = () => performance.now() + 10_000

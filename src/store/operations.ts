@@ -1,5 +1,4 @@
 import type { Selectable } from 'kysely'
-
 import { rowCodec } from './row-codec.js'
 import type { Decoded } from './row-codec.js'
 import type { OperationsTable } from './schema.js'

@@ -1,13 +1,5 @@
 import type { Generated } from 'kysely'
 
-import type {
-  AgentsTable,
-  BoundariesTable,
-  EffectsTable,
-  PendingTable,
-  VariablesTable,
-} from './session-schema.js'
-
 /**
  * The tables, as Kysely sees them. The same for SQLite and PostgreSQL: JSON is text, booleans are 0 or 1,
  * times are microseconds since 1970. Migrations only add; `migrations/` is the authority on types and keys.
@@ -36,7 +28,7 @@ export interface Schema {
 }
 
 /** One row for each transaction of late, on PostgreSQL alone: with it all else of the transaction is committed. */
-export interface CommitsTable {
+interface CommitsTable {
   id: string
   committed_at: number
 }
@@ -74,7 +66,7 @@ export interface ThreadsTable {
 }
 
 /** The tags of threads once more, to find threads by them. */
-export interface ThreadTagsTable {
+interface ThreadTagsTable {
   tag: string
   thread_id: string
 }
@@ -227,25 +219,25 @@ export interface FilesTable {
   updated_at: number
 }
 
-export interface BlobsTable {
+interface BlobsTable {
   digest: string
   size: number
   created_at: number
 }
 
-export interface ThreadValuesTable {
+interface ThreadValuesTable {
   thread_id: string
   key: string
   value: string
 }
 
-export interface PlansTable {
+interface PlansTable {
   digest: string
   content: string
   created_at: number
 }
 
-export interface EventsTable {
+interface EventsTable {
   /**
    * Store-wide and never used twice. On SQLite it is the order of commits. On PostgreSQL it is given at the insert, so the rows of
    * a late commit have lower ids than rows that were read before: who follows all threads reads by `readAllEvents`, for which
@@ -262,7 +254,7 @@ export interface EventsTable {
   events: string
 }
 
-export interface DeltasTable {
+interface DeltasTable {
   /** Never used twice, so that a reader may go on after it although deltas are deleted. */
   id: Generated<number>
   thread_id: string
@@ -273,11 +265,99 @@ export interface DeltasTable {
   text: string
 }
 
-export interface ErrorsTable {
+interface ErrorsTable {
   id: string
   thread_id: string | null
   at: number
   type: string
   message: string
   stack: string | null
+}
+
+/** The tables of requests, delayed work, variables, cuts of the context and agents, as Kysely sees them. */
+
+export interface PendingTable {
+  thread_id: string
+  id: string
+  /** approval, call, variables. */
+  kind: string
+  call_id: string | null
+  tool_name: string | null
+  /** Of the arguments that were shown: a call whose digest differs at execution asks again. */
+  digest: string | null
+  /** JSON: of variables `{ agent, required, missing }`, and `child`, the reference of a subagent that waits for them. */
+  detail: string | null
+  /** open, early, answered, closed, dropped. */
+  status: string
+  requested_at: number
+  answered_at: number | null
+  /** Who, as the caller says. */
+  answered_by: string | null
+  approved: number | null
+  reason: string | null
+  /** JSON of a ToolResult. */
+  answer: string | null
+  answer_digest: string | null
+}
+
+export interface EffectsTable {
+  thread_id: string
+  id: string
+  name: string
+  /** JSON. */
+  args: string
+  due_at: number
+  created_at: number
+  /** scheduled, done, failed, removed. */
+  status: string
+  finished_at: number | null
+  error: string | null
+}
+
+export interface VariablesTable {
+  thread_id: string
+  name: string
+  /** text or secret. */
+  type: string
+  /** As it is, or sealed with the key of `key_id`. */
+  value: string
+  key_id: string | null
+  updated_at: number
+  /** 1: given as the thread was started; its subagents have it too, also those that scope the name. */
+  for_graph: number
+}
+
+export interface BoundariesTable {
+  id: Generated<number>
+  thread_id: string
+  side: string
+  /** The first position that is still in the context; the last boundary of a side holds. */
+  position: number
+  /** window, context_length. */
+  kind: string
+  /** The model operation that made it. */
+  operation: string
+  tokens_before: number | null
+  tokens_after: number | null
+  detail: string | null
+  created_at: number
+}
+
+/** The agents that workers run, for lists. */
+export interface AgentsTable {
+  name: string
+  type: string
+  title: string | null
+  description: string | null
+  icon: string | null
+  expose_as_tool: number
+  updated_at: number
+}
+
+/** Of a column that is an integer of 32 bits on PostgreSQL, which refuses to compare it with more: no row has more. */
+export const HIGHEST_INT = 2 ** 31 - 1
+
+/** Whether it is a width or height that a row can hold. */
+export function isPixels(value: unknown): value is number {
+  return typeof value === 'number' && Number.isInteger(value) && value >= 0 && value <= HIGHEST_INT
 }

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { isStoreId } from '../protocol/ids.js'
-import { makeStoreId, taskQueueOf } from './store-id.js'
+import { makeStoreId, taskQueueOf } from './store-location.js'
 
 test('each store gets an id of its own', () => {
   const ids = Array.from({ length: 1000 }, makeStoreId)

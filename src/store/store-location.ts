@@ -1,9 +1,10 @@
+import { randomBytes } from 'node:crypto'
 import { resolve } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import { ConfigError } from '../protocol/errors.js'
-import { parseBucket } from './blob-location.js'
-import type { BlobLocation } from './blob-location.js'
 import { isPostgres, postgresProblem } from './postgres/postgres-place.js'
+import { parseS3Url } from './s3/s3-location.js'
+import type { S3Location } from './s3/s3-location.js'
 
 /** Where a store is: URLs, or plain paths relative to the working directory. */
 export interface StoreOptions {
@@ -20,6 +21,9 @@ export interface StoreOptions {
    */
   readonly secretKey?: string
 }
+
+/** An absolute path of a folder, or a bucket. */
+export type BlobLocation = string | S3Location
 
 export interface StoreLocation {
   readonly database: string
@@ -57,6 +61,16 @@ function blobLocation(
   return 'problem' in parsed ? { problems: [parsed.problem] } : { location: parsed.path }
 }
 
+/** The bucket of an `s3:` URL, or all its problems; undefined for another place. */
+function parseBucket(
+  source: string,
+  place: string,
+): { readonly location: S3Location } | { readonly problems: readonly string[] } | undefined {
+  if (!/^s3:/i.test(place)) return undefined
+  const parsed = parseS3Url(source, place)
+  return 'problems' in parsed ? parsed : { location: parsed }
+}
+
 interface Place {
   readonly source: string
   readonly place: string
@@ -90,4 +104,33 @@ function parsePlace({ source, place, example }: Place): { path: string } | { pro
   } catch {
     return { problem: `${expected}, got a file: URL that names no path of this machine` }
   }
+}
+
+/**
+ * The id of a store: made once, with its schema, and kept in `schema_info`. It ties threads to their store: a start names
+ * it, every activity input carries it, and a worker refuses what belongs to another store. A copy of a database keeps the
+ * id until it is given another one.
+ */
+
+/** Of digits and letters; `l`, `o`, `u` and `v` are left out, since people read ids aloud and copy them by hand. */
+const ALPHABET = '0123456789abcdefghijkmnpqrstwxyz'
+/** Sixty bits: stores that share a Temporal server do not get the same one by accident. */
+const LENGTH = 12
+
+export function makeStoreId(): string {
+  // 256 is a multiple of 32, so every letter is equally likely.
+  return [...randomBytes(LENGTH)].map((byte) => ALPHABET[byte % ALPHABET.length]).join('')
+}
+
+/**
+ * The task queue of workers and clients: the given one, else EVERTHREAD_TASK_QUEUE, else one that is derived from the
+ * store's id, so that two projects on one Temporal server do not take each other's threads.
+ */
+export function taskQueueOf(storeId: string, given?: string, environment = process.env): string {
+  return given ?? environment['EVERTHREAD_TASK_QUEUE'] ?? ownTaskQueue(storeId)
+}
+
+/** The task queue that only this store's workers have, unless somebody says otherwise. */
+export function ownTaskQueue(storeId: string): string {
+  return `everthread-${storeId}`
 }

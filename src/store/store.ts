@@ -1,19 +1,8 @@
 import type { Kysely, Transaction } from 'kysely'
-
-import type { AllEventsPage, ReadAllEvents } from './all-events.js'
-import { openBlobs } from './blob-location.js'
-import type { BlobStore } from './blob-store.js'
-import type { Database } from './database.js'
+import type { StoredEvent } from './event-rows.js'
+import type { BlobStore } from './files/blob-store.js'
 import type { Schema } from './schema.js'
-import { isPostgres } from './postgres/postgres-place.js'
-import { createSecretBox } from './secret-box.js'
 import type { SecretBox } from './secret-box.js'
-import { secretKeys } from './secret-keys.js'
-import { StoreError } from './store-error.js'
-import { storeLocation } from './store-location.js'
-import type { StoreLocation, StoreOptions } from './store-location.js'
-import { openSqlite } from './sqlite/open-sqlite.js'
-import { assertSecretsOpen } from './variables.js'
 
 /** Can only select, trees too. A `Writer` is one too, so reads compose into transactions. */
 export type Reader = Pick<Kysely<Schema>, 'selectFrom' | 'withRecursive'>
@@ -46,62 +35,34 @@ export interface Store {
   close(): Promise<void>
 }
 
-/**
- * Opens the store, making folders, a SQLite file and its schema where they are missing; the schema of a PostgreSQL
- * database is made by `everthread setup`.
- * @throws ConfigError for places that are not understood, and for secrets whose key is missing; StoreError, one sentence,
- * for places that cannot be used
- */
-export async function openStore(options: StoreOptions = {}): Promise<Store> {
-  const secrets = createSecretBox(secretKeys(options))
-  const places = await openPlaces(storeLocation(options))
-  try {
-    await assertSecretsOpen(places, secrets)
-    return { ...places, secrets }
-  } catch (error) {
-    await places.close()
-    throw error
-  }
+export interface ReadAllEvents {
+  /** `next` of the page before; null: from the first event on. */
+  readonly after: string | null
+  /** How many rows of the table are read at most; a row has up to 64 events. */
+  readonly rows: number
 }
 
-/** A store without keys. @throws StoreError */
-export async function openPlaces(location: StoreLocation): Promise<Omit<Store, 'secrets'>> {
-  const blobs = await openBlobs(location.blobs)
-  const database = await openDatabase(location.database)
-  let closing: Promise<void> | undefined
-
-  function assertOpen(): void {
-    if (closing !== undefined) throw new StoreError('closed', CLOSED)
-  }
-
-  return {
-    id: database.id,
-    async read(work) {
-      assertOpen()
-      return database.read(work)
-    },
-    async write(work) {
-      assertOpen()
-      return database.write(work)
-    },
-    async readAllEvents(page) {
-      assertOpen()
-      return database.readAllEvents(page)
-    },
-    blobs,
-    watch(threadId, listener) {
-      assertOpen()
-      return database.watch(threadId, listener)
-    },
-    close: () => (closing ??= database.close()),
-  }
+export interface EventOfThread extends StoredEvent {
+  readonly threadId: string
 }
 
-/** `pg` is loaded where it is used. */
-async function openDatabase(place: string): Promise<Database> {
-  if (!isPostgres(place)) return openSqlite(place)
-  const { openPostgres } = await import('./postgres/open-postgres.js')
-  return openPostgres(place)
+export interface AllEventsPage {
+  readonly events: readonly EventOfThread[]
+  /** Where the next page begins, also if this one is empty. Opaque. */
+  readonly next: string
 }
 
-const CLOSED = 'Expected an open store, got one that was closed: open it again with openStore'
+/** A database that holds the rows of threads: what a driver gives. What it throws for trouble is a StoreError. */
+export interface Database {
+  /** See `Store.id`. */
+  readonly id: string
+  /** See `Store.read`. */
+  read<T>(work: (db: Reader) => Promise<T>): Promise<T>
+  /** See `Store.write`. */
+  write<T>(work: (tx: Writer) => Promise<T>): Promise<T>
+  readonly watch: Store['watch']
+  /** See `Store.readAllEvents`. */
+  readAllEvents(page: ReadAllEvents): Promise<AllEventsPage>
+  /** Ends the transaction in flight first. */
+  close(): Promise<void>
+}

@@ -1,5 +1,5 @@
 import { checkFailureText } from '../definitions/failure-text.js'
-import { shareStore } from '../store/share-store.js'
+import { shareStore } from '../store/open-store.js'
 import type { Store } from '../store/store.js'
 import { checkRegistry } from './check-registry.js'
 import { instanceEnv } from './instance-env.js'

@@ -1,9 +1,8 @@
 import { Runtime } from '@temporalio/worker'
 import type { Logger } from '@temporalio/worker'
-
 import type { Registry } from '../definitions/registry.js'
 import { isPostgres } from '../store/postgres/postgres-place.js'
-import { ownTaskQueue } from '../store/store-id.js'
+import { ownTaskQueue } from '../store/store-location.js'
 import { secretKeyWarning } from './secret-key-warning.js'
 
 const warned = new WeakSet<Registry>()

@@ -6,9 +6,9 @@ import type {
   StateEffects,
 } from '../../src/activities/thread-state/buffered-thread-state.js'
 import type { Registry } from '../../src/definitions/registry.js'
-import { insertRun } from '../../src/store/runs.js'
 import type { Store } from '../../src/store/store.js'
-import { insertThread } from '../../src/store/threads.js'
+import { insertRun } from '../../src/store/threads/runs.js'
+import { insertThread } from '../../src/store/threads/threads.js'
 import { runCaps } from '../../src/worker/run-caps.js'
 import { emptyRegistry } from '../support/empty-registry.js'
 import { withStore } from '../support/temporary-store.js'

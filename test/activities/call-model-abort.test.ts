@@ -1,6 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-
-import { readDeltas } from '../../src/store/deltas.js'
+import { readDeltas } from '../../src/store/messages/deltas.js'
 import { REAL_PROVIDERS } from '../model/real-providers.js'
 import { startProviderMock } from '../support/provider-mock.js'
 import type { ProviderMock } from '../support/provider-mock.js'

@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'vitest'
-
-import { findRun } from '../../src/store/runs.js'
-import { findThread } from '../../src/store/threads.js'
+import { findRun } from '../../src/store/threads/runs.js'
+import { findThread } from '../../src/store/threads/threads.js'
 import { scriptedModel } from '../../src/testing/index.js'
 import { AFTER_A_MINUTE, attempt, failureOf, loggingAttempt } from './activity-desk.js'
 import { withModels } from './model-desk.js'

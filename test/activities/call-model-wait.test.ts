@@ -1,12 +1,11 @@
 import { describe, expect, test } from 'vitest'
-
+import { readDeltas } from '../../src/store/messages/deltas.js'
 import { findOperation } from '../../src/store/operations.js'
-import { readDeltas } from '../../src/store/deltas.js'
 import { scriptedModel } from '../../src/testing/index.js'
-import { createGate } from '../support/gate.js'
 import { fakeStreamModel } from '../support/fake-stream-model.js'
+import { createGate } from '../support/gate.js'
 import { until } from '../support/until.js'
-import { NOW, attempt, modelInput, runModel } from './activity-desk.js'
+import { attempt, modelInput, NOW, runModel } from './activity-desk.js'
 import { refusing, withModels } from './model-desk.js'
 import type { ModelDesk } from './model-desk.js'
 

@@ -1,11 +1,10 @@
 import { ActivityCancellationDetails } from '@temporalio/common'
 import { describe, expect, test } from 'vitest'
-
-import { scriptedModel } from '../../src/testing/index.js'
-import { readDeltas } from '../../src/store/deltas.js'
+import { readDeltas } from '../../src/store/messages/deltas.js'
+import { readTranscript } from '../../src/store/messages/transcript.js'
 import { findOperation } from '../../src/store/operations.js'
-import { readTranscript } from '../../src/store/read-messages.js'
-import { findRun } from '../../src/store/runs.js'
+import { findRun } from '../../src/store/threads/runs.js'
+import { scriptedModel } from '../../src/testing/index.js'
 import { createGate } from '../support/gate.js'
 import { until } from '../support/until.js'
 import {

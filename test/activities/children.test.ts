@@ -10,12 +10,12 @@ import type {
   PrepareChildAnswer,
 } from '../../src/protocol/activities.js'
 import type { DeliverReportAnswer, DeliverReportInput } from '../../src/protocol/end-activities.js'
-import { findChild, listChildren } from '../../src/store/children.js'
-import { statFile } from '../../src/store/file-entry.js'
-import { putFile } from '../../src/store/files.js'
-import { findMessage } from '../../src/store/read-messages.js'
-import { findThread } from '../../src/store/threads.js'
-import { findToolCall } from '../../src/store/tool-calls.js'
+import { findToolCall } from '../../src/store/calls/tool-calls.js'
+import { statFile } from '../../src/store/files/attachments.js'
+import { putFile } from '../../src/store/files/files.js'
+import { findMessage } from '../../src/store/messages/transcript.js'
+import { findChild, listChildren } from '../../src/store/threads/children.js'
+import { findThread } from '../../src/store/threads/threads.js'
 import { scriptedModel } from '../../src/testing/index.js'
 import {
   AFTER_A_MINUTE,

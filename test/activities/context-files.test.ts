@@ -1,8 +1,7 @@
 import { expect, test } from 'vitest'
-
 import { LIMITS } from '../../src/protocol/limits.js'
-import { readTranscript } from '../../src/store/read-messages.js'
-import { removeFile } from '../../src/store/files.js'
+import { removeFile } from '../../src/store/files/files.js'
+import { readTranscript } from '../../src/store/messages/transcript.js'
 import { linesOf, step, withContext } from './context-desk.js'
 import type { ContextDesk, RequestChanges } from './context-desk.js'
 

@@ -1,13 +1,12 @@
 import { expect, test } from 'vitest'
-
-import type { PlanContent } from '../../src/definitions/plan-content.js'
 import { buildPlan } from '../../src/definitions/build-plan.js'
-import { lastBoundary } from '../../src/store/boundaries.js'
+import type { PlanContent } from '../../src/definitions/plan-content.js'
+import { lastBoundary } from '../../src/store/messages/context-boundaries.js'
 import { scriptedModel } from '../../src/testing/index.js'
 import { freshBeginnings } from '../support/request-rules.js'
-import { linesOf } from './context-desk.js'
 import { drainOf, modelInput, runModel, withDesk } from './activity-desk.js'
 import type { ActivityDesk } from './activity-desk.js'
+import { linesOf } from './context-desk.js'
 
 /** 100,000 tokens, about: two of them are more than what a model takes that does not say how much. */
 const HUGE = 'x'.repeat(400_000)

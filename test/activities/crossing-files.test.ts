@@ -1,11 +1,9 @@
 import { readdir, stat } from 'node:fs/promises'
 import { join } from 'node:path'
-
 import { describe, expect, test } from 'vitest'
-
 import { copyAttachments, filesAt } from '../../src/activities/attachments.js'
-import { statFile } from '../../src/store/file-entry.js'
-import { putFile, removeFile } from '../../src/store/files.js'
+import { statFile } from '../../src/store/files/attachments.js'
+import { putFile, removeFile } from '../../src/store/files/files.js'
 import type { Store } from '../../src/store/store.js'
 import { NOW, withDesk } from './activity-desk.js'
 import type { ActivityDesk } from './activity-desk.js'

@@ -1,8 +1,7 @@
 import { describe, expect, test } from 'vitest'
-
-import { removeFile } from '../../src/store/files.js'
-import { insertRequest } from '../../src/store/pending.js'
-import { requestTermination } from '../../src/store/threads.js'
+import { insertRequest } from '../../src/store/calls/requests.js'
+import { removeFile } from '../../src/store/files/files.js'
+import { requestTermination } from '../../src/store/threads/threads.js'
 import { NOW, withDesk } from './activity-desk.js'
 import type { ActivityDesk } from './activity-desk.js'
 import { addChild, deliver, endSession, eventsOf, registered, say, writeText } from './family.js'

@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest'
-
 import { isFleeting } from '../../src/store/changes.js'
-import { readDeltas } from '../../src/store/deltas.js'
+import { readDeltas } from '../../src/store/messages/deltas.js'
 import { StoreError } from '../../src/store/store-error.js'
 import type { Store } from '../../src/store/store.js'
 import { scriptedModel } from '../../src/testing/index.js'

@@ -1,9 +1,8 @@
 import { expect, test } from 'vitest'
-
-import { effectSenders } from '../../src/store/effect-senders.js'
+import type { StateEffects } from '../../src/activities/thread-state/buffered-thread-state.js'
 import { insertOperation } from '../../src/store/operations.js'
 import type { Store } from '../../src/store/store.js'
-import type { StateEffects } from '../../src/activities/thread-state/buffered-thread-state.js'
+import { effectSenders } from '../../src/store/threads/effects.js'
 import { childOf, parentOf, withFamily } from './family-call.js'
 import { addChild } from './family.js'
 

@@ -1,11 +1,9 @@
 import { setImmediate } from 'node:timers/promises'
-
 import { ActivityCancellationDetails } from '@temporalio/common'
 import { describe, expect, test } from 'vitest'
-
 import type { ToolCall, ToolResult } from '../../src/index.js'
+import { findToolCall } from '../../src/store/calls/tool-calls.js'
 import { listErrors } from '../../src/store/errors.js'
-import { findToolCall } from '../../src/store/tool-calls.js'
 import { createGate } from '../support/gate.js'
 import { until } from '../support/until.js'
 import {

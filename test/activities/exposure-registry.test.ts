@@ -1,9 +1,8 @@
 import { describe, expect, test } from 'vitest'
-
-import { updateChild } from '../../src/store/children.js'
+import { updateChild } from '../../src/store/threads/children.js'
 import { scriptedModel } from '../../src/testing/index.js'
-import { linesOf } from './context-desk.js'
 import { NOW } from './activity-desk.js'
+import { linesOf } from './context-desk.js'
 import { RESUMABLE, withBoss } from './exposure-desk.js'
 
 const tools = [{ name: 'helper', ...RESUMABLE }]

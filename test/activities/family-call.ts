@@ -1,6 +1,4 @@
 import { z } from 'zod'
-
-import type { ThreadState } from '../../src/index.js'
 import {
   defineAgent,
   defineEffect,
@@ -9,6 +7,7 @@ import {
   defineTool,
   registry,
 } from '../../src/index.js'
+import type { ThreadState } from '../../src/index.js'
 import { readEvents } from '../../src/store/events.js'
 import type { Store } from '../../src/store/store.js'
 import { withThread } from './buffered-call.js'

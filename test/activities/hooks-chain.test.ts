@@ -1,11 +1,10 @@
 import { describe, expect, test } from 'vitest'
-
 import { beforeCreate, storeDraft } from '../../src/activities/hooks/create-hooks.js'
 import { defineHook } from '../../src/definitions/hook.js'
 import type { ThreadState } from '../../src/index.js'
-import { getValue } from '../../src/store/values.js'
+import { getValue } from '../../src/store/threads/variables.js'
 import { attempt } from './activity-desk.js'
-import { MESSAGE, hookFailures, withBatch } from './hook-batch.js'
+import { hookFailures, MESSAGE, withBatch } from './hook-batch.js'
 
 const adds = (id: string) =>
   defineHook({

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import type { CallModelAnswer } from '../../src/protocol/activities.js'
-import { findToolCall } from '../../src/store/tool-calls.js'
+import { findToolCall } from '../../src/store/calls/tool-calls.js'
 import { scriptedModel } from '../../src/testing/index.js'
 import type { ModelScript } from '../../src/testing/index.js'
 import { until } from '../support/until.js'

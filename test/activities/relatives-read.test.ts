@@ -1,9 +1,7 @@
 import { describe, expect, test } from 'vitest'
-
-import { listMessages } from '../../src/store/read-messages.js'
-import { updateThread } from '../../src/store/threads.js'
-import { setValue } from '../../src/store/values.js'
-import { putVariable } from '../../src/store/variables.js'
+import { listMessages } from '../../src/store/messages/transcript.js'
+import { updateThread } from '../../src/store/threads/threads.js'
+import { putVariable, setValue } from '../../src/store/threads/variables.js'
 import { childOf, eventTypes, ofChild, withFamily } from './family-call.js'
 import { addChild, messagesOf, registered, say } from './family.js'
 

@@ -1,10 +1,9 @@
 import { describe, expect, test } from 'vitest'
-
 import { publishStatus } from '../../src/activities/publish-status.js'
-import { deferredChildren, updateChild } from '../../src/store/children.js'
-import { statFile } from '../../src/store/file-entry.js'
-import { removeFile } from '../../src/store/files.js'
-import { findToolCall } from '../../src/store/tool-calls.js'
+import { findToolCall } from '../../src/store/calls/tool-calls.js'
+import { statFile } from '../../src/store/files/attachments.js'
+import { removeFile } from '../../src/store/files/files.js'
+import { deferredChildren, updateChild } from '../../src/store/threads/children.js'
 import { NOW, withSubagents } from './children-desk.js'
 import type { SubagentDesk } from './children-desk.js'
 

@@ -1,10 +1,9 @@
 import { describe, expect, test } from 'vitest'
-
 import type { Message } from '../../src/index.js'
-import { appendMessage } from '../../src/store/deliver-messages.js'
 import { readEvents } from '../../src/store/events.js'
-import { findMessage } from '../../src/store/read-messages.js'
-import { stageMessage } from '../../src/store/stage-message.js'
+import { appendMessage } from '../../src/store/messages/delivery.js'
+import { stageMessage } from '../../src/store/messages/message-writes.js'
+import { findMessage } from '../../src/store/messages/transcript.js'
 import type { Store } from '../../src/store/store.js'
 import { withThread } from './buffered-call.js'
 

@@ -1,11 +1,10 @@
 import { describe, expect, test } from 'vitest'
-
 import { defineEffect, registry } from '../../src/index.js'
 import { LIMITS } from '../../src/protocol/limits.js'
-import { findEffect, insertEffect, scheduledEffects } from '../../src/store/effects.js'
 import { readEvents } from '../../src/store/events.js'
 import type { Store } from '../../src/store/store.js'
-import { NOW, effectOptions, withThread } from './buffered-call.js'
+import { findEffect, insertEffect, scheduledEffects } from '../../src/store/threads/effects.js'
+import { effectOptions, NOW, withThread } from './buffered-call.js'
 
 const DAY = 24 * 3_600_000
 

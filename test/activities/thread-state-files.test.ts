@@ -1,9 +1,8 @@
 import { expect, test } from 'vitest'
-
 import type { FileChunk } from '../../src/definitions/thread-state.js'
-import { listMessages } from '../../src/store/read-messages.js'
-import { statFile } from '../../src/store/file-entry.js'
-import { putFile } from '../../src/store/files.js'
+import { statFile } from '../../src/store/files/attachments.js'
+import { putFile } from '../../src/store/files/files.js'
+import { listMessages } from '../../src/store/messages/transcript.js'
 import type { Store } from '../../src/store/store.js'
 import { NOW, withThread } from './buffered-call.js'
 

@@ -1,11 +1,10 @@
 import { describe, expect, test } from 'vitest'
-
 import { defineModel, defineTool, registry } from '../../src/index.js'
 import { LIMITS } from '../../src/protocol/limits.js'
+import { findToolCall } from '../../src/store/calls/tool-calls.js'
 import { readEvents } from '../../src/store/events.js'
-import { findMessage, listMessages } from '../../src/store/read-messages.js'
+import { findMessage, listMessages } from '../../src/store/messages/transcript.js'
 import type { Store } from '../../src/store/store.js'
-import { findToolCall } from '../../src/store/tool-calls.js'
 import { effectOptions, withThread } from './buffered-call.js'
 
 const tools = {

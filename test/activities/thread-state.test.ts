@@ -1,13 +1,12 @@
 import { describe, expect, test } from 'vitest'
-
-import { appendMessage, deliverMessages } from '../../src/store/deliver-messages.js'
 import { readEvents } from '../../src/store/events.js'
-import { findMessage, listMessages } from '../../src/store/read-messages.js'
-import { readRunContext } from '../../src/store/runs.js'
-import { stageMessage } from '../../src/store/stage-message.js'
+import { appendMessage, deliverMessages } from '../../src/store/messages/delivery.js'
+import { stageMessage } from '../../src/store/messages/message-writes.js'
+import { findMessage, listMessages } from '../../src/store/messages/transcript.js'
 import type { Store } from '../../src/store/store.js'
-import { requestTermination } from '../../src/store/threads.js'
-import { getValue, listValues } from '../../src/store/values.js'
+import { readRunContext } from '../../src/store/threads/runs.js'
+import { requestTermination } from '../../src/store/threads/threads.js'
+import { getValue, listValues } from '../../src/store/threads/variables.js'
 import { NOW, withThread } from './buffered-call.js'
 
 const ENDED = /call_1_2_0 has ended/

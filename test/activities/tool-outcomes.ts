@@ -1,7 +1,7 @@
 import type { ToolResult } from '../../src/index.js'
 import type { Message } from '../../src/protocol/message.js'
 import type { JsonValue } from '../../src/protocol/values.js'
-import { getValue } from '../../src/store/values.js'
+import { getValue } from '../../src/store/threads/variables.js'
 import type { ActivityDesk } from './activity-desk.js'
 
 /** The row of the last tool result. */

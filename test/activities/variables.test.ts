@@ -7,8 +7,8 @@ import { withVariables } from '../../src/activities/variables/resolved-prompt.js
 import { buildPlan } from '../../src/definitions/build-plan.js'
 import { defineAgent, defineModel, definePrompt, defineTool, registry } from '../../src/index.js'
 import { LIMITS } from '../../src/protocol/limits.js'
-import { insertThread } from '../../src/store/threads.js'
-import { findVariables, putVariable } from '../../src/store/variables.js'
+import { insertThread } from '../../src/store/threads/threads.js'
+import { findVariables, putVariable } from '../../src/store/threads/variables.js'
 import { withThread } from './buffered-call.js'
 import type { TestThread } from './buffered-call.js'
 

@@ -1,5 +1,4 @@
 import { expect, test } from 'vitest'
-
 import { eventFrames } from '../../chaos/processes/event-frames.js'
 import { HttpError, refusalOf } from '../../chaos/processes/http-error.js'
 import { httpThreads } from '../../chaos/processes/http-threads.js'
@@ -13,7 +12,7 @@ import {
 } from '../../src/index.js'
 import { serveThreads } from '../../src/server/index.js'
 import { appendEvents } from '../../src/store/events.js'
-import { updateThread } from '../../src/store/threads.js'
+import { updateThread } from '../../src/store/threads/threads.js'
 import { servedFixture } from '../client/client-fixture.js'
 import { startCuttingProxy } from '../support/cutting-proxy.js'
 import { freePort } from '../support/free-port.js'

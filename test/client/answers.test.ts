@@ -1,8 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-
 import type { Answer, ThreadHandle } from '../../src/client/index.js'
-import { insertThread, updateThread } from '../../src/store/threads.js'
-import { answerRequest, closeRequests, findRequest } from '../../src/store/pending.js'
+import { answerRequest, closeRequests, findRequest } from '../../src/store/calls/requests.js'
+import { insertThread, updateThread } from '../../src/store/threads/threads.js'
 import { createClientFixture } from './client-fixture.js'
 import type { ClientFixture } from './client-fixture.js'
 import { askRequest } from './request-rows.js'

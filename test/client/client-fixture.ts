@@ -1,11 +1,9 @@
 import { randomBytes, randomUUID } from 'node:crypto'
-
 import { Client, Connection } from '@temporalio/client'
 import { afterAll, afterEach, beforeAll, beforeEach } from 'vitest'
-
 import { ThreadClient } from '../../src/client/index.js'
 import type { StoreOptions } from '../../src/client/index.js'
-import { openStore } from '../../src/store/store.js'
+import { openStore } from '../../src/store/open-store.js'
 import type { Store } from '../../src/store/store.js'
 import { startDevServer } from '../support/servers.js'
 import type { DevServer } from '../support/servers.js'

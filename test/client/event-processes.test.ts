@@ -1,6 +1,5 @@
 import { afterEach, beforeEach, expect, test } from 'vitest'
-
-import { insertThread } from '../../src/store/threads.js'
+import { insertThread } from '../../src/store/threads/threads.js'
 import { seededRandom } from '../support/seeded-random.js'
 import { createClientFixture } from './client-fixture.js'
 import type { ClientFixture } from './client-fixture.js'

@@ -1,7 +1,6 @@
 import { afterEach, beforeEach, expect, test } from 'vitest'
-
 import type { ThreadEvent, ThreadHandle } from '../../src/client/index.js'
-import { insertThread } from '../../src/store/threads.js'
+import { insertThread } from '../../src/store/threads/threads.js'
 import { seededRandom } from '../support/seeded-random.js'
 import { until } from '../support/until.js'
 import { createClientFixture } from './client-fixture.js'

@@ -1,11 +1,10 @@
 import { afterEach, beforeEach, expect, test } from 'vitest'
-
-import type { ThreadEvent } from '../../src/client/index.js'
 import type { ClientContext } from '../../src/client/client-context.js'
 import { followEvents } from '../../src/client/follow-events.js'
+import type { ThreadEvent } from '../../src/client/index.js'
 import { appendEvents } from '../../src/store/events.js'
 import type { Store } from '../../src/store/store.js'
-import { insertThread } from '../../src/store/threads.js'
+import { insertThread } from '../../src/store/threads/threads.js'
 import { until } from '../support/until.js'
 import { createClientFixture } from './client-fixture.js'
 import type { ClientFixture } from './client-fixture.js'

@@ -1,9 +1,8 @@
 import { afterEach, beforeEach, expect, test } from 'vitest'
-
-import { insertEffect } from '../../src/store/effects.js'
-import { answerRequest } from '../../src/store/pending.js'
-import { stageQueuedTool } from '../../src/store/stage-queued-tool.js'
-import { insertThread } from '../../src/store/threads.js'
+import { answerRequest } from '../../src/store/calls/requests.js'
+import { stageQueuedTool } from '../../src/store/messages/queued-tools.js'
+import { insertEffect } from '../../src/store/threads/effects.js'
+import { insertThread } from '../../src/store/threads/threads.js'
 import { collect, createClientFixture } from './client-fixture.js'
 import type { ClientFixture } from './client-fixture.js'
 import { askRequest } from './request-rows.js'

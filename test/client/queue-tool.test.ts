@@ -1,9 +1,8 @@
 import { describe, expect, test } from 'vitest'
-
-import { insertRun } from '../../src/store/runs.js'
-import { findToolCall } from '../../src/store/tool-calls.js'
-import { findVariables, openVariable } from '../../src/store/variables.js'
-import { updateThread } from '../../src/store/threads.js'
+import { findToolCall } from '../../src/store/calls/tool-calls.js'
+import { insertRun } from '../../src/store/threads/runs.js'
+import { updateThread } from '../../src/store/threads/threads.js'
+import { findVariables, openVariable } from '../../src/store/threads/variables.js'
 import { recordedRuns, searchForContent } from '../support/histories.js'
 import { MARKER } from '../support/marker.js'
 import { createClientFixture, servedFixture } from './client-fixture.js'

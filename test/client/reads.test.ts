@@ -1,9 +1,8 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-
 import type { ThreadHandle } from '../../src/client/index.js'
-import { appendMessage } from '../../src/store/deliver-messages.js'
-import { insertRun } from '../../src/store/runs.js'
-import { insertThread, updateThread } from '../../src/store/threads.js'
+import { appendMessage } from '../../src/store/messages/delivery.js'
+import { insertRun } from '../../src/store/threads/runs.js'
+import { insertThread, updateThread } from '../../src/store/threads/threads.js'
 import { addChildRows } from '../support/child-rows.js'
 import { collect, createClientFixture } from './client-fixture.js'
 import type { ClientFixture } from './client-fixture.js'

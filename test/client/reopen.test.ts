@@ -1,8 +1,7 @@
 import { expect, test } from 'vitest'
-
 import type { ThreadHandle } from '../../src/client/index.js'
-import { insertRun } from '../../src/store/runs.js'
-import { findThread, insertThread, updateThread } from '../../src/store/threads.js'
+import { insertRun } from '../../src/store/threads/runs.js'
+import { findThread, insertThread, updateThread } from '../../src/store/threads/threads.js'
 import { servedFixture } from './client-fixture.js'
 
 const fixture = servedFixture()

@@ -1,9 +1,9 @@
-import { appendMessage } from '../../src/store/deliver-messages.js'
+import { insertRequest } from '../../src/store/calls/requests.js'
+import type { NewRequest } from '../../src/store/calls/requests.js'
+import { insertToolCalls } from '../../src/store/calls/tool-calls.js'
+import { appendMessage } from '../../src/store/messages/delivery.js'
 import { insertOperation } from '../../src/store/operations.js'
-import { insertRequest } from '../../src/store/pending.js'
-import type { NewRequest } from '../../src/store/pending.js'
 import type { Store } from '../../src/store/store.js'
-import { insertToolCalls } from '../../src/store/tool-calls.js'
 
 export interface AskedRequest extends Partial<NewRequest> {
   readonly thread: string

@@ -1,14 +1,12 @@
 import { randomUUID } from 'node:crypto'
 import { fileURLToPath } from 'node:url'
-
 import { NativeConnection, Worker } from '@temporalio/worker'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-
 import type { Answer, ThreadHandle } from '../../src/client/index.js'
-import { findRequest } from '../../src/store/pending.js'
-import { insertRun } from '../../src/store/runs.js'
-import { finishToolCall } from '../../src/store/tool-calls.js'
-import { findVariables } from '../../src/store/variables.js'
+import { findRequest } from '../../src/store/calls/requests.js'
+import { finishToolCall } from '../../src/store/calls/tool-calls.js'
+import { insertRun } from '../../src/store/threads/runs.js'
+import { findVariables } from '../../src/store/threads/variables.js'
 import { addChildRows } from '../support/child-rows.js'
 import { recordedRuns, searchForContent } from '../support/histories.js'
 import { MARKER } from '../support/marker.js'

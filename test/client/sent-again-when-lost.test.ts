@@ -1,9 +1,8 @@
 import { expect, test } from 'vitest'
-
 import type { ThreadHandle } from '../../src/client/index.js'
-import { insertRun } from '../../src/store/runs.js'
-import { findMessage } from '../../src/store/read-messages.js'
-import { findToolCall } from '../../src/store/tool-calls.js'
+import { findToolCall } from '../../src/store/calls/tool-calls.js'
+import { findMessage } from '../../src/store/messages/transcript.js'
+import { insertRun } from '../../src/store/threads/runs.js'
 import { servedFixture } from './client-fixture.js'
 
 const fixture = servedFixture()

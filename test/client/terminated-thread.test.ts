@@ -1,10 +1,9 @@
 import { describe, expect, test } from 'vitest'
-
 import type { ThreadHandle } from '../../src/client/index.js'
-import { insertChild } from '../../src/store/children.js'
-import { insertRun } from '../../src/store/runs.js'
-import { findThread, insertThread, updateThread } from '../../src/store/threads.js'
-import { insertToolCalls, openToolCalls } from '../../src/store/tool-calls.js'
+import { insertToolCalls, openToolCalls } from '../../src/store/calls/tool-calls.js'
+import { insertChild } from '../../src/store/threads/children.js'
+import { insertRun } from '../../src/store/threads/runs.js'
+import { findThread, insertThread, updateThread } from '../../src/store/threads/threads.js'
 import { collect, servedFixture } from './client-fixture.js'
 
 const fixture = servedFixture()

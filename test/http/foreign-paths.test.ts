@@ -1,13 +1,11 @@
 import { writeFile } from 'node:fs/promises'
 import { request } from 'node:http'
 import { dirname, join } from 'node:path'
-
 import fc from 'fast-check'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-
 import { serveThreads } from '../../src/server/index.js'
 import type { ThreadServer } from '../../src/server/index.js'
-import { insertThread } from '../../src/store/threads.js'
+import { insertThread } from '../../src/store/threads/threads.js'
 import { createClientFixture } from '../client/client-fixture.js'
 import type { ClientFixture } from '../client/client-fixture.js'
 import { ACME, GLOBEX } from '../server/server-fixture.js'

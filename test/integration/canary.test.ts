@@ -1,14 +1,12 @@
 import { execFile } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
-import { mkdtemp, readFile, readdir, rm } from 'node:fs/promises'
+import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-
 import { Client, Connection } from '@temporalio/client'
 import { afterAll, beforeAll, expect, inject, test } from 'vitest'
-
-import { openStore } from '../../src/store/store.js'
+import { openStore } from '../../src/store/open-store.js'
 import { recordedRuns, searchFor } from '../support/histories.js'
 
 const HOOKS = new URL('../store/processes/resolve-typescript.ts', import.meta.url).href

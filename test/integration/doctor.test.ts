@@ -1,12 +1,10 @@
 import { randomUUID } from 'node:crypto'
-
 import { afterAll, beforeAll, expect, test } from 'vitest'
-
 import type { Examine, Finding } from '../../src/client/index.js'
-import { insertEffect } from '../../src/store/effects.js'
+import { stageMessage } from '../../src/store/messages/message-writes.js'
+import { stageQueuedTool } from '../../src/store/messages/queued-tools.js'
 import { insertOperation } from '../../src/store/operations.js'
-import { stageMessage } from '../../src/store/stage-message.js'
-import { stageQueuedTool } from '../../src/store/stage-queued-tool.js'
+import { insertEffect } from '../../src/store/threads/effects.js'
 import type { TestEnvironment } from '../../src/testing/index.js'
 import { familyDesk } from '../support/family-desk.js'
 import type { FamilyDesk } from '../support/family-desk.js'
@@ -15,8 +13,8 @@ import { createFamilyScripts } from '../support/family-scripts.js'
 import { createGate } from '../support/gate.js'
 import { approve, done, draft, order } from '../support/kinds-replies.js'
 import { marked } from '../support/marker.js'
-import { factTypes, toolResults, transcript } from '../support/thread-facts.js'
 import { testEnvironment } from '../support/test-store.js'
+import { factTypes, toolResults, transcript } from '../support/thread-facts.js'
 import { until } from '../support/until.js'
 
 const scripts = createFamilyScripts()

@@ -1,6 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-
-import { openStore } from '../../src/store/store.js'
+import { openStore } from '../../src/store/open-store.js'
 import { marked } from '../support/marker.js'
 import { makePlace } from '../support/test-store.js'
 import type { TestPlace } from '../support/test-store.js'

@@ -1,13 +1,11 @@
 import { setImmediate, setTimeout as sleep } from 'node:timers/promises'
-
 import { describe, expect, test } from 'vitest'
-
 import { createThreadApp, serveThreads } from '../../src/server/index.js'
 import type { RequestEntry } from '../../src/server/index.js'
 import { appendEvents } from '../../src/store/events.js'
-import { updateThread } from '../../src/store/threads.js'
+import { updateThread } from '../../src/store/threads/threads.js'
 import { until } from '../support/until.js'
-import { OPERATOR, codeOf, serverFixture } from './server-fixture.js'
+import { codeOf, OPERATOR, serverFixture } from './server-fixture.js'
 
 const server = serverFixture({ heartbeat: 100 })
 const { call, raw, fixture } = server

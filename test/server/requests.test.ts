@@ -1,8 +1,6 @@
 import { fileURLToPath } from 'node:url'
-
 import { NativeConnection, Worker } from '@temporalio/worker'
 import { expect, test } from 'vitest'
-
 import { putAgents } from '../../src/store/agents.js'
 import { askRequest } from '../client/request-rows.js'
 import { addChildRows } from '../support/child-rows.js'

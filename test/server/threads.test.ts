@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'vitest'
-
-import { insertThread } from '../../src/store/threads.js'
-import { ACME, GLOBEX, OPERATOR, codeOf, serverFixture } from './server-fixture.js'
+import { insertThread } from '../../src/store/threads/threads.js'
+import { ACME, codeOf, GLOBEX, OPERATOR, serverFixture } from './server-fixture.js'
 
 const server = serverFixture()
 const { call, fixture } = server

@@ -2,19 +2,17 @@ import { randomBytes } from 'node:crypto'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-
 import { ThreadClient } from '../../src/client/index.js'
 import { createThreadApp } from '../../src/server/index.js'
-import { closeOpenCalls } from '../../src/store/close-open-calls.js'
+import { closeOpenCalls } from '../../src/store/calls/close-open-calls.js'
+import { insertRemoteCall } from '../../src/store/calls/remote-calls.js'
+import type { RemoteCall } from '../../src/store/calls/remote-calls.js'
+import { remoteSecretPlace } from '../../src/store/calls/remote-secrets.js'
+import { openStore } from '../../src/store/open-store.js'
 import { findOperation } from '../../src/store/operations.js'
-import { insertRemoteCall } from '../../src/store/remote-calls.js'
-import type { RemoteCall } from '../../src/store/remote-calls.js'
-import { remoteSecretPlace } from '../../src/store/remote-variables.js'
-import { openStore } from '../../src/store/store.js'
 import type { Store } from '../../src/store/store.js'
-import { insertThread, requestTermination } from '../../src/store/threads.js'
+import { insertThread, requestTermination } from '../../src/store/threads/threads.js'
 
 const workers = [
   { token: 'worker-of-python-1', taskQueues: ['python'] },

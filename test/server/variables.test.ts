@@ -1,10 +1,8 @@
 import { fileURLToPath } from 'node:url'
-
 import { NativeConnection, Worker } from '@temporalio/worker'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-
 import { createThreadApp, serveThreads } from '../../src/server/index.js'
-import { findVariables, openVariable } from '../../src/store/variables.js'
+import { findVariables, openVariable } from '../../src/store/threads/variables.js'
 import { createClientFixture } from '../client/client-fixture.js'
 import type { ClientFixture } from '../client/client-fixture.js'
 import { askRequest } from '../client/request-rows.js'

@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest'
 import { reportOperationId } from '../../src/protocol/ids.js'
-import { missedReports } from '../../src/store/missed-reports.js'
 import { insertOperation } from '../../src/store/operations.js'
-import { insertRun } from '../../src/store/runs.js'
 import type { Store } from '../../src/store/store.js'
-import { insertThread } from '../../src/store/threads.js'
+import { missedReports } from '../../src/store/threads/children.js'
+import { insertRun } from '../../src/store/threads/runs.js'
+import { insertThread } from '../../src/store/threads/threads.js'
 import { withStore } from '../support/temporary-store.js'
 
 const told = { type: 'delivered', kind: 'result', messageId: 'm' } as const

@@ -1,12 +1,10 @@
 import { sql } from 'kysely'
 import type { Kysely } from 'kysely'
 import { expect, test } from 'vitest'
-
-import type { Database } from '../../src/store/database.js'
 import { appendEvents } from '../../src/store/events.js'
 import { migratePostgres, openPostgres } from '../../src/store/postgres/open-postgres.js'
-import type { Reader } from '../../src/store/store.js'
-import { findThread, insertThread } from '../../src/store/threads.js'
+import type { Database, Reader } from '../../src/store/store.js'
+import { findThread, insertThread } from '../../src/store/threads/threads.js'
 import { createDatabase } from '../support/postgres-database.js'
 import { NOW } from './conformance/with-store.js'
 

@@ -1,11 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises'
-
 import { expect, test } from 'vitest'
-
-import type { Database } from '../../src/store/database.js'
 import { migratePostgres, openPostgres } from '../../src/store/postgres/open-postgres.js'
-import type { Reader, Writer } from '../../src/store/store.js'
-import { insertThread } from '../../src/store/threads.js'
+import type { Database, Reader, Writer } from '../../src/store/store.js'
+import { insertThread } from '../../src/store/threads/threads.js'
 import { createDatabase } from '../support/postgres-database.js'
 import { until } from '../support/until.js'
 import { NOW } from './conformance/with-store.js'

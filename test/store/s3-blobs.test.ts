@@ -1,10 +1,8 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-
 import { afterAll, beforeAll, describe } from 'vitest'
-
-import { openStore } from '../../src/store/store.js'
+import { openStore } from '../../src/store/open-store.js'
 import { makeBucket } from '../support/s3-bucket.js'
 import { blobConformance } from './conformance/blobs.js'
 

@@ -1,15 +1,13 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-
 import { afterEach, beforeEach, expect, test } from 'vitest'
-
-import type { BlobStore } from '../../src/store/blob-store.js'
+import type { BlobStore } from '../../src/store/files/blob-store.js'
 import { startCuttingProxy } from '../support/cutting-proxy.js'
 import type { CuttingProxy } from '../support/cutting-proxy.js'
+import { collect, contentOf, megabytes, openBucket, wholeMegabytes } from '../support/s3-blobs.js'
 import { makeBucket } from '../support/s3-bucket.js'
 import type { TestBucket } from '../support/s3-bucket.js'
-import { collect, contentOf, megabytes, openBucket, wholeMegabytes } from '../support/s3-blobs.js'
 import { until } from '../support/until.js'
 import { runProcess } from './processes/run-process.js'
 

@@ -1,16 +1,14 @@
 import { createHash, randomBytes, randomUUID } from 'node:crypto'
 import { mkdir, readdir, readFile, stat, truncate, utimes, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-
 import { CreateMultipartUploadCommand } from '@aws-sdk/client-s3'
 import { beforeEach, expect, onTestFinished, test } from 'vitest'
-
-import type { BlobStore } from '../../src/store/blob-store.js'
+import type { BlobStore } from '../../src/store/files/blob-store.js'
 import { startAnsweringProxy } from '../support/answering-proxy.js'
 import type { OwnAnswer } from '../support/answering-proxy.js'
+import { collect, contentOf, megabytes, openBucket, wholeMegabytes } from '../support/s3-blobs.js'
 import { makeBucket } from '../support/s3-bucket.js'
 import type { TestBucket } from '../support/s3-bucket.js'
-import { collect, contentOf, megabytes, openBucket, wholeMegabytes } from '../support/s3-blobs.js'
 
 const HOUR = 3_600_000
 const BYTES = new TextEncoder().encode('some bytes')

@@ -5,26 +5,25 @@ import { afterEach, beforeEach, expect, test } from 'vitest'
 import type { ClientContext } from '../../src/client/client-context.js'
 import { claimCall } from '../../src/client/remote-calls/claim-call.js'
 import { ConfigError } from '../../src/protocol/errors.js'
-import { closeOpenCalls } from '../../src/store/close-open-calls.js'
+import { closeOpenCalls } from '../../src/store/calls/close-open-calls.js'
 import {
   findRemoteCall,
   finishRemoteCall,
   insertRemoteCall,
   isAnswered,
-} from '../../src/store/remote-calls.js'
-import type { RemoteKey } from '../../src/store/remote-calls.js'
+} from '../../src/store/calls/remote-calls.js'
+import type { RemoteKey } from '../../src/store/calls/remote-calls.js'
 import {
   openRemoteVariables,
   openResult,
   remoteSecretPlace,
   sealResult,
-} from '../../src/store/remote-variables.js'
-import { shareStore } from '../../src/store/share-store.js'
-import { openStore } from '../../src/store/store.js'
+} from '../../src/store/calls/remote-secrets.js'
+import { insertToolCalls } from '../../src/store/calls/tool-calls.js'
+import { openStore, shareStore } from '../../src/store/open-store.js'
 import type { Store } from '../../src/store/store.js'
-import { insertThread } from '../../src/store/threads.js'
-import { insertToolCalls } from '../../src/store/tool-calls.js'
-import { findVariables, openVariable, putVariable, rotateSecrets } from '../../src/store/variables.js'
+import { insertThread } from '../../src/store/threads/threads.js'
+import { findVariables, openVariable, putVariable, rotateSecrets } from '../../src/store/threads/variables.js'
 
 const [first, second] = ['1f'.repeat(32), Buffer.alloc(32, 7).toString('base64')] as const
 

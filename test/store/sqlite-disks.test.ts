@@ -14,17 +14,14 @@ import {
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
-
 import { sql } from 'kysely'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-
 import { appendEvents, readEvents } from '../../src/store/events.js'
-import { meanwhile } from '../../src/store/meanwhile.js'
-import { prepareStore } from '../../src/store/prepare-store.js'
+import { openStore, prepareStore } from '../../src/store/open-store.js'
 import { openSqlite } from '../../src/store/sqlite/open-sqlite.js'
-import { openStore } from '../../src/store/store.js'
 import { StoreError } from '../../src/store/store-error.js'
-import { findThread, updateThread } from '../../src/store/threads.js'
+import { findThread, updateThread } from '../../src/store/threads/threads.js'
+import { meanwhile } from '../../src/store/transaction.js'
 import { makeThread } from './conformance/with-store.js'
 
 let folder = ''

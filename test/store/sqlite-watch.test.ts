@@ -1,15 +1,13 @@
 import { mkdtemp, rm } from 'node:fs/promises'
-import { DatabaseSync } from 'node:sqlite'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-
+import { DatabaseSync } from 'node:sqlite'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
-
 import { appendEvents } from '../../src/store/events.js'
 import { openSqlite } from '../../src/store/sqlite/open-sqlite.js'
 import { watchSqlite } from '../../src/store/sqlite/watch-sqlite.js'
 import type { SqliteWatch } from '../../src/store/sqlite/watch-sqlite.js'
-import { insertThread } from '../../src/store/threads.js'
+import { insertThread } from '../../src/store/threads/threads.js'
 import { until } from '../support/until.js'
 
 let folder: string

@@ -1,10 +1,8 @@
 import { mkdtemp, rm, stat } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-
-import { openStore } from '../../src/store/store.js'
+import { openStore } from '../../src/store/open-store.js'
 import type { Store } from '../../src/store/store.js'
 import { storeConformance } from './conformance.js'
 

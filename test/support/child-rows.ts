@@ -1,8 +1,8 @@
-import { insertChild } from '../../src/store/children.js'
-import type { NewChild } from '../../src/store/children.js'
 import type { Store } from '../../src/store/store.js'
-import { insertThread } from '../../src/store/threads.js'
-import type { NewThread } from '../../src/store/threads.js'
+import { insertChild } from '../../src/store/threads/children.js'
+import type { NewChild } from '../../src/store/threads/children.js'
+import { insertThread } from '../../src/store/threads/threads.js'
+import type { NewThread } from '../../src/store/threads/threads.js'
 
 interface ChildRows {
   readonly id: string

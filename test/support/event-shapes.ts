@@ -3,7 +3,6 @@
  * store holds, and what subscribers get, is that and nothing more.
  */
 import { z } from 'zod'
-
 import type { EventPayloads, EventType, ThreadEvent, ThreadEventOf } from '../../src/protocol/events.js'
 import { readEvents } from '../../src/store/events.js'
 import type { Store } from '../../src/store/store.js'

@@ -1,10 +1,8 @@
 import { randomUUID } from 'node:crypto'
-
 import pg from 'pg'
 import { inject } from 'vitest'
-
 import { migratePostgres } from '../../src/store/postgres/open-postgres.js'
-import { makeStoreId } from '../../src/store/store-id.js'
+import { makeStoreId } from '../../src/store/store-location.js'
 
 export interface PostgresDatabase {
   readonly url: string

@@ -1,4 +1,4 @@
-import { openStore } from '../../src/store/store.js'
+import { openStore } from '../../src/store/open-store.js'
 import type { Store } from '../../src/store/store.js'
 import { withRepeatedWrites } from './repeated-writes.js'
 import { makePlace } from './test-store.js'

@@ -1,13 +1,11 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-
 import { inject } from 'vitest'
-
+import type { Registry } from '../../src/definitions/registry.js'
 import type { StoreOptions } from '../../src/store/store-location.js'
 import { createTestEnvironment } from '../../src/testing/index.js'
 import type { TestEnvironment, TestEnvironmentOptions } from '../../src/testing/index.js'
-import type { Registry } from '../../src/definitions/registry.js'
 import { createDatabase } from './postgres-database.js'
 import { makeBucket } from './s3-bucket.js'
 

@@ -1,6 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { z } from 'zod'
-
 import {
   defineAgent,
   defineEffect,
@@ -9,13 +8,13 @@ import {
   defineTool,
   registry,
 } from '../../src/index.js'
-import { putVariable } from '../../src/store/variables.js'
+import { putVariable } from '../../src/store/threads/variables.js'
 import { assertEvents, scriptedModel } from '../../src/testing/index.js'
 import type { TestEnvironment } from '../../src/testing/index.js'
+import { testEnvironment } from '../support/test-store.js'
 import { startTimeSkippingServer } from '../support/time-skipping-server.js'
 import type { TimeSkippingServer } from '../support/time-skipping-server.js'
 import { until } from '../support/until.js'
-import { testEnvironment } from '../support/test-store.js'
 
 const DAY = 24 * 3_600_000
 

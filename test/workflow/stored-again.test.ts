@@ -1,9 +1,8 @@
 import { ApplicationFailure } from '@temporalio/common'
 import type { ActivityInterceptorsFactory, WorkerOptions, WorkerPlugin } from '@temporalio/worker'
 import { expect, inject, test } from 'vitest'
-
 import { failure } from '../../src/protocol/failures.js'
-import { findRun } from '../../src/store/runs.js'
+import { findRun } from '../../src/store/threads/runs.js'
 import type { TestEnvironment } from '../../src/testing/index.js'
 import { createGate } from '../support/gate.js'
 import type { Gate } from '../support/gate.js'

@@ -1,9 +1,8 @@
 import type { ActivityInterceptorsFactory } from '@temporalio/worker'
 import { expect, inject, test } from 'vitest'
-
 import { failure } from '../../src/protocol/failures.js'
-import { listChildren } from '../../src/store/children.js'
-import { findThread } from '../../src/store/threads.js'
+import { listChildren } from '../../src/store/threads/children.js'
+import { findThread } from '../../src/store/threads/threads.js'
 import { familyDesk } from '../support/family-desk.js'
 import { startFamily } from '../support/family-runs.js'
 import { createFamilyScripts } from '../support/family-scripts.js'

@@ -1,6 +1,6 @@
 import { BLANK_ROW } from '../../model/context/transcript-row.js'
 import type { MessageRole } from '../../protocol/message.js'
-import type { TranscriptMessage } from '../../store/message-row.js'
+import type { TranscriptMessage } from '../../store/messages/message-row.js'
 import { kindOf } from '../thread-state/strict-json.js'
 import { asFields, changeOf } from './accept-message.js'
 import { InvalidAnswer } from './hook-failure.js'

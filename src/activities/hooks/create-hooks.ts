@@ -1,6 +1,6 @@
 import type { Message } from '../../protocol/message.js'
-import { messageOfDraft } from '../../store/message-row.js'
-import type { NewMessage } from '../../store/message-row.js'
+import { messageOfDraft } from '../../store/messages/message-row.js'
+import type { NewMessage } from '../../store/messages/message-row.js'
 import type { Writer } from '../../store/store.js'
 import type { StateEffects } from '../thread-state/buffered-thread-state.js'
 import { acceptMessage } from './accept-message.js'

@@ -1,5 +1,4 @@
 import { randomUUID } from 'node:crypto'
-
 import type { HookPoint } from '../../definitions/hook.js'
 import type { EventScope, Fact } from '../../protocol/facts.js'
 import { recordError } from '../../store/errors.js'

@@ -1,12 +1,11 @@
 import type { LanguageModelV4Prompt } from '@ai-sdk/provider'
-
 import type { Side } from '../../protocol/plan.js'
-import type { TranscriptMessage } from '../../store/message-row.js'
+import type { TranscriptMessage } from '../../store/messages/message-row.js'
+import { kindOf } from '../thread-state/strict-json.js'
 import { acceptRequest } from './accept-request.js'
 import { acceptRows } from './accept-rows.js'
 import type { HookBatch } from './hook-batch.js'
 import { InvalidAnswer } from './hook-failure.js'
-import { kindOf } from '../thread-state/strict-json.js'
 
 /** A hook ended the run on purpose: no model is called, and its text is a visible message. */
 export class RequestBlocked extends Error {}

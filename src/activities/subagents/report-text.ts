@@ -1,6 +1,6 @@
 import { LIMITS } from '../../protocol/limits.js'
 import type { AttachmentRef } from '../../protocol/message.js'
-import type { ChildRecord } from '../../store/children.js'
+import type { ChildRecord } from '../../store/threads/children.js'
 
 /** What a child has told, on its way into a message of its parent. */
 interface ToldReport {

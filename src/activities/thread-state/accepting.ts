@@ -1,7 +1,7 @@
 import { LIMITS } from '../../protocol/limits.js'
-import { countUndelivered } from '../../store/stage-message.js'
+import { countUndelivered } from '../../store/messages/message-writes.js'
 import type { Store } from '../../store/store.js'
-import { findThread } from '../../store/threads.js'
+import { findThread } from '../../store/threads/threads.js'
 
 interface Queueing {
   readonly threadId: string

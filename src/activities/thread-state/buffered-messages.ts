@@ -1,5 +1,5 @@
 import type { Message } from '../../protocol/message.js'
-import type { NewMessage } from '../../store/message-row.js'
+import type { NewMessage } from '../../store/messages/message-row.js'
 import { boundedId } from './bounded-id.js'
 
 /** A stored message that the call changed; null: it deleted it. */

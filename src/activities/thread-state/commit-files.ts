@@ -1,9 +1,7 @@
-import { freeAttachmentPath } from '../../store/attachment-path.js'
-import { statFile } from '../../store/file-entry.js'
-import { FileError } from '../../store/file-error.js'
-import type { StoredFile } from '../../store/file-row.js'
-import { putFile, removeFile } from '../../store/files.js'
-import { makeFolder, removeFolder } from '../../store/folders.js'
+import { freeAttachmentPath, statFile } from '../../store/files/attachments.js'
+import { FileError } from '../../store/files/file-row.js'
+import type { StoredFile } from '../../store/files/file-row.js'
+import { makeFolder, putFile, removeFile, removeFolder } from '../../store/files/files.js'
 import type { Writer } from '../../store/store.js'
 import type { FileEntry } from './file-entries.js'
 

@@ -1,6 +1,6 @@
 import { LIMITS } from '../../protocol/limits.js'
-import type { BlobStore } from '../../store/blob-store.js'
-import { HIGHEST_INT, isPixels } from '../../store/highest-int.js'
+import type { BlobStore } from '../../store/files/blob-store.js'
+import { HIGHEST_INT, isPixels } from '../../store/schema.js'
 import type { StoredContent } from './file-changes.js'
 import { jsonObjectCopy, kindOf } from './strict-json.js'
 

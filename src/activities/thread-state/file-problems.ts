@@ -1,5 +1,4 @@
-import { FileError } from '../../store/file-error.js'
-import { checkFilePath } from '../../store/file-path.js'
+import { checkFilePath, FileError } from '../../store/files/file-row.js'
 import { kindOf } from './strict-json.js'
 
 /** Paths come from models too. @throws FileError `invalid_path` */

@@ -1,4 +1,4 @@
-import type { StoredFile } from '../../store/file-row.js'
+import type { StoredFile } from '../../store/files/file-row.js'
 import type { Store, Writer } from '../../store/store.js'
 import type { CallGate } from './call-gate.js'
 import { commitFiles } from './commit-files.js'

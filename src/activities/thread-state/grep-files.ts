@@ -1,6 +1,5 @@
 import { createContext, Script } from 'node:vm'
-
-import type { BlobStore } from '../../store/blob-store.js'
+import type { BlobStore } from '../../store/files/blob-store.js'
 import type { FilesOverlay } from './files-overlay.js'
 
 /** Larger files are passed over. */

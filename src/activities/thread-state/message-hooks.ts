@@ -1,6 +1,6 @@
 import type { MessageUpdates, ThreadState } from '../../definitions/thread-state.js'
 import type { Message } from '../../protocol/message.js'
-import type { NewMessage } from '../../store/message-row.js'
+import type { NewMessage } from '../../store/messages/message-row.js'
 import { messageOf } from './buffered-messages.js'
 import { checkInjected } from './message-input.js'
 

@@ -1,6 +1,6 @@
 import type { Message } from '../../protocol/message.js'
-import { listMessages } from '../../store/read-messages.js'
-import type { ListMessages } from '../../store/read-messages.js'
+import { listMessages } from '../../store/messages/transcript.js'
+import type { ListMessages } from '../../store/messages/transcript.js'
 import type { Store } from '../../store/store.js'
 import type { BufferedView } from './buffered-messages.js'
 

@@ -5,8 +5,8 @@ import type {
   QueuedMessage,
 } from '../../definitions/thread-state.js'
 import type { Message } from '../../protocol/message.js'
-import type { NewMessage } from '../../store/message-row.js'
-import { findMessage } from '../../store/read-messages.js'
+import type { NewMessage } from '../../store/messages/message-row.js'
+import { findMessage } from '../../store/messages/transcript.js'
 import type { Store } from '../../store/store.js'
 import { assertQueueTakes } from './accepting.js'
 import { createBufferedMessages, messageOf } from './buffered-messages.js'

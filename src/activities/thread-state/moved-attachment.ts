@@ -1,5 +1,5 @@
 import type { AttachmentRef } from '../../protocol/message.js'
-import { nameOf } from '../../store/file-path.js'
+import { nameOf } from '../../store/files/file-row.js'
 
 /** The same file where the commit put it. */
 export function atNewPath(file: AttachmentRef, moved: ReadonlyMap<string, string>): AttachmentRef {

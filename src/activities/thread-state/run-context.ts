@@ -1,7 +1,7 @@
 import type { JsonObject, JsonValue } from '../../protocol/values.js'
-import { readRunContext, writeRunContext } from '../../store/runs.js'
-import type { RunKey } from '../../store/runs.js'
 import type { Store, Writer } from '../../store/store.js'
+import { readRunContext, writeRunContext } from '../../store/threads/runs.js'
+import type { RunKey } from '../../store/threads/runs.js'
 import type { Redactor } from '../variables/redactor.js'
 import { jsonProblem } from './strict-json.js'
 

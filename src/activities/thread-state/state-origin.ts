@@ -1,7 +1,7 @@
 import type { EventScope } from '../../protocol/facts.js'
 import { runIdOf, stepIdOf } from '../../protocol/ids.js'
 import type { Side } from '../../protocol/plan.js'
-import type { MessageSender } from '../../store/message-row.js'
+import type { MessageSender } from '../../store/messages/message-row.js'
 
 /**
  * Whose state it is. Ids of what is written are made from `id`: they are the same in each attempt. Outside of a run, or of

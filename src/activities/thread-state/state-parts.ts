@@ -2,7 +2,7 @@ import type { ExecutionState, ThreadState } from '../../definitions/thread-state
 import type { SubagentRegistryEntry } from '../../protocol/subagent.js'
 import { appendEvents } from '../../store/events.js'
 import type { Writer } from '../../store/store.js'
-import type { ThreadRecord } from '../../store/threads.js'
+import type { ThreadRecord } from '../../store/threads/threads.js'
 import type { ActivityDependencies } from '../activity.js'
 import type { Redactor } from '../variables/redactor.js'
 import type { VariableScope } from '../variables/resolve-variables.js'

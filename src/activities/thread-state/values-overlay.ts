@@ -1,6 +1,6 @@
 import type { JsonValue } from '../../protocol/values.js'
 import type { Store, Writer } from '../../store/store.js'
-import { getValue, setValue } from '../../store/values.js'
+import { getValue, setValue } from '../../store/threads/variables.js'
 import { jsonCopy } from './strict-json.js'
 
 /** Keys are indexed. */

@@ -1,6 +1,6 @@
 import type { ThreadState } from '../../definitions/thread-state.js'
 import { variableNameProblem, variableValueProblem } from '../../protocol/values.js'
-import { findVariables, putVariable } from '../../store/variables.js'
+import { findVariables, putVariable } from '../../store/threads/variables.js'
 import type { ActivityDependencies } from '../activity.js'
 import type { Redactor } from '../variables/redactor.js'
 import { declaredType, resolveVariables } from '../variables/resolve-variables.js'

@@ -4,9 +4,9 @@ import type { CallOutcome } from '../../protocol/activities.js'
 import { CUT_CALL, CUT_OFF } from '../../protocol/message.js'
 import type { AttachmentRef } from '../../protocol/message.js'
 import type { Side } from '../../protocol/plan.js'
-import { findMessage } from '../../store/read-messages.js'
+import type { SessionCall, ToolCallRecord } from '../../store/calls/tool-calls.js'
+import { findMessage } from '../../store/messages/transcript.js'
 import type { Store } from '../../store/store.js'
-import type { SessionCall, ToolCallRecord } from '../../store/tool-calls.js'
 
 /** What became of a call, on its way into the store: data for the model, never an exception. */
 export interface CallResult {

@@ -9,12 +9,26 @@ import type {
 } from '../../protocol/activities.js'
 import { resultOperationId } from '../../protocol/ids.js'
 import type { JsonObject } from '../../protocol/values.js'
-import { FileError } from '../../store/file-error.js'
+import {
+  findRemoteCall,
+  finishRemoteCall,
+  insertRemoteCall,
+  isAnswered,
+} from '../../store/calls/remote-calls.js'
+import type {
+  RemoteAnswerRow,
+  RemoteCall,
+  RemoteRecord,
+  UnansweredRow,
+} from '../../store/calls/remote-calls.js'
+import {
+  forgetRemoteSecrets,
+  openRemoteVariables,
+  openResult,
+  remoteSecretPlace,
+} from '../../store/calls/remote-secrets.js'
+import { FileError } from '../../store/files/file-row.js'
 import { finishOperation } from '../../store/operations.js'
-import { findRemoteCall, finishRemoteCall, insertRemoteCall, isAnswered } from '../../store/remote-calls.js'
-import type { RemoteAnswerRow, RemoteCall, RemoteRecord, UnansweredRow } from '../../store/remote-calls.js'
-import { forgetRemoteSecrets } from '../../store/remote-secrets.js'
-import { openRemoteVariables, openResult, remoteSecretPlace } from '../../store/remote-variables.js'
 import { StoreError } from '../../store/store-error.js'
 import type { Store, Writer } from '../../store/store.js'
 import { activeTraceparent } from '../../telemetry/traceparent.js'

@@ -2,7 +2,7 @@ import type { PlanContent, PromptContent } from '../../definitions/plan-content.
 import type { CallModelInput } from '../../protocol/activities.js'
 import type { EventScope } from '../../protocol/facts.js'
 import type { ThreadOperation } from '../../protocol/operations.js'
-import type { StreamedMessage } from '../../store/deltas.js'
+import type { StreamedMessage } from '../../store/messages/deltas.js'
 import type { HookBatch } from '../hooks/hook-batch.js'
 import { microseconds, stepScope } from '../scope.js'
 import { operationOf, operationsOf } from './model-operation.js'

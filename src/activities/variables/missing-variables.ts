@@ -1,15 +1,15 @@
 import type { PlanContent } from '../../definitions/plan-content.js'
 import { runIdOf } from '../../protocol/ids.js'
 import { LIMITS } from '../../protocol/limits.js'
-import { appendEvents } from '../../store/events.js'
 import {
   closeRequests,
   deferredChildOf,
   findRequest,
   insertRequest,
   openRequests,
-} from '../../store/pending.js'
-import type { PendingRecord } from '../../store/pending.js'
+} from '../../store/calls/requests.js'
+import type { PendingRecord } from '../../store/calls/requests.js'
+import { appendEvents } from '../../store/events.js'
 import type { Reader, Writer } from '../../store/store.js'
 import type { ActivityDependencies } from '../activity.js'
 import { agentGraph, graphValues, ownValue, resolveVariables } from './resolve-variables.js'

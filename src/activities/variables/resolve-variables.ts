@@ -9,9 +9,9 @@ import type { Registry } from '../../definitions/registry.js'
 import type { VariableDefinition } from '../../definitions/variable.js'
 import { LIMITS } from '../../protocol/limits.js'
 import type { Reader } from '../../store/store.js'
-import { findThread } from '../../store/threads.js'
-import { findVariables, openVariable } from '../../store/variables.js'
-import type { VariableRecord } from '../../store/variables.js'
+import { findThread } from '../../store/threads/threads.js'
+import { findVariables, openVariable } from '../../store/threads/variables.js'
+import type { VariableRecord } from '../../store/threads/variables.js'
 import type { ActivityDependencies } from '../activity.js'
 
 type VariableType = VariableDefinition['type']

@@ -2,9 +2,14 @@ import { msToNumber } from '@temporalio/common'
 import type { Duration } from '@temporalio/common'
 import { ConfigError, TemporalUnavailableError, ThreadError } from '../../protocol/errors.js'
 import { LIMITS } from '../../protocol/limits.js'
-import { closedTops, closedTreeSize } from '../../store/retention/closed-trees.js'
-import type { ClosedTreeCursor } from '../../store/retention/closed-trees.js'
-import { sweepBlobs, sweepErrors, sweepPlans } from '../../store/retention/sweep-leftovers.js'
+import {
+  closedTops,
+  closedTreeSize,
+  sweepBlobs,
+  sweepErrors,
+  sweepPlans,
+} from '../../store/threads/retention.js'
+import type { ClosedTreeCursor } from '../../store/threads/retention.js'
 import type { ClientContext } from '../client-context.js'
 import { deleteThread } from './delete-thread.js'
 import type { KeptHistory } from './delete-thread.js'

@@ -8,7 +8,7 @@ import type { ThreadEndpoint } from '../../definitions/thread-endpoint.js'
 import { TemporalUnavailableError, ThreadError } from '../../protocol/errors.js'
 import { LIMITS } from '../../protocol/limits.js'
 import { findError, recordError } from '../../store/errors.js'
-import { FileError } from '../../store/file-error.js'
+import { FileError } from '../../store/files/file-row.js'
 import { answerBody } from '../answer-body.js'
 import { ProblemError } from '../problem-error.js'
 

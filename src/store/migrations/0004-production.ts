@@ -1,5 +1,4 @@
 import { sql } from 'kysely'
-
 import { addColumns, createTable } from './create-table.js'
 import type { SchemaChanger } from './create-table.js'
 

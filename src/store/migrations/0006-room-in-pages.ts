@@ -1,5 +1,4 @@
 import { sql } from 'kysely'
-
 import type { SchemaChanger } from './create-table.js'
 
 /**

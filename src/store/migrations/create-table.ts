@@ -1,8 +1,6 @@
 import { sql } from 'kysely'
 import type { CreateTableBuilder, Expression, Kysely } from 'kysely'
 
-import type { SchemaDialect } from './schema-dialect.js'
-
 /** What a migration may do, and with which database. */
 export type SchemaChanger = Pick<Kysely<unknown>, 'schema' | 'getExecutor'> & Pick<SchemaDialect, 'kind'>
 
@@ -51,4 +49,19 @@ function dataType(db: SchemaChanger, kind: Kind): 'integer' | 'bigint' | 'text' 
   const type = DATA_TYPES[kind.replace('?', '') as keyof typeof DATA_TYPES]
   // By bytes, as SQLite compares: the order of a database's language changes with its operating system.
   return type === 'text' && db.kind === 'postgres' ? sql`text collate "C"` : type
+}
+
+type Asked = Pick<Kysely<unknown>, 'getExecutor'>
+
+/** What migrations need to know of a database beyond the SQL that all understand. */
+export interface SchemaDialect {
+  readonly kind: 'sqlite' | 'postgres'
+  /** Names of the tables that are there, whoever made them. */
+  tables(db: Asked): Promise<readonly string[]>
+  /** Names of the columns of that table. */
+  columns(db: Asked, table: string): Promise<readonly string[]>
+  /** Until the transaction ends no other process migrates. */
+  lock(tx: Asked): Promise<void>
+  /** What to do about the tables of another program. */
+  readonly elsewhere: string
 }

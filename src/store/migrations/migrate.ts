@@ -1,17 +1,15 @@
 import type { Kysely } from 'kysely'
-
 import type { Schema } from '../schema.js'
-import type { Writer } from '../store.js'
 import { StoreError } from '../store-error.js'
-import { makeStoreId } from '../store-id.js'
+import { makeStoreId } from '../store-location.js'
+import type { Writer } from '../store.js'
 import { createFirstSchema } from './0001-first.js'
 import { createSessionSchema } from './0002-session.js'
 import { createSubagentSchema } from './0003-subagents.js'
 import { createProductionSchema } from './0004-production.js'
 import { createLateAttemptsSchema } from './0005-late-attempts.js'
 import { leaveRoomInPages } from './0006-room-in-pages.js'
-import type { SchemaChanger } from './create-table.js'
-import type { SchemaDialect } from './schema-dialect.js'
+import type { SchemaChanger, SchemaDialect } from './create-table.js'
 
 /** One step of the schema. Steps only add: nullable columns or ones with a default; what goes is dropped two releases later. */
 interface Migration {

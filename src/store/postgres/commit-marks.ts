@@ -1,13 +1,11 @@
 import { randomUUID } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
-
 import { sql } from 'kysely'
 import type { Kysely } from 'kysely'
-
 import { LIMITS } from '../../protocol/limits.js'
 import type { Schema } from '../schema.js'
-import type { Writer } from '../store.js'
 import { StoreError } from '../store-error.js'
+import type { Writer } from '../store.js'
 import { isUnknownTransaction } from './postgres-error.js'
 
 /**

@@ -1,20 +1,19 @@
 import { Kysely, PostgresDialect, sql } from 'kysely'
 import type { Dialect } from 'kysely'
-
 import { LIMITS } from '../../protocol/limits.js'
-import { readAllEvents } from '../all-events.js'
-import type { SettledRows } from '../all-events.js'
-import type { Database } from '../database.js'
+import { readAllEvents } from '../events.js'
+import type { SettledRows } from '../events.js'
+import type { SchemaDialect } from '../migrations/create-table.js'
 import { assertMigrated, migrate } from '../migrations/migrate.js'
-import type { TransactionPlace } from '../run-transaction.js'
 import type { Schema } from '../schema.js'
+import type { Database } from '../store.js'
+import type { TransactionPlace } from '../transaction.js'
 import { forgetMarks } from './commit-marks.js'
 import { openPool } from './pool.js'
 import type { PoolLimits } from './pool.js'
 import { asStoreError } from './postgres-error.js'
 import { postgresPlace } from './postgres-place.js'
 import type { PostgresPlace } from './postgres-place.js'
-import { POSTGRES_SCHEMA } from './postgres-schema.js'
 import { createTransactor, retryPassing } from './transact.js'
 import { watchPostgres } from './watch-postgres.js'
 
@@ -132,4 +131,31 @@ function connect(place: PostgresPlace, limits: PoolLimits): TransactionPlace {
   }
   const settings = { isolationLevel: 'serializable' } as const
   return { database: new Kysely<Schema>({ dialect }), dialect, driver, settings, pipelined: true }
+}
+
+/** Any number will do that no other program uses in this database. */
+const LOCK = 4_018_731_105
+/** While a change of a table waits for its lock, everybody who comes later waits behind it. */
+const TABLE_PATIENCE = '3s'
+
+/** Tables are those of the schema that the connection works in, the first of its search_path. */
+const POSTGRES_SCHEMA: SchemaDialect = {
+  kind: 'postgres',
+  async tables(db) {
+    const { rows } = await sql<{ name: string }>`
+      select tablename::text as name from pg_tables where schemaname = current_schema()`.execute(db)
+    return rows.map(({ name }) => name)
+  },
+  async columns(db, table) {
+    const { rows } = await sql<{ name: string }>`
+      select column_name::text as name from information_schema.columns
+      where table_schema = current_schema() and table_name = ${sql.lit(table)}`.execute(db)
+    return rows.map(({ name }) => name)
+  },
+  async lock(tx) {
+    await sql`select set_config('lock_timeout', '0', true)`.execute(tx)
+    await sql`select pg_advisory_xact_lock(${sql.lit(LOCK)})`.execute(tx)
+    await sql`select set_config('lock_timeout', ${sql.lit(TABLE_PATIENCE)}, true)`.execute(tx)
+  },
+  elsewhere: 'name another database, or a schema of its own with ?options=-csearch_path%3Deverthread',
 }

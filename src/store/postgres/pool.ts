@@ -1,14 +1,10 @@
 import type { PostgresPool } from 'kysely'
 import pg from 'pg'
 import type { CustomTypesConfig, PoolClient, PoolConfig } from 'pg'
-
 import { LIMITS } from '../../protocol/limits.js'
-import { HeardClient } from './heard-client.js'
 import type { PostgresPlace } from './postgres-place.js'
-import { createSharedClient } from './shared-client.js'
+import { createSharedClient, createStatementNames, decodeText, HeardClient } from './shared-client.js'
 import type { SharedClient } from './shared-client.js'
-import { createStatementNames } from './statement-names.js'
-import { decodeText } from './text-codec.js'
 
 export interface PoolLimits {
   readonly connections: number

@@ -1,18 +1,16 @@
 import { setTimeout as delay } from 'node:timers/promises'
-
 import { sql } from 'kysely'
 import type { Kysely } from 'kysely'
-
 import { LIMITS } from '../../protocol/limits.js'
 import { changesIn, isFleeting } from '../changes.js'
-import { runTransaction } from '../run-transaction.js'
-import type { TransactionPlace } from '../run-transaction.js'
+import { createMutex, createWaitingLine } from '../mutex.js'
+import type { Mutex } from '../mutex.js'
 import type { Schema } from '../schema.js'
 import type { Writer } from '../store.js'
+import { runTransaction } from '../transaction.js'
+import type { TransactionPlace } from '../transaction.js'
 import { isCommitted, leaveMark, undecided } from './commit-marks.js'
 import type { CommitMark } from './commit-marks.js'
-import { createConcurrency } from './concurrency.js'
-import { createLanes } from './lanes.js'
 import { isConflict, isLost, isPassing } from './postgres-error.js'
 
 const FIRST_PAUSE = 5
@@ -33,7 +31,7 @@ export async function retryPassing<T>(work: () => Promise<T>, deadline: number):
   }
 }
 
-export interface TransactorLimits {
+interface TransactorLimits {
   /** How many of them there are for transactions. */
   readonly connections: number
   /** Milliseconds that one may take in all. */
@@ -89,7 +87,7 @@ async function pauseFor(error: unknown, pause: number): Promise<void> {
   await delay((isConflict(error) ? Math.min(pause, 50) : pause) * (0.2 + Math.random()))
 }
 
-export interface Committed<T> {
+interface Committed<T> {
   readonly result: T
   /** The threads whose events or deltas it appended to. */
   readonly threadIds: ReadonlySet<string>
@@ -157,4 +155,113 @@ async function takeTurn(tx: Writer): Promise<void> {
   await sql`set local idle_in_transaction_session_timeout = ${sql.lit(LIMITS.databaseTurnIdle)}`.execute(tx)
   await sql`lock table threads in share row exclusive mode`.execute(tx)
   await sql`set local lock_timeout to default`.execute(tx)
+}
+
+/** Where it begins: a worker that has just started meets all that waited for it at once. */
+const FIRST = 4
+/** For each transaction that won, shared by those inside. */
+const GROWTH = 0.05
+const SHRINK = 0.8
+/** Milliseconds: one that hangs keeps nobody out for longer. */
+const LEASE = 1_000
+
+interface Limits {
+  /** Side by side. */
+  readonly most: number
+  /** Whether that is how a transaction fails which lost to another one. */
+  readonly isLoss: (error: unknown) => boolean
+}
+
+/** @throws StoreError `busy` at the deadline (milliseconds of `performance.now`), and what `work` throws */
+type InTurn = <T>(work: () => Promise<T>, deadline: number) => Promise<T>
+
+/**
+ * As many at a time as do not lose to each other: a fifth less when some lose, slowly more while all win. Those that
+ * meet take longer side by side than one after the other; those that do not may wait for a database far away together.
+ */
+export function createConcurrency({ most, isLoss }: Limits): InTurn {
+  const line = createWaitingLine(WAITED_TOO_LONG)
+  let allowed = Math.min(FIRST, most)
+  let inside = 0
+  let shrunk = 0
+
+  function letIn(): void {
+    while (inside < Math.floor(allowed)) {
+      const next = line.next()
+      if (next === undefined) return
+      inside += 1
+      next()
+    }
+  }
+
+  /** Answers how to leave. */
+  function lease(): () => void {
+    let isInside = true
+    const leave = (): void => {
+      if (!isInside) return
+      isInside = false
+      clearTimeout(timer)
+      inside -= 1
+      letIn()
+    }
+    const timer = setTimeout(leave, LEASE)
+    return leave
+  }
+
+  return async (work, deadline) => {
+    const turn = line.wait(deadline)
+    letIn()
+    await turn
+    const leave = lease()
+    const before = shrunk
+    try {
+      const result = await work()
+      allowed = Math.min(most, allowed + GROWTH / allowed)
+      return result
+    } catch (error) {
+      // Those that were inside with one that has lost lose with it: that is one sign, not many.
+      if (isLoss(error) && shrunk === before) {
+        shrunk += 1
+        allowed = Math.max(1, allowed * SHRINK)
+      }
+      throw error
+    } finally {
+      leave()
+    }
+  }
+}
+
+const WAITED_TOO_LONG =
+  'Expected a turn to write within 30 s, but earlier writes of this process did not end: the database is slow, or away'
+
+/** Lines of those who want the same thing. */
+interface Lanes {
+  /** Waits in line; answers how to leave it. @throws StoreError `busy` at the deadline */
+  enter(name: string, deadline: number): Promise<() => void>
+}
+
+function createLanes(): Lanes {
+  const lanes = new Map<string, { readonly mutex: Mutex; users: number }>()
+
+  return {
+    async enter(name, deadline) {
+      const lane = lanes.get(name) ?? { mutex: createMutex(), users: 0 }
+      lanes.set(name, lane)
+      lane.users += 1
+      const forget = (): void => {
+        lane.users -= 1
+        if (lane.users === 0) lanes.delete(name)
+      }
+      try {
+        await lane.mutex.acquire(deadline)
+      } catch (error) {
+        forget()
+        throw error
+      }
+      return () => {
+        lane.mutex.release()
+        forget()
+      }
+    },
+  }
 }

@@ -1,13 +1,9 @@
-import type { Readable } from 'node:stream'
-
+import { Readable } from 'node:stream'
 import type { S3Client } from '@aws-sdk/client-s3'
-
-import { listRequests } from './list-requests.js'
-import type { S3Sdk } from './load-sdk.js'
-import { objectRequests } from './object-requests.js'
-import { asS3Error } from './s3-error.js'
+import { ConfigError } from '../../protocol/errors.js'
+import { LIMITS } from '../../protocol/limits.js'
+import { asS3Error, statusOf } from './s3-error.js'
 import type { S3Location } from './s3-location.js'
-import { writeRequests } from './write-requests.js'
 
 /** The few requests that blobs need; each throws a StoreError of one sentence. */
 export interface Bucket {
@@ -36,14 +32,14 @@ export interface FoundObject {
 }
 
 /** From `start`, to the end or up to and without `end`. */
-export interface OpenRange {
+interface OpenRange {
   readonly start: number
   readonly end?: number | undefined
 }
 
 export type Body = AsyncIterable<Uint8Array>
 
-export interface NewObject {
+interface NewObject {
   readonly key: string
   readonly bytes: Uint8Array
   /** SHA-256 as hexadecimal digits: the service refuses what arrived damaged. */
@@ -52,14 +48,14 @@ export interface NewObject {
   readonly onlyNew: boolean
 }
 
-export interface UnfinishedUpload {
+interface UnfinishedUpload {
   readonly key: string
   readonly id: string
   readonly begunAt: number
 }
 
 /** What the requests to one bucket share. */
-export interface BucketRequests {
+interface BucketRequests {
   readonly sdk: S3Sdk
   readonly client: S3Client
   readonly name: string
@@ -67,7 +63,7 @@ export interface BucketRequests {
   readonly sent: <T>(request: Promise<T>) => Promise<T>
 }
 
-export interface BucketOptions {
+interface BucketOptions {
   readonly sdk: S3Sdk
   readonly client: S3Client
   readonly location: S3Location
@@ -94,5 +90,174 @@ export function createBucket({ sdk, client, location }: BucketOptions): Bucket {
     ...objectRequests(requests),
     ...writeRequests(requests),
     ...listRequests(requests),
+  }
+}
+
+/** What is in a bucket, page by page of a thousand. */
+function listRequests(requests: BucketRequests): Pick<Bucket, 'list' | 'unfinished' | 'abort'> {
+  const { client, name: Bucket, sdk, sent } = requests
+  const { AbortMultipartUploadCommand, ListMultipartUploadsCommand, ListObjectsV2Command } = sdk.s3
+  return {
+    async *list(Prefix) {
+      let token: string | undefined
+      do {
+        const page = await sent(
+          client.send(new ListObjectsV2Command({ Bucket, Prefix, ContinuationToken: token })),
+        )
+        for (const { Key, Size, LastModified } of page.Contents ?? []) {
+          if (Key !== undefined) yield { key: Key, size: Size ?? 0, writtenAt: LastModified?.getTime() ?? 0 }
+        }
+        token = page.IsTruncated === true ? page.NextContinuationToken : undefined
+      } while (token !== undefined)
+    },
+    async *unfinished(Prefix) {
+      let marker: Marker | undefined = {}
+      while (marker !== undefined) {
+        const command: InstanceType<typeof ListMultipartUploadsCommand> = new ListMultipartUploadsCommand({
+          Bucket,
+          Prefix,
+          ...marker,
+        })
+        const page = await sent(client.send(command))
+        for (const { Key, UploadId, Initiated } of page.Uploads ?? []) {
+          if (Key !== undefined && UploadId !== undefined && Initiated !== undefined) {
+            yield { key: Key, id: UploadId, begunAt: Initiated.getTime() }
+          }
+        }
+        marker = nextMarker(page)
+      }
+    },
+    async abort({ key, id }) {
+      const command = new AbortMultipartUploadCommand({ Bucket, Key: key, UploadId: id })
+      await sent(
+        client.send(command).catch((error: unknown) => {
+          // It has just been ended, by its own writer or by another sweep.
+          if (!(error instanceof sdk.s3.NoSuchUpload)) throw error
+        }),
+      )
+    },
+  }
+}
+
+interface Marker {
+  readonly KeyMarker?: string
+  readonly UploadIdMarker?: string
+}
+
+function nextMarker(page: {
+  readonly IsTruncated?: boolean | undefined
+  readonly NextKeyMarker?: string | undefined
+  readonly NextUploadIdMarker?: string | undefined
+}): Marker | undefined {
+  const { IsTruncated, NextKeyMarker: KeyMarker, NextUploadIdMarker: UploadIdMarker } = page
+  if (IsTruncated !== true || KeyMarker === undefined) return undefined
+  return { KeyMarker, ...(UploadIdMarker === undefined ? {} : { UploadIdMarker }) }
+}
+
+/** What is asked of one object, but for its writing. */
+function objectRequests(requests: BucketRequests): Pick<Bucket, 'find' | 'open' | 'remove'> {
+  const { client, name: Bucket, sdk, sent } = requests
+  const { DeleteObjectCommand, GetObjectCommand, HeadObjectCommand, NoSuchKey } = sdk.s3
+  return {
+    find: (Key) =>
+      sent(
+        client
+          .send(new HeadObjectCommand({ Bucket, Key }))
+          .then(({ ContentLength, ETag, LastModified }) => ({
+            size: ContentLength ?? 0,
+            writtenAt: LastModified?.getTime() ?? 0,
+            etag: ETag ?? '',
+          }))
+          .catch((error: unknown) => {
+            if (statusOf(error) === 404) return null
+            throw error
+          }),
+      ),
+    open: (Key, range) =>
+      sent(
+        client
+          .send(new GetObjectCommand({ Bucket, Key, ...rangeHeader(range) }))
+          .then(({ Body }) => bodyOf(Body))
+          .catch((error: unknown) => {
+            if (error instanceof NoSuchKey) return null
+            if (statusOf(error) === 416) return Readable.from([])
+            throw error
+          }),
+      ),
+    async remove(Key) {
+      await sent(client.send(new DeleteObjectCommand({ Bucket, Key })))
+    },
+  }
+}
+
+function rangeHeader(range?: OpenRange): { Range?: string } {
+  if (range === undefined) return {}
+  return { Range: `bytes=${range.start}-${range.end === undefined ? '' : range.end - 1}` }
+}
+
+function bodyOf(body: unknown): Body {
+  if (body instanceof Readable) return body
+  throw new Error('Expected the AWS SDK of Node to answer with a stream, got something else: is it bundled?')
+}
+
+/** What brings bytes into a bucket. */
+function writeRequests(requests: BucketRequests): Pick<Bucket, 'put' | 'upload' | 'copy'> {
+  const { client, name: Bucket, sdk, sent } = requests
+  return {
+    put: (object) => sent(put(requests, object)),
+    async upload(Key, Body) {
+      // Its `done` ends when all parts in flight have ended, and only then aborts what failed: none stays behind.
+      const upload = new sdk.Upload({
+        client,
+        params: { Bucket, Key, Body },
+        partSize: LIMITS.s3PartBytes,
+        queueSize: LIMITS.s3PartsAtOnce,
+      })
+      await sent(upload.done())
+    },
+    async copy(from, to) {
+      const CopySource = `${Bucket}/${encodeURI(from)}`
+      await sent(client.send(new sdk.s3.CopyObjectCommand({ Bucket, Key: to, CopySource })))
+    },
+  }
+}
+
+async function put(requests: BucketRequests, { key, bytes, digest, onlyNew }: NewObject): Promise<void> {
+  const { client, name, sdk } = requests
+  const input = {
+    Bucket: name,
+    Key: key,
+    Body: bytes,
+    ContentLength: bytes.byteLength,
+    ChecksumSHA256: Buffer.from(digest, 'hex').toString('base64'),
+  }
+  try {
+    await client.send(new sdk.s3.PutObjectCommand(onlyNew ? { ...input, IfNoneMatch: '*' } : input))
+  } catch (error) {
+    const status = onlyNew ? statusOf(error) : undefined
+    // Another was quicker with the same bytes, or an answer was lost and the retry met our own object.
+    if (status === 412) return
+    // Another is writing, and may yet fail; or the service knows no conditions. The same bytes twice do no harm.
+    if (status !== 409 && status !== 501) throw error
+    await client.send(new sdk.s3.PutObjectCommand(input))
+  }
+}
+
+/** The parts of the AWS SDK that are used here; types only, so that nobody loads it who has no S3. */
+interface S3Sdk {
+  readonly s3: typeof import('@aws-sdk/client-s3')
+  readonly Upload: typeof import('@aws-sdk/lib-storage').Upload
+}
+
+/** The user's own AWS SDK. @throws ConfigError when it is not installed */
+export async function loadS3Sdk(): Promise<S3Sdk> {
+  try {
+    const [s3, { Upload }] = await Promise.all([import('@aws-sdk/client-s3'), import('@aws-sdk/lib-storage')])
+    return { s3, Upload }
+  } catch (error) {
+    if (!(error instanceof Error && 'code' in error && error.code === 'ERR_MODULE_NOT_FOUND')) throw error
+    throw new ConfigError([
+      'Expected the AWS SDK for an s3: URL, got none: run npm install @aws-sdk/client-s3 @aws-sdk/lib-storage',
+    ])
   }
 }

@@ -1,14 +1,15 @@
-import type { CompiledQuery, DatabaseConnection, QueryResult } from 'kysely'
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
-
-import { retryBusy } from './retry-busy.js'
+import { SqliteIntrospector, SqliteQueryCompiler } from 'kysely'
+import type { CompiledQuery, DatabaseConnection, Dialect, DialectAdapter, Driver, QueryResult } from 'kysely'
+import { createMutex } from '../mutex.js'
+import { retryBusy } from './sqlite-error.js'
 
 /** Queries differ by list lengths only; a few hundred cover them, and each holds about 10 KB of SQLite's memory. */
 const CACHED_STATEMENTS = 300
 /** A read meets a lock only while another process recovers or closes the database, which takes milliseconds. */
 const STATEMENT_PATIENCE = 10_000
 
-export interface SqliteConnection extends DatabaseConnection {
+interface SqliteConnection extends DatabaseConnection {
   readonly database: DatabaseSync
 }
 
@@ -55,4 +56,74 @@ type SqliteValue = string | number | bigint | null | Uint8Array
 function returnsRows({ query }: CompiledQuery): boolean {
   if (query.kind === 'SelectQueryNode' || query.kind === 'RawNode') return true
   return 'returning' in query && query.returning !== undefined
+}
+
+/**
+ * One connection, one transaction at a time, waiting up to `patience` ms for its turn and other processes; begun as a writer: a deferred transaction that turns into a writer
+ * later fails at once when another process wrote in between.
+ */
+export function createWriterDriver(connection: SqliteConnection, patience: number): Driver {
+  const mutex = createMutex()
+  const { database } = connection
+  let deadline = 0
+
+  return {
+    init: async () => {},
+    async acquireConnection() {
+      const until = performance.now() + patience
+      await mutex.acquire(until)
+      deadline = until
+      return connection
+    },
+    beginTransaction: () => retryBusy(() => database.exec('begin immediate'), deadline),
+    commitTransaction: async () => database.exec('commit'),
+    async rollbackTransaction() {
+      try {
+        database.exec('rollback')
+      } catch {
+        // SQLite rolled back by itself (disk full, I/O error): the error that made it do so is the one to report.
+      }
+    },
+    releaseConnection: async () => mutex.release(),
+    /** Ends the writes that are in line. The handle is its opener's. */
+    destroy: () => mutex.acquire(performance.now() + patience),
+  }
+}
+
+/** One connection for all reads: each statement sees what was committed when it ran, and none waits for writers. */
+export function createReaderDriver(connection: SqliteConnection): Driver {
+  return {
+    init: async () => {},
+    acquireConnection: async () => connection,
+    beginTransaction: refuseTransaction,
+    commitTransaction: refuseTransaction,
+    rollbackTransaction: refuseTransaction,
+    releaseConnection: async () => {},
+    destroy: async () => {},
+  }
+}
+
+async function refuseTransaction(): Promise<void> {
+  throw new Error('Readers have no transactions: use store.write')
+}
+
+/** Kysely's own SQLite dialect wants another library's API and a lock of its own; ours leaves both to the driver. */
+export function createDialect(driver: Driver): Dialect {
+  return {
+    createDriver: () => driver,
+    createQueryCompiler: () => new SqliteQueryCompiler(),
+    createAdapter: () => ADAPTER,
+    createIntrospector: (db) => new SqliteIntrospector(db),
+  }
+}
+
+const ADAPTER: DialectAdapter = {
+  supportsCreateIfNotExists: true,
+  supportsMultipleConnections: true,
+  supportsTransactionalDdl: true,
+  supportsReturning: true,
+  supportsOutput: false,
+  // Migrations are ours and run inside BEGIN IMMEDIATE.
+  acquireMigrationLock: async () => {},
+  releaseMigrationLock: async () => {},
 }

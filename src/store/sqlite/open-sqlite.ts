@@ -1,28 +1,20 @@
 import { stat } from 'node:fs/promises'
 import { dirname } from 'node:path'
-
-import { Kysely } from 'kysely'
 import type { DatabaseSync } from 'node:sqlite'
-
-import { readAllEvents } from '../all-events.js'
-import type { SettledRows } from '../all-events.js'
+import { Kysely, sql } from 'kysely'
 import { changesIn } from '../changes.js'
-import type { Database } from '../database.js'
-import { diskError } from '../disk-error.js'
-import { makeFolders } from '../make-folders.js'
+import { diskError, makeFolders } from '../disk.js'
+import { readAllEvents } from '../events.js'
+import type { SettledRows } from '../events.js'
+import type { SchemaDialect } from '../migrations/create-table.js'
 import { migrate } from '../migrations/migrate.js'
-import { runTransaction } from '../run-transaction.js'
-import type { TransactionPlace } from '../run-transaction.js'
 import type { Schema } from '../schema.js'
 import { StoreError } from '../store-error.js'
-import type { Writer } from '../store.js'
-import { createConnection } from './connection.js'
-import { createDialect } from './dialect.js'
-import { createReaderDriver, createWriterDriver } from './drivers.js'
-import { loadSqlite } from './load-sqlite.js'
-import { retryBusy } from './retry-busy.js'
-import { asStoreError } from './sqlite-error.js'
-import { SQLITE_SCHEMA } from './sqlite-schema.js'
+import type { Database, Writer } from '../store.js'
+import { runTransaction } from '../transaction.js'
+import type { TransactionPlace } from '../transaction.js'
+import { createConnection, createDialect, createReaderDriver, createWriterDriver } from './connection.js'
+import { asStoreError, retryBusy } from './sqlite-error.js'
 import { watchSqlite } from './watch-sqlite.js'
 
 /** SQLite waits with the event loop standing still: long enough for another's short transaction, no longer. */
@@ -153,4 +145,49 @@ async function prepareFolder(path: string): Promise<void> {
     'unavailable',
     `Expected the database ${path} to be a file, got something else: name a file in that place`,
   )
+}
+
+interface Named {
+  readonly name: string
+}
+
+// Kysely's introspection reads all columns of all tables, each time: a twentieth of a worker's start.
+const SQLITE_SCHEMA: SchemaDialect = {
+  kind: 'sqlite',
+  async tables(db) {
+    const { rows } = await sql<Named>`
+      select name from sqlite_master where type in ('table', 'view') and name not like 'sqlite_%'`.execute(db)
+    return rows.map(({ name }) => name)
+  },
+  async columns(db, table) {
+    const { rows } = await sql<Named>`select name from pragma_table_info(${table})`.execute(db)
+    return rows.map(({ name }) => name)
+  },
+  // Its transactions begin with the write lock of the whole file.
+  lock: async () => {},
+  elsewhere: 'name another file',
+}
+
+/**
+ * Node's SQLite without its ExperimentalWarning, which says nothing that a user of ours could act on.
+ * Only that warning, and only while the module loads, is kept back.
+ * @throws StoreError `unavailable` on a Node that has none
+ */
+export function loadSqlite(): typeof import('node:sqlite') {
+  const original = Object.getOwnPropertyDescriptor(process, 'emitWarning')
+  const emitWarning = process.emitWarning.bind(process)
+  process.emitWarning = (warning: string | Error, ...rest: unknown[]) => {
+    if (!String(warning).includes('SQLite')) Reflect.apply(emitWarning, process, [warning, ...rest])
+  }
+  try {
+    // Older versions have no `getBuiltinModule`, or answer nothing: npm only warns of `engines`.
+    const sqlite: typeof import('node:sqlite') | undefined = process.getBuiltinModule?.('node:sqlite')
+    if (sqlite !== undefined) return sqlite
+    throw new StoreError(
+      'unavailable',
+      `Expected Node 22.13 or later, which has SQLite built in, got ${process.version}: run this with a newer Node`,
+    )
+  } finally {
+    if (original !== undefined) Object.defineProperty(process, 'emitWarning', original)
+  }
 }

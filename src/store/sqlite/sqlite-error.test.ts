@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest'
-
-import { diskError } from '../disk-error.js'
+import { diskError } from '../disk.js'
 import { StoreError } from '../store-error.js'
 import { asStoreError, isBusy } from './sqlite-error.js'
 

@@ -1,7 +1,6 @@
 import type { DatabaseSync } from 'node:sqlite'
-
 import { LIMITS } from '../../protocol/limits.js'
-import { createWatchers } from '../watchers.js'
+import { createWatchers } from '../changes.js'
 import { isBusy } from './sqlite-error.js'
 
 /** How long after a commit others are expected: text that streams is written each 10 ms. */

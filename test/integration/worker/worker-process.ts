@@ -1,11 +1,10 @@
 /** A worker as users run it, in a process of its own; it dies where the test tells it to. */
 import { NativeConnection } from '@temporalio/worker'
 import type { WorkerPlugin } from '@temporalio/worker'
-
 import { createActivities } from '../../../src/activities/index.js'
-import { shareStore } from '../../../src/store/share-store.js'
-import { createWorker } from '../../../src/worker/index.js'
 import type { Registry } from '../../../src/definitions/registry.js'
+import { shareStore } from '../../../src/store/open-store.js'
+import { createWorker } from '../../../src/worker/index.js'
 import { runCaps } from '../../../src/worker/run-caps.js'
 import { endingsDesk } from '../subagent-endings/desk.js'
 import { mortalStore } from './death.js'

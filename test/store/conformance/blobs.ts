@@ -1,9 +1,7 @@
 import { createHash } from 'node:crypto'
-
 import { expect, test } from 'vitest'
-
 import { LIMITS } from '../../../src/protocol/limits.js'
-import type { BlobStore } from '../../../src/store/blob-store.js'
+import type { BlobStore } from '../../../src/store/files/blob-store.js'
 import type { WithStore } from './with-store.js'
 
 const BYTES = new TextEncoder().encode('some bytes')

@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest'
-
-import { insertBoundary, lastBoundary } from '../../../src/store/boundaries.js'
-import type { NewBoundary } from '../../../src/store/boundaries.js'
+import { insertBoundary, lastBoundary } from '../../../src/store/messages/context-boundaries.js'
+import type { NewBoundary } from '../../../src/store/messages/context-boundaries.js'
 import { makeThread, NOW } from './with-store.js'
 import type { WithStore } from './with-store.js'
 

@@ -1,11 +1,10 @@
 import type { Kysely } from 'kysely'
 import { expect, test } from 'vitest'
-
-import { appendDelta, deleteDeltas, dropAttempts, readDeltas } from '../../../src/store/deltas.js'
 import { appendEvents, lastSequence, readEvents } from '../../../src/store/events.js'
+import { appendDelta, deleteDeltas, dropAttempts, readDeltas } from '../../../src/store/messages/deltas.js'
 import type { Schema } from '../../../src/store/schema.js'
 import type { Reader, Store, Writer } from '../../../src/store/store.js'
-import { findThread } from '../../../src/store/threads.js'
+import { findThread } from '../../../src/store/threads/threads.js'
 import { createGate } from '../../support/gate.js'
 import { makeThread, NOW } from './with-store.js'
 import type { WithStore } from './with-store.js'

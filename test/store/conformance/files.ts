@@ -1,9 +1,13 @@
 import { expect, test } from 'vitest'
-
-import { freeAttachmentPath } from '../../../src/store/attachment-path.js'
-import { copyFile, fileStats, findFiles, putFile, removeFile } from '../../../src/store/files.js'
-import { statFile } from '../../../src/store/file-entry.js'
-import { makeFolder } from '../../../src/store/folders.js'
+import { freeAttachmentPath, statFile } from '../../../src/store/files/attachments.js'
+import {
+  copyFile,
+  fileStats,
+  findFiles,
+  makeFolder,
+  putFile,
+  removeFile,
+} from '../../../src/store/files/files.js'
 import type { Store } from '../../../src/store/store.js'
 import { NOW } from './with-store.js'
 import type { WithStore } from './with-store.js'

@@ -1,8 +1,6 @@
 import { expect, test } from 'vitest'
-
-import { statFile } from '../../../src/store/file-entry.js'
-import { removeFile } from '../../../src/store/files.js'
-import { listFolder, makeFolder, removeFolder } from '../../../src/store/folders.js'
+import { statFile } from '../../../src/store/files/attachments.js'
+import { listFolder, makeFolder, removeFile, removeFolder } from '../../../src/store/files/files.js'
 import type { Store } from '../../../src/store/store.js'
 import { put } from './files.js'
 import { NOW } from './with-store.js'

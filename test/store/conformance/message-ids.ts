@@ -1,32 +1,33 @@
 import { expect, test } from 'vitest'
-
-import { callHolder, holderOfCall } from '../../../src/store/call-holder.js'
-import { changeMessage, deleteMessage, deleteWaiting } from '../../../src/store/change-messages.js'
-import { closeOpenCalls } from '../../../src/store/close-open-calls.js'
+import { callHolder, closeOpenCalls, holderOfCall } from '../../../src/store/calls/close-open-calls.js'
+import { eraseCall, insertToolCalls } from '../../../src/store/calls/tool-calls.js'
 import {
   appendMessage,
   deliverMessages,
   readUndelivered,
   refuseMessages,
   turnIntoToolResult,
-} from '../../../src/store/deliver-messages.js'
-import type { ToolResultOfReport } from '../../../src/store/deliver-messages.js'
+} from '../../../src/store/messages/delivery.js'
+import type { ToolResultOfReport } from '../../../src/store/messages/delivery.js'
 import {
   appendDelta,
   countDeltas,
   deleteDeltas,
   dropAttempts,
   readDeltas,
-} from '../../../src/store/deltas.js'
-import { eraseCall } from '../../../src/store/erase-call.js'
-import type { NewMessage } from '../../../src/store/message-row.js'
-import { isMessageIdTaken, listMessages } from '../../../src/store/read-messages.js'
-import { removeQueuedItem } from '../../../src/store/remove-queued.js'
-import { stageMessage } from '../../../src/store/stage-message.js'
+} from '../../../src/store/messages/deltas.js'
+import type { NewMessage } from '../../../src/store/messages/message-row.js'
+import {
+  changeMessage,
+  deleteMessage,
+  deleteWaiting,
+  stageMessage,
+} from '../../../src/store/messages/message-writes.js'
+import { removeQueuedItem } from '../../../src/store/messages/queue.js'
+import { isMessageIdTaken, listMessages } from '../../../src/store/messages/transcript.js'
 import type { Store, Writer } from '../../../src/store/store.js'
-import { insertToolCalls } from '../../../src/store/tool-calls.js'
-import { traceOfCall, tracesOfMessages } from '../../../src/store/traces.js'
-import { NOW, makeThread } from './with-store.js'
+import { traceOfCall, tracesOfMessages } from '../../../src/store/threads/runs.js'
+import { makeThread, NOW } from './with-store.js'
 import type { WithStore } from './with-store.js'
 
 /** Two threads, each with a message that waits, one with a call, and text that streams, all of the same ids. */

@@ -1,9 +1,8 @@
 import { expect, test } from 'vitest'
-
-import { appendMessage, rejectUndelivered } from '../../../src/store/deliver-messages.js'
-import { listMessages } from '../../../src/store/read-messages.js'
-import type { ListMessages } from '../../../src/store/read-messages.js'
-import { stageMessage } from '../../../src/store/stage-message.js'
+import { appendMessage, rejectUndelivered } from '../../../src/store/messages/delivery.js'
+import { stageMessage } from '../../../src/store/messages/message-writes.js'
+import { listMessages } from '../../../src/store/messages/transcript.js'
+import type { ListMessages } from '../../../src/store/messages/transcript.js'
 import type { Store } from '../../../src/store/store.js'
 import { draft } from './messages.js'
 import { makeThread, NOW } from './with-store.js'

@@ -1,17 +1,16 @@
 import { expect, test } from 'vitest'
-
 import { LIMITS } from '../../../src/protocol/limits.js'
 import {
   appendMessage,
   deliverMessages,
   rejectUndelivered,
   turnIntoToolResult,
-} from '../../../src/store/deliver-messages.js'
-import { findMessage, readTranscript } from '../../../src/store/read-messages.js'
-import { stageMessage } from '../../../src/store/stage-message.js'
-import type { MessageDraft } from '../../../src/store/stage-message.js'
+} from '../../../src/store/messages/delivery.js'
+import { stageMessage } from '../../../src/store/messages/message-writes.js'
+import type { MessageDraft } from '../../../src/store/messages/message-writes.js'
+import { findMessage, readTranscript } from '../../../src/store/messages/transcript.js'
 import type { Store } from '../../../src/store/store.js'
-import { findThread, requestTermination, updateThread } from '../../../src/store/threads.js'
+import { findThread, requestTermination, updateThread } from '../../../src/store/threads/threads.js'
 import { makeThread, NOW } from './with-store.js'
 import type { WithStore } from './with-store.js'
 

@@ -1,5 +1,11 @@
 import { expect, test } from 'vitest'
-
+import {
+  findToolCall,
+  finishToolCall,
+  insertToolCalls,
+  openToolCalls,
+  startToolCall,
+} from '../../../src/store/calls/tool-calls.js'
 import {
   findOperation,
   finishOperation,
@@ -8,13 +14,6 @@ import {
 } from '../../../src/store/operations.js'
 import type { OperationHold } from '../../../src/store/operations.js'
 import type { Store } from '../../../src/store/store.js'
-import {
-  findToolCall,
-  finishToolCall,
-  insertToolCalls,
-  openToolCalls,
-  startToolCall,
-} from '../../../src/store/tool-calls.js'
 import { NOW } from './with-store.js'
 import type { WithStore } from './with-store.js'
 

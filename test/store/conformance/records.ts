@@ -1,8 +1,7 @@
 import { expect, test } from 'vitest'
-
+import { getPlan, putPlan } from '../../../src/store/agents.js'
 import { findError, recordError } from '../../../src/store/errors.js'
-import { getPlan, putPlan } from '../../../src/store/plans.js'
-import { getValue, listValues, setValue } from '../../../src/store/values.js'
+import { getValue, listValues, setValue } from '../../../src/store/threads/variables.js'
 import { NOW } from './with-store.js'
 import type { WithStore } from './with-store.js'
 

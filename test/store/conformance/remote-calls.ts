@@ -1,16 +1,15 @@
 import { expect, test } from 'vitest'
-
-import { putFile, removeFile } from '../../../src/store/files.js'
 import {
   findRemoteCall,
   finishRemoteCall,
   insertRemoteCall,
   putStagedFile,
-} from '../../../src/store/remote-calls.js'
-import type { RemoteKey, RemoteRecord } from '../../../src/store/remote-calls.js'
-import { sweepBlobs } from '../../../src/store/retention/sweep-leftovers.js'
+} from '../../../src/store/calls/remote-calls.js'
+import type { RemoteKey, RemoteRecord } from '../../../src/store/calls/remote-calls.js'
+import { finishToolCall, insertToolCalls } from '../../../src/store/calls/tool-calls.js'
+import { putFile, removeFile } from '../../../src/store/files/files.js'
 import type { Store } from '../../../src/store/store.js'
-import { finishToolCall, insertToolCalls } from '../../../src/store/tool-calls.js'
+import { sweepBlobs } from '../../../src/store/threads/retention.js'
 import { makeThread, NOW } from './with-store.js'
 import type { WithStore } from './with-store.js'
 

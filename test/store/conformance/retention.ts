@@ -1,17 +1,22 @@
 import { expect, test } from 'vitest'
-
+import { putPlan } from '../../../src/store/agents.js'
 import { recordError } from '../../../src/store/errors.js'
-import { putFile, removeFile, copyFile } from '../../../src/store/files.js'
+import { copyFile, putFile, removeFile } from '../../../src/store/files/files.js'
+import { stageMessage } from '../../../src/store/messages/message-writes.js'
 import { insertOperation } from '../../../src/store/operations.js'
-import { putPlan } from '../../../src/store/plans.js'
-import { closedTops, closedTreeSize } from '../../../src/store/retention/closed-trees.js'
-import { deleteThreadRows, markDeleting } from '../../../src/store/retention/delete-rows.js'
-import { sweepBlobs, sweepErrors, sweepPlans } from '../../../src/store/retention/sweep-leftovers.js'
-import { subtreeOf } from '../../../src/store/retention/thread-subtree.js'
-import { insertRun, updateRun } from '../../../src/store/runs.js'
-import { stageMessage } from '../../../src/store/stage-message.js'
 import type { Store } from '../../../src/store/store.js'
-import { findThread, insertThread, updateThread } from '../../../src/store/threads.js'
+import {
+  closedTops,
+  closedTreeSize,
+  deleteThreadRows,
+  markDeleting,
+  sweepBlobs,
+  sweepErrors,
+  sweepPlans,
+} from '../../../src/store/threads/retention.js'
+import { insertRun, updateRun } from '../../../src/store/threads/runs.js'
+import { subtreeOf } from '../../../src/store/threads/thread-tree.js'
+import { findThread, insertThread, updateThread } from '../../../src/store/threads/threads.js'
 import { makeThread, NOW } from './with-store.js'
 import type { WithStore } from './with-store.js'
 

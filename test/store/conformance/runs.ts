@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-
+import type { Store } from '../../../src/store/store.js'
 import {
   closeChild,
   countChildren,
@@ -8,7 +8,7 @@ import {
   listChildren,
   saveReport,
   updateChild,
-} from '../../../src/store/children.js'
+} from '../../../src/store/threads/children.js'
 import {
   findRun,
   insertRun,
@@ -16,8 +16,7 @@ import {
   readRunContext,
   updateRun,
   writeRunContext,
-} from '../../../src/store/runs.js'
-import type { Store } from '../../../src/store/store.js'
+} from '../../../src/store/threads/runs.js'
 import { NOW } from './with-store.js'
 import type { WithStore } from './with-store.js'
 

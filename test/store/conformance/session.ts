@@ -1,14 +1,13 @@
 import { expect, test } from 'vitest'
-
 import { LIMITS } from '../../../src/protocol/limits.js'
-import { endEffect, findEffect, insertEffect, scheduledEffects } from '../../../src/store/effects.js'
-import { findMessage } from '../../../src/store/read-messages.js'
-import { stageQueuedTool } from '../../../src/store/stage-queued-tool.js'
-import { countUndelivered } from '../../../src/store/stage-message.js'
-import { requestTermination } from '../../../src/store/threads.js'
-import { findToolCall } from '../../../src/store/tool-calls.js'
-import { findVariables, openVariable, putVariable } from '../../../src/store/variables.js'
-import { NOW, makeThread } from './with-store.js'
+import { findToolCall } from '../../../src/store/calls/tool-calls.js'
+import { countUndelivered } from '../../../src/store/messages/message-writes.js'
+import { stageQueuedTool } from '../../../src/store/messages/queued-tools.js'
+import { findMessage } from '../../../src/store/messages/transcript.js'
+import { endEffect, findEffect, insertEffect, scheduledEffects } from '../../../src/store/threads/effects.js'
+import { requestTermination } from '../../../src/store/threads/threads.js'
+import { findVariables, openVariable, putVariable } from '../../../src/store/threads/variables.js'
+import { makeThread, NOW } from './with-store.js'
 import type { WithStore } from './with-store.js'
 
 const CALL = { threadId: 't', toolCallId: 'c1', name: 'notify', sentBy: 'client', now: NOW } as const

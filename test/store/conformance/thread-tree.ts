@@ -1,8 +1,7 @@
 import { expect, test } from 'vitest'
-
 import type { Store } from '../../../src/store/store.js'
-import { openThreadsBelow, threadsFrom } from '../../../src/store/thread-tree.js'
-import { listThreads, updateThread } from '../../../src/store/threads.js'
+import { openThreadsBelow, threadsFrom } from '../../../src/store/threads/thread-tree.js'
+import { listThreads, updateThread } from '../../../src/store/threads/threads.js'
 import { addChildRows } from '../../support/child-rows.js'
 import { makeThread, NOW } from './with-store.js'
 import type { WithStore } from './with-store.js'

@@ -1,14 +1,13 @@
 import { expect, test } from 'vitest'
-
+import type { Store } from '../../../src/store/store.js'
 import {
   findThread,
   insertThread,
   listThreads,
   requestTermination,
   updateThread,
-} from '../../../src/store/threads.js'
-import type { ThreadCursor, ThreadFilter } from '../../../src/store/threads.js'
-import type { Store } from '../../../src/store/store.js'
+} from '../../../src/store/threads/threads.js'
+import type { ThreadCursor, ThreadFilter } from '../../../src/store/threads/threads.js'
 import { makeThread, NOW } from './with-store.js'
 import type { WithStore } from './with-store.js'
 

@@ -1,13 +1,12 @@
 import { sql } from 'kysely'
 import { expect, test } from 'vitest'
-
-import { appendMessage } from '../../../src/store/deliver-messages.js'
 import { appendEvents, readEvents } from '../../../src/store/events.js'
-import { meanwhile } from '../../../src/store/meanwhile.js'
-import { readTranscript } from '../../../src/store/read-messages.js'
+import { appendMessage } from '../../../src/store/messages/delivery.js'
+import { readTranscript } from '../../../src/store/messages/transcript.js'
 import type { Writer } from '../../../src/store/store.js'
-import { findThread, insertThread, updateThread } from '../../../src/store/threads.js'
-import { listValues, setValue } from '../../../src/store/values.js'
+import { findThread, insertThread, updateThread } from '../../../src/store/threads/threads.js'
+import { listValues, setValue } from '../../../src/store/threads/variables.js'
+import { meanwhile } from '../../../src/store/transaction.js'
 import { makeThread, NOW } from './with-store.js'
 import type { WithStore } from './with-store.js'
 

@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest'
-
-import { appendDelta } from '../../../src/store/deltas.js'
 import { appendEvents } from '../../../src/store/events.js'
+import { appendDelta } from '../../../src/store/messages/deltas.js'
 import type { Store } from '../../../src/store/store.js'
 import { until } from '../../support/until.js'
 import { makeThread, NOW } from './with-store.js'

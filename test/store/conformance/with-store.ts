@@ -1,5 +1,5 @@
 import type { Store } from '../../../src/store/store.js'
-import { insertThread } from '../../../src/store/threads.js'
+import { insertThread } from '../../../src/store/threads/threads.js'
 
 /** Makes a test body that gets a store of its own, and closes it. */
 export type WithStore = (work: (store: Store) => Promise<void>) => () => Promise<void>

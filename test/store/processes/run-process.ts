@@ -1,7 +1,6 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { createInterface } from 'node:readline'
-
 import type { StoreOptions } from '../../../src/store/store-location.js'
 
 const HOOKS = new URL('./resolve-typescript.ts', import.meta.url).href

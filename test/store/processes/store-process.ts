@@ -1,11 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises'
-
-import { appendMessage } from '../../../src/store/deliver-messages.js'
 import { appendEvents } from '../../../src/store/events.js'
-import { prepareStore } from '../../../src/store/prepare-store.js'
-import { openStore } from '../../../src/store/store.js'
-import type { Writer } from '../../../src/store/store.js'
+import { appendMessage } from '../../../src/store/messages/delivery.js'
+import { openStore, prepareStore } from '../../../src/store/open-store.js'
 import type { StoreOptions } from '../../../src/store/store-location.js'
+import type { Writer } from '../../../src/store/store.js'
 
 const [job = '', given = '', ...options] = process.argv.slice(2)
 const place = JSON.parse(given) as StoreOptions

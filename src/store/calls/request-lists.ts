@@ -1,0 +1,157 @@
+import { sql } from 'kysely'
+import { LIMITS } from '../../protocol/limits.js'
+import type { ToolCallEntry } from '../../protocol/message.js'
+import type { QueueMessage, QueueTool } from '../../protocol/messages.js'
+import { reportsOf } from '../reopen/reopened-children.js'
+import { callsGiven } from '../reopen/reopened-thread.js'
+import type { Reader } from '../store.js'
+import type { ThreadRecord } from '../threads/threads.js'
+import { requestFromRow } from './requests.js'
+import type { PendingRecord } from './requests.js'
+
+interface RequestFilter {
+  readonly threadId?: string
+  /** Of one request. */
+  readonly id?: string
+  /** Of the thread. */
+  readonly agent?: string
+  readonly userId?: string
+  readonly account?: string
+  /** Of all threads of a tree, its root too. */
+  readonly root?: string
+}
+
+/** Where a page ended. */
+export interface RequestCursor {
+  readonly requestedAt: number
+  readonly threadId: string
+  readonly id: string
+}
+
+interface ListRequests {
+  readonly filter?: RequestFilter
+  readonly after?: RequestCursor | null
+  readonly limit: number
+}
+
+/** A request, with the arguments of the call that waits for it, as the model wrote them. */
+export interface ListedRequest {
+  readonly request: PendingRecord
+  readonly arguments: string | null
+}
+
+/** One page of requests that can be answered, oldest first; `next` is null on the last one. */
+export async function listRequests(
+  db: Reader,
+  { filter = {}, after = null, limit }: ListRequests,
+): Promise<{ readonly requests: readonly ListedRequest[]; readonly next: RequestCursor | null }> {
+  let query = db
+    .selectFrom('pending')
+    .innerJoin('threads', 'threads.id', 'pending.thread_id')
+    .leftJoin('tool_calls', (join) =>
+      join
+        .onRef('tool_calls.thread_id', '=', 'pending.thread_id')
+        .onRef('tool_calls.id', '=', 'pending.call_id'),
+    )
+    .selectAll('pending')
+    .select('tool_calls.arguments')
+    // Written out, not bound: only so SQLite sees that the index of open requests holds them all.
+    .where('pending.status', '=', sql.lit('open'))
+    // T8: whatever is still open in it, a thread that was asked to end takes no answer.
+    .where('threads.terminate_requested_at', 'is', null)
+    .where('threads.closed_at', 'is', null)
+  if (filter.threadId !== undefined) query = query.where('pending.thread_id', '=', filter.threadId)
+  if (filter.id !== undefined) query = query.where('pending.id', '=', filter.id)
+  if (filter.agent !== undefined) query = query.where('threads.agent', '=', filter.agent)
+  if (filter.userId !== undefined) query = query.where('threads.user_id', '=', filter.userId)
+  if (filter.account !== undefined) query = query.where('threads.account', '=', filter.account)
+  if (filter.root !== undefined) query = query.where('threads.root_thread_id', '=', filter.root)
+  if (after !== null)
+    query = query.where((where) =>
+      where(
+        where.refTuple('pending.requested_at', 'pending.thread_id', 'pending.id'),
+        '>',
+        where.tuple(after.requestedAt, after.threadId, after.id),
+      ),
+    )
+  const rows = await query
+    .orderBy('pending.requested_at')
+    .orderBy('pending.thread_id')
+    .orderBy('pending.id')
+    .limit(limit + 1)
+    .execute()
+  const requests = rows.slice(0, limit).map(({ arguments: args, ...row }) => ({
+    request: requestFromRow(row),
+    arguments: args,
+  }))
+  const last = requests.at(-1)?.request
+  const more = rows.length > limit && last !== undefined
+  return {
+    requests,
+    next: more ? { requestedAt: last.requested_at, threadId: last.thread_id, id: last.id } : null,
+  }
+}
+
+/** A row that waits for its place in the transcript, and the signal that its workflow is told of it with. */
+export type WaitingItem = { readonly id: string; readonly createdAt: number } & (
+  | { readonly kind: 'message'; readonly message: Extract<QueueMessage, { readonly messageId: string }> }
+  | { readonly kind: 'tool'; readonly tool: QueueTool }
+)
+
+/**
+ * In the order in which their rows were written, which a thread that is opened again takes them in: that of its signals is lost
+ * with its workflow (T3).
+ */
+export async function waitingItems(
+  db: Reader,
+  thread: Pick<ThreadRecord, 'id' | 'parent_thread_id' | 'parent_call_id'>,
+): Promise<readonly WaitingItem[]> {
+  const { id, parent_thread_id: parentThreadId, parent_call_id: firstCall } = thread
+  const rows = await db
+    .selectFrom('messages')
+    .select(['id', 'role', 'sent_by', 'tool_calls', 'created_at'])
+    .where('thread_id', '=', id)
+    .where('position', 'is', null)
+    .where('status', '=', 'pending')
+    .orderBy('created_at')
+    .orderBy('id')
+    .limit(2 * LIMITS.queuedItems)
+    .execute()
+  const isAsked = rows.some((row) => row.sent_by === 'parent')
+  const given = isAsked ? await callsGiven(db, { id, parentThreadId, firstCall }) : []
+  const { answered } = isAsked ? await reportsOf(db, id) : { answered: new Set<string>() }
+  const callOf = (messageId: string): string | undefined =>
+    given.find((call) => call.messageId === messageId && !answered.has(call.callId))?.callId
+  return rows.flatMap((row) => itemOf(row, callOf(row.id)) ?? [])
+}
+
+interface Row {
+  readonly id: string
+  readonly role: string
+  readonly sent_by: string
+  readonly tool_calls: string | null
+  readonly created_at: number
+}
+
+function itemOf(row: Row, invocation: string | undefined): WaitingItem | null {
+  const { id, role, sent_by: sentBy, tool_calls: calls, created_at: createdAt } = row
+  if (calls !== null) {
+    const [call] = JSON.parse(calls) as readonly ToolCallEntry[]
+    if (call === undefined) return null
+    return { id, createdAt, kind: 'tool', tool: { toolCallId: call.id, name: call.function.name } }
+  }
+  const from = senderOf(sentBy)
+  const message = {
+    messageId: id,
+    role: role === 'assistant' ? ('assistant' as const) : ('user' as const),
+    ...(from !== null && { from }),
+    ...(invocation !== undefined && { invocation }),
+  }
+  return { id, createdAt, kind: 'message', message }
+}
+
+/** What a client or the command line sent clears the stop flag; nothing else does. */
+function senderOf(sentBy: string): 'parent' | 'child' | 'tool' | null {
+  if (sentBy === 'client' || sentBy === 'cli') return null
+  return sentBy === 'parent' || sentBy === 'child' ? sentBy : 'tool'
+}

@@ -1,0 +1,255 @@
+import { sql } from 'kysely'
+import type { Selectable } from 'kysely'
+import { resultOperationId } from '../../protocol/ids.js'
+import type { JsonObject, JsonValue } from '../../protocol/values.js'
+import { digestOf } from '../digest.js'
+import { findOperation } from '../operations.js'
+import { rowCodec } from '../row-codec.js'
+import type { Decoded } from '../row-codec.js'
+import type { PendingTable } from '../schema.js'
+import type { Reader, Writer } from '../store.js'
+import { findChild } from '../threads/children.js'
+import { lastRun } from '../threads/runs.js'
+import { findThread } from '../threads/threads.js'
+import { findToolCall } from './tool-calls.js'
+
+/**
+ * `early`: the result of an open call came before the call asked for it, and is kept until it asks or ends. `dropped`: it
+ * ended without asking. `closed`: the call, run or thread that asked has ended; nobody can answer any more.
+ */
+type RequestStatus = 'open' | 'early' | 'answered' | 'closed' | 'dropped'
+
+type Columns = {
+  kind: 'approval' | 'call' | 'variables'
+  status: RequestStatus
+  detail: JsonObject | null
+  approved: boolean | null
+  answer: JsonValue
+}
+
+/** A request that waits for an answer from outside; it holds the decision, whatever the message to the workflow says. */
+export type PendingRecord = Decoded<Selectable<PendingTable>, Columns>
+
+export type NewRequest = Pick<PendingRecord, 'thread_id' | 'id' | 'kind' | 'requested_at'> &
+  Partial<Pick<PendingRecord, 'call_id' | 'tool_name' | 'digest' | 'detail'>>
+
+const codec = rowCodec<Selectable<PendingTable>, Columns>({ json: ['detail', 'answer'] })
+
+/** False if a request of this id is there already, which is left as it is. */
+export async function insertRequest(tx: Writer, request: NewRequest): Promise<boolean> {
+  const result = await tx
+    .insertInto('pending')
+    .values(codec.toRow({ ...request, status: 'open' as const }))
+    .onConflict((conflict) => conflict.doNothing())
+    .executeTakeFirst()
+  return result.numInsertedOrUpdatedRows === 1n
+}
+
+/** Keeps the answer of a call that has not asked yet; false if there is a row by now. */
+export async function insertEarlyAnswer(
+  tx: Writer,
+  request: Pick<PendingRecord, 'thread_id' | 'id' | 'tool_name'>,
+  { answer, digest, now }: Pick<Decision, 'answer' | 'digest' | 'now'>,
+): Promise<boolean> {
+  const { thread_id, id, tool_name } = request
+  const asked = { thread_id, id, kind: 'call', call_id: id, tool_name, requested_at: now } as const
+  const row = { ...asked, status: 'early', answered_at: now, answer: answer ?? null } as const
+  const result = await tx
+    .insertInto('pending')
+    .values(codec.toRow({ ...row, answer_digest: digest ?? null }))
+    .onConflict((conflict) => conflict.doNothing())
+    .executeTakeFirst()
+  return result.numInsertedOrUpdatedRows === 1n
+}
+
+/** The call asks now: an answer that came before is taken. True if there is one. */
+export async function takeEarlyAnswer(
+  tx: Writer,
+  { threadId, id, now }: { readonly threadId: string; readonly id: string; readonly now: number },
+): Promise<boolean> {
+  const result = await tx
+    .updateTable('pending')
+    .set({ status: 'answered', requested_at: now })
+    .where('thread_id', '=', threadId)
+    .where('id', '=', id)
+    .where('status', '=', 'early')
+    .executeTakeFirst()
+  return result.numUpdatedRows === 1n
+}
+
+/** The call has ended without asking: an answer that came before is of no use, and its row says so. */
+export async function dropEarlyAnswer(
+  tx: Writer,
+  { threadId, callId }: { readonly threadId: string; readonly callId: string },
+): Promise<void> {
+  await tx
+    .updateTable('pending')
+    .set({ status: 'dropped' })
+    .where('thread_id', '=', threadId)
+    .where('id', '=', callId)
+    .where('status', '=', 'early')
+    .execute()
+}
+
+export async function findRequest(db: Reader, threadId: string, id: string): Promise<PendingRecord | null> {
+  const row = await db
+    .selectFrom('pending')
+    .selectAll()
+    .where('thread_id', '=', threadId)
+    .where('id', '=', id)
+    .executeTakeFirst()
+  return row === undefined ? null : requestFromRow(row)
+}
+
+/** The subagent that waits for what this request asks for, by its reference; null for any other request. */
+export function deferredChildOf({ kind, detail }: Pick<PendingRecord, 'kind' | 'detail'>): string | null {
+  const child = kind === 'variables' ? detail?.['child'] : undefined
+  return typeof child === 'string' ? child : null
+}
+
+/** All requests that one call has made, oldest first. */
+export async function requestsOfCall(
+  db: Reader,
+  threadId: string,
+  callId: string,
+): Promise<readonly PendingRecord[]> {
+  const rows = await db
+    .selectFrom('pending')
+    .selectAll()
+    .where('thread_id', '=', threadId)
+    .where('call_id', '=', callId)
+    .orderBy('requested_at')
+    .orderBy('id')
+    .execute()
+  return rows.map(requestFromRow)
+}
+
+/** What somebody decided; a result or the names of variables are the `answer`. */
+export interface Decision {
+  readonly threadId: string
+  readonly id: string
+  readonly approved?: boolean
+  readonly reason?: string
+  readonly by?: string
+  readonly answer?: JsonValue
+  /** Of what was given, where `answer` is made from it: files are kept under other paths each time. */
+  readonly digest?: string
+  /** Microseconds. */
+  readonly now: number
+}
+
+/**
+ * Writes a decision into its open request. The same one again changes nothing and counts; another one is refused, and so
+ * is one for a request that is closed or was never made.
+ */
+export async function answerRequest(
+  tx: Writer,
+  decision: Decision,
+): Promise<'answered' | 'again' | 'refused' | 'unknown'> {
+  const { threadId, id, approved, reason, by, answer, digest, now } = decision
+  const found = await findRequest(tx, threadId, id)
+  if (found === null) return 'unknown'
+  const answerDigest = digest ?? digestOf([approved ?? null, reason ?? null, answer ?? null])
+  if (found.status !== 'open') {
+    const hasAnswer = found.status === 'answered' || found.status === 'early'
+    return hasAnswer && found.answer_digest === answerDigest ? 'again' : 'refused'
+  }
+  await tx
+    .updateTable('pending')
+    .set({
+      status: 'answered',
+      answered_at: now,
+      answered_by: by ?? null,
+      approved: approved === undefined ? null : approved ? 1 : 0,
+      reason: reason ?? null,
+      answer: answer === undefined ? null : JSON.stringify(answer),
+      answer_digest: answerDigest,
+    })
+    .where('thread_id', '=', threadId)
+    .where('id', '=', id)
+    .execute()
+  return 'answered'
+}
+
+/** Which requests of a thread: all, those of some of its calls, or some by their own ids. */
+interface RequestChoice {
+  readonly threadId: string
+  readonly callIds?: readonly string[]
+  readonly ids?: readonly string[]
+}
+
+/** Closes those that are open, and answers that came too early; answers them as they are then. */
+export async function closeRequests(
+  tx: Writer,
+  { threadId, callIds, ids }: RequestChoice,
+): Promise<readonly PendingRecord[]> {
+  if (callIds?.length === 0 || ids?.length === 0) return []
+  let query = tx
+    .updateTable('pending')
+    .set({ status: 'closed' })
+    .where('thread_id', '=', threadId)
+    .where('status', 'in', ['open', 'early'])
+  if (callIds !== undefined) query = query.where('call_id', 'in', callIds)
+  if (ids !== undefined) query = query.where('id', 'in', ids)
+  const closed = (await query.returningAll().execute()).map(requestFromRow)
+  // Rows of an update come in any order.
+  return closed.toSorted(
+    (one, other) => one.requested_at - other.requested_at || (one.id < other.id ? -1 : 1),
+  )
+}
+
+/** Open requests, oldest first, of one thread or of all. */
+export async function openRequests(
+  db: Reader,
+  { threadId, limit }: { readonly threadId?: string; readonly limit: number },
+): Promise<readonly PendingRecord[]> {
+  let query = db
+    .selectFrom('pending')
+    .selectAll()
+    // Written out, not bound: only so SQLite sees that the index of open requests holds them all.
+    .where('status', '=', sql.lit('open'))
+  if (threadId !== undefined) query = query.where('thread_id', '=', threadId)
+  const rows = await query.orderBy('requested_at').orderBy('thread_id').orderBy('id').limit(limit).execute()
+  return rows.map(requestFromRow)
+}
+
+export function requestFromRow(row: Selectable<PendingTable>): PendingRecord {
+  const record = codec.fromRow(row)
+  return { ...record, approved: row.approved === null ? null : row.approved !== 0 }
+}
+
+/** `waiting`: nobody goes on with it yet; `ended`: what asked for it was ended without it. */
+type AnswerFate = 'waiting' | 'taken' | 'ended'
+
+/** What became of an answer that is in its request's row, by what its call or its thread has done since. */
+export async function answerFate(db: Reader, request: PendingRecord): Promise<AnswerFate> {
+  const child = deferredChildOf(request)
+  if (child !== null) return fateOfChild(db, request.thread_id, child)
+  if (request.call_id !== null) return fateOfCall(db, request, request.call_id)
+  // A blocked run has ended: the next one has looked again.
+  const run = await lastRun(db, request.thread_id)
+  return run !== null && run.started_at > request.requested_at ? 'taken' : 'waiting'
+}
+
+/** A subagent that waited runs, or is gone. What hooks put into its transcript before says neither. */
+async function fateOfChild(db: Reader, parentThreadId: string, reference: string): Promise<AnswerFate> {
+  const thread = await findThread(db, reference)
+  if (thread === null || thread.closed_at !== null) return 'ended'
+  return (await findChild(db, parentThreadId, reference))?.status === 'deferred' ? 'waiting' : 'taken'
+}
+
+async function fateOfCall(db: Reader, request: PendingRecord, callId: string): Promise<AnswerFate> {
+  const { thread_id: threadId } = request
+  const call = await findToolCall(db, threadId, callId)
+  if (call === null || call.status === 'interrupted' || call.status === 'cancelled') return 'ended'
+  if (call.status !== 'open') return 'taken'
+  // A call may wait again, under a new request. A result that came too early is none.
+  const asked = (await requestsOfCall(db, threadId, callId)).filter(({ status }) => status !== 'early')
+  const newest = asked.at(-1)
+  if (newest !== undefined && newest.id !== request.id) return 'taken'
+  // The first half of a call whose result comes from outside has finished with the question.
+  if (request.kind === 'call')
+    return (await findOperation(db, threadId, resultOperationId(callId))) === null ? 'waiting' : 'taken'
+  const operation = await findOperation(db, threadId, callId)
+  return operation?.state === 'waiting' ? 'waiting' : 'taken'
+}

@@ -1,0 +1,190 @@
+import { sql } from 'kysely'
+import type { Selectable } from 'kysely'
+import type { AttachmentRef, ToolCallEntry } from '../../protocol/message.js'
+import type { Side } from '../../protocol/plan.js'
+import { rowCodec } from '../row-codec.js'
+import type { Decoded } from '../row-codec.js'
+import type { ToolCallsTable } from '../schema.js'
+import type { Reader, Writer } from '../store.js'
+import { meanwhile } from '../transaction.js'
+
+type ToolCallStatus = 'open' | 'succeeded' | 'failed' | 'denied' | 'interrupted' | 'cancelled' | 'unknown'
+
+/** How a session tool ended its session. */
+export interface SessionCall {
+  readonly kind: 'stop' | 'fail'
+  readonly message: string
+  readonly attachments: readonly AttachmentRef[]
+}
+
+type Columns = { side: Side; status: ToolCallStatus; session: SessionCall | null }
+
+export type ToolCallRecord = Decoded<Selectable<ToolCallsTable>, Columns>
+
+/** What is left out is that of an open call. */
+type NewToolCall = Omit<
+  ToolCallRecord,
+  'status' | 'error_code' | 'parent_call_id' | 'result_message_id' | 'session' | 'started_at' | 'finished_at'
+> &
+  Partial<ToolCallRecord>
+
+const codec = rowCodec<Selectable<ToolCallsTable>, Columns>({ json: ['session'] })
+
+export async function insertToolCalls(tx: Writer, calls: readonly NewToolCall[]): Promise<void> {
+  if (calls.length === 0) return
+  const rows = calls.map((call) => codec.toRow({ status: 'open' as const, ...call }))
+  meanwhile(tx, tx.insertInto('tool_calls').values(rows).execute())
+}
+
+export async function findToolCall(
+  db: Reader,
+  threadId: string,
+  callId: string,
+): Promise<ToolCallRecord | null> {
+  const row = await db
+    .selectFrom('tool_calls')
+    .selectAll()
+    .where('thread_id', '=', threadId)
+    .where('id', '=', callId)
+    .executeTakeFirst()
+  return row === undefined ? null : codec.fromRow(row)
+}
+
+/** The calls that the nested step of a call has made, in their order. */
+export async function nestedToolCalls(
+  db: Reader,
+  threadId: string,
+  parentCallId: string,
+): Promise<readonly ToolCallRecord[]> {
+  const rows = await db
+    .selectFrom('tool_calls')
+    .selectAll()
+    .where('thread_id', '=', threadId)
+    .where('parent_call_id', '=', parentCallId)
+    .orderBy('call_index')
+    .execute()
+  return rows.map(codec.fromRow)
+}
+
+/** A call that was queued from outside a step belongs to the one that runs it. */
+export async function adoptToolCall(
+  tx: Writer,
+  {
+    threadId,
+    callId,
+    run,
+    step,
+    side,
+  }: Pick<ToolCallRecord, 'run' | 'step' | 'side'> & { readonly threadId: string; readonly callId: string },
+): Promise<void> {
+  await tx
+    .updateTable('tool_calls')
+    .set({ run, step, side })
+    .where('thread_id', '=', threadId)
+    .where('id', '=', callId)
+    .where('status', '=', 'open')
+    .execute()
+}
+
+/** Keeps the time of the first start. */
+export async function startToolCall(
+  tx: Writer,
+  { threadId, callId, now }: { readonly threadId: string; readonly callId: string; readonly now: number },
+): Promise<void> {
+  const starting = tx
+    .updateTable('tool_calls')
+    .set({ started_at: now })
+    .where('thread_id', '=', threadId)
+    .where('id', '=', callId)
+    .where('started_at', 'is', null)
+  meanwhile(tx, starting.execute())
+}
+
+interface FinishedToolCall {
+  readonly threadId: string
+  readonly callId: string
+  readonly status: Exclude<ToolCallStatus, 'open'>
+  readonly errorCode?: string | null
+  readonly resultMessageId?: string | null
+  readonly session?: SessionCall | null
+  readonly now: number
+}
+
+/** Only an open call is finished: false if it has an outcome already, or does not exist (T4). */
+export async function finishToolCall(tx: Writer, call: FinishedToolCall): Promise<boolean> {
+  const patch = {
+    status: call.status,
+    error_code: call.errorCode ?? null,
+    result_message_id: call.resultMessageId ?? null,
+    session: call.session ?? null,
+    finished_at: call.now,
+  }
+  const result = await tx
+    .updateTable('tool_calls')
+    .set(codec.toRow(patch))
+    .where('thread_id', '=', call.threadId)
+    .where('id', '=', call.callId)
+    .where('status', '=', 'open')
+    .executeTakeFirst()
+  return result.numUpdatedRows === 1n
+}
+
+/** In the order of their steps and places; of all runs when none is named. */
+export async function openToolCalls(
+  db: Reader,
+  threadId: string,
+  run?: number,
+): Promise<readonly ToolCallRecord[]> {
+  let query = db
+    .selectFrom('tool_calls')
+    .selectAll()
+    .where('thread_id', '=', threadId)
+    // Written out, not bound: only so SQLite sees that the index of open calls holds them all.
+    .where('status', '=', sql.lit('open'))
+  if (run !== undefined) query = query.where('run', '=', run)
+  const rows = await query.orderBy('run').orderBy('step').orderBy('call_index').execute()
+  return rows.map(codec.fromRow)
+}
+
+interface ErasedCall {
+  readonly threadId: string
+  readonly callId: string
+  /** The assistant row that made it. */
+  readonly messageId: string
+}
+
+/** What became of the row; null if it is not there any more, or holds no such call. */
+type ErasedFrom = 'message.updated' | 'message.deleted' | null
+
+/**
+ * Takes a call out of the row that made it, so that no request shows it again; a row that held nothing else goes with it.
+ * The record of the call itself stays.
+ */
+export async function eraseCall(
+  tx: Writer,
+  { threadId, callId, messageId }: ErasedCall,
+): Promise<ErasedFrom> {
+  const row = await tx
+    .selectFrom('messages')
+    .select(['content', 'tool_calls', 'attachments'])
+    .where('id', '=', messageId)
+    .where('thread_id', '=', threadId)
+    .executeTakeFirst()
+  if (row?.tool_calls == null) return null
+  // Written by `messageToRow`: the store's boundary.
+  const calls = JSON.parse(row.tool_calls) as readonly ToolCallEntry[]
+  const left = calls.filter(({ id }) => id !== callId)
+  if (left.length === calls.length) return null
+  const bare = (row.content ?? '').trim() === '' && row.attachments === '[]'
+  if (left.length === 0 && bare) {
+    await tx.deleteFrom('messages').where('thread_id', '=', threadId).where('id', '=', messageId).execute()
+    return 'message.deleted'
+  }
+  await tx
+    .updateTable('messages')
+    .set({ tool_calls: left.length === 0 ? null : JSON.stringify(left) })
+    .where('thread_id', '=', threadId)
+    .where('id', '=', messageId)
+    .execute()
+  return 'message.updated'
+}

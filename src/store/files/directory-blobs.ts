@@ -1,0 +1,253 @@
+import { createHash, randomUUID } from 'node:crypto'
+import { constants } from 'node:fs'
+import type { Stats } from 'node:fs'
+import { lstat, lutimes, open, readdir, rename, rm } from 'node:fs/promises'
+import type { FileHandle } from 'node:fs/promises'
+import { basename, dirname, join } from 'node:path'
+import { LIMITS } from '../../protocol/limits.js'
+import { diskError, makeFolders } from '../disk.js'
+import { StoreError } from '../store-error.js'
+import {
+  checkedDigest,
+  checkedRange,
+  damagedBlob,
+  digestOf,
+  isDigest,
+  isDraftName,
+  rememberWholeBlobs,
+  tooLargeFile,
+  verified,
+} from './blob-store.js'
+import type { BlobStore, ByteRange, ListedBlob, StoredBlob } from './blob-store.js'
+
+/** A folder of blobs, `ab/cd/abcd…`; made if it is missing. @throws StoreError `unavailable` */
+export async function openDirectoryBlobs(folder: string): Promise<BlobStore> {
+  const temporary = join(folder, 'tmp')
+  const whole = rememberWholeBlobs()
+  const pathOf = (digest: string) => join(folder, digest.slice(0, 2), digest.slice(2, 4), digest)
+  const inFolder = (error: unknown) => diskError(error, `the blob folder ${folder}`)
+  const onDisk: OnDisk = async (work) => {
+    try {
+      return await work
+    } catch (error) {
+      throw inFolder(error)
+    }
+  }
+  await onDisk(makeFolders(temporary))
+
+  const store = (chunks: Chunks) => writeBlob({ temporary, pathOf, onDisk }, chunks)
+
+  return {
+    async write(data) {
+      if (!(data instanceof Uint8Array)) return store(data)
+      if (data.byteLength > LIMITS.fileBytes) throw tooLargeFile()
+      const blob = { digest: digestOf(data), size: data.byteLength }
+      return (await onDisk(renew(pathOf(blob.digest), data))) ? blob : store([data])
+    },
+    async read(digest) {
+      const data = await onDisk(readWhole(pathOf(checkedDigest(digest))))
+      if (data !== null && digestOf(data) !== digest) throw damagedBlob(digest)
+      return data
+    },
+    async stream(digest, range) {
+      const path = pathOf(checkedDigest(digest))
+      const part = range === undefined ? undefined : checkedRange(range)
+      const found = await onDisk(findBlobFile(path))
+      if (found === null) return null
+      // Opened when somebody iterates: a stream that nobody reads must not hold a file open.
+      if (part === undefined) return verified(chunksOf(path), digest)
+      const isWhole = () => whole.isWhole({ digest, version: versionOf(found), bytes: () => chunksOf(path) })
+      const isDamaged = found.size !== (part.size ?? found.size) || !(await onDisk(isWhole()))
+      if (isDamaged) throw damagedBlob(digest)
+      return chunksOf(path, part)
+    },
+    async delete(digest, writtenBefore = Infinity) {
+      const path = pathOf(checkedDigest(digest))
+      const found = await onDisk(findBlobFile(path))
+      if (found === null || found.mtimeMs >= writtenBefore) return false
+      await onDisk(rm(path, { force: true }))
+      return true
+    },
+    async *list() {
+      try {
+        yield* listBlobFolder(folder)
+      } catch (error) {
+        throw inFolder(error)
+      }
+    },
+    deleteDrafts: (begunBefore) => onDisk(deleteOldDrafts(temporary, begunBefore)),
+  }
+}
+
+/** Another file, other bytes or another time: other bytes of the same size and time are not told apart. */
+function versionOf({ ino, size, mtimeMs }: Stats): string {
+  return `${ino} ${size} ${mtimeMs}`
+}
+
+type Chunks = Iterable<Uint8Array> | AsyncIterable<Uint8Array>
+
+interface BlobFolder {
+  /** Of drafts. */
+  readonly temporary: string
+  readonly pathOf: (digest: string) => string
+  readonly onDisk: OnDisk
+}
+
+async function writeBlob({ temporary, pathOf, onDisk }: BlobFolder, chunks: Chunks): Promise<StoredBlob> {
+  const draft = join(temporary, randomUUID())
+  try {
+    const blob = await writeDraft(draft, chunks, onDisk)
+    await onDisk(publish(draft, pathOf(blob.digest)))
+    return blob
+  } catch (error) {
+    await rm(draft, { force: true })
+    throw error
+  }
+}
+
+/** Names the blob folder in the errors of our own file operations, not in those of the caller's chunks. */
+type OnDisk = <T>(work: Promise<T>) => Promise<T>
+
+/**
+ * Whether the very bytes are there already: damaged ones are written anew. Young from now on: whoever sweeps by age must not
+ * take them from their new owner.
+ */
+async function renew(path: string, data: Uint8Array): Promise<boolean> {
+  const known = await findBlobFile(path)
+  if (known?.size !== data.byteLength || !(await hasBytes(path, data))) return false
+  const now = new Date()
+  return lutimes(path, now, now)
+    .then(() => true, nullIfMissing)
+    .then(Boolean)
+}
+
+async function writeDraft(path: string, chunks: Chunks, onDisk: OnDisk): Promise<StoredBlob> {
+  const hash = createHash('sha256')
+  let size = 0
+  const file = await onDisk(open(path, 'wx'))
+  try {
+    for await (const chunk of chunks) {
+      size += chunk.byteLength
+      if (size > LIMITS.fileBytes) throw tooLargeFile()
+      hash.update(chunk)
+      await onDisk(file.writeFile(chunk))
+    }
+    await onDisk(file.sync())
+  } finally {
+    await file.close()
+  }
+  return { digest: hash.digest('hex'), size }
+}
+
+/** From here on readers find it, whole: the bytes were synced before the name exists. */
+async function publish(draft: string, path: string): Promise<void> {
+  await makeFolders(dirname(path))
+  await rename(draft, path)
+  await syncFolder(dirname(path))
+}
+
+/** The new name must survive a power cut too: rows that point to it will. */
+async function syncFolder(folder: string): Promise<void> {
+  const handle = await open(folder)
+  try {
+    await handle.sync()
+  } finally {
+    await handle.close()
+  }
+}
+
+async function hasBytes(path: string, data: Uint8Array): Promise<boolean> {
+  let at = 0
+  for await (const chunk of chunksOf(path)) {
+    const same = data.subarray(at, at + chunk.byteLength)
+    if (Buffer.compare(chunk, same) !== 0) return false
+    at += chunk.byteLength
+  }
+  return at === data.byteLength
+}
+
+async function readWhole(path: string): Promise<Uint8Array | null> {
+  const file = await openBlobFile(path)
+  if (file === null) return null
+  try {
+    return await file.readFile()
+  } finally {
+    await file.close()
+  }
+}
+
+async function* chunksOf(path: string, range?: ByteRange): AsyncIterable<Uint8Array> {
+  // Node's own `end` is the last byte that is read: an empty range has none.
+  if (range !== undefined && range.start === range.end) return
+  const last = range === undefined ? {} : { start: range.start, end: range.end - 1 }
+  const chunks: AsyncIterable<Uint8Array> = (await reopened(path)).createReadStream(last)
+  yield* chunks
+}
+
+/** A blob that was there a moment ago. */
+async function reopened(path: string): Promise<FileHandle> {
+  const file = await openBlobFile(path)
+  if (file !== null) return file
+  throw new StoreError(
+    'unavailable',
+    `Expected the blob ${basename(path)}, got none: it was deleted while it was read`,
+  )
+}
+
+/** The blobs of a folder `ab/cd/abcd…`: one small folder in memory at a time. */
+async function* listBlobFolder(folder: string): AsyncIterable<ListedBlob> {
+  for (const first of await readdir(folder)) {
+    if (!/^[0-9a-f]{2}$/.test(first)) continue
+    for (const second of await namesIn(join(folder, first))) {
+      for (const digest of await namesIn(join(folder, first, second))) {
+        if (!isDigest(digest)) continue
+        const found = await findBlobFile(join(folder, first, second, digest))
+        if (found !== null) yield { digest, writtenAt: found.mtimeMs }
+      }
+    }
+  }
+}
+
+/** Removes the drafts of ours that nobody has touched since the time; answers how many. */
+async function deleteOldDrafts(folder: string, begunBefore: number): Promise<number> {
+  let deleted = 0
+  for (const name of await namesIn(folder)) {
+    if (!isDraftName(name)) continue
+    const found = await findBlobFile(join(folder, name))
+    if (found === null || found.mtimeMs >= begunBefore) continue
+    await rm(join(folder, name), { force: true })
+    deleted += 1
+  }
+  return deleted
+}
+
+/**
+ * What is known of a file of ours; null if there is none. A symbolic link is none, wherever it leads: whoever can put one
+ * into the folder must not have us read, renew or delete what we would not find otherwise. A write puts a file in its place.
+ */
+async function findBlobFile(path: string): Promise<Stats | null> {
+  const found = await lstat(path).catch(nullIfMissing)
+  return found?.isFile() === true ? found : null
+}
+
+/** Null if there is none, or if a link has taken its place in this very moment. */
+async function openBlobFile(path: string): Promise<FileHandle | null> {
+  if ((await findBlobFile(path)) === null) return null
+  return open(path, constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0)).catch((error: unknown) =>
+    error instanceof Error && 'code' in error && error.code === 'ELOOP' ? null : nullIfMissing(error),
+  )
+}
+
+/** For `catch`: a file that is not there is an answer, not trouble. */
+function nullIfMissing(error: unknown): null {
+  if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return null
+  throw error
+}
+
+async function namesIn(folder: string): Promise<readonly string[]> {
+  return readdir(folder).catch((error: unknown) => {
+    // A file that lies beside our folders is none of ours.
+    if (error instanceof Error && 'code' in error && error.code === 'ENOTDIR') return []
+    return nullIfMissing(error) ?? []
+  })
+}

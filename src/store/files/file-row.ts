@@ -1,0 +1,167 @@
+import type { Selectable } from 'kysely'
+import type { FileRecord } from '../../protocol/message.js'
+import type { FilesTable } from '../schema.js'
+
+/** A file of a thread with the digest of its bytes; null for a folder. */
+export interface StoredFile extends FileRecord {
+  readonly blob: string | null
+}
+
+export interface NewFile {
+  readonly threadId: string
+  readonly path: string
+  readonly mimeType: string
+  readonly size: number
+  /** Digest of bytes that are in the blob store already (T2). */
+  readonly blob: string
+  readonly metadata?: Record<string, unknown> | null
+  readonly width?: number | null
+  readonly height?: number | null
+  readonly now: number
+}
+
+export interface NewFolder {
+  readonly threadId: string
+  readonly path: string
+  readonly now: number
+}
+
+export function fileToRow(file: NewFile, createdAt: number): Selectable<FilesTable> {
+  return {
+    thread_id: file.threadId,
+    path: file.path,
+    folder: folderOf(file.path),
+    name: nameOf(file.path),
+    mime_type: file.mimeType,
+    size: file.size,
+    blob: file.blob,
+    is_directory: 0,
+    metadata: file.metadata ? JSON.stringify(file.metadata) : null,
+    width: file.width ?? null,
+    height: file.height ?? null,
+    created_at: createdAt,
+    updated_at: file.now,
+  }
+}
+
+export function folderToRow({ threadId, path, now }: NewFolder): Selectable<FilesTable> {
+  const folder = { threadId, path, now, mimeType: 'inode/directory', size: 0, blob: '' }
+  return { ...fileToRow(folder, now), blob: null, is_directory: 1 }
+}
+
+export function fileFromRow(row: Selectable<FilesTable>): StoredFile {
+  return {
+    path: row.path,
+    name: row.name,
+    mimeType: row.mime_type,
+    storage: 'local',
+    size: row.size,
+    isDirectory: row.is_directory !== 0,
+    metadata: row.metadata === null ? null : (JSON.parse(row.metadata) as Record<string, unknown>),
+    width: row.width,
+    height: row.height,
+    createdAt: row.created_at,
+    updatedAt: row.updated_at,
+    blob: row.blob,
+  }
+}
+
+/** Bytes of UTF-8: a longer path is no key of a database, nor a name of a file system. */
+const PATH_BYTES = 1024
+const NAME_LENGTH = 255
+
+/** What is wrong with a file's path, or undefined: absolute, normalised, no `..`, at most 1,024 bytes. */
+export function filePathProblem(path: unknown): string | undefined {
+  const expected = 'Expected an absolute path such as /notes/plan.md'
+  if (typeof path !== 'string') return `${expected}, got no text`
+  if (!path.startsWith('/')) return `${expected}, got one that does not start with "/"`
+  const bytes = Buffer.byteLength(path)
+  if (bytes > PATH_BYTES) return `Expected a path of at most ${PATH_BYTES} bytes in UTF-8, got ${bytes}`
+  // oxlint-disable-next-line no-control-regex -- they would break terminals, logs and the model's view of a path
+  if (/[\u0000-\u001f\u007f]/.test(path)) return `${expected}, got one with control characters`
+  if (/\p{Surrogate}/u.test(path)) return `${expected}, got one with half a character`
+  for (const name of path.slice(1).split('/')) {
+    if (name === '') return `${expected}, got an empty name in it: no "//" and no "/" at the end`
+    if (name === '.' || name === '..') return `${expected}, got "${name}" in it: write the path out`
+    if (name.length > NAME_LENGTH) {
+      return `Expected names of at most ${NAME_LENGTH} characters in a path, got ${name.length}`
+    }
+  }
+  return undefined
+}
+
+/** @throws FileError `invalid_path` */
+export function checkFilePath(path: unknown): void {
+  const problem = filePathProblem(path)
+  if (problem !== undefined) throw new FileError('invalid_path', problem)
+}
+
+export function nameOf(path: string): string {
+  return path.slice(path.lastIndexOf('/') + 1)
+}
+
+/** '/' for what is at the top. */
+export function folderOf(path: string): string {
+  return path.slice(0, path.lastIndexOf('/')) || '/'
+}
+
+/** From the top: `/a` and `/a/b` for `/a/b/c.txt`. */
+export function foldersAbove(path: string): readonly string[] {
+  const names = path.slice(1).split('/').slice(0, -1)
+  return names.map((_name, index) => `/${names.slice(0, index + 1).join('/')}`)
+}
+
+export type FileErrorCode =
+  | 'invalid_path'
+  | 'invalid_content'
+  | 'not_found'
+  | 'is_folder'
+  | 'is_file'
+  | 'not_a_folder'
+  | 'not_empty'
+
+const MARKER = Symbol.for('everthread.FileError')
+
+/** A file operation that cannot be done on this thread's files. Thrown before anything of it is written. */
+export class FileError extends Error {
+  override readonly name = 'FileError'
+  readonly code: FileErrorCode
+  readonly [MARKER] = true
+
+  constructor(code: FileErrorCode, message: string) {
+    super(message)
+    this.code = code
+  }
+
+  /** True for a FileError of any copy of this package. */
+  static isInstance(error: unknown): error is FileError {
+    return error instanceof Error && MARKER in error
+  }
+}
+
+/** A type is a line of a header. */
+const MIME_TYPE_LENGTH = 255
+
+/** Callers write JavaScript too. @throws FileError `invalid_content` for what is no bytes, and for a type that is none */
+export function checkFileContent(path: string, data: unknown, mimeType: unknown): void {
+  const isBytes = typeof data === 'string' || data instanceof Uint8Array || isStream(data)
+  if (!isBytes)
+    throw new FileError(
+      'invalid_content',
+      `Expected the data of ${path} to be bytes, a text or a stream of bytes, got ${fileNameOf(data)}`,
+    )
+  if (typeof mimeType === 'string' && mimeType !== '' && mimeType.length <= MIME_TYPE_LENGTH) return
+  throw new FileError(
+    'invalid_content',
+    `Expected the MIME type of ${path} to be a text such as text/plain, got ${fileNameOf(mimeType)}`,
+  )
+}
+
+function isStream(data: unknown): boolean {
+  return typeof data === 'object' && data !== null && Symbol.asyncIterator in data
+}
+
+function fileNameOf(value: unknown): string {
+  if (value === null) return 'null'
+  return typeof value === 'string' ? `a text of ${value.length} characters` : typeof value
+}

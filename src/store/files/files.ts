@@ -1,0 +1,221 @@
+import type { Reader, Writer } from '../store.js'
+import { deleteEntry, statFile } from './attachments.js'
+import { checkFilePath, FileError, fileFromRow, fileToRow, foldersAbove, folderToRow } from './file-row.js'
+import type { NewFile, NewFolder, StoredFile } from './file-row.js'
+
+/**
+ * Writes or replaces a file's entry and makes the folders above it, which are rows too.
+ * @throws FileError `invalid_path`, `is_folder`, `not_a_folder`
+ */
+export async function putFile(tx: Writer, file: NewFile): Promise<StoredFile> {
+  checkFilePath(file.path)
+  const existing = await statFile(tx, file.threadId, file.path)
+  if (existing?.isDirectory) {
+    throw new FileError('is_folder', `Expected a path for a file, got the folder ${file.path}: add a name`)
+  }
+  await makeFoldersAbove(tx, file)
+  await tx
+    .insertInto('blobs')
+    .values({ digest: file.blob, size: file.size, created_at: file.now })
+    .onConflict((conflict) => conflict.doNothing())
+    .execute()
+  const row = fileToRow(file, existing?.createdAt ?? file.now)
+  const { thread_id: _threadId, path: _path, ...changes } = row
+  await tx
+    .insertInto('files')
+    .values(row)
+    .onConflict((conflict) => conflict.columns(['thread_id', 'path']).doUpdateSet(changes))
+    .execute()
+  return fileFromRow(row)
+}
+
+/** False if there was none. @throws FileError `is_folder` */
+export async function removeFile(tx: Writer, threadId: string, path: string): Promise<boolean> {
+  const file = await statFile(tx, threadId, path)
+  if (file === null) return false
+  if (file.isDirectory) {
+    throw new FileError(
+      'is_folder',
+      `Expected a file to remove, got the folder ${path}: remove it as a folder`,
+    )
+  }
+  await deleteEntry(tx, threadId, path)
+  return true
+}
+
+interface FileCopy {
+  readonly fromThreadId: string
+  readonly fromPath: string
+  readonly toThreadId: string
+  readonly toPath: string
+  readonly now: number
+}
+
+/** Copies an entry, never bytes; null if there is no such file. @throws FileError as `putFile` */
+export async function copyFile(tx: Writer, copy: FileCopy): Promise<StoredFile | null> {
+  const source = await statFile(tx, copy.fromThreadId, copy.fromPath)
+  if (source === null || source.blob === null) return null
+  const { mimeType, size, blob, metadata, width, height } = source
+  const target = { threadId: copy.toThreadId, path: copy.toPath, now: copy.now }
+  return putFile(tx, { ...target, mimeType, size, blob, metadata, width, height })
+}
+
+/** Paths of files, not folders, in order; see `matchesGlob` for the pattern. */
+export async function findFiles(db: Reader, threadId: string, pattern: string): Promise<readonly string[]> {
+  const rows = await db
+    .selectFrom('files')
+    .select('path')
+    .where('thread_id', '=', threadId)
+    .where('is_directory', '=', 0)
+    .orderBy('path')
+    .execute()
+  return rows.map((row) => row.path).filter((path) => matchesGlob(path, pattern))
+}
+
+export interface FileStats {
+  readonly fileCount: number
+  readonly directoryCount: number
+  /** Bytes; the same content counts as often as it has a path. */
+  readonly totalSize: number
+}
+
+export async function fileStats(db: Reader, threadId: string): Promise<FileStats> {
+  const rows = await db
+    .selectFrom('files')
+    .select((select) => [
+      'is_directory',
+      select.fn.countAll<number>().as('count'),
+      select.fn.sum<number>('size').as('size'),
+    ])
+    .where('thread_id', '=', threadId)
+    .groupBy('is_directory')
+    .execute()
+  const files = rows.find((row) => row.is_directory === 0)
+  const folders = rows.find((row) => row.is_directory !== 0)
+  return {
+    fileCount: files?.count ?? 0,
+    directoryCount: folders?.count ?? 0,
+    totalSize: files?.size ?? 0,
+  }
+}
+
+/** Makes the folder and those above it; one that is there stays as it is. @throws FileError `invalid_path`, `not_a_folder` */
+export async function makeFolder(tx: Writer, folder: NewFolder): Promise<StoredFile> {
+  checkFilePath(folder.path)
+  const existing = await statFile(tx, folder.threadId, folder.path)
+  if (existing !== null && !existing.isDirectory) throw notAFolder(folder.path)
+  if (existing !== null) return existing
+  await makeFoldersAbove(tx, folder)
+  const row = folderToRow(folder)
+  await tx.insertInto('files').values(row).execute()
+  return fileFromRow(row)
+}
+
+/** False if there was none. @throws FileError `not_a_folder`, `not_empty` */
+export async function removeFolder(tx: Writer, threadId: string, path: string): Promise<boolean> {
+  const folder = await statFile(tx, threadId, path)
+  if (folder === null) return false
+  if (!folder.isDirectory) throw notAFolder(path)
+  const entries = await listFolder(tx, threadId, path)
+  if (entries !== null && entries.length > 0) {
+    throw new FileError('not_empty', `Expected an empty folder, got ${entries.length} entries in ${path}`)
+  }
+  await deleteEntry(tx, threadId, path)
+  return true
+}
+
+/** What is directly in a folder, by name; null if there is no such folder. '/' is always there. */
+export async function listFolder(
+  db: Reader,
+  threadId: string,
+  path: string,
+): Promise<readonly StoredFile[] | null> {
+  if (path !== '/' && !(await statFile(db, threadId, path))?.isDirectory) return null
+  const rows = await db
+    .selectFrom('files')
+    .selectAll()
+    .where('thread_id', '=', threadId)
+    .where('folder', '=', path)
+    .orderBy('name')
+    .execute()
+  return rows.map(fileFromRow)
+}
+
+/** @throws FileError `not_a_folder` */
+async function makeFoldersAbove(tx: Writer, { threadId, path, now }: NewFolder): Promise<void> {
+  const paths = foldersAbove(path)
+  if (paths.length === 0) return
+  const existing = await tx
+    .selectFrom('files')
+    .select(['path', 'is_directory'])
+    .where('thread_id', '=', threadId)
+    .where('path', 'in', [...paths])
+    .execute()
+  const file = existing.find((row) => row.is_directory === 0)
+  if (file !== undefined) throw notAFolder(file.path)
+  const known = new Set(existing.map((row) => row.path))
+  const missing = paths.filter((folder) => !known.has(folder))
+  if (missing.length === 0) return
+  await tx
+    .insertInto('files')
+    .values(missing.map((folder) => folderToRow({ threadId, path: folder, now })))
+    .execute()
+}
+
+function notAFolder(path: string): FileError {
+  return new FileError('not_a_folder', `Expected a folder, got the file ${path}: use another path`)
+}
+
+/**
+ * Whether a path fits a pattern: `*` and `?` stay within a name, `**` as a name stands for any folders. A pattern
+ * without "/" is for the name, in any folder. Time grows with the product of both lengths, whatever the pattern.
+ */
+export function matchesGlob(path: string, pattern: string): boolean {
+  const names = namesOf(path)
+  if (!pattern.includes('/')) return matchesName(names.at(-1) ?? '', pattern)
+  return matchesSequence(names, namesOf(pattern), {
+    isWild: (part) => part === '**',
+    fits: matchesName,
+  })
+}
+
+function namesOf(path: string): readonly string[] {
+  return path.replace(/^\//, '').split('/')
+}
+
+function matchesName(name: string, pattern: string): boolean {
+  return matchesSequence(Array.from(name), Array.from(pattern), {
+    isWild: (part) => part === '*',
+    fits: (character, part) => part === '?' || part === character,
+  })
+}
+
+interface Parts {
+  /** Stands for any number of items. */
+  isWild(part: string): boolean
+  fits(item: string, part: string): boolean
+}
+
+/** After a mismatch only the last wildcard takes one item more: earlier ones can gain nothing by taking more. */
+function matchesSequence(items: readonly string[], pattern: readonly string[], parts: Parts): boolean {
+  let item = 0
+  let part = 0
+  let wildPart = -1
+  let wildItem = 0
+  while (item < items.length) {
+    const wanted = pattern[part]
+    if (wanted !== undefined && parts.isWild(wanted)) {
+      wildPart = part++
+      wildItem = item
+    } else if (wanted !== undefined && parts.fits(items[item] ?? '', wanted)) {
+      item++
+      part++
+    } else if (wildPart >= 0) {
+      part = wildPart + 1
+      item = ++wildItem
+    } else {
+      return false
+    }
+  }
+  return pattern.slice(part).every((rest) => parts.isWild(rest))
+}

@@ -1,0 +1,195 @@
+import { sql } from 'kysely'
+import type { AttachmentRef, Message } from '../../protocol/message.js'
+import type { Side } from '../../protocol/plan.js'
+import { noteChange } from '../changes.js'
+import type { Reader, Writer } from '../store.js'
+import { meanwhile } from '../transaction.js'
+import { messageFromRow, messageToRow } from './message-row.js'
+import type { NewMessage } from './message-row.js'
+
+interface Delivery {
+  readonly threadId: string
+  readonly ids: readonly string[]
+  readonly run: number
+  readonly step: number
+  /** What create hooks made of some of them, by id. */
+  readonly changed?: ReadonlyMap<string, ChangedMessage>
+}
+
+export type ChangedMessage = Pick<Message, 'content' | 'silent' | 'metadata' | 'attachments'>
+
+/**
+ * T3: gives each of these queued messages the next place in the transcript, in the order of `ids`, and answers those
+ * that had none before. An id that is unknown, of another thread, delivered, rejected or named twice is passed over.
+ */
+export async function deliverMessages(
+  tx: Writer,
+  { threadId, ids, run, step, changed }: Delivery,
+): Promise<readonly Message[]> {
+  if (ids.length === 0) return []
+  const queued = await tx
+    .selectFrom('messages')
+    .select('id')
+    .where('id', 'in', [...new Set(ids)])
+    .where('thread_id', '=', threadId)
+    .where('position', 'is', null)
+    .where('status', '=', 'pending')
+    .execute()
+  if (queued.length === 0) return []
+  const open = new Set(queued.map((message) => message.id))
+  const first = await allocatePositions(tx, threadId, open.size)
+  const delivered: Message[] = []
+  for (const id of ids) {
+    if (!open.delete(id)) continue
+    const row = await tx
+      .updateTable('messages')
+      .set({
+        position: first + delivered.length,
+        status: 'completed',
+        run,
+        step,
+        ...changedColumns(changed?.get(id)),
+      })
+      .where('thread_id', '=', threadId)
+      .where('id', '=', id)
+      .where('position', 'is', null)
+      .returningAll()
+      .executeTakeFirstOrThrow()
+    delivered.push(messageFromRow(row))
+  }
+  return delivered
+}
+
+function changedColumns(message: ChangedMessage | undefined) {
+  if (message === undefined) return {}
+  const { content, silent, metadata, attachments } = message
+  return {
+    content,
+    silent: silent ? 1 : 0,
+    metadata: metadata === null ? null : JSON.stringify(metadata),
+    attachments: JSON.stringify(attachments),
+  }
+}
+
+/** Queued messages of these ids, in their order: what a drain would deliver. */
+export async function readUndelivered(
+  db: Reader,
+  threadId: string,
+  ids: readonly string[],
+): Promise<readonly Message[]> {
+  if (ids.length === 0) return []
+  const rows = await db
+    .selectFrom('messages')
+    .selectAll()
+    .where('id', 'in', [...new Set(ids)])
+    .where('thread_id', '=', threadId)
+    .where('position', 'is', null)
+    .where('status', '=', 'pending')
+    .execute()
+  const byId = new Map(rows.map((row) => [row.id, messageFromRow(row)]))
+  return [...new Set(ids)].flatMap((id) => byId.get(id) ?? [])
+}
+
+/** T3: a create hook keeps them out of the transcript for good, and their rows say so. */
+export async function refuseMessages(tx: Writer, threadId: string, ids: readonly string[]): Promise<void> {
+  if (ids.length === 0) return
+  await tx
+    .updateTable('messages')
+    .set({ status: 'refused' })
+    .where('id', 'in', [...ids])
+    .where('thread_id', '=', threadId)
+    .where('position', 'is', null)
+    .where('status', '=', 'pending')
+    .execute()
+}
+
+/** Puts a message that the thread made itself at the end of the transcript. */
+export async function appendMessage(tx: Writer, message: NewMessage): Promise<void> {
+  meanwhile(tx, allocatePositions(tx, message.threadId, 1))
+  const position = sql<number>`(select last_position from threads where id = ${message.threadId})`
+  // An id of ours is never sent: whatever digest a sender gives differs from this one.
+  const row = { ...messageToRow(message), position, digest: '' }
+  meanwhile(tx, tx.insertInto('messages').values(row).execute())
+}
+
+/** T8: whatever has no place in the transcript yet never gets one; answers the ids. */
+export async function rejectUndelivered(tx: Writer, threadId: string): Promise<readonly string[]> {
+  const rows = await tx
+    .updateTable('messages')
+    .set({ status: 'rejected' })
+    .where('thread_id', '=', threadId)
+    .where('position', 'is', null)
+    .where('status', '=', 'pending')
+    .returning('id')
+    .execute()
+  return rows.map((row) => row.id)
+}
+
+export interface ToolResultOfReport {
+  readonly threadId: string
+  readonly messageId: string
+  readonly toolCallId: string
+  readonly name: string
+  readonly content: string | null
+  readonly toolStatus: 'success' | 'error'
+  readonly attachments: readonly AttachmentRef[]
+  readonly parentId?: string | null
+  readonly depth?: number
+  readonly run: number
+  readonly step: number
+  readonly side: Side
+}
+
+/**
+ * T7: a child's queued report becomes the result of the call that waited for it, at the end of the transcript.
+ * Null if it has a place already, or is not queued.
+ */
+export async function turnIntoToolResult(tx: Writer, result: ToolResultOfReport): Promise<number | null> {
+  const queued = await tx
+    .selectFrom('messages')
+    .select('id')
+    .where('id', '=', result.messageId)
+    .where('thread_id', '=', result.threadId)
+    .where('subagent_id', 'is not', null)
+    .where('position', 'is', null)
+    .where('status', '=', 'pending')
+    .executeTakeFirst()
+  if (queued === undefined) return null
+  const position = await allocatePositions(tx, result.threadId, 1)
+  await tx
+    .updateTable('messages')
+    .set({
+      position,
+      role: 'tool',
+      name: result.name,
+      content: result.content,
+      tool_call_id: result.toolCallId,
+      tool_status: result.toolStatus,
+      attachments: JSON.stringify(result.attachments),
+      parent_id: result.parentId ?? null,
+      depth: result.depth ?? 0,
+      silent: 0,
+      status: 'completed',
+      run: result.run,
+      step: result.step,
+      side: result.side,
+    })
+    .where('thread_id', '=', result.threadId)
+    .where('id', '=', result.messageId)
+    .where('position', 'is', null)
+    .execute()
+  return position
+}
+
+/** T3: the next `count` places of a thread's transcript, without gaps; answers the first. */
+async function allocatePositions(tx: Writer, threadId: string, count: number): Promise<number> {
+  noteChange(tx, threadId)
+  const thread = await tx
+    .updateTable('threads')
+    .set((update) => ({ last_position: update('last_position', '+', count) }))
+    .where('id', '=', threadId)
+    .returning('last_position')
+    .executeTakeFirst()
+  if (thread === undefined) throw new Error(`Expected a row of thread ${threadId}, got none`)
+  return thread.last_position - count + 1
+}

@@ -1,0 +1,162 @@
+import { sql } from 'kysely'
+import type { ToolCallEntry } from '../../protocol/message.js'
+import { findToolCall, finishToolCall } from '../calls/tool-calls.js'
+import { appendEvents } from '../events.js'
+import type { NewEvent } from '../events.js'
+import type { Reader, Writer } from '../store.js'
+import { endEffect, findEffect } from '../threads/effects.js'
+import { countUndelivered, markMessageRemoved } from './message-writes.js'
+
+/** A message that waits for its place in the transcript. */
+export interface QueuedMessage {
+  readonly id: string
+  /** Its beginning. */
+  readonly text: string
+  /** A queued tool's row holds its call, and nothing else. */
+  readonly call: ToolCallEntry | null
+  /** The child that it is a report of. */
+  readonly child: string | null
+  readonly createdAt: number
+}
+
+interface QueuedMessages {
+  readonly threadId: string
+  /** Characters of each text. */
+  readonly length: number
+  readonly limit: number
+}
+
+/** The first messages that wait for their place, silent ones too, in the order in which their rows were written. */
+export async function queuedMessages(
+  db: Reader,
+  { threadId, length, limit }: QueuedMessages,
+): Promise<readonly QueuedMessage[]> {
+  const rows = await db
+    .selectFrom('messages')
+    .select(['id', 'tool_calls', 'subagent_id', 'created_at'])
+    // Cut here: a thousand whole ones may have a gigabyte.
+    .select(sql<string | null>`substr(content, 1, ${sql.lit(length)})`.as('text'))
+    .where('thread_id', '=', threadId)
+    .where('position', 'is', null)
+    .where('status', '=', 'pending')
+    .orderBy('created_at')
+    .orderBy('id')
+    .limit(limit)
+    .execute()
+  return rows.map(({ id, text, tool_calls: calls, subagent_id: child, created_at: createdAt }) => {
+    const [call = null] = calls === null ? [] : (JSON.parse(calls) as readonly ToolCallEntry[])
+    return { id, text: text ?? '', call, child, createdAt }
+  })
+}
+
+/** Those of the ids whose messages have their place in the transcript. */
+export async function deliveredAmong(
+  db: Reader,
+  threadId: string,
+  ids: readonly string[],
+): Promise<ReadonlySet<string>> {
+  if (ids.length === 0) return new Set()
+  const rows = await db
+    .selectFrom('messages')
+    .select('id')
+    .where('thread_id', '=', threadId)
+    .where('id', 'in', ids)
+    .where('position', 'is not', null)
+    .execute()
+  return new Set(rows.map(({ id }) => id))
+}
+
+/**
+ * `removed`: it never gets there now; `before`: it was removed already; `begun`: it is in the transcript, at work or over;
+ * `owed`: a subagent's message, its report or what it told besides, which is its parent's to take; `unknown`: no message,
+ * call or effect of this thread has the id.
+ */
+export type Removal = 'removed' | 'before' | 'begun' | 'owed' | 'unknown'
+
+interface RemovedItem {
+  readonly threadId: string
+  /** Of a message, a queued tool call or an effect. */
+  readonly id: string
+  /** Microseconds. */
+  readonly now: number
+}
+
+/**
+ * T3: takes an item back that waits its turn. This row or the transaction that begins the item comes first, never both;
+ * the row stays, and says so.
+ */
+export async function removeQueuedItem(tx: Writer, item: RemovedItem): Promise<Removal> {
+  const removal = await removeItem(tx, item)
+  if (removal.fate !== 'removed') return removal.fate
+  const { threadId, now } = item
+  const waiting = await countUndelivered(tx, threadId)
+  const changed = { type: 'queue.changed', payload: { waiting } }
+  await appendEvents(tx, { threadId, events: [...(removal.events ?? []), changed], now })
+  return 'removed'
+}
+
+interface Removed {
+  readonly fate: Removal
+  readonly events?: readonly NewEvent[]
+}
+
+async function removeItem(tx: Writer, { threadId, id, now }: RemovedItem): Promise<Removed> {
+  const message = await findRow(tx, threadId, id)
+  if (message !== undefined) {
+    const fate = fateOf(message)
+    if (fate === 'removed') await markMessageRemoved(tx, threadId, id)
+    return { fate }
+  }
+  const call = await findToolCall(tx, threadId, id)
+  if (call !== null) {
+    const holder = await findRow(tx, threadId, call.message_id)
+    const fate = holder === undefined ? 'begun' : fateOf(holder)
+    if (fate === 'removed') {
+      await finishToolCall(tx, { threadId, callId: id, status: 'cancelled', errorCode: 'removed', now })
+      await markMessageRemoved(tx, threadId, call.message_id)
+    }
+    return { fate }
+  }
+  return removeEffect(tx, { threadId, id, now })
+}
+
+async function removeEffect(tx: Writer, { threadId, id, now }: RemovedItem): Promise<Removed> {
+  const effect = await findEffect(tx, threadId, id)
+  if (effect === null) return { fate: 'unknown' }
+  if (effect.status === 'removed') return { fate: 'before' }
+  if (effect.status !== 'scheduled' || (await isStarted(tx, threadId, id))) return { fate: 'begun' }
+  const name = await endEffect(tx, { threadId, id, status: 'removed', now })
+  return { fate: 'removed', events: [{ type: 'effect.removed', payload: { effectId: id, name } }] }
+}
+
+interface WaitingRow {
+  readonly position: number | null
+  readonly status: string
+  readonly subagent_id: string | null
+}
+
+function findRow(db: Reader, threadId: string, id: string): Promise<WaitingRow | undefined> {
+  return db
+    .selectFrom('messages')
+    .select(['position', 'status', 'subagent_id'])
+    .where('id', '=', id)
+    .where('thread_id', '=', threadId)
+    .executeTakeFirst()
+}
+
+function fateOf({ position, status, subagent_id: child }: WaitingRow): Removal {
+  if (status === 'removed') return 'before'
+  if (position !== null || status !== 'pending') return 'begun'
+  return child === null ? 'removed' : 'owed'
+}
+
+/** T4: what is at work commits its outcome. */
+async function isStarted(db: Reader, threadId: string, effectId: string): Promise<boolean> {
+  const operation = await db
+    .selectFrom('operations')
+    .select('id')
+    .where('thread_id', '=', threadId)
+    .where('id', '=', effectId)
+    .executeTakeFirst()
+  return operation !== undefined
+}

@@ -1,0 +1,136 @@
+import { randomUUID } from 'node:crypto'
+import { runIdOf, stepIdOf } from '../../protocol/ids.js'
+import type { ToolCallEntry } from '../../protocol/message.js'
+import type { Side } from '../../protocol/plan.js'
+import type { JsonObject } from '../../protocol/values.js'
+import { adoptToolCall, findToolCall, insertToolCalls } from '../calls/tool-calls.js'
+import type { ToolCallRecord } from '../calls/tool-calls.js'
+import { digestOf } from '../digest.js'
+import type { NewEvent } from '../events.js'
+import type { Writer } from '../store.js'
+import { appendMessage, deliverMessages } from './delivery.js'
+import type { MessageSender, NewMessage } from './message-row.js'
+import { stageMessage } from './message-writes.js'
+import type { StageResult } from './message-writes.js'
+import { appendToolInvocation } from './status-line.js'
+
+/** A tool call that no model chose. */
+interface QueuedTool {
+  readonly threadId: string
+  readonly toolCallId: string
+  readonly name: string
+  readonly args: JsonObject
+  readonly sentBy: MessageSender
+  /** Of one that belongs to no step yet, the side that is to call it. @default 'a' */
+  readonly side?: Side
+  /** A subagent that starts by itself. */
+  readonly immediate?: true
+  /** Microseconds. */
+  readonly now: number
+}
+
+/**
+ * Accepts a call for a thread that is in no step: a row that holds it, without a place in the transcript until the call
+ * starts, and the call's own row, of no run yet. The same call again changes nothing.
+ */
+export async function stageQueuedTool(tx: Writer, tool: QueuedTool): Promise<StageResult> {
+  const { threadId, toolCallId, name, args } = tool
+  const known = await findToolCall(tx, threadId, toolCallId)
+  const digest = digestOf([name, args])
+  if (known !== null) {
+    const same = known.name === name && digestOf([name, JSON.parse(known.arguments)]) === digest
+    return same ? 'same' : 'conflict'
+  }
+  const { side = 'a' } = tool
+  const message = messageOf(tool, side)
+  const staged = await stageMessage(tx, { ...message, digest })
+  if (staged === 'staged') await insertCall(tx, tool, { messageId: message.id, run: 0, step: 0, side })
+  return staged
+}
+
+/** The step in flight that a queued call belongs to. */
+interface StepOfCall {
+  readonly run: number
+  readonly step: number
+  readonly side: Side
+}
+
+/** Puts a call behind those of the step in flight: its row takes its place in the transcript here. */
+export async function appendQueuedTool(tx: Writer, tool: QueuedTool, place: StepOfCall): Promise<string> {
+  const message = messageOf(tool, place.side)
+  await appendMessage(tx, { ...message, ...place })
+  await insertCall(tx, tool, { ...place, messageId: message.id })
+  return message.id
+}
+
+/** The results of calls are shown behind the row that holds them, so a call without a model has one too. */
+function messageOf(tool: QueuedTool, side: Side): NewMessage {
+  const call: ToolCallEntry = {
+    id: tool.toolCallId,
+    type: 'function',
+    function: { name: tool.name, arguments: JSON.stringify(tool.args) },
+  }
+  return {
+    // Random: an id that can be guessed might be taken.
+    id: randomUUID(),
+    threadId: tool.threadId,
+    role: side === 'a' ? 'assistant' : 'user',
+    content: null,
+    toolCalls: [call],
+    createdAt: tool.now,
+    sentBy: tool.sentBy,
+    side,
+    metadata: { queued: true, ...(tool.immediate === undefined ? {} : { immediate: true }) },
+  }
+}
+
+async function insertCall(
+  tx: Writer,
+  { threadId, toolCallId, name, args }: QueuedTool,
+  place: StepOfCall & { readonly messageId: string },
+): Promise<void> {
+  const { messageId, run, step, side } = place
+  const { last } = await tx
+    .selectFrom('tool_calls')
+    .select((select) => select.fn.max('call_index').as('last'))
+    .where('thread_id', '=', threadId)
+    .where('run', '=', run)
+    .where('step', '=', step)
+    .executeTakeFirstOrThrow()
+  await insertToolCalls(tx, [
+    {
+      thread_id: threadId,
+      id: toolCallId,
+      message_id: messageId,
+      run,
+      step,
+      call_index: (last ?? -1) + 1,
+      side,
+      name,
+      provider_call_id: '',
+      arguments: JSON.stringify(args),
+    },
+  ])
+}
+
+/**
+ * T3: a staged tool's turn has come, so the message that holds it goes to the end of the transcript, behind a line that
+ * says who called it. Answers the events of both.
+ */
+export async function placeQueuedTool(
+  tx: Writer,
+  { thread_id: threadId, id: callId, message_id: messageId, name: tool }: ToolCallRecord,
+  { run, step, side, now }: StepOfCall & { readonly now: number },
+): Promise<readonly NewEvent[]> {
+  const scope = { runId: runIdOf(run), stepId: stepIdOf(run, step) }
+  await adoptToolCall(tx, { threadId, callId, run, step, side })
+  const line = { threadId, run, step, scope, now, tool, toolCallId: callId }
+  const status = await appendToolInvocation(tx, line)
+  const delivered = await deliverMessages(tx, { threadId, ids: [messageId], run, step })
+  const created = delivered.map(({ id, role }) => ({
+    type: 'message.created',
+    scope: { ...scope, messageId: id },
+    payload: { role },
+  }))
+  return [status, ...created]
+}

@@ -1,0 +1,58 @@
+import { randomUUID } from 'node:crypto'
+import type { EventScope } from '../../protocol/facts.js'
+import type { NewEvent } from '../events.js'
+import type { Writer } from '../store.js'
+import { appendMessage } from './delivery.js'
+
+/** What the runtime itself did; clients group rows by it, and no model is ever sent one. */
+type StatusKind = 'handoff' | 'run_ended' | 'runtime_tool_invocation'
+
+/** The metadata of a row that says what the runtime did. */
+export function statusMetadata(
+  kind: StatusKind,
+  detail: Readonly<Record<string, string>> = {},
+): Record<string, unknown> {
+  return { status_kind: kind, ...detail }
+}
+
+interface StatusLine {
+  readonly threadId: string
+  readonly kind: StatusKind
+  readonly content: string
+  readonly detail: Readonly<Record<string, string>>
+  readonly scope: EventScope
+  readonly run: number
+  readonly step: number
+  /** Microseconds. */
+  readonly now: number
+}
+
+/** Says in the transcript what the runtime did; answers the row's event. */
+export async function appendStatusLine(tx: Writer, line: StatusLine): Promise<NewEvent> {
+  const { threadId, kind, content, detail, scope, run, step, now } = line
+  const id = randomUUID()
+  await appendMessage(tx, {
+    ...{ id, threadId, role: 'system', content, silent: true, metadata: statusMetadata(kind, detail) },
+    ...{ createdAt: now, sentBy: 'runtime', run, step },
+  })
+  return { type: 'message.created', scope: { ...scope, messageId: id }, payload: { role: 'system' } }
+}
+
+/** That a tool was called by code, and not chosen by a model. */
+export function appendToolInvocation(
+  tx: Writer,
+  {
+    tool,
+    toolCallId,
+    ...place
+  }: Omit<StatusLine, 'kind' | 'content' | 'detail'> & {
+    readonly tool: string
+    readonly toolCallId: string
+  },
+): Promise<NewEvent> {
+  const content = `The tool "${tool}" was called by code, not by a model.`
+  return appendStatusLine(tx, {
+    ...place,
+    ...{ kind: 'runtime_tool_invocation', content, detail: { tool, tool_call_id: toolCallId } },
+  })
+}

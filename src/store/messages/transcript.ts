@@ -1,0 +1,356 @@
+import { sql } from 'kysely'
+import { LIMITS } from '../../protocol/limits.js'
+import { CUT_OFF } from '../../protocol/message.js'
+import type { AttachmentRef, Message } from '../../protocol/message.js'
+import type { Side } from '../../protocol/plan.js'
+import { HIGHEST_INT } from '../schema.js'
+import type { Reader } from '../store.js'
+import type { RunKey } from '../threads/runs.js'
+import { messageFromRow, transcriptMessageFromRow } from './message-row.js'
+import type { TranscriptMessage } from './message-row.js'
+
+/** Of any age, depth and status. */
+export async function findMessage(db: Reader, threadId: string, id: string): Promise<Message | null> {
+  const row = await db
+    .selectFrom('messages')
+    .selectAll()
+    .where('id', '=', id)
+    .where('thread_id', '=', threadId)
+    .executeTakeFirst()
+  return row === undefined ? null : messageFromRow(row)
+}
+
+/** Whether the thread has a message of that id, whatever became of it. */
+export async function isMessageIdTaken(db: Reader, threadId: string, id: string): Promise<boolean> {
+  const row = await db
+    .selectFrom('messages')
+    .select('id')
+    .where('thread_id', '=', threadId)
+    .where('id', '=', id)
+    .executeTakeFirst()
+  return row !== undefined
+}
+
+/** Everything that a model may see: the top-level rows in order, silent ones too. */
+export async function readTranscript(db: Reader, threadId: string): Promise<readonly TranscriptMessage[]> {
+  const rows = await db
+    .selectFrom('messages')
+    .selectAll()
+    .where('thread_id', '=', threadId)
+    .where('position', 'is not', null)
+    .where('depth', '=', 0)
+    .orderBy('position')
+    .execute()
+  return rows.map(transcriptMessageFromRow)
+}
+
+/** Which top-level rows a model may see. */
+export interface Transcript {
+  readonly threadId: string
+  /** The first position. */
+  readonly from: number
+  /** Of that run only; null: of all. */
+  readonly run: number | null
+}
+
+/** Position and size of a row, to bound a read before it is made. */
+export interface RowSize {
+  readonly position: number
+  /** Of its texts. */
+  readonly bytes: number
+}
+
+/** The newest rows, the newest first, without their texts. */
+export async function readRowSizes(
+  db: Reader,
+  { limit, ...transcript }: Transcript & { readonly limit: number },
+): Promise<readonly RowSize[]> {
+  const rows = await inTranscript(db, transcript)
+    .select(['position', TEXT_BYTES.as('bytes')])
+    .orderBy('position', 'desc')
+    .limit(limit)
+    .execute()
+  return rows.map(({ position, bytes }) => ({ position: position ?? 0, bytes }))
+}
+
+const TEXT_BYTES = sql<number>`coalesce(octet_length(content), 0) + coalesce(octet_length(tool_calls), 0)
+  + coalesce(octet_length(answer_parts), 0) + octet_length(attachments)`
+
+/** Whole rows in their order. */
+export async function readRows(db: Reader, transcript: Transcript): Promise<readonly TranscriptMessage[]> {
+  const rows = await inTranscript(db, transcript).selectAll().orderBy('position').execute()
+  return rows.map(transcriptMessageFromRow)
+}
+
+/** The top-level row at a position, or null. */
+export async function findTranscriptRow(
+  db: Reader,
+  threadId: string,
+  position: number,
+): Promise<TranscriptMessage | null> {
+  const row = await inTranscript(db, { threadId, from: position, run: null })
+    .selectAll()
+    .where('position', '=', position)
+    .executeTakeFirst()
+  return row === undefined ? null : transcriptMessageFromRow(row)
+}
+
+/** The first message that came to the run from outside; null if the run began without one. */
+export async function readOpening(db: Reader, transcript: Transcript): Promise<TranscriptMessage | null> {
+  const row = await inTranscript(db, transcript)
+    .selectAll()
+    .where('side', 'is', null)
+    .where('role', 'in', ['user', 'assistant'])
+    .orderBy('position')
+    .limit(1)
+    .executeTakeFirst()
+  return row === undefined ? null : transcriptMessageFromRow(row)
+}
+
+/** How many top-level rows are before a position. */
+export async function countBefore(db: Reader, threadId: string, position: number): Promise<number> {
+  const { count } = await inTranscript(db, { threadId, from: 0, run: null })
+    .select((select) => select.fn.countAll<number>().as('count'))
+    .where('position', '<', position)
+    .executeTakeFirstOrThrow()
+  return count
+}
+
+function inTranscript(db: Reader, { threadId, from, run }: Transcript) {
+  const query = db
+    .selectFrom('messages')
+    .where('thread_id', '=', threadId)
+    .where('position', '>=', from)
+    .where('depth', '=', 0)
+  return run === null ? query : query.where('run', '=', run)
+}
+
+export interface ListMessages {
+  readonly threadId: string
+  /** @default 100 */
+  readonly limit?: number
+  /** How many of the newest are skipped; with `after`, of the oldest. @default 0 */
+  readonly offset?: number
+  /** Positions below this one only, and nothing queued. */
+  readonly before?: number
+  /** Positions above this one only, from there on, and nothing queued. */
+  readonly after?: number
+  /** Of the answer; which rows are in it does not depend on it. @default 'asc' */
+  readonly order?: 'asc' | 'desc'
+  /** @default false */
+  readonly includeSilent?: boolean
+  /** @default 0 */
+  readonly maxDepth?: number
+}
+
+interface MessagePage {
+  readonly messages: readonly Message[]
+  /** Of all rows that the filters let through, in the transcript or queued. */
+  readonly total: number
+  /** There are more in the direction of the page: older ones, with `after` newer ones. */
+  readonly hasMore: boolean
+}
+
+/**
+ * The newest `limit` messages; with `after`, the oldest ones after that position. Queued ones come last as `pending`, in the
+ * order in which their rows were written (`stageMessage`).
+ */
+export async function listMessages(db: Reader, options: ListMessages): Promise<MessagePage> {
+  const limit = wholeNumber(options.limit ?? 100)
+  const offset = wholeNumber(options.offset ?? 0)
+  const forward = options.after !== undefined
+  const queued = forward || options.before !== undefined ? [] : await readQueued(db, options)
+  // Newest first: queued ones, then the transcript backwards.
+  const newest = queued.toReversed().slice(offset, offset + limit)
+  const rest = await readPositioned(db, options, {
+    forward,
+    offset: Math.max(0, offset - queued.length),
+    limit: limit - newest.length + 1,
+  })
+  const hasMore = newest.length + rest.length > limit || queued.length > offset + limit
+  const page = [...newest, ...rest].slice(0, limit)
+  const inOrder = forward === (options.order !== 'desc')
+  const total = await countMessages(db, options)
+  return { messages: inOrder ? page : page.toReversed(), total, hasMore }
+}
+
+/** What a database would refuse or take as "no limit" is cut to what it can mean. */
+function wholeNumber(value: number): number {
+  return Math.max(0, Math.floor(value))
+}
+
+function visibleMessages(db: Reader, { threadId, includeSilent, maxDepth = 0 }: ListMessages) {
+  const query = db.selectFrom('messages').where('thread_id', '=', threadId).where('depth', '<=', maxDepth)
+  return includeSilent ? query : query.where('silent', '=', 0)
+}
+
+async function readQueued(db: Reader, options: ListMessages): Promise<readonly Message[]> {
+  const rows = await visibleMessages(db, options)
+    .selectAll()
+    .where('position', 'is', null)
+    .where('status', '=', 'pending')
+    .orderBy('created_at')
+    .orderBy('id')
+    .execute()
+  return rows.map(messageFromRow)
+}
+
+interface Slice {
+  readonly forward: boolean
+  readonly offset: number
+  readonly limit: number
+}
+
+async function readPositioned(
+  db: Reader,
+  options: ListMessages,
+  { forward, offset, limit }: Slice,
+): Promise<readonly Message[]> {
+  let query = visibleMessages(db, options).selectAll().where('position', 'is not', null)
+  if (options.before !== undefined)
+    query = query.where('position', '<', Math.min(wholeNumber(options.before), HIGHEST_INT))
+  if (options.after !== undefined)
+    query = query.where('position', '>', Math.min(wholeNumber(options.after), HIGHEST_INT))
+  const rows = await query
+    .orderBy('position', forward ? 'asc' : 'desc')
+    .limit(limit)
+    .offset(offset)
+    .execute()
+  return rows.map(messageFromRow)
+}
+
+async function countMessages(db: Reader, options: ListMessages): Promise<number> {
+  const { count } = await visibleMessages(db, options)
+    .select((select) => select.fn.countAll<number>().as('count'))
+    .where((where) => where.or([where('position', 'is not', null), where('status', '=', 'pending')]))
+    .executeTakeFirstOrThrow()
+  return count
+}
+
+/** Steps of a run in which the model of a side has answered. */
+export async function countModelSteps(
+  db: Reader,
+  { threadId, run }: { readonly threadId: string; readonly run: number },
+): Promise<Readonly<Record<Side, number>>> {
+  const rows = await db
+    .selectFrom('messages')
+    .select(['side', (select) => select.fn.count<number>('step').distinct().as('steps')])
+    .where('thread_id', '=', threadId)
+    .where('run', '=', run)
+    .where('sent_by', '=', 'model')
+    .where('depth', '=', 0)
+    .groupBy('side')
+    .execute()
+  const of = (side: Side): number => rows.find((row) => row.side === side)?.steps ?? 0
+  return { a: of('a'), b: of('b') }
+}
+
+/** The last visible text or file that a model of the thread made in that run, whichever side it spoke for. */
+export async function lastReply(
+  db: Reader,
+  { threadId, run }: { readonly threadId: string; readonly run: number },
+): Promise<Message | null> {
+  const row = await db
+    .selectFrom('messages')
+    .selectAll()
+    .where('thread_id', '=', threadId)
+    .where('run', '=', run)
+    .where('position', 'is not', null)
+    .where('depth', '=', 0)
+    .where('silent', '=', 0)
+    .where((where) => where.or([where('content', '<>', ''), where('attachments', '<>', '[]')]))
+    // Side B of two agents writes `user`; a person's words have no side.
+    .where((where) =>
+      where.or([
+        where('role', '=', 'assistant'),
+        where.and([where('role', '=', 'user'), where('side', 'is not', null)]),
+      ]),
+    )
+    .orderBy('position', 'desc')
+    .limit(1)
+    .executeTakeFirst()
+  return row === undefined ? null : messageFromRow(row)
+}
+
+/** Answers that may be pieces of one: a prompt asks for the rest of a cut one a few times at most. */
+const MOST_PIECES = 50
+
+interface Words {
+  readonly content: string
+  /** The last answer is cut off by its limit of length. */
+  readonly isCut: boolean
+}
+
+/**
+ * What a side said last in a run, to be seen and not inside a tool; null if none said anything. An answer that was cut off and
+ * then went on is one with its rest; one of files alone has no words.
+ */
+export async function lastWords(db: Reader, run: RunKey): Promise<Words | null> {
+  const [last, ...before] = await saidInRun(db, run)
+    .select(['content', 'finish_reason', 'side'])
+    .where((where) => where.or([where('content', '<>', ''), where('attachments', '<>', '[]')]))
+    .orderBy('position', 'desc')
+    .limit(MOST_PIECES)
+    .execute()
+  if (last === undefined) return null
+  const end = before.findIndex((row) => row.finish_reason !== CUT_OFF || row.side !== last.side)
+  const pieces = [...before.slice(0, end === -1 ? before.length : end).toReversed(), last]
+  return { content: pieces.map(({ content }) => content).join(''), isCut: last.finish_reason === CUT_OFF }
+}
+
+/** Paths of the files that models made in a run, in their order: the newest, as many as one message may have. */
+export async function madeInRun(db: Reader, run: RunKey): Promise<readonly string[]> {
+  const rows = await saidInRun(db, run)
+    .select('attachments')
+    .where('sent_by', '=', 'model')
+    .where('attachments', '<>', '[]')
+    .orderBy('position', 'desc')
+    .limit(LIMITS.messageAttachments)
+    .execute()
+  // Written by `messageToRow`: the store's boundary.
+  const files = rows.toReversed().flatMap((row) => JSON.parse(row.attachments) as readonly AttachmentRef[])
+  return [...new Set(files.map(({ path }) => path))].slice(-LIMITS.messageAttachments)
+}
+
+function saidInRun(db: Reader, { threadId, number }: RunKey) {
+  return (
+    db
+      .selectFrom('messages')
+      .where('thread_id', '=', threadId)
+      .where('run', '=', number)
+      .where('depth', '=', 0)
+      .where('role', 'in', ['user', 'assistant'])
+      // What comes from outside has none.
+      .where('side', 'is not', null)
+      .where('silent', '=', 0)
+      .where('status', '=', 'completed')
+  )
+}
+
+/** What went wrong last in a run, as it is in the transcript: a tool's error, or why a model or hook ended it. */
+interface LastFailure {
+  /** Of the tool; null: it was none. */
+  readonly tool: string | null
+  readonly text: string
+}
+
+export async function lastFailure(
+  db: Reader,
+  { threadId, number }: RunKey,
+  of: 'tool' | 'model',
+): Promise<LastFailure | null> {
+  let query = db
+    .selectFrom('messages')
+    .select(['name', 'content'])
+    .where('thread_id', '=', threadId)
+    .where('run', '=', number)
+    .where('depth', '=', 0)
+    .where('content', '<>', '')
+  query =
+    of === 'tool'
+      ? query.where('role', '=', 'tool').where('tool_status', '=', 'error')
+      : query.where('role', '=', 'assistant').where('status', '=', 'failed')
+  const row = await query.orderBy('position', 'desc').limit(1).executeTakeFirst()
+  if (row === undefined || row.content === null) return null
+  return { tool: of === 'tool' ? row.name : null, text: row.content }
+}

@@ -1,0 +1,156 @@
+import type { BlobStore } from './files/blob-store.js'
+import { openDirectoryBlobs } from './files/directory-blobs.js'
+import { renewStoreId } from './migrations/migrate.js'
+import { isPostgres, postgresName } from './postgres/postgres-place.js'
+import { createSecretBox, secretKeys } from './secret-box.js'
+import { openSqlite } from './sqlite/open-sqlite.js'
+import { StoreError } from './store-error.js'
+import { storeLocation } from './store-location.js'
+import type { BlobLocation, StoreLocation, StoreOptions } from './store-location.js'
+import type { Database, Store } from './store.js'
+import { assertSecretsOpen } from './threads/variables.js'
+
+/**
+ * Opens the store, making folders, a SQLite file and its schema where they are missing; the schema of a PostgreSQL
+ * database is made by `everthread setup`.
+ * @throws ConfigError for places that are not understood, and for secrets whose key is missing; StoreError, one sentence,
+ * for places that cannot be used
+ */
+export async function openStore(options: StoreOptions = {}): Promise<Store> {
+  const secrets = createSecretBox(secretKeys(options))
+  const places = await openPlaces(storeLocation(options))
+  try {
+    await assertSecretsOpen(places, secrets)
+    return { ...places, secrets }
+  } catch (error) {
+    await places.close()
+    throw error
+  }
+}
+
+/** A store without keys. @throws StoreError */
+async function openPlaces(location: StoreLocation): Promise<Omit<Store, 'secrets'>> {
+  const blobs = await openBlobs(location.blobs)
+  const database = await openDatabase(location.database)
+  let closing: Promise<void> | undefined
+
+  function assertOpen(): void {
+    if (closing !== undefined) throw new StoreError('closed', CLOSED)
+  }
+
+  return {
+    id: database.id,
+    async read(work) {
+      assertOpen()
+      return database.read(work)
+    },
+    async write(work) {
+      assertOpen()
+      return database.write(work)
+    },
+    async readAllEvents(page) {
+      assertOpen()
+      return database.readAllEvents(page)
+    },
+    blobs,
+    watch(threadId, listener) {
+      assertOpen()
+      return database.watch(threadId, listener)
+    },
+    close: () => (closing ??= database.close()),
+  }
+}
+
+/** `pg` is loaded where it is used. */
+async function openDatabase(place: string): Promise<Database> {
+  if (!isPostgres(place)) return openSqlite(place)
+  const { openPostgres } = await import('./postgres/open-postgres.js')
+  return openPostgres(place)
+}
+
+const CLOSED = 'Expected an open store, got one that was closed: open it again with openStore'
+
+/** The blobs of that place. @throws ConfigError, StoreError */
+async function openBlobs(location: BlobLocation): Promise<BlobStore> {
+  if (typeof location === 'string') return openDirectoryBlobs(location)
+  const { openS3Blobs } = await import('./s3/open-s3-blobs.js')
+  return openS3Blobs(location)
+}
+
+interface Shared {
+  readonly store: ReturnType<typeof openPlaces>
+  users: number
+}
+
+const open = new Map<string, Shared>()
+
+/**
+ * The store of a place, one for all that use it in this process: a worker and a client side by side would otherwise
+ * wait for each other's database lock, and waiting for that lock stops the event loop. Each uses its own keys. The last
+ * `close` closes it.
+ * @throws as `openStore`
+ */
+export async function shareStore(options: StoreOptions = {}): Promise<Store> {
+  const secrets = createSecretBox(secretKeys(options))
+  const location = storeLocation(options)
+  const key = JSON.stringify([location.database, location.blobs])
+  const shared = open.get(key) ?? { store: openPlaces(location), users: 0 }
+  shared.users += 1
+  open.set(key, shared)
+  let left: Promise<void> | undefined
+  const close = (): Promise<void> => (left ??= leave(key, shared))
+  const places = await shared.store.catch((error: unknown) => {
+    // The next caller tries again: the disk may have come back.
+    if (open.get(key) === shared) open.delete(key)
+    throw error
+  })
+  try {
+    await assertSecretsOpen(places, secrets)
+    return { ...places, secrets, close }
+  } catch (error) {
+    await close()
+    throw error
+  }
+}
+
+async function leave(key: string, shared: Shared): Promise<void> {
+  shared.users -= 1
+  if (shared.users > 0) return
+  if (open.get(key) === shared) open.delete(key)
+  await (await shared.store).close()
+}
+
+/** A store that is ready to be used. */
+interface PreparedStore {
+  /** Of its database, without a password. */
+  readonly name: string
+  readonly id: string
+}
+
+interface PrepareStore {
+  /** Gives the store another id: for a copy of a database, whose open threads are the original's. @default false */
+  readonly newId?: boolean
+}
+
+/**
+ * Brings the database to the schema of this version, as often as one likes.
+ * @throws as `openStore`
+ */
+export async function prepareStore(
+  options: StoreOptions = {},
+  { newId = false }: PrepareStore = {},
+): Promise<PreparedStore> {
+  const { database } = storeLocation(options)
+  if (isPostgres(database)) {
+    const { migratePostgres } = await import('./postgres/open-postgres.js')
+    await migratePostgres(database)
+  }
+  // Opening a SQLite file migrates it; both have to be usable.
+  const store = await openStore(options)
+  try {
+    const id = newId ? await store.write(renewStoreId) : store.id
+    return { name: isPostgres(database) ? postgresName(database) : database, id }
+  } finally {
+    await store.close()
+  }
+}

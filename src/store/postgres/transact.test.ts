@@ -1,0 +1,74 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import { expect, test } from 'vitest'
+import { createConcurrency } from './transact.js'
+
+class Loss extends Error {}
+
+const soon = () => performance.now() + 10_000
+
+/** The highest number of those at work at the same time, of so many; each fails if `loses`. */
+function crowd(most: number) {
+  const inTurn = createConcurrency({ most, isLoss: (error) => error instanceof Loss })
+  return async (count: number, loses = false): Promise<number> => {
+    let [inside, highest] = [0, 0]
+    const work = async (): Promise<void> => {
+      inside += 1
+      highest = Math.max(highest, inside)
+      await delay(1)
+      inside -= 1
+      if (loses) throw new Loss()
+    }
+    await Promise.allSettled(Array.from({ length: count }, () => inTurn(work, soon())))
+    return highest
+  }
+}
+
+test('while all win, ever more run side by side, up to the most', async () => {
+  const run = crowd(9)
+  expect(await run(20)).toBe(4)
+  await run(2_000)
+  expect(await run(50)).toBe(9)
+})
+
+test('those that lose to each other run one after the other, and side by side again when they win', async () => {
+  const run = crowd(9)
+  await run(20, true)
+  expect(await run(10)).toBe(1)
+  await run(500)
+  expect(await run(50)).toBeGreaterThan(3)
+})
+
+test('what fails otherwise changes nothing', async () => {
+  const inTurn = createConcurrency({ most: 9, isLoss: () => false })
+  const fail = () => Promise.reject(new Error('no row'))
+  for (let time = 0; time < 50; time += 1) await expect(inTurn(fail, soon())).rejects.toThrow('no row')
+  let inside = 0
+  const all = Array.from({ length: 4 }, () =>
+    inTurn(async () => {
+      inside += 1
+      await delay(5)
+    }, soon()),
+  )
+  await delay(1)
+  expect(inside).toBe(4)
+  await Promise.all(all)
+})
+
+test('one that hangs keeps others out for a second', async () => {
+  const inTurn = createConcurrency({ most: 1, isLoss: () => true })
+  const hanging = inTurn(() => delay(2_500), soon())
+  const began = performance.now()
+  await inTurn(() => Promise.resolve(), soon())
+  expect(performance.now() - began).toBeGreaterThan(900)
+  expect(performance.now() - began).toBeLessThan(2_000)
+  await hanging
+})
+
+test('who waited too long leaves the line', async () => {
+  const inTurn = createConcurrency({ most: 1, isLoss: () => true })
+  const first = inTurn(() => delay(50), soon())
+  const late = inTurn(() => Promise.resolve('late'), performance.now() + 5)
+  await expect(late).rejects.toMatchObject({ code: 'busy' })
+  await first
+  expect(await inTurn(() => Promise.resolve('next'), soon())).toBe('next')
+})

@@ -1,0 +1,215 @@
+/** The children of a thread that was lost, with what they owe, from the rows of both. */
+import type { DeliverReportAnswer } from '../../protocol/end-activities.js'
+import { numberOfOperation, reportOperationId } from '../../protocol/ids.js'
+import { LIMITS } from '../../protocol/limits.js'
+import type { ChildReport, ReopenedChild, ReopenedDeferred, ReopenedThread } from '../../protocol/messages.js'
+import { deferredChildOf, requestFromRow } from '../calls/requests.js'
+import type { PendingRecord } from '../calls/requests.js'
+import { findOperation } from '../operations.js'
+import type { Reader } from '../store.js'
+import type { ChildRecord } from '../threads/children.js'
+
+type ReopenedChildren = Pick<ReopenedThread, 'open' | 'deferred' | 'groups'>
+
+export async function reopenedChildren(
+  db: Reader,
+  threadId: string,
+  children: readonly ChildRecord[],
+): Promise<ReopenedChildren> {
+  const written = await writtenCalls(db, threadId)
+  const open: ReopenedChild[] = []
+  for (const child of children)
+    if (child.closed_at === null && child.status !== 'deferred')
+      open.push(await openChild(db, child, written))
+  return {
+    // The store has no more of them than a thread may have; those that owe come first.
+    open: open
+      .toSorted((one, other) => Number(other.invocations.length > 0) - Number(one.invocations.length > 0))
+      .slice(0, LIMITS.openChildren),
+    deferred: await deferredOf(db, threadId, children),
+    groups: await untoldGroups(db, { threadId, children, open }),
+  }
+}
+
+async function openChild(
+  db: Reader,
+  { reference, resumable, call_id: callId }: ChildRecord,
+  written: readonly GivenCall[],
+): Promise<ReopenedChild> {
+  const { count, answered } = await reportsOf(db, reference)
+  const given = [callId, ...written.filter((call) => call.reference === reference).map((call) => call.callId)]
+  const invocations = given.filter((id) => !answered.has(id)).slice(-LIMITS.invocationsPerChild)
+  return { reference, resumable, invocations, reports: count }
+}
+
+async function deferredOf(
+  db: Reader,
+  threadId: string,
+  children: readonly ChildRecord[],
+): Promise<readonly ReopenedDeferred[]> {
+  const waiting = children.filter((child) => child.status === 'deferred' && child.closed_at === null)
+  if (waiting.length === 0) return []
+  const rows = await db
+    .selectFrom('pending')
+    .selectAll()
+    .where('thread_id', '=', threadId)
+    .where('kind', '=', 'variables')
+    .where('status', '!=', 'closed')
+    .execute()
+  const requests = rows.map(requestFromRow)
+  const deferred: ReopenedDeferred[] = []
+  for (const child of waiting) {
+    const request = requests.find((candidate) => deferredChildOf(candidate) === child.reference)
+    const messageId = await firstMessageOf(db, child.reference)
+    if (request !== undefined && messageId !== null) deferred.push(deferredChild(child, request, messageId))
+  }
+  return deferred.slice(0, LIMITS.openChildren)
+}
+
+function deferredChild(
+  { reference, agent, resumable, call_id: callId }: ChildRecord,
+  { id: requestId, requested_at: at, status }: PendingRecord,
+  messageId: string,
+): ReopenedDeferred {
+  const child = { reference, agent, messageId, resumable }
+  return { requestId, callId, child, requestedAt: Math.floor(at / 1000), supplied: status === 'answered' }
+}
+
+/** The one that its parent gave it as it was made. */
+export async function firstMessageOf(db: Reader, reference: string): Promise<string | null> {
+  const first = await db
+    .selectFrom('messages')
+    .select('id')
+    .where('thread_id', '=', reference)
+    .where('sent_by', '=', 'parent')
+    .orderBy('created_at')
+    .orderBy('id')
+    .limit(1)
+    .executeTakeFirst()
+  return first?.id ?? null
+}
+
+interface Groups {
+  readonly threadId: string
+  readonly children: readonly ChildRecord[]
+  readonly open: readonly ReopenedChild[]
+}
+
+/** Children that one call started in one go, and whose ends neither its result nor a message has told. */
+async function untoldGroups(
+  db: Reader,
+  { threadId, children, open }: Groups,
+): Promise<ReopenedThread['groups']> {
+  const ids = [...new Set(children.flatMap(({ spawn_group_id: id }) => (id === null ? [] : [id])))]
+  const groups: { callId: string; references: readonly string[] }[] = []
+  for (const callId of ids) {
+    const members = children.filter((child) => child.spawn_group_id === callId)
+    if (await isTold(db, { threadId, callId, blocking: members.some(({ blocking }) => blocking) })) continue
+    const owing = open.filter(({ invocations }) => invocations.includes(callId))
+    const references = members.map(({ reference }) => reference)
+    groups.push({
+      callId,
+      references: owing.map((child) => child.reference).filter((id) => references.includes(id)),
+    })
+  }
+  return groups.slice(-LIMITS.openChildren)
+}
+
+async function isTold(
+  db: Reader,
+  { threadId, callId, blocking }: { threadId: string; callId: string; blocking: boolean },
+): Promise<boolean> {
+  const message = await db
+    .selectFrom('messages')
+    .select('id')
+    .where('thread_id', '=', threadId)
+    .where('digest', '=', `group:${callId}`)
+    .executeTakeFirst()
+  if (message !== undefined) return true
+  // One that was taken back is nobody's to tell any more.
+  const answer = (await findOperation(db, threadId, callId))?.answer as { readonly type?: string } | null
+  if (answer?.type === 'end') return true
+  if (!blocking) return false
+  const call = await db
+    .selectFrom('tool_calls')
+    .select('status')
+    .where('thread_id', '=', threadId)
+    .where('id', '=', callId)
+    .executeTakeFirst()
+  return call?.status === 'succeeded' || call?.status === 'failed'
+}
+
+/** Which calls of a parent a child has been given, and which of them it has answered: as the rows of both say. */
+
+/** A call of the parent, and the message that it is in the child's store. */
+interface GivenCall {
+  readonly callId: string
+  readonly reference: string
+  /** Null: the child's first message. */
+  readonly messageId: string | null
+}
+
+/** The calls that wrote to children that were there already, in their order. */
+export async function writtenCalls(db: Reader, parentThreadId: string): Promise<readonly GivenCall[]> {
+  const rows = await db
+    .selectFrom('operations')
+    .select(['id', 'answer'])
+    .where('thread_id', '=', parentThreadId)
+    .where('kind', '=', 'tool')
+    .where('state', '=', 'finished')
+    .where('answer', 'like', '%"type":"message"%')
+    .orderBy('started_at')
+    .orderBy('id')
+    .execute()
+  return rows.flatMap(({ id, answer }): readonly GivenCall[] => {
+    // Written by prepareMessage: the store's boundary.
+    const said = JSON.parse(answer ?? '{}') as Partial<GivenCall> & { readonly type?: string }
+    if (said.type !== 'message' || said.reference === undefined) return []
+    return [{ callId: id, reference: said.reference, messageId: said.messageId ?? null }]
+  })
+}
+
+/** What a child has reported so far. */
+export interface Reported {
+  /** Number of the last report. */
+  readonly count: number
+  /** The calls that its reports have named. */
+  readonly answered: ReadonlySet<string>
+  /** When the last one was stored, in microseconds; 0: never. */
+  readonly at: number
+  /** Null: none reached its parent's store. */
+  readonly last: Omit<ChildReport, 'reference'> | null
+}
+
+export async function reportsOf(db: Reader, reference: string): Promise<Reported> {
+  const rows = await db
+    .selectFrom('operations')
+    .select(['id', 'detail', 'started_at'])
+    .where('thread_id', '=', reference)
+    .where('kind', '=', 'report')
+    .execute()
+  const answered = new Set(rows.flatMap(({ detail }) => namedBy(detail)))
+  const count = Math.max(0, ...rows.map(({ id }) => numberOfOperation(id)))
+  const at = Math.max(0, ...rows.map((row) => row.started_at))
+  return { count, answered, at, last: count === 0 ? null : await reportOf(db, reference, count) }
+}
+
+function namedBy(detail: string | null): readonly string[] {
+  // Written by deliverReport: the store's boundary.
+  return (JSON.parse(detail ?? '{}') as Partial<ChildReport>).invocations ?? []
+}
+
+async function reportOf(db: Reader, reference: string, report: number): Promise<Reported['last']> {
+  const operation = await findOperation(db, reference, reportOperationId(report))
+  const answer = operation?.answer as DeliverReportAnswer | null | undefined
+  if (operation === null || answer?.type !== 'delivered') return null
+  const { invocations, closes } = operation.detail as Pick<ChildReport, 'invocations' | 'closes'>
+  const { kind, messageId } = answer
+  return {
+    report,
+    invocations,
+    kind,
+    ...(messageId !== null && { messageId }),
+    ...(closes === true && { closes }),
+  }
+}

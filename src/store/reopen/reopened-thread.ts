@@ -1,0 +1,199 @@
+import { runIdOf } from '../../protocol/ids.js'
+import { LIMITS } from '../../protocol/limits.js'
+import { OUR_IDS } from '../../protocol/messages.js'
+import type { ReopenedThread } from '../../protocol/messages.js'
+import type { LastRun } from '../../protocol/status.js'
+import { closeOpenCalls } from '../calls/close-open-calls.js'
+import { deferredChildOf, openRequests } from '../calls/requests.js'
+import { unpackEvents } from '../event-rows.js'
+import { appendEvents } from '../events.js'
+import type { NewEvent } from '../events.js'
+import { highestNumbers } from '../messages/late-messages.js'
+import type { Reader, Writer } from '../store.js'
+import { findChild, listChildren } from '../threads/children.js'
+import { scheduledEffects } from '../threads/effects.js'
+import { endOpenRuns, lastRun } from '../threads/runs.js'
+import type { RunRecord } from '../threads/runs.js'
+import { findThread } from '../threads/threads.js'
+import type { ThreadRecord } from '../threads/threads.js'
+import { actingAgent, actingSide } from './acting-side.js'
+import { firstMessageOf, reopenedChildren, reportsOf, writtenCalls } from './reopened-children.js'
+import type { Reported } from './reopened-children.js'
+
+/** What the rows of a lost thread say of its control state, once what was in flight is ended. `cut`: a run was. */
+export async function readReopened(
+  db: Reader,
+  thread: ThreadRecord,
+  { cut }: { readonly cut: boolean },
+): Promise<ReopenedThread> {
+  const { id } = thread
+  const run = await lastRun(db, id)
+  const numbers = await highestNumbers(db, id)
+  const children = await listChildren(db, id)
+  const effects = await scheduledEffects(db, id)
+  // A reopening that came no further than its rows wrote "running" for a side that goes on; whatever ran since wrote another.
+  const wasCut = cut || (run?.reason === 'lost' && thread.status === 'running')
+  const request = wasCut ? null : await blockedOn(db, id)
+  const goesOn = wasCut && run !== null && !(await hasEnded(db, thread, run))
+  const parked = !wasCut && (thread.status === 'stopped' || thread.status === 'blocked')
+  return {
+    ...(await actingAgent(db, thread)),
+    ...(await reopenedChildren(db, id, children)),
+    ...(await asChild(db, thread)),
+    runs: Math.max(numbers.runs, run?.number ?? 0),
+    settles: numbers.settles,
+    items: await highestItem(db, id),
+    children: children.length,
+    effects: effects
+      .slice(0, LIMITS.effects)
+      .map((effect) => [effect.id, Math.floor(effect.due_at / 1000)] as const),
+    ...(goesOn && { side: await actingSide(db, id) }),
+    ...(parked && { stopped: true as const }),
+    ...(request === null ? {} : { request }),
+    ...(run?.ended_at == null ? {} : { lastRun: lastRunOf(run, run.ended_at) }),
+  }
+}
+
+function lastRunOf({ number, reason, steps }: RunRecord, endedAt: number): LastRun {
+  return { runId: runIdOf(number), reason: reason ?? 'lost', steps, endedAt: Math.floor(endedAt / 1000) }
+}
+
+/** Its session is over: the report of it is stored, or nobody waits for one. */
+async function hasEnded(
+  db: Reader,
+  thread: ThreadRecord,
+  { number, started_at: at }: RunRecord,
+): Promise<boolean> {
+  if (thread.parent_thread_id !== null) return (await reportsOf(db, thread.id)).at >= at
+  const ended = await db
+    .selectFrom('tool_calls')
+    .select('id')
+    .where('thread_id', '=', thread.id)
+    .where('run', '=', number)
+    .where('session', 'is not', null)
+    .executeTakeFirst()
+  return ended !== undefined
+}
+
+async function blockedOn(
+  db: Reader,
+  threadId: string,
+): Promise<NonNullable<ReopenedThread['request']> | null> {
+  const open = await openRequests(db, { threadId, limit: LIMITS.openChildren })
+  const request = open.find((candidate) => candidate.call_id === null && deferredChildOf(candidate) === null)
+  return request === undefined
+    ? null
+    : { id: request.id, requestedAt: Math.floor(request.requested_at / 1000) }
+}
+
+type AsChild = Pick<ReopenedThread, 'reports' | 'invocations' | 'report'>
+
+/** What it owes its parent, and has said: nothing any more to one that was told of the loss. */
+async function asChild(db: Reader, thread: ThreadRecord): Promise<AsChild> {
+  const { id, parent_thread_id: parentThreadId } = thread
+  const reported = await reportsOf(db, id)
+  const reports = reported.count
+  if (parentThreadId === null) return { reports, invocations: [] }
+  const entry = await findChild(db, parentThreadId, id)
+  if (entry !== null && entry.closed_at !== null && reported.last?.closes !== true)
+    return { reports, invocations: [] }
+  const invocations = await takenCalls(db, thread, reported)
+  return { reports, invocations, ...(reported.last !== null && { report: reported.last }) }
+}
+
+/** Calls whose message is in the transcript; one that waits brings its call with its signal. */
+async function takenCalls(
+  db: Reader,
+  { id, parent_thread_id: parentThreadId, parent_call_id: firstCall }: ThreadRecord,
+  { answered }: Reported,
+): Promise<readonly string[]> {
+  const given = await callsGiven(db, { id, parentThreadId, firstCall })
+  const open = given.filter(({ callId }) => !answered.has(callId))
+  const taken: string[] = []
+  for (const { callId, messageId } of open)
+    if (messageId === null || (await isPlaced(db, id, messageId))) taken.push(callId)
+  return taken.slice(-LIMITS.invocations)
+}
+
+interface ChildOf {
+  readonly id: string
+  readonly parentThreadId: string | null
+  readonly firstCall: string | null
+}
+
+/** All calls of its parent, each with the message that it is in this thread; the first one began the thread. */
+export async function callsGiven(
+  db: Reader,
+  { id, parentThreadId, firstCall }: ChildOf,
+): Promise<readonly { readonly callId: string; readonly messageId: string | null }[]> {
+  if (parentThreadId === null || firstCall === null) return []
+  const written = (await writtenCalls(db, parentThreadId)).filter(({ reference }) => reference === id)
+  return [{ callId: firstCall, messageId: await firstMessageOf(db, id) }, ...written]
+}
+
+async function isPlaced(db: Reader, threadId: string, messageId: string): Promise<boolean> {
+  const message = await db
+    .selectFrom('messages')
+    .select(['position', 'status'])
+    .where('thread_id', '=', threadId)
+    .where('id', '=', messageId)
+    .executeTakeFirst()
+  return message === undefined || message.position !== null || message.status !== 'pending'
+}
+
+/** Rows are made of items once, by the item's id. */
+async function highestItem(db: Reader, threadId: string): Promise<number> {
+  const prefix = `item:${OUR_IDS}item:`
+  const rows = await db
+    .selectFrom('messages')
+    .select('digest')
+    .where('thread_id', '=', threadId)
+    .where('digest', 'like', `${prefix}%`)
+    .execute()
+  return Math.max(0, ...rows.map(({ digest }) => Number(digest.slice(prefix.length))))
+}
+
+interface CutRun {
+  readonly threadId: string
+  /** Of the last event, before Temporal was asked: anything since then says that somebody is at work. */
+  readonly sequence: number
+  /** Microseconds. */
+  readonly now: number
+}
+
+/**
+ * Ends what was in flight in a thread that was lost: open calls get a result, so that its transcript stays valid for a
+ * provider, and no worker that comes late can commit (T4). `busy`: the thread changed meanwhile, and nothing was done.
+ */
+export async function cutRun(
+  tx: Writer,
+  { threadId, sequence, now }: CutRun,
+): Promise<'cut' | 'idle' | 'busy'> {
+  const thread = await findThread(tx, threadId)
+  if (thread?.last_sequence !== sequence) return 'busy'
+  // It runs at least once, and counts once: nothing of it is there, so it is done from its beginning.
+  await tx
+    .deleteFrom('operations')
+    .where('thread_id', '=', threadId)
+    .where('kind', '=', 'effect')
+    .where('state', '!=', 'finished')
+    .execute()
+  await closeOpenCalls(tx, { threadId, outcome: 'interrupted', now })
+  const runs = await endOpenRuns(tx, { threadId, reason: 'lost', outcome: 'failed', now })
+  const events = [...runs, ...(await reopenedFact(tx, threadId))]
+  await appendEvents(tx, { threadId, events, now })
+  return runs.length === 0 ? 'idle' : 'cut'
+}
+
+/** Of several that reopen it at once, one says so. */
+async function reopenedFact(db: Reader, threadId: string): Promise<readonly NewEvent[]> {
+  const last = await db
+    .selectFrom('events')
+    .select(['first_sequence', 'sequence', 'scope', 'events'])
+    .where('thread_id', '=', threadId)
+    .orderBy('sequence', 'desc')
+    .limit(1)
+    .executeTakeFirst()
+  const type = last && unpackEvents(last).at(-1)?.type
+  return type === 'thread.reopened' ? [] : [{ type: 'thread.reopened', payload: {} }]
+}

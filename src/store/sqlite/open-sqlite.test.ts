@@ -1,0 +1,13 @@
+import { expect, onTestFinished, test } from 'vitest'
+import { loadSqlite } from './open-sqlite.js'
+
+test('a Node without SQLite is named, with the version needed', () => {
+  const { getBuiltinModule } = process
+  onTestFinished(() => {
+    process.getBuiltinModule = getBuiltinModule
+  })
+  process.getBuiltinModule = () => undefined as never
+  expect(loadSqlite).toThrow(
+    `Expected Node 22.13 or later, which has SQLite built in, got ${process.version}`,
+  )
+})

@@ -1,0 +1,105 @@
+/**
+ * What closing a thread means (T8), whoever closes it: its own workflow, a client that finds the workflow gone, or a parent
+ * whose child never started. After `closeThread` no call, request, operation, message, effect or run of the thread is open;
+ * children that wait for variables are closed with it, other open children are marked so that they close themselves; and the
+ * last event of the thread is `thread.closed`, which it has once.
+ *
+ * This module does not decide what the parent of the thread learns (T7): that depends on who closes it, and stands with each
+ * caller. Only `closeUnstartedChild` closes a child in the registry too, because no workflow would ever report for it.
+ */
+import type { StopReason } from '../../protocol/status.js'
+import { closeOpenCalls } from '../calls/close-open-calls.js'
+import { appendEvents } from '../events.js'
+import { rejectUndelivered } from '../messages/delivery.js'
+import type { Writer } from '../store.js'
+import { closeChild, deferredChildren } from './children.js'
+import { removeScheduledEffects } from './effects.js'
+import { endOpenRuns } from './runs.js'
+import { requestTermination, updateThread } from './threads.js'
+
+const PARENT_CLOSED = 'The parent thread was closed.'
+
+interface ThreadClosing {
+  readonly threadId: string
+  readonly outcome: 'completed' | 'failed' | 'terminated'
+  readonly reason: StopReason
+  /** Microseconds. */
+  readonly now: number
+}
+
+/**
+ * Closes the thread's rows. A thread that is closed already is only cleaned again, because a message or signal may have come
+ * in between: it keeps its first time of closing and gets no second event. Answers false for it, and for a missing row.
+ */
+export async function closeThread(tx: Writer, closing: ThreadClosing): Promise<boolean> {
+  const { threadId, outcome, reason, now } = closing
+  const before = await tx
+    .selectFrom('threads')
+    .select(['closed_at', 'terminated_at', 'terminate_requested_at'])
+    .where('id', '=', threadId)
+    .executeTakeFirst()
+  if (before === undefined) return false
+  const terminated = outcome === 'terminated'
+  await closeOpenCalls(tx, { threadId, now, outcome: 'cancelled' })
+  const rejected = await rejectUndelivered(tx, threadId)
+  await removeEffects(tx, threadId, now)
+  // A workflow ends its run before it closes the thread: a run that is still open lost its workflow.
+  const runs = await endOpenRuns(tx, { threadId, reason: 'terminated', outcome: 'cancelled', now })
+  await appendEvents(tx, { threadId, events: runs, now })
+  await updateThread(tx, threadId, {
+    status: outcome,
+    closed_at: before.closed_at ?? now,
+    terminated_at: terminated ? (before.terminated_at ?? now) : null,
+    terminate_requested_at: before.terminate_requested_at ?? (terminated ? now : null),
+  })
+  await closeChildrenOf(tx, threadId, now)
+  if (before.closed_at !== null) return false
+  const payload = { outcome, reason, rejected: rejected.length }
+  await appendEvents(tx, { threadId, events: [{ type: 'thread.closed', payload }], now })
+  return true
+}
+
+interface UnstartedChild {
+  readonly parentThreadId: string
+  readonly reference: string
+  /** Why it never starts: the `terminate_reason` of its row. */
+  readonly reason: string
+  /** Microseconds. */
+  readonly now: number
+}
+
+/** Closes a child that has rows and no workflow, in its own rows and in the registry. A closed child stays as it is. */
+export async function closeUnstartedChild(tx: Writer, unstarted: UnstartedChild): Promise<void> {
+  const { parentThreadId, reference, reason, now } = unstarted
+  const status = 'terminated'
+  const closed = await closeChild(tx, { parentThreadId, reference, status, now })
+  if (closed === null) return
+  await requestTermination(tx, { threadId: reference, reason, now })
+  await closeThread(tx, { threadId: reference, outcome: status, reason: status, now })
+  const event = {
+    type: 'subagent.closed',
+    scope: { childId: reference },
+    payload: { reference, name: closed.name, status },
+  }
+  await appendEvents(tx, { threadId: parentThreadId, events: [event], now })
+}
+
+/** What a closed thread had scheduled never runs. */
+async function removeEffects(tx: Writer, threadId: string, now: number): Promise<void> {
+  const removed = await removeScheduledEffects(tx, threadId, now)
+  const events = removed.map(({ id, name }) => ({ type: 'effect.removed', payload: { effectId: id, name } }))
+  await appendEvents(tx, { threadId, events, now })
+}
+
+/** Nothing of a child runs after its parent closed (T8). */
+async function closeChildrenOf(tx: Writer, parentThreadId: string, now: number): Promise<void> {
+  for (const { reference } of await deferredChildren(tx, parentThreadId))
+    await closeUnstartedChild(tx, { parentThreadId, reference, reason: PARENT_CLOSED, now })
+  await tx
+    .updateTable('threads')
+    .set({ terminate_requested_at: now, terminate_reason: PARENT_CLOSED })
+    .where('parent_thread_id', '=', parentThreadId)
+    .where('terminate_requested_at', 'is', null)
+    .where('closed_at', 'is', null)
+    .execute()
+}

@@ -1,0 +1,111 @@
+import type { Selectable } from 'kysely'
+import type { JsonObject } from '../../protocol/values.js'
+import { rowCodec } from '../row-codec.js'
+import type { Decoded } from '../row-codec.js'
+import type { EffectsTable } from '../schema.js'
+import type { Reader, Writer } from '../store.js'
+
+type Columns = { status: 'scheduled' | 'done' | 'failed' | 'removed'; args: JsonObject }
+
+/** Work that a thread has put off; `error` is the id of what a failed one threw. */
+export type EffectRecord = Decoded<Selectable<EffectsTable>, Columns>
+
+const codec = rowCodec<Selectable<EffectsTable>, Columns>({ json: ['args'] })
+
+/** False if there is one of this id already, which is left as it is. */
+export async function insertEffect(
+  tx: Writer,
+  effect: Pick<EffectRecord, 'thread_id' | 'id' | 'name' | 'args' | 'due_at' | 'created_at'>,
+): Promise<boolean> {
+  const result = await tx
+    .insertInto('effects')
+    .values(codec.toRow({ ...effect, status: 'scheduled' as const }))
+    .onConflict((conflict) => conflict.doNothing())
+    .executeTakeFirst()
+  return result.numInsertedOrUpdatedRows === 1n
+}
+
+export async function findEffect(db: Reader, threadId: string, id: string): Promise<EffectRecord | null> {
+  const row = await db
+    .selectFrom('effects')
+    .selectAll()
+    .where('thread_id', '=', threadId)
+    .where('id', '=', id)
+    .executeTakeFirst()
+  return row === undefined ? null : codec.fromRow(row)
+}
+
+/** Those that wait for their time, the next one first. */
+export async function scheduledEffects(db: Reader, threadId: string): Promise<readonly EffectRecord[]> {
+  const rows = await db
+    .selectFrom('effects')
+    .selectAll()
+    .where('thread_id', '=', threadId)
+    .where('status', '=', 'scheduled')
+    .orderBy('due_at')
+    .orderBy('id')
+    .execute()
+  return rows.map(codec.fromRow)
+}
+
+interface EndedEffect {
+  readonly threadId: string
+  readonly id: string
+  readonly status: Exclude<EffectRecord['status'], 'scheduled'>
+  readonly error?: string | null
+  /** Microseconds. */
+  readonly now: number
+}
+
+/** Its name; null if it is not scheduled any more: it is done once, or removed, or failed. */
+export async function endEffect(
+  tx: Writer,
+  { threadId, id, status, error = null, now }: EndedEffect,
+): Promise<string | null> {
+  const ended = await tx
+    .updateTable('effects')
+    .set({ status, error, finished_at: now })
+    .where('thread_id', '=', threadId)
+    .where('id', '=', id)
+    .where('status', '=', 'scheduled')
+    .returning('name')
+    .executeTakeFirst()
+  return ended?.name ?? null
+}
+
+/** T8: nothing of a thread that ends is performed any more; answers what was scheduled. */
+export async function removeScheduledEffects(
+  tx: Writer,
+  threadId: string,
+  now: number,
+): Promise<readonly Pick<EffectRecord, 'id' | 'name'>[]> {
+  return tx
+    .updateTable('effects')
+    .set({ status: 'removed', finished_at: now })
+    .where('thread_id', '=', threadId)
+    .where('status', '=', 'scheduled')
+    .returning(['id', 'name'])
+    .execute()
+}
+
+/**
+ * Threads that scheduled an effect of a thread, itself or any of its family, as the answers of their calls tell. An endpoint
+ * is no call. Reads all operations of the family: for what is looked for once in a blue moon.
+ */
+export async function effectSenders(
+  db: Reader,
+  threadId: string,
+  effectId: string,
+): Promise<readonly string[]> {
+  const told = `%"${effectId}"%`
+  const rows = await db
+    .selectFrom('threads as target')
+    .innerJoin('threads as sender', 'sender.root_thread_id', 'target.root_thread_id')
+    .innerJoin('operations', 'operations.thread_id', 'sender.id')
+    .select('sender.id')
+    .distinct()
+    .where('target.id', '=', threadId)
+    .where((row) => row.or([row('answer', 'like', told), row('detail', 'like', told)]))
+    .execute()
+  return rows.map(({ id }) => id)
+}

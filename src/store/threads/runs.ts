@@ -1,0 +1,208 @@
+import type { Selectable } from 'kysely'
+import type { Fact } from '../../protocol/facts.js'
+import { runIdOf } from '../../protocol/ids.js'
+import type { AttachmentRef } from '../../protocol/message.js'
+import type { RunOutcome, StopReason } from '../../protocol/status.js'
+import type { JsonObject } from '../../protocol/values.js'
+import { rowCodec } from '../row-codec.js'
+import type { Decoded } from '../row-codec.js'
+import type { RunsTable } from '../schema.js'
+import type { Reader, Writer } from '../store.js'
+
+export interface RunUsage {
+  readonly inputTokens: number
+  readonly outputTokens: number
+  readonly cachedInputTokens: number
+  /** Millionths of a dollar; null when a price is unknown. */
+  readonly cost: number | null
+}
+
+/** How a run's session ended. */
+export interface SessionEnd {
+  readonly outcome: 'success' | 'failure'
+  readonly message: string
+  readonly attachments: readonly AttachmentRef[]
+}
+
+type Columns = {
+  reason: StopReason | null
+  outcome: RunOutcome | null
+  usage: RunUsage | null
+  session: SessionEnd | null
+  context: JsonObject
+}
+
+export type RunRecord = Decoded<Selectable<RunsTable>, Columns>
+
+/** What is left out is that of a run which just started. */
+type NewRun = Pick<RunRecord, 'thread_id' | 'number' | 'trigger_kind' | 'started_at'> & Partial<RunRecord>
+
+const codec = rowCodec<Selectable<RunsTable>, Columns>({ json: ['usage', 'session', 'context'] })
+
+/** Which run of which thread. */
+export interface RunKey {
+  readonly threadId: string
+  readonly number: number
+}
+
+/** False if there is one with that number, which is left as it is. */
+export async function insertRun(tx: Writer, run: NewRun): Promise<boolean> {
+  const result = await tx
+    .insertInto('runs')
+    .values(codec.toRow({ steps: 0, waited: 0, context: {}, ...run }))
+    .onConflict((conflict) => conflict.doNothing())
+    .executeTakeFirst()
+  return result.numInsertedOrUpdatedRows === 1n
+}
+
+/** False if there is no such run. */
+export async function updateRun(
+  tx: Writer,
+  { threadId, number }: RunKey,
+  patch: Partial<Omit<RunRecord, 'thread_id' | 'number'>>,
+): Promise<boolean> {
+  const result = await tx
+    .updateTable('runs')
+    .set(codec.toRow(patch))
+    .where('thread_id', '=', threadId)
+    .where('number', '=', number)
+    .executeTakeFirst()
+  return result.numUpdatedRows === 1n
+}
+
+interface CutRuns {
+  readonly threadId: string
+  readonly reason: StopReason
+  readonly outcome: Exclude<RunOutcome, 'completed'>
+  /** Microseconds. */
+  readonly now: number
+}
+
+/** The usage of a run is known to its workflow, and the workflow of these runs is gone. */
+const NO_USAGE = { inputTokens: 0, outputTokens: 0, cachedInputTokens: 0, cost: null }
+
+/** Ends the runs of a thread whose workflow is gone; answers the event that tells the end of each. */
+export async function endOpenRuns(
+  tx: Writer,
+  { threadId, reason, outcome, now }: CutRuns,
+): Promise<readonly Fact[]> {
+  const ended = await tx
+    .updateTable('runs')
+    .set({ ended_at: now, reason, outcome })
+    .where('thread_id', '=', threadId)
+    .where('ended_at', 'is', null)
+    .returning(['number', 'steps'])
+    .execute()
+  return ended
+    .toSorted((one, other) => one.number - other.number)
+    .map(({ number, steps }) => ({
+      type: `run.${outcome}`,
+      scope: { runId: runIdOf(number) },
+      payload: { reason, steps, usage: NO_USAGE },
+    }))
+}
+
+export async function findRun(db: Reader, { threadId, number }: RunKey): Promise<RunRecord | null> {
+  const row = await db
+    .selectFrom('runs')
+    .selectAll()
+    .where('thread_id', '=', threadId)
+    .where('number', '=', number)
+    .executeTakeFirst()
+  return row === undefined ? null : codec.fromRow(row)
+}
+
+/** The one with the highest number. */
+export async function lastRun(db: Reader, threadId: string): Promise<RunRecord | null> {
+  const row = await db
+    .selectFrom('runs')
+    .selectAll()
+    .where('thread_id', '=', threadId)
+    .orderBy('number', 'desc')
+    .limit(1)
+    .executeTakeFirst()
+  return row === undefined ? null : codec.fromRow(row)
+}
+
+/** Adds a wait of so many milliseconds for a provider. */
+export async function countWait(
+  tx: Writer,
+  { threadId, number }: RunKey,
+  milliseconds: number,
+): Promise<void> {
+  await tx
+    .updateTable('runs')
+    .set((run) => ({ waited: run('waited', '+', Math.ceil(milliseconds)) }))
+    .where('thread_id', '=', threadId)
+    .where('number', '=', number)
+    .execute()
+}
+
+/** Milliseconds that a run has waited for providers; 0 for a run that is not there. */
+export async function waitedOf(db: Reader, { threadId, number }: RunKey): Promise<number> {
+  const row = await db
+    .selectFrom('runs')
+    .select('waited')
+    .where('thread_id', '=', threadId)
+    .where('number', '=', number)
+    .executeTakeFirst()
+  return row?.waited ?? 0
+}
+
+/** What the calls of a run share; empty for a run that is not there. */
+export async function readRunContext(db: Reader, { threadId, number }: RunKey): Promise<JsonObject> {
+  const row = await db
+    .selectFrom('runs')
+    .select('context')
+    .where('thread_id', '=', threadId)
+    .where('number', '=', number)
+    .executeTakeFirst()
+  return row === undefined ? {} : (JSON.parse(row.context) as JsonObject)
+}
+
+export async function writeRunContext(tx: Writer, key: RunKey, context: JsonObject): Promise<void> {
+  await updateRun(tx, key, { context })
+}
+
+/** The trace contexts of a thread's messages, in the order of their ids; those without one are left out. */
+export async function tracesOfMessages(
+  db: Reader,
+  threadId: string,
+  ids: readonly string[],
+): Promise<readonly string[]> {
+  if (ids.length === 0) return []
+  const rows = await db
+    .selectFrom('messages')
+    .select(['id', 'traceparent'])
+    .where('thread_id', '=', threadId)
+    .where('id', 'in', [...ids])
+    .where('traceparent', 'is not', null)
+    .execute()
+  const traces = new Map(rows.map(({ id, traceparent }) => [id, traceparent]))
+  return ids.flatMap((id) => traces.get(id) ?? [])
+}
+
+/** What the steps of a run stand below; null before its first one. */
+export async function traceOfRun(db: Reader, { threadId, number }: RunKey): Promise<string | null> {
+  const row = await db
+    .selectFrom('runs')
+    .select('traceparent')
+    .where('thread_id', '=', threadId)
+    .where('number', '=', number)
+    .executeTakeFirst()
+  return row?.traceparent ?? null
+}
+
+/** Of the row that holds a call: the step, or the client, that asked for it. */
+export async function traceOfCall(db: Reader, threadId: string, callId: string): Promise<string | null> {
+  const row = await db
+    .selectFrom('tool_calls as call')
+    .innerJoin('messages as holder', (join) =>
+      join.onRef('holder.thread_id', '=', 'call.thread_id').onRef('holder.id', '=', 'call.message_id'),
+    )
+    .select('holder.traceparent')
+    .where('call.thread_id', '=', threadId)
+    .where('call.id', '=', callId)
+    .executeTakeFirst()
+  return row?.traceparent ?? null
+}

@@ -1,0 +1,114 @@
+import type { JoinBuilder, Selectable } from 'kysely'
+import type { SubagentRegistryEntry } from '../../protocol/subagent.js'
+import type { Schema, ThreadsTable } from '../schema.js'
+import type { Reader } from '../store.js'
+import { REGISTRY_COLUMNS, registryEntry } from './child-registry.js'
+
+type Row = Pick<Selectable<ThreadsTable>, 'id' | 'parent_thread_id' | 'agent' | 'status' | 'closed_at'>
+
+/** A thread of a tree. */
+export interface ThreadNode extends Row {
+  /** Null for one that its parent's registry does not know: a root, or one that was started by hand. */
+  readonly entry: SubagentRegistryEntry | null
+}
+
+/** The thread and all below it, older ones first; none if there is no such thread. */
+export async function threadsFrom(db: Reader, threadId: string): Promise<readonly ThreadNode[]> {
+  const threads = await treeOf(db, threadId)
+    .select([
+      'threads.id',
+      'threads.parent_thread_id',
+      'threads.agent',
+      'threads.status',
+      'threads.closed_at',
+    ])
+    .orderBy('threads.created_at')
+    .orderBy('threads.id')
+    .execute()
+  const entries = await entriesOf(db, threadId)
+  return threads.map((thread) => ({ ...thread, entry: entries.get(thread.id) ?? null }))
+}
+
+async function entriesOf(db: Reader, threadId: string): Promise<ReadonlyMap<string, SubagentRegistryEntry>> {
+  const rows = await treeOf(db, threadId).innerJoin('children', entry).select(REGISTRY_COLUMNS).execute()
+  return new Map(rows.map((row) => [row.reference, registryEntry(row)]))
+}
+
+/** A thread that is not closed, and how far its events were. */
+interface OpenThread {
+  readonly id: string
+  readonly lastSequence: number
+}
+
+/** Open threads below a thread; without those that wait for variables, for they have not been started. */
+export async function openThreadsBelow(db: Reader, threadId: string): Promise<readonly OpenThread[]> {
+  const rows = await treeOf(db, threadId)
+    .leftJoin('children', entry)
+    .select(['threads.id', 'last_sequence'])
+    .where('threads.id', '!=', threadId)
+    .where('threads.closed_at', 'is', null)
+    .where((where) =>
+      where.or([where('children.status', 'is', null), where('children.status', '!=', 'deferred')]),
+    )
+    .execute()
+  return rows.map(({ id, last_sequence: lastSequence }) => ({ id, lastSequence }))
+}
+
+/** By its key, which is the parent's. */
+function entry<Joined extends JoinBuilder<Pick<Schema, 'threads' | 'children'>, 'threads' | 'children'>>(
+  join: Joined,
+) {
+  return join
+    .onRef('children.parent_thread_id', '=', 'threads.parent_thread_id')
+    .onRef('children.reference', '=', 'threads.id')
+}
+
+/** The thread and all below it. Each once: a parent that a person named may be below its child. */
+function treeOf(db: Reader, threadId: string) {
+  return db
+    .withRecursive('tree', (tree) =>
+      tree
+        .selectFrom('threads')
+        .select('id')
+        .where('id', '=', threadId)
+        .union(
+          tree
+            .selectFrom('threads')
+            .innerJoin('tree', 'tree.id', 'threads.parent_thread_id')
+            .select('threads.id'),
+        ),
+    )
+    .selectFrom('tree')
+    .innerJoin('threads', 'threads.id', 'tree.id')
+}
+
+/** A thread of a tree that is to be deleted. */
+interface SubtreeThread {
+  readonly id: string
+  readonly parent: string | null
+  /** Microseconds; null while it is open. */
+  readonly closedAt: number | null
+}
+
+/** The thread and all below it, each before the one that started it, so that what is left can always be found again. */
+export async function subtreeOf(db: Reader, threadId: string): Promise<readonly SubtreeThread[]> {
+  const rows = await treeOf(db, threadId)
+    .select(['threads.id', 'threads.parent_thread_id as parent', 'threads.closed_at as closedAt'])
+    .execute()
+  return deepestFirst(rows, threadId)
+}
+
+function deepestFirst(rows: readonly SubtreeThread[], threadId: string): readonly SubtreeThread[] {
+  const below = new Map<string, SubtreeThread[]>()
+  const top = rows.filter(({ id }) => id === threadId)
+  for (const row of rows) {
+    if (row.id === threadId || row.parent === null) continue
+    const siblings = below.get(row.parent)
+    if (siblings === undefined) below.set(row.parent, [row])
+    else siblings.push(row)
+  }
+  const ordered = [...top]
+  // Grows while it is walked: level by level.
+  for (const { id } of ordered) ordered.push(...(below.get(id) ?? []))
+  return ordered.toReversed()
+}

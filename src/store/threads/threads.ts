@@ -1,0 +1,169 @@
+import type { Selectable } from 'kysely'
+import { rowCodec } from '../row-codec.js'
+import type { Decoded } from '../row-codec.js'
+import type { ThreadsTable } from '../schema.js'
+import type { Reader, Writer } from '../store.js'
+
+/** A thread's row. `snapshot` is the recorded one. */
+export type ThreadRecord = Decoded<
+  Selectable<ThreadsTable>,
+  { tags: readonly string[]; resumable: boolean; snapshot: unknown }
+>
+
+/** What is left out is that of an idle root thread without a person. */
+export type NewThread = Pick<ThreadRecord, 'id' | 'agent' | 'created_at'> &
+  Partial<Omit<ThreadRecord, 'last_sequence' | 'last_position'>>
+
+/** Counters are counted by the functions that allocate them; tags are given once. */
+type ThreadPatch = Partial<Omit<ThreadRecord, 'id' | 'tags' | 'last_sequence' | 'last_position'>>
+
+const codec = rowCodec<
+  Selectable<ThreadsTable>,
+  { tags: readonly string[]; resumable: boolean; snapshot: unknown }
+>({ json: ['tags', 'snapshot'], flags: ['resumable'] })
+
+/** False if there was one with that id, which is left as it is. */
+export async function insertThread(tx: Writer, thread: NewThread): Promise<boolean> {
+  const row = codec.toRow({
+    root_thread_id: thread.id,
+    depth: 0,
+    tags: [],
+    resumable: true,
+    last_activity_at: thread.created_at,
+    status: 'idle',
+    last_sequence: 0,
+    last_position: 0,
+    ...thread,
+  })
+  const result = await tx
+    .insertInto('threads')
+    .values(row)
+    .onConflict((conflict) => conflict.doNothing())
+    .executeTakeFirst()
+  if (result.numInsertedOrUpdatedRows !== 1n) return false
+  await insertTags(tx, thread.id, thread.tags ?? [])
+  return true
+}
+
+async function insertTags(tx: Writer, threadId: string, tags: readonly string[]): Promise<void> {
+  if (tags.length === 0) return
+  const rows = [...new Set(tags)].map((tag) => ({ tag, thread_id: threadId }))
+  await tx.insertInto('thread_tags').values(rows).execute()
+}
+
+export async function findThread(db: Reader, id: string): Promise<ThreadRecord | null> {
+  const row = await db.selectFrom('threads').selectAll().where('id', '=', id).executeTakeFirst()
+  return row === undefined ? null : codec.fromRow(row)
+}
+
+/** False if there is no such thread. */
+export async function updateThread(tx: Writer, id: string, patch: ThreadPatch): Promise<boolean> {
+  const result = await tx
+    .updateTable('threads')
+    .set(codec.toRow(patch))
+    .where('id', '=', id)
+    .executeTakeFirst()
+  return result.numUpdatedRows === 1n
+}
+
+interface TerminationRequest {
+  readonly threadId: string
+  readonly reason: string | null
+  readonly now: number
+}
+
+/** T8: from this commit on nothing is accepted for the thread and nothing of it runs. */
+export async function requestTermination(
+  tx: Writer,
+  { threadId, reason, now }: TerminationRequest,
+): Promise<'requested' | 'already' | 'missing' | 'closed'> {
+  const result = await tx
+    .updateTable('threads')
+    .set({ terminate_requested_at: now, terminate_reason: reason })
+    .where('id', '=', threadId)
+    .where('terminate_requested_at', 'is', null)
+    .where('closed_at', 'is', null)
+    .executeTakeFirst()
+  if (result.numUpdatedRows === 1n) return 'requested'
+  const thread = await tx
+    .selectFrom('threads')
+    .select(['terminate_requested_at'])
+    .where('id', '=', threadId)
+    .executeTakeFirst()
+  if (thread === undefined) return 'missing'
+  return thread.terminate_requested_at === null ? 'closed' : 'already'
+}
+
+export interface ThreadFilter {
+  readonly agent?: string
+  readonly status?: string
+  readonly userId?: string
+  /** Null: threads without a parent. */
+  readonly parent?: string | null
+  /** All threads of a tree, its root too. */
+  readonly root?: string
+  readonly tag?: string
+  readonly account?: string
+}
+
+/** Where a page ended. A thread that became active since then is on an earlier page. */
+export interface ThreadCursor {
+  readonly lastActivityAt: number
+  readonly id: string
+}
+
+interface ListThreads {
+  readonly filter?: ThreadFilter
+  readonly after?: ThreadCursor | null
+  readonly limit: number
+}
+
+/** One page, newest activity first; `next` is null on the last one. */
+export async function listThreads(
+  db: Reader,
+  { filter = {}, after = null, limit }: ListThreads,
+): Promise<{ readonly threads: readonly ThreadRecord[]; readonly next: ThreadCursor | null }> {
+  let query = db.selectFrom('threads').selectAll()
+  if (filter.agent !== undefined) query = query.where('agent', '=', filter.agent)
+  if (filter.status !== undefined) query = query.where('status', '=', filter.status)
+  if (filter.userId !== undefined) query = query.where('user_id', '=', filter.userId)
+  if (filter.parent === null) query = query.where('parent_thread_id', 'is', null)
+  else if (filter.parent !== undefined) query = query.where('parent_thread_id', '=', filter.parent)
+  if (filter.account !== undefined) query = query.where('account', '=', filter.account)
+  if (filter.root !== undefined) query = query.where('root_thread_id', '=', filter.root)
+  const { tag } = filter
+  if (tag !== undefined)
+    query = query.where('id', 'in', (tags) =>
+      tags.selectFrom('thread_tags').select('thread_id').where('tag', '=', tag),
+    )
+  if (after !== null) {
+    query = query.where((where) =>
+      where(where.refTuple('last_activity_at', 'id'), '<', where.tuple(after.lastActivityAt, after.id)),
+    )
+  }
+  const rows = await query
+    .orderBy('last_activity_at', 'desc')
+    .orderBy('id', 'desc')
+    .limit(limit + 1)
+    .execute()
+  const threads = rows.slice(0, limit).map(codec.fromRow)
+  const last = threads.at(-1)
+  const more = rows.length > limit && last !== undefined
+  return { threads, next: more ? { lastActivityAt: last.last_activity_at, id: last.id } : null }
+}
+
+interface ThreadProgress {
+  readonly lastSequence: number
+  readonly closed: boolean
+}
+
+/** How far a thread is: cheap, for those who look at each change of the store. Null if there is no such thread. */
+export async function threadProgress(db: Reader, threadId: string): Promise<ThreadProgress | null> {
+  const thread = await db
+    .selectFrom('threads')
+    .select(['last_sequence', 'closed_at'])
+    .where('id', '=', threadId)
+    .executeTakeFirst()
+  if (thread === undefined) return null
+  return { lastSequence: thread.last_sequence, closed: thread.closed_at !== null }
+}
