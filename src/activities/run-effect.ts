@@ -29,8 +29,8 @@ import {
 import { waitForDefinition } from './plan-content.js'
 import { microseconds } from './scope.js'
 import { openThread } from './thread-row.js'
-import { openBufferedState } from './thread-state/buffered-thread-state.js'
-import type { BufferedState, StateEffects } from './thread-state/buffered-thread-state.js'
+import { openBufferedState } from './thread-state/buffered-state.js'
+import type { BufferedState, StateEffects } from './thread-state/buffered-state.js'
 import { readThrown } from './thrown.js'
 
 export async function runEffect(

@@ -1,10 +1,10 @@
 import type { ActivityDependencies } from '../../src/activities/activity.js'
-import { openBufferedState } from '../../src/activities/thread-state/buffered-thread-state.js'
+import { openBufferedState } from '../../src/activities/thread-state/buffered-state.js'
 import type {
   BufferedState,
   BufferedStateOptions,
   StateEffects,
-} from '../../src/activities/thread-state/buffered-thread-state.js'
+} from '../../src/activities/thread-state/buffered-state.js'
 import type { Registry } from '../../src/definitions/registry.js'
 import type { Store } from '../../src/store/store.js'
 import { insertRun } from '../../src/store/threads/runs.js'

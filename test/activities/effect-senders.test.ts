@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import type { StateEffects } from '../../src/activities/thread-state/buffered-thread-state.js'
+import type { StateEffects } from '../../src/activities/thread-state/buffered-state.js'
 import { insertOperation } from '../../src/store/operations.js'
 import type { Store } from '../../src/store/store.js'
 import { effectSenders } from '../../src/store/threads/effects.js'

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { beforeCreate, storeDraft } from '../../src/activities/hooks/create-hooks.js'
+import { beforeCreate, storeDraft } from '../../src/activities/hooks/message-hooks.js'
 import { defineHook } from '../../src/definitions/hook.js'
 import type { ThreadState } from '../../src/index.js'
 import { getValue } from '../../src/store/threads/variables.js'

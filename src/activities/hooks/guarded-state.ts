@@ -2,7 +2,7 @@ import type { ExecutionState, ThreadState } from '../../definitions/thread-state
 import type { Message } from '../../protocol/message.js'
 import { createCallGate } from '../thread-state/call-gate.js'
 import type { CallGate } from '../thread-state/call-gate.js'
-import { unheeded } from '../thread-state/heard-promise.js'
+import { unheeded } from '../thread-state/watched-promises.js'
 
 interface Guard {
   /** For the sentence that a late caller reads. */

@@ -4,19 +4,24 @@
  * failed is kept, as with a tool that throws.
  */
 import { AsyncLocalStorage } from 'node:async_hooks'
-import type { HookPoint, HookPoints } from '../../definitions/hook.js'
+import { randomUUID } from 'node:crypto'
+import { setMaxListeners } from 'node:events'
+import { Context } from '@temporalio/activity'
+import type { AnyHook, HookDefinition, HookPoint, HookPoints } from '../../definitions/hook.js'
 import type { Registry } from '../../definitions/registry.js'
 import type { ThreadState } from '../../definitions/thread-state.js'
-import type { EventScope } from '../../protocol/facts.js'
+import type { EventScope, Fact } from '../../protocol/facts.js'
+import { LIMITS } from '../../protocol/limits.js'
 import type { Message } from '../../protocol/message.js'
+import { recordError } from '../../store/errors.js'
+import { appendEvents } from '../../store/events.js'
 import type { Writer } from '../../store/store.js'
-import type { BufferedState, StateEffects } from '../thread-state/buffered-thread-state.js'
-import { askHook } from './ask-hook.js'
-import { findHooks } from './found-hooks.js'
-import { recordHookFailures } from './hook-failure.js'
-import type { HookFailure } from './hook-failure.js'
+import { waitForDefinition } from '../plan-content.js'
+import type { BufferedState, StateEffects } from '../thread-state/buffered-state.js'
+import { readThrown } from '../thrown.js'
+import { guardState } from './guarded-state.js'
 
-export interface HookBatchOptions {
+interface HookBatchOptions {
   readonly registry: Pick<Registry, 'hook'>
   readonly threadId: string
   /** Of the prompt, else of the agent. */
@@ -31,7 +36,7 @@ export interface HookBatchOptions {
 }
 
 /** One point of the chain: how its hooks are asked, and what of an answer can be taken. */
-export interface Chain<Point extends HookPoint, Value> {
+interface Chain<Point extends HookPoint, Value> {
   readonly ask: (execute: HookPoints[Point], state: ThreadState, value: Value) => unknown
   /** Nothing keeps the value. @throws InvalidAnswer */
   readonly accept?: (answer: unknown, value: Value) => Value | undefined | Promise<Value | undefined>
@@ -170,4 +175,168 @@ function missingHook(hook: string): HookFailure {
     `Expected the hook "${hook}" on this worker, found none: register it, or list it no more.`,
   )
   return { hook, point: null, code: 'missing', error }
+}
+
+/** The hooks of a prompt that this worker has, in the order of the list. */
+interface FoundHooks {
+  of<Point extends HookPoint>(point: Point): readonly HookDefinition<Point>[]
+  readonly missing: readonly string[]
+}
+
+/**
+ * Looks the ids up. One that this worker lacks is waited for, as long as a rolling deploy takes, then skipped.
+ * @throws `Definition.Missing` within that minute
+ */
+function findHooks(registry: Pick<Registry, 'hook'>, ids: readonly string[]): FoundHooks {
+  const found: AnyHook[] = []
+  const missing: string[] = []
+  for (const id of ids) {
+    const hook = registry.hook(id)
+    if (hook === undefined) missing.push(id)
+    else found.push(hook)
+  }
+  if (missing.length > 0) waitForDefinition(`hooks ${missing.map((id) => `"${id}"`).join(', ')}`)
+  return {
+    // The point is what tells the members of the union apart.
+    of: <Point extends HookPoint>(point: Point) =>
+      found.filter((hook) => hook.hook === point) as unknown as readonly HookDefinition<Point>[],
+    missing,
+  }
+}
+
+interface Asked<Point extends HookPoint, Value> {
+  readonly hook: HookDefinition<Point>
+  readonly state: ThreadState
+  readonly value: Value
+  readonly chain: Chain<Point, Value>
+  /** Collects what it puts into the transcript. */
+  readonly injected: Message[]
+}
+
+type Asking<Value> =
+  | { readonly kind: 'taken'; readonly value: Value }
+  | { readonly kind: 'failed'; readonly failure: HookFailure }
+
+/** Asks one hook of a chain: the value that follows, or what went wrong. Nothing that a hook does is thrown. */
+async function askHook<Point extends HookPoint, Value>(asked: Asked<Point, Value>): Promise<Asking<Value>> {
+  const { hook, value, chain } = asked
+  const timeout = hook.timeout ?? LIMITS.hookTimeout
+  let close: (() => void) | undefined
+  const outcome = await runHook({
+    timeout,
+    signal: Context.current().cancellationSignal,
+    cut: chain.cut === true,
+    execute: (abortSignal) => {
+      const guarded = guardState(asked.state, {
+        label: `hook ${hook.id}`,
+        abortSignal,
+        onInject: (message) => asked.injected.push(message),
+      })
+      ;({ close } = guarded)
+      return chain.ask(hook.execute, guarded.state, value)
+    },
+  })
+  close?.()
+  const failed = (code: HookFailure['code'], error: unknown): Asking<Value> => {
+    const { messageId } = chain
+    const about = messageId === undefined ? {} : { messageId }
+    return { kind: 'failed', failure: { hook: hook.id, point: hook.hook, code, error, ...about } }
+  }
+  if (outcome.kind === 'stopped') return { kind: 'taken', value }
+  if (outcome.kind === 'timed_out')
+    return failed(
+      'timeout',
+      new Error(`The hook "${hook.id}" did not answer within ${timeout / 1000} seconds.`),
+    )
+  if (outcome.kind === 'threw') return failed(chain.codeOf?.(outcome.error) ?? 'threw', outcome.error)
+  try {
+    const taken = await chain.accept?.(outcome.answer, value)
+    return { kind: 'taken', value: taken === undefined ? value : taken }
+  } catch (error) {
+    // An answer may also throw when it is read: that is the hook's, and would fail the activity for a day.
+    return failed('invalid_answer', error)
+  }
+}
+
+type HookOutcome =
+  | { readonly kind: 'answered'; readonly answer: unknown }
+  | { readonly kind: 'threw'; readonly error: unknown }
+  | { readonly kind: 'timed_out' }
+  | { readonly kind: 'stopped' }
+
+interface HookRun {
+  readonly execute: (abortSignal: AbortSignal) => unknown
+  /** Milliseconds. */
+  readonly timeout: number
+  /** Of the activity: the hook hears of it, and may end early. */
+  readonly signal: AbortSignal
+  /** It is not waited for once the activity is to end: what it is asked for is not needed any more. */
+  readonly cut: boolean
+}
+
+/** Runs one hook's own code; one that ignores its abort signal is not waited for beyond its time. */
+async function runHook({ execute, timeout, signal, cut }: HookRun): Promise<HookOutcome> {
+  const abort = new AbortController()
+  const both = AbortSignal.any([signal, abort.signal])
+  // Every call that a hook makes may listen.
+  setMaxListeners(0, both)
+  return new Promise((resolve) => {
+    const timer = setTimeout(() => {
+      abort.abort(new Error('timed_out'))
+      end({ kind: 'timed_out' })
+    }, timeout)
+    const stop = (): void => end({ kind: 'stopped' })
+    const end = (outcome: HookOutcome): void => {
+      clearTimeout(timer)
+      signal.removeEventListener('abort', stop)
+      resolve(outcome)
+    }
+    if (cut) signal.addEventListener('abort', stop)
+    if (cut && signal.aborted) return stop()
+    Promise.resolve()
+      .then(() => execute(both))
+      .then(
+        (answer) => end({ kind: 'answered', answer }),
+        (error: unknown) => end({ kind: 'threw', error }),
+      )
+  })
+}
+
+/** A hook that did not do its part, and why. */
+interface HookFailure {
+  readonly hook: string
+  /** Null: this worker has no hook of that id, so nobody knows its point. */
+  readonly point: HookPoint | null
+  readonly code: 'threw' | 'timeout' | 'invalid_answer' | 'missing' | 'blocked'
+  readonly error: unknown
+  /** The message that it was about. */
+  readonly messageId?: string
+}
+
+/** What a hook answered cannot be taken; the message says what was expected. */
+export class InvalidAnswer extends Error {}
+
+interface FailureRecords {
+  readonly threadId: string
+  readonly failures: readonly HookFailure[]
+  readonly scope: EventScope
+  /** Microseconds. */
+  readonly now: number
+}
+
+/** Facts for everybody, and the words of the errors for operators, in the store only (T5). */
+async function recordHookFailures(tx: Writer, records: FailureRecords): Promise<void> {
+  const { threadId, failures, scope, now } = records
+  const events: Fact[] = []
+  for (const { hook, point, code, error, messageId } of failures) {
+    const errorId = randomUUID()
+    const { message, stack } = readThrown(error)
+    await recordError(tx, { id: errorId, threadId, at: now, type: `hook.${code}`, message, stack })
+    events.push({
+      type: 'hook.failed',
+      scope: messageId === undefined ? scope : { ...scope, messageId },
+      payload: { hook, point, code, errorId },
+    })
+  }
+  await appendEvents(tx, { threadId, events, now })
 }

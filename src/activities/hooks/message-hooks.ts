@@ -1,28 +1,21 @@
-import type { MessageUpdates, ThreadState } from '../../definitions/thread-state.js'
+import type { MessageUpdates } from '../../definitions/thread-state.js'
 import type { Message } from '../../protocol/message.js'
-import { afterCreate, beforeCreate } from './create-hooks.js'
-import { isWithinMessageHook } from './hook-batch.js'
-import type { HookBatch } from './hook-batch.js'
-import { afterUpdate, beforeUpdate } from './update-hooks.js'
+import { messageOfDraft } from '../../store/messages/message-row.js'
+import type { NewMessage } from '../../store/messages/message-row.js'
+import type { Writer } from '../../store/store.js'
+import type { StateEffects } from '../thread-state/buffered-state.js'
+import type { MessageHooks } from '../thread-state/messages.js'
+import { kindOf } from '../thread-state/strict-json.js'
+import { acceptMessage, asFields } from './hook-answers.js'
+import { InvalidAnswer, isWithinMessageHook } from './hook-batch.js'
+import type { Chained, HookBatch } from './hook-batch.js'
 
 /**
  * The hooks of messages that are put in and changed through a state: of a tool, or of another hook. Within a hook about a
- * message nothing is asked, for it would ask itself.
+ * message no hook runs, for it would run itself. Undefined where the prompt has none of them: then nothing has to be
+ * waited for.
  */
-export interface StateMessageHooks {
-  /** @throws what the hook threw, and nothing is put in */
-  readonly beforeCreate: (state: ThreadState, message: Message) => Promise<Message>
-  readonly afterCreate: (state: ThreadState, message: Message) => Promise<void>
-  readonly beforeUpdate: (
-    state: ThreadState,
-    messageId: string,
-    updates: MessageUpdates,
-  ) => Promise<MessageUpdates>
-  readonly afterUpdate: (state: ThreadState, message: Message) => Promise<void>
-}
-
-/** Undefined where the prompt has none of them: then nothing has to be waited for. */
-export function messageHooks(batch: HookBatch): StateMessageHooks | undefined {
+export function messageHooks(batch: HookBatch): MessageHooks | undefined {
   const points = ['before_create_message', 'after_create_message'] as const
   if (!batch.has(...points, 'before_update_message', 'after_update_message')) return undefined
   return {
@@ -41,4 +34,91 @@ export function messageHooks(batch: HookBatch): StateMessageHooks | undefined {
       if (!isWithinMessageHook()) await afterUpdate(batch, message)
     },
   }
+}
+
+const CREATE_POINTS = ['before_create_message', 'after_create_message'] as const
+
+export function hasCreateHooks(batch: HookBatch): boolean {
+  return batch.has(...CREATE_POINTS)
+}
+
+/** What the hooks make of a message that is about to be stored. `strict`: a hook that fails keeps it from that. */
+export async function beforeCreate(
+  batch: HookBatch,
+  message: Message,
+  strict: boolean,
+): Promise<Chained<Message>> {
+  return batch.run('before_create_message', message, {
+    ask: (execute, state, value) => execute(state, structuredClone(value)),
+    accept: acceptMessage,
+    messageId: message.id,
+    endsWith: () => strict,
+  })
+}
+
+/** Tells the hooks of a message that the transaction at hand stores. */
+export async function afterCreate(batch: HookBatch, message: Message): Promise<void> {
+  await batch.run('after_create_message', message, {
+    ask: (execute, state, value) => execute(state, structuredClone(value)),
+    messageId: message.id,
+  })
+}
+
+/**
+ * A row of the runtime's own making, as its hooks leave it; one that fails leaves it as it was. It is stored in its place
+ * among what they write.
+ */
+export async function storeDraft(
+  batch: HookBatch,
+  draft: NewMessage,
+  store: (tx: Writer, draft: NewMessage, moved: StateEffects['moved']) => Promise<void>,
+): Promise<void> {
+  if (!hasCreateHooks(batch)) return batch.write((tx, moved) => store(tx, draft, moved))
+  const { value } = await beforeCreate(batch, messageOfDraft(draft), false)
+  await batch.write((tx, moved) => store(tx, withChange(draft, value), moved))
+  await afterCreate(batch, value)
+}
+
+function withChange(draft: NewMessage, { content, silent, metadata, attachments }: Message): NewMessage {
+  return { ...draft, content, silent, metadata, attachments }
+}
+
+const UPDATES: readonly string[] = ['content', 'silent', 'metadata']
+
+/** What the hooks make of a change of a stored message; one that fails leaves it as it was. */
+async function beforeUpdate(
+  batch: HookBatch,
+  messageId: string,
+  updates: MessageUpdates,
+): Promise<MessageUpdates> {
+  const { value } = await batch.run('before_update_message', updates, {
+    ask: (execute, state, current) => execute(state, messageId, structuredClone(current)),
+    accept: acceptUpdates,
+    messageId,
+  })
+  return value
+}
+
+async function afterUpdate(batch: HookBatch, message: Message): Promise<void> {
+  await batch.run('after_update_message', message, {
+    ask: (execute, state, current) => execute(state, structuredClone(current)),
+    messageId: message.id,
+  })
+}
+
+/** The store's own check of updates comes behind this one. */
+function acceptUpdates(answer: unknown): MessageUpdates | undefined {
+  if (answer === undefined || answer === null) return undefined
+  const given = asFields(answer, 'updates')
+  const unknown = Object.keys(given).find((name) => !UPDATES.includes(name))
+  if (unknown !== undefined)
+    throw new InvalidAnswer(`Expected updates of ${UPDATES.join(', ')}, got one of "${unknown}".`)
+  const { content, silent, metadata } = given
+  if (content !== undefined && typeof content !== 'string')
+    throw new InvalidAnswer(`Expected content of the updates to be a text, got ${kindOf(content)}.`)
+  if (silent !== undefined && typeof silent !== 'boolean')
+    throw new InvalidAnswer(`Expected silent of the updates to be true or false, got ${kindOf(silent)}.`)
+  if (metadata !== undefined) asFields(metadata, 'metadata of the updates as an object')
+  // Looked at above: the boundary to the hook.
+  return given as MessageUpdates
 }

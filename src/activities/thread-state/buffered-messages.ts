@@ -1,6 +1,9 @@
 import type { Message } from '../../protocol/message.js'
 import type { NewMessage } from '../../store/messages/message-row.js'
-import { boundedId } from './bounded-id.js'
+import { listMessages } from '../../store/messages/transcript.js'
+import type { ListMessages } from '../../store/messages/transcript.js'
+import type { Store } from '../../store/store.js'
+import { boundedId } from './journal.js'
 
 /** A stored message that the call changed; null: it deleted it. */
 interface ChangedMessage {
@@ -25,7 +28,7 @@ export interface BufferedMessages {
 }
 
 /** What was added in its order: the injected ones end the transcript, the queued ones the queue. */
-export interface BufferedView {
+interface BufferedView {
   readonly injected: readonly Message[]
   readonly queued: readonly Message[]
   readonly changed: readonly ChangedMessage[]
@@ -101,4 +104,86 @@ export function messageOf(message: NewMessage): Message {
     subagent_id: message.subagentId ?? null,
     position: null,
   }
+}
+
+type PageOptions = Omit<ListMessages, 'before' | 'after'>
+
+/** The most that SQLite is asked for, so that `limit: Infinity` means all. */
+const ALL = 1_000_000_000
+
+/** The page that `listMessages` would answer if what the call did were stored. */
+export async function listWithBuffered(
+  store: Store,
+  given: PageOptions,
+  { injected, queued, changed }: BufferedView,
+): Promise<{ messages: Message[]; total: number; hasMore: boolean }> {
+  const options = { ...given, order: orderOf(given.order) }
+  const limit = count(options.limit ?? 100, 'limit')
+  const offset = count(options.offset ?? 0, 'offset')
+  const shown = (messages: readonly (Message | null)[]): Message[] =>
+    messages.filter((message) => message !== null).filter((message) => isVisible(message, options))
+  const added = { injected: shown(injected), queued: shown(queued) }
+  const before = shown(changed.map(({ original }) => original))
+  const after = shown(changed.map(({ current }) => current))
+  if (added.injected.length + added.queued.length + before.length + after.length === 0) {
+    const page = await store.read((db) => listMessages(db, { ...options, limit, offset }))
+    return { ...page, messages: [...page.messages] }
+  }
+  // Any of the newest ones may be on the page, behind or before those that the call added; some may have left.
+  const wanted = Math.min(ALL, offset + limit + before.length)
+  const newest = { ...options, order: 'desc', offset: 0, limit: wanted } as const
+  const stored = await store.read((db) => listMessages(db, newest))
+  const current = merge(stored.messages, changed, after)
+  const waiting = current.filter((message) => message.position === null)
+  const placed = current.filter((message) => message.position !== null)
+  const all = [...added.queued.toReversed(), ...waiting, ...added.injected.toReversed(), ...placed]
+  const page = all.slice(offset, offset + limit)
+  const more = added.injected.length + added.queued.length + after.length - before.length
+  return {
+    messages: options.order === 'desc' ? page : page.toReversed(),
+    total: stored.total + more,
+    hasMore: stored.hasMore || all.length > offset + limit,
+  }
+}
+
+/** The stored ones, newest first, with those that the call changed as they are now. */
+function merge(
+  stored: readonly Message[],
+  changed: BufferedView['changed'],
+  after: readonly Message[],
+): readonly Message[] {
+  if (changed.length === 0) return stored
+  const ids = new Set(changed.map(({ original }) => original.id))
+  const kept = stored.filter(({ id }) => !ids.has(id))
+  const all = [...kept, ...after]
+  // The order of those without a position is that of their times.
+  return [
+    ...all
+      .filter(({ position }) => position === null)
+      .toSorted((one, other) => other.created_at - one.created_at),
+    ...all
+      .filter(({ position }) => position !== null)
+      .toSorted((one, other) => placeOf(other) - placeOf(one)),
+  ]
+}
+
+function placeOf({ position }: Message): number {
+  return position ?? 0
+}
+
+function isVisible(message: Message, { includeSilent = false, maxDepth = 0 }: PageOptions): boolean {
+  return (includeSilent || !message.silent) && message.depth <= maxDepth
+}
+
+/** In any case of letters: one that is passed over gives the wrong end of the transcript. */
+function orderOf(order: unknown = 'asc'): 'asc' | 'desc' {
+  const known = typeof order === 'string' ? order.toLowerCase() : order
+  if (known === 'asc' || known === 'desc') return known
+  throw new Error(`Expected order of getMessages to be "asc" or "desc", got ${String(order)}.`)
+}
+
+function count(value: number, name: string): number {
+  if (value === Number.POSITIVE_INFINITY) return ALL
+  if (Number.isInteger(value) && value >= 0) return Math.min(ALL, value)
+  throw new Error(`Expected ${name} of getMessages to be a whole number from 0, got ${String(value)}.`)
 }

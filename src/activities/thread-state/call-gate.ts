@@ -1,4 +1,4 @@
-import { unheeded } from './heard-promise.js'
+import { unheeded } from './watched-promises.js'
 
 /** Open while a call runs. What a tool left running finds it closed. */
 export interface CallGate {
@@ -48,4 +48,14 @@ export function whileOpen<Arguments extends readonly unknown[], Result>(
   }
   // A tool that does not await it would otherwise take down the worker, with an unhandled rejection.
   return (...given) => unheeded(run(given))
+}
+
+/** Runs what it is given one after the other, in the order of the calls; a failure stops only itself. */
+export function createTurns(): <Result>(work: () => Promise<Result>) => Promise<Result> {
+  let last: Promise<unknown> = Promise.resolve()
+  return (work) => {
+    const result = last.then(work)
+    last = result.catch(() => undefined)
+    return result
+  }
 }

@@ -1,13 +1,14 @@
+import { createContext, Script } from 'node:vm'
 import type { FileChunk, ThreadState } from '../../definitions/thread-state.js'
+import { LIMITS } from '../../protocol/limits.js'
 import type { FileRecord } from '../../protocol/message.js'
 import type { BlobStore } from '../../store/files/blob-store.js'
 import type { StoredFile } from '../../store/files/file-row.js'
+import { HIGHEST_INT, isPixels } from '../../store/schema.js'
 import { StoreError } from '../../store/store-error.js'
 import type { CallGate } from './call-gate.js'
-import { prepareContent } from './file-content.js'
-import type { FilesOverlay } from './files-overlay.js'
-import { grepFiles } from './grep-files.js'
-import { splitEvenly } from './split-evenly.js'
+import type { FilesOverlay, StoredContent } from './files.js'
+import { jsonObjectCopy, kindOf } from './strict-json.js'
 
 /** The members of `ThreadState` that are about files. */
 export type FileMembers = Pick<
@@ -95,4 +96,184 @@ async function* chunksOf({ blobs, gate, path, blob, size }: ChunkSource): AsyncI
 
 function bytesMissing(path: string): StoreError {
   return new StoreError('corrupt', `The bytes of ${path} are not in the blob store: restore it from a backup`)
+}
+
+/** What a tool gives as a file; `path` or name is for the sentences. */
+interface GivenContent {
+  readonly named: string
+  readonly data: ArrayBuffer | Uint8Array | string
+  readonly encoding: 'utf8' | 'base64'
+  readonly mimeType: string
+  readonly width?: number | undefined
+  readonly height?: number | undefined
+  readonly metadata?: Record<string, unknown> | undefined
+}
+
+const MIME_TYPE_LENGTH = 255
+
+/** Checks it at once; what it answers puts the bytes into the blob store. @throws a sentence on what is wrong with it */
+export function prepareContent(blobs: BlobStore, given: GivenContent): () => Promise<StoredContent> {
+  const { named, mimeType } = given
+  if (typeof mimeType !== 'string' || mimeType === '' || mimeType.length > MIME_TYPE_LENGTH)
+    throw new Error(
+      `Expected the MIME type of ${named} to be a text such as text/plain, got ${kindOf(mimeType)}.`,
+    )
+  const facts = {
+    mimeType,
+    width: pixels(given.width, `the width of ${named}`),
+    height: pixels(given.height, `the height of ${named}`),
+    metadata: given.metadata == null ? null : { ...jsonObjectCopy(given.metadata, `metadata of ${named}`) },
+  }
+  const bytes = bytesOf(given)
+  return async () => {
+    const { digest, size } = await blobs.write(bytes)
+    return { blob: digest, size, ...facts }
+  }
+}
+
+/** A copy of the bytes: the tool may go on using its buffer while they are written. */
+function bytesOf({ named, data, encoding }: GivenContent): Uint8Array {
+  if (typeof data === 'string') {
+    if (encoding === 'base64' && !isBase64(data))
+      throw new Error(`Expected the data of ${named} to be bytes or base64, got a text that is not base64.`)
+    assertSize(named, Buffer.byteLength(data, encoding))
+    return Buffer.from(data, encoding)
+  }
+  if (!(data instanceof ArrayBuffer) && !(data instanceof Uint8Array))
+    throw new Error(
+      `Expected the data of ${named} to be an ArrayBuffer, a Uint8Array or a text, got ${kindOf(data)}.`,
+    )
+  assertSize(named, data.byteLength)
+  return data instanceof Uint8Array ? Uint8Array.from(data) : new Uint8Array(data.slice(0))
+}
+
+function assertSize(named: string, size: number): void {
+  if (size <= LIMITS.fileBytes) return
+  const megabytes = LIMITS.fileBytes / 1024 / 1024
+  throw new Error(`Expected ${named} to have at most ${megabytes} MB, got ${size} bytes: split it.`)
+}
+
+/** Node's decoder passes over what is not base64, and would store something else than was meant. */
+function isBase64(text: string): boolean {
+  return text.length % 4 === 0 && /^[A-Za-z0-9+/]*={0,2}$/.test(text)
+}
+
+function pixels(value: unknown, named: string): number | null {
+  if (value == null) return null
+  if (isPixels(value)) return value
+  const came = typeof value === 'number' ? value : kindOf(value)
+  throw new Error(`Expected ${named} to be a whole number of pixels, at most ${HIGHEST_INT}, got ${came}.`)
+}
+
+/** Larger files are passed over. */
+const FILE_BYTES = 1024 * 1024
+/** Lines in all; more would not fit a model's context anyway. */
+const MATCHES = 1000
+const LINE_LENGTH = 1000
+/** Milliseconds of matching in all, during which the worker does nothing else: a few heartbeats fit into its timeout. */
+const TIME = 2000
+
+const TEXT_TYPE =
+  /^text\/|[/+.-](json|jsonl|ndjson|xml|yaml|toml|javascript|ecmascript|typescript|sh|shellscript|sql|graphql)$/
+
+interface Grep {
+  readonly files: FilesOverlay
+  readonly blobs: BlobStore
+  /** A regular expression. */
+  readonly pattern: string
+}
+
+/** Lines that match, of text files up to 1 MB; at most 1,000 lines, each cut to 1,000 characters. */
+async function grepFiles({ files, blobs, pattern }: Grep): Promise<{ path: string; matches: string[] }[]> {
+  const match = createMatcher(pattern)
+  const found: { path: string; matches: string[] }[] = []
+  let left = MATCHES
+  for (const path of await files.find('*')) {
+    const file = await files.stat(path)
+    if (file === null || file.blob === null || file.size > FILE_BYTES || !isText(file.mimeType)) continue
+    const bytes = await blobs.read(file.blob)
+    if (bytes === null) continue
+    const matches = match(new TextDecoder().decode(bytes)).slice(0, left)
+    if (matches.length > 0) found.push({ path, matches: matches.map((line) => line.slice(0, LINE_LENGTH)) })
+    left -= matches.length
+    if (left === 0) break
+  }
+  return found
+}
+
+function isText(mimeType: string): boolean {
+  return TEXT_TYPE.test(mimeType.split(';', 1)[0]?.trim().toLowerCase() ?? '')
+}
+
+/** Expressions come from models: one that backtracks for ever is cut off, which only a script of its own can be. */
+function createMatcher(pattern: string): (text: string) => readonly string[] {
+  const place: { expression: RegExp; lines: readonly string[] } = {
+    expression: expressionOf(pattern),
+    lines: [],
+  }
+  const context = createContext(place)
+  const script = new Script('lines.filter((line) => expression.test(line))')
+  let left = TIME
+  return (text) => {
+    place.lines = text.split(/\r?\n/)
+    const start = performance.now()
+    try {
+      // The script's own words decide what it answers.
+      return script.runInContext(context, { timeout: Math.max(1, Math.ceil(left)) }) as readonly string[]
+    } catch (error) {
+      if (isTimeout(error)) throw tooSlow()
+      throw error
+    } finally {
+      left -= performance.now() - start
+    }
+  }
+}
+
+/** The error is of the script's realm: no `Error` of ours. */
+function isTimeout(error: unknown): boolean {
+  return (
+    typeof error === 'object' &&
+    error !== null &&
+    'code' in error &&
+    error.code === 'ERR_SCRIPT_EXECUTION_TIMEOUT'
+  )
+}
+
+function expressionOf(pattern: unknown): RegExp {
+  if (typeof pattern !== 'string')
+    throw new Error(`Expected a regular expression as text, got a ${typeof pattern}.`)
+  try {
+    return new RegExp(pattern)
+  } catch (error) {
+    throw new Error(`Expected a regular expression, got one that is not valid: ${String(error)}`, {
+      cause: error,
+    })
+  }
+}
+
+function tooSlow(): Error {
+  return new Error(
+    `Expected a regular expression that is done in ${TIME / 1000} s, got a slower one: simplify it.`,
+  )
+}
+
+/** The same bytes in pieces of one size, the last one with the rest; of no bytes one empty piece. */
+async function* splitEvenly(chunks: AsyncIterable<Uint8Array>, size: number): AsyncIterable<Uint8Array> {
+  let piece = new Uint8Array(size)
+  let filled = 0
+  for await (const chunk of chunks) {
+    for (let from = 0; from < chunk.byteLength;) {
+      // A full piece waits for the next byte: the last one must not be followed by an empty one.
+      if (filled === size) {
+        yield piece
+        piece = new Uint8Array(size)
+        filled = 0
+      }
+      const part = chunk.subarray(from, from + size - filled)
+      piece.set(part, filled)
+      filled += part.byteLength
+      from += part.byteLength
+    }
+  }
+  yield piece.slice(0, filled)
 }

@@ -3,7 +3,8 @@
  * once, so that whoever reaches it by another way sees what was done to it; what was done is committed with the outcome of
  * the call (T9), and told to the workflow of that thread by the call's own.
  */
-import type { ThreadState } from '../../definitions/thread-state.js'
+import { buildPlan } from '../../definitions/build-plan.js'
+import type { PlanContent } from '../../definitions/plan-content.js'
 import type { Fact } from '../../protocol/facts.js'
 import { LIMITS } from '../../protocol/limits.js'
 import type { ThreadOperation, ToldOperation } from '../../protocol/operations.js'
@@ -11,37 +12,33 @@ import type { SubagentRegistryEntry } from '../../protocol/subagent.js'
 import type { Reader, Store, Writer } from '../../store/store.js'
 import { registeredChildren } from '../../store/threads/child-registry.js'
 import { findChild } from '../../store/threads/children.js'
-import { findThread } from '../../store/threads/threads.js'
+import { findThread, requestTermination } from '../../store/threads/threads.js'
 import type { ThreadRecord } from '../../store/threads/threads.js'
+import type { ActivityDependencies } from '../activity.js'
+import type { VariableScope } from '../variables/resolve-variables.js'
 import type { CallGate } from './call-gate.js'
-import type { Written } from './journal.js'
-import type { ChildNotice } from './messages-overlay.js'
-
-/** Another thread in the hands of a call. */
-export interface Relative {
-  readonly state: ThreadState
-  readonly notify: (notice: ChildNotice) => Promise<void>
-}
+import type { BufferedWrite, Written } from './journal.js'
+import { createThreadState } from './members.js'
+import type { ThreadStateParts } from './members.js'
+import { commitParts, openParts } from './thread-overlays.js'
+import type { Family, Relative, StatePlace } from './thread-overlays.js'
 
 /** What the call did to it. */
-export interface OpenRelative extends Relative {
+interface OpenRelative extends Relative {
   readonly isChanged: () => boolean
   readonly settled: () => Promise<void>
   readonly commit: (tx: Writer) => Promise<readonly ThreadOperation[]>
 }
 
-export interface Relatives {
-  /** Null for the parent of a root thread, and for one that is not in the store. */
-  readonly parentOf: (parentId: string | null) => Promise<Relative | null>
-  /** Null for what is no child of that thread. */
-  readonly childOf: (parentId: string, reference: string) => Promise<Relative | null>
+/** The threads around one thread, and what the call did to them. */
+export interface Relatives extends Family {
   /** What was emitted to them is stored, or given up. */
   readonly settled: () => Promise<void>
   readonly commit: (tx: Writer) => Promise<Required<Written>>
 }
 
 /** A thread that is about to be opened. */
-export interface FoundRelative {
+interface FoundRelative {
   readonly thread: ThreadRecord
   readonly children: readonly SubagentRegistryEntry[]
   /** It waits for variables before it starts: nobody is there to be told. */
@@ -152,4 +149,160 @@ const TOLD: ReadonlySet<string> = new Set<ToldOperation['kind']>([
 /** A state without a run asks for nothing else. */
 function isTold(operation: ThreadOperation): operation is ToldOperation {
   return TOLD.has(operation.kind)
+}
+
+/** What a relative shares with the state that it was reached from. */
+type Shared = Pick<StatePlace, 'dependencies' | 'gate' | 'redactor' | 'relatives' | 'now'> & {
+  /** Of the call: its thread, and what ids are made from there. */
+  readonly from: { readonly threadId: string; readonly id: string }
+}
+
+const NOT_HERE = 'A tool cannot be invoked in another thread, whose run is not here: use its queueTool.'
+
+/**
+ * A parent or child as a call sees it: no run of it is at hand, its hooks are not asked, and what is written joins the
+ * outcome of the call.
+ */
+export function openRelative(shared: Shared, found: FoundRelative): OpenRelative {
+  const { dependencies, from, now } = shared
+  const { thread, children, isDeferred, sentBy, countTell } = found
+  const { id: threadId } = thread
+  const opened = openParts({
+    ...shared,
+    ...{ thread, children, hooks: null, execution: null },
+    scope: scopeOf(dependencies, thread),
+    // Its own calls have the same ids as those of the thread that looks at it.
+    origin: {
+      kind: 'relative',
+      id: `${from.threadId}:${from.id}`,
+      sentBy,
+      run: null,
+      step: null,
+      side: null,
+    },
+    // It would be shared by nobody.
+    context: Object.freeze({}),
+    invokeTool: () => Promise.reject(new Error(NOT_HERE)),
+    terminate: terminateBy(sentBy, thread, now),
+    onNotified: () => undefined,
+  })
+  let changed = false
+  const parts = relativeParts(opened.parts, {
+    ...{ threadId, isDeferred, countTell },
+    isClosed: thread.closed_at !== null || thread.terminate_requested_at !== null,
+    onWrite: () => (changed = true),
+  })
+  return {
+    state: createThreadState(parts),
+    notify: parts.messages.notify,
+    isChanged: () => changed,
+    settled: opened.emitter.settled,
+    commit: async (tx) => (await commitParts(tx, opened, { threadId, now })).operations,
+  }
+}
+
+/** The agent as this worker has it; looked at when a variable is asked for. */
+function scopeOf(
+  { registry, caps }: ActivityDependencies,
+  { id: threadId, agent }: ThreadRecord,
+): VariableScope {
+  let built: { readonly content: PlanContent | null } | undefined
+  return {
+    ...{ threadId, agent, prompt: null },
+    get content() {
+      const plan = built === undefined ? buildPlan(registry, agent, caps) : null
+      if (plan !== null) built = { content: 'missing' in plan ? null : plan }
+      return built?.content ?? null
+    },
+  }
+}
+
+/** T8: its row is the authority, whether or not its workflow is there to be told. */
+function terminateBy(
+  sentBy: FoundRelative['sentBy'],
+  { id: threadId }: ThreadRecord,
+  now: number,
+): BufferedWrite {
+  const reason = sentBy === 'child' ? 'A subagent of it asked for it.' : 'Its parent thread asked for it.'
+  return async (tx) => {
+    const requested = await requestTermination(tx, { threadId, reason, now })
+    return requested === 'requested' ? { operations: [{ kind: 'terminate' }] } : {}
+  }
+}
+
+interface RelativeLimits {
+  readonly threadId: string
+  /** It can be read, and takes nothing any more. */
+  readonly isClosed: boolean
+  /** It has not started, so its workflow cannot be told anything. */
+  readonly isDeferred: boolean
+  readonly onWrite: () => void
+  /** @throws a sentence when the call has asked too much of other threads */
+  readonly countTell: () => void
+}
+
+type Work<Given extends readonly unknown[], Result> = (...given: Given) => Result
+
+/**
+ * What code of one thread may do to another: all that is committed with its own outcome. What the workflow of that thread
+ * has to be told is counted.
+ */
+function relativeParts(
+  parts: ThreadStateParts,
+  { threadId, isClosed, isDeferred, onWrite, countTell }: RelativeLimits,
+): ThreadStateParts {
+  function write<Given extends readonly unknown[], Result>(work: Work<Given, Result>): Work<Given, Result> {
+    return (...given) => {
+      if (isClosed)
+        throw new Error(`Expected a thread that takes something, got ${threadId}, which was closed.`)
+      onWrite()
+      return work(...given)
+    }
+  }
+  function tell<Given extends readonly unknown[], Result>(work: Work<Given, Result>): Work<Given, Result> {
+    return write((...given) => {
+      countTell()
+      return work(...given)
+    })
+  }
+  function ask<Given extends readonly unknown[], Result>(work: Work<Given, Result>): Work<Given, Result> {
+    return tell((...given) => {
+      if (!isDeferred) return work(...given)
+      throw new Error(
+        `Expected a thread that runs, got ${threadId}, which waits for variables: use injectMessage, setValue, ` +
+          'setEnv or files, which it finds.',
+      )
+    })
+  }
+  const { messages, values, files, variables, effects, family } = parts
+  return {
+    ...parts,
+    messages: {
+      ...messages,
+      inject: write(messages.inject),
+      queue: ask(messages.queue),
+      update: write(messages.update),
+      remove: ask(messages.remove),
+      notify: tell(messages.notify),
+    },
+    values: { ...values, set: write(values.set) },
+    files: {
+      ...files,
+      writeFile: write(files.writeFile),
+      unlinkFile: write(files.unlinkFile),
+      mkdirFile: write(files.mkdirFile),
+      rmdirFile: write(files.rmdirFile),
+    },
+    variables: { ...variables, setEnv: tell(variables.setEnv) },
+    effects: {
+      ...effects,
+      scheduleEffect: ask(effects.scheduleEffect),
+      removeScheduledEffect: ask(effects.removeScheduledEffect),
+    },
+    family: { ...family, notifyParent: write(family.notifyParent), setStatus: write(family.setStatus) },
+    queueTool: ask(parts.queueTool),
+    emit: write(parts.emit),
+    // One that is closed is what was asked for.
+    terminate: isClosed ? () => undefined : ask(parts.terminate),
+  }
 }

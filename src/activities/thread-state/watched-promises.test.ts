@@ -1,5 +1,4 @@
 import { expect, test } from 'vitest'
-
 import { watchPromises } from './watched-promises.js'
 
 test('a failure that nobody listened to is thrown at the end', async () => {

@@ -8,9 +8,9 @@ import { messageHooks } from '../hooks/message-hooks.js'
 import { stepBatch } from '../hooks/step-batch.js'
 import { promptOf } from '../plan-content.js'
 import { callScope } from '../scope.js'
-import { openBufferedState } from '../thread-state/buffered-thread-state.js'
-import type { BufferedState, InvokeTool } from '../thread-state/buffered-thread-state.js'
-import type { MessageHooks } from '../thread-state/message-hooks.js'
+import { openBufferedState } from '../thread-state/buffered-state.js'
+import type { BufferedState, InvokeTool } from '../thread-state/buffered-state.js'
+import type { MessageHooks } from '../thread-state/messages.js'
 
 interface Calling {
   readonly input: CallInput

@@ -25,11 +25,11 @@ import { countWait } from '../../store/threads/runs.js'
 import { findThread } from '../../store/threads/threads.js'
 import { meanwhile } from '../../store/transaction.js'
 import type { ActivityDependencies } from '../activity.js'
-import { storeDraft } from '../hooks/create-hooks.js'
-import type { RequestBlocked } from '../hooks/request-hooks.js'
+import type { RequestBlocked } from '../hooks/hook-points.js'
+import { storeDraft } from '../hooks/message-hooks.js'
 import { commitHeld, finishOrLose, OperationLost } from '../operation.js'
-import type { StateEffects } from '../thread-state/buffered-thread-state.js'
-import { atNewPath } from '../thread-state/moved-attachment.js'
+import type { StateEffects } from '../thread-state/buffered-state.js'
+import { atNewPath } from '../thread-state/message-input.js'
 import {
   completedFact,
   failedFact,

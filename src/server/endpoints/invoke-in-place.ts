@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import type { InvokeTool } from '../../activities/thread-state/buffered-thread-state.js'
+import type { InvokeTool } from '../../activities/thread-state/buffered-state.js'
 import { createNamedCalls, refused } from '../../activities/tool/named-call.js'
 import type { Registry } from '../../definitions/registry.js'
 

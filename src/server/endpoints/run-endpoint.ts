@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import type { ActingState } from '../../activities/thread-state/acting-state.js'
+import type { ActingState } from '../../activities/thread-state/endpoint-state.js'
 import { readThrown } from '../../activities/thrown.js'
 import { bounded } from '../../activities/tool/bounded.js'
 import { contextOf } from '../../client/thread-client.js'

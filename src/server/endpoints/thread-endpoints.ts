@@ -1,6 +1,6 @@
 import type { MiddlewareHandler } from 'hono'
-import { openActingState } from '../../activities/thread-state/acting-state.js'
-import type { ActingState } from '../../activities/thread-state/acting-state.js'
+import { openActingState } from '../../activities/thread-state/endpoint-state.js'
+import type { ActingState } from '../../activities/thread-state/endpoint-state.js'
 import { contextOf } from '../../client/thread-client.js'
 import type { ThreadClient } from '../../client/thread-client.js'
 import { buildPlan } from '../../definitions/build-plan.js'

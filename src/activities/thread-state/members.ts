@@ -3,11 +3,9 @@ import type { JsonValue } from '../../protocol/values.js'
 import type { Redactor } from '../variables/redactor.js'
 import { ifOpen, whileOpen } from './call-gate.js'
 import type { CallGate } from './call-gate.js'
-import type { createDefinitionMembers } from './definition-members.js'
-import type { FamilyMembers } from './family-members.js'
 import type { FileMembers } from './file-members.js'
-import type { MessagesOverlay } from './messages-overlay.js'
-import type { ValuesOverlay } from './values-overlay.js'
+import type { MessagesOverlay } from './messages.js'
+import type { ValuesOverlay } from './values.js'
 
 /** The members of `ThreadState` that are no functions. */
 type KnownMembers = Pick<
@@ -24,8 +22,11 @@ export interface ThreadStateParts {
   readonly files: FileMembers
   readonly variables: Pick<ThreadState, 'env' | 'envType' | 'setEnv'>
   readonly effects: Pick<ThreadState, 'scheduleEffect' | 'getScheduledEffects' | 'removeScheduledEffect'>
-  readonly definitions: ReturnType<typeof createDefinitionMembers>
-  readonly family: FamilyMembers
+  readonly definitions: Pick<
+    ThreadState,
+    'loadAgent' | 'loadPrompt' | 'loadModel' | 'getAgentNames' | 'getPromptNames' | 'getModelNames'
+  >
+  readonly family: Pick<ThreadState, 'getChildThread' | 'getParentThread' | 'notifyParent' | 'setStatus'>
   readonly queueTool: ThreadState['queueTool']
   readonly emit: ThreadState['emit']
   readonly invokeTool: ThreadState['invokeTool']

@@ -1,17 +1,20 @@
 import type { LanguageModelV4Prompt } from '@ai-sdk/provider'
+import type { HookedCall } from '../../definitions/hook.js'
+import type { ToolResult } from '../../definitions/tool.js'
 import type { Side } from '../../protocol/plan.js'
 import type { TranscriptMessage } from '../../store/messages/message-row.js'
+import { findOperation, insertOperation } from '../../store/operations.js'
+import type { Reader, Writer } from '../../store/store.js'
 import { kindOf } from '../thread-state/strict-json.js'
-import { acceptRequest } from './accept-request.js'
-import { acceptRows } from './accept-rows.js'
+import { acceptRequest, acceptRows } from './hook-answers.js'
+import { InvalidAnswer } from './hook-batch.js'
 import type { HookBatch } from './hook-batch.js'
-import { InvalidAnswer } from './hook-failure.js'
 
 /** A hook ended the run on purpose: no model is called, and its text is a visible message. */
 export class RequestBlocked extends Error {}
 
 /** What hooks make of a request while it is built, in this order; rows and messages of the store stay as they are. */
-export interface RequestHooks {
+interface RequestHooks {
   afterSystemMessage(text: string): Promise<string>
   /**
    * Of the rows that the prompt sees, behind the last cut (T12). What the hooks before have put into the transcript is
@@ -88,4 +91,79 @@ function copyOf(messages: LanguageModelV4Prompt): LanguageModelV4Prompt {
       ? { ...message }
       : { ...message, content: message.content.map((part) => ({ ...part })) },
   ) as LanguageModelV4Prompt
+}
+
+/** What hooks make of a tool call's result, in this order. */
+export interface ToolHooks {
+  /** After a success or a failure, as it was; null erases the call and its result from the transcript. */
+  afterCall(result: ToolResult): Promise<ToolResult | null>
+  /** Right before it becomes a row. */
+  beforeStore(result: ToolResult): Promise<ToolResult>
+}
+
+interface Hooked {
+  readonly call: HookedCall
+  /** What is wrong with a result, in words, or null. */
+  readonly problemOf: (result: unknown) => string | null
+}
+
+export function toolHooks(batch: HookBatch, { call, problemOf }: Hooked): ToolHooks {
+  function accept(answer: unknown): ToolResult | undefined {
+    if (answer === undefined || answer === null) return undefined
+    const problem = problemOf(answer)
+    if (problem !== null) throw new InvalidAnswer(problem)
+    // Looked at above: the boundary to the hook.
+    return answer as ToolResult
+  }
+  return {
+    async afterCall(result) {
+      const point = result.status === 'success' ? 'after_tool_call_success' : 'after_tool_call_failure'
+      const { value } = await batch.run<typeof point, ToolResult | null>(point, result, {
+        ask: (execute, state, current) => current && execute(state, call, { ...current }),
+        accept: (answer) => (answer === null ? null : accept(answer)),
+        ends: (current) => current === null,
+      })
+      return value
+    },
+    async beforeStore(result) {
+      const { value } = await batch.run('before_store_tool_result', result, {
+        ask: (execute, state, current) => execute(state, call, { ...current }),
+        accept,
+      })
+      return value
+    },
+  }
+}
+
+/** The row that says that the hooks of a new thread have run: once in effect, whatever becomes of the first activity. */
+const THREAD_CREATED = 'hook_thread_created'
+
+interface NewThread {
+  readonly threadId: string
+  readonly run: number
+  /** What started the run, in its first step. */
+  readonly trigger: string | null
+}
+
+/** Whether the thread begins here. One that has run before its agent had such a hook is not new. */
+export async function isNewThread(db: Reader, { threadId, run, trigger }: NewThread): Promise<boolean> {
+  if (run !== 1 || trigger === null) return false
+  return (await findOperation(db, threadId, THREAD_CREATED)) === null
+}
+
+export async function runThreadCreated(batch: HookBatch): Promise<void> {
+  await batch.run('after_thread_created', null, { ask: (execute, state) => execute(state) })
+}
+
+/** In the transaction that commits what these hooks did. */
+export async function markThreadCreated(tx: Writer, threadId: string, now: number): Promise<void> {
+  await insertOperation(tx, {
+    thread_id: threadId,
+    id: THREAD_CREATED,
+    kind: 'hook',
+    state: 'finished',
+    attempt: 1,
+    started_at: now,
+    finished_at: now,
+  })
 }

@@ -1,31 +1,28 @@
+import type { Registry } from '../../definitions/registry.js'
 import type { ExecutionState, ThreadState } from '../../definitions/thread-state.js'
+import { LIMITS } from '../../protocol/limits.js'
 import type { SubagentRegistryEntry } from '../../protocol/subagent.js'
 import { appendEvents } from '../../store/events.js'
 import type { Writer } from '../../store/store.js'
 import type { ThreadRecord } from '../../store/threads/threads.js'
 import type { ActivityDependencies } from '../activity.js'
+import { publishStatus } from '../publish-status.js'
 import type { Redactor } from '../variables/redactor.js'
 import type { VariableScope } from '../variables/resolve-variables.js'
 import type { CallGate } from './call-gate.js'
-import { createDefinitionMembers } from './definition-members.js'
-import { createEffectsOverlay } from './effects-overlay.js'
-import { createEmitter } from './emitter.js'
-import type { Emitter } from './emitter.js'
-import { createFamilyMembers } from './family-members.js'
 import { createFileMembers } from './file-members.js'
-import { createFilesOverlay } from './files-overlay.js'
-import type { FilesOverlay } from './files-overlay.js'
+import { createFilesOverlay } from './files.js'
+import type { FilesOverlay } from './files.js'
 import { createJournal } from './journal.js'
-import type { BufferedWrite, Journal, Written } from './journal.js'
-import type { BoundMessageHooks } from './message-hooks.js'
-import { createMessagesOverlay } from './messages-overlay.js'
-import { createQueuedTools } from './queued-tools-overlay.js'
-import type { Relatives } from './relatives.js'
-import type { StateOrigin } from './state-origin.js'
-import type { ThreadStateParts } from './thread-state-members.js'
-import { createValuesOverlay } from './values-overlay.js'
-import type { ValuesOverlay } from './values-overlay.js'
-import { createVariablesOverlay } from './variables-overlay.js'
+import type { BufferedWrite, Journal, StateOrigin, Written } from './journal.js'
+import type { ThreadStateParts } from './members.js'
+import { createMessagesOverlay } from './messages.js'
+import type { BoundMessageHooks, ChildNotice } from './messages.js'
+import { kindOf } from './strict-json.js'
+import { createValuesOverlay, createVariablesOverlay } from './values.js'
+import type { ValuesOverlay } from './values.js'
+import { createEffectsOverlay, createEmitter, createQueuedTools } from './work.js'
+import type { Emitter } from './work.js'
 
 /** What a state says of its thread. */
 export type StateThread = Pick<
@@ -42,7 +39,7 @@ export interface StatePlace {
   readonly origin: StateOrigin
   readonly gate: CallGate
   readonly redactor: Redactor
-  readonly relatives: Relatives
+  readonly relatives: Family
   readonly context: ThreadState['context']
   /** Null outside of a run, and of one's own thread. */
   readonly execution: ((journal: Journal) => ExecutionState) | null
@@ -121,4 +118,89 @@ export async function commitParts(
   await values.commit(tx)
   if (events.length > 0) await appendEvents(tx, { threadId, events, now })
   return { operations, moved }
+}
+
+/** The members of `ThreadState` that reach other threads. */
+type FamilyMembers = Pick<ThreadState, 'getChildThread' | 'getParentThread' | 'notifyParent' | 'setStatus'>
+
+/** Another thread in the hands of a call. */
+export interface Relative {
+  readonly state: ThreadState
+  readonly notify: (notice: ChildNotice) => Promise<void>
+}
+
+/** The threads around one thread, as they are looked up. */
+export interface Family {
+  /** Null for the parent of a root thread, and for one that is not in the store. */
+  readonly parentOf: (parentId: string | null) => Promise<Relative | null>
+  /** Null for what is no child of that thread. */
+  readonly childOf: (parentId: string, reference: string) => Promise<Relative | null>
+}
+
+interface FamilyMembersOptions {
+  readonly threadId: string
+  /** Null for a root thread. */
+  readonly parentId: string | null
+  readonly relatives: Family
+  readonly journal: Journal
+  /** Learns what the parent was told. */
+  readonly onNotified: (content: string) => void
+  /** Microseconds. */
+  readonly now: number
+}
+
+function createFamilyMembers(options: FamilyMembersOptions): FamilyMembers {
+  const { threadId, parentId, relatives, journal, onNotified, now } = options
+  return {
+    getChildThread: async (reference) => (await relatives.childOf(threadId, reference))?.state ?? null,
+    getParentThread: async () => (await relatives.parentOf(parentId))?.state ?? null,
+    async notifyParent(given) {
+      const content = words(given, 'the content of notifyParent')
+      const parent = await relatives.parentOf(parentId)
+      if (parent === null) return
+      await parent.notify({ content, reference: threadId })
+      onNotified(content)
+    },
+    async setStatus(given) {
+      const text = words(given, 'the text of setStatus')
+      if (text.length > LIMITS.statusText)
+        throw new Error(
+          `Expected the text of setStatus to have at most ${LIMITS.statusText} characters, got ${text.length}: ` +
+            'use notifyParent for more.',
+        )
+      journal.add(async (tx) => {
+        await publishStatus(tx, { reference: threadId, text, now })
+        return {}
+      })
+    },
+  }
+}
+
+function words(given: unknown, named: string): string {
+  const text = typeof given === 'string' ? given.trim() : ''
+  if (text !== '') return text
+  const came = typeof given === 'string' ? 'an empty one' : kindOf(given)
+  throw new Error(`Expected ${named} to be a text, got ${came}.`)
+}
+
+type DefinitionMembers = Pick<
+  ThreadState,
+  'loadAgent' | 'loadPrompt' | 'loadModel' | 'getAgentNames' | 'getPromptNames' | 'getModelNames'
+>
+
+/** The definitions of this worker, as they are now: a run keeps those that it started with. */
+function createDefinitionMembers(registry: Registry): DefinitionMembers {
+  return {
+    loadAgent: async (name) => found(registry.agent(name), 'agent', name),
+    loadPrompt: async (name) => found(registry.prompt(name), 'prompt', name),
+    loadModel: async (name) => found(registry.model(name), 'model', name),
+    getAgentNames: () => [...registry.names().agents],
+    getPromptNames: () => [...registry.names().prompts],
+    getModelNames: () => [...registry.names().models],
+  }
+}
+
+function found<Definition>(definition: Definition | undefined, kind: string, name: unknown): Definition {
+  if (definition !== undefined) return definition
+  throw new Error(`Expected the name of a registered ${kind}, got "${String(name)}", which is none.`)
 }

@@ -1,31 +1,30 @@
 import type { PlanContent } from '../../definitions/plan-content.js'
-import type { ThreadState } from '../../definitions/thread-state.js'
+import type { ExecutionState, ThreadState } from '../../definitions/thread-state.js'
 import type { AttachmentRef } from '../../protocol/message.js'
 import type { ThreadOperation } from '../../protocol/operations.js'
+import type { Plan } from '../../protocol/plan.js'
+import type { JsonObject, JsonValue } from '../../protocol/values.js'
 import { appendEvents } from '../../store/events.js'
-import type { Reader, Writer } from '../../store/store.js'
+import type { Reader, Store, Writer } from '../../store/store.js'
 import { registeredChildren } from '../../store/threads/child-registry.js'
+import { readRunContext, writeRunContext } from '../../store/threads/runs.js'
+import type { RunKey } from '../../store/threads/runs.js'
 import type { ActivityDependencies } from '../activity.js'
 import { createRedactor } from '../variables/redactor.js'
 import type { Redactor } from '../variables/redactor.js'
 import { createCallGate } from './call-gate.js'
 import type { CallGate } from './call-gate.js'
-import { createExecutionState } from './execution-state.js'
-import type { ExecutionFacts } from './execution-state.js'
-import type { StoredContent } from './file-changes.js'
-import type { BufferedWrite } from './journal.js'
-import type { MessageHooks } from './message-hooks.js'
-import { openRelative } from './open-relative.js'
-import { createRelatives } from './relatives.js'
-import type { Relative, Relatives } from './relatives.js'
-import { resolveAttachments } from './resolve-attachments.js'
-import type { GivenAttachment } from './resolve-attachments.js'
-import { openRunContext } from './run-context.js'
-import type { RunContext } from './run-context.js'
-import type { StateOrigin } from './state-origin.js'
-import { commitParts, openParts } from './state-parts.js'
-import type { OpenParts, StatePlace, StateThread } from './state-parts.js'
-import { createThreadState } from './thread-state-members.js'
+import type { StoredContent } from './files.js'
+import type { BufferedWrite, Journal, StateOrigin } from './journal.js'
+import { createThreadState } from './members.js'
+import { resolveAttachments } from './message-input.js'
+import type { GivenAttachment } from './message-input.js'
+import type { MessageHooks } from './messages.js'
+import { createRelatives, openRelative } from './relatives.js'
+import type { Relatives } from './relatives.js'
+import { jsonProblem } from './strict-json.js'
+import { commitParts, openParts } from './thread-overlays.js'
+import type { OpenParts, Relative, StatePlace, StateThread } from './thread-overlays.js'
 
 export interface BufferedStateOptions {
   readonly dependencies: ActivityDependencies
@@ -213,4 +212,81 @@ function openOwn(options: BufferedStateOptions, opened: Opened): OwnThread {
 function invoke(invokeTool: InvokeTool | undefined): InvokeTool {
   if (invokeTool !== undefined) return invokeTool
   throw new Error('Expected a call in which tools can be invoked, got another one: use queueTool.')
+}
+
+/** What is known of a run before a call of it begins. */
+type ExecutionFacts = Omit<ExecutionState, 'stopped' | 'stoppedBy' | 'forceTurn' | 'stop'>
+
+interface ExecutionParts {
+  readonly facts: ExecutionFacts
+  readonly plan: Plan | null
+  readonly gate: CallGate
+  readonly journal: Journal
+}
+
+/** The run as a call sees it and steers it: what it asks for happens with its outcome (T9). */
+function createExecutionState({ facts, plan, gate, journal }: ExecutionParts): ExecutionState {
+  let stopped = false
+  return {
+    ...facts,
+    get stopped() {
+      gate.assertOpen()
+      return stopped
+    },
+    get stoppedBy() {
+      gate.assertOpen()
+      return stopped ? facts.currentSide : null
+    },
+    forceTurn(side) {
+      if (side !== 'a' && side !== 'b') throw new Error('Expected forceTurn to get side "a" or "b".')
+      if (side === 'b' && plan !== null && plan.sides.b === null)
+        throw new Error(`Expected forceTurn to get a side of ${plan.agent}, got "b", which is a person.`)
+      journal.add(async () => ({ operations: [{ kind: 'force_turn', side }] }))
+    },
+    stop() {
+      journal.add(async () => ({ operations: [{ kind: 'stop_run' }] }))
+      stopped = true
+    },
+  }
+}
+
+/** What the calls of a run share, as one call changes it. */
+interface RunContext {
+  /** Changed by the tool as it likes. */
+  readonly value: Record<string, JsonValue | undefined>
+  /** What it holds now is what is saved. */
+  freeze(): void
+  /** What would keep it from being saved as it is now. */
+  looks(): string | undefined
+  /** What keeps it from being saved, once it is frozen. */
+  problem(): string | undefined
+  /** Saves it if it changed and is JSON. */
+  commit(tx: Writer): Promise<void>
+}
+
+interface OpenedContext {
+  /** Outside of a run it is empty and nobody's. */
+  readonly key: RunKey | null
+  /** It is kept without the secrets that the call was given. */
+  readonly redactor: Redactor
+}
+
+async function openRunContext(store: Store, { key, redactor }: OpenedContext): Promise<RunContext> {
+  const saved = JSON.stringify(key === null ? {} : await store.read((db) => readRunContext(db, key)))
+  const value = JSON.parse(saved) as Record<string, JsonValue | undefined>
+  let frozen: { readonly text: string } | { readonly problem: string } | undefined
+  return {
+    value,
+    freeze() {
+      if (frozen !== undefined) return
+      const problem = jsonProblem(value, 'context')
+      frozen = problem === undefined ? { text: JSON.stringify(redactor.redactJson(value)) } : { problem }
+    },
+    looks: () => jsonProblem(value, 'context'),
+    problem: () => (frozen !== undefined && 'problem' in frozen ? frozen.problem : undefined),
+    async commit(tx) {
+      if (key === null || frozen === undefined || 'problem' in frozen || frozen.text === saved) return
+      await writeRunContext(tx, key, JSON.parse(frozen.text) as JsonObject)
+    },
+  }
 }

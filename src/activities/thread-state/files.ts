@@ -1,0 +1,327 @@
+import { freeAttachmentPath, statFile } from '../../store/files/attachments.js'
+import {
+  checkFilePath,
+  FileError,
+  fileFromRow,
+  fileToRow,
+  folderOf,
+  foldersAbove,
+  folderToRow,
+} from '../../store/files/file-row.js'
+import type { StoredFile } from '../../store/files/file-row.js'
+import {
+  fileStats,
+  findFiles,
+  listFolder,
+  makeFolder,
+  matchesGlob,
+  putFile,
+  removeFile,
+  removeFolder,
+} from '../../store/files/files.js'
+import type { FileStats } from '../../store/files/files.js'
+import type { Store, Writer } from '../../store/store.js'
+import { createTurns } from './call-gate.js'
+import type { CallGate } from './call-gate.js'
+import { kindOf } from './strict-json.js'
+
+/**
+ * A thread's files as one call sees them. Paths that it is given are checked (FileError `invalid_path`), changes are
+ * made one after the other, in the order of the calls.
+ */
+export interface FilesOverlay extends FileChanges, Pick<FileEntries, 'stat' | 'find' | 'stats'> {
+  /** @throws FileError `not_found`, `not_a_folder` */
+  list(path: string): Promise<readonly StoredFile[]>
+  /** Answers the new paths of the attachments that had to move. */
+  commit(tx: Writer): Promise<ReadonlyMap<string, string>>
+}
+
+interface FilesOverlayOptions {
+  readonly store: Store
+  readonly threadId: string
+  /** Microseconds. */
+  readonly now: number
+  readonly gate: CallGate
+}
+
+export function createFilesOverlay({ store, threadId, now, gate }: FilesOverlayOptions): FilesOverlay {
+  const entries = createFileEntries({ store, threadId, gate })
+  const changes = createFileChanges({ store, threadId, now, entries })
+  const inTurn = createTurns()
+
+  async function change<Result>(path: string, work: () => Promise<Result>): Promise<Result> {
+    checkPath(path)
+    return inTurn(work)
+  }
+
+  return {
+    find: (pattern) => entries.find(pattern),
+    stats: () => entries.stats(),
+    async stat(path) {
+      // The top folder is always there and has no record.
+      if (path === '/') return null
+      checkPath(path)
+      return entries.stat(path)
+    },
+    async list(path) {
+      if (path !== '/') checkPath(path)
+      const files = await entries.list(path)
+      if (files !== null) return files
+      throw (await entries.stat(path)) === null ? notFound(path) : notAFolder(path)
+    },
+    put: (path, content) => change(path, () => changes.put(path, content)),
+    putAttachment: (name, content) => inTurn(() => changes.putAttachment(name, content)),
+    remove: (path) => change(path, () => changes.remove(path)),
+    makeFolder: (path) => change(path, () => changes.makeFolder(path)),
+    removeFolder: (path) => change(path, () => changes.removeFolder(path)),
+    commit: (tx) => commitFiles(tx, { threadId, now, changed: entries.changed }),
+  }
+}
+
+/** A file whose bytes are in the blob store. */
+export interface StoredContent {
+  readonly blob: string
+  readonly size: number
+  readonly mimeType: string
+  readonly width: number | null
+  readonly height: number | null
+  readonly metadata: Record<string, unknown> | null
+}
+
+/** What one call may do to its thread's paths, one change at a time: each looks at what the others left. */
+interface FileChanges {
+  /** Makes the folders above it. @throws FileError `is_folder`, `not_a_folder` */
+  put(path: string, content: () => Promise<StoredContent>): Promise<StoredFile>
+  /** Under /attachments, at a path that is free. */
+  putAttachment(name: string, content: () => Promise<StoredContent>): Promise<StoredFile>
+  /** @throws FileError `not_found`, `is_folder` */
+  remove(path: string): Promise<void>
+  /** With those above it; one that is there stays as it is. @throws FileError `not_a_folder` */
+  makeFolder(path: string): Promise<StoredFile>
+  /** @throws FileError `not_found`, `not_a_folder`, `not_empty` */
+  removeFolder(path: string): Promise<void>
+}
+
+interface FileChangesOptions {
+  readonly store: Store
+  readonly threadId: string
+  /** Microseconds. */
+  readonly now: number
+  readonly entries: FileEntries
+}
+
+function createFileChanges({ store, threadId, now, entries }: FileChangesOptions): FileChanges {
+  async function makeFolder(path: string): Promise<StoredFile> {
+    const existing = await entries.stat(path)
+    if (existing?.isDirectory) return existing
+    if (existing !== null) throw notAFolder(path)
+    await makeFoldersAbove(path)
+    const folder = fileFromRow(folderToRow({ threadId, path, now }))
+    entries.set(path, { file: folder, movable: false })
+    return folder
+  }
+
+  async function makeFoldersAbove(path: string): Promise<void> {
+    const above = foldersAbove(path).at(-1)
+    if (above !== undefined) await makeFolder(above)
+  }
+
+  async function put(path: string, write: () => Promise<StoredContent>, chosen = false): Promise<StoredFile> {
+    const existing = await entries.stat(path)
+    if (existing?.isDirectory) throw isFolder(path, 'add a name')
+    await makeFoldersAbove(path)
+    const content = await write()
+    const file = fileFromRow(fileToRow({ threadId, path, now, ...content }, existing?.createdAt ?? now))
+    entries.set(path, { file, movable: chosen || entries.changed.get(path)?.movable === true })
+    return file
+  }
+
+  return {
+    put: (path, content) => put(path, content),
+    async putAttachment(name, content) {
+      const taken = entries.written().map((file) => file.path)
+      const path = await store.read((db) => freeAttachmentPath(db, threadId, name, taken))
+      return put(path, content, true)
+    },
+    async remove(path) {
+      const existing = await entries.stat(path)
+      if (existing === null) throw notFound(path)
+      if (existing.isDirectory) throw isFolder(path, 'remove it with rmdirFile')
+      entries.set(path, { file: null, movable: false })
+    },
+    makeFolder,
+    async removeFolder(path) {
+      const inside = await entries.list(path)
+      if (inside === null) throw (await entries.stat(path)) === null ? notFound(path) : notAFolder(path)
+      if (inside.length > 0) throw notEmpty(path, inside.length)
+      entries.set(path, { file: null, movable: false })
+    },
+  }
+}
+
+/** What a path will be with the commit. */
+interface FileEntry {
+  /** Null: removed. */
+  readonly file: StoredFile | null
+  /** Its path was chosen here, so it goes to another one if somebody else takes that before the commit. */
+  readonly movable: boolean
+}
+
+/** A thread's paths with those that one call has changed. */
+interface FileEntries {
+  /** What the call has changed, by path. */
+  readonly changed: ReadonlyMap<string, FileEntry>
+  set(path: string, entry: FileEntry): void
+  /** Files and folders that the call wrote. */
+  written(): readonly StoredFile[]
+  stat(path: string): Promise<StoredFile | null>
+  /** What is directly in a folder, by name; null if there is no such folder. */
+  list(path: string): Promise<readonly StoredFile[] | null>
+  /** Paths of files, in order; see `matchesGlob` for the pattern. */
+  find(pattern: string): Promise<readonly string[]>
+  stats(): Promise<FileStats>
+}
+
+interface FileEntriesOptions {
+  readonly store: Store
+  readonly threadId: string
+  readonly gate: CallGate
+}
+
+function createFileEntries({ store, threadId, gate }: FileEntriesOptions): FileEntries {
+  const changed = new Map<string, FileEntry>()
+
+  function written(): readonly StoredFile[] {
+    return [...changed.values()].flatMap(({ file }) => (file === null ? [] : [file]))
+  }
+
+  async function stat(path: string): Promise<StoredFile | null> {
+    const entry = changed.get(path)
+    return entry === undefined ? store.read((db) => statFile(db, threadId, path)) : entry.file
+  }
+
+  return {
+    changed,
+    set(path, entry) {
+      // A change that waited for the database while the call ended must not reach the commit.
+      gate.assertOpen()
+      changed.set(path, entry)
+    },
+    written,
+    stat,
+    async list(path) {
+      if (path !== '/' && !(await stat(path))?.isDirectory) return null
+      const stored = (await store.read((db) => listFolder(db, threadId, path))) ?? []
+      const kept = stored.filter((file) => !changed.has(file.path))
+      const added = written().filter((file) => folderOf(file.path) === path)
+      return [...kept, ...added].toSorted((one, other) => (one.name < other.name ? -1 : 1))
+    },
+    async find(pattern) {
+      const stored = await store.read((db) => findFiles(db, threadId, pattern))
+      const kept = stored.filter((path) => !changed.has(path))
+      const added = written().filter((file) => !file.isDirectory && matchesGlob(file.path, pattern))
+      return [...kept, ...added.map((file) => file.path)].toSorted()
+    },
+    async stats() {
+      let sum = await store.read((db) => fileStats(db, threadId))
+      for (const [path, { file }] of changed) {
+        const replaced = await store.read((db) => statFile(db, threadId, path))
+        sum = plus(plus(sum, file, 1), replaced, -1)
+      }
+      return sum
+    },
+  }
+}
+
+function plus(sum: FileStats, file: StoredFile | null, count: 1 | -1): FileStats {
+  if (file === null) return sum
+  if (file.isDirectory) return { ...sum, directoryCount: sum.directoryCount + count }
+  return { ...sum, fileCount: sum.fileCount + count, totalSize: sum.totalSize + count * file.size }
+}
+
+interface ChangedFiles {
+  readonly threadId: string
+  readonly now: number
+  readonly changed: ReadonlyMap<string, FileEntry>
+}
+
+/**
+ * Writes the paths of a call: what it removed, then what it made. A folder that somebody has since put a file into is
+ * not removed. Answers the new paths of the attachments whose path somebody else has since taken.
+ */
+async function commitFiles(tx: Writer, changes: ChangedFiles): Promise<ReadonlyMap<string, string>> {
+  const { threadId, now, changed } = changes
+  const moved = new Map<string, string>()
+  const paths = [...changed.keys()].toSorted((one, other) => depthOf(one) - depthOf(other))
+  for (const path of paths.toReversed()) await clear(tx, changes, path)
+  for (const path of paths) {
+    const { file = null, movable = false } = changed.get(path) ?? {}
+    if (file === null) continue
+    if (file.blob === null) {
+      await makeFolder(tx, { threadId, path, now })
+      continue
+    }
+    const free = movable ? await pathOfAttachment(tx, changes, file) : path
+    if (free !== path) moved.set(path, free)
+    await putFile(tx, { ...file, blob: file.blob, path: free, threadId, now })
+  }
+  return moved
+}
+
+/** Removes what is at a path if it is to be gone or of another kind; an attachment goes elsewhere instead. */
+async function clear(tx: Writer, { threadId, changed }: ChangedFiles, path: string): Promise<void> {
+  const { file = null, movable = false } = changed.get(path) ?? {}
+  if (movable) return
+  const existing = await statFile(tx, threadId, path)
+  if (existing === null || existing.isDirectory === file?.isDirectory) return
+  if (!existing.isDirectory) {
+    await removeFile(tx, threadId, path)
+    return
+  }
+  try {
+    await removeFolder(tx, threadId, path)
+  } catch (error) {
+    if (file !== null || !FileError.isInstance(error) || error.code !== 'not_empty') throw error
+  }
+}
+
+async function pathOfAttachment(
+  tx: Writer,
+  { threadId, changed }: ChangedFiles,
+  file: StoredFile,
+): Promise<string> {
+  if ((await statFile(tx, threadId, file.path)) === null) return file.path
+  return freeAttachmentPath(tx, threadId, file.name, [...changed.keys()])
+}
+
+function depthOf(path: string): number {
+  return path.split('/').length
+}
+
+/** Paths come from models too. @throws FileError `invalid_path` */
+function checkPath(path: unknown): void {
+  if (typeof path === 'string') return checkFilePath(path)
+  throw new FileError('invalid_path', `Expected a path as text, got ${kindOf(path)}`)
+}
+
+function notFound(path: string): FileError {
+  return new FileError(
+    'not_found',
+    `Expected a file or folder of this thread, got ${path}, which is not there`,
+  )
+}
+
+function isFolder(path: string, advice: string): FileError {
+  return new FileError('is_folder', `Expected a file, got the folder ${path}: ${advice}`)
+}
+
+function notAFolder(path: string): FileError {
+  return new FileError('not_a_folder', `Expected a folder, got the file ${path}: use another path`)
+}
+
+function notEmpty(path: string, inside: number): FileError {
+  return new FileError(
+    'not_empty',
+    `Expected an empty folder, got ${inside} entries in ${path}: remove them first`,
+  )
+}

@@ -1,0 +1,312 @@
+import { randomUUID } from 'node:crypto'
+import type {
+  GetMessagesOptions,
+  InjectedMessage,
+  MessageUpdates,
+  QueuedMessage,
+  ThreadState,
+} from '../../definitions/thread-state.js'
+import type { Fact } from '../../protocol/facts.js'
+import { LIMITS } from '../../protocol/limits.js'
+import type { Message } from '../../protocol/message.js'
+import { digestOf } from '../../store/digest.js'
+import { appendMessage } from '../../store/messages/delivery.js'
+import type { NewMessage } from '../../store/messages/message-row.js'
+import {
+  changeMessage,
+  countUndelivered,
+  deleteMessage,
+  findLiveMessage,
+  stageMessage,
+} from '../../store/messages/message-writes.js'
+import { findMessage, isMessageIdTaken } from '../../store/messages/transcript.js'
+import type { Store, Writer } from '../../store/store.js'
+import { lastRun } from '../../store/threads/runs.js'
+import { findThread } from '../../store/threads/threads.js'
+import { createBufferedMessages, listWithBuffered, messageOf } from './buffered-messages.js'
+import type { BufferedMessages } from './buffered-messages.js'
+import { createTurns } from './call-gate.js'
+import type { FilesOverlay } from './files.js'
+import { metadataOf, scopeOf, senderOf } from './journal.js'
+import type { Journal, StateOrigin, Written } from './journal.js'
+import { atNewPath, checkInjected, checkQueued, checkUpdates, resolveAttachments } from './message-input.js'
+
+/** A thread's messages as one call sees them. */
+export interface MessagesOverlay {
+  readonly list: (
+    options?: GetMessagesOptions,
+  ) => Promise<{ messages: Message[]; total: number; hasMore: boolean }>
+  readonly find: (messageId: string) => Promise<Message | null>
+  /** The message has its position from the commit on; until then it is null. */
+  readonly inject: (message: InjectedMessage) => Promise<Message>
+  readonly queue: (message: QueuedMessage) => Promise<void>
+  readonly update: (messageId: string, updates: MessageUpdates) => Promise<Message>
+  readonly remove: (messageId: string) => Promise<boolean>
+  /** A silent message from a child of this thread. */
+  readonly notify: (notice: ChildNotice) => Promise<void>
+}
+
+export interface ChildNotice {
+  readonly content: string
+  /** The child's thread id. */
+  readonly reference: string
+}
+
+interface MessagesOverlayOptions {
+  readonly store: Store
+  readonly threadId: string
+  readonly files: FilesOverlay
+  readonly journal: Journal
+  readonly origin: StateOrigin
+  /** The active prompt. */
+  readonly prompt: string | null
+  /** Microseconds. */
+  readonly now: number
+  readonly hooks: BoundMessageHooks
+}
+
+export function createMessagesOverlay(options: MessagesOverlayOptions): MessagesOverlay {
+  const { store, threadId, files, journal, origin, hooks } = options
+  const buffered = createBufferedMessages({ threadId, originId: origin.id })
+  const inTurn = createTurns()
+  const common = { threadId, createdAt: options.now, sentBy: senderOf(origin) } as const
+
+  async function queue(given: QueuedMessage, from: Partial<NewMessage>): Promise<void> {
+    const checked = checkQueued(given)
+    await assertQueueTakes(store, { threadId, added: buffered.queuedCount() })
+    const attachments = await resolveAttachments({ files, blobs: store.blobs }, given.attachments ?? [])
+    const id = buffered.nextId()
+    journal.add(async (tx, moved) => {
+      const message = buffered.added(id)
+      return message === undefined ? {} : commitQueued(tx, { origin, message, moved })
+    })
+    const metadata = metadataOf(origin, checked.metadata)
+    buffered.add('queued', { ...common, ...checked, ...from, id, attachments, metadata, status: 'pending' })
+  }
+
+  return {
+    list: (page = {}) => listWithBuffered(store, { ...page, threadId }, buffered.view()),
+    async find(messageId) {
+      const known = buffered.find(messageId)
+      return known === undefined ? store.read((db) => findMessage(db, threadId, messageId)) : known
+    },
+    async inject(given) {
+      const checked = checkInjected(given)
+      const { side, run, step } = origin
+      const place = { side, run, step, prompt: options.prompt }
+      const metadata = metadataOf(origin, checked.metadata)
+      const made = { ...common, ...checked, ...place, metadata, id: buffered.nextId() }
+      const message = hooks === null ? made : await hookedMessage(made, hooks)
+      journal.add(async (tx) => {
+        const kept = buffered.added(message.id)
+        return kept === undefined ? {} : commitInjected(tx, origin, kept)
+      })
+      buffered.add('injected', message)
+      if (hooks !== null) await hooks.hooks.afterCreate(hooks.state(), messageOf(message))
+      return messageOf(message)
+    },
+    queue: (given) => inTurn(() => queue(given, {})),
+    notify: ({ content, reference: subagentId }) =>
+      inTurn(() => {
+        const metadata = { subagent_id: subagentId }
+        return queue({ role: 'user', content, silent: true, metadata }, { subagentId, sentBy: 'child' })
+      }),
+    ...createMessageChanges({ ...options, buffered }),
+  }
+}
+
+/** What the hooks of a prompt make of the messages that a tool injects and changes; a throw refuses the message. */
+export interface MessageHooks {
+  readonly beforeCreate: (state: ThreadState, message: Message) => Promise<Message>
+  readonly afterCreate: (state: ThreadState, message: Message) => Promise<void>
+  readonly beforeUpdate: (
+    state: ThreadState,
+    messageId: string,
+    updates: MessageUpdates,
+  ) => Promise<MessageUpdates>
+  readonly afterUpdate: (state: ThreadState, message: Message) => Promise<void>
+}
+
+/** The hooks with the state that they get; null without hooks, so that nothing has to be waited for. */
+export type BoundMessageHooks = {
+  readonly hooks: MessageHooks
+  readonly state: () => ThreadState
+} | null
+
+/** An injected message with the words that the hooks gave it. @throws what a hook threw */
+async function hookedMessage(
+  message: NewMessage,
+  { hooks, state }: NonNullable<BoundMessageHooks>,
+): Promise<NewMessage> {
+  const hooked = await hooks.beforeCreate(state(), messageOf(message))
+  return { ...message, ...checkInjected({ ...hooked, role: message.role } as never) }
+}
+
+interface MessageChangesOptions {
+  readonly store: Store
+  readonly threadId: string
+  readonly journal: Journal
+  readonly origin: StateOrigin
+  readonly buffered: BufferedMessages
+  readonly hooks: BoundMessageHooks
+}
+
+/** The edits and deletes of one call: of what it added itself, or of stored rows, with an event. */
+function createMessageChanges(options: MessageChangesOptions): Pick<MessagesOverlay, 'update' | 'remove'> {
+  const { threadId, journal, origin, buffered, hooks } = options
+
+  function change(message: Message, updates: MessageUpdates): Message {
+    const { id } = message
+    const current = merged(message, updates)
+    journal.add(async (tx) => {
+      if (!(await changeMessage(tx, { threadId, id, ...updates }))) return {}
+      return { events: [{ type: 'message.updated', scope: { ...scopeOf(origin), messageId: id } }] }
+    })
+    buffered.change({ original: message, current })
+    return current
+  }
+
+  async function applied(messageId: string, updates: MessageUpdates): Promise<Message> {
+    const added = buffered.added(messageId)
+    if (added !== undefined) {
+      const current = merged(messageOf(added), updates)
+      const { content, silent, metadata } = current
+      buffered.replace({ ...added, content, silent, metadata })
+      return current
+    }
+    const stored = await findChangeable(options, messageId)
+    if (stored === null)
+      throw new Error(`Expected a message of this thread, got "${messageId}", which is none.`)
+    return change(stored, updates)
+  }
+
+  return {
+    async update(messageId, given) {
+      const checked = checkUpdates(given)
+      if (hooks === null) return applied(messageId, checked)
+      const updates = checkUpdates(await hooks.hooks.beforeUpdate(hooks.state(), messageId, checked))
+      const message = await applied(messageId, updates)
+      await hooks.hooks.afterUpdate(hooks.state(), message)
+      return message
+    },
+    async remove(messageId) {
+      if (buffered.added(messageId) !== undefined) {
+        buffered.drop(messageId)
+        return true
+      }
+      const stored = await findChangeable(options, messageId)
+      if (stored === null) return false
+      journal.add(async (tx) => {
+        const what = await deleteMessage(tx, threadId, messageId)
+        if (what === 'removed') return { operations: [{ kind: 'remove_queued', id: messageId }] }
+        if (what === 'missing') return {}
+        return { events: [{ type: 'message.deleted', scope: { ...scopeOf(origin), messageId } }] }
+      })
+      buffered.change({ original: stored, current: null })
+      return true
+    },
+  }
+}
+
+/**
+ * A stored message as the call has left it, or null. The step in flight is not over: its rows are what its outcome
+ * belongs to. @throws a sentence for one of them
+ */
+async function findChangeable(
+  { store, threadId, origin, buffered }: MessageChangesOptions,
+  messageId: string,
+): Promise<Message | null> {
+  const found = await store.read((db) => findLiveMessage(db, threadId, messageId))
+  if (found === null) return null
+  if (found.run !== null && found.run === origin.run && found.step === origin.step)
+    throw new Error(
+      `Expected a message of an earlier step, got "${messageId}", which belongs to the step in flight.`,
+    )
+  const fromOutside = origin.kind === 'relative' || origin.kind === 'endpoint'
+  if (fromOutside && found.run !== null && found.run === (await openRun(store, threadId)))
+    throw new Error(
+      `Expected a message of an earlier run, got "${messageId}", which belongs to the run in flight.`,
+    )
+  if (found.message.position === null && found.message.tool_calls !== null)
+    throw new Error(`Expected a message, got "${messageId}", which holds a queued tool call.`)
+  const changed = buffered.find(messageId)
+  return changed === undefined ? found.message : changed
+}
+
+/** From outside of its run it is not known which step is in flight. */
+async function openRun(store: Store, threadId: string): Promise<number | null> {
+  const run = await store.read((db) => lastRun(db, threadId))
+  return run === null || run.ended_at !== null ? null : run.number
+}
+
+function merged(message: Message, { content, silent, metadata }: MessageUpdates): Message {
+  return {
+    ...message,
+    ...(content === undefined ? {} : { content }),
+    ...(silent === undefined ? {} : { silent }),
+    ...(metadata === undefined ? {} : { metadata: { ...message.metadata, ...metadata } }),
+  }
+}
+
+/** Gives an injected message its place at the end of the transcript. */
+async function commitInjected(tx: Writer, origin: StateOrigin, message: NewMessage): Promise<Written> {
+  const id = await freeId(tx, message)
+  await appendMessage(tx, { ...message, id })
+  const scope = { ...scopeOf(origin), messageId: id }
+  return { events: [{ type: 'message.created', scope, payload: { role: message.role } }] }
+}
+
+interface Queued {
+  readonly origin: StateOrigin
+  readonly message: NewMessage
+  readonly moved: ReadonlyMap<string, string>
+}
+
+/** Stages a queued message: the workflow learns its id with the outcome (T2). */
+async function commitQueued(tx: Writer, { origin, message, moved }: Queued): Promise<Written> {
+  const attachments = message.attachments?.map((file) => atNewPath(file, moved)) ?? []
+  const draft = { ...message, id: await freeId(tx, message), attachments }
+  const staged = await stageMessage(tx, { ...draft, digest: digestOf([draft.role, draft.content]) })
+  const role = draft.role === 'assistant' ? 'assistant' : 'user'
+  if (staged === 'staged') return { operations: [{ kind: 'queue_message', id: draft.id, role }] }
+  // Others filled the queue since the tool asked; on a terminated thread nobody waits for it.
+  return staged === 'queue_full' ? { events: [queueFull(origin, draft.id)] } : {}
+}
+
+/** Ids of calls can be guessed, and a message of that id would keep the call's outcome from being stored for ever. */
+async function freeId(tx: Writer, { threadId, id }: NewMessage): Promise<string> {
+  return (await isMessageIdTaken(tx, threadId, id)) ? randomUUID() : id
+}
+
+/** A message or a call was dropped. */
+export function queueFull(origin: StateOrigin, messageId?: string): Fact {
+  return {
+    type: 'runtime.warning',
+    scope: { ...scopeOf(origin), ...(messageId === undefined ? {} : { messageId }) },
+    payload: {
+      code: 'queue_full',
+      message: 'Something that a tool queued was dropped: the queue of its thread is full.',
+    },
+  }
+}
+
+interface Queueing {
+  readonly threadId: string
+  /** What the call has queued so far. */
+  readonly added: number
+}
+
+/** Refused here, where the tool can still say so; the commit looks again. @throws a sentence */
+async function assertQueueTakes(store: Store, { threadId, added }: Queueing): Promise<void> {
+  const [thread, waiting] = await store.read((db) =>
+    Promise.all([findThread(db, threadId), countUndelivered(db, threadId)]),
+  )
+  if (thread === null || thread.terminate_requested_at !== null || thread.closed_at !== null)
+    throw new Error(`Expected a thread that takes messages, got ${threadId}, which was terminated.`)
+  if (added >= LIMITS.queuedByCall)
+    throw new Error(`Expected at most ${LIMITS.queuedByCall} messages of one call, got another one.`)
+  if (waiting + added >= LIMITS.queuedItems)
+    throw new Error(
+      `Expected at most ${LIMITS.queuedItems} queued messages, got another one: wait for an answer.`,
+    )
+}

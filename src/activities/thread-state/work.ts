@@ -1,0 +1,283 @@
+import { createHash } from 'node:crypto'
+import { namedTool } from '../../definitions/listed-tools.js'
+import type { Registry } from '../../definitions/registry.js'
+import type { ScheduledEffect, ThreadState } from '../../definitions/thread-state.js'
+import { UNKNOWN_TOOL } from '../../protocol/activities.js'
+import { MessageRejectedError } from '../../protocol/errors.js'
+import type { Fact } from '../../protocol/facts.js'
+import { LIMITS } from '../../protocol/limits.js'
+import type { JsonObject, JsonValue } from '../../protocol/values.js'
+import { appendEvents } from '../../store/events.js'
+import { appendQueuedTool, stageQueuedTool } from '../../store/messages/queued-tools.js'
+import { appendToolInvocation } from '../../store/messages/status-line.js'
+import type { Store, Writer } from '../../store/store.js'
+import { endEffect, insertEffect, scheduledEffects } from '../../store/threads/effects.js'
+import type { ActivityDependencies } from '../activity.js'
+import { createTurns } from './call-gate.js'
+import { boundedId, scopeOf, senderOf } from './journal.js'
+import type { Journal, StateOrigin, Written } from './journal.js'
+import { queueFull } from './messages.js'
+import { jsonCopy, jsonObjectCopy, kindOf } from './strict-json.js'
+
+type EffectMembers = Pick<ThreadState, 'scheduleEffect' | 'getScheduledEffects' | 'removeScheduledEffect'>
+
+/** The delayed work of a thread as one call sees it. */
+export function createEffectsOverlay(
+  options: BufferedEffectsOptions & { readonly registry: Registry },
+): EffectMembers {
+  const { registry, threadId, origin, now } = options
+  const effects = createBufferedEffects(options)
+  const opened = performance.now()
+  const inTurn = createTurns()
+  let made = 0
+
+  /** The same in each attempt, and no longer when an effect schedules the next one, year after year. */
+  function nextId(): string {
+    const digest = createHash('sha256').update(JSON.stringify([threadId, origin.id, made++]))
+    return `effect_${digest.digest('hex').slice(0, 20)}`
+  }
+
+  async function schedule(name: string, args: unknown, delay: number): Promise<string> {
+    if (registry.effect(name) === undefined)
+      throw new Error(`Expected the name of a registered effect, got "${String(name)}", which is none.`)
+    const given = effectArguments(name, args)
+    assertDelay(delay)
+    if ((await effects.current()).length >= LIMITS.effects)
+      throw new Error(
+        `Expected at most ${LIMITS.effects} scheduled effects of a thread, got another one: remove some.`,
+      )
+    // From this moment, and a call may have run for minutes.
+    const start = now + Math.round(performance.now() - opened) * 1000
+    const id = nextId()
+    effects.schedule({ id, name, args: given, scheduledAt: start + Math.ceil(delay) * 1000, createdAt: now })
+    return id
+  }
+
+  return {
+    scheduleEffect: (name, args, delay = 0) => inTurn(() => schedule(name, args, delay)),
+    getScheduledEffects: async (name) =>
+      (await effects.current())
+        .filter((effect) => name === undefined || effect.name === name)
+        .map((effect) => structuredClone(effect)),
+    removeScheduledEffect: (id) =>
+      inTurn(async () => {
+        const found = (await effects.current()).find((effect) => effect.id === id)
+        if (found !== undefined) effects.remove(found)
+        return found !== undefined
+      }),
+  }
+}
+
+/** Its schema looks at them when it runs, as the code then is. */
+function effectArguments(name: string, args: unknown): JsonObject {
+  const copy = jsonObjectCopy(args, `the arguments of the effect "${name}"`)
+  const bytes = Buffer.byteLength(JSON.stringify(copy))
+  if (bytes <= LIMITS.effectArgumentBytes) return copy
+  throw new Error(
+    `Expected the arguments of the effect "${name}" to have at most ${LIMITS.effectArgumentBytes} bytes, got ${bytes}: ` +
+      'write them to a file.',
+  )
+}
+
+function assertDelay(delay: unknown): void {
+  if (typeof delay === 'number' && delay >= 0 && delay <= LIMITS.effectDelay) return
+  const came = typeof delay === 'number' ? String(delay) : kindOf(delay)
+  throw new Error(`Expected a delay of 0 to ${LIMITS.effectDelay} milliseconds, got ${came}.`)
+}
+
+/** The effects of a thread with those that one call has scheduled and removed. */
+interface BufferedEffects {
+  /** The next one first. */
+  readonly current: () => Promise<readonly ScheduledEffect[]>
+  readonly schedule: (effect: ScheduledEffect) => void
+  readonly remove: (effect: ScheduledEffect) => void
+}
+
+interface BufferedEffectsOptions {
+  readonly store: Store
+  readonly threadId: string
+  readonly journal: Journal
+  readonly origin: StateOrigin
+  /** Microseconds. */
+  readonly now: number
+}
+
+function createBufferedEffects(options: BufferedEffectsOptions): BufferedEffects {
+  const { store, threadId, journal, origin, now } = options
+  const added = new Map<string, ScheduledEffect>()
+  // One that runs is not scheduled any more for itself.
+  const removed = new Set(origin.kind === 'effect' ? [origin.id] : [])
+
+  return {
+    async current() {
+      const rows = await store.read((db) => scheduledEffects(db, threadId))
+      const stored = rows
+        .filter(({ id }) => !removed.has(id))
+        .map(({ due_at: scheduledAt, created_at: createdAt, id, name, args }) => {
+          return { id, name, args, scheduledAt, createdAt }
+        })
+      return [...stored, ...added.values()].toSorted((one, other) => one.scheduledAt - other.scheduledAt)
+    },
+    schedule(effect) {
+      const { id, name, args, scheduledAt, createdAt } = effect
+      journal.add(async (tx) => {
+        if (!added.has(id)) return {}
+        const row = { thread_id: threadId, id, name, args, due_at: scheduledAt, created_at: createdAt }
+        if (!(await insertEffect(tx, row))) return {}
+        return {
+          operations: [{ kind: 'schedule_effect', id, dueAt: Math.ceil(scheduledAt / 1000) }],
+          events: [effectFact('effect.scheduled', origin, { effectId: id, name, time: scheduledAt })],
+        }
+      })
+      added.set(id, effect)
+    },
+    remove({ id, name }) {
+      if (added.delete(id)) return
+      journal.add(async (tx) => {
+        if ((await endEffect(tx, { threadId, id, status: 'removed', now })) === null) return {}
+        return {
+          operations: [{ kind: 'remove_effect', id }],
+          events: [effectFact('effect.removed', origin, { effectId: id, name })],
+        }
+      })
+      removed.add(id)
+    },
+  }
+}
+
+function effectFact(type: string, origin: StateOrigin, payload: JsonObject): Fact {
+  return { type, scope: scopeOf(origin), payload }
+}
+
+interface QueuedToolsOptions {
+  readonly dependencies: ActivityDependencies
+  readonly threadId: string
+  readonly journal: Journal
+  readonly origin: StateOrigin
+  /** Microseconds. */
+  readonly now: number
+}
+
+/** The tool calls that a call queues: behind those of its step, or as items of the queue where there is no step. */
+export function createQueuedTools(options: QueuedToolsOptions): Pick<ThreadState, 'queueTool'> {
+  const { journal, origin } = options
+  let made = 0
+  return {
+    queueTool(name, args) {
+      const called = checkToolName(name)
+      const given = jsonObjectCopy(args, `the arguments of the tool "${called}"`)
+      if (made >= LIMITS.queuedByCall)
+        throw new Error(`Expected at most ${LIMITS.queuedByCall} queued tools of one call, got another one.`)
+      const toolCallId = boundedId(`${origin.id}_q${made}`)
+      journal.add((tx) => commitTool(tx, options, { toolCallId, name: called, args: given }))
+      made += 1
+    },
+  }
+}
+
+interface GivenTool {
+  readonly toolCallId: string
+  readonly name: string
+  readonly args: JsonObject
+}
+
+async function commitTool(
+  tx: Writer,
+  { dependencies, threadId, origin, now }: QueuedToolsOptions,
+  given: GivenTool,
+): Promise<Written> {
+  const tool = { ...given, threadId, now, sentBy: senderOf(origin) }
+  // T5: any other name is words of whoever called.
+  const known = namedTool(dependencies.registry, given.name) !== undefined
+  const operation = {
+    kind: 'queue_tool',
+    id: given.toolCallId,
+    name: known ? given.name : UNKNOWN_TOOL,
+  } as const
+  const { run, step, side } = origin
+  if (run === null || step === null || side === null) {
+    const staged = await stageQueuedTool(tx, tool)
+    // Whoever calls an endpoint can still be told; code of a run reads no events, but its queue is seen there.
+    if (staged === 'queue_full' && origin.kind === 'endpoint')
+      throw new MessageRejectedError(
+        threadId,
+        `Expected at most ${LIMITS.queuedItems} queued items, got another tool: wait until some are delivered.`,
+      )
+    if (staged === 'staged') return { operations: [operation] }
+    return staged === 'queue_full' ? { events: [queueFull(origin)] } : {}
+  }
+  const scope = scopeOf(origin)
+  const { toolCallId, name } = given
+  const status = await appendToolInvocation(tx, { threadId, run, step, scope, now, tool: name, toolCallId })
+  const messageId = await appendQueuedTool(tx, tool, { run, step, side })
+  const role = side === 'a' ? 'assistant' : 'user'
+  const created = { type: 'message.created', scope: { ...scope, messageId }, payload: { role } }
+  return { operations: [operation], events: [status, created] }
+}
+
+/** What it is, `executeTool` says: a name that nothing has becomes an error result. */
+function checkToolName(name: unknown): string {
+  if (typeof name === 'string' && name.length > 0 && name.length <= LIMITS.nameLength) return name
+  const came = typeof name === 'string' ? `one of ${name.length}` : kindOf(name)
+  throw new Error(
+    `Expected the name of a tool to be a text of 1 to ${LIMITS.nameLength} characters, got ${came}.`,
+  )
+}
+
+/** Custom events, written while the call runs: the one thing that a call does at once, whatever becomes of it. */
+export interface Emitter {
+  /** @throws a sentence for what is no event */
+  readonly emit: (event: string, data: JsonValue) => void
+  /** All of them are stored, or given up. */
+  readonly settled: () => Promise<void>
+}
+
+interface EmitterOptions {
+  readonly store: Store
+  readonly threadId: string
+  readonly origin: StateOrigin
+  /** Microseconds. */
+  readonly now: number
+}
+
+export function createEmitter({ store, threadId, origin, now }: EmitterOptions): Emitter {
+  let waiting: Fact[] = []
+  let emitted = 0
+  let writing: Promise<void> | undefined
+
+  /** Those that come while a transaction waits share the next one. */
+  async function write(): Promise<void> {
+    while (waiting.length > 0) {
+      const events = waiting
+      waiting = []
+      // Nobody waits for them: a store that is down costs the call nothing.
+      await store.write((tx) => appendEvents(tx, { threadId, events, now })).catch(() => undefined)
+    }
+    writing = undefined
+  }
+
+  return {
+    emit(event, data) {
+      const payload = { name: checkEventName(event), data: jsonCopy(data, `the data of "${event}"`) }
+      const bytes = Buffer.byteLength(JSON.stringify(payload))
+      if (bytes > LIMITS.customEventBytes)
+        throw new Error(
+          `Expected an event of at most ${LIMITS.customEventBytes} bytes, got "${event}" of ${bytes}: write a file.`,
+        )
+      if (emitted >= LIMITS.customEventsByCall)
+        throw new Error(`Expected at most ${LIMITS.customEventsByCall} events of one call, got another one.`)
+      emitted += 1
+      waiting.push({ type: 'custom', scope: scopeOf(origin), payload })
+      writing ??= write()
+    },
+    settled: async () => writing,
+  }
+}
+
+function checkEventName(name: unknown): string {
+  if (typeof name === 'string' && name.length > 0 && name.length <= LIMITS.nameLength) return name
+  const came = typeof name === 'string' ? `one of ${name.length}` : kindOf(name)
+  throw new Error(
+    `Expected the name of an event to be a text of 1 to ${LIMITS.nameLength} characters, got ${came}.`,
+  )
+}
