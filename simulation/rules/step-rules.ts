@@ -147,7 +147,7 @@ function refuses({ log }: World, { waiting }: Watched, { run, fresh, commands }:
   const drained = commands.flatMap((command) => (command.kind === 'activity' ? drainOf(command.input) : []))
   const held = [...queue.map((item) => item.id), ...drained]
   // Signals come first in a task: what leaves the queue later in it makes no room for them. What was let in has more places.
-  if (Math.max(before, held.length) + fresh.length <= LIMITS.queuesLetIn * LIMITS.queuedItems) return
+  if (Math.max(before, held.length) + fresh.length <= LIMITS.queuesAdmitted * LIMITS.queuedItems) return
   for (const message of fresh) if (!held.includes(message)) log.crowdedOut.add(`${id} ${message}`)
 }
 

@@ -27,7 +27,7 @@ export const LIMITS = {
    * As often as that the store may have let in a full queue before the workflow hears what left it: one that a model call
    * drains, one behind it, and what was taken back of both.
    */
-  queuesLetIn: 4,
+  queuesAdmitted: 4,
   /** Share of the calls of a step, with those of its frames; a step that would carry more ends its run. */
   stepBytes: 32 * KB,
   /** Prompts called as tools, one inside the other. */

@@ -17,7 +17,7 @@ import { childrenDeferred } from './children.js'
 import type { ModelCall, Run, ThreadControl } from './control.js'
 import { withFacts } from './facts.js'
 import { removed } from './inbox.js'
-import { applyOperations, isEnding, operationsTaken } from './operations.js'
+import { applyOperations, operationsTaken } from './operations.js'
 
 /**
  * An activity asked to be called again later; a side's model call is made again as it was. A step works by the plan that it
@@ -87,20 +87,16 @@ export function answerRefused(
 interface RanEffect {
   readonly id: string
   readonly operations?: readonly ThreadOperation[] | undefined
-  /** Tools that it queued wait in the inbox also where its run was told to end meanwhile, which gives them no result. */
-  readonly keepsTools: boolean
 }
 
-/** A due effect was carried out. */
+/**
+ * A due effect was carried out. Tools that it queued wait in the inbox also where the run under way was told to end
+ * meanwhile, for that end gives them no result.
+ */
 export function effectRan(control: ThreadControl, effect: RanEffect, now: number): ThreadControl {
-  const { id, operations = [], keepsTools } = effect
+  const { id, operations = [] } = effect
   const next = { ...removed(control, 'effect', id), registered: true, progressed: true }
-  return keepsTools ? operationsTaken(next, operations, now) : applyOperations(next, operations, now)
-}
-
-/** Whether that makes a difference. */
-export function queuesAtEnd({ run }: ThreadControl, operations: readonly ThreadOperation[] = []): boolean {
-  return run !== null && isEnding(run) && operations.some(({ kind }) => kind === 'queue_tool')
+  return operationsTaken(next, operations, now)
 }
 
 /** A due effect could not be carried out for good: it is given up, and the next settle tells so (T3). */

@@ -1,8 +1,6 @@
-import { describe, expect, test } from 'vitest'
-import { idleControl, NOW, plan, started } from '../../test/support/control-states.js'
+import { NOW, idleControl, plan, started } from '../../test/support/control-states.js'
 import { LIMITS } from '../protocol/limits.js'
 import type { Plan } from '../protocol/plan.js'
-import { earlyReportKept } from './children.js'
 import { carry, restore } from './continue-as-new.js'
 import type { CarriedControl } from './continue-as-new.js'
 import type { DeferredChild, OpenChild, ThreadControl } from './control.js'
@@ -10,6 +8,8 @@ import { withFacts } from './facts.js'
 import { acceptMessage, enqueue, packEntry, unpackEntry } from './inbox.js'
 import { modelAnswered } from './model-answers.js'
 import { effectScheduled } from './operations.js'
+import { earlyReportKept } from './reset.js'
+import { describe, expect, test } from 'vitest'
 
 const repeated = <T>(count: number, make: (index: number) => T): readonly T[] =>
   Array.from({ length: count }, (_, index) => make(index))

@@ -9,8 +9,6 @@ import {
   acceptReport,
   changeChild,
   childClosed,
-  earlyAnswer,
-  earlyReportsOf,
   groupLeft,
   invoked,
   observed,
@@ -21,6 +19,7 @@ import {
 import type { Call, ChildWait, ThreadControl } from './control.js'
 import { removed } from './inbox.js'
 import { applyOperations } from './operations.js'
+import { earlyAnswer, earlyReportsOf } from './reset.js'
 
 type Children = Extract<PrepareChildAnswer, { readonly type: 'children' }>
 type Message = Extract<PrepareMessageAnswer, { readonly type: 'message' }>

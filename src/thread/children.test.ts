@@ -17,6 +17,8 @@ import type { ThreadControl } from './control.js'
 import { nextAction } from './next-action.js'
 import { applyOperations } from './operations.js'
 
+const ADMITTED = LIMITS.queuesAdmitted * LIMITS.queuedItems
+
 const cut = (control: ThreadControl): ThreadControl => ({ ...control, run: null })
 
 describe('a report', () => {
@@ -94,19 +96,19 @@ describe('a report', () => {
   })
 
   test('reports that nobody asked for do not fill the queue without end', () => {
-    const queue = Array.from({ length: LIMITS.queuedItems }, (_, index) => message(`m${index}`))
+    const queue = Array.from({ length: ADMITTED }, (_, index) => message(`m${index}`))
     const full = { ...withChild({ resumable: true, invocations: ['c0'] }), queue }
     const unasked = acceptReport(full, report({ invocations: [] }), NOW)
-    expect(unasked.queue).toHaveLength(LIMITS.queuedItems)
+    expect(unasked.queue).toHaveLength(ADMITTED)
     expect(unasked.facts.at(-1)).toMatchObject({ payload: { code: 'queue_full' } })
-    expect(acceptReport(full, report(), NOW).queue).toHaveLength(LIMITS.queuedItems + 1)
+    expect(acceptReport(full, report(), NOW).queue).toHaveLength(ADMITTED + 1)
   })
 
   test('T10 reports that name calls of nobody find room like those that name none', () => {
-    const queue = Array.from({ length: LIMITS.queuedItems }, (_, index) => message(`m${index}`))
+    const queue = Array.from({ length: ADMITTED }, (_, index) => message(`m${index}`))
     const full = { ...withChild({ resumable: true, invocations: ['c0'] }), queue }
     const forged = acceptReport(full, report({ invocations: ['junk'] }), NOW)
-    expect(forged.queue).toHaveLength(LIMITS.queuedItems)
+    expect(forged.queue).toHaveLength(ADMITTED)
     expect(forged.facts.at(-1)).toMatchObject({ payload: { code: 'queue_full' } })
     expect(forged.children).toMatchObject([{ invocations: ['c0'], reports: 1 }])
   })

@@ -11,11 +11,11 @@ import type { ChildReport } from '../protocol/messages.js'
 import type { ThreadOperation } from '../protocol/operations.js'
 import type { PendingItem } from '../protocol/status.js'
 import type { CallReport, PreparedChild } from '../protocol/subagent.js'
-import { utf8Length } from '../protocol/values.js'
 import { callTaking, withReport } from './child-waits.js'
 import type { ChildGroup, DeferredChild, OpenChild, ThreadControl } from './control.js'
 import { withWarning } from './facts.js'
-import { askedIfLetIn, enqueue, hasRoom } from './inbox.js'
+import { enqueue, hasRoom } from './inbox.js'
+import { earlyReportKept } from './reset.js'
 
 /** A child whose rows exist: from now on it owes the call an answer. */
 export function openChild(
@@ -143,11 +143,7 @@ function reportTaken(
   const asked = others.some((callId) => owed.includes(callId))
   const entry = { kind: 'message', id: messageId ?? '', role: 'user', queuedAt: now } as const
   if (!asked && !hasRoom(counted, entry))
-    return withWarning(
-      askedIfLetIn(counted, entry),
-      'queue_full',
-      'A report that no call asked for found no room in the queue.',
-    )
+    return withWarning(counted, 'queue_full', 'A report that no call asked for found no room in the queue.')
   return reportQueued(counted, { reference, report }, now)
 }
 
@@ -386,47 +382,4 @@ function postponed(child: OpenChild, now: number): OpenChild {
   const doublings = Math.max(0, checks - LIMITS.childChecksAtFirst + 1)
   const delay = Math.min(LIMITS.childCheckFirst * 2 ** doublings, LIMITS.childCheckLast)
   return { ...child, checks, nextCheckAt: now + delay }
-}
-
-/**
- * Reports that came before this thread knew what they answer: after a Temporal reset the signals of the lost time come
- * first, and the calls that they are about are made once more. They are kept for these calls (T7), ids only.
- */
-
-/** Keeps a report within the share that they have of the carried state: the oldest give way (T10). */
-export function earlyReportKept(control: ThreadControl, said: ChildReport): ThreadControl {
-  const { reference, report, invocations, kind, messageId, closes } = said
-  const ids = { reference, report, invocations, kind }
-  // Senders may add fields of any size.
-  const kept = { ...ids, ...(messageId !== undefined && { messageId }), ...(closes === true && { closes }) }
-  const others = control.earlyReports.filter(
-    (early) => early.reference !== reference || early.report !== report,
-  )
-  return { ...control, earlyReports: fitting([...others, kept]) }
-}
-
-/** What this child said before its call was known; it is kept no more. */
-export function earlyReportsOf(
-  control: ThreadControl,
-  reference: string,
-): { readonly early: readonly ChildReport[]; readonly rest: ThreadControl } {
-  const early = control.earlyReports.filter((said) => said.reference === reference)
-  if (early.length === 0) return { early, rest: control }
-  return {
-    early,
-    rest: { ...control, earlyReports: control.earlyReports.filter((said) => !early.includes(said)) },
-  }
-}
-
-/** The child's answer to this call, if it came before the call was known. */
-export function earlyAnswer(
-  { earlyReports }: ThreadControl,
-  { reference, callId }: { readonly reference: string; readonly callId: string },
-): ChildReport | undefined {
-  return earlyReports.find((said) => said.reference === reference && said.invocations.includes(callId))
-}
-
-function fitting(reports: readonly ChildReport[]): readonly ChildReport[] {
-  if (utf8Length(JSON.stringify(reports)) <= LIMITS.earlyReportBytes) return reports
-  return fitting(reports.slice(1))
 }

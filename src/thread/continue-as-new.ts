@@ -58,16 +58,7 @@ function isAbove({ events, bytes, began }: HistoryFacts, part: number): boolean 
 /** The state that the next Temporal run starts with, beside the start input. */
 export interface CarriedControl extends Omit<
   ThreadControl,
-  | 'start'
-  | 'queue'
-  | 'letIn'
-  | 'effects'
-  | 'givenUp'
-  | 'earlyReports'
-  | 'closed'
-  | 'children'
-  | 'deferred'
-  | 'late'
+  'start' | 'queue' | 'effects' | 'givenUp' | 'earlyReports' | 'closed' | 'children' | 'deferred' | 'late'
 > {
   readonly queue: readonly PackedEntry[]
   readonly children: readonly PackedChild[]
@@ -82,9 +73,9 @@ export interface CarriedControl extends Omit<
   readonly late?: LateMessages
 }
 
-/** The state as the next Temporal run starts with it. What a version is asked is asked again there. */
+/** The state as the next Temporal run starts with it. */
 export function carry(given: ThreadControl): CarriedControl {
-  const { start: _given, letIn: _asked, givenUp, earlyReports, closed, late, ...control } = given
+  const { start: _given, givenUp, earlyReports, closed, late, ...control } = given
   return {
     ...control,
     ...(givenUp.length > 0 && { givenUp }),

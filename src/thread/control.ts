@@ -36,8 +36,6 @@ export interface ThreadControl {
   readonly plan: Plan | null
   readonly queue: readonly QueueEntry[]
   readonly queueBytes: number
-  /** Whether a full queue takes what the store has let in; `asks` when that is to be decided, for the last item was refused. */
-  readonly letIn?: 'asks' | boolean
   /** Items without an id of their own get one from this counter. */
   readonly itemsNumbered: number
   readonly runs: number

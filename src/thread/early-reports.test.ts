@@ -1,10 +1,11 @@
-import { describe, expect, test } from 'vitest'
 import { callOf, openChildOf, preparedChild, report } from '../../test/support/child-states.js'
-import { idleControl, NOW, withCalls } from '../../test/support/control-states.js'
+import { NOW, idleControl, withCalls } from '../../test/support/control-states.js'
 import { LIMITS } from '../protocol/limits.js'
-import { childrenPrepared, childStarted, messagePrepared } from './child-calls.js'
-import { acceptReport, earlyReportKept } from './children.js'
+import { childStarted, childrenPrepared, messagePrepared } from './child-calls.js'
+import { acceptReport } from './children.js'
 import type { ThreadControl } from './control.js'
+import { earlyReportKept } from './reset.js'
+import { describe, expect, test } from 'vitest'
 
 const reset = (control: ThreadControl, said = report()): ThreadControl => acceptReport(control, said, NOW)
 

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { idleControl, message, NOW, run, withCalls } from '../../test/support/control-states.js'
 import { LIMITS } from '../protocol/limits.js'
 import { advance } from './advance.js'
-import { effectGivenUp, effectRan, queuesAtEnd } from './apply.js'
+import { effectGivenUp, effectRan } from './apply.js'
 import { carry, restore } from './continue-as-new.js'
 import type { ThreadControl } from './control.js'
 import { acceptMessage, acceptStop } from './inbox.js'
@@ -91,7 +91,7 @@ describe('a due effect', () => {
     expect(queued.run).toBeNull()
     expect(nextAction(queued)).toEqual({ kind: 'runEffect', effectId: 'e' })
     const operations = [{ kind: 'queue_message', id: 'n', role: 'user' }] as const
-    const ran = advance(effectRan(queued, { id: 'e', operations, keepsTools: true }, NOW))
+    const ran = advance(effectRan(queued, { id: 'e', operations }, NOW))
     expect(ids(ran)).toEqual(['m', 'n'])
     expect(nextAction(ran).kind).toBe('callModel')
   })
@@ -99,13 +99,8 @@ describe('a due effect', () => {
   test('T3 a tool that it queues waits, also where its run was told to stop meanwhile', () => {
     const running = { ...due, run: run(), runs: 1, plan: withCalls('work').plan }
     const operations = [{ kind: 'queue_tool', id: 'c', name: 'work' }] as const
-    expect(queuesAtEnd(running, operations)).toBe(false)
     const stopping = acceptStop(running, undefined)
-    expect(queuesAtEnd(stopping, operations)).toBe(true)
-    expect(queuesAtEnd(stopping, [])).toBe(false)
-    expect(ids(effectRan(stopping, { id: 'e', operations, keepsTools: true }, NOW))).toEqual(['c'])
-    // As 0.1.0 did.
-    expect(ids(effectRan(stopping, { id: 'e', operations, keepsTools: false }, NOW))).toEqual([])
+    expect(ids(effectRan(stopping, { id: 'e', operations }, NOW))).toEqual(['c'])
   })
 
   test('it runs between two steps, never within one', () => {

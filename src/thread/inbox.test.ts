@@ -86,16 +86,14 @@ describe('messages', () => {
 })
 
 describe('bounds', () => {
-  test('the thousand and first item is refused with a warning', () => {
+  test('an item without a row finds no room behind a thousand, and is refused with a warning', () => {
     const full = accept(
       idleControl(),
-      ...Array.from({ length: 1001 }, (_, index) => ({ messageId: `m${index}` })),
+      ...Array.from({ length: LIMITS.queuedItems }, (_, index) => ({ messageId: `m${index}` })),
     )
-    expect(full.queue).toHaveLength(LIMITS.queuedItems)
-    expect(ids(full).at(-1)).toBe('m999')
-    expect(accept({ ...full, facts: [] }, { messageId: 'x' }).facts).toMatchObject([
-      { type: 'runtime.warning', payload: { code: 'queue_full' } },
-    ])
+    const refused = accept({ ...full, facts: [] }, { content: 'x' })
+    expect(ids(refused).at(-1)).toBe('m999')
+    expect(refused.facts).toMatchObject([{ type: 'runtime.warning', payload: { code: 'queue_full' } }])
   })
 
   test('T7 what answers for a child finds room in a full queue', () => {
@@ -154,11 +152,14 @@ describe('tools and variables', () => {
   })
 
   test('a refused tool names its call', () => {
-    const full = accept(
-      idleControl(),
-      ...Array.from({ length: 1000 }, (_, index) => ({ messageId: `m${index}` })),
-    )
-    expect(acceptTool({ ...full, facts: [] }, { toolCallId: 't', name: 'work' }, NOW).facts).toMatchObject([
+    const queue = Array.from({ length: LIMITS.queuesAdmitted * LIMITS.queuedItems }, (_, index) => ({
+      kind: 'message' as const,
+      id: `m${index}`,
+      role: 'user' as const,
+      queuedAt: NOW,
+    }))
+    const full = idleControl({}, { queue })
+    expect(acceptTool(full, { toolCallId: 't', name: 'work' }, NOW).facts).toMatchObject([
       { scope: { toolCallId: 't' }, payload: { code: 'queue_full' } },
     ])
   })

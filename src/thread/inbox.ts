@@ -110,7 +110,7 @@ export function enqueue(
 ): ThreadControl {
   if (control.queue.some((queued) => isSame(queued, entry))) return control
   if (!hasRoom(control, entry))
-    return withFacts(withInvocations(askedIfLetIn(control, entry), [entry]), {
+    return withFacts(withInvocations(control, [entry]), {
       type: 'runtime.warning',
       scope: entry.kind === 'tool' ? { toolCallId: entry.id } : { messageId: entry.id },
       payload: {
@@ -139,24 +139,18 @@ function reviving(control: ThreadControl): ThreadControl {
  * store counts what waits there. It has room again as soon as a model call has begun with a full queue, or one was taken back,
  * and may let in as much again, more than once, before this workflow hears of that.
  */
-export function hasRoom({ queue, queueBytes, letIn }: ThreadControl, entry: QueueEntry): boolean {
+export function hasRoom({ queue, queueBytes }: ThreadControl, entry: QueueEntry): boolean {
   if (entry.kind === 'report' || entry.kind === 'child_closed' || entry.kind === 'group') return true
   const bytes = queueBytes + entryBytes(entry)
   if (queue.length < LIMITS.queuedItems && bytes <= LIMITS.queueBytes) return true
   return (
-    letIn === true &&
     hasRow(entry) &&
-    queue.length < LIMITS.queuesLetIn * LIMITS.queuedItems &&
-    bytes <= LIMITS.queuesLetIn * LIMITS.queueBytes
+    queue.length < LIMITS.queuesAdmitted * LIMITS.queuedItems &&
+    bytes <= LIMITS.queuesAdmitted * LIMITS.queueBytes
   )
 }
 
-/** What was refused is asked for once more if this history was not made by a version that refused it. */
-export function askedIfLetIn(control: ThreadControl, entry: QueueEntry): ThreadControl {
-  return control.letIn === undefined && hasRow(entry) ? { ...control, letIn: 'asks' } : control
-}
-
-/** The store has let it in. */
+/** The store has admitted it. */
 function hasRow(entry: QueueEntry): boolean {
   return entry.kind === 'tool' || (entry.kind === 'message' && entry.inline === undefined)
 }

@@ -62,8 +62,13 @@ describe('an invocation whose message leaves the queue', () => {
   })
 
   test('T7 one that a full queue refused is remembered', () => {
-    const others = Array.from({ length: LIMITS.queuedItems }, (_, index) => ({ messageId: `x${index}` }))
-    const full = { ...accept(child(), ...others), facts: [] }
+    const queue = Array.from({ length: LIMITS.queuesAdmitted * LIMITS.queuedItems }, (_, index) => ({
+      kind: 'message' as const,
+      id: `x${index}`,
+      role: 'user' as const,
+      queuedAt: NOW,
+    }))
+    const full = { ...child(), queue }
     const refused = accept(full, ask('m'))
     expect([refused.invocations, codes(refused)]).toEqual([['call-m'], ['queue_full']])
   })

@@ -81,7 +81,7 @@ function toolQueued(
 }
 
 /** Its settle comes next. */
-export function isEnding({ ending, stopRequested }: Run): boolean {
+function isEnding({ ending, stopRequested }: Run): boolean {
   return ending !== null || stopRequested
 }
 

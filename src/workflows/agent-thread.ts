@@ -3,15 +3,6 @@
  * `nextAction`, carries it out with nothing else in flight (T1), applies the answer, and continues as new between two
  * actions. It never fails for what a signal, a model, a tool or a store does (T10); only a bug fails its task.
  */
-import {
-  allHandlersFinished,
-  CancellationScope,
-  CancelledFailure,
-  condition,
-  continueAsNew,
-  patched,
-  workflowInfo,
-} from '@temporalio/workflow'
 import type { ThreadResult } from '../protocol/activities.js'
 import { LEVEL } from '../protocol/activity-table.js'
 import { failure } from '../protocol/failures.js'
@@ -23,9 +14,9 @@ import type { CarriedControl, HistoryFacts } from '../thread/continue-as-new.js'
 import { initialControl } from '../thread/control.js'
 import type { Closing, ThreadControl } from '../thread/control.js'
 import { acceptMessage, firstMessage } from '../thread/inbox.js'
-import { lateBegins } from '../thread/model-answers.js'
 import { comesDue, nextAction, nextDueAt } from '../thread/next-action.js'
 import type { Action } from '../thread/next-action.js'
+import { lateBegins } from '../thread/reset.js'
 import {
   cancelChild,
   cancelLate,
@@ -51,6 +42,14 @@ import {
 import { createThreadHost } from './thread-host.js'
 import type { ThreadHost } from './thread-host.js'
 import { createAlarm, waitForResource, waitForSomething } from './wait.js'
+import {
+  CancellationScope,
+  CancelledFailure,
+  allHandlersFinished,
+  condition,
+  continueAsNew,
+  workflowInfo,
+} from '@temporalio/workflow'
 
 /**
  * A durable agent thread; its workflow id is the thread's id.
@@ -97,9 +96,7 @@ async function run(host: ThreadHost): Promise<Close> {
 function continuesAsNew(host: ThreadHost): boolean {
   const { control } = host
   const history = historyFacts(host)
-  if (shouldContinueAsNew(control, history)) return true
-  // 0.1.0 came to rest there. The marker is in a run that ends with it, which no older worker has to replay.
-  return restsAtBound(control, history) && patched('rests-below-its-bound')
+  return shouldContinueAsNew(control, history) || restsAtBound(control, history)
 }
 
 function goOnAsNew({ control }: ThreadHost): Promise<never> {

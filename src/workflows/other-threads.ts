@@ -1,6 +1,6 @@
 /** What a child tells its parent: a report into its store, and then its workflow (T2, T7). */
 import { ApplicationFailure } from '@temporalio/common'
-import { getExternalWorkflowHandle, patched, sleep, TemporalFailure } from '@temporalio/workflow'
+import { getExternalWorkflowHandle, sleep, TemporalFailure } from '@temporalio/workflow'
 import type { DeliverReportAnswer, DeliverReportInput } from '../protocol/end-activities.js'
 import { LIMITS } from '../protocol/limits.js'
 import { SIGNALS } from '../protocol/messages.js'
@@ -20,9 +20,7 @@ export async function deliverReport(host: ThreadHost, due: DueReport): Promise<v
   if (parent === undefined) return
   const answer = await untilStored(host, () => storedReport(host, due, parent))
   host.update((control) => reportDelivered(control, due, answer))
-  const terminated = answer.type === 'delivered' && answer.terminated === true
-  // 0.1.0 passed over it, in a history that a newer worker may go on with.
-  if (terminated && patched('report-tells-of-termination')) host.update(terminationFound)
+  if (answer.type === 'delivered' && answer.terminated === true) host.update(terminationFound)
 }
 
 async function storedReport(

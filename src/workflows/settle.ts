@@ -1,7 +1,7 @@
-import { condition, patched } from '@temporalio/workflow'
+import { condition } from '@temporalio/workflow'
 import type { RunEnd, ThreadClose } from '../protocol/end-activities.js'
 import { LIMITS } from '../protocol/limits.js'
-import { effectGivenUp, effectRan, missedTold, queuesAtEnd, terminationFound } from '../thread/apply.js'
+import { effectGivenUp, effectRan, missedTold, terminationFound } from '../thread/apply.js'
 import { closesTold } from '../thread/children.js'
 import type { Ending } from '../thread/control.js'
 import type { Action } from '../thread/next-action.js'
@@ -62,8 +62,7 @@ async function isSettled(
   if (called.kind !== 'answered') return true
   const { operations, terminated } = called.answer
   host.update((current) => missedTold(current, { unheard, operations }, Date.now()))
-  // 0.1.0 passed over it, in a history that a newer worker may go on with.
-  if (terminated === true && patched('settle-tells-of-termination')) host.update(terminationFound)
+  if (terminated === true) host.update(terminationFound)
   return true
 }
 
@@ -120,7 +119,5 @@ export async function runEffect(host: ThreadHost, effectId: string): Promise<voi
   const { answer } = called
   if (answer.type === 'terminated') return host.update(terminationFound)
   const { operations } = answer
-  // 0.1.0 left them in the store for ever. Asked only where it matters, so no other history has the marker.
-  const keepsTools = queuesAtEnd(host.control, operations) && patched('tools-of-an-effect-outlive-a-stop')
-  host.update((control) => effectRan(control, { id: effectId, operations, keepsTools }, Date.now()))
+  host.update((control) => effectRan(control, { id: effectId, operations }, Date.now()))
 }

@@ -1,4 +1,4 @@
-import { CancellationScope, patched, workflowInfo } from '@temporalio/workflow'
+import { CancellationScope, workflowInfo } from '@temporalio/workflow'
 import type { ThreadControl } from '../thread/control.js'
 
 /** What is told to stop: `stop` is what a stop cuts, and a terminate cuts everything. */
@@ -44,11 +44,7 @@ export function createThreadHost(initial: ThreadControl, level: number): ThreadH
     level,
     began,
     update: (change) => {
-      const before = control
-      control = change(before)
-      // 0.1.0 refused what the store had let in. Asked only here, so no other history has the marker.
-      if (control.letIn === 'asks')
-        control = change({ ...before, letIn: patched('full-queue-takes-what-was-let-in') })
+      control = change(control)
     },
     countSignal: () => {
       signals += 1

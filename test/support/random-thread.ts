@@ -309,9 +309,7 @@ export class RandomThread {
     const operations = this.#random.chance(0.2) ? [this.#answers.operation()] : []
     this.log.takes([entry], () =>
       this.change((control) =>
-        failed
-          ? apply.effectGivenUp(control, id)
-          : apply.effectRan(control, { id, operations, keepsTools: true }, this.now),
+        failed ? apply.effectGivenUp(control, id) : apply.effectRan(control, { id, operations }, this.now),
       ),
     )
     if (!failed) return

@@ -23,8 +23,7 @@ const changed: WebpackPlugin = {
     compiler.hooks.normalModuleFactory.tap('changed', (modules) =>
       modules.hooks.beforeResolve.tap('changed', (data) => {
         // The changed file asks for the old one by another path, and gets it.
-        if (data.request === './call-model.js' && data.context.endsWith('/src/workflows'))
-          data.request = CHANGED
+        if (data.request === './steps.js' && data.context.endsWith('/src/workflows')) data.request = CHANGED
       }),
     ),
 }

@@ -3,12 +3,8 @@ import { idleControl, NOW } from '../../test/support/control-states.js'
 import { LIMITS } from '../protocol/limits.js'
 import { effectRan } from './apply.js'
 import { acceptReport } from './children.js'
-import { carry, restore } from './continue-as-new.js'
 import type { ThreadControl } from './control.js'
 import { acceptMessage, acceptTool, drainable, drained, enqueue } from './inbox.js'
-
-/** Of a version that takes what the store has let in. */
-const takingControl = (): ThreadControl => ({ ...idleControl(), letIn: true })
 
 function take(control: ThreadControl, name: string, count: number): ThreadControl {
   return Array.from({ length: count }, (_, n) => ({ messageId: `${name}${n}` })).reduce<ThreadControl>(
@@ -25,27 +21,27 @@ const lastOf = ({ queue }: ThreadControl) => queue.at(-1)?.id
 const refusals = ({ facts }: ThreadControl) =>
   facts.filter(({ payload }) => payload?.['code'] === 'queue_full').length
 
-describe('T3 what the store has let in is taken', () => {
+describe('T3 what the store has admitted is taken', () => {
   test('while a step drains a thousand messages and an item that has no row', () => {
     // All of it is in the model call in flight: the store has room for a thousand again.
-    const draining = take(withVariables(takingControl()), 'first', LIMITS.queuedItems)
+    const draining = take(withVariables(idleControl()), 'first', LIMITS.queuedItems)
     expect(drainable(draining)).toHaveLength(LIMITS.queuedItems + 1)
     expect(lastOf(take(draining, 'second', LIMITS.queuedItems))).toBe(`second${LIMITS.queuedItems - 1}`)
   })
 
   test('while a step drains a thousand messages and one of the next thousand was taken back', () => {
-    const full = take(take(takingControl(), 'first', LIMITS.queuedItems), 'second', LIMITS.queuedItems)
+    const full = take(take(idleControl(), 'first', LIMITS.queuedItems), 'second', LIMITS.queuedItems)
     // No worker was there for the Update: the signal of the next one stands before it in the history.
     expect(lastOf(take(full, 'third', 1))).toBe('third0')
   })
 
   test('also from the answer of an activity', () => {
     // The store counts 999 rows; variables and an effect that is due are none.
-    const effect = enqueue(takingControl(), { kind: 'effect', id: 'e', queuedAt: NOW })
+    const effect = enqueue(idleControl(), { kind: 'effect', id: 'e', queuedAt: NOW })
     const full = take(withVariables(effect), 'm', LIMITS.queuedItems - 1)
     const ran = effectRan(
       full,
-      { id: 'e', operations: [{ kind: 'queue_message', id: 'told', role: 'user' }], keepsTools: true },
+      { id: 'e', operations: [{ kind: 'queue_message', id: 'told', role: 'user' }] },
       NOW,
     )
     expect(lastOf(ran)).toBe('told')
@@ -55,7 +51,7 @@ describe('T3 what the store has let in is taken', () => {
   test('also a report that no call asked for', () => {
     const child = { reference: 'k', resumable: true, invocations: [], reports: 0 }
     const open = { ...child, observed: true, checks: 0, nextCheckAt: NOW }
-    const full = take({ ...takingControl(), children: [open] }, 'm', LIMITS.queuedItems)
+    const full = take({ ...idleControl(), children: [open] }, 'm', LIMITS.queuedItems)
     const report = { reference: 'k', messageId: 'r', kind: 'notice', report: 1, invocations: [] }
     expect(lastOf(acceptReport(full, report, NOW))).toBe('r')
   })
@@ -63,13 +59,13 @@ describe('T3 what the store has let in is taken', () => {
   test('but no more reports that nobody asked for than the bound', () => {
     const child = { reference: 'k', resumable: true, invocations: [], reports: 0 }
     const open = { ...child, observed: true, checks: 0, nextCheckAt: NOW }
-    const bound = LIMITS.queuesLetIn * LIMITS.queuedItems
+    const bound = LIMITS.queuesAdmitted * LIMITS.queuedItems
     const full = Array.from({ length: bound + 1 }, (_, n) => n + 1).reduce<ThreadControl>(
       (next, report) => {
         const said = { reference: 'k', messageId: `r${report}`, kind: 'notice', report, invocations: [] }
         return acceptReport(next, said, NOW)
       },
-      { ...takingControl(), children: [open] },
+      { ...idleControl(), children: [open] },
     )
     expect(full.queue).toHaveLength(bound)
     expect(refusals(full)).toBe(1)
@@ -78,7 +74,7 @@ describe('T3 what the store has let in is taken', () => {
   test('tools with long names beside a thousand messages with the longest ids', () => {
     const draining = Array.from({ length: LIMITS.queuedItems }, (_, n) => ({
       messageId: `m${n}`.padEnd(LIMITS.messageIdLength - 2, 'x'),
-    })).reduce<ThreadControl>((next, input) => acceptMessage(next, input, NOW), takingControl())
+    })).reduce<ThreadControl>((next, input) => acceptMessage(next, input, NOW), idleControl())
     const full = Array.from({ length: LIMITS.queuedItems }, (_, n) => ({
       toolCallId: `call_${n}`.padEnd(40, 'x'),
       name: 'n'.repeat(100),
@@ -87,34 +83,14 @@ describe('T3 what the store has let in is taken', () => {
   })
 
   test('up to a bound of its own', () => {
-    const bound = LIMITS.queuesLetIn * LIMITS.queuedItems
-    const full = take(takingControl(), 'm', bound + 1)
+    const bound = LIMITS.queuesAdmitted * LIMITS.queuedItems
+    const full = take(idleControl(), 'm', bound + 1)
     expect(full.queue).toHaveLength(bound)
     expect(refusals(full)).toBe(1)
   })
 })
 
-describe('a full queue', () => {
-  const full = (letIn?: boolean): ThreadControl =>
-    take({ ...idleControl(), ...(letIn !== undefined && { letIn }) }, 'm', LIMITS.queuedItems)
-
-  test('asks whether its version takes what was let in, once, and only when it refuses', () => {
-    expect(full().letIn).toBeUndefined()
-    expect(take(full(), 'x', 1).letIn).toBe('asks')
-    expect(acceptTool(full(), { toolCallId: 'c', name: 'look' }, NOW).letIn).toBe('asks')
-    const refusing = take(full(false), 'x', 1)
-    expect(refusing.letIn).toBe(false)
-    expect(refusals(refusing)).toBe(1)
-  })
-
-  test('asks again in the next Temporal run, which may be of a newer version', () => {
-    const { start } = idleControl()
-    expect(restore(carry(full(false)), start).letIn).toBeUndefined()
-  })
-
-  test('takes nothing that has no row', () => {
-    const long = { content: 'x'.repeat(4000) }
-    expect(acceptMessage(full(true), long, NOW).queue).toHaveLength(LIMITS.queuedItems)
-    expect(acceptMessage(full(), long, NOW).letIn).toBeUndefined()
-  })
+test('a full queue takes nothing that has no row', () => {
+  const full = take(idleControl(), 'm', LIMITS.queuedItems)
+  expect(acceptMessage(full, { content: 'x' }, NOW).queue).toHaveLength(LIMITS.queuedItems)
 })

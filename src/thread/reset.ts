@@ -1,0 +1,90 @@
+/**
+ * What a thread needs after a reset in Temporal. Its runs are repeated from their rows, and the server delivers the signals
+ * of the lost time at once, before the steps and calls that they belong to.
+ *
+ * It owns: reports that came before the call which they answer, and messages that a recorded step meets before it has
+ * drained them. It does not own: the answers of recorded steps (activities give them from their rows), and children that
+ * run already (`children.ts` looks for them).
+ * Invariants: a report answers its call once, however early it came (T7). A message that no recorded run has answered gets
+ * a run of its own behind them (T3, T7). What is kept has a bound (T10).
+ */
+import type { CallModelAnswer } from '../protocol/activities.js'
+import { LIMITS } from '../protocol/limits.js'
+import type { ChildReport } from '../protocol/messages.js'
+import { utf8Length } from '../protocol/values.js'
+import type { QueueEntry, ThreadControl } from './control.js'
+import { acceptContinue, queuedInvocations } from './inbox.js'
+
+/** Keeps a report within the share that they have of the carried state: the oldest give way (T10). */
+export function earlyReportKept(control: ThreadControl, said: ChildReport): ThreadControl {
+  const { reference, report, invocations, kind, messageId, closes } = said
+  const ids = { reference, report, invocations, kind }
+  // Senders may add fields of any size.
+  const kept = { ...ids, ...(messageId !== undefined && { messageId }), ...(closes === true && { closes }) }
+  const others = control.earlyReports.filter(
+    (early) => early.reference !== reference || early.report !== report,
+  )
+  return { ...control, earlyReports: fitting([...others, kept]) }
+}
+
+/** What this child said before its call was known; it is kept no more. */
+export function earlyReportsOf(
+  control: ThreadControl,
+  reference: string,
+): { readonly early: readonly ChildReport[]; readonly rest: ThreadControl } {
+  const early = control.earlyReports.filter((said) => said.reference === reference)
+  if (early.length === 0) return { early, rest: control }
+  return {
+    early,
+    rest: { ...control, earlyReports: control.earlyReports.filter((said) => !early.includes(said)) },
+  }
+}
+
+/** The child's answer to this call, if it came before the call was known. */
+export function earlyAnswer(
+  { earlyReports }: ThreadControl,
+  { reference, callId }: { readonly reference: string; readonly callId: string },
+): ChildReport | undefined {
+  return earlyReports.find((said) => said.reference === reference && said.invocations.includes(callId))
+}
+
+function fitting(reports: readonly ChildReport[]): readonly ChildReport[] {
+  if (utf8Length(JSON.stringify(reports)) <= LIMITS.earlyReportBytes) return reports
+  return fitting(reports.slice(1))
+}
+
+/** The step has taken these; what came late is set aside, and no report of a recorded run names it. */
+export function lateSetAside(
+  control: ThreadControl,
+  drain: readonly QueueEntry[],
+  answer: CallModelAnswer,
+): ThreadControl {
+  const operations = 'operations' in answer ? (answer.operations ?? []) : []
+  const found = operations.find((operation) => operation.kind === 'came_late')
+  if (found === undefined) return control
+  const { ids, runs, settles, reports } = found
+  const late = queuedInvocations(drain.filter(({ id }) => ids.includes(id)))
+  return {
+    ...control,
+    invocations: control.invocations.filter((invocation) => !late.includes(invocation)),
+    late: {
+      ...{ runs, settles, reports },
+      invocations: [...new Set([...(control.late?.invocations ?? []), ...late])],
+    },
+  }
+}
+
+/** No recorded run is left: the next one is new in the store too. */
+export function lateBegins(control: ThreadControl, now: number): ThreadControl {
+  const { late, run, report, terminating, closing, stopped } = control
+  if (late === null || run !== null || report !== null || terminating || closing !== null) return control
+  const next = {
+    ...control,
+    late: null,
+    runs: Math.max(control.runs, late.runs),
+    settles: Math.max(control.settles, late.settles),
+    reports: Math.max(control.reports, late.reports),
+    invocations: [...new Set([...control.invocations, ...late.invocations])],
+  }
+  return { ...acceptContinue(next, now), stopped }
+}
