@@ -40,7 +40,7 @@ export type {
   ToolEntry,
 } from './definitions/prompt.js'
 export type { AgentName, ModelName, ToolInput, ToolName } from './definitions/registered-names.js'
-export type { Registry, RegistryNames } from './definitions/registry.js'
+export type { Registry, RegistryNames } from './definitions/known-definitions.js'
 export type { SubagentToolConfig } from './definitions/subagent-tool.js'
 export type {
   ExecutionState,
@@ -54,15 +54,8 @@ export type {
   WriteFileOptions,
 } from './definitions/thread-state.js'
 export type { ThreadEndpoint } from './definitions/thread-endpoint.js'
-export type {
-  PendingToolResult,
-  ToolArguments,
-  ToolCall,
-  ToolDefinition,
-  ToolResult,
-  ToolResultPart,
-  ToolRetry,
-} from './definitions/tool.js'
+export type { PendingToolResult, ToolResult, ToolResultPart } from './definitions/tool-result.js'
+export type { ToolArguments, ToolCall, ToolDefinition, ToolRetry } from './definitions/tool.js'
 export type { VariableDefinition } from './definitions/variable.js'
 export type { JsonObject, JsonValue } from './protocol/values.js'
 export type {

@@ -1,6 +1,6 @@
 import { Context } from '@temporalio/activity'
 import type { FailureText } from '../definitions/failure-text.js'
-import type { Registry } from '../definitions/registry.js'
+import type { Registry } from '../definitions/known-definitions.js'
 import type { ModelLimits } from '../model/model-limits.js'
 import { failure } from '../protocol/failures.js'
 import type { RunCaps } from '../protocol/plan.js'

@@ -1,4 +1,4 @@
-import type { ToolResult } from '../definitions/tool.js'
+import type { ToolResult } from '../definitions/tool-result.js'
 import { MessageRejectedError } from '../protocol/errors.js'
 import { LIMITS } from '../protocol/limits.js'
 import { isObject, unwritableJson, utf8Length } from '../protocol/values.js'

@@ -1,8 +1,7 @@
 import type { AgentDefinition, SessionToolBinding, SideConfig } from './agent.js'
-import type { KnownDefinitions } from './known-definitions.js'
-
 import { entryName } from './entry-name.js'
 import { listedHookProblems } from './hook-problems.js'
+import type { KnownDefinitions } from './known-definitions.js'
 import { meant } from './near-name.js'
 import { SESSION_TOOLS } from './normalized-agent.js'
 import { propertyProblem } from './property-problem.js'

@@ -1,11 +1,9 @@
 import type { JSONSchema7 } from '@ai-sdk/provider'
-
-import type { ListedTool } from './listed-tools.js'
-import type { PromptDefinition } from './prompt.js'
-import type { Registry } from './registry.js'
-
 import { descriptionOfAgent } from './agent-problems.js'
 import { toInputSchema } from './argument-schema.js'
+import type { Registry } from './known-definitions.js'
+import type { ListedTool } from './listed-tools.js'
+import type { PromptDefinition } from './prompt.js'
 import { registered } from './registered.js'
 
 /** The JSON schema of a call's arguments; without one of its own, a call has none. */

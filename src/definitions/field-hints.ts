@@ -1,5 +1,4 @@
 import type { DefinitionKind } from './known-definitions.js'
-
 import { meant } from './near-name.js'
 
 /** Right in Standard Agents, but not there yet. */

@@ -1,6 +1,5 @@
-import type { DefinitionKind } from './known-definitions.js'
-
 import { KIND_WORDS } from './known-definitions.js'
+import type { DefinitionKind } from './known-definitions.js'
 
 /** Something that may be a definition, as `registry()` was given it. */
 export interface GivenDefinition {

@@ -1,7 +1,6 @@
 import type { KnownDefinitions } from './known-definitions.js'
-
-import { meant } from './near-name.js'
 import { repeated } from './name-problems.js'
+import { meant } from './near-name.js'
 
 /** Says which hooks of an agent or a prompt are not there or are listed in vain. */
 export function listedHookProblems(

@@ -1,7 +1,7 @@
 import type { LanguageModelV4Message } from '@ai-sdk/provider'
 import type { Message } from '../protocol/message.js'
 import type { MessageUpdates, ThreadState } from './thread-state.js'
-import type { ToolResult } from './tool.js'
+import type { ToolResult } from './tool-result.js'
 
 /** A tool call as hooks see it; `arguments` is JSON as the model wrote it. */
 export interface HookedCall {

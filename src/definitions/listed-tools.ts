@@ -1,10 +1,9 @@
 import type { AgentDefinition } from './agent.js'
+import type { Registry } from './known-definitions.js'
 import type { PromptDefinition, SubpromptConfig } from './prompt.js'
-import type { Registry } from './registry.js'
+import { registered } from './registered.js'
 import type { SubagentToolConfig } from './subagent-tool.js'
 import type { ToolDefinition } from './tool.js'
-
-import { registered } from './registered.js'
 
 /** What a prompt lists, looked up: a function, a prompt, an agent that takes over, or one that is started. */
 export type ListedTool =

@@ -1,8 +1,7 @@
 import type { KnownDefinitions } from './known-definitions.js'
 import type { ModelDefinition } from './model.js'
-
-import { meant } from './near-name.js'
 import { repeated } from './name-problems.js'
+import { meant } from './near-name.js'
 
 /** Says what a model refers to that is not there or cannot be used so. */
 export function modelProblems(model: ModelDefinition, known: KnownDefinitions): readonly string[] {

@@ -1,6 +1,5 @@
-import type { DefinitionNames } from './known-definitions.js'
-
 import { DEFINITION_KINDS, KIND_WORDS } from './known-definitions.js'
+import type { DefinitionNames } from './known-definitions.js'
 import { LIFECYCLE_TOOLS } from './lifecycle-tools.js'
 
 /** The elements that a list has more than once, each once. */

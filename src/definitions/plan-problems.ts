@@ -1,7 +1,6 @@
-import type { Registry } from './registry.js'
-
 import { LIMITS } from '../protocol/limits.js'
 import { buildPlan } from './build-plan.js'
+import type { Registry } from './known-definitions.js'
 
 /** Says which agents have more control facts than a thread may carry from run to run. */
 export function planProblems(registry: Registry): readonly string[] {

@@ -1,4 +1,9 @@
 import type { AgentDefinition } from './agent.js'
+import { descriptionOf, inputSchemaOf } from './callable-schema.js'
+import { includedPrompts } from './included-prompts.js'
+import { initProperties } from './init-properties.js'
+import type { Registry } from './known-definitions.js'
+import { isResumable, listedTools } from './listed-tools.js'
 import type { ListedTool } from './listed-tools.js'
 import type {
   HandoffContent,
@@ -8,15 +13,9 @@ import type {
   ToolContent,
 } from './plan-content.js'
 import type { PromptDefinition } from './prompt.js'
-import type { Registry } from './registry.js'
-import type { VariableDefinition } from './variable.js'
-
-import { descriptionOf, inputSchemaOf } from './callable-schema.js'
-import { includedPrompts } from './included-prompts.js'
-import { initProperties } from './init-properties.js'
-import { isResumable, listedTools } from './listed-tools.js'
 import { registered } from './registered.js'
 import { subagentContent, subagentTool } from './subagent-content.js'
+import type { VariableDefinition } from './variable.js'
 
 /** Of the newest messages: earlier images cost tokens in each step, and are rarely asked about. */
 const RECENT_IMAGES = 10

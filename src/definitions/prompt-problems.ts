@@ -1,12 +1,11 @@
-import type { KnownDefinitions } from './known-definitions.js'
-import type { PromptDefinition } from './prompt.js'
-
 import { argumentSchemaProblems } from './argument-schema.js'
 import { entryName } from './entry-name.js'
 import { listedHookProblems } from './hook-problems.js'
 import { immediateWarnings } from './immediate-warnings.js'
 import { includedPrompts } from './included-prompts.js'
+import type { KnownDefinitions } from './known-definitions.js'
 import { meant } from './near-name.js'
+import type { PromptDefinition } from './prompt.js'
 import { toolEntryProblems, toolEntryWarnings } from './tool-entry-problems.js'
 
 /** Says what a prompt refers to that is not there or cannot be used so. */

@@ -1,7 +1,6 @@
-import type { PromptDefinition } from './prompt.js'
-import type { Registry } from './registry.js'
-
+import type { Registry } from './known-definitions.js'
 import { listedTools } from './listed-tools.js'
+import type { PromptDefinition } from './prompt.js'
 import { registered } from './registered.js'
 
 /** These prompts and all that they reach as tools, each once. */

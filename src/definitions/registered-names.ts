@@ -1,6 +1,5 @@
 import type { z } from 'zod'
-
-import type { Registry } from './registry.js'
+import type { Registry } from './known-definitions.js'
 import type { ToolDefinition } from './tool.js'
 
 /** The agents of a registry, by name. */

@@ -3,6 +3,7 @@ import type { AgentDefinition } from './agent.js'
 import { checkDefinitions } from './check-definitions.js'
 import type { EffectDefinition } from './effect.js'
 import type { AnyHook } from './hook.js'
+import type { Registry } from './known-definitions.js'
 import type { ModelDefinition } from './model.js'
 import { normalizedAgent } from './normalized-agent.js'
 import { normalizedModel } from './normalized-model.js'
@@ -10,32 +11,6 @@ import { planProblems } from './plan-problems.js'
 import type { PromptDefinition } from './prompt.js'
 import type { ToolDefinition } from './tool.js'
 import type { CheckedAgent, CheckedModel, CheckedPrompt, RegisteredNames } from './unregistered-names.js'
-
-/** All definitions of a worker, checked. Lookups by an unknown name give `undefined`. */
-export interface Registry<Agents extends string = string, Models extends string = string, Tools = unknown> {
-  readonly agent: (name: string) => AgentDefinition | undefined
-  readonly prompt: (name: string) => PromptDefinition | undefined
-  readonly model: (name: string) => ModelDefinition | undefined
-  readonly tool: (name: string) => ToolDefinition | undefined
-  readonly hook: (id: string) => AnyHook | undefined
-  readonly effect: (name: string) => EffectDefinition | undefined
-  /** In the order of registration. */
-  readonly names: () => RegistryNames<Agents, Models>
-  /** As given: the compiler finds the arguments of each tool in it. */
-  readonly tools: Tools
-  /** What is allowed but probably not meant; workers log it. */
-  readonly warnings: readonly string[]
-}
-
-/** What a registry holds, by name; hooks by id. */
-export interface RegistryNames<Agents extends string = string, Models extends string = string> {
-  readonly agents: readonly Agents[]
-  readonly prompts: readonly string[]
-  readonly models: readonly Models[]
-  readonly tools: readonly string[]
-  readonly hooks: readonly string[]
-  readonly effects: readonly string[]
-}
 
 type ToolRecord = Readonly<Record<string, ToolDefinition>>
 type EffectRecord = Readonly<Record<string, EffectDefinition>>

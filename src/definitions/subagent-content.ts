@@ -1,15 +1,13 @@
 import type { JSONSchema7 } from '@ai-sdk/provider'
-
-import type { ListedTool } from './listed-tools.js'
-import type { ImmediateContent, ResumableContent, SubagentContent, ToolContent } from './plan-content.js'
-import type { Registry } from './registry.js'
-import type { SubagentToolConfig } from './subagent-tool.js'
-
 import { LIMITS } from '../protocol/limits.js'
 import { descriptionOf, inputSchemaOf } from './callable-schema.js'
 import { embedSchema } from './embed-schema.js'
 import { initProperties } from './init-properties.js'
+import type { Registry } from './known-definitions.js'
 import { waitingNote } from './lifecycle-tools.js'
+import type { ListedTool } from './listed-tools.js'
+import type { ImmediateContent, ResumableContent, SubagentContent, ToolContent } from './plan-content.js'
+import type { SubagentToolConfig } from './subagent-tool.js'
 
 /** How a listed subagent is started; of one that no prompt lists, with the defaults of an entry that has its name alone. */
 export function subagentContent(

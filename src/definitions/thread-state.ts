@@ -5,7 +5,7 @@ import type { JsonObject, JsonValue } from '../protocol/values.js'
 import type { AgentDefinition } from './agent.js'
 import type { ModelDefinition } from './model.js'
 import type { PromptDefinition } from './prompt.js'
-import type { ToolResult } from './tool.js'
+import type { ToolResult } from './tool-result.js'
 import type { VariableDefinition } from './variable.js'
 
 /** Which messages `getMessages` returns. */

@@ -1,14 +1,13 @@
 import type { AgentDefinition } from './agent.js'
-import type { KnownDefinitions } from './known-definitions.js'
-import type { PromptDefinition, SubpromptConfig, ToolEntry } from './prompt.js'
-import type { PropertyUse } from './property-problem.js'
-import type { SubagentToolConfig } from './subagent-tool.js'
-
 import { entryName } from './entry-name.js'
 import { notSupportedYet } from './field-hints.js'
 import { KIND_WORDS } from './known-definitions.js'
+import type { KnownDefinitions } from './known-definitions.js'
 import { meant } from './near-name.js'
+import type { PromptDefinition, SubpromptConfig, ToolEntry } from './prompt.js'
 import { propertyProblem } from './property-problem.js'
+import type { PropertyUse } from './property-problem.js'
+import type { SubagentToolConfig } from './subagent-tool.js'
 
 /** All that an entry may have, whatever its name stands for. */
 type EntryObject = SubpromptConfig & SubagentToolConfig

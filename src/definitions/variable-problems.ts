@@ -1,9 +1,8 @@
+import { entryVariables, scopedVariables } from './entry-variables.js'
 import type { KnownDefinitions } from './known-definitions.js'
+import { repeated } from './name-problems.js'
 import type { PromptDefinition } from './prompt.js'
 import type { VariableDefinition } from './variable.js'
-
-import { entryVariables, scopedVariables } from './entry-variables.js'
-import { repeated } from './name-problems.js'
 
 /** A prompt or a tool. */
 interface Declarer {

@@ -1,5 +1,4 @@
 import type { MiddlewareHandler } from 'hono'
-
 import { ProblemError } from './problem-error.js'
 import type { ServerEnv } from './server-context.js'
 

@@ -1,5 +1,4 @@
 import type { MiddlewareHandler } from 'hono'
-
 import { inTrace } from '../telemetry/in-trace.js'
 import type { ServerEnv } from './server-context.js'
 

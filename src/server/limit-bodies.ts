@@ -1,8 +1,6 @@
 import { isUtf8 } from 'node:buffer'
-
 import type { MiddlewareHandler } from 'hono'
 import { bodyLimit } from 'hono/body-limit'
-
 import { LIMITS } from '../protocol/limits.js'
 import { ProblemError } from './problem-error.js'
 import type { ServerEnv, ThreadContext } from './server-context.js'

@@ -1,28 +1,8 @@
 import { randomUUID } from 'node:crypto'
-
 import type { MiddlewareHandler } from 'hono'
 import { matchedRoutes } from 'hono/route'
-
 import { errorResponse } from './error-response.js'
-import type { Caller, ServerContext, ServerEnv, ThreadContext } from './server-context.js'
-
-/** One answered request. Holds no content (T5): neither path as it came, for it may be a file's, nor words of errors. */
-export interface RequestEntry {
-  /** ISO 8601. */
-  readonly at: string
-  readonly level: 'info' | 'error'
-  readonly requestId: string
-  readonly method: string
-  /** Of the route: `/threads/:threadId/messages`. */
-  readonly route: string
-  readonly threadId?: string
-  readonly account?: string
-  readonly status: number
-  /** Until the answer begins: a stream goes on after it. */
-  readonly milliseconds: number
-  /** Of a status of 500 and above: what was thrown, and where. */
-  readonly error?: { readonly name: string; readonly code?: string; readonly frames: readonly string[] }
-}
+import type { Caller, RequestEntry, ServerContext, ServerEnv, ThreadContext } from './server-context.js'
 
 /** What a caller may name its request: anything else would be somebody else's lines in our log. */
 const REQUEST_ID = /^[\w.:-]{1,128}$/

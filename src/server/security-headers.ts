@@ -1,6 +1,5 @@
 import type { MiddlewareHandler } from 'hono'
 import { secureHeaders } from 'hono/secure-headers'
-
 import type { ServerEnv } from './server-context.js'
 
 /** Nothing here is a page: a browser runs nothing of it, frames nothing and keeps nothing, unless a route says otherwise. */

@@ -1,8 +1,6 @@
 import type { OpenAPIHono } from '@hono/zod-openapi'
 import type { Context } from 'hono'
-
 import type { ThreadClient } from '../client/thread-client.js'
-import type { RequestEntry } from './request-log.js'
 
 /** Who calls. */
 export interface Caller {
@@ -37,4 +35,22 @@ export interface ServerContext {
   readonly longestStream: number
   /** Aborts when the server closes: streams end then. */
   readonly closing: AbortSignal
+}
+
+/** One answered request. Holds no content (T5): neither path as it came, for it may be a file's, nor words of errors. */
+export interface RequestEntry {
+  /** ISO 8601. */
+  readonly at: string
+  readonly level: 'info' | 'error'
+  readonly requestId: string
+  readonly method: string
+  /** Of the route: `/threads/:threadId/messages`. */
+  readonly route: string
+  readonly threadId?: string
+  readonly account?: string
+  readonly status: number
+  /** Until the answer begins: a stream goes on after it. */
+  readonly milliseconds: number
+  /** Of a status of 500 and above: what was thrown, and where. */
+  readonly error?: { readonly name: string; readonly code?: string; readonly frames: readonly string[] }
 }

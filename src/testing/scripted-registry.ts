@@ -1,14 +1,9 @@
+import type { Registry } from '../definitions/known-definitions.js'
 import type { ModelDefinition } from '../definitions/model.js'
 import type { ModelName, ToolName } from '../definitions/registered-names.js'
-import type { Registry } from '../definitions/registry.js'
 import type { ThreadState } from '../definitions/thread-state.js'
-import type {
-  PendingToolResult,
-  ToolArguments,
-  ToolCall,
-  ToolDefinition,
-  ToolResult,
-} from '../definitions/tool.js'
+import type { PendingToolResult, ToolResult } from '../definitions/tool-result.js'
+import type { ToolArguments, ToolCall, ToolDefinition } from '../definitions/tool.js'
 import type { LanguageModel } from '../model/language-model.js'
 import { ConfigError } from '../protocol/errors.js'
 

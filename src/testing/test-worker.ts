@@ -1,8 +1,7 @@
 import { Worker } from '@temporalio/worker'
 import type { WorkerOptions } from '@temporalio/worker'
-
 import type { FailureText } from '../definitions/failure-text.js'
-import type { Registry } from '../definitions/registry.js'
+import type { Registry } from '../definitions/known-definitions.js'
 import type { RunCaps } from '../protocol/plan.js'
 import type { Store } from '../store/store.js'
 import { threadBundler } from '../worker/bundle-threads.js'

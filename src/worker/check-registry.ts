@@ -1,4 +1,4 @@
-import type { Registry } from '../definitions/registry.js'
+import type { Registry } from '../definitions/known-definitions.js'
 import { ConfigError } from '../protocol/errors.js'
 
 /** It trusts no type: a wrong import of JavaScript is undefined. @throws ConfigError */

@@ -1,7 +1,7 @@
 import { importDefault, otherExport, withArticle, wordOf } from '../definitions/default-export.js'
 import { positionHint } from '../definitions/field-hints.js'
-import type { DefinitionKind } from '../definitions/known-definitions.js'
 import { KIND_WORDS } from '../definitions/known-definitions.js'
+import type { DefinitionKind } from '../definitions/known-definitions.js'
 import type { DefinitionFile } from './definition-files.js'
 
 /** What a file holds, or what is wrong with it. */

@@ -1,5 +1,5 @@
 import { agentListing } from '../definitions/agent-listing.js'
-import type { Registry } from '../definitions/registry.js'
+import type { Registry } from '../definitions/known-definitions.js'
 import { putAgents } from '../store/agents.js'
 import type { Store } from '../store/store.js'
 

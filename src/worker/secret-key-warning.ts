@@ -1,6 +1,6 @@
 import { scopedVariables } from '../definitions/entry-variables.js'
+import type { Registry } from '../definitions/known-definitions.js'
 import type { PromptDefinition } from '../definitions/prompt.js'
-import type { Registry } from '../definitions/registry.js'
 import type { VariableDefinition } from '../definitions/variable.js'
 import { noteSecret } from '../store/known-secrets.js'
 import type { SecretBox } from '../store/secret-box.js'

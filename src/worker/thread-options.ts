@@ -1,5 +1,5 @@
 import type { FailureText } from '../definitions/failure-text.js'
-import type { Registry } from '../definitions/registry.js'
+import type { Registry } from '../definitions/known-definitions.js'
 import type { RunCaps } from '../protocol/plan.js'
 import type { StoreOptions } from '../store/store-location.js'
 import type { InstanceEnv } from './instance-env.js'

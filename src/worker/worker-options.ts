@@ -1,16 +1,15 @@
 import type { WorkerOptions } from '@temporalio/worker'
-
 import { createActivities } from '../activities/index.js'
 import type { FailureText } from '../definitions/failure-text.js'
-import { activityInterceptor } from './activity-interceptor.js'
-import type { Registry } from '../definitions/registry.js'
+import type { Registry } from '../definitions/known-definitions.js'
 import type { RunCaps } from '../protocol/plan.js'
 import type { Store } from '../store/store.js'
+import { activityInterceptor } from './activity-interceptor.js'
 import { codeName } from './code-name.js'
 import { threadDeployment } from './deployment-options.js'
 import { noteSecretsOfEnv } from './secret-key-warning.js'
-import { workflowBundleOptions } from './workflow-paths.js'
 import { WORKER_KNOBS } from './worker-knobs.js'
+import { workflowBundleOptions } from './workflow-paths.js'
 
 export interface ThreadWorker {
   readonly registry: Registry

@@ -5,7 +5,7 @@ import type {
   BufferedStateOptions,
   StateEffects,
 } from '../../src/activities/thread-state/buffered-state.js'
-import type { Registry } from '../../src/definitions/registry.js'
+import type { Registry } from '../../src/definitions/known-definitions.js'
 import type { Store } from '../../src/store/store.js'
 import { insertRun } from '../../src/store/threads/runs.js'
 import { insertThread } from '../../src/store/threads/threads.js'

@@ -1,7 +1,6 @@
 import { z } from 'zod'
-
 import type { AnyHook } from '../../src/definitions/hook.js'
-import type { Registry } from '../../src/definitions/registry.js'
+import type { Registry } from '../../src/definitions/known-definitions.js'
 import {
   defineAgent,
   defineModel,

@@ -1,4 +1,4 @@
-import type { Registry } from '../../src/definitions/registry.js'
+import type { Registry } from '../../src/definitions/known-definitions.js'
 import type { ThreadState, ToolResult } from '../../src/index.js'
 import type { LanguageModel } from '../../src/model/language-model.js'
 import type { Store } from '../../src/store/store.js'

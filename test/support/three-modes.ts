@@ -1,15 +1,14 @@
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
-
-import type { Registry } from '../../src/definitions/registry.js'
+import type { Registry } from '../../src/definitions/known-definitions.js'
 import { assertReplays } from '../../src/testing/index.js'
 import type { TestEnvironment, TestEnvironmentOptions } from '../../src/testing/index.js'
 import { allEventProblems } from './event-shapes.js'
 import { recordedRuns, searchForContent } from './histories.js'
 import type { RecordedRun } from './histories.js'
+import { testEnvironment } from './test-store.js'
 import { factsOf, phaseProblems } from './thread-facts.js'
 import { startTimeSkippingServer } from './time-skipping-server.js'
 import type { TimeSkippingServer } from './time-skipping-server.js'
-import { testEnvironment } from './test-store.js'
 
 const CONTINUED = 'continued as new at every point'
 

@@ -1,6 +1,6 @@
 import type { LanguageModelV4Prompt } from '@ai-sdk/provider'
 import type { HookedCall } from '../../definitions/hook.js'
-import type { ToolResult } from '../../definitions/tool.js'
+import type { ToolResult } from '../../definitions/tool-result.js'
 import type { Side } from '../../protocol/plan.js'
 import type { TranscriptMessage } from '../../store/messages/message-row.js'
 import { findOperation, insertOperation } from '../../store/operations.js'

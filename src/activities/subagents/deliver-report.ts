@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import type { Registry } from '../../definitions/registry.js'
+import type { Registry } from '../../definitions/known-definitions.js'
 import type { DeliverReportAnswer, DeliverReportInput, FailureCause } from '../../protocol/end-activities.js'
 import type { Fact } from '../../protocol/facts.js'
 import { reportOperationId } from '../../protocol/ids.js'

@@ -1,4 +1,4 @@
-import type { Registry } from '../../definitions/registry.js'
+import type { Registry } from '../../definitions/known-definitions.js'
 import type { ExecutionState, ThreadState } from '../../definitions/thread-state.js'
 import { LIMITS } from '../../protocol/limits.js'
 import type { SubagentRegistryEntry } from '../../protocol/subagent.js'

@@ -2,13 +2,14 @@
  * A tool that code calls in place, by its name: its writes are those of the caller, and nothing of it is in the transcript.
  * What would have to wait, for a person or for another thread, cannot be done in place.
  */
+import type { Registry } from '../../definitions/known-definitions.js'
 import { LIFECYCLE_TOOLS } from '../../definitions/lifecycle-tools.js'
 import { namedTool } from '../../definitions/listed-tools.js'
 import type { PromptDefinition } from '../../definitions/prompt.js'
-import type { Registry } from '../../definitions/registry.js'
 import type { ThreadState } from '../../definitions/thread-state.js'
 import { parseToolArguments } from '../../definitions/tool-arguments.js'
-import type { ToolDefinition, ToolResult } from '../../definitions/tool.js'
+import type { ToolResult } from '../../definitions/tool-result.js'
+import type { ToolDefinition } from '../../definitions/tool.js'
 import { idempotencyKeyOf } from '../../protocol/ids.js'
 import { LIMITS } from '../../protocol/limits.js'
 import type { InvokedIn } from '../thread-state/buffered-state.js'

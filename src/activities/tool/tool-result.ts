@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { HookedCall } from '../../definitions/hook.js'
 import type { LifecycleContent, PlanContent, SessionToolContent } from '../../definitions/plan-content.js'
-import type { ToolResult } from '../../definitions/tool.js'
+import type { ToolResult } from '../../definitions/tool-result.js'
 import { LIMITS } from '../../protocol/limits.js'
 import type { AttachmentRef } from '../../protocol/message.js'
 import type { JsonObject, JsonValue } from '../../protocol/values.js'

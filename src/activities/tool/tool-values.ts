@@ -1,4 +1,4 @@
-import type { PendingToolResult, ToolResult } from '../../definitions/tool.js'
+import type { PendingToolResult, ToolResult } from '../../definitions/tool-result.js'
 
 /** Tools are written in JavaScript too: what they answer is checked like anything from outside. */
 export function answerProblem(result: unknown): string | null {

@@ -1,6 +1,6 @@
 import { setTimeout as sleepFor } from 'node:timers/promises'
+import type { Registry } from '../../definitions/known-definitions.js'
 import type { ModelDefinition, ModelRateLimit } from '../../definitions/model.js'
-import type { Registry } from '../../definitions/registry.js'
 import type { Admission } from '../../model/call-model.js'
 import { asksForPause } from '../../model/model-error.js'
 import { ProviderGate } from '../../model/provider-gate.js'

@@ -4,8 +4,8 @@
  * value that a thread was given as it was started is for its whole graph: subagents that scope the name have it too.
  */
 import { buildPlan } from '../../definitions/build-plan.js'
+import type { Registry } from '../../definitions/known-definitions.js'
 import type { PlanContent, PromptContent } from '../../definitions/plan-content.js'
-import type { Registry } from '../../definitions/registry.js'
 import type { VariableDefinition } from '../../definitions/variable.js'
 import { LIMITS } from '../../protocol/limits.js'
 import type { Reader } from '../../store/store.js'

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { InvokeTool } from '../../activities/thread-state/buffered-state.js'
 import { createNamedCalls, refused } from '../../activities/tool/named-call.js'
-import type { Registry } from '../../definitions/registry.js'
+import type { Registry } from '../../definitions/known-definitions.js'
 
 interface Invoking {
   readonly registry: Registry

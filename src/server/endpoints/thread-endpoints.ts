@@ -4,7 +4,7 @@ import type { ActingState } from '../../activities/thread-state/endpoint-state.j
 import { contextOf } from '../../client/thread-client.js'
 import type { ThreadClient } from '../../client/thread-client.js'
 import { buildPlan } from '../../definitions/build-plan.js'
-import type { Registry } from '../../definitions/registry.js'
+import type { Registry } from '../../definitions/known-definitions.js'
 import type { ThreadEndpoint } from '../../definitions/thread-endpoint.js'
 import { ConfigError, ThreadNotFoundError } from '../../protocol/errors.js'
 import { LIMITS } from '../../protocol/limits.js'

@@ -1,8 +1,7 @@
 import { createRoute, z } from '@hono/zod-openapi'
-
-import type { ServerContext, ThreadApp } from '../server-context.js'
 import { json, refusals, security } from '../schemas/parts.js'
 import { agentSummary } from '../schemas/thread.js'
+import type { ServerContext, ThreadApp } from '../server-context.js'
 
 const list = createRoute({
   method: 'get',

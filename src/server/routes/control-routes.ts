@@ -1,8 +1,7 @@
 import { createRoute, z } from '@hono/zod-openapi'
-
 import { LIMITS } from '../../protocol/limits.js'
-import type { ServerContext, ThreadApp } from '../server-context.js'
 import { optionalBody, security, threadParams, writeRefusals } from '../schemas/parts.js'
+import type { ServerContext, ThreadApp } from '../server-context.js'
 
 const ACCEPTED = { description: 'Accepted.' }
 

@@ -1,5 +1,4 @@
 import { createRoute, z } from '@hono/zod-openapi'
-
 import { LIMITS } from '../../protocol/limits.js'
 import { ProblemError } from '../problem-error.js'
 import {

@@ -1,11 +1,10 @@
 import { createRoute, z } from '@hono/zod-openapi'
-
 import { positionAfter } from '../../client/event-cursor.js'
 import { asBadRequest } from '../bad-request.js'
 import { eventStream } from '../event-stream.js'
 import { logBroken } from '../request-log.js'
-import type { ServerContext, ThreadApp } from '../server-context.js'
 import { flag, readRefusals, security, threadParams } from '../schemas/parts.js'
+import type { ServerContext, ThreadApp } from '../server-context.js'
 
 const after = z.string().max(2200).optional()
 

@@ -1,5 +1,4 @@
 import { createRoute, z } from '@hono/zod-openapi'
-
 import type { FileStream } from '../../client/thread-files.js'
 import { LIMITS } from '../../protocol/limits.js'
 import { answerBody } from '../answer-body.js'
@@ -7,9 +6,9 @@ import { readRange } from '../byte-range.js'
 import { downloadHeaders } from '../download-headers.js'
 import { ProblemError } from '../problem-error.js'
 import { logBroken } from '../request-log.js'
-import type { ServerContext, ThreadApp } from '../server-context.js'
 import { fileRecord } from '../schemas/file.js'
 import { json, problem, readRefusals, security, threadParams, writeRefusals } from '../schemas/parts.js'
+import type { ServerContext, ThreadApp } from '../server-context.js'
 
 const shared = { tags: ['files'], security }
 

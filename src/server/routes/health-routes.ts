@@ -1,8 +1,7 @@
 import { createRoute, z } from '@hono/zod-openapi'
-
 import { createReadiness } from '../readiness.js'
-import type { ServerContext, ThreadApp } from '../server-context.js'
 import { json, problem } from '../schemas/parts.js'
+import type { ServerContext, ThreadApp } from '../server-context.js'
 
 const MALFORMED = { 400: json('The URL cannot be read.', problem) }
 

@@ -1,10 +1,7 @@
 import { createRoute, z } from '@hono/zod-openapi'
-
 import type { NewMessage } from '../../client/new-message.js'
 import { LIMITS } from '../../protocol/limits.js'
 import { keyedMessageId, namingKey } from '../keyed-id.js'
-import { withoutUndefined } from '../without-undefined.js'
-import type { ServerContext, ThreadApp } from '../server-context.js'
 import { givenMessage, messagesPage } from '../schemas/message.js'
 import {
   flag,
@@ -17,6 +14,8 @@ import {
   wholeNumber,
   writeRefusals,
 } from '../schemas/parts.js'
+import type { ServerContext, ThreadApp } from '../server-context.js'
+import { withoutUndefined } from '../without-undefined.js'
 
 const shared = { tags: ['messages'], security, path: '/threads/{threadId}/messages' as const }
 

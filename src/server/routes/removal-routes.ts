@@ -1,7 +1,6 @@
 import { createRoute, z } from '@hono/zod-openapi'
-
-import type { ServerContext, ThreadApp } from '../server-context.js'
 import { flag, json, security, threadParams, writeRefusals } from '../schemas/parts.js'
+import type { ServerContext, ThreadApp } from '../server-context.js'
 
 const kept = z.object({ threadId: z.string(), problem: z.string() })
 

@@ -1,10 +1,7 @@
 import { createRoute, z } from '@hono/zod-openapi'
-
 import type { Answer } from '../../client/check-answer.js'
 import { LIMITS } from '../../protocol/limits.js'
 import { asBadRequest } from '../bad-request.js'
-import { withoutUndefined } from '../without-undefined.js'
-import type { ServerContext, ThreadApp } from '../server-context.js'
 import {
   fields,
   json,
@@ -17,6 +14,8 @@ import {
   writeRefusals,
 } from '../schemas/parts.js'
 import { pendingRequest, requestsPage } from '../schemas/request.js'
+import type { ServerContext, ThreadApp } from '../server-context.js'
+import { withoutUndefined } from '../without-undefined.js'
 
 const shared = { tags: ['requests'], security }
 

@@ -1,8 +1,7 @@
 import { createRoute } from '@hono/zod-openapi'
-
-import type { ServerContext, ThreadApp } from '../server-context.js'
 import { json, readRefusals, security, threadParams } from '../schemas/parts.js'
 import { snapshot, tree } from '../schemas/snapshot.js'
+import type { ServerContext, ThreadApp } from '../server-context.js'
 
 const shared = { tags: ['threads'], security }
 

@@ -1,5 +1,4 @@
 import type { ContentfulStatusCode } from 'hono/utils/http-status'
-
 import { RemoteCallError } from '../../client/remote-calls/remote-call-error.js'
 import type { RemoteCallProblem } from '../../client/remote-calls/remote-call-error.js'
 import { errorResponse, problemResponse } from '../error-response.js'

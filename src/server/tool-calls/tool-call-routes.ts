@@ -1,8 +1,6 @@
 import { createHash } from 'node:crypto'
 import { posix } from 'node:path'
-
 import { OpenAPIHono } from '@hono/zod-openapi'
-
 import type { HeldRemoteCall } from '../../client/remote-calls/held-call.js'
 import type { ThreadClient } from '../../client/thread-client.js'
 import { answerBody } from '../answer-body.js'

@@ -1,6 +1,5 @@
 import type { HttpBindings } from '@hono/node-server'
 import type { MiddlewareHandler } from 'hono'
-
 import { LIMITS } from '../../protocol/limits.js'
 import { countRates } from '../rate-limit.js'
 import type { RateLimit } from '../rate-limit.js'

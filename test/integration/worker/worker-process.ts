@@ -2,7 +2,7 @@
 import { NativeConnection } from '@temporalio/worker'
 import type { WorkerPlugin } from '@temporalio/worker'
 import { createActivities } from '../../../src/activities/index.js'
-import type { Registry } from '../../../src/definitions/registry.js'
+import type { Registry } from '../../../src/definitions/known-definitions.js'
 import { shareStore } from '../../../src/store/open-store.js'
 import { createWorker } from '../../../src/worker/index.js'
 import { runCaps } from '../../../src/worker/run-caps.js'
