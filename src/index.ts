@@ -5,8 +5,8 @@ export { defineHook } from './definitions/hook.js'
 export { defineModel } from './definitions/model.js'
 export { definePrompt } from './definitions/prompt.js'
 export { registry } from './definitions/registry.js'
-export { defineRemoteTool } from './definitions/remote-tool.js'
-export { defineThreadEndpoint } from './definitions/thread-endpoint.js'
+export { defineRemoteTool } from './definitions/tool.js'
+export { defineThreadEndpoint } from './definitions/thread-state.js'
 export { defineTool } from './definitions/tool.js'
 export {
   MessageRejectedError,
@@ -39,7 +39,7 @@ export type {
   SubpromptConfig,
   ToolEntry,
 } from './definitions/prompt.js'
-export type { AgentName, ModelName, ToolInput, ToolName } from './definitions/registered-names.js'
+export type { AgentName, ModelName, ToolInput, ToolName } from './definitions/registry.js'
 export type { Registry, RegistryNames } from './definitions/known-definitions.js'
 export type { SubagentToolConfig } from './definitions/subagent-tool.js'
 export type {
@@ -53,10 +53,10 @@ export type {
   ThreadState,
   WriteFileOptions,
 } from './definitions/thread-state.js'
-export type { ThreadEndpoint } from './definitions/thread-endpoint.js'
+export type { ThreadEndpoint } from './definitions/thread-state.js'
 export type { PendingToolResult, ToolResult, ToolResultPart } from './definitions/tool-result.js'
 export type { ToolArguments, ToolCall, ToolDefinition, ToolRetry } from './definitions/tool.js'
-export type { VariableDefinition } from './definitions/variable.js'
+export type { VariableDefinition } from './definitions/agent.js'
 export type { JsonObject, JsonValue } from './protocol/values.js'
 export type {
   AttachmentRef,

@@ -1,6 +1,6 @@
 import { Context, log } from '@temporalio/activity'
-import { buildPlan } from '../definitions/build-plan.js'
-import type { PlanContent, PromptContent } from '../definitions/plan-content.js'
+import { buildPlan } from '../definitions/plan/build-plan.js'
+import type { PlanContent, PromptContent } from '../definitions/plan/plan-content.js'
 import { failure } from '../protocol/failures.js'
 import { LIMITS } from '../protocol/limits.js'
 import { sidePlanOf } from '../protocol/plan.js'

@@ -3,9 +3,9 @@
  * anything is done, and the commit is conditional on the attempt, so one that a crash cut off runs again, and what it
  * writes is there once (T4, T9). As with tools, a throw keeps what it did before; a timeout or a cut keeps nothing.
  */
-import { buildPlan } from '../definitions/build-plan.js'
 import type { EffectDefinition } from '../definitions/effect.js'
-import { parseArguments } from '../definitions/tool-arguments.js'
+import { buildPlan } from '../definitions/plan/build-plan.js'
+import { parseArguments } from '../definitions/plan/tool-arguments.js'
 import type { ActivityInput, RunEffectAnswer, RunEffectInput } from '../protocol/activities.js'
 import type { Fact } from '../protocol/facts.js'
 import { LIMITS } from '../protocol/limits.js'

@@ -1,6 +1,6 @@
 import type { Client } from '@temporalio/client'
 import type { Registry } from '../definitions/known-definitions.js'
-import type { AgentName } from '../definitions/registered-names.js'
+import type { AgentName } from '../definitions/registry.js'
 import { LIMITS } from '../protocol/limits.js'
 import { shareStore } from '../store/open-store.js'
 import { StoreError } from '../store/store-error.js'

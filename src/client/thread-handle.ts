@@ -1,6 +1,6 @@
 import type { WorkflowHandle } from '@temporalio/client'
 import type { Registry } from '../definitions/known-definitions.js'
-import type { ToolInput, ToolName } from '../definitions/registered-names.js'
+import type { ToolInput, ToolName } from '../definitions/registry.js'
 import type { ThreadEvent } from '../protocol/events.js'
 import type { Message } from '../protocol/message.js'
 import { SIGNALS } from '../protocol/messages.js'

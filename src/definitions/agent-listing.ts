@@ -1,5 +1,5 @@
+import { registered } from './known-definitions.js'
 import type { Registry } from './known-definitions.js'
-import { registered } from './registered.js'
 
 /** What lists of agents show of one, as a row of the store's table. */
 export interface AgentListing {

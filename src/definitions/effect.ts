@@ -1,5 +1,4 @@
 import type { z } from 'zod'
-
 import type { ThreadState } from './thread-state.js'
 import type { ToolArguments } from './tool.js'
 

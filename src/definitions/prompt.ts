@@ -1,8 +1,7 @@
 import type { SharedV4ProviderOptions } from '@ai-sdk/provider'
 import type { z } from 'zod'
-
+import type { VariableDefinition } from './agent.js'
 import type { SubagentToolConfig } from './subagent-tool.js'
-import type { VariableDefinition } from './variable.js'
 
 /** A piece of a system text: words, the whole text of another prompt, or the value of a variable that is no secret. */
 export type PromptPart<Include extends string = string> =
@@ -112,4 +111,42 @@ export function definePrompt<
   definition: PromptDefinition<Name, Model, Callable, Include, Hook>,
 ): PromptDefinition<Name, Model, Callable, Include, Hook> {
   return definition
+}
+
+/** The names of the prompts whose text is part of this one's, as it names them itself. */
+export function includedPrompts({ prompt }: Pick<PromptDefinition, 'prompt'>): readonly string[] {
+  if (typeof prompt === 'string') return []
+  return prompt.flatMap((part) => (part.type === 'include' ? [part.prompt] : []))
+}
+
+/** A variable whose value decides or says something where a prompt lists a subagent. */
+interface EntryVariable {
+  /** The subagent. */
+  readonly agent: string
+  readonly field: 'optional' | 'immediate.nameEnv' | 'immediate.descriptionEnv'
+  readonly name: string
+}
+
+/** Those of a prompt's entries whose values are read by the runtime. */
+export function entryVariables({ tools = [] }: PromptDefinition): readonly EntryVariable[] {
+  return tools.flatMap((entry) => {
+    if (typeof entry === 'string' || !('optional' in entry || 'immediate' in entry)) return []
+    const { name: agent, optional, immediate } = entry
+    const hints = typeof immediate === 'object' ? immediate : {}
+    const read = [
+      ['optional', optional],
+      ['immediate.nameEnv', hints.nameEnv],
+      ['immediate.descriptionEnv', hints.descriptionEnv],
+    ] as const
+    return read.flatMap(([field, name]) => (name === undefined ? [] : [{ agent, field, name }]))
+  })
+}
+
+/** Those that a prompt's entries hand on, by the names of their subagents. */
+export function scopedVariables({ tools = [] }: PromptDefinition): readonly Omit<EntryVariable, 'field'>[] {
+  return tools.flatMap((entry) => {
+    const immediate = typeof entry === 'string' || !('immediate' in entry) ? undefined : entry.immediate
+    if (typeof entry === 'string' || typeof immediate !== 'object') return []
+    return (immediate.scopedEnv ?? []).map((name) => ({ agent: entry.name, name }))
+  })
 }

@@ -1,8 +1,7 @@
 import { expect, test } from 'vitest'
-
 import { assetRegistry } from '../../test/types/asset-subagent.js'
 import { desk } from '../../test/types/support-desk/registry.js'
-import { buildPlan } from './build-plan.js'
+import { buildPlan } from './plan/build-plan.js'
 
 test('SA-A-08.1 the reference example of Standard Agents loads', () => {
   expect(assetRegistry.warnings).toEqual([])

@@ -14,8 +14,8 @@ import {
 } from '../../test/support/loose-registry.js'
 import { ConfigError } from '../protocol/errors.js'
 import { LIMITS } from '../protocol/limits.js'
-import { buildPlan } from './build-plan.js'
 import { defineHook } from './hook.js'
+import { buildPlan } from './plan/build-plan.js'
 import { defineTool } from './tool.js'
 
 test('a registry finds each definition by its name', () => {

@@ -1,16 +1,18 @@
+import type { z } from 'zod'
 import { ConfigError } from '../protocol/errors.js'
+import { LIMITS } from '../protocol/limits.js'
+import { normalizedAgent } from './agent.js'
 import type { AgentDefinition } from './agent.js'
-import { checkDefinitions } from './check-definitions.js'
+import { checkDefinitions } from './checks/check-definitions.js'
+import type { CheckedAgent, CheckedModel, CheckedPrompt, RegisteredNames } from './checks/names.js'
 import type { EffectDefinition } from './effect.js'
 import type { AnyHook } from './hook.js'
 import type { Registry } from './known-definitions.js'
+import { normalizedModel } from './model.js'
 import type { ModelDefinition } from './model.js'
-import { normalizedAgent } from './normalized-agent.js'
-import { normalizedModel } from './normalized-model.js'
-import { planProblems } from './plan-problems.js'
+import { buildPlan } from './plan/build-plan.js'
 import type { PromptDefinition } from './prompt.js'
 import type { ToolDefinition } from './tool.js'
-import type { CheckedAgent, CheckedModel, CheckedPrompt, RegisteredNames } from './unregistered-names.js'
 
 type ToolRecord = Readonly<Record<string, ToolDefinition>>
 type EffectRecord = Readonly<Record<string, EffectDefinition>>
@@ -105,4 +107,40 @@ function createRegistry<
 
 function byName<D extends { readonly name: string }>(definitions: readonly D[]): ReadonlyMap<D['name'], D> {
   return new Map(definitions.map((definition) => [definition.name, definition]))
+}
+
+/** The agents of a registry, by name. */
+export type AgentName<R> = R extends Registry<infer Agents, string, unknown> ? Agents : never
+
+/** The models of a registry, by name. */
+export type ModelName<R> = R extends Registry<string, infer Models, unknown> ? Models : never
+
+/** The tools of a registry, by name. */
+export type ToolName<R> = R extends { readonly tools: infer Tools }
+  ? unknown extends Tools
+    ? string
+    : keyof Tools & string
+  : never
+
+/** What a caller writes as arguments of a tool: those with a default may be left out. */
+export type ToolInput<R, Name extends ToolName<R>> = R extends { readonly tools: infer Tools }
+  ? Name extends keyof Tools
+    ? Tools[Name] extends ToolDefinition<infer Schema>
+      ? Schema extends z.ZodObject
+        ? z.input<Schema>
+        : Record<string, never>
+      : never
+    : Record<string, unknown>
+  : never
+
+/** Says which agents have more control facts than a thread may carry from run to run. */
+function planProblems(registry: Registry): readonly string[] {
+  return registry.names().agents.flatMap((name) => {
+    const built = buildPlan(registry, name)
+    const bytes = 'plan' in built ? Buffer.byteLength(JSON.stringify(built.plan)) : 0
+    if (bytes <= LIMITS.planBytes) return []
+    return [
+      `agent '${name}' has a plan of ${bytes} bytes, expected at most ${LIMITS.planBytes}: list fewer tools in its prompts`,
+    ]
+  })
 }

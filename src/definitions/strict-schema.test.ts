@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest'
 import { z } from 'zod'
-
-import { argumentSchemaProblems, toInputSchema } from './argument-schema.js'
+import { argumentSchemaProblems, toInputSchema } from './plan/argument-schema.js'
 
 interface SchemaNode {
   readonly [keyword: string]: unknown

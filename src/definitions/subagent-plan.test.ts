@@ -1,11 +1,10 @@
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
-
 import { build, desk, research } from '../../test/support/loose-registry.js'
 import { LIMITS } from '../protocol/limits.js'
-import { buildPlan } from './build-plan.js'
-import { lifecycleTools } from './lifecycle-tools.js'
-import type { PlanContent, SubagentContent } from './plan-content.js'
+import { buildPlan } from './plan/build-plan.js'
+import { lifecycleTools } from './plan/lifecycle-tools.js'
+import type { PlanContent, SubagentContent } from './plan/plan-content.js'
 
 const topics = { ...desk, name: 'topics', requiredSchema: z.object({ topic: z.string() }) }
 const expert = {

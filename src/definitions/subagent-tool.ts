@@ -37,7 +37,7 @@ export interface SubagentToolConfig<Name extends string = string> {
   readonly initAgentNameProperty?: string
 }
 
-export interface ResumableConfig {
+interface ResumableConfig {
   /** The side that gets messages: `side_a` as a user's, `side_b` as an assistant's. */
   readonly receives_messages: 'side_a' | 'side_b'
   /** Open instances at a time. @default no limit but that of the thread */
@@ -50,7 +50,7 @@ export interface ResumableConfig {
 }
 
 /** Each is the name of a variable of the parent. */
-export interface ImmediateConfig {
+interface ImmediateConfig {
   /** Shown to the model that derives the first arguments, as a hint for the name. */
   readonly nameEnv?: string
   /** Shown to the model that derives the first arguments, as what is to be done. */

@@ -1,15 +1,13 @@
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
-
 import { unscripted } from '../../test/support/unscripted.js'
 import { defineAgent } from './agent.js'
-import { buildPlan } from './build-plan.js'
 import { defineModel } from './model.js'
-import type { PlanContent } from './plan-content.js'
+import { buildPlan } from './plan/build-plan.js'
+import type { PlanContent } from './plan/plan-content.js'
 import { definePrompt } from './prompt.js'
 import { registry } from './registry.js'
-import { defineRemoteTool } from './remote-tool.js'
-import { defineTool } from './tool.js'
+import { defineRemoteTool, defineTool } from './tool.js'
 import type { ToolDefinition } from './tool.js'
 
 const execute = () => ({ status: 'success' }) as const

@@ -2,11 +2,10 @@ import type { AttachmentRef, FileRecord, Message, NewAttachment } from '../proto
 import type { Side } from '../protocol/plan.js'
 import type { SubagentRegistryEntry } from '../protocol/subagent.js'
 import type { JsonObject, JsonValue } from '../protocol/values.js'
-import type { AgentDefinition } from './agent.js'
+import type { AgentDefinition, VariableDefinition } from './agent.js'
 import type { ModelDefinition } from './model.js'
 import type { PromptDefinition } from './prompt.js'
 import type { ToolResult } from './tool-result.js'
-import type { VariableDefinition } from './variable.js'
 
 /** Which messages `getMessages` returns. */
 export interface GetMessagesOptions {
@@ -206,4 +205,20 @@ export interface ThreadState {
 
   /** Ends the thread for good, after this call's result is stored. */
   terminate(): Promise<void>
+}
+
+/**
+ * Answers a request below `/threads/{threadId}/api/`. `state.execution` is null: there is no run, and each write acts at
+ * once. `params` are the parts of the path that its name leaves open; `*` is the rest of it. `request.signal` aborts when
+ * the caller has gone, and when its time is over (`endpoints.timeout` of the server).
+ */
+export type ThreadEndpoint = (
+  request: Request,
+  state: ThreadState,
+  params: Readonly<Record<string, string>>,
+) => Response | Promise<Response>
+
+/** Declares a thread endpoint. It has no name of its own: its path and method are the key, or the file, that holds it. */
+export function defineThreadEndpoint(endpoint: ThreadEndpoint): ThreadEndpoint {
+  return endpoint
 }

@@ -1,8 +1,7 @@
-import type { ToolResult, PendingToolResult } from './tool-result.js'
 import type { z } from 'zod'
-
+import type { VariableDefinition } from './agent.js'
 import type { ThreadState } from './thread-state.js'
-import type { VariableDefinition } from './variable.js'
+import type { PendingToolResult, ToolResult } from './tool-result.js'
 
 /** Throws of a tool are tried again inside the call, with nothing kept of what a failed try did to its thread. */
 export interface ToolRetry {
@@ -69,4 +68,34 @@ export function defineTool<Schema extends z.ZodObject | undefined = undefined>(
   definition: ToolDefinition<Schema>,
 ): ToolDefinition<Schema> {
   return definition
+}
+
+/** A tool whose code is an activity of a worker in another language, as `examples/python-tool` has one. */
+interface RemoteToolDefinition<Schema extends z.ZodObject | undefined = z.ZodObject | undefined>
+  extends
+    RemoteActivity,
+    Pick<
+      ToolDefinition<Schema>,
+      'description' | 'args' | 'variables' | 'needsApproval' | 'timeout' | 'idempotent'
+    > {}
+
+/**
+ * Declares a tool in another language. Checks, approval and hooks are those of any tool; then the activity `activity` is
+ * scheduled on `taskQueue` with ids only, and its worker gets arguments and gives the result over HTTP. Its `timeout`
+ * begins when a worker takes the call. It cannot be invoked inside another tool's call: use `queueTool`.
+ */
+export function defineRemoteTool<Schema extends z.ZodObject | undefined = undefined>({
+  taskQueue,
+  activity,
+  ...definition
+}: RemoteToolDefinition<Schema>): ToolDefinition<Schema> {
+  return {
+    ...definition,
+    remote: { taskQueue, activity },
+    execute: () => ({
+      status: 'error',
+      error: `This tool runs in another process, on task queue "${taskQueue}", and cannot run inside a call: use queueTool.`,
+      error_code: 'not_in_place',
+    }),
+  }
 }

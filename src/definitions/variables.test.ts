@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest'
-
 import { build, desk, done, problems, promptProblems, support } from '../../test/support/loose-registry.js'
-import { buildPlan } from './build-plan.js'
+import { buildPlan } from './plan/build-plan.js'
 
 const company = { name: 'COMPANY', type: 'text', required: true, description: 'Shown to customers' }
 const key = {

@@ -1,6 +1,6 @@
 import type { Registry } from '../definitions/known-definitions.js'
 import type { ModelDefinition } from '../definitions/model.js'
-import type { ModelName, ToolName } from '../definitions/registered-names.js'
+import type { ModelName, ToolName } from '../definitions/registry.js'
 import type { ThreadState } from '../definitions/thread-state.js'
 import type { PendingToolResult, ToolResult } from '../definitions/tool-result.js'
 import type { ToolArguments, ToolCall, ToolDefinition } from '../definitions/tool.js'

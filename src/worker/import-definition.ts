@@ -1,5 +1,5 @@
+import { positionHint } from '../definitions/checks/hints.js'
 import { importDefault, otherExport, withArticle, wordOf } from '../definitions/default-export.js'
-import { positionHint } from '../definitions/field-hints.js'
 import { KIND_WORDS } from '../definitions/known-definitions.js'
 import type { DefinitionKind } from '../definitions/known-definitions.js'
 import type { DefinitionFile } from './definition-files.js'

@@ -1,7 +1,7 @@
-import { scopedVariables } from '../definitions/entry-variables.js'
+import type { VariableDefinition } from '../definitions/agent.js'
 import type { Registry } from '../definitions/known-definitions.js'
+import { scopedVariables } from '../definitions/prompt.js'
 import type { PromptDefinition } from '../definitions/prompt.js'
-import type { VariableDefinition } from '../definitions/variable.js'
 import { noteSecret } from '../store/known-secrets.js'
 import type { SecretBox } from '../store/secret-box.js'
 

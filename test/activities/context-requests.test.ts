@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { buildPlan } from '../../src/definitions/build-plan.js'
-import type { PlanContent } from '../../src/definitions/plan-content.js'
+import { buildPlan } from '../../src/definitions/plan/build-plan.js'
+import type { PlanContent } from '../../src/definitions/plan/plan-content.js'
 import { lastBoundary } from '../../src/store/messages/context-boundaries.js'
 import { scriptedModel } from '../../src/testing/index.js'
 import { freshBeginnings } from '../support/request-rules.js'

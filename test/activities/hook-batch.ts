@@ -1,7 +1,7 @@
 import type { HookBatch } from '../../src/activities/hooks/hook-batch.js'
 import { stepBatch } from '../../src/activities/hooks/step-batch.js'
-import { buildPlan } from '../../src/definitions/build-plan.js'
 import type { AnyHook } from '../../src/definitions/hook.js'
+import { buildPlan } from '../../src/definitions/plan/build-plan.js'
 import type { Message } from '../../src/protocol/message.js'
 import { findError } from '../../src/store/errors.js'
 import { AFTER_A_MINUTE, attempt, modelInput, withDesk } from './activity-desk.js'

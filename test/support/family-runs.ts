@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { NewMessage, ThreadHandle } from '../../src/client/index.js'
 import type { Registry } from '../../src/definitions/known-definitions.js'
-import type { AgentName } from '../../src/definitions/registered-names.js'
+import type { AgentName } from '../../src/definitions/registry.js'
 import type { ThreadLimits } from '../../src/protocol/messages.js'
 import type { ScriptedRequest, TestEnvironment } from '../../src/testing/index.js'
 import { familyDesk } from './family-desk.js'

@@ -1,12 +1,11 @@
 import { randomUUID } from 'node:crypto'
-
 import type { ThreadHandle } from '../../src/client/index.js'
-import type { AgentName } from '../../src/definitions/registered-names.js'
+import type { AgentName } from '../../src/definitions/registry.js'
 import { marked } from './marker.js'
-import { threeModes } from './three-modes.js'
-import type { ModeEnvironment, ModeOptions } from './three-modes.js'
 import { createThreadScripts } from './thread-scripts.js'
 import type { ScriptedThread, ThreadScript } from './thread-scripts.js'
+import { threeModes } from './three-modes.js'
+import type { ModeEnvironment, ModeOptions } from './three-modes.js'
 import { workflowDesk } from './workflow-desk.js'
 import type { WorkflowDesk } from './workflow-desk.js'
 

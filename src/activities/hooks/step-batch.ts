@@ -1,5 +1,5 @@
 import { Context } from '@temporalio/activity'
-import type { PlanContent } from '../../definitions/plan-content.js'
+import type { PlanContent } from '../../definitions/plan/plan-content.js'
 import type { StepInput } from '../../protocol/activities.js'
 import type { EventScope } from '../../protocol/facts.js'
 import { runIdOf, stepIdOf } from '../../protocol/ids.js'

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import type { PlanContent } from '../../definitions/plan-content.js'
+import type { PlanContent } from '../../definitions/plan/plan-content.js'
 import type { PrepareChildAnswer, PrepareChildInput, ResultAnswer } from '../../protocol/activities.js'
 import { LIMITS } from '../../protocol/limits.js'
 import type { ThreadOperation } from '../../protocol/operations.js'

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
-import type { SubagentContent } from '../../definitions/plan-content.js'
-import { parseObject } from '../../definitions/tool-arguments.js'
+import type { SubagentContent } from '../../definitions/plan/plan-content.js'
+import { parseObject } from '../../definitions/plan/tool-arguments.js'
 import type { PrepareMessageAnswer, PrepareMessageInput } from '../../protocol/activities.js'
 import { LIMITS } from '../../protocol/limits.js'
 import { utf8Length } from '../../protocol/values.js'

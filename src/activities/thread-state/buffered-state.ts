@@ -1,4 +1,4 @@
-import type { PlanContent } from '../../definitions/plan-content.js'
+import type { PlanContent } from '../../definitions/plan/plan-content.js'
 import type { ExecutionState, ThreadState } from '../../definitions/thread-state.js'
 import type { AttachmentRef } from '../../protocol/message.js'
 import type { ThreadOperation } from '../../protocol/operations.js'

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { PlanContent } from '../../definitions/plan-content.js'
+import type { PlanContent } from '../../definitions/plan/plan-content.js'
 import type { ThreadState } from '../../definitions/thread-state.js'
 import { ThreadNotFoundError, ThreadTerminatedError } from '../../protocol/errors.js'
 import type { ThreadOperation } from '../../protocol/operations.js'

@@ -3,8 +3,8 @@
  * once, so that whoever reaches it by another way sees what was done to it; what was done is committed with the outcome of
  * the call (T9), and told to the workflow of that thread by the call's own.
  */
-import { buildPlan } from '../../definitions/build-plan.js'
-import type { PlanContent } from '../../definitions/plan-content.js'
+import { buildPlan } from '../../definitions/plan/build-plan.js'
+import type { PlanContent } from '../../definitions/plan/plan-content.js'
 import type { Fact } from '../../protocol/facts.js'
 import { LIMITS } from '../../protocol/limits.js'
 import type { ThreadOperation, ToldOperation } from '../../protocol/operations.js'

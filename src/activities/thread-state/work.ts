@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import type { Registry } from '../../definitions/known-definitions.js'
-import { namedTool } from '../../definitions/listed-tools.js'
+import { namedTool } from '../../definitions/plan/listed-tools.js'
 import type { ScheduledEffect, ThreadState } from '../../definitions/thread-state.js'
 import { UNKNOWN_TOOL } from '../../protocol/activities.js'
 import { MessageRejectedError } from '../../protocol/errors.js'

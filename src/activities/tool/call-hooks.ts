@@ -1,4 +1,4 @@
-import type { PlanContent, PromptContent } from '../../definitions/plan-content.js'
+import type { PlanContent, PromptContent } from '../../definitions/plan/plan-content.js'
 import type { CallInput } from '../../protocol/activities.js'
 import { runIdOf } from '../../protocol/ids.js'
 import type { ActivityDependencies } from '../activity.js'

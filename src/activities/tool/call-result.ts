@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { parseObject } from '../../definitions/tool-arguments.js'
+import { parseObject } from '../../definitions/plan/tool-arguments.js'
 import type { CallOutcome } from '../../protocol/activities.js'
 import { CUT_CALL, CUT_OFF } from '../../protocol/message.js'
 import type { AttachmentRef } from '../../protocol/message.js'

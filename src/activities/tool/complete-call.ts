@@ -1,4 +1,4 @@
-import { parseArguments } from '../../definitions/tool-arguments.js'
+import { parseArguments } from '../../definitions/plan/tool-arguments.js'
 import type { CompleteCallAnswer, CompleteCallInput, Completion, Frame } from '../../protocol/activities.js'
 import { modelOperationId, resultOperationId } from '../../protocol/ids.js'
 import { CUT_OFF } from '../../protocol/message.js'

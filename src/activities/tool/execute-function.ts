@@ -1,5 +1,5 @@
-import type { PlanContent } from '../../definitions/plan-content.js'
-import { parseToolArguments } from '../../definitions/tool-arguments.js'
+import type { PlanContent } from '../../definitions/plan/plan-content.js'
+import { parseToolArguments } from '../../definitions/plan/tool-arguments.js'
 import type { ToolDefinition } from '../../definitions/tool.js'
 import type {
   EndAnswer,

@@ -5,12 +5,12 @@
  */
 import { isDeepStrictEqual } from 'node:util'
 import { Context } from '@temporalio/activity'
-import { toolPlan } from '../../definitions/build-plan.js'
-import { LIFECYCLE_TOOLS } from '../../definitions/lifecycle-tools.js'
-import { namedTool } from '../../definitions/listed-tools.js'
-import type { HandoffContent, PlanContent, SubagentContent } from '../../definitions/plan-content.js'
-import { registered } from '../../definitions/registered.js'
-import { parseArguments } from '../../definitions/tool-arguments.js'
+import { registered } from '../../definitions/known-definitions.js'
+import { toolPlan } from '../../definitions/plan/build-plan.js'
+import { LIFECYCLE_TOOLS } from '../../definitions/plan/lifecycle-tools.js'
+import { namedTool } from '../../definitions/plan/listed-tools.js'
+import type { HandoffContent, PlanContent, SubagentContent } from '../../definitions/plan/plan-content.js'
+import { parseArguments } from '../../definitions/plan/tool-arguments.js'
 import type { ToolDefinition } from '../../definitions/tool.js'
 import type {
   CallInput,

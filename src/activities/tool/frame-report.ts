@@ -1,4 +1,4 @@
-import type { PlanContent, SubpromptContent } from '../../definitions/plan-content.js'
+import type { PlanContent, SubpromptContent } from '../../definitions/plan/plan-content.js'
 import type { AttachmentRef } from '../../protocol/message.js'
 import { failed, saysIfCut, succeeded } from './call-result.js'
 import type { CallResult } from './call-result.js'

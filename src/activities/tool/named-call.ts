@@ -3,11 +3,11 @@
  * What would have to wait, for a person or for another thread, cannot be done in place.
  */
 import type { Registry } from '../../definitions/known-definitions.js'
-import { LIFECYCLE_TOOLS } from '../../definitions/lifecycle-tools.js'
-import { namedTool } from '../../definitions/listed-tools.js'
+import { LIFECYCLE_TOOLS } from '../../definitions/plan/lifecycle-tools.js'
+import { namedTool } from '../../definitions/plan/listed-tools.js'
+import { parseToolArguments } from '../../definitions/plan/tool-arguments.js'
 import type { PromptDefinition } from '../../definitions/prompt.js'
 import type { ThreadState } from '../../definitions/thread-state.js'
-import { parseToolArguments } from '../../definitions/tool-arguments.js'
 import type { ToolResult } from '../../definitions/tool-result.js'
 import type { ToolDefinition } from '../../definitions/tool.js'
 import { idempotencyKeyOf } from '../../protocol/ids.js'

@@ -1,4 +1,4 @@
-import type { PlanContent } from '../../definitions/plan-content.js'
+import type { PlanContent } from '../../definitions/plan/plan-content.js'
 import type { RemoteActivity, ToolDefinition } from '../../definitions/tool.js'
 import type {
   CompleteCallAnswer,

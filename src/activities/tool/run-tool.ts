@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { log } from '@temporalio/activity'
-import type { PlanContent } from '../../definitions/plan-content.js'
+import type { PlanContent } from '../../definitions/plan/plan-content.js'
 import type { ToolDefinition } from '../../definitions/tool.js'
 import type {
   ExecuteToolAnswer,

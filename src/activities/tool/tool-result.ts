@@ -1,6 +1,10 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { HookedCall } from '../../definitions/hook.js'
-import type { LifecycleContent, PlanContent, SessionToolContent } from '../../definitions/plan-content.js'
+import type {
+  LifecycleContent,
+  PlanContent,
+  SessionToolContent,
+} from '../../definitions/plan/plan-content.js'
 import type { ToolResult } from '../../definitions/tool-result.js'
 import { LIMITS } from '../../protocol/limits.js'
 import type { AttachmentRef } from '../../protocol/message.js'

@@ -2,8 +2,8 @@
  * A prompt becomes active: before its first step, and before anything is drained, the subagents that it lists as
  * `immediate` are called. What they are called with is decided here; the workflow then runs the calls as queued tools.
  */
-import { LIFECYCLE_TOOLS } from '../../definitions/lifecycle-tools.js'
-import type { SubagentContent } from '../../definitions/plan-content.js'
+import { LIFECYCLE_TOOLS } from '../../definitions/plan/lifecycle-tools.js'
+import type { SubagentContent } from '../../definitions/plan/plan-content.js'
 import type { CallModelAnswer, CallModelInput, ImmediateCall } from '../../protocol/activities.js'
 import type { Fact } from '../../protocol/facts.js'
 import { nestedCallIdOf } from '../../protocol/ids.js'

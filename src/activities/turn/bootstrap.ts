@@ -1,15 +1,14 @@
 import { randomUUID } from 'node:crypto'
 import type { JSONSchema7 } from '@ai-sdk/provider'
 import type { z } from 'zod'
-import { embedSchema } from '../../definitions/embed-schema.js'
-import { takesArguments } from '../../definitions/lifecycle-tools.js'
+import { embedSchema, takesArguments } from '../../definitions/plan/lifecycle-tools.js'
 import type {
   PlanContent,
   PromptContent,
   SubagentContent,
   ToolContent,
-} from '../../definitions/plan-content.js'
-import { parseArguments } from '../../definitions/tool-arguments.js'
+} from '../../definitions/plan/plan-content.js'
+import { parseArguments } from '../../definitions/plan/tool-arguments.js'
 import { textTokens } from '../../model/context/row-tokens.js'
 import { ModelAbortedError } from '../../model/model-aborted-error.js'
 import type { ModelAnswer } from '../../model/model-answer.js'

@@ -1,6 +1,6 @@
 /** Phase 2: what the provider gets. The same rows always give the same bytes, and new rows only append (T12). */
 import type { LanguageModelV4Message, LanguageModelV4Prompt } from '@ai-sdk/provider'
-import type { ModelContent, PlanContent, PromptContent } from '../../definitions/plan-content.js'
+import type { ModelContent, PlanContent, PromptContent } from '../../definitions/plan/plan-content.js'
 import { rowsOfTurn } from '../../model/context/answer-parts.js'
 import type { Author } from '../../model/context/answer-parts.js'
 import { assemblePrompt, isContinue, SYSTEM_NOTE } from '../../model/context/assemble-prompt.js'

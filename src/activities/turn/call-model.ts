@@ -4,7 +4,7 @@
  * operation is answered from its row.
  */
 import { Context } from '@temporalio/activity'
-import type { PlanContent, PromptContent } from '../../definitions/plan-content.js'
+import type { PlanContent, PromptContent } from '../../definitions/plan/plan-content.js'
 import { ModelAbortedError } from '../../model/model-aborted-error.js'
 import type { CallModelAnswer, CallModelInput, EndAnswer, Frame } from '../../protocol/activities.js'
 import { phaseFact } from '../../protocol/facts.js'

@@ -1,4 +1,4 @@
-import type { PromptContent } from '../../definitions/plan-content.js'
+import type { PromptContent } from '../../definitions/plan/plan-content.js'
 import { clipResult } from '../../model/context/clip-result.js'
 import type { InlinedFile, ReadFiles } from '../../model/context/inlined-files.js'
 import { mediaTypeOf } from '../../model/context/media.js'

@@ -3,7 +3,7 @@
  * of the messages, and did to their thread, is committed with the drain; a retry that finds the drain done does not run
  * them again (T9).
  */
-import type { PlanContent } from '../../definitions/plan-content.js'
+import type { PlanContent } from '../../definitions/plan/plan-content.js'
 import type { CallModelInput } from '../../protocol/activities.js'
 import type { Message } from '../../protocol/message.js'
 import type { ThreadOperation } from '../../protocol/operations.js'

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { ExpressionBuilder } from 'kysely'
-import type { PlanContent } from '../../definitions/plan-content.js'
+import type { PlanContent } from '../../definitions/plan/plan-content.js'
 import type { CallModelAnswer, CallModelInput, TerminatedAnswer } from '../../protocol/activities.js'
 import { phaseFact } from '../../protocol/facts.js'
 import type { Fact } from '../../protocol/facts.js'

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
-import type { PlanContent } from '../../definitions/plan-content.js'
-import { parseArguments } from '../../definitions/tool-arguments.js'
+import type { PlanContent } from '../../definitions/plan/plan-content.js'
+import { parseArguments } from '../../definitions/plan/tool-arguments.js'
 import type { CallModelAnswer, CallModelInput, Frame, ResultAnswer } from '../../protocol/activities.js'
 import type { AttachmentRef } from '../../protocol/message.js'
 import { findOperation, insertOperation } from '../../store/operations.js'

@@ -1,4 +1,4 @@
-import type { PlanContent } from '../../definitions/plan-content.js'
+import type { PlanContent } from '../../definitions/plan/plan-content.js'
 import type { CallModelAnswer, CallModelInput } from '../../protocol/activities.js'
 import { beginOperationId, modelOperationId } from '../../protocol/ids.js'
 import type { ThreadOperation } from '../../protocol/operations.js'

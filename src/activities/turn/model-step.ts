@@ -1,4 +1,4 @@
-import type { PlanContent, PromptContent } from '../../definitions/plan-content.js'
+import type { PlanContent, PromptContent } from '../../definitions/plan/plan-content.js'
 import type { CallModelInput } from '../../protocol/activities.js'
 import type { EventScope } from '../../protocol/facts.js'
 import type { ThreadOperation } from '../../protocol/operations.js'

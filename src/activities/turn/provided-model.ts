@@ -1,7 +1,7 @@
 import { log } from '@temporalio/activity'
 import type { Registry } from '../../definitions/known-definitions.js'
+import { modelVersionProblem } from '../../definitions/model.js'
 import type { ModelDefinition } from '../../definitions/model.js'
-import { modelVersionProblem } from '../../definitions/provider-version.js'
 import { classifyModelError } from '../../model/classify-model-error.js'
 import type { LanguageModel } from '../../model/language-model.js'
 import { ModelError } from '../../model/model-error.js'

@@ -1,4 +1,4 @@
-import type { ModelContent } from '../../definitions/plan-content.js'
+import type { ModelContent } from '../../definitions/plan/plan-content.js'
 import type { ModelUsage } from '../../model/model-answer.js'
 import type { ModelError } from '../../model/model-error.js'
 import type { Usage } from '../../protocol/activities.js'

@@ -1,5 +1,5 @@
 import type { SharedV4ProviderOptions } from '@ai-sdk/provider'
-import type { ModelContent, PromptContent } from '../../definitions/plan-content.js'
+import type { ModelContent, PromptContent } from '../../definitions/plan/plan-content.js'
 import { toolConfiguration } from '../../model/context/tool-configuration.js'
 import type { RequestOrigin } from '../../model/scripted-request.js'
 import type { ModelRequest } from '../../model/stream-answer.js'

@@ -1,4 +1,4 @@
-import type { PlanContent } from '../../definitions/plan-content.js'
+import type { PlanContent } from '../../definitions/plan/plan-content.js'
 import { runIdOf } from '../../protocol/ids.js'
 import { LIMITS } from '../../protocol/limits.js'
 import {

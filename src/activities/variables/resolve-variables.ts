@@ -3,10 +3,10 @@
  * name, else the worker's, the agent's, the prompt's. Values of parents are looked up at each read; nothing is copied. A
  * value that a thread was given as it was started is for its whole graph: subagents that scope the name have it too.
  */
-import { buildPlan } from '../../definitions/build-plan.js'
+import type { VariableDefinition } from '../../definitions/agent.js'
 import type { Registry } from '../../definitions/known-definitions.js'
-import type { PlanContent, PromptContent } from '../../definitions/plan-content.js'
-import type { VariableDefinition } from '../../definitions/variable.js'
+import { buildPlan } from '../../definitions/plan/build-plan.js'
+import type { PlanContent, PromptContent } from '../../definitions/plan/plan-content.js'
 import { LIMITS } from '../../protocol/limits.js'
 import type { Reader } from '../../store/store.js'
 import { findThread } from '../../store/threads/threads.js'

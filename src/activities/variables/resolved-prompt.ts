@@ -1,11 +1,11 @@
-import { lifecycleTools } from '../../definitions/lifecycle-tools.js'
+import { lifecycleTools } from '../../definitions/plan/lifecycle-tools.js'
 import type {
   PlanContent,
   PromptContent,
   SubagentContent,
   SystemPart,
   ToolContent,
-} from '../../definitions/plan-content.js'
+} from '../../definitions/plan/plan-content.js'
 import type { CallInput } from '../../protocol/activities.js'
 import type { ActivityDependencies } from '../activity.js'
 import { resolveVariables, shownValues } from './resolve-variables.js'

@@ -2,7 +2,7 @@ import { readdir } from 'node:fs/promises'
 import { join, relative, resolve, sep } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { importDefault, moduleName, otherExport, wordOf } from '../../definitions/default-export.js'
-import type { ThreadEndpoint } from '../../definitions/thread-endpoint.js'
+import type { ThreadEndpoint } from '../../definitions/thread-state.js'
 import { ConfigError } from '../../protocol/errors.js'
 
 /**

@@ -1,7 +1,10 @@
-import { createGate } from '../../support/gate.js'
+import type { AgentName } from '../../../src/definitions/registry.js'
+import type { ThreadState } from '../../../src/index.js'
+import type { TestEnvironment } from '../../../src/testing/index.js'
 import { startFamily } from '../../support/family-runs.js'
 import type { Family, NewFamily } from '../../support/family-runs.js'
 import type { FamilyScripts } from '../../support/family-scripts.js'
+import { createGate } from '../../support/gate.js'
 import type { KindsDesk } from '../../support/kinds-desk.js'
 import {
   act,
@@ -16,9 +19,6 @@ import {
 } from '../../support/kinds-replies.js'
 import { marked } from '../../support/marker.js'
 import { until } from '../../support/until.js'
-import type { AgentName } from '../../../src/definitions/registered-names.js'
-import type { ThreadState } from '../../../src/index.js'
-import type { TestEnvironment } from '../../../src/testing/index.js'
 import { closed, familyOf, idle, requestOf } from './scenario.js'
 import type { Scenarios } from './scenario.js'
 

@@ -1,0 +1,128 @@
+import { SESSION_TOOLS } from '../agent.js'
+import type { AgentDefinition, SessionToolBinding, SideConfig } from '../agent.js'
+import type { KnownDefinitions } from '../known-definitions.js'
+import { meant } from './hints.js'
+import { entryName, listedHookProblems } from './names.js'
+import { propertyProblem } from './prompt-problems.js'
+
+/** Says what an agent refers to that is not there or cannot be used so. */
+export function agentProblems(agent: AgentDefinition, known: KnownDefinitions): readonly string[] {
+  const owner = `agent '${agent.name}'`
+  const problems = sideProblems(`${owner}: sideA`, agent.sideA, known)
+  // Side B of an ai_human agent is not used, which is a warning.
+  if (agent.type === 'dual_ai') {
+    if (agent.sideB === undefined) problems.push(`${owner} is of type 'dual_ai', which needs a sideB`)
+    else problems.push(...sideProblems(`${owner}: sideB`, agent.sideB, known))
+  }
+  problems.push(...listedHookProblems(owner, agent.hooks ?? [], known))
+  return problems
+}
+
+/** What a calling model reads about an agent that is a tool: empty where nothing is written. */
+export function descriptionOfAgent({ toolDescription, description }: AgentDefinition): string {
+  const given = [toolDescription, description].find((text) => (text ?? '').trim() !== '')
+  return given ?? ''
+}
+
+/** Says what is allowed in an agent but probably not meant. */
+export function agentWarnings(agent: AgentDefinition): readonly string[] {
+  const owner = `agent '${agent.name}'`
+  const oldNames = (['sideA', 'sideB'] as const).flatMap((side) =>
+    SESSION_TOOLS.filter(([, oldName]) => agent[side]?.[oldName] !== undefined).map(
+      ([newName, oldName]) => `${owner} uses the old name ${side}.${oldName}: write ${newName}`,
+    ),
+  )
+  const isSilent = agent.exposeAsTool === true && descriptionOfAgent(agent) === ''
+  const silent = isSilent
+    ? [
+        `${owner} has exposeAsTool and no toolDescription or description: the calling model reads its name only`,
+      ]
+    : []
+  return [...oldNames, ...silent, ...typeWarnings(owner, agent)]
+}
+
+function typeWarnings(owner: string, agent: AgentDefinition): readonly string[] {
+  if (agent.type === 'dual_ai') {
+    if (agent.maxSessionTurns !== undefined) return []
+    return [`${owner} is of type 'dual_ai' without maxSessionTurns: only the hard cap bounds its session`]
+  }
+  const whys = { sideB: '', maxSessionTurns: ': each of its runs is one turn' } as const
+  return (['sideB', 'maxSessionTurns'] as const)
+    .filter((field) => agent[field] !== undefined)
+    .map((field) => `${owner} is of type 'ai_human', which has no use for ${field}${whys[field]}`)
+}
+
+function sideProblems(owner: string, side: SideConfig, known: KnownDefinitions): string[] {
+  const problems: string[] = []
+  if (!known.names.prompts.has(side.prompt)) {
+    problems.push(
+      `${owner} uses the prompt '${side.prompt}', which is not registered${meant(side.prompt, known.names.prompts)}`,
+    )
+  }
+  problems.push(...stopToolProblems(owner, side, known))
+  for (const [newName, oldName] of SESSION_TOOLS) {
+    if (side[newName] !== undefined && side[oldName] !== undefined) {
+      problems.push(`${owner} has both ${newName} and its old name ${oldName}: leave ${oldName} out`)
+    }
+    const field = side[newName] === undefined ? oldName : newName
+    const binding = side[field]
+    if (binding !== undefined) problems.push(...bindingProblems(`${owner}.${field}`, binding, side, known))
+  }
+  const stop = side.sessionStop ?? side.endSessionTool
+  const fail = side.sessionFail ?? side.failSessionTool
+  if (stop !== undefined && fail !== undefined && entryName(stop) === entryName(fail)) {
+    problems.push(`${owner} names one tool, '${entryName(stop)}', for both sessionStop and sessionFail`)
+  }
+  return problems
+}
+
+function stopToolProblems(owner: string, side: SideConfig, known: KnownDefinitions): readonly string[] {
+  const { stopTool, stopToolResponseProperty: property } = side
+  const problem = `${owner}.stopToolResponseProperty`
+  if (stopTool === undefined) {
+    return property === undefined ? [] : [`${problem} needs a stopTool, whose outcome it is in`]
+  }
+  const problems = lifecycleToolProblems(`${owner}.stopTool`, stopTool, side, known)
+  const args = known.tools.get(stopTool)?.args
+  // What is no argument may be in the result, which no schema describes.
+  if (property === undefined || args === undefined || !Object.hasOwn(args.shape, property)) return problems
+  const wrong = propertyProblem(args, property, 'text')
+  return wrong === undefined ? problems : [...problems, `${problem}: of tool '${stopTool}', ${wrong}`]
+}
+
+function bindingProblems(
+  owner: string,
+  binding: SessionToolBinding,
+  side: SideConfig,
+  known: KnownDefinitions,
+): readonly string[] {
+  const problems = lifecycleToolProblems(owner, entryName(binding), side, known)
+  if (typeof binding === 'string') return problems
+  const tool = known.tools.get(binding.name)
+  if (tool === undefined) return problems
+  const uses = [
+    ['messageProperty', 'text'],
+    ['attachmentsProperty', 'paths'],
+  ] as const
+  for (const [field, use] of uses) {
+    const property = binding[field]
+    const problem = property === undefined ? undefined : propertyProblem(tool.args, property, use)
+    if (problem !== undefined) problems.push(`${owner}.${field}: of tool '${binding.name}', ${problem}`)
+  }
+  return problems
+}
+
+function lifecycleToolProblems(
+  owner: string,
+  tool: string,
+  side: SideConfig,
+  known: KnownDefinitions,
+): string[] {
+  if (!known.names.tools.has(tool))
+    return [`${owner} names the tool '${tool}', which is not registered${meant(tool, known.names.tools)}`]
+  const prompt = known.prompts.get(side.prompt)
+  if (prompt === undefined || (prompt.tools ?? []).some((entry) => entryName(entry) === tool)) return []
+  return [
+    `${owner} names the tool '${tool}': list it in the tools of prompt '${prompt.name}' to make it callable`,
+  ]
+}

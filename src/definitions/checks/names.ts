@@ -1,0 +1,119 @@
+import type { AgentDefinition } from '../agent.js'
+import type { AnyHook } from '../hook.js'
+import { DEFINITION_KINDS, KIND_WORDS } from '../known-definitions.js'
+import type { DefinitionNames, KnownDefinitions } from '../known-definitions.js'
+import type { LanguageModelProvider, ModelDefinition } from '../model.js'
+import { LIFECYCLE_TOOLS } from '../plan/lifecycle-tools.js'
+import type { PromptDefinition } from '../prompt.js'
+import { meant } from './hints.js'
+
+/** The elements that a list has more than once, each once. */
+export function repeated(names: readonly string[]): readonly string[] {
+  return [...new Set(names.filter((name, index) => names.indexOf(name) !== index))]
+}
+
+/** Says which names a provider or another tool of Standard Agents may refuse. */
+export function nameWarnings(names: DefinitionNames): readonly string[] {
+  return DEFINITION_KINDS.flatMap((kind) =>
+    [...names[kind]]
+      .filter((name) => !/^[a-z][a-z0-9]*(_[a-z0-9]+)*$/.test(name))
+      .map((name) => `the name of ${KIND_WORDS[kind]} '${name}' is not in snake_case`),
+  )
+}
+
+/** Says what has the name of a tool that the runtime itself offers. */
+export function reservedNameProblems(names: DefinitionNames): readonly string[] {
+  return (['agents', 'prompts', 'tools'] as const).flatMap((kind) =>
+    Object.values(LIFECYCLE_TOOLS)
+      .filter((name) => names[kind].has(name))
+      .map(
+        (name) =>
+          `${KIND_WORDS[kind]} '${name}' has the name of the tool that prompts with resumable subagents get: call it otherwise`,
+      ),
+  )
+}
+
+/** Says which hooks of an agent or a prompt are not there or are listed in vain. */
+export function listedHookProblems(
+  owner: string,
+  ids: readonly string[],
+  known: KnownDefinitions,
+): readonly string[] {
+  return [
+    ...ids
+      .filter((id) => !known.names.hooks.has(id))
+      .map((id) => `${owner} lists the hook '${id}', which is not registered${meant(id, known.names.hooks)}`),
+    ...repeated(ids).map((id) => `${owner} lists the hook '${id}' twice`),
+  ]
+}
+
+/** A name known only as `string` cannot be checked by the compiler: `registry()` then checks it at run time alone. */
+type Missing<Used, Known> = string extends Known | Used ? never : Exclude<Used, Known>
+
+type Sentence<Owner extends string, Does extends string, Name> = [Name] extends [never]
+  ? never
+  : `${Owner} ${Does} '${Name & string}', which is not registered`
+
+type Names<Definitions extends readonly { readonly name: string }[]> = Definitions[number]['name']
+
+/** What the parts of one registry are called. */
+export interface RegisteredNames<
+  Agents extends readonly AgentDefinition[],
+  Prompts extends readonly PromptDefinition[],
+  Models extends readonly ModelDefinition[],
+  Tools,
+  Hooks extends readonly AnyHook[],
+> {
+  readonly agents: Names<Agents>
+  readonly prompts: Names<Prompts>
+  readonly models: Names<Models>
+  readonly tools: keyof Tools & string
+  readonly hooks: Hooks[number]['id']
+}
+
+interface Known {
+  readonly agents: string
+  readonly prompts: string
+  readonly models: string
+  readonly tools: string
+  readonly hooks: string
+}
+
+/** The definition itself, or the sentence that says which of its names is not registered. */
+export type CheckedAgent<Definition, N extends Known> =
+  Definition extends AgentDefinition<infer Name, infer Prompt, infer Tool, infer Hook>
+    ? Verdict<
+        Definition,
+        | Sentence<`agent '${Name}'`, 'uses the prompt', Missing<Prompt, N['prompts']>>
+        | Sentence<`agent '${Name}'`, 'names the tool', Missing<Tool, N['tools']>>
+        | Sentence<`agent '${Name}'`, 'lists the hook', Missing<Hook, N['hooks']>>
+      >
+    : never
+
+/** The definition itself, or the sentence that says which of its names is not registered. */
+export type CheckedPrompt<Definition, N extends Known> =
+  Definition extends PromptDefinition<infer Name, infer Model, infer Callable, infer Include, infer Hook>
+    ? Verdict<
+        Definition,
+        | Sentence<`prompt '${Name}'`, 'uses the model', Missing<Model, N['models']>>
+        | Sentence<`prompt '${Name}'`, 'lists the tool', Missing<Callable, N['tools' | 'agents' | 'prompts']>>
+        | Sentence<`prompt '${Name}'`, 'includes the prompt', Missing<Include, N['prompts']>>
+        | Sentence<`prompt '${Name}'`, 'lists the hook', Missing<Hook, N['hooks']>>
+      >
+    : never
+
+/** The definition itself, or the sentence that says which of its names is not registered. */
+export type CheckedModel<Definition, N extends Known> =
+  Definition extends ModelDefinition<infer Name, LanguageModelProvider, infer Fallback>
+    ? Verdict<
+        Definition,
+        Sentence<`model '${Name}'`, 'falls back to the model', Missing<Fallback, N['models']>>
+      >
+    : never
+
+type Verdict<Definition, Problem> = [Problem] extends [never] ? Definition : Problem
+
+/** The name in what may be written as a name alone, or as an object with one. */
+export function entryName(entry: string | { readonly name: string }): string {
+  return typeof entry === 'string' ? entry : entry.name
+}

@@ -1,0 +1,265 @@
+import type { z } from 'zod'
+import type { AgentDefinition } from '../agent.js'
+import { KIND_WORDS } from '../known-definitions.js'
+import type { KnownDefinitions } from '../known-definitions.js'
+import { argumentSchemaProblems } from '../plan/argument-schema.js'
+import { includedPrompts } from '../prompt.js'
+import type { PromptDefinition, SubpromptConfig, ToolEntry } from '../prompt.js'
+import type { SubagentToolConfig } from '../subagent-tool.js'
+import { meant, notSupportedYet } from './hints.js'
+import { entryName, listedHookProblems } from './names.js'
+
+/** Says what a prompt refers to that is not there or cannot be used so. */
+export function promptProblems(prompt: PromptDefinition, known: KnownDefinitions): readonly string[] {
+  const owner = `prompt '${prompt.name}'`
+  const problems: string[] = []
+  if (!known.names.models.has(prompt.model)) {
+    problems.push(
+      `${owner} uses the model '${prompt.model}', which is not registered${meant(prompt.model, known.names.models)}`,
+    )
+  }
+  problems.push(...includeProblems(owner, prompt, known))
+  if (prompt.requiredSchema !== undefined) {
+    problems.push(...argumentSchemaProblems(prompt.requiredSchema, `${owner}: requiredSchema`))
+  }
+  const listed = new Set<string>()
+  for (const entry of prompt.tools ?? []) {
+    const name = entryName(entry)
+    if (listed.has(name)) problems.push(`${owner} lists the tool '${name}' twice`)
+    else problems.push(...toolEntryProblems(owner, entry, known))
+    listed.add(name)
+  }
+  problems.push(...listedHookProblems(owner, prompt.hooks ?? [], known))
+  return problems
+}
+
+/** Says what is allowed in a prompt but probably not meant. */
+export function promptWarnings(prompt: PromptDefinition, known: KnownDefinitions): readonly string[] {
+  const owner = `prompt '${prompt.name}'`
+  return (prompt.tools ?? []).flatMap((entry) => [
+    ...toolEntryWarnings(owner, entry, known),
+    ...immediateWarnings(owner, entry, known),
+  ])
+}
+
+function includeProblems(
+  owner: string,
+  prompt: PromptDefinition,
+  known: KnownDefinitions,
+): readonly string[] {
+  const missing = includedPrompts(prompt).filter((name) => !known.names.prompts.has(name))
+  const circle = includeCircle(prompt.name, [prompt.name], known)
+  return [
+    ...missing.map(
+      (name) =>
+        `${owner} includes the prompt '${name}', which is not registered${meant(name, known.names.prompts)}`,
+    ),
+    ...(circle === undefined ? [] : [`${owner} includes itself: ${circle.join(' > ')}`]),
+  ]
+}
+
+/** The way from a prompt back to itself. Circles that do not touch it belong to the prompts on them. */
+function includeCircle(
+  start: string,
+  path: readonly string[],
+  known: KnownDefinitions,
+): readonly string[] | undefined {
+  const last = known.prompts.get(path.at(-1) ?? start)
+  for (const name of last === undefined ? [] : includedPrompts(last)) {
+    if (name === start) return [...path, name]
+    const circle = path.includes(name) ? undefined : includeCircle(start, [...path, name], known)
+    if (circle !== undefined) return circle
+  }
+  return undefined
+}
+
+/** Says where a subagent that starts by itself is told less, or more, than it has a use for. */
+function immediateWarnings(owner: string, entry: ToolEntry, known: KnownDefinitions): readonly string[] {
+  if (typeof entry === 'string' || !('immediate' in entry)) return []
+  const { name, immediate, resumable } = entry
+  const agent = known.agents.get(name)
+  if (immediate === undefined || immediate === false || agent === undefined) return []
+  const start = `${owner} starts the subagent '${name}' by itself`
+  const hints = immediate === true ? {} : immediate
+  const hinted = hints.nameEnv !== undefined || hints.descriptionEnv !== undefined
+  const { takes, needs } = argumentsOf(agent, known)
+  if (!hinted && needs)
+    return [
+      `${start} with arguments of which nothing is known: a model has to make them up, and without one it does not start. Name immediate.descriptionEnv, or give each argument a default`,
+    ]
+  const stays = resumable !== undefined && resumable !== false
+  if (hinted && !stays && !takes)
+    return [
+      `${start} with hints that nothing reads, for it has neither arguments nor is it resumable: give prompt '${agent.sideA.prompt}' a requiredSchema, or leave out nameEnv and descriptionEnv`,
+    ]
+  return []
+}
+
+/** Whether the subagent has arguments, and one that has no default. */
+function argumentsOf(
+  { sideA }: AgentDefinition,
+  { prompts }: Pick<KnownDefinitions, 'prompts'>,
+): { readonly takes: boolean; readonly needs: boolean } {
+  const schema: PromptDefinition['requiredSchema'] = prompts.get(sideA.prompt)?.requiredSchema
+  if (schema === undefined) return { takes: false, needs: false }
+  return { takes: Object.keys(schema.shape).length > 0, needs: !schema.safeParse({}).success }
+}
+
+/** All that an entry may have, whatever its name stands for. */
+type EntryObject = SubpromptConfig & SubagentToolConfig
+
+const INIT_FIELDS = ['initUserMessageProperty', 'initAttachmentsProperty'] as const
+const SUBAGENT_FIELDS = [
+  'blocking',
+  'timeout',
+  'resumable',
+  'immediate',
+  'optional',
+  'fanOut',
+  'initAgentNameProperty',
+] as const
+
+/** Which fields each kind of callable has a use for. */
+const FIELDS = {
+  function: [],
+  prompt: ['includeTextResponse', 'includeToolCalls', 'includeErrors', ...INIT_FIELDS],
+  handoff: INIT_FIELDS,
+  subagent: [...SUBAGENT_FIELDS, ...INIT_FIELDS],
+} as const satisfies Readonly<Record<string, readonly (keyof EntryObject)[]>>
+
+const BOUND_PROPERTIES = {
+  initUserMessageProperty: 'text',
+  initAttachmentsProperty: 'paths',
+  initAgentNameProperty: 'text',
+} as const satisfies Partial<Record<keyof EntryObject, PropertyUse>>
+
+/** Says why an entry of a prompt's tools cannot be called so. A name is a tool before a prompt before an agent. */
+function toolEntryProblems(owner: string, entry: ToolEntry, known: KnownDefinitions): readonly string[] {
+  const name = entryName(entry)
+  const { names } = known
+  const config: EntryObject = typeof entry === 'string' ? { name } : entry
+  if (names.tools.has(name)) return uselessFields(owner, config, 'function')
+  if (names.prompts.has(name)) {
+    return [
+      ...uselessFields(owner, config, 'prompt'),
+      ...boundPropertyProblems(owner, config, known.prompts.get(name)),
+    ]
+  }
+  if (names.agents.has(name)) {
+    const agent = known.agents.get(name)
+    return agent === undefined ? [] : agentEntryProblems(owner, config, agent, known)
+  }
+  if (/^(provider|mcp):/.test(name)) return [`${owner} ${notSupportedYet(`tools: '${name}'`)}`]
+  const callable = [...names.tools, ...names.prompts, ...names.agents]
+  return [`${owner} lists the tool '${name}', which is not registered${meant(name, callable)}`]
+}
+
+/** Says what an entry may stand for besides what it does stand for. */
+function toolEntryWarnings(owner: string, entry: ToolEntry, known: KnownDefinitions): readonly string[] {
+  const name = entryName(entry)
+  const kinds = (['tools', 'prompts', 'agents'] as const).filter((kind) => known.names[kind].has(name))
+  const [called, ...others] = kinds.map((kind) => KIND_WORDS[kind])
+  if (called === undefined || others.length === 0) return []
+  return [
+    `${owner} lists '${name}', which calls the ${called} and not the ${others.join(' or the ')} '${name}'`,
+  ]
+}
+
+function agentEntryProblems(
+  owner: string,
+  config: EntryObject,
+  agent: AgentDefinition,
+  known: KnownDefinitions,
+): readonly string[] {
+  if (agent.exposeAsTool !== true) {
+    return [`${owner} lists the agent '${agent.name}': set exposeAsTool on it to make it callable`]
+  }
+  const isHandoff = agent.type !== 'dual_ai'
+  if (isHandoff && SUBAGENT_FIELDS.some((field) => config[field] !== undefined)) {
+    return [`${owner} lists the agent '${agent.name}' as a subagent: it has to be of type 'dual_ai'`]
+  }
+  const entryPrompt = known.prompts.get(agent.sideA.prompt)
+  return [
+    ...uselessFields(owner, config, isHandoff ? 'handoff' : 'subagent'),
+    ...combinationProblems(`${owner} lists the subagent '${agent.name}'`, config),
+    ...boundPropertyProblems(owner, config, entryPrompt),
+  ]
+}
+
+/** Fields that are right alone, but not together. */
+function combinationProblems(
+  entry: string,
+  { blocking, timeout, resumable, fanOut }: EntryObject,
+): readonly string[] {
+  const isResumable = resumable !== undefined && resumable !== false
+  return [
+    ...(timeout !== undefined && blocking === false
+      ? [`${entry} with a timeout, for which a call that does not wait has no use: leave out blocking: false`]
+      : []),
+    ...(fanOut === true && isResumable
+      ? [
+          `${entry} with fanOut and resumable: instances that stay are created one by one, leave one of them out`,
+        ]
+      : []),
+  ]
+}
+
+function uselessFields(
+  owner: string,
+  { name, ...fields }: EntryObject,
+  kind: keyof typeof FIELDS,
+): readonly string[] {
+  const useful: readonly string[] = FIELDS[kind]
+  return Object.entries(fields)
+    .filter(([field, value]) => value !== undefined && !useful.includes(field))
+    .map(([field]) => `${owner} lists the ${kind} '${name}' with ${field}, for which a ${kind} has no use`)
+}
+
+/** `prompt`: the one whose schema the arguments of the call have. */
+function boundPropertyProblems(
+  owner: string,
+  config: EntryObject,
+  prompt: PromptDefinition | undefined,
+): readonly string[] {
+  if (prompt === undefined) return []
+  return Object.entries(BOUND_PROPERTIES).flatMap(([field, use]) => {
+    const property = config[field as keyof typeof BOUND_PROPERTIES]
+    const problem = property === undefined ? undefined : propertyProblem(prompt.requiredSchema, property, use)
+    if (problem === undefined) return []
+    return [
+      `${owner}: ${field} of '${config.name}': of requiredSchema of prompt '${prompt.name}', ${problem}`,
+    ]
+  })
+}
+
+/** What a bound property has to hold: a text, or one attachment path or several. */
+type PropertyUse = 'text' | 'paths'
+
+const TEXT_TYPES: ReadonlySet<string> = new Set(['string', 'enum', 'literal', 'union', 'unknown'])
+
+/** Says why a property of a schema cannot be used as text or as attachment paths. */
+export function propertyProblem(
+  schema: z.ZodObject | undefined,
+  property: string,
+  use: PropertyUse,
+): string | undefined {
+  const shape = schema?.shape ?? {}
+  const known = Object.keys(shape)
+  if (schema === undefined || !Object.hasOwn(shape, property)) {
+    const list = known.length === 0 ? 'it has none' : `it has ${known.join(', ')}`
+    return `'${property}' is not one of the arguments: ${list}`
+  }
+  const inner = unwrapped(shape[property] as z.core.$ZodType)
+  const element =
+    use === 'paths' && inner._zod.def.type === 'array' ? unwrapped(inner._zod.def.element) : inner
+  if (TEXT_TYPES.has(element._zod.def.type)) return undefined
+  const expected = use === 'text' ? 'a string' : 'a string or an array of strings'
+  return `'${property}' has to be ${expected}, but is of type '${inner._zod.def.type}'`
+}
+
+function unwrapped(schema: z.core.$ZodType): z.core.$ZodTypes {
+  const typed = schema as z.core.$ZodTypes
+  const { def } = typed._zod
+  const isWrapper = def.type === 'optional' || def.type === 'nullable' || def.type === 'default'
+  return isWrapper ? unwrapped(def.innerType) : typed
+}

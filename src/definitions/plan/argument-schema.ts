@@ -1,0 +1,132 @@
+import type { JSONSchema7 } from '@ai-sdk/provider'
+import { z } from 'zod'
+
+/** The zod types that Standard Agents allows in arguments: those that every provider can be told about. */
+const ALLOWED: ReadonlySet<string> = new Set([
+  'string',
+  'number',
+  'boolean',
+  'null',
+  'literal',
+  'enum',
+  'optional',
+  'nullable',
+  'default',
+  'array',
+  'object',
+  'record',
+  'union',
+  'unknown',
+])
+
+/** Says which parts of an argument schema cannot be offered to a model; `owner` names the schema. */
+export function argumentSchemaProblems(schema: z.ZodObject, owner: string): readonly string[] {
+  const problems = [...forbiddenNodes(schema, [], new Set())].map(
+    ({ path, type }) =>
+      `${owner}.${path} is a zod type '${type}', which no model can be told about; use ${[...ALLOWED].join(', ')}`,
+  )
+  if (problems.length > 0) return problems
+  try {
+    toInputSchema(schema)
+    return []
+  } catch (error) {
+    return [`${owner} has no JSON schema: ${error instanceof Error ? error.message : String(error)}`]
+  }
+}
+
+/**
+ * The JSON schema of what a model has to write, in what every provider takes: one that refuses a schema refuses the
+ * whole request. Objects allow no other properties unless the author said so.
+ */
+export function toInputSchema(schema: z.ZodObject): JSONSchema7 {
+  // A registered id would make the root a reference, which providers refuse; a copy made from its definition has none.
+  const { $schema: _, ...inputSchema } = z.toJSONSchema(schema.clone(schema.def), {
+    io: 'input',
+    target: 'draft-7',
+    override: ({ jsonSchema }) => sanitize(jsonSchema),
+  })
+  // zod types the output of every target by draft 2020-12.
+  return inputSchema as JSONSchema7
+}
+
+interface ForbiddenNode {
+  readonly path: string
+  readonly type: string
+}
+
+function* forbiddenNodes(
+  schema: z.core.$ZodType,
+  path: readonly string[],
+  seen: Set<z.core.$ZodType>,
+): Generator<ForbiddenNode> {
+  if (seen.has(schema)) return
+  seen.add(schema)
+  const { type } = schema._zod.def
+  if (!ALLOWED.has(type)) yield { path: path.join('.'), type }
+  else for (const [key, inner] of innerSchemas(schema)) yield* forbiddenNodes(inner, [...path, ...key], seen)
+}
+
+type InnerSchema = readonly [key: readonly string[], schema: z.core.$ZodType]
+
+function innerSchemas(schema: z.core.$ZodType): readonly InnerSchema[] {
+  const { def } = (schema as z.core.$ZodTypes)._zod
+  switch (def.type) {
+    case 'object':
+      return Object.entries(def.shape).map(([key, inner]) => [[key], inner])
+    case 'array':
+      return [[['[]'], def.element]]
+    case 'optional':
+    case 'nullable':
+    case 'default':
+      return [[[], def.innerType]]
+    case 'record':
+      return [
+        [['{key}'], def.keyType],
+        [['{}'], def.valueType],
+      ]
+    case 'union':
+      return def.options.map((option) => [[], option])
+    default:
+      return []
+  }
+}
+
+type Node = z.core.JSONSchema.BaseSchema
+
+/** Rewrites one node of a JSON schema, in place, into words that strict providers know; its inner nodes are done before. */
+function sanitize(node: Node): void {
+  if (node.oneOf !== undefined) {
+    node.anyOf = node.oneOf
+    delete node.oneOf
+  }
+  if (node.enum !== undefined) node.type ??= enumType(node.enum)
+  if (node.type === 'object') sanitizeObject(node)
+}
+
+/** A record of fixed keys is an object: a required property that no list of properties has is refused. */
+function sanitizeObject(node: Node): void {
+  const keys = fixedKeys(node.propertyNames) ?? (node.properties === undefined ? node.required : undefined)
+  delete node.propertyNames
+  if (node.patternProperties !== undefined) {
+    delete node.patternProperties
+    node.additionalProperties = {}
+  }
+  const { additionalProperties: value } = node
+  if (keys !== undefined && typeof value === 'object') {
+    node.properties = Object.fromEntries(keys.map((key) => [key, value]))
+    node.additionalProperties = false
+  }
+  node.additionalProperties ??= false
+}
+
+function fixedKeys(names: Node['propertyNames']): readonly string[] | undefined {
+  if (typeof names !== 'object') return undefined
+  const keys = names.enum ?? (names.const === undefined ? undefined : [names.const])
+  return keys?.every((key) => typeof key === 'string') === true ? keys : undefined
+}
+
+function enumType(values: readonly unknown[]): NonNullable<Node['type']> {
+  const types = [...new Set(values.map((value) => (value === null ? 'null' : typeof value)))]
+  // zod has refused every value that JSON lacks.
+  return (types.length === 1 ? types[0] : types) as NonNullable<Node['type']>
+}

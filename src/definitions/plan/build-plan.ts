@@ -1,0 +1,207 @@
+import { createHash } from 'node:crypto'
+import { LIMITS } from '../../protocol/limits.js'
+import type { Plan, PromptPlan, RunCaps, SidePlan, ToolPlan } from '../../protocol/plan.js'
+import type { AgentDefinition, SessionToolBinding, SideConfig } from '../agent.js'
+import { registered } from '../known-definitions.js'
+import type { Registry } from '../known-definitions.js'
+import type { ModelCapabilities, ModelDefinition } from '../model.js'
+import type { PromptDefinition } from '../prompt.js'
+import { LIFECYCLE_TOOLS } from './lifecycle-tools.js'
+import { isResumable, listedTools } from './listed-tools.js'
+import type { ListedTool } from './listed-tools.js'
+import type { LifecycleContent, ModelContent, PlanContent, SessionToolContent } from './plan-content.js'
+import { promptContent } from './prompt-content.js'
+
+const plans = new WeakMap<Registry, Map<string, PlanContent>>()
+
+const DEFAULT_CAPS: RunCaps = {
+  stepsPerRun: LIMITS.stepsPerRun,
+  sessionTurns: LIMITS.sessionTurns,
+  repeatedToolErrors: LIMITS.repeatedToolErrors,
+}
+
+/**
+ * What a run of an agent needs of its definitions: control facts for the workflow, texts and schemas for the
+ * activities. Equal definitions and caps give equal digests in every process.
+ */
+export function buildPlan(
+  registry: Registry,
+  agentName: string,
+  caps: RunCaps = DEFAULT_CAPS,
+): PlanContent | { readonly missing: string } {
+  const agent = registry.agent(agentName)
+  if (agent === undefined) return { missing: agentName }
+  const built = plans.get(registry) ?? new Map<string, PlanContent>()
+  plans.set(registry, built)
+  const key = canonicalJson([agentName, caps])
+  const content = built.get(key) ?? planContent(registry, agent, caps)
+  built.set(key, content)
+  return content
+}
+
+function planContent(registry: Registry, agent: AgentDefinition, caps: RunCaps): PlanContent {
+  const sideB = agent.type === 'dual_ai' ? agent.sideB : undefined
+  const sides = sideB === undefined ? [agent.sideA] : [agent.sideA, sideB]
+  const prompts = reachablePrompts(
+    registry,
+    sides.map(({ prompt }) => prompt),
+  )
+  const plan = {
+    ...agentFacts(agent, sideB),
+    caps,
+    sides: { a: sidePlan(agent.sideA), b: sideB === undefined ? null : sidePlan(sideB) },
+    prompts: mapped(prompts, (prompt) => promptPlan(registry, prompt)),
+  }
+  const content = {
+    prompts: mapped(prompts, (prompt) => promptContent(registry, prompt, agent)),
+    models: mapped(modelsOf(registry, [...prompts.values()]), modelContent),
+    ...(agent.providerPatience === undefined ? {} : { providerPatience: agent.providerPatience }),
+    env: agent.env ?? {},
+    lifecycle: { a: lifecycleContent(agent.sideA), b: sideB === undefined ? null : lifecycleContent(sideB) },
+  }
+  const digest = createHash('sha256')
+    .update(canonicalJson({ plan, ...content }))
+    .digest('hex')
+    .slice(0, 32)
+  return { plan: { digest, ...plan }, ...content }
+}
+
+/** The prompts' models, and their fallbacks. */
+function modelsOf(
+  registry: Registry,
+  prompts: readonly PromptDefinition[],
+): ReadonlyMap<string, ModelDefinition> {
+  const model = (name: string): ModelDefinition => registered(registry.model(name), `model '${name}'`)
+  const named = prompts.map((prompt) => model(prompt.model))
+  const all = [...named, ...named.flatMap(({ fallbacks = [] }) => fallbacks.map(model))]
+  return new Map(all.map((definition) => [definition.name, definition]))
+}
+
+function mapped<From, To>(
+  map: ReadonlyMap<string, From>,
+  to: (value: From) => To,
+): Readonly<Record<string, To>> {
+  return Object.fromEntries([...map].map(([name, value]) => [name, to(value)]))
+}
+
+function agentFacts(
+  agent: AgentDefinition,
+  sideB: SideConfig | undefined,
+): Pick<Plan, 'agent' | 'type' | 'maxSessionTurns'> {
+  // A conversation with a person has no session that could end.
+  const maxSessionTurns = sideB === undefined ? null : (agent.maxSessionTurns ?? null)
+  return { agent: agent.name, type: agent.type ?? 'ai_human', maxSessionTurns }
+}
+
+function sidePlan(side: SideConfig): SidePlan {
+  return {
+    label: side.label ?? null,
+    prompt: side.prompt,
+    stopOnResponse: side.stopOnResponse ?? true,
+    stopTool: side.stopTool ?? null,
+    maxSteps: side.maxSteps ?? null,
+    sessionStop: sessionTool(side.sessionStop)?.name ?? null,
+    sessionFail: sessionTool(side.sessionFail)?.name ?? null,
+  }
+}
+
+/** A resumable subagent is no tool of its own: the lifecycle tools are there for all of them. */
+function promptPlan(registry: Registry, prompt: PromptDefinition): PromptPlan {
+  const listed = listedTools(registry, prompt)
+  const called = listed.filter((tool) => !isResumable(tool))
+  const tools = Object.fromEntries(called.map((tool) => [tool.name, toolPlan(tool)]))
+  const lifecycle = called.length === listed.length ? {} : LIFECYCLE_PLANS
+  const { taskQueue } = registered(registry.model(prompt.model), `model '${prompt.model}'`)
+  return {
+    model: prompt.model,
+    ...(taskQueue === undefined ? {} : { taskQueue }),
+    ...(prompt.continueCutAnswers === undefined ? {} : { continueCutAnswers: prompt.continueCutAnswers }),
+    tools: { ...tools, ...lifecycle },
+  }
+}
+
+const LIFECYCLE_PLANS = {
+  [LIFECYCLE_TOOLS.create]: { kind: 'subagent_create' },
+  [LIFECYCLE_TOOLS.message]: { kind: 'subagent_message' },
+} as const satisfies Readonly<Record<string, ToolPlan>>
+
+/** What the workflow knows of a tool; of a subagent, as one that is called by its own name. */
+export function toolPlan(listed: ListedTool): ToolPlan {
+  switch (listed.kind) {
+    case 'function': {
+      const { timeout = LIMITS.toolTimeout, taskQueue } = listed.tool
+      return { kind: 'function', timeout, ...(taskQueue === undefined ? {} : { taskQueue }) }
+    }
+    case 'prompt':
+      return { kind: 'prompt', prompt: listed.name }
+    case 'hand_off':
+      return { kind: 'hand_off', agent: listed.agent.name }
+    case 'subagent':
+      return { kind: 'subagent', agent: listed.agent.name }
+  }
+}
+
+function lifecycleContent(side: SideConfig): LifecycleContent {
+  return {
+    stopTool: side.stopTool ?? null,
+    stopToolResponseProperty: side.stopToolResponseProperty ?? null,
+    sessionStop: sessionTool(side.sessionStop),
+    sessionFail: sessionTool(side.sessionFail),
+    sessionStatus: sessionTool(side.sessionStatus),
+  }
+}
+
+function sessionTool(binding: SessionToolBinding | undefined): SessionToolContent | null {
+  if (binding === undefined) return null
+  return typeof binding === 'string' ? { name: binding } : { ...binding }
+}
+
+function modelContent(model: ModelDefinition): ModelContent {
+  return {
+    model: model.model,
+    inputPrice: model.inputPrice ?? null,
+    outputPrice: model.outputPrice ?? null,
+    cachedPrice: model.cachedPrice ?? null,
+    supportsImages: model.capabilities?.supportsImages ?? true,
+    supportsDocuments: model.capabilities?.supportsDocuments ?? false,
+    supportsAudio: model.capabilities?.supportsAudio ?? false,
+    supportsToolCalls: model.capabilities?.supportsToolCalls ?? true,
+    maxContextTokens: model.capabilities?.maxContextTokens ?? null,
+    maxOutputTokens: model.capabilities?.maxOutputTokens ?? null,
+    reasoningLevels: wordsOf(model.capabilities?.reasoningLevels),
+    ...(model.providerOptions === undefined ? {} : { providerOptions: model.providerOptions }),
+    fallbacks: model.fallbacks ?? [],
+  }
+}
+
+/** Of the levels that have one. */
+function wordsOf(levels: ModelCapabilities['reasoningLevels'] = {}): Readonly<Record<string, string>> {
+  return Object.fromEntries(
+    Object.entries(levels).flatMap(([level, word]) => (word === null ? [] : [[level, word] as const])),
+  )
+}
+
+/** JSON with the keys of every object sorted, so that equal values have equal texts. */
+function canonicalJson(value: unknown): string {
+  return JSON.stringify(value, (_key, inner: unknown) => {
+    if (typeof inner !== 'object' || inner === null || Array.isArray(inner)) return inner
+    return Object.fromEntries(Object.entries(inner).toSorted(([a], [b]) => (a < b ? -1 : 1)))
+  })
+}
+
+/** These prompts and all that they reach as tools, each once. */
+function reachablePrompts(
+  registry: Registry,
+  names: readonly string[],
+): ReadonlyMap<string, PromptDefinition> {
+  const reached = new Map<string, PromptDefinition>()
+  const waiting = [...names]
+  for (let name = waiting.shift(); name !== undefined; name = waiting.shift()) {
+    if (reached.has(name)) continue
+    const prompt = registered(registry.prompt(name), `prompt '${name}'`)
+    reached.set(name, prompt)
+    for (const listed of listedTools(registry, prompt))
+      if (listed.kind === 'prompt') waiting.push(listed.name)
+  }
+  return reached
+}

@@ -1,0 +1,118 @@
+import type { JSONSchema7 } from '@ai-sdk/provider'
+import type { SubagentContent, ToolContent } from './plan-content.js'
+
+/** The tools of a prompt that lists a resumable subagent; no definition may have their names. */
+export const LIFECYCLE_TOOLS = { create: 'subagent_create', message: 'subagent_message' } as const
+
+const PATHS: JSONSchema7 = {
+  type: 'array',
+  items: { type: 'string' },
+  description: 'Paths of files of this conversation that go with the message; may be empty.',
+}
+
+/**
+ * What a model is told of the lifecycle tools of these resumable subagents. `agent` names those that are enabled, so
+ * that a disabled one is no choice.
+ */
+export function lifecycleTools(subagents: readonly SubagentContent[]): readonly ToolContent[] {
+  if (subagents.length === 0) return []
+  return [createTool(subagents), messageTool(subagents)]
+}
+
+/** How the caller hears from a subagent. */
+export function waitingNote({
+  blocking,
+  resumable,
+}: Pick<SubagentContent, 'blocking' | 'resumable'>): string {
+  if (blocking) return 'The call waits until the agent is done, and answers with its result.'
+  if (resumable?.parentCommunication === 'explicit')
+    return 'The call does not wait: the agent sends a message when it has something to say.'
+  return 'The call does not wait: the result comes later, as a message.'
+}
+
+function createTool(subagents: readonly SubagentContent[]): ToolContent {
+  const lines = subagents.map((subagent) => {
+    const title = subagent.title === null ? '' : ` (${subagent.title})`
+    return `- ${subagent.agent}${title}: ${subagent.description} ${waitingNote(subagent)}`
+  })
+  const description = [
+    'Starts a new instance of an agent, which stays and takes more messages by subagent_message. The agents:',
+    ...lines,
+  ].join('\n')
+  const args = argumentsSchema(subagents)
+  const properties: Record<string, JSONSchema7> = {
+    agent: { type: 'string', enum: subagents.map(({ agent }) => agent) },
+    name: { type: 'string', minLength: 1, description: 'What this instance is called.' },
+    message: { type: 'string', minLength: 1, description: 'What the instance is to do.' },
+    attachments: PATHS,
+    ...(args === null ? {} : { arguments: args }),
+  }
+  return {
+    name: LIFECYCLE_TOOLS.create,
+    description,
+    inputSchema: {
+      type: 'object',
+      properties,
+      required: ['agent', 'name', 'message', 'attachments'],
+      additionalProperties: false,
+    },
+  }
+}
+
+function messageTool(subagents: readonly SubagentContent[]): ToolContent {
+  const waits = subagents.map((subagent) => `- ${subagent.agent}: ${waitingNote(subagent)}`)
+  const description = [
+    'Sends a message to an instance that subagent_create has started. The agents:',
+    ...waits,
+  ].join('\n')
+  const properties: Record<string, JSONSchema7> = {
+    referenceId: { type: 'string', minLength: 1, description: 'The reference of the instance.' },
+    message: { type: 'string', minLength: 1 },
+    attachments: PATHS,
+  }
+  const required = ['referenceId', 'message', 'attachments']
+  return {
+    name: LIFECYCLE_TOOLS.message,
+    description,
+    inputSchema: { type: 'object', properties, required, additionalProperties: false },
+  }
+}
+
+/** Null: none of the agents takes arguments. */
+function argumentsSchema(subagents: readonly SubagentContent[]): JSONSchema7 | null {
+  const taking = subagents.filter(takesArguments)
+  const place = '#/properties/arguments'
+  const schemas = taking.map(({ agent, inputSchema }, index) => ({
+    ...embedSchema(inputSchema, taking.length === 1 ? place : `${place}/anyOf/${index}`),
+    description: `Arguments of the agent "${agent}".`,
+  }))
+  const [only, ...others] = schemas
+  if (only === undefined || others.length === 0) return only ?? null
+  return { anyOf: schemas, description: 'Arguments of the agent.' }
+}
+
+/** Whether the agent's side A prompt has a schema with something in it. */
+export function takesArguments({ inputSchema }: Pick<SubagentContent, 'inputSchema'>): boolean {
+  return Object.keys(inputSchema.properties ?? {}).length > 0
+}
+
+/**
+ * A schema for a place inside of another: what it says of itself (`#`, in recursive ones) still means it.
+ * `pointer`: that place, as in `#/properties/items`.
+ */
+export function embedSchema(schema: JSONSchema7, pointer: string): JSONSchema7 {
+  // Only texts of its references differ.
+  return moved(schema, pointer) as JSONSchema7
+}
+
+function moved(node: unknown, pointer: string): unknown {
+  if (Array.isArray(node)) return node.map((part) => moved(part, pointer))
+  if (typeof node !== 'object' || node === null) return node
+  return Object.fromEntries(
+    Object.entries(node).map(([key, value]: [string, unknown]) =>
+      key === '$ref' && typeof value === 'string' && value.startsWith('#')
+        ? [key, `${pointer}${value.slice(1)}`]
+        : [key, moved(value, pointer)],
+    ),
+  )
+}

@@ -1,0 +1,139 @@
+import type { JSONSchema7, SharedV4ProviderOptions } from '@ai-sdk/provider'
+import type { Plan, Side } from '../../protocol/plan.js'
+import type { VariableDefinition } from '../agent.js'
+import type { ReasoningConfig } from '../prompt.js'
+
+/**
+ * All that a run needs of an agent's definitions save the code of its tools, as JSON. It is kept in the store under
+ * `plan.digest`, so that a run keeps its own while workers change.
+ */
+export interface PlanContent {
+  readonly plan: Plan
+  /** The prompts of the plan, by name. */
+  readonly prompts: Readonly<Record<string, PromptContent>>
+  /** The models of these prompts and their fallbacks, by name. */
+  readonly models: Readonly<Record<string, ModelContent>>
+  /** Milliseconds that a run waits for providers in all. @default LIMITS.providerPatience */
+  readonly providerPatience?: number
+  /** Values of the agent's own `env`. */
+  readonly env: Readonly<Record<string, string>>
+  readonly lifecycle: { readonly a: LifecycleContent; readonly b: LifecycleContent | null }
+}
+
+/** A piece of the system text whose includes are rendered: words, or a variable that resolves at each step. */
+export type SystemPart =
+  | { readonly type: 'text'; readonly content: string }
+  | { readonly type: 'env'; readonly property: string }
+
+export interface PromptContent {
+  readonly system: readonly SystemPart[]
+  /** Name of the model. */
+  readonly model: string
+  readonly includeChat: boolean
+  readonly includePastTools: boolean
+  readonly toolChoice: 'auto' | 'none' | 'required'
+  readonly parallelToolCalls: boolean
+  readonly reasoning: ReasoningConfig | null
+  readonly recentImageThreshold: number
+  /** The prompt's own, else the agent's. */
+  readonly hooks: readonly string[]
+  /** Of the prompt, those it includes and its function tools; what one of them requires is required. */
+  readonly variables: readonly VariableDefinition[]
+  readonly env: Readonly<Record<string, string>>
+  /** Of the prompt; those of the model are beneath them. */
+  readonly providerOptions?: SharedV4ProviderOptions
+  /** In the order of the prompt. */
+  readonly tools: readonly ToolContent[]
+  /** How its subagents are started, by agent name; the resumable ones have no tool of their own in `tools`. */
+  readonly subagents: Readonly<Record<string, SubagentContent>>
+  /** How the arguments of its prompt tools become a nested step, by tool name. */
+  readonly subprompts: Readonly<Record<string, SubpromptContent>>
+  /** How the arguments of its handoffs become a first message, by tool name. */
+  readonly handoffs: Readonly<Record<string, HandoffContent>>
+}
+
+export interface SubpromptContent {
+  readonly prompt: string
+  readonly includeTextResponse: boolean
+  readonly includeToolCalls: boolean
+  readonly includeErrors: boolean
+  readonly initUserMessageProperty?: string
+  readonly initAttachmentsProperty?: string
+}
+
+export interface HandoffContent {
+  readonly agent: string
+  readonly initUserMessageProperty?: string
+  readonly initAttachmentsProperty?: string
+}
+
+export interface ToolContent {
+  readonly name: string
+  readonly description: string
+  readonly inputSchema: JSONSchema7
+}
+
+export interface SubagentContent {
+  readonly agent: string
+  /** Shown in the parent's registry and to the model that may create it. */
+  readonly title: string | null
+  readonly description: string
+  readonly blocking: boolean
+  readonly timeout: number | null
+  /** Name of the variable that enables it. */
+  readonly optional: string | null
+  readonly resumable: ResumableContent | null
+  readonly immediate: ImmediateContent | null
+  readonly fanOut: boolean
+  /** Of the arguments of the agent's side A prompt. */
+  readonly inputSchema: JSONSchema7
+  readonly initUserMessageProperty?: string
+  readonly initAttachmentsProperty?: string
+  readonly initAgentNameProperty?: string
+}
+
+export interface ResumableContent {
+  readonly receives: Side
+  /** Null: no limit of its own. */
+  readonly maxInstances: number | null
+  readonly parentCommunication: 'implicit' | 'explicit'
+}
+
+export interface ImmediateContent {
+  readonly nameEnv: string | null
+  readonly descriptionEnv: string | null
+  readonly scopedEnv: readonly string[]
+}
+
+/** Prices are US dollars per million tokens, null when unknown. */
+export interface ModelContent {
+  /** The id that the provider knows. */
+  readonly model: string
+  readonly inputPrice: number | null
+  readonly outputPrice: number | null
+  readonly cachedPrice: number | null
+  readonly supportsImages: boolean
+  readonly supportsDocuments: boolean
+  readonly supportsAudio: boolean
+  readonly supportsToolCalls: boolean
+  readonly maxContextTokens: number | null
+  readonly maxOutputTokens: number | null
+  readonly reasoningLevels: Readonly<Record<string, string>>
+  readonly providerOptions?: SharedV4ProviderOptions
+  /** Names of the plan's models, in the order in which they are tried. */
+  readonly fallbacks: readonly string[]
+}
+
+export interface LifecycleContent {
+  readonly stopTool: string | null
+  readonly stopToolResponseProperty: string | null
+  readonly sessionStatus: SessionToolContent | null
+  readonly sessionStop: SessionToolContent | null
+  readonly sessionFail: SessionToolContent | null
+}
+
+export interface SessionToolContent {
+  readonly name: string
+  readonly messageProperty?: string
+  readonly attachmentsProperty?: string
+}

@@ -1,0 +1,226 @@
+import type { JSONSchema7 } from '@ai-sdk/provider'
+import { LIMITS } from '../../protocol/limits.js'
+import type { AgentDefinition, VariableDefinition } from '../agent.js'
+import { descriptionOfAgent } from '../checks/agent-problems.js'
+import { registered } from '../known-definitions.js'
+import type { Registry } from '../known-definitions.js'
+import { includedPrompts } from '../prompt.js'
+import type { PromptDefinition, SubpromptConfig } from '../prompt.js'
+import type { SubagentToolConfig } from '../subagent-tool.js'
+import { toInputSchema } from './argument-schema.js'
+import { embedSchema, waitingNote } from './lifecycle-tools.js'
+import { isResumable, listedTools } from './listed-tools.js'
+import type { ListedTool } from './listed-tools.js'
+import type {
+  HandoffContent,
+  ImmediateContent,
+  PromptContent,
+  ResumableContent,
+  SubagentContent,
+  SubpromptContent,
+  SystemPart,
+  ToolContent,
+} from './plan-content.js'
+
+/** Of the newest messages: earlier images cost tokens in each step, and are rarely asked about. */
+const RECENT_IMAGES = 10
+
+/** What a model call needs of a prompt, as this agent runs it. */
+export function promptContent(
+  registry: Registry,
+  prompt: PromptDefinition,
+  agent: AgentDefinition,
+): PromptContent {
+  const tools = listedTools(registry, prompt)
+  const own = prompt.hooks ?? []
+  const subagents = tools.flatMap((tool) =>
+    tool.kind === 'subagent' ? [subagentContent(registry, tool)] : [],
+  )
+  return {
+    system: systemParts(registry, prompt),
+    model: prompt.model,
+    includeChat: prompt.includeChat ?? false,
+    includePastTools: prompt.includePastTools ?? false,
+    toolChoice: prompt.toolChoice ?? 'auto',
+    parallelToolCalls: prompt.parallelToolCalls ?? false,
+    reasoning: prompt.reasoning ?? null,
+    recentImageThreshold: prompt.recentImageThreshold ?? RECENT_IMAGES,
+    hooks: own.length > 0 ? own : (agent.hooks ?? []),
+    variables: variablesOf(registry, prompt, tools),
+    env: prompt.env ?? {},
+    ...(prompt.providerOptions === undefined ? {} : { providerOptions: prompt.providerOptions }),
+    tools: tools.filter((tool) => !isResumable(tool)).map((tool) => toolContent(registry, tool)),
+    subagents: Object.fromEntries(subagents.map((content) => [content.agent, content])),
+    subprompts: Object.fromEntries(tools.flatMap(subpromptContent)),
+    handoffs: Object.fromEntries(tools.flatMap(handoffContent)),
+  }
+}
+
+/** Includes are rendered; texts that meet are one part. */
+function systemParts(registry: Registry, { prompt }: PromptDefinition): readonly SystemPart[] {
+  if (typeof prompt === 'string') return [{ type: 'text', content: prompt }]
+  const parts = prompt.flatMap((part) =>
+    part.type === 'include'
+      ? systemParts(registry, registered(registry.prompt(part.prompt), `prompt '${part.prompt}'`))
+      : [part],
+  )
+  return parts.reduce<readonly SystemPart[]>((joined, part) => {
+    const last = joined.at(-1)
+    if (last?.type !== 'text' || part.type !== 'text') return [...joined, part]
+    return [...joined.slice(0, -1), { type: 'text', content: last.content + part.content }]
+  }, [])
+}
+
+/** Of its text and of its function tools, one entry a name; whoever requires it, it is required. */
+function variablesOf(
+  registry: Registry,
+  prompt: PromptDefinition,
+  tools: readonly ListedTool[],
+): readonly VariableDefinition[] {
+  const declared = [
+    ...textVariables(registry, prompt),
+    ...tools.flatMap((listed) => (listed.kind === 'function' ? (listed.tool.variables ?? []) : [])),
+  ]
+  const byName = new Map<string, VariableDefinition>()
+  for (const variable of declared) {
+    const known = byName.get(variable.name)
+    byName.set(
+      variable.name,
+      known === undefined ? variable : { ...known, required: known.required || variable.required },
+    )
+  }
+  return [...byName.values()]
+}
+
+/** What a prompt and those it includes declare: their texts are one. */
+function textVariables(registry: Registry, prompt: PromptDefinition): readonly VariableDefinition[] {
+  const included = includedPrompts(prompt).map((name) =>
+    registered(registry.prompt(name), `prompt '${name}'`),
+  )
+  return [
+    ...(prompt.variables ?? []),
+    ...included.flatMap((definition) => textVariables(registry, definition)),
+  ]
+}
+
+function toolContent(registry: Registry, listed: ListedTool): ToolContent {
+  if (listed.kind === 'subagent') return subagentTool(subagentContent(registry, listed))
+  return {
+    name: listed.name,
+    description: descriptionOf(listed),
+    inputSchema: inputSchemaOf(registry, listed),
+  }
+}
+
+function subpromptContent(listed: ListedTool): readonly (readonly [string, SubpromptContent])[] {
+  if (listed.kind !== 'prompt') return []
+  const { includeTextResponse = true, includeToolCalls = true, includeErrors = true } = listed.config
+  const shown = { includeTextResponse, includeToolCalls, includeErrors }
+  return [[listed.name, { prompt: listed.name, ...shown, ...initProperties(listed.config) }]]
+}
+
+function handoffContent(listed: ListedTool): readonly (readonly [string, HandoffContent])[] {
+  if (listed.kind !== 'hand_off') return []
+  return [[listed.name, { agent: listed.agent.name, ...initProperties(listed.config) }]]
+}
+
+/** How a listed subagent is started; of one that no prompt lists, with the defaults of an entry that has its name alone. */
+export function subagentContent(
+  registry: Registry,
+  listed: Extract<ListedTool, { readonly kind: 'subagent' }>,
+): SubagentContent {
+  const { agent, config } = listed
+  const { initAgentNameProperty } = config
+  return {
+    agent: agent.name,
+    title: agent.title ?? null,
+    description: descriptionOf(listed),
+    blocking: config.blocking ?? true,
+    timeout: config.timeout ?? null,
+    optional: config.optional ?? null,
+    resumable: resumableContent(config.resumable),
+    immediate: immediateContent(config.immediate),
+    fanOut: config.fanOut ?? false,
+    inputSchema: inputSchemaOf(registry, listed),
+    ...initProperties(config),
+    ...(initAgentNameProperty === undefined ? {} : { initAgentNameProperty }),
+  }
+}
+
+/** The tool of a subagent that is called by its own name. */
+function subagentTool(subagent: SubagentContent): ToolContent {
+  const { agent: name, fanOut, inputSchema } = subagent
+  const note = fanOut
+    ? 'It takes a list of items and starts one instance for each; what all of them say comes together.'
+    : ''
+  const description = [subagent.description, note, waitingNote(subagent)]
+    .filter((text) => text !== '')
+    .join(' ')
+  return { name, description, inputSchema: fanOut ? itemsSchema(inputSchema) : inputSchema }
+}
+
+function itemsSchema(items: JSONSchema7): JSONSchema7 {
+  return {
+    type: 'object',
+    properties: {
+      items: {
+        type: 'array',
+        items: embedSchema(items, '#/properties/items/items'),
+        minItems: 1,
+        maxItems: LIMITS.fanOut,
+      },
+    },
+    required: ['items'],
+    additionalProperties: false,
+  }
+}
+
+function resumableContent(resumable: SubagentToolConfig['resumable']): ResumableContent | null {
+  if (resumable === undefined || resumable === false) return null
+  return {
+    receives: resumable.receives_messages === 'side_a' ? 'a' : 'b',
+    maxInstances: resumable.maxInstances ?? null,
+    parentCommunication: resumable.parentCommunication ?? 'implicit',
+  }
+}
+
+/** `true` is an object with nothing in it. */
+function immediateContent(immediate: SubagentToolConfig['immediate']): ImmediateContent | null {
+  if (immediate === undefined || immediate === false) return null
+  const { nameEnv = null, descriptionEnv = null, scopedEnv = [] } = immediate === true ? {} : immediate
+  return { nameEnv, descriptionEnv, scopedEnv }
+}
+
+type InitProperties = Pick<SubpromptConfig, 'initUserMessageProperty' | 'initAttachmentsProperty'>
+
+/** Which arguments become a first message; what is not given is left out. */
+function initProperties({
+  initUserMessageProperty,
+  initAttachmentsProperty,
+}: InitProperties): InitProperties {
+  return {
+    ...(initUserMessageProperty === undefined ? {} : { initUserMessageProperty }),
+    ...(initAttachmentsProperty === undefined ? {} : { initAttachmentsProperty }),
+  }
+}
+
+/** The JSON schema of a call's arguments; without one of its own, a call has none. */
+function inputSchemaOf(registry: Registry, listed: ListedTool): JSONSchema7 {
+  const schema = schemaOf(registry, listed)
+  return schema === undefined
+    ? { type: 'object', properties: {}, additionalProperties: false }
+    : toInputSchema(schema)
+}
+
+/** What the calling model reads about it. */
+function descriptionOf(listed: ListedTool): string {
+  if (listed.kind === 'function') return listed.tool.description
+  return listed.kind === 'prompt' ? listed.prompt.toolDescription : descriptionOfAgent(listed.agent)
+}
+
+function schemaOf(registry: Registry, listed: ListedTool): PromptDefinition['requiredSchema'] {
+  if (listed.kind === 'function') return listed.tool.args
+  if (listed.kind === 'prompt') return listed.prompt.requiredSchema
+  const entry = listed.agent.sideA.prompt
+  return registered(registry.prompt(entry), `prompt '${entry}'`).requiredSchema
+}

@@ -1,0 +1,56 @@
+import { z } from 'zod'
+import type { ToolDefinition } from '../tool.js'
+
+/** The arguments that a tool gets, or what is wrong with those that the model wrote. */
+type ParsedArguments =
+  | { readonly ok: true; readonly args: Record<string, unknown> }
+  | { readonly ok: false; readonly problem: string }
+
+/** Reads the arguments of a tool call as the model wrote them; the problem is written for the model. */
+export function parseToolArguments(tool: Pick<ToolDefinition, 'args'>, rawJson: string): ParsedArguments {
+  return parseArguments(tool.args, rawJson)
+}
+
+/** Reads the arguments of any call against its schema; without one, every object is taken as no arguments. */
+export function parseArguments(schema: z.ZodObject | undefined, rawJson: string): ParsedArguments {
+  const raw = parseObject(rawJson)
+  if (!raw.ok || schema === undefined) return raw.ok ? { ok: true, args: {} } : raw
+  try {
+    const parsed = schema.safeParse(raw.args)
+    if (parsed.success) return { ok: true, args: parsed.data }
+    return { ok: false, problem: parsed.error.issues.map(describeIssue).join('; ') }
+  } catch (error) {
+    // A refinement that throws or that is asynchronous must not fail the activity again and again.
+    const reason = error instanceof Error ? error.message : String(error)
+    return { ok: false, problem: `The check of the arguments failed: ${reason}` }
+  }
+}
+
+/** Reads an object as the model wrote it, whatever is in it. */
+export function parseObject(rawJson: string): ParsedArguments {
+  // Providers send an empty string for a call without arguments.
+  if (rawJson.trim() === '') return { ok: true, args: {} }
+  let value: unknown
+  try {
+    value = JSON.parse(rawJson)
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error)
+    return { ok: false, problem: `Expected the arguments as a JSON object, got broken JSON: ${reason}` }
+  }
+  if (isObject(value)) return { ok: true, args: value }
+  return { ok: false, problem: `Expected the arguments as a JSON object, got ${kindOf(value)}` }
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+function kindOf(value: unknown): string {
+  if (value === null) return 'null'
+  return Array.isArray(value) ? 'an array' : `a ${typeof value}`
+}
+
+function describeIssue(issue: z.core.$ZodIssue): string {
+  const path = z.core.toDotPath(issue.path)
+  return path === '' ? issue.message : `${path}: ${issue.message}`
+}
