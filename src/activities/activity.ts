@@ -1,7 +1,7 @@
 import { Context } from '@temporalio/activity'
 import type { FailureText } from '../definitions/failure-text.js'
 import type { Registry } from '../definitions/known-definitions.js'
-import type { ModelLimits } from '../model/model-limits.js'
+import type { ModelLimits } from '../model/stream-answer.js'
 import { failure } from '../protocol/failures.js'
 import type { RunCaps } from '../protocol/plan.js'
 import type { Store } from '../store/store.js'

@@ -1,12 +1,21 @@
-import { FileCollector } from './file-collector.js'
+import type {
+  LanguageModelV4File,
+  LanguageModelV4StreamPart,
+  LanguageModelV4Usage,
+  SharedV4ProviderMetadata,
+} from '@ai-sdk/provider'
+import { LIMITS } from '../protocol/limits.js'
+import { isObject } from '../protocol/values.js'
+import type {
+  AnswerDelta,
+  AnswerPart,
+  ModelAnswer,
+  ModelFile,
+  ModelToolCall,
+  ModelUsage,
+} from './model-answer.js'
 import { ModelError } from './model-error.js'
-import { PartCollector } from './part-collector.js'
-import { argumentsOf, textOf, tokensOf } from './provider-values.js'
-
-import type { LanguageModelV4File, LanguageModelV4StreamPart, LanguageModelV4Usage } from '@ai-sdk/provider'
-import type { FileWithBytes } from './file-collector.js'
-import type { PartialAnswer } from './model-aborted-error.js'
-import type { AnswerDelta, ModelAnswer, ModelToolCall, ModelUsage } from './model-answer.js'
+import type { PartialAnswer } from './model-error.js'
 
 const NO_TEXT = 'Expected the parts of the answer to be texts, got something else.'
 
@@ -149,5 +158,206 @@ export function usageOf(usage: LanguageModelV4Usage): ModelUsage {
     inputTokens: tokensOf(usage.inputTokens.total),
     outputTokens: tokensOf(usage.outputTokens.total),
     cachedInputTokens: tokensOf(usage.inputTokens.cacheRead),
+  }
+}
+
+/** What a provider gives with the parts of one answer is read with each request; signatures have some KB. */
+export const PART_METADATA_BYTES = 1024 * 1024
+/** Pieces of text, reasoning, calls and files: more are a stream that never ends. */
+export const PARTS_PER_ANSWER = 2000
+
+type Piece = Extract<
+  LanguageModelV4StreamPart,
+  {
+    type: 'text-start' | 'text-delta' | 'text-end' | 'reasoning-start' | 'reasoning-delta' | 'reasoning-end'
+  }
+>
+
+interface Collected {
+  readonly kind: AnswerPart['kind']
+  /** Of calls and files: the answer's how manieth. */
+  readonly index: number
+  text: string
+  metadata: SharedV4ProviderMetadata | undefined
+  /** Bytes of the metadata as JSON; null: it did not fit. */
+  bytes: number | null
+}
+
+interface CollectedParts {
+  readonly parts: readonly AnswerPart[]
+  /** How many parts lost their metadata to its limit. */
+  readonly metadataLeftOut: number
+}
+
+/**
+ * Gathers the parts of an answer in the order in which they begin, each with all that its provider says of it. Metadata of one
+ * answer has a limit; a part whose metadata does not fit keeps none of it.
+ */
+export class PartCollector {
+  readonly #parts: Collected[] = []
+  readonly #open = new Map<string, Collected>()
+  #bytes = 0
+
+  /**
+   * A piece of text or reasoning: signatures often come with the last one.
+   * @throws ModelError `too_large` for an answer of too many parts
+   */
+  take(piece: Piece): void {
+    const kind = piece.type.startsWith('text') ? 'text' : 'reasoning'
+    const key = `${kind}:${piece.id}`
+    const known = piece.type.endsWith('-start') ? undefined : this.#open.get(key)
+    const part = known ?? this.#begin(kind, 0)
+    this.#open.set(key, part)
+    if ('delta' in piece) part.text += textOf(piece.delta)
+    this.#keep(part, piece.providerMetadata)
+  }
+
+  /**
+   * A call or a file, the answer's `index`th of its kind.
+   * @throws ModelError `too_large` for an answer of too many parts
+   */
+  add(kind: 'call' | 'file', index: number, metadata: unknown): void {
+    this.#keep(this.#begin(kind, index), metadata)
+  }
+
+  /** The parts, with their places in the joined texts of the answer. */
+  collected(texts: { readonly text: string; readonly reasoning: string }): CollectedParts {
+    const ends = { text: 0, reasoning: 0 }
+    const parts = this.#parts.flatMap(({ kind, text, index, metadata }): readonly AnswerPart[] => {
+      const given = metadata === undefined ? {} : { providerMetadata: metadata }
+      if (kind === 'call' || kind === 'file') return [{ kind, index, ...given }]
+      if (text === '' && metadata === undefined) return []
+      const from = texts[kind].indexOf(text, ends[kind])
+      // The words of parts that came intertwined stand nowhere by themselves.
+      if (from === -1) return []
+      ends[kind] = from + text.length
+      return [{ kind, from, to: ends[kind], ...given }]
+    })
+    return { parts, metadataLeftOut: this.#parts.filter(({ bytes }) => bytes === null).length }
+  }
+
+  #begin(kind: Collected['kind'], index: number): Collected {
+    if (this.#parts.length >= PARTS_PER_ANSWER) {
+      const message = `Expected an answer of at most ${PARTS_PER_ANSWER} parts, got more.`
+      throw new ModelError({ kind: 'too_large', message, retryable: false })
+    }
+    const part: Collected = { kind, index, text: '', metadata: undefined, bytes: 0 }
+    this.#parts.push(part)
+    return part
+  }
+
+  #keep(part: Collected, given: unknown): void {
+    const metadata = given === undefined ? undefined : metadataOf(given)
+    if (metadata === undefined || part.bytes === null) return
+    const whole = merged(part.metadata, metadata)
+    const bytes = Buffer.byteLength(JSON.stringify(whole))
+    const others = this.#bytes - part.bytes
+    const fits = others + bytes <= PART_METADATA_BYTES
+    part.metadata = fits ? whole : undefined
+    part.bytes = fits ? bytes : null
+    this.#bytes = others + (part.bytes ?? 0)
+  }
+}
+
+function merged(
+  one: SharedV4ProviderMetadata | undefined,
+  other: SharedV4ProviderMetadata,
+): SharedV4ProviderMetadata {
+  if (one === undefined) return other
+  const providers = Object.entries(other).map(([key, value]) => [key, { ...one[key], ...value }] as const)
+  return { ...one, ...Object.fromEntries(providers) }
+}
+
+const MEGABYTE = 1024 * 1024
+const BASE64 = /^[A-Za-z0-9+/_-]*={0,2}$/
+const MEDIA_TYPE = /^[\w.+-]{1,100}\/[\w.+-]{1,100}$/
+const UNKNOWN_TYPE = 'application/octet-stream'
+
+/** A file that came whole, not as an address. */
+type FileWithBytes = LanguageModelV4File & { readonly data: { readonly type: 'data' } }
+
+/** Gathers the files of one answer; they are in memory until the answer is whole, so that they have the limit of one file together. */
+class FileCollector {
+  readonly #taken: ModelFile[] = []
+  #bytes = 0
+
+  get taken(): readonly ModelFile[] {
+    return this.#taken
+  }
+
+  /** @throws ModelError `too_large` for too many or too large files, `incomplete` for one without readable bytes */
+  take({ data, mediaType }: FileWithBytes): void {
+    if (this.#taken.length >= LIMITS.messageAttachments)
+      throw tooLarge(`at most ${LIMITS.messageAttachments} files`)
+    this.#bytes += sizeOf(data.data)
+    if (this.#bytes > LIMITS.fileBytes)
+      throw tooLarge(`files of at most ${LIMITS.fileBytes / MEGABYTE} MB together`)
+    this.#taken.push({ mimeType: mediaTypeOf(mediaType), data: bytesOf(data.data) })
+  }
+}
+
+function sizeOf(data: unknown): number {
+  if (data instanceof Uint8Array) return data.byteLength
+  if (typeof data === 'string') return Buffer.byteLength(data, 'base64')
+  throw unreadable('something else')
+}
+
+/** A copy: the provider's library may use its buffer again. */
+function bytesOf(data: string | Uint8Array): Uint8Array {
+  if (typeof data !== 'string') return Uint8Array.from(data)
+  if (!BASE64.test(data)) throw unreadable('a text that is not base64')
+  return Buffer.from(data, 'base64')
+}
+
+function mediaTypeOf(value: unknown): string {
+  const text = textOf(value).trim().toLowerCase()
+  return MEDIA_TYPE.test(text) ? text : UNKNOWN_TYPE
+}
+
+function unreadable(came: string): ModelError {
+  const message = `Expected a file of the answer as bytes or base64, got ${came}.`
+  return new ModelError({ kind: 'incomplete', message, retryable: true })
+}
+
+function tooLarge(expected: string): ModelError {
+  const message = `Expected an answer with ${expected}, got more. Ask the model for fewer or smaller files.`
+  return new ModelError({ kind: 'too_large', message, retryable: false })
+}
+
+/** What a provider sends has types for the compiler alone: its library passes on what came. None of it may fail a commit. */
+
+/** More tokens than any answer has: a sum of them stays a whole number. */
+const MOST_TOKENS = 1e12
+
+/** A text, or '' for anything else. */
+export function textOf(value: unknown): string {
+  return typeof value === 'string' ? value : ''
+}
+
+/** The arguments of a call as raw JSON text: a parsed value is written out, and what cannot be is ''. */
+export function argumentsOf(value: unknown): string {
+  return typeof value === 'string' ? value : (jsonTextOf(value) ?? '')
+}
+
+/** Tokens: a whole number from 0 on; 0 for what is none. */
+export function tokensOf(value: unknown): number {
+  return typeof value === 'number' && value > 0 ? Math.round(Math.min(value, MOST_TOKENS)) : 0
+}
+
+/** What of its metadata is JSON, by provider; undefined where nothing is. */
+export function metadataOf(value: unknown): SharedV4ProviderMetadata | undefined {
+  const text = jsonTextOf(value)
+  const metadata: unknown = text === undefined ? undefined : JSON.parse(text)
+  if (!isObject(metadata)) return undefined
+  const entries = Object.entries(metadata).filter(([, fields]) => isObject(fields))
+  return entries.length === 0 ? undefined : (Object.fromEntries(entries) as SharedV4ProviderMetadata)
+}
+
+function jsonTextOf(value: unknown): string | undefined {
+  try {
+    return JSON.stringify(value) as string | undefined
+  } catch {
+    // A ring, a BigInt, or something that throws when it is read.
+    return undefined
   }
 }

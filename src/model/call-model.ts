@@ -1,15 +1,11 @@
 import { setTimeout as sleepFor } from 'node:timers/promises'
-
 import { LIMITS } from '../protocol/limits.js'
 import { classifyModelError } from './classify-model-error.js'
-import { ModelAbortedError } from './model-aborted-error.js'
-import { asksForPause } from './model-error.js'
-import { MODEL_LIMITS } from './model-limits.js'
-import { withJitter } from './provider-pause.js'
-import { streamAnswer } from './stream-answer.js'
-
 import type { ModelAnswer } from './model-answer.js'
+import { asksForPause, ModelAbortedError } from './model-error.js'
 import type { ModelError } from './model-error.js'
+import { withJitter } from './provider-pause.js'
+import { MODEL_LIMITS, streamAnswer } from './stream-answer.js'
 import type { StreamAnswerOptions } from './stream-answer.js'
 
 /** Doubled with each further attempt; long enough for a passing fault, short beside a model call. */

@@ -7,10 +7,8 @@ import {
   UnsupportedFunctionalityError,
 } from '@ai-sdk/provider'
 import { describe, expect, test } from 'vitest'
-
-import { classifyModelError } from './classify-model-error.js'
+import { classifyModelError, retryAfterOf } from './classify-model-error.js'
 import { ModelError } from './model-error.js'
-import { retryAfterOf } from './retry-after.js'
 
 function apiError(
   statusCode: number | undefined,

@@ -1,8 +1,5 @@
 import { APICallError } from '@ai-sdk/provider'
-
 import { ModelError } from './model-error.js'
-import { retryAfterOf, retryDelayOf } from './retry-after.js'
-
 import type { ModelErrorKind } from './model-error.js'
 
 type Verdict = { readonly kind: ModelErrorKind; readonly retryable: boolean }
@@ -163,4 +160,28 @@ function errorChain(error: unknown): readonly unknown[] {
 
 function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === 'object' && value !== null
+}
+
+/** Google writes it into the body of its 429, and sends no header. */
+const RETRY_DELAY = /"retryDelay"\s*:\s*"(\d+(?:\.\d+)?)s"/
+
+/** The milliseconds that the body of a refusal asks to wait, or null. */
+function retryDelayOf(body: string | undefined): number | null {
+  const seconds = RETRY_DELAY.exec(body ?? '')?.[1]
+  return seconds === undefined ? null : Math.ceil(Number(seconds) * 1000)
+}
+
+/** The milliseconds that a provider's headers ask to wait, or null; an HTTP date counts from `now`. */
+export function retryAfterOf(
+  headers: Readonly<Record<string, string | undefined>> | undefined,
+  now: number = Date.now(),
+): number | null {
+  const milliseconds = Number.parseFloat(headers?.['retry-after-ms'] ?? '')
+  if (milliseconds >= 0) return Math.ceil(milliseconds)
+  const value = headers?.['retry-after']?.trim() ?? ''
+  if (value === '') return null
+  const seconds = Number(value)
+  if (seconds >= 0) return Math.ceil(seconds * 1000)
+  const date = Date.parse(value)
+  return Number.isNaN(date) ? null : Math.max(0, date - now)
 }

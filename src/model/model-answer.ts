@@ -1,4 +1,4 @@
-import type { SharedV4ProviderMetadata } from '@ai-sdk/provider'
+import type { LanguageModelV4, SharedV4ProviderMetadata } from '@ai-sdk/provider'
 
 /** One complete answer of a model; a stream that was cut never becomes one. */
 export interface ModelAnswer {
@@ -54,3 +54,6 @@ export interface AnswerDelta {
   readonly kind: 'text' | 'reasoning'
   readonly text: string
 }
+
+/** Any AI SDK language model of specification v4: the one kind of model that threads call. */
+export type LanguageModel = LanguageModelV4

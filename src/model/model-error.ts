@@ -1,6 +1,6 @@
-import type { ModelUsage } from './model-answer.js'
+import type { ModelFile, ModelUsage } from './model-answer.js'
 
-const marker = Symbol.for('everthread.error.ModelError')
+const errorMarker = Symbol.for('everthread.error.ModelError')
 
 /** Provider messages can be whole HTML pages; this keeps what a person can read. */
 const MESSAGE_LENGTH = 1000
@@ -38,11 +38,11 @@ export type ModelErrorKind =
  */
 export class ModelError extends Error {
   static isInstance(error: unknown): error is ModelError {
-    return typeof error === 'object' && error !== null && marker in error
+    return typeof error === 'object' && error !== null && errorMarker in error
   }
 
   override readonly name = 'ModelError'
-  readonly [marker] = true
+  readonly [errorMarker] = true
   readonly kind: ModelErrorKind
   /** Whether the same request may succeed on the same model a little later. */
   readonly retryable: boolean
@@ -73,3 +73,29 @@ export function asksForPause({ kind, retryable, retryAfter }: ModelError): boole
 }
 
 const PAUSES: ReadonlySet<ModelErrorKind> = new Set(['rate_limited', 'overloaded', 'throttled', 'paused'])
+
+const abortedMarker = Symbol.for('everthread.error.ModelAbortedError')
+
+/** What had arrived of an answer when its caller stopped it. */
+export interface PartialAnswer {
+  readonly text: string
+  readonly reasoning: string | null
+  readonly files: readonly ModelFile[]
+}
+
+/** The caller's own signal ended a model call: never a fault of the provider, so never retried and no fallback. */
+export class ModelAbortedError extends Error {
+  static isInstance(error: unknown): error is ModelAbortedError {
+    return typeof error === 'object' && error !== null && abortedMarker in error
+  }
+
+  override readonly name = 'ModelAbortedError'
+  readonly [abortedMarker] = true
+  /** Kept so that a stopped run can show what the person had already read. */
+  readonly partial: PartialAnswer
+
+  constructor({ partial, cause }: { readonly partial: PartialAnswer; readonly cause: unknown }) {
+    super('The model call was stopped by its caller.', { cause })
+    this.partial = partial
+  }
+}

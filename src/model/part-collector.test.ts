@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest'
-
-import { PART_METADATA_BYTES, PARTS_PER_ANSWER, PartCollector } from './part-collector.js'
+import { PART_METADATA_BYTES, PartCollector, PARTS_PER_ANSWER } from './answer-collector.js'
 
 const reasoning = 'First thought\n\nSecond'
 

@@ -4,7 +4,6 @@
  * minute's line is kept for the caller until then.
  */
 import { setTimeout as sleepFor } from 'node:timers/promises'
-
 import { LIMITS } from '../protocol/limits.js'
 import { ModelError } from './model-error.js'
 

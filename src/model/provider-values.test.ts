@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest'
-
+import { argumentsOf, metadataOf, textOf, tokensOf } from './answer-collector.js'
 import { classifyModelError } from './classify-model-error.js'
-import { argumentsOf, metadataOf, textOf, tokensOf } from './provider-values.js'
 
 const ring: { self?: unknown } = {}
 ring.self = ring

@@ -1,20 +1,13 @@
-import { AnswerCollector, usageOf } from './answer-collector.js'
-import { watchAttempt } from './attempt-watch.js'
-import { classifyModelError } from './classify-model-error.js'
-import { ModelAbortedError } from './model-aborted-error.js'
-import { ModelError } from './model-error.js'
-import { MODEL_LIMITS } from './model-limits.js'
-import { raceAbort } from './race-abort.js'
-
 import type {
   LanguageModelV4CallOptions,
   LanguageModelV4StreamPart,
   LanguageModelV4StreamResult,
 } from '@ai-sdk/provider'
-import type { AttemptWatch } from './attempt-watch.js'
-import type { LanguageModel } from './language-model.js'
-import type { AnswerDelta, ModelAnswer, ModelUsage } from './model-answer.js'
-import type { ModelLimits } from './model-limits.js'
+import { LIMITS } from '../protocol/limits.js'
+import { AnswerCollector, usageOf } from './answer-collector.js'
+import { classifyModelError } from './classify-model-error.js'
+import type { AnswerDelta, LanguageModel, ModelAnswer, ModelUsage } from './model-answer.js'
+import { ModelAbortedError, ModelError } from './model-error.js'
 
 /** What is asked of the model; its abort signal is ours to give. */
 export type ModelRequest = Omit<LanguageModelV4CallOptions, 'abortSignal'>
@@ -129,4 +122,107 @@ function finishProblem({ finishReason, usage }: FinishPart): ModelError | undefi
 
 function incomplete(message: string, usage: ModelUsage | null = null): ModelError {
   return new ModelError({ kind: 'incomplete', message, retryable: true, usage })
+}
+
+/** The clocks of one attempt and its caller's signal, joined in the one signal that the provider gets. */
+interface AttemptWatch {
+  /** Aborts with the caller's reason, or with a `stalled` ModelError. */
+  readonly signal: AbortSignal
+  /** Tells that a chunk came. */
+  progressed(chunk: { readonly hasContent: boolean }): void
+  /** Stops the provider, whatever it still does. */
+  abort(): void
+  close(): void
+}
+
+/**
+ * Watches an attempt from the moment of the request. Only content ends the wait for the first chunk, for a
+ * preamble says nothing of whether the model works on a long prompt; afterwards every chunk counts, since some
+ * providers send only pings while they prepare long tool arguments.
+ */
+function watchAttempt(signal: AbortSignal, limits: ModelLimits): AttemptWatch {
+  const controller = new AbortController()
+  const onAbort = (): void => {
+    controller.abort(signal.reason)
+  }
+  if (signal.aborted) onAbort()
+  else signal.addEventListener('abort', onAbort, { once: true })
+  const failAfter = (milliseconds: number, what: string, retryable = false): NodeJS.Timeout =>
+    setTimeout(() => {
+      controller.abort(stalled(`${what} within ${milliseconds / 1000} s.`, retryable))
+    }, milliseconds)
+  const total = failAfter(limits.total, 'The model did not finish its answer')
+  let silence = failAfter(limits.firstChunk, 'The model did not begin its answer')
+  let hasBegun = false
+  return {
+    signal: controller.signal,
+    progressed({ hasContent }) {
+      if (hasBegun) silence.refresh()
+      else if (hasContent) {
+        hasBegun = true
+        clearTimeout(silence)
+        // It was at work: a second request may well be answered, unlike one that was never begun.
+        silence = failAfter(limits.stall, 'The model fell silent and did not go on', true)
+      }
+    },
+    abort() {
+      controller.abort()
+    },
+    close() {
+      clearTimeout(total)
+      clearTimeout(silence)
+      signal.removeEventListener('abort', onAbort)
+    },
+  }
+}
+
+function stalled(message: string, retryable: boolean): ModelError {
+  return new ModelError({ kind: 'stalled', message, retryable })
+}
+
+/**
+ * The promise, or the signal's reason as soon as it aborts: a provider that ignores its abort signal cannot hang
+ * its caller. One listener for each wait, for a race against one long promise keeps every chunk of a stream alive.
+ */
+function raceAbort<T>(promise: PromiseLike<T>, signal: AbortSignal): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const onAbort = (): void => {
+      reject(signal.reason)
+    }
+    if (signal.aborted) onAbort()
+    else signal.addEventListener('abort', onAbort, { once: true })
+    const settle = (): void => {
+      signal.removeEventListener('abort', onAbort)
+    }
+    promise.then(
+      (value) => {
+        settle()
+        resolve(value)
+      },
+      (error: unknown) => {
+        settle()
+        reject(error)
+      },
+    )
+  })
+}
+
+/** What one model call may take: milliseconds, and bytes of UTF-8. */
+export interface ModelLimits {
+  /** All attempts of the call together. */
+  readonly total: number
+  /** From the request to the first chunk with content. */
+  readonly firstChunk: number
+  /** Between two chunks, once content came. */
+  readonly stall: number
+  /** Text, reasoning and tool arguments together. */
+  readonly answerBytes: number
+}
+
+/** The limits of production; tests give shorter ones. */
+export const MODEL_LIMITS: ModelLimits = {
+  total: LIMITS.modelCall,
+  firstChunk: LIMITS.modelFirstChunk,
+  stall: LIMITS.modelStall,
+  answerBytes: LIMITS.answerBytes,
 }

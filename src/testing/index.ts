@@ -5,7 +5,7 @@ export { recordHistories } from './record-histories.js'
 export { createTestEnvironment } from './test-environment.js'
 
 export type { ModelScript, ScriptedModel, ScriptedReply } from '../model/scripted-model.js'
-export type { ScriptedAnswer } from '../model/scripted-answer.js'
+export type { ScriptedAnswer } from '../model/scripted-model.js'
 export type { ScriptedMessage, ScriptedRequest } from '../model/scripted-request.js'
 export type { RecordedHistory, ReplayOptions } from './assert-replays.js'
 export type { RecordHistoriesOptions } from './record-histories.js'

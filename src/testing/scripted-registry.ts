@@ -4,7 +4,7 @@ import type { ModelName, ToolName } from '../definitions/registry.js'
 import type { ThreadState } from '../definitions/thread-state.js'
 import type { PendingToolResult, ToolResult } from '../definitions/tool-result.js'
 import type { ToolArguments, ToolCall, ToolDefinition } from '../definitions/tool.js'
-import type { LanguageModel } from '../model/language-model.js'
+import type { LanguageModel } from '../model/model-answer.js'
 import { ConfigError } from '../protocol/errors.js'
 
 /** Stands in for `execute` of a tool; it gets the parsed arguments, and may answer later as a tool may. */

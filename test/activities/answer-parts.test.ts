@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import type { PromptDefinition } from '../../src/index.js'
-import { PART_METADATA_BYTES } from '../../src/model/part-collector.js'
+import { PART_METADATA_BYTES } from '../../src/model/answer-collector.js'
 import type { CallModelAnswer, CallModelInput } from '../../src/protocol/activities.js'
 import { LIMITS } from '../../src/protocol/limits.js'
 import { statFile } from '../../src/store/files/attachments.js'

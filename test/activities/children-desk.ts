@@ -8,7 +8,7 @@ import { prepareMessage } from '../../src/activities/subagents/prepare-message.j
 import { completeCall } from '../../src/activities/tool/complete-call.js'
 import type { AnyHook } from '../../src/definitions/hook.js'
 import { defineAgent, defineModel, definePrompt, defineTool, registry } from '../../src/index.js'
-import type { LanguageModel } from '../../src/model/language-model.js'
+import type { LanguageModel } from '../../src/model/model-answer.js'
 import type {
   CallInput,
   CompleteCallAnswer,

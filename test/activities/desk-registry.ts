@@ -10,7 +10,7 @@ import {
   registry,
 } from '../../src/index.js'
 import type { ThreadState, ToolCall, ToolDefinition } from '../../src/index.js'
-import type { LanguageModel } from '../../src/model/language-model.js'
+import type { LanguageModel } from '../../src/model/model-answer.js'
 import { scriptedModel } from '../../src/testing/index.js'
 
 export interface DeskParts {

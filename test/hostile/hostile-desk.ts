@@ -1,10 +1,8 @@
 import { randomUUID } from 'node:crypto'
-
 import { z } from 'zod'
-
-import { defineAgent, defineModel, definePrompt, defineTool, registry } from '../../src/index.js'
 import type { ThreadHandle } from '../../src/client/index.js'
-import type { LanguageModel } from '../../src/model/language-model.js'
+import { defineAgent, defineModel, definePrompt, defineTool, registry } from '../../src/index.js'
+import type { LanguageModel } from '../../src/model/model-answer.js'
 import { toScriptedRequest } from '../../src/model/scripted-request.js'
 import { scriptedModel } from '../../src/testing/index.js'
 import type { ScriptedAnswer, ScriptedRequest } from '../../src/testing/index.js'

@@ -1,14 +1,11 @@
 import { setTimeout as sleepFor } from 'node:timers/promises'
-
 import { expect, test } from 'vitest'
-
 import { callWithRetries } from '../../src/model/call-model.js'
-import { MODEL_LIMITS } from '../../src/model/model-limits.js'
-import { scriptedModel } from '../../src/model/scripted-model.js'
-import { FINISH, fakeStreamModel } from '../support/fake-stream-model.js'
-
 import type { CallWithRetriesOptions, ModelAttempt } from '../../src/model/call-model.js'
-import type { LanguageModel } from '../../src/model/language-model.js'
+import type { LanguageModel } from '../../src/model/model-answer.js'
+import { scriptedModel } from '../../src/model/scripted-model.js'
+import { MODEL_LIMITS } from '../../src/model/stream-answer.js'
+import { fakeStreamModel, FINISH } from '../support/fake-stream-model.js'
 
 function call(model: LanguageModel, rest: Partial<CallWithRetriesOptions> = {}) {
   const attempts: ModelAttempt[] = []

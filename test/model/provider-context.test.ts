@@ -1,16 +1,13 @@
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
-
 import { assemblePrompt } from '../../src/model/context/assemble-prompt.js'
-import { withCacheHints } from '../../src/model/context/cache-hints.js'
-import { toolConfiguration } from '../../src/model/context/tool-configuration.js'
+import { toolConfiguration, withCacheHints } from '../../src/model/context/provider-options.js'
 import { streamAnswer } from '../../src/model/stream-answer.js'
+import type { ModelRequest } from '../../src/model/stream-answer.js'
 import { drainOf, modelInput, runModel, withDesk } from '../activities/activity-desk.js'
 import { startProviderMock } from '../support/provider-mock.js'
-import { AUTHOR, answerParts, transcriptRow } from '../support/transcript-row.js'
-import { REAL_PROVIDERS } from './real-providers.js'
-
-import type { ModelRequest } from '../../src/model/stream-answer.js'
 import type { ProviderMock } from '../support/provider-mock.js'
+import { answerParts, AUTHOR, transcriptRow } from '../support/transcript-row.js'
+import { REAL_PROVIDERS } from './real-providers.js'
 
 const PNG = Buffer.from('\x89PNG\r\n\x1a\n and so on', 'latin1')
 const BASE64 = PNG.toString('base64')

@@ -1,13 +1,11 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-
 import { assemblePrompt } from '../../src/model/context/assemble-prompt.js'
-import { toolConfiguration } from '../../src/model/context/tool-configuration.js'
+import { toolConfiguration } from '../../src/model/context/provider-options.js'
 import { streamAnswer } from '../../src/model/stream-answer.js'
 import { startProviderMock } from '../support/provider-mock.js'
+import type { ProviderMock } from '../support/provider-mock.js'
 import { transcriptRow } from '../support/transcript-row.js'
 import { REAL_PROVIDERS } from './real-providers.js'
-
-import type { ProviderMock } from '../support/provider-mock.js'
 
 const call = (id: string, input: string) => ({
   id,

@@ -1,18 +1,13 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-
 import { callWithRetries } from '../../src/model/call-model.js'
-import { ModelAbortedError } from '../../src/model/model-aborted-error.js'
-import { MODEL_LIMITS } from '../../src/model/model-limits.js'
-import { streamAnswer } from '../../src/model/stream-answer.js'
-import { startProviderMock } from '../support/provider-mock.js'
-import { REAL_PROVIDERS } from './real-providers.js'
-
-import type { LanguageModel } from '../../src/model/language-model.js'
-import type { AnswerDelta } from '../../src/model/model-answer.js'
 import type { ModelAttempt } from '../../src/model/call-model.js'
-import type { ModelLimits } from '../../src/model/model-limits.js'
-import type { ModelRequest } from '../../src/model/stream-answer.js'
+import type { AnswerDelta, LanguageModel } from '../../src/model/model-answer.js'
+import { ModelAbortedError } from '../../src/model/model-error.js'
+import { MODEL_LIMITS, streamAnswer } from '../../src/model/stream-answer.js'
+import type { ModelLimits, ModelRequest } from '../../src/model/stream-answer.js'
+import { startProviderMock } from '../support/provider-mock.js'
 import type { ProviderMock } from '../support/provider-mock.js'
+import { REAL_PROVIDERS } from './real-providers.js'
 
 const question: ModelRequest = {
   prompt: [{ role: 'user', content: [{ type: 'text', text: 'How are you?' }] }],

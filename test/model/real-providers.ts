@@ -2,8 +2,7 @@ import { createAnthropic } from '@ai-sdk/anthropic'
 import { createGoogleGenerativeAI } from '@ai-sdk/google'
 import { createOpenAI } from '@ai-sdk/openai'
 import { createOpenAICompatible } from '@ai-sdk/openai-compatible'
-
-import type { LanguageModel } from '../../src/model/language-model.js'
+import type { LanguageModel } from '../../src/model/model-answer.js'
 
 /** The provider libraries that users bring, each pointed at a mock: name of the wire format, and a model of it. */
 export const REAL_PROVIDERS: readonly {

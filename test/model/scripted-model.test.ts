@@ -1,11 +1,8 @@
 import { expect, test } from 'vitest'
-
+import type { AnswerDelta, LanguageModel } from '../../src/model/model-answer.js'
 import { scriptedModel } from '../../src/model/scripted-model.js'
+import type { ScriptedReply } from '../../src/model/scripted-model.js'
 import { streamAnswer } from '../../src/model/stream-answer.js'
-
-import type { LanguageModel } from '../../src/model/language-model.js'
-import type { AnswerDelta } from '../../src/model/model-answer.js'
-import type { ScriptedReply } from '../../src/model/reply-source.js'
 import type { ModelRequest } from '../../src/model/stream-answer.js'
 
 const request: ModelRequest = {

@@ -1,14 +1,10 @@
-import { expect, test } from 'vitest'
-
-import { ModelAbortedError } from '../../src/model/model-aborted-error.js'
-import { MODEL_LIMITS } from '../../src/model/model-limits.js'
-import { streamAnswer } from '../../src/model/stream-answer.js'
-import { FINISH, fakeStreamModel } from '../support/fake-stream-model.js'
-
 import type { LanguageModelV4FinishReason, LanguageModelV4StreamPart } from '@ai-sdk/provider'
-import type { LanguageModel } from '../../src/model/language-model.js'
-import type { AnswerDelta } from '../../src/model/model-answer.js'
-import type { ModelLimits } from '../../src/model/model-limits.js'
+import { expect, test } from 'vitest'
+import type { AnswerDelta, LanguageModel } from '../../src/model/model-answer.js'
+import { ModelAbortedError } from '../../src/model/model-error.js'
+import { MODEL_LIMITS, streamAnswer } from '../../src/model/stream-answer.js'
+import type { ModelLimits } from '../../src/model/stream-answer.js'
+import { fakeStreamModel, FINISH } from '../support/fake-stream-model.js'
 
 type Part = LanguageModelV4StreamPart | 'never'
 

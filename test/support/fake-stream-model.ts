@@ -1,7 +1,6 @@
 import { setImmediate } from 'node:timers/promises'
-
 import type { LanguageModelV4CallOptions, LanguageModelV4StreamPart } from '@ai-sdk/provider'
-import type { LanguageModel } from '../../src/model/language-model.js'
+import type { LanguageModel } from '../../src/model/model-answer.js'
 
 /** One attempt of the fake: the parts it streams; `never` in their place keeps the stream open and silent. */
 export type FakeAttempt = (

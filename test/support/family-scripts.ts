@@ -1,6 +1,6 @@
 import type { Registry } from '../../src/definitions/known-definitions.js'
 import type { ThreadState, ToolResult } from '../../src/index.js'
-import type { LanguageModel } from '../../src/model/language-model.js'
+import type { LanguageModel } from '../../src/model/model-answer.js'
 import type { Store } from '../../src/store/store.js'
 import { findThread } from '../../src/store/threads/threads.js'
 import { scriptedModel } from '../../src/testing/index.js'

@@ -1,4 +1,4 @@
-import type { ScriptedAnswer } from '../../src/model/scripted-answer.js'
+import type { ScriptedAnswer } from '../../src/model/scripted-model.js'
 import { marked } from './marker.js'
 
 /** What models of the tests of subagents of every kind say. */

@@ -1,4 +1,4 @@
-import type { LanguageModel } from '../../src/model/language-model.js'
+import type { LanguageModel } from '../../src/model/model-answer.js'
 import { toScriptedRequest } from '../../src/model/scripted-request.js'
 import type { ScriptedModel, ScriptedRequest } from '../../src/testing/index.js'
 

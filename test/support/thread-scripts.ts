@@ -1,5 +1,5 @@
 import type { PendingToolResult, ThreadState, ToolCall, ToolResult } from '../../src/index.js'
-import type { LanguageModel } from '../../src/model/language-model.js'
+import type { LanguageModel } from '../../src/model/model-answer.js'
 import { scriptedModel } from '../../src/testing/index.js'
 import type { ModelScript, ScriptedModel } from '../../src/testing/index.js'
 import { marked } from './marker.js'

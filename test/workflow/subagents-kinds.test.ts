@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import type { ThreadHandle } from '../../src/client/index.js'
 import type { Message } from '../../src/index.js'
-import type { ScriptedAnswer } from '../../src/model/scripted-answer.js'
+import type { ScriptedAnswer } from '../../src/model/scripted-model.js'
 import { ThreadTerminatedError } from '../../src/protocol/errors.js'
 import type { ScriptedRequest } from '../../src/testing/index.js'
 import { kindsRuns } from '../support/family-runs.js'

@@ -5,7 +5,7 @@
  */
 import { Context } from '@temporalio/activity'
 import type { PlanContent, PromptContent } from '../../definitions/plan/plan-content.js'
-import { ModelAbortedError } from '../../model/model-aborted-error.js'
+import { ModelAbortedError } from '../../model/model-error.js'
 import type { CallModelAnswer, CallModelInput, EndAnswer, Frame } from '../../protocol/activities.js'
 import { phaseFact } from '../../protocol/facts.js'
 import type { Fact } from '../../protocol/facts.js'

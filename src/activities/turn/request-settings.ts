@@ -1,6 +1,6 @@
 import type { SharedV4ProviderOptions } from '@ai-sdk/provider'
 import type { ModelContent, PromptContent } from '../../definitions/plan/plan-content.js'
-import { toolConfiguration } from '../../model/context/tool-configuration.js'
+import { toolConfiguration } from '../../model/context/provider-options.js'
 import type { RequestOrigin } from '../../model/scripted-request.js'
 import type { ModelRequest } from '../../model/stream-answer.js'
 import type { CallModelInput } from '../../protocol/activities.js'

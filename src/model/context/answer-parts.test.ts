@@ -1,9 +1,7 @@
 import { describe, expect, test } from 'vitest'
-
-import { AUTHOR, answerParts, transcriptRow } from '../../../test/support/transcript-row.js'
+import { answerParts, AUTHOR, transcriptRow } from '../../../test/support/transcript-row.js'
+import type { Author, StoredPart } from './answer-parts.js'
 import { assemblePrompt } from './assemble-prompt.js'
-
-import type { StoredPart, Author } from './answer-parts.js'
 import type { TranscriptRow } from './transcript-row.js'
 
 const perspective = { type: 'ai_human', side: 'a' } as const

@@ -12,11 +12,8 @@ import type {
   SharedV4ProviderOptions,
 } from '@ai-sdk/provider'
 import { isObject } from '../../protocol/values.js'
-import { parseJson } from './parse-json.js'
-import { isOwn } from './perspective.js'
-import type { Perspective } from './perspective.js'
-import { readToolCalls } from './tool-calls.js'
-import type { TranscriptRow } from './transcript-row.js'
+import { isOwn, parseJson, readToolCalls } from './transcript-row.js'
+import type { Perspective, TranscriptRow } from './transcript-row.js'
 
 /** The parts of an answer as its row keeps them, in the order of the model: JSON of `messages.answer_parts`. */
 export interface AnswerDetails {

@@ -3,8 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { transcriptRow } from '../../../test/support/transcript-row.js'
 import type { AttachmentRef, Message } from '../../protocol/message.js'
 import { assemblePrompt } from './assemble-prompt.js'
-import type { Perspective } from './perspective.js'
-import type { TranscriptRow } from './transcript-row.js'
+import type { Perspective, TranscriptRow } from './transcript-row.js'
 
 const human: Perspective = { type: 'ai_human', side: 'a' }
 const sideA: Perspective = { type: 'dual_ai', side: 'a' }

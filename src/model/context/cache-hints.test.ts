@@ -1,8 +1,6 @@
-import { expect, test } from 'vitest'
-
-import { withCacheHints } from './cache-hints.js'
-
 import type { LanguageModelV4Prompt } from '@ai-sdk/provider'
+import { expect, test } from 'vitest'
+import { withCacheHints } from './provider-options.js'
 
 const prompt: LanguageModelV4Prompt = [
   { role: 'system', content: 'Be brief.' },

@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest'
-
 import { transcriptRow } from '../../../test/support/transcript-row.js'
-import { clipResult } from './clip-result.js'
+import { clipResult } from './cut-window.js'
 
 const result = (content: string) => transcriptRow({ role: 'tool', tool_call_id: '1', content })
 

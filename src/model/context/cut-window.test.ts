@@ -1,10 +1,8 @@
 import { describe, expect, test } from 'vitest'
-
 import { transcriptRow } from '../../../test/support/transcript-row.js'
 import { cutIndex, fillOf, sizeOf } from './cut-window.js'
-
 import type { WeighedRow } from './cut-window.js'
-import type { Perspective } from './perspective.js'
+import type { Perspective } from './transcript-row.js'
 
 const perspective: Perspective = { type: 'ai_human', side: 'a' }
 

@@ -2,11 +2,8 @@ import { LIMITS } from '../../protocol/limits.js'
 import type { AttachmentRef } from '../../protocol/message.js'
 import { madeFiles } from './answer-parts.js'
 import type { Author } from './answer-parts.js'
-import { EVERY_SENSE, mediaKind } from './media.js'
-import type { Senses } from './media.js'
-import { isOwn } from './perspective.js'
-import type { Perspective } from './perspective.js'
-import type { TranscriptRow } from './transcript-row.js'
+import { isOwn } from './transcript-row.js'
+import type { Perspective, TranscriptRow } from './transcript-row.js'
 
 /** The bytes of a file with the type that they have; null: it could not be read as what it should be. */
 export type ReadFiles = ReadonlyMap<AttachmentRef, InlinedFile | null>
@@ -60,4 +57,71 @@ function newestWithin(files: readonly AttachmentRef[]): readonly AttachmentRef[]
   const first = files.findLastIndex(({ size }) => (left -= size) < 0)
   // The newest is shown however large it is.
   return files.slice(Math.min(first + 1, files.length - 1))
+}
+
+/** What a model takes as parts of a message. */
+interface Senses {
+  readonly images: boolean
+  readonly documents: boolean
+  readonly audio: boolean
+}
+
+export const EVERY_SENSE: Senses = { images: true, documents: true, audio: true }
+
+type MediaKind = 'image' | 'document' | 'audio'
+
+/** What every provider takes; one file of another type in the history would make each later request fail. */
+const KINDS: ReadonlyMap<string, MediaKind> = new Map([
+  ['image/png', 'image'],
+  ['image/jpeg', 'image'],
+  ['image/jpg', 'image'],
+  ['image/gif', 'image'],
+  ['image/webp', 'image'],
+  ['application/pdf', 'document'],
+  ['audio/wav', 'audio'],
+  ['audio/x-wav', 'audio'],
+  ['audio/mpeg', 'audio'],
+  ['audio/mp3', 'audio'],
+])
+
+const SIGNATURES: readonly (readonly [type: string, begins: RegExp])[] = [
+  ['image/png', /^\x89PNG\r\n/],
+  ['image/jpeg', /^\xff\xd8\xff/],
+  ['image/gif', /^GIF8[79]a/],
+  ['image/webp', /^RIFF[^]{4}WEBP/],
+  ['application/pdf', /^[^]{0,1000}%PDF-/],
+  ['audio/wav', /^RIFF[^]{4}WAVE/],
+  ['audio/mpeg', /^(ID3|\xff[\xe2-\xff])/],
+]
+const LONGEST_SIGNATURE = 1024
+
+/** How the model can be shown a file, going by its declared type; null: as a note of its path only. */
+export function mediaKind({ mimeType }: AttachmentRef, senses: Senses): MediaKind | null {
+  const kind = KINDS.get(mimeType.toLowerCase().split(';')[0]?.trim() ?? '')
+  if (kind === undefined) return null
+  return { image: senses.images, document: senses.documents, audio: senses.audio }[kind] ? kind : null
+}
+
+/** The type that the bytes themselves show: providers refuse a file that is not what it is said to be. Null: none of ours. */
+export function mediaTypeOf(bytes: Uint8Array): string | null {
+  const head = Buffer.from(bytes.subarray(0, LONGEST_SIGNATURE)).toString('latin1')
+  return SIGNATURES.find(([, begins]) => begins.test(head))?.[0] ?? null
+}
+
+/** Tells the model which files a row has and where they are in its thread; '' if there are none. */
+export function attachmentNote(attachments: readonly AttachmentRef[], files?: ReadFiles): string {
+  if (attachments.length === 0) return ''
+  const lines = attachments.map((file) => fileLine(file) + (files?.get(file) === null ? UNREADABLE : ''))
+  return ['Attached files:', ...lines].join('\n')
+}
+
+const UNREADABLE = ' (could not be read)'
+
+function fileLine({ name, mimeType, size, path }: AttachmentRef): string {
+  return `- ${oneLine(name)} (${oneLine(mimeType)}, ${size} bytes) at ${oneLine(path)}`
+}
+
+/** A file name with a line break could otherwise pass for a line of its own. */
+function oneLine(text: string): string {
+  return text.replaceAll(/\p{Cc}+/gu, ' ')
 }

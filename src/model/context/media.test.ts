@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest'
-
-import { mediaTypeOf } from './media.js'
+import { mediaTypeOf } from './inlined-files.js'
 
 const bytes = (text: string): Uint8Array => Buffer.from(text, 'latin1')
 

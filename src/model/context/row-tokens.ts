@@ -1,8 +1,7 @@
 import type { AttachmentRef } from '../../protocol/message.js'
 import { partsText } from './answer-parts.js'
 import type { Author } from './answer-parts.js'
-import { attachmentNote } from './attachment-note.js'
-import { EVERY_SENSE, mediaKind } from './media.js'
+import { attachmentNote, EVERY_SENSE, mediaKind } from './inlined-files.js'
 import type { TranscriptRow } from './transcript-row.js'
 
 /** English and JSON are about 4 bytes a token, Chinese with its 3 bytes a character about 1.3 characters. */

@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest'
-
-import { toolConfiguration } from './tool-configuration.js'
+import { toolConfiguration } from './provider-options.js'
 
 test('tools keep their order and their schemas', () => {
   const inputSchema = { type: 'object', properties: { order: { type: 'string' } } } as const

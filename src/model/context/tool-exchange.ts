@@ -1,14 +1,13 @@
-import { attachmentNote } from './attachment-note.js'
-import { parseJson } from './parse-json.js'
-import { readToolCalls } from './tool-calls.js'
-
 import type {
   LanguageModelV4Message,
+  LanguageModelV4Prompt,
   LanguageModelV4ToolCallPart,
   LanguageModelV4ToolResultOutput,
   LanguageModelV4ToolResultPart,
 } from '@ai-sdk/provider'
+import { attachmentNote } from './inlined-files.js'
 import type { ReadFiles } from './inlined-files.js'
+import { parseJson, readToolCalls } from './transcript-row.js'
 import type { TranscriptRow } from './transcript-row.js'
 
 /** Finds the result of a call by its id. */
@@ -53,7 +52,7 @@ export function toolResultMessage(
 }
 
 /** Stands for a result that is not there. */
-export function missingResult(toolCallId: string, toolName: string): LanguageModelV4ToolResultPart {
+function missingResult(toolCallId: string, toolName: string): LanguageModelV4ToolResultPart {
   const output = { type: 'error-text', value: 'No result was recorded.' } as const
   return { type: 'tool-result', toolCallId, toolName, output }
 }
@@ -75,4 +74,33 @@ function readArguments(json: string): object {
 function acceptableName(name: string): string {
   if (TOOL_NAME.test(name)) return name
   return name.slice(0, SHORTEST_NAME_LIMIT).replaceAll(/[^\w-]/g, '_') || 'unnamed'
+}
+
+/**
+ * Gives each call its result in the message behind it, and drops results without a call: providers refuse a request in
+ * which one side of a pair is missing. What is whole stays as it is.
+ */
+export function pairToolMessages(prompt: readonly LanguageModelV4Message[]): LanguageModelV4Prompt {
+  return prompt.flatMap((message, index) => {
+    if (message.role === 'tool') return []
+    const calls = callsOf(message)
+    if (calls.length === 0) return [message]
+    const next = prompt[index + 1]
+    const given = next?.role === 'tool' ? next : undefined
+    const results = new Map(
+      (given?.content ?? []).flatMap((part) =>
+        part.type === 'tool-result' ? [[part.toolCallId, part] as const] : [],
+      ),
+    )
+    const content = calls.map(
+      ({ toolCallId, toolName }): LanguageModelV4ToolResultPart =>
+        results.get(toolCallId) ?? missingResult(toolCallId, toolName),
+    )
+    return [message, { ...given, role: 'tool', content }]
+  })
+}
+
+function callsOf(message: LanguageModelV4Message) {
+  if (message.role !== 'assistant') return []
+  return message.content.filter((part) => part.type === 'tool-call')
 }

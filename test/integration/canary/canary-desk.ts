@@ -1,5 +1,4 @@
 import { z } from 'zod'
-
 import {
   defineAgent,
   defineEffect,
@@ -9,7 +8,7 @@ import {
   defineTool,
   registry,
 } from '../../../src/index.js'
-import type { LanguageModel } from '../../../src/model/language-model.js'
+import type { LanguageModel } from '../../../src/model/model-answer.js'
 
 /** Every careless thing that code can do with a secret that it was given. */
 export function canaryDesk(chat: LanguageModel) {

@@ -4,7 +4,11 @@
  * queued tools, of a fallback, of a step before the prompt reasoned) have none: such a request goes without thinking, and
  * the next turn thinks again. Other providers do not look at these options.
  */
-import type { LanguageModelV4Message, LanguageModelV4Prompt } from '@ai-sdk/provider'
+import type {
+  LanguageModelV4FunctionTool,
+  LanguageModelV4Message,
+  LanguageModelV4Prompt,
+} from '@ai-sdk/provider'
 import { isObject } from '../../protocol/values.js'
 import type { ModelRequest } from '../stream-answer.js'
 
@@ -55,4 +59,41 @@ function contentOf({ content }: LanguageModelV4Message): readonly Part[] {
 function isThinking(part: Part): boolean {
   const given = part.type === 'reasoning' ? part.providerOptions?.['anthropic'] : undefined
   return given?.['signature'] !== undefined || given?.['redactedData'] !== undefined
+}
+
+/**
+ * Where Anthropic's cache may be cut: after the system text, which stands behind the tools, and after the last message
+ * that the next request will have too. Others cache by themselves, and do not look at it.
+ */
+const HINT = { anthropic: { cacheControl: { type: 'ephemeral' } } } as const
+
+/** Marks what the next request will begin with; `passing` messages at the end will not be in it. */
+export function withCacheHints(prompt: LanguageModelV4Prompt, passing: number): LanguageModelV4Prompt {
+  const last = prompt.length - 1 - passing
+  return prompt.map((message, index) =>
+    index === last || (index === 0 && message.role === 'system') ? hinted(message) : message,
+  )
+}
+
+function hinted(message: LanguageModelV4Message): LanguageModelV4Message {
+  const { anthropic, ...others } = message.providerOptions ?? {}
+  // A hook may have said something else.
+  return { ...message, providerOptions: { ...others, anthropic: { ...HINT.anthropic, ...anthropic } } }
+}
+
+/** A tool as the model is told of it. */
+interface ToolDescription {
+  readonly name: string
+  readonly description: string
+  readonly inputSchema: LanguageModelV4FunctionTool['inputSchema']
+}
+
+/** The tools of a request, in the order given: the same tools are the same bytes (T12). */
+export function toolConfiguration(tools: readonly ToolDescription[]): LanguageModelV4FunctionTool[] {
+  return tools.map(({ name, description, inputSchema }) => ({
+    type: 'function',
+    name,
+    description,
+    inputSchema,
+  }))
 }

@@ -1,9 +1,7 @@
-import { expect, test } from 'vitest'
-
-import { withPermittedThinking } from './permitted-thinking.js'
-
 import type { LanguageModelV4Message } from '@ai-sdk/provider'
+import { expect, test } from 'vitest'
 import type { ModelRequest } from '../stream-answer.js'
+import { withPermittedThinking } from './provider-options.js'
 
 const providerOptions = { anthropic: { signature: 'sig' } }
 const thinking = { type: 'reasoning', text: 'Hm.', providerOptions } as const

@@ -1,8 +1,6 @@
-import { expect, test } from 'vitest'
-
-import { pairToolMessages } from './pair-tool-messages.js'
-
 import type { LanguageModelV4Message, LanguageModelV4Prompt } from '@ai-sdk/provider'
+import { expect, test } from 'vitest'
+import { pairToolMessages } from './tool-exchange.js'
 
 const said: LanguageModelV4Message = { role: 'user', content: [{ type: 'text', text: 'Hello' }] }
 
