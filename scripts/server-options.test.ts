@@ -10,7 +10,7 @@ const text = (path: string): string =>
 const [, table = ''] = /\n(\| option of `serveThreads`[\s\S]*?)\n\n/.exec(text('README.md')) ?? []
 
 test.each([
-  ['src/server/authenticate.ts', 'Authentication'],
+  ['src/server/tokens.ts', 'Authentication'],
   ['src/server/endpoints/thread-endpoints.ts', 'ThreadEndpoints'],
   ['src/server/serve-threads.ts', 'ServeThreadsOptions'],
   ['src/server/thread-app.ts', 'ThreadAppOptions'],

@@ -1,10 +1,10 @@
 import { HTTPException } from 'hono/http-exception'
 import type { ContentfulStatusCode } from 'hono/utils/http-status'
-import { NotQueuedError, RequestNotFoundError, ThreadError } from '../protocol/errors.js'
+import type { ThreadClient } from '../client/thread-client.js'
+import { ConfigError, NotQueuedError, RequestNotFoundError, ThreadError } from '../protocol/errors.js'
 import { FileError } from '../store/files/file-row.js'
 import type { FileErrorCode } from '../store/files/file-row.js'
 import { StoreError } from '../store/store-error.js'
-import { ProblemError } from './problem-error.js'
 import type { ThreadContext } from './server-context.js'
 
 /** What a caller is told. */
@@ -129,4 +129,38 @@ export function problemResponse(
 ): Response {
   if (status === 401) context.header('WWW-Authenticate', 'Bearer')
   return context.json({ error: { code, message, requestId: context.get('requestId') } }, status)
+}
+
+/** A request that is refused by a route itself, in words for its caller. */
+export class ProblemError extends Error {
+  override readonly name = 'ProblemError'
+  readonly status: ContentfulStatusCode
+  readonly code: string
+  readonly headers: Readonly<Record<string, string>>
+
+  constructor(
+    status: ContentfulStatusCode,
+    code: string,
+    message: string,
+    headers: Readonly<Record<string, string>> = {},
+  ) {
+    super(message)
+    this.status = status
+    this.code = code
+    this.headers = headers
+  }
+}
+
+/**
+ * Runs what refuses a caller's own words with a ConfigError. The store is there before: what is wrong with that is no
+ * fault of the caller, and not told to it.
+ */
+export async function asBadRequest<T>(client: ThreadClient, work: () => Promise<T>): Promise<T> {
+  await client.find('')
+  try {
+    return await work()
+  } catch (error) {
+    if (ConfigError.isInstance(error)) throw new ProblemError(400, 'bad_request', error.problems.join(' '))
+    throw error
+  }
 }

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { ThreadConflictError } from '../protocol/errors.js'
-import { ProblemError } from './problem-error.js'
+import { ProblemError } from './error-response.js'
 
 /**
  * The id of the thread that an account made under a key: the same for the same two, and for nobody else, so that no key

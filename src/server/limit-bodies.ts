@@ -2,7 +2,7 @@ import { isUtf8 } from 'node:buffer'
 import type { MiddlewareHandler } from 'hono'
 import { bodyLimit } from 'hono/body-limit'
 import { LIMITS } from '../protocol/limits.js'
-import { ProblemError } from './problem-error.js'
+import { ProblemError } from './error-response.js'
 import type { ServerEnv, ThreadContext } from './server-context.js'
 
 /** Routes of a thread that take a few words at most. */

@@ -1,7 +1,7 @@
 import type { MiddlewareHandler } from 'hono'
 import { RateLimiterMemory, RateLimiterRes } from 'rate-limiter-flexible'
 import { ConfigError } from '../protocol/errors.js'
-import { ProblemError } from './problem-error.js'
+import { ProblemError } from './error-response.js'
 import type { ServerEnv, ThreadContext } from './server-context.js'
 
 /**

@@ -1,34 +1,29 @@
 import { OpenAPIHono } from '@hono/zod-openapi'
+import type { MiddlewareHandler } from 'hono'
+import { secureHeaders } from 'hono/secure-headers'
 import type { ThreadClient } from '../client/thread-client.js'
+import { ThreadNotFoundError } from '../protocol/errors.js'
 import { LIMITS } from '../protocol/limits.js'
-import { authenticateCallers } from './authenticate.js'
-import type { Authentication } from './authenticate.js'
-import { refuseNulls, wordsOf } from './check-request.js'
-import { continueTrace } from './continue-trace.js'
+import { inTrace } from '../telemetry/in-trace.js'
 import { answerEndpoints } from './endpoints/thread-endpoints.js'
 import type { ThreadEndpoints } from './endpoints/thread-endpoints.js'
-import { errorResponse, problemResponse } from './error-response.js'
+import { errorResponse, ProblemError, problemResponse } from './error-response.js'
 import { limitBodies } from './limit-bodies.js'
-import { describeApp } from './open-api.js'
-import { guardThreads } from './own-thread.js'
-import { ProblemError } from './problem-error.js'
 import { DEFAULT_RATE_LIMIT, limitRates } from './rate-limit.js'
 import type { RateLimit } from './rate-limit.js'
 import { logFailures, logRequests } from './request-log.js'
-import { addAgentsRoutes } from './routes/agents-routes.js'
-import { addControlRoutes } from './routes/control-routes.js'
+import { addControlRoutes, addRemovalRoutes } from './routes/control-routes.js'
 import { addErrorsRoutes } from './routes/errors-routes.js'
 import { addEventsRoutes } from './routes/events-routes.js'
 import { addFilesRoutes } from './routes/files-routes.js'
 import { addHealthRoutes } from './routes/health-routes.js'
 import { addMessagesRoutes } from './routes/messages-routes.js'
-import { addRemovalRoutes } from './routes/removal-routes.js'
 import { addRequestsRoutes } from './routes/requests-routes.js'
-import { addSnapshotRoutes } from './routes/snapshot-routes.js'
-import { addThreadsRoutes } from './routes/threads-routes.js'
-import { addVariablesRoutes } from './routes/variables-routes.js'
-import { setHeaders } from './security-headers.js'
+import { addSnapshotRoutes, addVariablesRoutes } from './routes/snapshot-routes.js'
+import { addAgentsRoutes, addThreadsRoutes } from './routes/threads-routes.js'
 import type { RequestEntry, ServerContext, ServerEnv, ThreadApp } from './server-context.js'
+import { authenticateCallers } from './tokens.js'
+import type { Authentication } from './tokens.js'
 import { addToolCallRoutes } from './tool-calls/tool-call-routes.js'
 import type { ToolWorker } from './tool-calls/tool-worker.js'
 
@@ -100,4 +95,87 @@ export function createThreadApp(options: ThreadAppOptions): OpenAPIHono<ServerEn
   addVariablesRoutes(app, server)
   if (endpoints !== undefined) app.all('/threads/:threadId/api/*', answerEndpoints(server, endpoints))
   return app
+}
+
+/** Nothing here is a page: a browser runs nothing of it, frames nothing and keeps nothing, unless a route says otherwise. */
+function setHeaders(): MiddlewareHandler<ServerEnv> {
+  const secure = secureHeaders({
+    contentSecurityPolicy: { defaultSrc: ["'none'"], frameAncestors: ["'none'"] },
+    xFrameOptions: 'DENY',
+    overwrite: false,
+  })
+  return async (context, next) => {
+    await secure(context, next)
+    if (!context.res.headers.has('cache-control')) context.res.headers.set('Cache-Control', 'no-store')
+  }
+}
+
+/**
+ * Lets through only who may see the thread in the path. One of another account answers as one that does not exist, before
+ * anything else of the request is looked at; subagents have the account of their root.
+ */
+function guardThreads({ client }: Pick<ServerContext, 'client'>): MiddlewareHandler<ServerEnv> {
+  return async (context, next) => {
+    const threadId = context.req.param('threadId') ?? ''
+    const { account } = context.get('caller')
+    const thread = await client.find(threadId)
+    if (thread === null || (account !== null && thread.account !== account))
+      throw new ThreadNotFoundError(threadId)
+    await next()
+  }
+}
+
+/** What a request does belongs to the trace that its caller names in `traceparent`. */
+function continueTrace(): MiddlewareHandler<ServerEnv> {
+  return (context, next) => inTrace(context.req.header('traceparent'), next)
+}
+
+/** No id, path or filter holds it, and PostgreSQL takes it in no text. */
+function refuseNulls(): MiddlewareHandler<ServerEnv> {
+  return async (context, next) => {
+    if (/%00/.test(context.req.url))
+      throw new ProblemError(400, 'bad_request', 'Expected a URL without the character NUL, got one.')
+    await next()
+  }
+}
+
+interface Issue {
+  readonly path: readonly PropertyKey[]
+  readonly message: string
+}
+
+/** Parts of a request as the library names them, where those are no names of HTTP. */
+const PARTS: Readonly<Record<string, string>> = { json: 'body', param: 'path' }
+
+/** Where and what, never the value: it may be a secret. `target`: of which part of the request. */
+function wordsOf(issues: readonly Issue[], target: string): string {
+  const part = PARTS[target] ?? target
+  return issues.map(({ path, message }) => `${path.map(String).join('.') || part}: ${message}`).join('; ')
+}
+
+const DESCRIPTION = `Durable agent threads. A token has the threads of its account, and an operator's those of all: the
+thread of another account answers as one that does not exist. Times are microseconds since 1970. Objects may get fields and
+texts may get values in later versions: pass over what you do not know. Thread endpoints of your own, below
+/threads/{threadId}/api/, are not described here. The routes below /tool-calls are there when the server has tool workers.`
+
+const HEAD = {
+  openapi: '3.1.0',
+  info: {
+    title: 'Everthread',
+    version: '0.1.0',
+    description: DESCRIPTION.replaceAll('\n', ' '),
+    license: { name: 'Apache-2.0', url: 'https://www.apache.org/licenses/LICENSE-2.0' },
+  },
+  servers: [{ url: '/' }],
+}
+
+/** Serves the OpenAPI document of the routes that were added before, and later. */
+function describeApp(app: ThreadApp): void {
+  app.openAPIRegistry.registerComponent('securitySchemes', 'token', { type: 'http', scheme: 'bearer' })
+  let text: string | undefined
+  // Made once, for making it takes a core for tens of milliseconds, and nobody has to have a token for it.
+  app.get('/openapi.json', (context) => {
+    text ??= JSON.stringify(app.getOpenAPI31Document(HEAD))
+    return context.body(text, 200, { 'Content-Type': 'application/json' })
+  })
 }

@@ -1,18 +1,27 @@
 import { randomUUID } from 'node:crypto'
+import type { InvokeTool } from '../../activities/thread-state/buffered-state.js'
 import type { ActingState } from '../../activities/thread-state/endpoint-state.js'
 import { readThrown } from '../../activities/thrown.js'
 import { bounded } from '../../activities/tool/bounded.js'
+import { createNamedCalls, refused } from '../../activities/tool/named-call.js'
+import type { ClientContext } from '../../client/client-context.js'
+import { signalThread } from '../../client/signal-thread.js'
+import { terminateThread } from '../../client/terminate-thread.js'
 import { contextOf } from '../../client/thread-client.js'
 import type { ThreadClient } from '../../client/thread-client.js'
+import type { ThreadSignal } from '../../client/thread-workflow.js'
+import type { Registry } from '../../definitions/known-definitions.js'
 import type { ThreadEndpoint } from '../../definitions/thread-state.js'
 import { TemporalUnavailableError, ThreadError } from '../../protocol/errors.js'
 import { LIMITS } from '../../protocol/limits.js'
+import { SIGNALS } from '../../protocol/messages.js'
+import type { ThreadOperation, ToldOperation } from '../../protocol/operations.js'
 import { findError, recordError } from '../../store/errors.js'
 import { FileError } from '../../store/files/file-row.js'
-import { answerBody } from '../answer-body.js'
-import { ProblemError } from '../problem-error.js'
+import { ProblemError } from '../error-response.js'
+import { answerBody } from '../file-response.js'
 
-export interface EndpointRun {
+interface EndpointRun {
   readonly client: ThreadClient
   readonly threadId: string
   readonly endpoint: ThreadEndpoint
@@ -124,4 +133,69 @@ async function keepWords(run: EndpointRun, { redactor }: ActingState, error: unk
     const isTaken = (await findError(tx, id)) !== null
     await recordError(tx, { ...kept, id: isTaken ? `${id}:${randomUUID()}` : id })
   })
+}
+
+interface Invoking {
+  readonly registry: Registry
+  readonly threadId: string
+  /** Of the endpoint. */
+  readonly signal: AbortSignal
+}
+
+/** Runs functions for an endpoint. What asks a model, a person or another thread is told to be queued: a worker has that. */
+export function invokeInPlace({ registry, threadId, signal }: Invoking): InvokeTool {
+  const call = createNamedCalls({
+    registry,
+    caller: { threadId, id: `endpoint_${randomUUID()}`, signal },
+    runPrompt: async ({ name }) =>
+      refused(`"${name}" asks a model, which an endpoint does not: use queueTool.`, 'not_in_place'),
+  })
+  return async (name, args, place) => {
+    const result = await call(name, args, place)
+    // What it wrote goes with it, as that of any call which is stopped (T9).
+    signal.throwIfAborted()
+    return result
+  }
+}
+
+interface Telling {
+  readonly threadId: string
+  /** Null for a root thread. */
+  readonly parent: string | null
+}
+
+/** Tells workflows what an endpoint of a thread did to it, or to those around it: their rows are committed (T2). */
+export function tellWorkflows(
+  context: ClientContext,
+  { threadId, parent }: Telling,
+): (operation: ThreadOperation) => Promise<void> {
+  return async (operation) => {
+    if (operation.kind !== 'tell') return told(context, { to: threadId, from: undefined, operation })
+    const { to, operation: inner } = operation
+    await told(context, { to, from: to === parent ? 'child' : 'parent', operation: inner })
+  }
+}
+
+interface Told {
+  readonly to: string
+  /** Who speaks to another thread. */
+  readonly from: 'child' | 'parent' | undefined
+  readonly operation: ThreadOperation
+}
+
+async function told(context: ClientContext, { to, from, operation }: Told): Promise<void> {
+  if (operation.kind === 'terminate') await terminateThread(context, { threadId: to })
+  else await signalThread(context, to, signalOf(operation, from))
+}
+
+/** As the workflow of another thread would tell it. */
+function signalOf(operation: ThreadOperation, from: Told['from']): ThreadSignal {
+  if (operation.kind === 'queue_message') {
+    const { id: messageId, role } = operation
+    return { name: SIGNALS.queueMessage, input: { messageId, role, ...(from !== undefined && { from }) } }
+  }
+  if (operation.kind === 'queue_tool')
+    return { name: SIGNALS.queueTool, input: { toolCallId: operation.id, name: operation.name } }
+  // A state without a run asks for nothing else; the workflow looks again (T10).
+  return { name: SIGNALS.operations, input: { operations: [operation as ToldOperation] } }
 }

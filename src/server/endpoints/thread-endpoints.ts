@@ -9,14 +9,10 @@ import type { ThreadEndpoint } from '../../definitions/thread-state.js'
 import { ConfigError, ThreadNotFoundError } from '../../protocol/errors.js'
 import { LIMITS } from '../../protocol/limits.js'
 import { findThread } from '../../store/threads/threads.js'
-import { ProblemError } from '../problem-error.js'
+import { ProblemError } from '../error-response.js'
 import { logBroken } from '../request-log.js'
 import type { ServerContext, ServerEnv } from '../server-context.js'
-import { comparePrecedence, endpointRoute, matchRoute } from './endpoint-route.js'
-import type { EndpointRoute } from './endpoint-route.js'
-import { invokeInPlace } from './invoke-in-place.js'
-import { runEndpoint } from './run-endpoint.js'
-import { tellWorkflows } from './tell-workflows.js'
+import { invokeInPlace, runEndpoint, tellWorkflows } from './run-endpoint.js'
 
 /** Routes of your own below `/threads/{threadId}/api/`, for whoever may see the thread. */
 export interface ThreadEndpoints {
@@ -136,4 +132,83 @@ const CAPS = {
   stepsPerRun: LIMITS.stepsPerRun,
   sessionTurns: LIMITS.sessionTurns,
   repeatedToolErrors: LIMITS.repeatedToolErrors,
+}
+
+const METHODS = ['get', 'post', 'put', 'patch', 'delete'] as const
+
+type Method = (typeof METHODS)[number]
+
+/** A part of a path: written out, one open part, or all the rest. */
+type Part =
+  | { readonly kind: 'text'; readonly text: string }
+  | { readonly kind: 'open'; readonly name: string }
+  | { readonly kind: 'rest' }
+
+/** Where a thread endpoint is. */
+interface EndpointRoute {
+  readonly method: Method
+  readonly parts: readonly Part[]
+}
+
+/**
+ * Reads a name of Standard Agents: the path of a file below `api/` without its ending. `orders/[id].post` is POST on
+ * `orders/…`; without a method it is GET; `index` is its folder; `[*]` is all the rest, or nothing. @throws ConfigError
+ */
+export function endpointRoute(name: string): EndpointRoute {
+  const [, path = '', suffix] = /^(.*?)(?:\.(get|post|put|patch|delete))?$/i.exec(name) ?? []
+  const segments = path.split('/')
+  if (segments.at(-1) === 'index') segments.pop()
+  const parts = segments.map((segment) => partOf(segment, name))
+  const rest = parts.findIndex(({ kind }) => kind === 'rest')
+  const names = parts.flatMap((part) => (part.kind === 'open' ? [part.name] : []))
+  if (rest !== -1 && rest < parts.length - 1) throw wrong(name, 'more behind [*]')
+  if (new Set(names).size < names.length) throw wrong(name, 'the same name twice')
+  // The expression lets in nothing else.
+  return { method: (suffix?.toLowerCase() ?? 'get') as Method, parts }
+}
+
+function partOf(segment: string, name: string): Part {
+  if (segment === '[*]') return { kind: 'rest' }
+  const [, open] = /^\[([\w-]+)\]$/.exec(segment) ?? []
+  if (open !== undefined) return { kind: 'open', name: open }
+  if (/^[\w.~-]+$/.test(segment) && !/^\.{1,2}$/.test(segment)) return { kind: 'text', text: segment }
+  throw wrong(name, segment === '' ? 'an empty part' : `"${segment}"`)
+}
+
+function wrong(name: string, came: string): ConfigError {
+  return new ConfigError([
+    `Expected thread endpoints to be named as in "orders/[id].post" or "files/[*]", got ${came} in "${name}".`,
+  ])
+}
+
+/** The parts that a route leaves open, of a path that it matches; else null. */
+export function matchRoute(
+  { parts }: EndpointRoute,
+  path: readonly string[],
+): Readonly<Record<string, string>> | null {
+  const params: Record<string, string> = {}
+  for (const [index, part] of parts.entries()) {
+    if (part.kind === 'rest') return { ...params, '*': path.slice(index).join('/') }
+    const segment = path[index]
+    if (segment === undefined || (part.kind === 'text' && part.text !== segment)) return null
+    if (part.kind === 'open') params[part.name] = segment
+  }
+  return path.length === parts.length ? params : null
+}
+
+const WEIGHT = { text: 0, open: 1, rest: 2 } as const
+
+/** What is written out goes before what is open, and that before the rest; from left to right. */
+export function comparePrecedence(one: EndpointRoute, other: EndpointRoute): number {
+  for (let index = 0; index < Math.max(one.parts.length, other.parts.length); index += 1) {
+    const difference = weightAt(one, index) - weightAt(other, index)
+    if (difference !== 0) return difference
+  }
+  return 0
+}
+
+/** A route that has ended matches nothing more, so it goes before one whose rest may be nothing. */
+function weightAt({ parts }: EndpointRoute, index: number): number {
+  const part = parts[index]
+  return part === undefined ? 0 : WEIGHT[part.kind]
 }

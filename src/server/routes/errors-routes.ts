@@ -1,6 +1,6 @@
 import { createRoute, z } from '@hono/zod-openapi'
 import { LIMITS } from '../../protocol/limits.js'
-import { ProblemError } from '../problem-error.js'
+import { ProblemError } from '../error-response.js'
 import {
   json,
   microseconds,
@@ -9,7 +9,7 @@ import {
   security,
   threadParams,
   wholeNumber,
-} from '../schemas/parts.js'
+} from '../schemas/messages.js'
 import type { ServerContext, ThreadApp } from '../server-context.js'
 import { withoutUndefined } from '../without-undefined.js'
 

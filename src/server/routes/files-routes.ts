@@ -1,13 +1,18 @@
 import { createRoute, z } from '@hono/zod-openapi'
 import type { FileStream } from '../../client/thread-files.js'
 import { LIMITS } from '../../protocol/limits.js'
-import { answerBody } from '../answer-body.js'
-import { readRange } from '../byte-range.js'
-import { downloadHeaders } from '../download-headers.js'
-import { ProblemError } from '../problem-error.js'
+import { ProblemError } from '../error-response.js'
+import { answerBody, downloadHeaders, readRange } from '../file-response.js'
 import { logBroken } from '../request-log.js'
-import { fileRecord } from '../schemas/file.js'
-import { json, problem, readRefusals, security, threadParams, writeRefusals } from '../schemas/parts.js'
+import {
+  fileRecord,
+  json,
+  problem,
+  readRefusals,
+  security,
+  threadParams,
+  writeRefusals,
+} from '../schemas/messages.js'
 import type { ServerContext, ThreadApp } from '../server-context.js'
 
 const shared = { tags: ['files'], security }

@@ -1,6 +1,8 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import { createRoute, z } from '@hono/zod-openapi'
-import { createReadiness } from '../readiness.js'
-import { json, problem } from '../schemas/parts.js'
+import type { ThreadClient } from '../../client/thread-client.js'
+import { LIMITS } from '../../protocol/limits.js'
+import { json, problem } from '../schemas/messages.js'
 import type { ServerContext, ThreadApp } from '../server-context.js'
 
 const MALFORMED = { 400: json('The URL cannot be read.', problem) }
@@ -42,4 +44,57 @@ export function addHealthRoutes(app: ThreadApp, { client }: ServerContext): void
     const found = await readiness()
     return found.ready ? context.json(found, 200) : context.json(found, 503)
   })
+}
+
+/** What answers now. */
+interface Readiness {
+  readonly ready: boolean
+  readonly store: boolean
+  readonly temporal: boolean
+}
+
+/** Looks whether store and Temporal answer; those who ask at once, or soon after, share one look. */
+function createReadiness(client: ThreadClient): () => Promise<Readiness> {
+  let looked: { readonly at: number; readonly found: Promise<Readiness> } | undefined
+  return () => {
+    if (looked === undefined || Date.now() - looked.at > LIMITS.readinessAge)
+      looked = { at: Date.now(), found: look(client) }
+    return looked.found
+  }
+}
+
+async function look(client: ThreadClient): Promise<Readiness> {
+  const [store, temporal] = await Promise.all([storeAnswers(client), temporalAnswers(client)])
+  return { ready: store && temporal, store, temporal }
+}
+
+/**
+ * Waited for to its end: a call that is left alone repeats itself from a timer of the SDK's, and one that meets a
+ * connection closed meanwhile throws where nobody can catch it, which ends the process.
+ */
+async function temporalAnswers({ temporal }: ThreadClient): Promise<boolean> {
+  const call = async () => {
+    await temporal.withDeadline(Date.now() + LIMITS.readinessCall, () =>
+      temporal.workflowService.getSystemInfo({}),
+    )
+  }
+  return call().then(
+    () => true,
+    () => false,
+  )
+}
+
+/** False when it fails or takes too long, whatever the reason: the log of a request that needs it has that. */
+async function storeAnswers(client: ThreadClient): Promise<boolean> {
+  const over = new AbortController()
+  const late = sleep(LIMITS.readinessCheck, false, { signal: over.signal }).catch(() => false)
+  const answered = client.find('').then(
+    () => true,
+    () => false,
+  )
+  try {
+    return await Promise.race([answered, late])
+  } finally {
+    over.abort()
+  }
 }

@@ -2,18 +2,19 @@ import { createRoute, z } from '@hono/zod-openapi'
 import type { NewMessage } from '../../client/new-message.js'
 import { LIMITS } from '../../protocol/limits.js'
 import { keyedMessageId, namingKey } from '../keyed-id.js'
-import { givenMessage, messagesPage } from '../schemas/message.js'
 import {
   flag,
+  givenMessage,
   json,
   jsonBody,
   key,
+  messagesPage,
   readRefusals,
   security,
   threadParams,
   wholeNumber,
   writeRefusals,
-} from '../schemas/parts.js'
+} from '../schemas/messages.js'
 import type { ServerContext, ThreadApp } from '../server-context.js'
 import { withoutUndefined } from '../without-undefined.js'
 

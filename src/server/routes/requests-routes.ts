@@ -1,7 +1,7 @@
 import { createRoute, z } from '@hono/zod-openapi'
 import type { Answer } from '../../client/check-answer.js'
 import { LIMITS } from '../../protocol/limits.js'
-import { asBadRequest } from '../bad-request.js'
+import { asBadRequest } from '../error-response.js'
 import {
   fields,
   json,
@@ -12,8 +12,8 @@ import {
   security,
   threadParams,
   writeRefusals,
-} from '../schemas/parts.js'
-import { pendingRequest, requestsPage } from '../schemas/request.js'
+} from '../schemas/messages.js'
+import { pendingRequest, requestsPage } from '../schemas/threads.js'
 import type { ServerContext, ThreadApp } from '../server-context.js'
 import { withoutUndefined } from '../without-undefined.js'
 

@@ -1,6 +1,9 @@
-import { createRoute } from '@hono/zod-openapi'
-import { json, readRefusals, security, threadParams } from '../schemas/parts.js'
-import { snapshot, tree } from '../schemas/snapshot.js'
+import { createRoute, z } from '@hono/zod-openapi'
+import type { PendingRequest } from '../../client/pending-request.js'
+import type { ThreadClient } from '../../client/thread-client.js'
+import { RequestNotFoundError } from '../../protocol/errors.js'
+import { json, jsonBody, readRefusals, security, threadParams, writeRefusals } from '../schemas/messages.js'
+import { snapshot, tree } from '../schemas/threads.js'
 import type { ServerContext, ThreadApp } from '../server-context.js'
 
 const shared = { tags: ['threads'], security }
@@ -33,4 +36,93 @@ export function addSnapshotRoutes(app: ThreadApp, { client }: ServerContext): vo
   app.openapi(readTree, async (context) =>
     context.json(await client.get(context.req.valid('param').threadId).tree(), 200),
   )
+}
+
+const sharedByVariables = { tags: ['variables'], security }
+
+const params = threadParams.extend({ requestId: z.string() })
+
+const names = z.array(z.string())
+
+const variablesRequest = z
+  .object({
+    request_id: z.string(),
+    parent_thread_id: z.string(),
+    agent_name: z.string(),
+    required: names,
+    missing: names,
+  })
+  .openapi('VariablesRequest')
+
+const supplied = z
+  .object({
+    request_id: z.string(),
+    child_thread_id: z.string().nullable().openapi({ description: 'The subagent that starts; null: none.' }),
+    status: z.literal('accepted'),
+  })
+  .openapi('VariablesSupplied')
+
+const env = z
+  .record(z.string(), z.string())
+  .openapi({ description: 'Values by name. They cannot be read back.' })
+
+const path = '/threads/{threadId}/variables/{requestId}' as const
+
+const set = createRoute({
+  ...sharedByVariables,
+  method: 'put',
+  path: '/threads/{threadId}/variables',
+  operationId: 'setVariables',
+  summary: 'Stores values of variables; a blocked run looks again.',
+  request: { params: threadParams, body: jsonBody(z.strictObject({ env })) },
+  responses: { 204: { description: 'Stored.' }, ...writeRefusals },
+})
+
+const read = createRoute({
+  ...sharedByVariables,
+  method: 'get',
+  path,
+  operationId: 'getVariablesRequest',
+  summary: 'The names of the variables that are missing; never a value.',
+  request: { params },
+  responses: { 200: json('It waits.', variablesRequest), ...readRefusals },
+})
+
+const supply = createRoute({
+  ...sharedByVariables,
+  method: 'post',
+  path,
+  operationId: 'supplyVariables',
+  summary: 'Stores the values, and starts the subagent that waits for them.',
+  request: { params, body: jsonBody(z.strictObject({ env })) },
+  responses: { 200: json('Stored. The same values again are fine.', supplied), ...writeRefusals },
+})
+
+/** What a subagent or a run lacks: names can be read, values can be put. */
+export function addVariablesRoutes(app: ThreadApp, { client }: ServerContext): void {
+  app.openapi(set, async (context) => {
+    await client.get(context.req.valid('param').threadId).setEnv(context.req.valid('json').env)
+    return context.body(null, 204)
+  })
+  app.openapi(read, async (context) => {
+    const { threadId, requestId } = context.req.valid('param')
+    const { agent, required, missing } = await waiting(client, threadId, requestId)
+    const body = { request_id: requestId, parent_thread_id: threadId, agent_name: agent }
+    return context.json({ ...body, required: [...required], missing: [...missing] }, 200)
+  })
+  app.openapi(supply, async (context) => {
+    const { threadId, requestId } = context.req.valid('param')
+    const { child } = await client.get(threadId).respond(requestId, context.req.valid('json'))
+    return context.json({ request_id: requestId, child_thread_id: child, status: 'accepted' as const }, 200)
+  })
+}
+
+async function waiting(
+  client: ThreadClient,
+  threadId: string,
+  requestId: string,
+): Promise<Extract<PendingRequest, { readonly kind: 'variables' }>> {
+  const request = await client.get(threadId).request(requestId)
+  if (request.kind === 'variables') return request
+  throw new RequestNotFoundError(threadId, { id: requestId, reason: `one of kind "${request.kind}"` })
 }

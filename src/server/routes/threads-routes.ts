@@ -2,11 +2,10 @@ import { createRoute, z } from '@hono/zod-openapi'
 import type { CreateThread } from '../../client/create-thread.js'
 import { ThreadNotFoundError } from '../../protocol/errors.js'
 import { LIMITS } from '../../protocol/limits.js'
-import { asBadRequest } from '../bad-request.js'
+import { asBadRequest, ProblemError } from '../error-response.js'
 import { keyedThreadId, namingKey } from '../keyed-id.js'
-import { ProblemError } from '../problem-error.js'
-import { givenMessage } from '../schemas/message.js'
 import {
+  givenMessage,
   json,
   jsonBody,
   key,
@@ -17,8 +16,8 @@ import {
   security,
   threadParams,
   writeRefusals,
-} from '../schemas/parts.js'
-import { threadsPage, threadSummary } from '../schemas/thread.js'
+} from '../schemas/messages.js'
+import { agentSummary, threadsPage, threadSummary } from '../schemas/threads.js'
 import type { Caller, ServerContext, ThreadApp } from '../server-context.js'
 import { withoutUndefined } from '../without-undefined.js'
 
@@ -142,4 +141,26 @@ function ownBody(
     ...(owner !== undefined && { account: owner }),
     ...(message !== undefined && { message: typeof message === 'string' ? { content: message } : message }),
   } as CreateThread
+}
+
+const listAgents = createRoute({
+  method: 'get',
+  path: '/agents',
+  operationId: 'listAgents',
+  tags: ['agents'],
+  security,
+  summary: 'The agents that workers run, by name; the same for all accounts.',
+  responses: {
+    200: json('All of them.', z.object({ agents: z.array(agentSummary) }).openapi('Agents')),
+    ...refusals,
+  },
+})
+
+/** What threads can be made of. */
+export function addAgentsRoutes(app: ThreadApp, { client }: ServerContext): void {
+  app.openapi(listAgents, async (context) => {
+    const agents = []
+    for await (const agent of client.agents()) agents.push(agent)
+    return context.json({ agents }, 200)
+  })
 }

@@ -1,23 +1,198 @@
 import { createHash } from 'node:crypto'
 import { posix } from 'node:path'
-import { OpenAPIHono } from '@hono/zod-openapi'
+import { createRoute, OpenAPIHono, z } from '@hono/zod-openapi'
+import type { ContentfulStatusCode } from 'hono/utils/http-status'
 import type { HeldRemoteCall } from '../../client/remote-calls/held-call.js'
+import { RemoteCallError } from '../../client/remote-calls/remote-call-error.js'
+import type { RemoteCallProblem } from '../../client/remote-calls/remote-call-error.js'
 import type { ThreadClient } from '../../client/thread-client.js'
-import { answerBody } from '../answer-body.js'
-import { bytesHeaders } from '../download-headers.js'
+import { LIMITS } from '../../protocol/limits.js'
+import { errorResponse, ProblemError, problemResponse } from '../error-response.js'
+import { answerBody, bytesHeaders } from '../file-response.js'
 import { limitBodies } from '../limit-bodies.js'
-import { ProblemError } from '../problem-error.js'
 import { limitRates } from '../rate-limit.js'
 import type { RateLimit } from '../rate-limit.js'
 import { logBroken } from '../request-log.js'
+import { json, jsonBody, microseconds, problem, refusals as always } from '../schemas/messages.js'
 import type { ServerContext, ServerEnv, ThreadApp, ThreadContext } from '../server-context.js'
-import { bearerOf, callProblem, unauthorized } from './call-problem.js'
-import { claimRoute, readFileRoute, resultRoute, writeFileRoute } from './call-routes.js'
-import { toolWorkers } from './tool-worker.js'
+import { bearerToken } from '../tokens.js'
+import { limitUnknownTokens, toolWorkers } from './tool-worker.js'
 import type { ToolWorker } from './tool-worker.js'
-import { limitUnknownTokens } from './unknown-tokens.js'
 
-export interface ToolCallRoutes extends Pick<ServerContext, 'client' | 'log'> {
+const STATUS: Readonly<Record<RemoteCallProblem, ContentfulStatusCode>> = {
+  not_found: 404,
+  taken: 409,
+  answered: 409,
+  ended: 410,
+  token: 401,
+  file: 400,
+  file_size: 413,
+}
+
+/** What a worker can do about it, as a status and a body. */
+function callProblem(context: ThreadContext, error: Error): Response {
+  return RemoteCallError.isInstance(error)
+    ? problemResponse(context, STATUS[error.problem], error.code, error.message)
+    : errorResponse(context, error)
+}
+
+/** The token of `Authorization: Bearer …`. @throws ProblemError 401 */
+function bearerOf(context: ThreadContext): string {
+  const token = bearerToken(context.req.header('authorization'))
+  if (token === undefined) throw unauthorized()
+  return token
+}
+
+function unauthorized(): ProblemError {
+  return new ProblemError(
+    401,
+    'unauthorized',
+    'Expected the header "Authorization: Bearer <token>" with the token of a worker, or of a call.',
+  )
+}
+
+const params = z.object({
+  threadId: z.string().openapi({ description: 'From the input of the activity.' }),
+  callId: z.string().openapi({ description: 'From the input of the activity.' }),
+})
+
+const filePath = z.strictObject({
+  path: z.string().min(1).openapi({ description: 'Absolute in the thread.', example: '/notes/plan.md' }),
+})
+
+const claimRequest = z
+  .strictObject({
+    claimId: z.string().min(1).max(LIMITS.nameLength).openapi({
+      description: 'Made anew for each attempt of the activity; the same one again is the same claim.',
+    }),
+  })
+  .openapi('ToolCallClaimRequest')
+
+const claimed = z
+  .object({
+    token: z.string().openapi({ description: 'For the other routes of this call. Keep it nowhere.' }),
+    expiresAt: microseconds.openapi({ description: 'Of the token; microseconds since 1970.' }),
+    deadline: microseconds.openapi({ description: 'Of the tool; microseconds since 1970.' }),
+    tool: z.string(),
+    attempt: z.number().int().openapi({ description: 'From 1: how often the call was claimed.' }),
+    idempotencyKey: z.string().openapi({ description: 'The same in every attempt.' }),
+    arguments: z.record(z.string(), z.any()).openapi({ description: 'Checked by the schema of the tool.' }),
+    variables: z.record(z.string(), z.string()).openapi({ description: 'Those that the tool declares.' }),
+    traceparent: z.string().nullable().openapi({
+      description: "W3C trace context of the call: the parent of the worker's spans; null: nobody traces.",
+    }),
+  })
+  .openapi('ToolCallClaim')
+
+const file = z.strictObject({ path: z.string(), description: z.string().optional() })
+
+/** Of JSON: files are written first, and named by their paths. */
+const toolResult = z
+  .strictObject({
+    status: z.enum(['success', 'error']),
+    result: z.json().optional().openapi({ description: 'Any JSON; what the model reads.', type: 'object' }),
+    content: z
+      .array(
+        z.union([
+          z.strictObject({ type: z.literal('text'), text: z.string() }),
+          z.strictObject({ type: z.literal('file'), file }),
+        ]),
+      )
+      .optional(),
+    error: z.string().optional().openapi({ description: 'What the model reads of an error.' }),
+    error_code: z.string().optional(),
+    attachments: z.array(file).optional(),
+  })
+  .openapi('ToolCallResult')
+
+const accepted = z.object({ status: z.literal('accepted') }).openapi('ToolCallAccepted')
+
+const stored = z
+  .object({ path: z.string(), mimeType: z.string(), size: z.number().int() })
+  .openapi('ToolCallFile')
+
+const path = '/tool-calls/{threadId}/{callId}'
+
+const shared = { tags: ['tool-calls'] }
+
+const bytes = z.string().openapi({ type: 'string', format: 'binary' })
+
+const refusals = {
+  ...always,
+  401: json('The token is missing, wrong, or of an earlier claim.', problem),
+  410: json('The call was ended: nothing is taken any more.', problem),
+}
+
+/** With the worker's token. */
+const claimRoute = createRoute({
+  ...shared,
+  method: 'post',
+  path: `${path}/claim`,
+  operationId: 'claimToolCall',
+  security: [{ toolWorker: [] }],
+  summary: 'Takes a call: its arguments, and a token for the other routes.',
+  request: { params, body: jsonBody(claimRequest) },
+  responses: {
+    200: json('The call is yours.', claimed),
+    ...refusals,
+    404: json('No such call on the task queues of this worker.', problem),
+    409: json('Taken and not to be repeated, or answered: end the activity.', problem),
+    413: json('The body is too large.', problem),
+    415: json('The body is of another type.', problem),
+  },
+})
+
+/** With the call's token, as those that follow. */
+const readFileRoute = createRoute({
+  ...shared,
+  method: 'get',
+  path: `${path}/files`,
+  operationId: 'readToolCallFile',
+  security: [{ toolCall: [] }],
+  summary: 'A file of the thread, or one that the call has written.',
+  request: { params, query: filePath },
+  responses: {
+    200: { description: 'Its bytes.', content: { '*/*': { schema: bytes } } },
+    ...refusals,
+    404: json('No such file.', problem),
+    409: json('The call is answered.', problem),
+  },
+})
+
+const writeFileRoute = createRoute({
+  ...shared,
+  method: 'put',
+  path: `${path}/files`,
+  operationId: 'writeToolCallFile',
+  security: [{ toolCall: [] }],
+  summary: 'Writes a file, which comes into the thread with the result; Content-Type is its type.',
+  request: { params, query: filePath, body: { required: true, content: { '*/*': { schema: bytes } } } },
+  responses: {
+    200: json('Kept for the call.', stored),
+    ...refusals,
+    409: json('The call is answered.', problem),
+    413: json('The file is too large.', problem),
+  },
+})
+
+const resultRoute = createRoute({
+  ...shared,
+  method: 'post',
+  path: `${path}/result`,
+  operationId: 'answerToolCall',
+  security: [{ toolCall: [] }],
+  summary: 'The result of the call, once; the same one again changes nothing.',
+  request: { params, body: jsonBody(toolResult) },
+  responses: {
+    200: json('Stored. End the activity.', accepted),
+    ...refusals,
+    409: json('The call has another answer.', problem),
+    413: json('The body is too large.', problem),
+    415: json('The body is of another type.', problem),
+  },
+})
+
+interface ToolCallRoutes extends Pick<ServerContext, 'client' | 'log'> {
   readonly workers: readonly ToolWorker[]
   /** Of each call. */
   readonly rateLimit: RateLimit | false

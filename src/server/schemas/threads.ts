@@ -1,9 +1,77 @@
 import { z } from '@hono/zod-openapi'
-
 import type { ThreadTree } from '../../client/thread-tree.js'
-import { microseconds } from './parts.js'
-import { pendingRequest } from './request.js'
-import { status } from './thread.js'
+import { microseconds, next } from './messages.js'
+
+/** Open: later versions add members. */
+const status = z.string().openapi({
+  description:
+    'idle, running, waiting_permission, waiting_input, waiting_resource, blocked, stopped, completed, failed, terminated, ' +
+    'lost; later versions add some.',
+  example: 'idle',
+})
+
+export const threadSummary = z
+  .object({
+    threadId: z.string(),
+    agent: z.string(),
+    status,
+    userId: z.string().nullable(),
+    account: z.string().nullable(),
+    parent: z.string().nullable().openapi({ description: 'Null for a root thread.' }),
+    root: z.string(),
+    title: z.string().nullable(),
+    tags: z.array(z.string()).readonly(),
+    createdAt: microseconds,
+    lastActivityAt: microseconds,
+    closedAt: microseconds.nullable(),
+  })
+  .openapi('Thread')
+
+export const threadsPage = z
+  .object({ threads: z.array(threadSummary).readonly(), next })
+  .openapi('ThreadsPage')
+
+export const agentSummary = z
+  .object({
+    name: z.string(),
+    type: z.string(),
+    title: z.string().nullable(),
+    description: z.string().nullable(),
+    icon: z.string().nullable(),
+    exposeAsTool: z.boolean(),
+  })
+  .openapi('Agent')
+
+const names = z.array(z.string()).readonly()
+
+const asked = { id: z.string(), requestedAt: microseconds }
+
+const call = z.object({
+  ...asked,
+  kind: z.enum(['approval', 'call']),
+  toolName: z.string(),
+  args: z.any().optional().openapi({ description: 'As the model wrote them.' }),
+})
+
+const variables = z.object({
+  ...asked,
+  kind: z.literal('variables'),
+  agent: z.string(),
+  required: names,
+  missing: names,
+  child: z.string().optional().openapi({ description: 'The subagent that starts with the answer.' }),
+})
+
+/** What waits for an answer. */
+export const pendingRequest = z.union([call, variables]).openapi('PendingRequest')
+
+const threadId = { threadId: z.string() }
+
+const threadRequest = z.union([call.extend(threadId), variables.extend(threadId)]).openapi('ThreadRequest')
+
+export const requestsPage = z
+  .object({ requests: z.array(threadRequest).readonly(), next })
+  .openapi('RequestsPage')
 
 const reason = z.string().openapi({ description: 'Why a run ended; later versions add members.' })
 

@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest'
-
-import { comparePrecedence, endpointRoute, matchRoute } from './endpoint-route.js'
+import { comparePrecedence, endpointRoute, matchRoute } from './thread-endpoints.js'
 
 function matched(names: readonly string[], method: string, path: string) {
   const routes = names.map((name) => ({ name, route: endpointRoute(name) }))

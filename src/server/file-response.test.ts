@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest'
-
-import { answerBody } from './answer-body.js'
+import { answerBody } from './file-response.js'
 
 test('a quiet stream is let go at once when nobody takes it', async () => {
   let reason: unknown
