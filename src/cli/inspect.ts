@@ -1,9 +1,7 @@
-import type { ThreadEvent, ThreadHandle } from '../client/index.js'
+import type { ThreadEvent, ThreadHandle, ThreadTree } from '../client/index.js'
 import type { FileRecord } from '../protocol/message.js'
-import type { Command, CommandContext } from './command.js'
-import { showEvent } from './show-event.js'
+import type { Command, CommandContext, Terminal } from './terminal.js'
 import { errorLines, errorWords, fileLine, messageLines, section, snapshotLines } from './thread-lines.js'
-import { treeLines } from './tree-lines.js'
 
 const PAGE = 500
 /** Of the newest; `--events` shows those of all events. */
@@ -85,4 +83,38 @@ async function wordsOf(thread: ThreadHandle, { payload }: ThreadEvent): Promise<
   if (!('errorId' in payload) || typeof payload.errorId !== 'string') return []
   const [error] = await thread.errors({ id: payload.errorId })
   return error === undefined ? [] : errorWords(error)
+}
+
+/** All threads below one, each under the one that started it. */
+function treeLines({ children }: ThreadTree): readonly string[] {
+  return section('Children', linesOf(children, ''))
+}
+
+function linesOf(threads: readonly ThreadTree[], indent: string): readonly string[] {
+  return threads.flatMap((thread) => [
+    `${indent}${lineOf(thread)}`,
+    ...linesOf(thread.children, `${indent}  `),
+  ])
+}
+
+function lineOf({ threadId, agent, status, closedAt, entry }: ThreadTree): string {
+  const named = entry?.threadName === undefined ? '' : ` "${entry.threadName}"`
+  // One that waits for variables has done nothing yet.
+  const open = entry?.status === 'deferred' ? 'open' : `open (${status})`
+  const state = `${entry?.status ?? status}, ${closedAt === null ? open : 'closed'}`
+  return `${threadId} ${entry?.name ?? agent}${named}: ${state}`
+}
+
+/** One event as a line, with the words of the error that it names; text as it streams is left to the message that replaces it. */
+function showEvent(terminal: Terminal, event: ThreadEvent, words: readonly string[] = []): void {
+  if (event.type === 'model.delta' || event.type === 'reasoning.delta' || event.type === 'step.phase') return
+  const time = event.timestamp.slice(11, 19)
+  if (event.type === 'message.created' && event.payload.message !== null) {
+    const [first = '', ...rest] = messageLines(event.payload.message)
+    terminal.line(`${time} ${first.trim()}`)
+    for (const line of rest) terminal.line(`         ${line.trim()}`)
+    return
+  }
+  terminal.line(`${time} ${event.type} ${JSON.stringify(event.payload)}`)
+  for (const line of words) terminal.line(`         ${line}`)
 }

@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest'
-
-import { readTokens } from './read-tokens.js'
+import { readTokens } from './serve.js'
 
 test("tokens come one a line or by commas, with their account or an operator's", () => {
   const text = `# of the shop

@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest'
-
-import { readToolWorkers } from './read-tool-workers.js'
+import { readToolWorkers } from './serve.js'
 
 test('tool workers come one a line or by commas, each with its queues', () => {
   const text = `# in Python

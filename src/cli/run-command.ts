@@ -1,17 +1,11 @@
 import { readFile } from 'node:fs/promises'
 import { parseArgs } from 'node:util'
-
 import { ThreadClient } from '../client/index.js'
 import { chat } from './chat.js'
-import type { Command, GivenArguments } from './command.js'
-import { doctor } from './doctor.js'
 import { inspect } from './inspect.js'
-import { reopen } from './reopen.js'
-import { rotateSecrets } from './rotate-secrets.js'
+import { doctor, reopen, rotateSecrets, setup, sweep } from './operator-commands.js'
 import { serve } from './serve.js'
-import { setup } from './setup.js'
-import { sweep } from './sweep.js'
-import type { Terminal } from './terminal.js'
+import type { Command, GivenArguments, Terminal } from './terminal.js'
 
 const COMMANDS: ReadonlyMap<string, Command> = new Map(
   Object.entries({

@@ -1,11 +1,8 @@
+import { readFile } from 'node:fs/promises'
 import { ConfigError } from '../protocol/errors.js'
 import { serveThreads } from '../server/index.js'
-import type { ThreadServer } from '../server/index.js'
-import type { Command } from './command.js'
-import { readTokens } from './read-tokens.js'
-import { readToolWorkers } from './read-tool-workers.js'
-import type { Terminal } from './terminal.js'
-import { textOf } from './token-lines.js'
+import type { ThreadServer, Token, ToolWorker } from '../server/index.js'
+import type { Command, Terminal } from './terminal.js'
 
 /** Serves threads over HTTP until the process is asked to end. */
 export const serve: Command = {
@@ -56,4 +53,55 @@ function untilAsked(server: ThreadServer, terminal: Terminal): Promise<void> {
     const forget = terminal.onInterrupt(stop)
     process.on('SIGTERM', stop)
   })
+}
+
+/**
+ * Tokens as a file or EVERTHREAD_TOKENS holds them: `TOKEN ACCOUNT`; without an account it is an operator's.
+ * @throws ConfigError if there is none: what is wrong with one, the server says itself
+ */
+export function readTokens(text: string): readonly Token[] {
+  const tokens = tokenLines(text).map(({ token, words }) =>
+    words.length === 0 ? { token } : { token, account: words.join(' ') },
+  )
+  if (tokens.length > 0) return tokens
+  throw new ConfigError([
+    'Expected tokens in EVERTHREAD_TOKENS, or in a file that --tokens names, got none: "TOKEN ACCOUNT", one a line; without ' +
+      "an account it is an operator's. Make one with: openssl rand -hex 32",
+  ])
+}
+
+/**
+ * Workers in other languages as a file or EVERTHREAD_TOOL_WORKERS holds them: `TOKEN QUEUE QUEUE …`, the task queues whose
+ * calls the token opens. What is wrong with one, the server says itself.
+ */
+export function readToolWorkers(text: string): readonly ToolWorker[] {
+  return tokenLines(text).map(({ token, words }) => ({ token, taskQueues: words }))
+}
+
+/** The file that a flag names, else an environment variable. @throws ConfigError for a file that cannot be read */
+async function textOf(flag: string, file: unknown, variable: string): Promise<string> {
+  if (typeof file !== 'string') return process.env[variable] ?? ''
+  try {
+    return await readFile(file, 'utf8')
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error)
+    throw new ConfigError([`Expected --${flag} to name a file that can be read, got: ${reason}`])
+  }
+}
+
+/** Tokens with what stands behind them, one a line or separated by commas; lines that begin with # are passed over. */
+function tokenLines(text: string): readonly TokenLine[] {
+  return text
+    .split(/[\n,]/)
+    .map((line) => line.trim())
+    .filter((line) => line !== '' && !line.startsWith('#'))
+    .map((line) => {
+      const [token = '', ...words] = line.split(/\s+/)
+      return { token, words }
+    })
+}
+
+interface TokenLine {
+  readonly token: string
+  readonly words: readonly string[]
 }

@@ -1,7 +1,5 @@
 import { PassThrough } from 'node:stream'
-
 import { expect, test } from 'vitest'
-
 import { openTerminal } from './terminal.js'
 
 test('a line typed while nothing is asked answers nothing', async () => {

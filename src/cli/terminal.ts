@@ -1,5 +1,6 @@
 import { createInterface } from 'node:readline/promises'
 import type { Readable, Writable } from 'node:stream'
+import type { ThreadClient } from '../client/index.js'
 
 /** Where a command speaks with a person; tests give their own streams. */
 export interface Terminal {
@@ -85,4 +86,26 @@ function readLines(input: Streams['input'], tooEarly: () => void): Lines {
 /** What models, tools and people wrote must not steer the terminal that shows it. */
 function printable(text: string): string {
   return text.replaceAll(/(?![\n\t])\p{Cc}/gu, '')
+}
+
+/** What a command works with: the store and the Temporal server of the environment. */
+export interface CommandContext {
+  readonly threads: ThreadClient
+  readonly terminal: Terminal
+}
+
+/** One subcommand. `flags` are those that it takes, besides its arguments. */
+export interface Command {
+  /** Its arguments, as help shows them. */
+  readonly usage: string
+  readonly summary: string
+  readonly arguments: readonly string[]
+  readonly flags: Readonly<Record<string, 'boolean' | 'string'>>
+  /** Answers the exit code, where it is not 0. */
+  run(context: CommandContext, given: GivenArguments): Promise<number | void>
+}
+
+export interface GivenArguments {
+  readonly arguments: readonly string[]
+  readonly flags: Readonly<Record<string, string | boolean | undefined>>
 }

@@ -1,6 +1,6 @@
-import type { ThreadEvent, ThreadHandle } from '../client/index.js'
-import type { MessagePrompt } from './message-prompt.js'
-import { createTurnView } from './turn-view.js'
+import type { ThreadEvent, ThreadEventOf, ThreadHandle } from '../client/index.js'
+import type { MessagePrompt, Screen } from './message-prompt.js'
+import { cut } from './thread-lines.js'
 
 /** Shows all that happens in a thread, whoever asked for it. */
 export interface ThreadWatch {
@@ -46,4 +46,87 @@ export function watchThread(thread: ThreadHandle, after: number, prompt: Message
     broken,
     end: () => ended.abort(),
   }
+}
+
+/** Shows a run as it happens: text as it streams, tools as one line each. */
+interface TurnView {
+  show(event: ThreadEvent): void
+}
+
+function createTurnView(screen: Screen): TurnView {
+  // The message under way, the attempt it is shown of, and how much of it.
+  let shown = { messageId: '', attempt: 0, length: 0 }
+
+  function stream(
+    messageId: string,
+    { attempt, offset, text }: { attempt: number; offset: number; text: string },
+  ) {
+    const begins = shown.messageId !== messageId || attempt > shown.attempt
+    if (begins) {
+      // A new attempt replaces what was shown of the last one.
+      screen.write(shown.messageId === messageId ? '\n(again)\n' : '\n')
+      shown = { messageId, attempt, length: 0 }
+    }
+    const fresh = text.slice(Math.max(0, shown.length - offset))
+    screen.write(fresh)
+    shown = { ...shown, length: Math.max(shown.length, offset + text.length) }
+  }
+
+  function whole({ messageId = '', payload }: ThreadEventOf<'message.created'>) {
+    const { message } = payload
+    if (message?.role !== 'assistant' || message.silent || message.depth > 0) return
+    const text = message.content ?? ''
+    if (shown.messageId !== messageId) screen.write(text === '' ? '' : `\n${text}`)
+    else if (text.length > shown.length) screen.write(text.slice(shown.length))
+    if (text !== '') screen.line()
+    for (const { path } of message.attachments) screen.line(`  [file ${path}]`)
+  }
+
+  return {
+    show(event) {
+      switch (event.type) {
+        case 'model.delta':
+          return stream(event.messageId, event.payload)
+        case 'message.created':
+          return whole(event)
+        case 'tool.started':
+          return screen.line(`  → ${event.payload.name} ${cut(event.payload.preview ?? '')}`)
+        case 'tool.result':
+          return screen.line(`  ← ${event.payload.name} ${event.payload.outcome}`)
+        case 'thread.status':
+          return screen.line(`  · ${cut(event.payload.status ?? '')}`)
+        case 'subagent.status':
+          return screen.line(`  · ${nameOf(event.payload)}: ${cut(event.payload.status ?? '')}`)
+        case 'subagent.completed':
+          return screen.line(`  · ${nameOf(event.payload)} has ended`)
+        case 'subagent.failed':
+          return screen.line(`  · ${nameOf(event.payload)} has failed: ${event.payload.reason ?? ''}`)
+        case 'runtime.warning':
+          return screen.line(`  (${event.payload.code}${told(event.payload.message)})`)
+        case 'run.completed':
+          return event.payload.reason === 'answer_cut'
+            ? screen.line('  (the answer is cut off by its limit of length)')
+            : undefined
+        case 'run.cancelled':
+          return screen.line('  (stopped)')
+        case 'run.failed':
+          return screen.line(`  (ended: ${event.payload.reason})`)
+        default:
+          return undefined
+      }
+    },
+  }
+}
+
+interface Named {
+  readonly name: string
+  readonly threadName?: string
+}
+
+function nameOf({ name, threadName }: Named): string {
+  return threadName === undefined ? name : `${name} "${threadName}"`
+}
+
+function told(message: string | undefined): string {
+  return message === undefined ? '' : `: ${cut(message)}`
 }

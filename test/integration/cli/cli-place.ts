@@ -2,9 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { PassThrough } from 'node:stream'
-
 import { inject } from 'vitest'
-
 import { runCommand } from '../../../src/cli/run-command.js'
 import { openTerminal } from '../../../src/cli/terminal.js'
 import { makePlace } from '../../support/test-store.js'
