@@ -23,12 +23,9 @@ import type { DeliverReportAnswer, RunEnd, SettleAnswer, SettleInput } from '../
 import type { Reader, Store } from '../store/store.js'
 import { findRun, traceOfCall, traceOfRun, tracesOfMessages } from '../store/threads/runs.js'
 import type { RunRecord } from '../store/threads/runs.js'
-import { failSpan, inSpan } from '../telemetry/in-span.js'
-import type { NewSpan } from '../telemetry/in-span.js'
 import { instruments, isMetering } from '../telemetry/instruments.js'
-import { withRunTrace } from '../telemetry/run-trace.js'
-import { readTraceparent } from '../telemetry/traceparent.js'
-import { isTracing, tracer } from '../telemetry/tracer.js'
+import { failSpan, inSpan, isTracing, readTraceparent, tracer, withRunTrace } from '../telemetry/spans.js'
+import type { NewSpan } from '../telemetry/spans.js'
 import type { ActivityDependencies } from './activity.js'
 
 export async function observeStep(

@@ -1,10 +1,7 @@
-import { SpanKind, context, trace } from '@opentelemetry/api'
+import { context, SpanKind, trace } from '@opentelemetry/api'
 import type { Attributes, Context, Span } from '@opentelemetry/api'
-
-import { failSpan } from './in-span.js'
 import { instruments } from './instruments.js'
-import { providerName } from './provider-name.js'
-import { tracer } from './tracer.js'
+import { failSpan, tracer } from './spans.js'
 
 /** The model that is asked, by its provider's names. */
 export interface AskedModel {
@@ -23,7 +20,7 @@ export interface ModelCaller {
 }
 
 /** What an answer tells of itself: numbers and the provider's names, no words (T5). */
-export interface SeenAnswer {
+interface SeenAnswer {
   readonly finishReason: string
   readonly responseId: string | null
   readonly responseModel: string | null
@@ -135,4 +132,22 @@ function countTokens({ attributes }: Request, { usage }: SeenAnswer): void {
 
 function secondsSince({ since }: Request): number {
   return (performance.now() - since) / 1000
+}
+
+/** OpenTelemetry's words for providers whose packages call themselves something else. */
+const NAMES: Readonly<Record<string, string>> = {
+  google: 'gcp.gemini',
+  vertex: 'gcp.vertex_ai',
+  'google-vertex': 'gcp.vertex_ai',
+  'amazon-bedrock': 'aws.bedrock',
+  'azure-openai': 'azure.ai.openai',
+  azure: 'azure.ai.openai',
+  mistral: 'mistral_ai',
+  xai: 'x_ai',
+}
+
+/** `openai` of `openai.responses`: the AI SDK names a provider with the service of it that is called. */
+export function providerName(provider: string): string {
+  const [name = provider] = provider.split('.')
+  return NAMES[name] ?? name
 }

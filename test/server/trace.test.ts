@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest'
-
 import { createThreadApp } from '../../src/server/index.js'
-import { activeTraceparent } from '../../src/telemetry/traceparent.js'
+import { activeTraceparent } from '../../src/telemetry/spans.js'
 import { recordSpans } from '../support/record-spans.js'
 import { OPERATOR } from './server-fixture.js'
 

@@ -4,7 +4,7 @@ import { appendStatusLine } from '../../store/messages/status-line.js'
 import type { Writer } from '../../store/store.js'
 import { insertRun } from '../../store/threads/runs.js'
 import { updateThread } from '../../store/threads/threads.js'
-import { runTraceparent } from '../../telemetry/run-trace.js'
+import { runTraceparent } from '../../telemetry/spans.js'
 import { microseconds, stepScope } from '../scope.js'
 import type { OpenThread } from '../thread-row.js'
 

@@ -7,7 +7,7 @@ import type {
   ToolCallEntry,
 } from '../../protocol/message.js'
 import type { Side } from '../../protocol/plan.js'
-import { activeTraceparent } from '../../telemetry/traceparent.js'
+import { activeTraceparent } from '../../telemetry/spans.js'
 import type { MessagesTable } from '../schema.js'
 
 export type MessageSender =

@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest'
-
-import { providerName } from './provider-name.js'
+import { providerName } from './watch-model.js'
 
 test('providers bear the names of the conventions', () => {
   const names = ['openai.responses', 'anthropic.messages', 'google.generative-ai', 'amazon-bedrock', 'ours']

@@ -1,7 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-
-import { readTraceparent, traceparentOf } from './traceparent.js'
+import { readTraceparent, traceparentOf } from './spans.js'
 
 const SPAN = { traceId: '0af7651916cd43dd8448eb211c80319c', spanId: 'b7ad6b7169203331', traceFlags: 1 }
 
