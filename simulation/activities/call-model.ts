@@ -1,11 +1,10 @@
 import type { CallModelAnswer, CallModelInput, EndAnswer } from '../../src/protocol/activities.js'
 import { phaseFact } from '../../src/protocol/facts.js'
-import type { Fact } from '../../src/protocol/facts.js'
 import { beginOperationId, immediatesId, modelOperationId, runIdOf } from '../../src/protocol/ids.js'
 import { actualSide } from '../../src/protocol/plan.js'
 import type { Plan } from '../../src/protocol/plan.js'
 import { deliver, lastPlaced, say } from '../store/messages.js'
-import type { MessageRow, Operation, ThreadRow } from '../store/rows.js'
+import type { LoggedFact, MessageRow, Operation, ThreadRow } from '../store/rows.js'
 import { openFrame } from './call-frame.js'
 import { chosenCalls, chosenOperations, USAGE } from './choices.js'
 import { IMMEDIATE, planNamed, planOfDigest } from './plans.js'
@@ -57,7 +56,7 @@ function beginRun(attempt: Attempt, input: CallModelInput, plan: Plan): CallMode
   return answer
 }
 
-function startedFacts(thread: ThreadRow, { run, trigger }: CallModelInput): readonly Fact[] {
+function startedFacts(thread: ThreadRow, { run, trigger }: CallModelInput): readonly LoggedFact[] {
   if (trigger === null || thread.runs.has(run)) return []
   thread.runs.set(run, { ended: false })
   return [{ type: 'run.started', scope: { runId: runIdOf(run) } }]
@@ -178,16 +177,16 @@ function isIdle(
   return !thread.operations.has(beginOperationId(input.run))
 }
 
-function stepFacts(input: CallModelInput): readonly Fact[] {
+function stepFacts(input: CallModelInput): readonly LoggedFact[] {
   const scope = stepScope(input)
-  const side: Fact[] = input.sideStarts
+  const side: LoggedFact[] = input.sideStarts
     ? [{ type: 'side.started', scope, payload: { side: input.side } }]
     : []
   return [...side, { type: 'step.started', scope, payload: { step: input.step } }, phaseFact(1, scope)]
 }
 
 /** A step that ends with its model call still gets all of its events, and so does its turn. */
-function lastFacts(input: CallModelInput, reason: string): readonly Fact[] {
+function lastFacts(input: CallModelInput, reason: string): readonly LoggedFact[] {
   const scope = stepScope(input)
   return [
     ...([5, 6, 7] as const).map((phase) => phaseFact(phase, scope)),
@@ -208,7 +207,7 @@ function* askModel(attempt: Attempt, input: CallModelInput, { plan, number }: He
   const id = modelOperationId(input.run, input.step)
   const operation = thread.operations.get(id)
   const scope = stepScope(input)
-  const phases = (last: boolean): readonly Fact[] =>
+  const phases = (last: boolean): readonly LoggedFact[] =>
     ([2, 3, 4] as const)
       .filter((phase) => (phase === 4 ? last : operation?.requested !== true))
       .map((phase) => phaseFact(phase, scope))

@@ -1,9 +1,8 @@
 import type { CallInput, ResultAnswer, TerminatedAnswer } from '../../src/protocol/activities.js'
 import { phaseFact } from '../../src/protocol/facts.js'
-import type { Fact } from '../../src/protocol/facts.js'
 import { queuesTool } from '../../src/protocol/operations.js'
 import { say } from '../store/messages.js'
-import type { CallRow, ThreadRow } from '../store/rows.js'
+import type { CallRow, LoggedFact, ThreadRow } from '../store/rows.js'
 import { stepScope } from './step-scope.js'
 import { append, commit, hold, openThread, recorded, TERMINATED } from './steps.js'
 import type { Attempt } from './steps.js'
@@ -56,7 +55,7 @@ export function enterCall<T>(
 }
 
 /** A tool of the inbox gets its place when it begins. */
-function opening(thread: ThreadRow, row: CallRow, { queued }: CallPart): readonly Fact[] {
+function opening(thread: ThreadRow, row: CallRow, { queued }: CallPart): readonly LoggedFact[] {
   if (!queued || row.placed) return []
   placeCall(thread, row)
   return []
@@ -75,7 +74,7 @@ export function placeCall(thread: ThreadRow, row: CallRow): void {
   })
 }
 
-function started({ parentCall, id }: CallRow, input: CallPart): readonly Fact[] {
+function started({ parentCall, id }: CallRow, input: CallPart): readonly LoggedFact[] {
   const phase = input.first && parentCall === null ? [phaseFact(5, stepScope(input))] : []
   return [...phase, { type: 'tool.started', scope: { ...stepScope(input), toolCallId: id } }]
 }

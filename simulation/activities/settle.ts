@@ -6,7 +6,7 @@ import type {
 } from '../../src/protocol/activities.js'
 import type { SettleAnswer, SettleInput } from '../../src/protocol/end-activities.js'
 import { phaseFact } from '../../src/protocol/facts.js'
-import type { Fact } from '../../src/protocol/facts.js'
+import type { RunOutcome } from '../../src/protocol/status.js'
 import {
   modelOperationId,
   runIdOf,
@@ -16,7 +16,7 @@ import {
 } from '../../src/protocol/ids.js'
 import type { ThreadOperation } from '../../src/protocol/operations.js'
 import { rejectWaiting } from '../store/messages.js'
-import type { ChildRow, Operation, ThreadRow } from '../store/rows.js'
+import type { ChildRow, LoggedFact, Operation, ThreadRow } from '../store/rows.js'
 import type { World } from '../world.js'
 import { chosenOperations } from './choices.js'
 import { endCall, placeCall } from './hold-call.js'
@@ -119,7 +119,7 @@ function closeChild(thread: ThreadRow, reference: string): void {
   if (child !== undefined) child.closed = true
 }
 
-function endRun(thread: ThreadRow, { run }: SettleInput, outcome: string): void {
+function endRun(thread: ThreadRow, { run }: SettleInput, outcome: RunOutcome | 'blocked'): void {
   thread.runs.set(run, { ended: true })
   append(thread, [
     { type: `run.${outcome === 'blocked' ? 'failed' : outcome}`, scope: { runId: runIdOf(run) } },
@@ -150,13 +150,13 @@ function endOperation(thread: ThreadRow, operation: Operation, reason: string): 
   if (id.startsWith('model_')) append(thread, cutStepEvents(id, state, reason))
 }
 
-function cutStepEvents(id: string, state: Operation['state'], reason: string): readonly Fact[] {
+function cutStepEvents(id: string, state: Operation['state'], reason: string): readonly LoggedFact[] {
   const { run, step } = stepOfModelOperation(id)
   if (id !== modelOperationId(run, step)) return []
   const scope = { runId: runIdOf(run), stepId: stepIdOf(run, step) }
   const marked = state === 'drained' ? 1 : 3
   const phases = ([2, 3, 4, 5, 6, 7] as const).filter((phase) => phase > marked)
-  const completed = { type: 'step.completed', scope, payload: { step, reason } }
+  const completed: LoggedFact = { type: 'step.completed', scope, payload: { step, reason } }
   return [...phases.map((phase) => phaseFact(phase, scope)), completed]
 }
 

@@ -1,4 +1,4 @@
-import type { EventScope } from '../../src/protocol/facts.js'
+import type { EventScope } from '../../src/protocol/events.js'
 import { runIdOf, stepIdOf } from '../../src/protocol/ids.js'
 
 export function stepScope({ run, step }: { readonly run: number; readonly step: number }): EventScope {

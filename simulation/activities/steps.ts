@@ -1,6 +1,5 @@
 import type { ActivityInput, TerminatedAnswer } from '../../src/protocol/activities.js'
-import type { Fact } from '../../src/protocol/facts.js'
-import type { Operation, ThreadRow } from '../store/rows.js'
+import type { LoggedFact, Operation, ThreadRow } from '../store/rows.js'
 import type { World } from '../world.js'
 
 /** The steps of an activity: between two of them anything else may happen, and a crash may end it. */
@@ -34,7 +33,7 @@ export function openThread(
   return thread === undefined || thread.terminateRequested ? null : thread
 }
 
-export function append(thread: ThreadRow, events: readonly Fact[]): void {
+export function append(thread: ThreadRow, events: readonly LoggedFact[]): void {
   thread.events.push(...events)
 }
 

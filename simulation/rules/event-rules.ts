@@ -1,5 +1,5 @@
 /** The event log of a thread at rest: each step has all its phases once, in order; each run begins and ends once. */
-import type { Fact } from '../../src/protocol/facts.js'
+import type { LoggedFact } from '../store/rows.js'
 import type { World } from '../world.js'
 import type { Resting } from './rest-rules.js'
 
@@ -30,16 +30,20 @@ function checkSteps(world: World, { id, events }: Resting['thread']): void {
     if (marks !== 's1234567c') world.breaks('a step has not its seven phases', `${id} ${step}: ${marks}`)
 }
 
-function markOf({ type, payload }: Fact): string {
+function markOf({ type, payload }: LoggedFact): string {
   if (type === 'step.started') return 's'
   if (type === 'step.completed') return 'c'
-  return type === 'step.phase' ? JSON.stringify(payload?.['phase']) : ''
+  return type === 'step.phase' ? JSON.stringify(field(payload, 'phase')) : ''
+}
+
+function field(payload: object = {}, name: string): unknown {
+  return Object.entries(payload).find(([key]) => key === name)?.[1]
 }
 
 /** The sides whose turns are told of, in order. */
-function sidesOf(events: readonly Fact[], type: string): string {
+function sidesOf(events: readonly LoggedFact[], type: string): string {
   return events
-    .flatMap((event) => (event.type === type ? [JSON.stringify(event.payload?.['side'])] : []))
+    .flatMap((event) => (event.type === type ? [JSON.stringify(field(event.payload, 'side'))] : []))
     .join(' ')
 }
 

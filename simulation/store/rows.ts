@@ -1,6 +1,13 @@
+/** An event of a simulated log. The rules look at types and scopes, so most payloads are left out. */
+export interface LoggedFact {
+  readonly type: EventType
+  readonly scope?: EventScope
+  readonly payload?: object
+}
+
 /** The rows of a fake store: what the real one keeps of a thread, without its content. */
 import type { CallOutcome } from '../../src/protocol/activities.js'
-import type { Fact } from '../../src/protocol/facts.js'
+import type { EventScope, EventType } from '../../src/protocol/events.js'
 import type { ToolPlan } from '../../src/protocol/plan.js'
 
 export interface MessageRow {
@@ -89,7 +96,7 @@ export interface ThreadRow {
   readonly remotes: Map<string, RemoteRow>
   readonly runs: Map<number, { ended: boolean }>
   readonly kinds: Map<string, ToolPlan>
-  readonly events: Fact[]
+  readonly events: LoggedFact[]
 }
 
 export function newThread(of: Pick<ThreadRow, 'id' | 'parent' | 'depth' | 'resumable' | 'agent'>): ThreadRow {

@@ -1,3 +1,4 @@
+import type { JsonObject } from '../protocol/values.js'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Context } from '@temporalio/activity'
 import type { Fact } from '../protocol/facts.js'
@@ -132,8 +133,9 @@ function toldBefore(detail: unknown): readonly string[] {
   return (detail as ToldFacts | null)?.facts ?? []
 }
 
-function digest({ type, scope = {}, payload = {} }: Fact): string {
-  return digestOf([type, { ...scope }, payload]).slice(0, 8)
+function digest({ type, scope = {}, payload }: Fact): string {
+  // A fact reaches an activity as JSON.
+  return digestOf([type, { ...scope }, payload as JsonObject]).slice(0, 8)
 }
 
 /** Thrown inside a transaction to roll it back: the answer would be too large to be told, after it was committed. */

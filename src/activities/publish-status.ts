@@ -1,3 +1,4 @@
+import { fact } from '../protocol/facts.js'
 import { LIMITS } from '../protocol/limits.js'
 import { appendEvents } from '../store/events.js'
 import type { Writer } from '../store/store.js'
@@ -19,7 +20,7 @@ interface PublishedStatus {
 export async function publishStatus(tx: Writer, { reference, text, now }: PublishedStatus): Promise<void> {
   const status = fitting(text)
   await updateThread(tx, reference, { status_text: status })
-  await appendEvents(tx, { threadId: reference, events: [{ type: 'thread.status', payload: {} }], now })
+  await appendEvents(tx, { threadId: reference, events: [fact('thread.status', {})], now })
   const thread = await tx
     .selectFrom('threads')
     .select('parent_thread_id as parent')
@@ -30,7 +31,7 @@ export async function publishStatus(tx: Writer, { reference, text, now }: Publis
   if (child === null || child.closed_at !== null || child.status === 'deferred') return
   await updateChild(tx, { parentThreadId: thread.parent, reference }, { status_text: status })
   const payload = { reference, name: child.name }
-  const event = { type: 'subagent.status', scope: { childId: reference }, payload }
+  const event = fact('subagent.status', payload, { childId: reference })
   await appendEvents(tx, { threadId: thread.parent, events: [event], now })
 }
 

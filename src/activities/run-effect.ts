@@ -3,10 +3,12 @@
  * anything is done, and the commit is conditional on the attempt, so one that a crash cut off runs again, and what it
  * writes is there once (T4, T9). As with tools, a throw keeps what it did before; a timeout or a cut keeps nothing.
  */
+import type { EffectFailureCode } from '../protocol/event-codes.js'
 import type { EffectDefinition } from '../definitions/effect.js'
 import { buildPlan } from '../definitions/plan/build-plan.js'
 import { parseArguments } from '../definitions/plan/tool-arguments.js'
 import type { ActivityInput, RunEffectAnswer, RunEffectInput } from '../protocol/activities.js'
+import { fact } from '../protocol/facts.js'
 import type { Fact } from '../protocol/facts.js'
 import { LIMITS } from '../protocol/limits.js'
 import { recordError } from '../store/errors.js'
@@ -81,8 +83,8 @@ async function commit(
     const about = { effectId, name: row.name }
     const event: Fact =
       failure === undefined || error === null
-        ? { type: 'effect.completed', payload: about }
-        : { type: 'effect.failed', payload: { ...about, code: failure.code, errorId: error } }
+        ? fact('effect.completed', about)
+        : fact('effect.failed', { ...about, code: failure.code, errorId: error })
     await appendEvents(tx, { threadId, events: [event], now })
     return answer
   })
@@ -155,7 +157,7 @@ async function insert(tx: Writer, input: RunEffectInput, gone: boolean): Promise
 /** What came of an effect; `state` is committed with it. */
 interface EffectOutcome {
   /** `code` is for events; the error has its words. */
-  readonly failure?: { readonly code: string; readonly error: unknown }
+  readonly failure?: { readonly code: EffectFailureCode; readonly error: unknown }
   readonly state?: BufferedState
 }
 
@@ -190,7 +192,7 @@ async function performEffect(
   }
 }
 
-function failedWith(code: string, message: string): EffectOutcome {
+function failedWith(code: EffectFailureCode, message: string): EffectOutcome {
   return { failure: { code, error: new Error(message) } }
 }
 
@@ -262,6 +264,6 @@ export async function giveUpEffect(tx: Writer, input: ActivityInput, effectId: s
   }
   const message = `The effect "${name}" was given up: its activity failed for good. The log of its worker says why.`
   await recordError(tx, { id: error, threadId, at: now, type: 'Effect.given_up', message, stack: null })
-  const payload = { effectId, name, code: 'given_up', errorId: error }
-  await appendEvents(tx, { threadId, events: [{ type: 'effect.failed', payload }], now })
+  const payload = { effectId, name, code: 'given_up', errorId: error } as const
+  await appendEvents(tx, { threadId, events: [fact('effect.failed', payload)], now })
 }

@@ -1,6 +1,7 @@
 import type { CallInput } from '../protocol/activities.js'
+import type { EventScope } from '../protocol/events.js'
 import { phaseFact } from '../protocol/facts.js'
-import type { EventScope, Fact } from '../protocol/facts.js'
+import type { Fact } from '../protocol/facts.js'
 import { runIdOf, stepIdOf } from '../protocol/ids.js'
 import type { ToolCallRecord } from '../store/calls/tool-calls.js'
 

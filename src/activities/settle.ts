@@ -10,6 +10,7 @@ import type {
   SettleInput,
   ThreadClose,
 } from '../protocol/end-activities.js'
+import { fact } from '../protocol/facts.js'
 import type { Fact } from '../protocol/facts.js'
 import { runIdOf, settleOperationId } from '../protocol/ids.js'
 import type { ThreadOperation } from '../protocol/operations.js'
@@ -132,7 +133,7 @@ async function toldOperations(tx: Writer, input: SettleInput): Promise<readonly 
   const fitting = fittingOperations(unheard)
   const count = unheard.length - fitting.length
   if (count > 0) {
-    const warning = { type: 'runtime.warning', payload: { code: 'operations_dropped', count } }
+    const warning = fact('runtime.warning', { code: 'operations_dropped', count })
     await appendEvents(tx, { threadId: input.threadId, events: [warning], now: microseconds(input) })
   }
   return fitting
@@ -166,7 +167,7 @@ async function beginRun(tx: Writer, input: SettleInput, { trigger = 'message' }:
   const now = microseconds(input)
   const begins = { thread_id: threadId, number: run, trigger_kind: trigger, started_at: now }
   if (!(await insertRun(tx, begins))) return
-  const started: Fact = { type: 'run.started', scope: { runId: runIdOf(run) }, payload: { trigger } }
+  const started: Fact = fact('run.started', { trigger }, { runId: runIdOf(run) })
   await appendEvents(tx, { threadId, events: [started], now })
 }
 
@@ -180,16 +181,16 @@ async function endRun(tx: Writer, ending: EndingRun, end: RunEnd): Promise<void>
   const session = await sessionEnd(tx, input, end)
   await updateRun(tx, { threadId, number: run }, { ended_at: now, reason, outcome, steps, usage, session })
   const scope = { runId: runIdOf(run) }
-  const ended: Fact = {
-    type: `run.${outcome}`,
-    scope,
-    payload: {
+  const ended: Fact = fact(
+    `run.${outcome}`,
+    {
       reason,
       steps,
       usage: { ...usage },
       ...(reason === 'definition_missing' && { error: noAgent(input) }),
     },
-  }
+    scope,
+  )
   await appendEvents(tx, { threadId, events: [ended], now })
 }
 
@@ -257,7 +258,7 @@ async function appendVisibleReason(
   const scope = { runId: runIdOf(run), messageId: id }
   await appendEvents(tx, {
     threadId,
-    events: [{ type: 'message.created', scope, payload: { role: 'assistant' } }],
+    events: [fact('message.created', { role: 'assistant' }, scope)],
     now,
   })
 }

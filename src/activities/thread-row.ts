@@ -1,3 +1,4 @@
+import { fact } from '../protocol/facts.js'
 import { LIMITS } from '../protocol/limits.js'
 import { rootOf } from '../protocol/messages.js'
 import type { ThreadStart } from '../protocol/messages.js'
@@ -47,9 +48,7 @@ async function register(
 ): Promise<ThreadRecord | null> {
   if (start === null) return null
   await insertThread(tx, threadRow(threadId, start, createdAt * 1000))
-  const events = [
-    { type: 'thread.started', payload: { agent: start.agent, parent: start.parent?.threadId ?? null } },
-  ]
+  const events = [fact('thread.started', { agent: start.agent, parent: start.parent?.threadId ?? null })]
   await appendEvents(tx, { threadId, events, now: createdAt * 1000 })
   return findThread(tx, threadId)
 }

@@ -1,3 +1,4 @@
+import { fact } from '../protocol/facts.js'
 import { MessageRejectedError, RequestNotFoundError } from '../protocol/errors.js'
 import type { Fact } from '../protocol/facts.js'
 import type { JsonValue } from '../protocol/values.js'
@@ -98,6 +99,6 @@ async function bootChild(tx: Writer, request: PendingRecord, { reference, values
 }
 
 function supplied(requestId: string, child: string | null): Fact {
-  const payload = { requestId, kind: 'variables', decision: 'supplied', by: null }
-  return { type: 'action.resolved', ...(child !== null && { scope: { childId: child } }), payload }
+  const payload = { requestId, kind: 'variables', decision: 'supplied', by: null } as const
+  return fact('action.resolved', payload, child === null ? undefined : { childId: child })
 }

@@ -1,3 +1,4 @@
+import { fact } from '../protocol/facts.js'
 import { LIMITS } from '../protocol/limits.js'
 import { closeRequests, deferredChildOf, openRequests } from '../store/calls/requests.js'
 import type { PendingRecord } from '../store/calls/requests.js'
@@ -56,8 +57,8 @@ async function closeRequestFor(
   const found = open.find((request) => deferredChildOf(request) === reference)
   if (found === undefined) return null
   await closeRequests(tx, { threadId, ids: [found.id] })
-  const payload = { requestId: found.id, kind: 'variables', decision: 'closed', by: null }
-  const resolved = { type: 'action.resolved', scope: { childId: reference }, payload }
+  const payload = { requestId: found.id, kind: 'variables', decision: 'closed', by: null } as const
+  const resolved = fact('action.resolved', payload, { childId: reference })
   await appendEvents(tx, { threadId, events: [resolved], now })
   return found
 }

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import { fact } from '../protocol/facts.js'
 import { ConfigError, ThreadConflictError } from '../protocol/errors.js'
 import { LIMITS } from '../protocol/limits.js'
 import { messageIdProblem, threadIdProblem, threadStartProblem } from '../protocol/message-problems.js'
@@ -127,7 +128,7 @@ async function register(
     tags: [...new Set(options.tags)],
     title: options.title ?? null,
   })
-  const started = { type: 'thread.started', payload: { agent: options.agent, parent: null } }
+  const started = fact('thread.started', { agent: options.agent, parent: null })
   if (inserted) {
     await appendEvents(tx, { threadId: id, events: [started], now })
     await putVariables(tx, secrets, { threadId: id, values: env })

@@ -1,3 +1,4 @@
+import type { JoinedFact } from '../protocol/events.js'
 import { ThreadNotFoundError } from '../protocol/errors.js'
 import type { StoredEvent } from '../store/event-rows.js'
 import { readEvents } from '../store/events.js'
@@ -6,7 +7,6 @@ import type { StoredDelta } from '../store/messages/deltas.js'
 import type { Reader } from '../store/store.js'
 import { threadProgress } from '../store/threads/threads.js'
 import { joinEvent } from './join-event.js'
-import type { JoinedFact } from './join-event.js'
 
 /** At most 16 KiB each: what one subscriber holds while its consumer is busy. */
 const PAGE = 100

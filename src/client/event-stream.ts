@@ -28,11 +28,10 @@ export function createEventStream(
   let gap: EventStream['gap'] = 'none'
   let again = -Infinity
 
-  function fact(event: EventPage['events'][number]): ThreadEvent {
+  function withCursor(event: EventPage['events'][number]): ThreadEvent {
     sequence = event.sequence
     if (event.type === 'message.created' && event.messageId === streamed?.messageId) streamed = null
-    // The wire boundary of the event log: what a newer version wrote is delivered as it is.
-    return { ...event, cursor: cursorOf({ sequence, streamed }) } as unknown as ThreadEvent
+    return { ...event, cursor: cursorOf({ sequence, streamed }) }
   }
 
   return {
@@ -43,7 +42,7 @@ export function createEventStream(
       return gap
     },
     *take({ events, deltas, useful, more }) {
-      for (const event of events) yield fact(event)
+      for (const event of events) yield withCursor(event)
       // Before the last page the deltas are too far ahead of the events; they are read again with it.
       if (more) return
       // Only who reads from the first one sees that the gap is filled.

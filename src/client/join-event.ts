@@ -1,44 +1,40 @@
-import type { ThreadEvent } from '../protocol/events.js'
-import type { EventScope } from '../protocol/facts.js'
+import type { JoinedFact, JoinedMessage, JoinedPayloads, ThreadEvent } from '../protocol/events.js'
 import { LIMITS } from '../protocol/limits.js'
 import type { Message } from '../protocol/message.js'
 import { utf8Length } from '../protocol/values.js'
 import type { JsonObject } from '../protocol/values.js'
-import { findRequest } from '../store/calls/requests.js'
-import { findToolCall } from '../store/calls/tool-calls.js'
-import type { StoredEvent } from '../store/event-rows.js'
+import { findChild } from '../store/threads/children.js'
+import type { ChildRecord } from '../store/threads/children.js'
 import type { NewDelta } from '../store/messages/deltas.js'
+import type { StoredEvent } from '../store/event-rows.js'
+import { findRequest } from '../store/calls/requests.js'
+import type { PendingRecord } from '../store/calls/requests.js'
 import { findMessage } from '../store/messages/transcript.js'
 import type { Reader } from '../store/store.js'
-import { findChild } from '../store/threads/children.js'
+import { findToolCall } from '../store/calls/tool-calls.js'
 import { queuedPreviews } from './queue-preview.js'
 
 /** Of the envelope; grows when a field gets another meaning. */
 const SCHEMA_VERSION = 1
 
-/** A fact as all subscribers get it, but for its cursor, which is each one's own. What a newer version wrote is one too. */
-export interface JoinedFact extends EventScope {
-  readonly sequence: number
-  readonly eventId: string
-  readonly type: string
-  readonly timestamp: string
-  readonly schemaVersion: number
-  readonly threadId: string
-  readonly payload: object
-}
-
-/** A stored fact as subscribers get it, with the text that it is about: the log itself holds ids and small facts. */
+/**
+ * From a row of the log to the event table: the wire boundary of events. The log itself holds ids and small facts, and what
+ * its event is about is joined from other tables of the store.
+ */
 export async function joinEvent(db: Reader, threadId: string, event: StoredEvent): Promise<JoinedFact> {
-  return {
-    ...event.scope,
-    sequence: event.sequence,
-    eventId: `${threadId}:${event.sequence}`,
-    type: event.type,
-    timestamp: new Date(event.at / 1000).toISOString(),
+  const { type, sequence, at, scope, payload } = event
+  const joined = {
+    ...scope,
+    sequence,
+    eventId: `${threadId}:${sequence}`,
+    type,
+    timestamp: new Date(at / 1000).toISOString(),
     schemaVersion: SCHEMA_VERSION,
     threadId,
-    payload: { ...event.payload, ...(await textOf(db, threadId, event)) },
+    payload: { ...payload, ...(isJoined(type) && (await JOINS[type](db, threadId, event))) },
   }
+  // The row is JSON that a writer made of a `Fact`. A type or field that a newer version wrote is delivered as it is.
+  return joined as JoinedFact
 }
 
 export function deltaEvent(
@@ -56,30 +52,39 @@ export function deltaEvent(
   }
 }
 
-type Joined = Promise<object>
+type JoinedType = keyof JoinedPayloads
 
-/** What belongs to a fact of a type; nothing to one that has it all, or that this version does not know. */
-function textOf(db: Reader, threadId: string, event: StoredEvent): Joined | object {
-  const { type, scope, payload } = event
-  if (type === 'message.created' || type === 'message.updated')
-    return scope.messageId === undefined ? {} : messageText(db, threadId, scope.messageId)
-  if (type === 'thread.status') return statusText(db, threadId)
-  if (type === 'queue.changed') return queueText(db, threadId)
-  if (type === 'action.required' || type === 'action.resolved')
-    return typeof payload['requestId'] === 'string'
-      ? requestText(db, event, threadId, payload['requestId'])
-      : {}
-  if (type.startsWith('subagent.')) return childText(db, threadId, event)
-  if (scope.toolCallId === undefined) return {}
-  if (type === 'tool.started') return argumentsText(db, threadId, scope.toolCallId)
-  return type === 'tool.result' ? resultText(db, threadId, scope.toolCallId) : {}
+type Join<Type extends JoinedType> = (
+  db: Reader,
+  threadId: string,
+  event: StoredEvent,
+) => Promise<JoinedPayloads[Type]>
+
+/** Where the joined fields of each type come from. A type of `JoinedPayloads` without its entry does not compile. */
+const JOINS: { readonly [Type in JoinedType]: Join<Type> } = {
+  'thread.status': joinThreadStatus,
+  'message.created': joinMessage,
+  'message.updated': joinMessage,
+  'queue.changed': joinQueue,
+  'tool.started': joinArguments,
+  'tool.result': joinResult,
+  'action.required': joinRequest,
+  'action.resolved': joinReason,
+  'subagent.spawned': joinChild,
+  'subagent.input': joinChild,
+  'subagent.status': joinChildStatus,
+  'subagent.completed': joinChild,
+  'subagent.failed': joinChild,
+  'subagent.closed': joinChild,
 }
 
-async function messageText(db: Reader, threadId: string, messageId: string): Joined {
-  return joinedMessage(await findMessage(db, threadId, messageId))
+function isJoined(type: string): type is JoinedType {
+  return Object.hasOwn(JOINS, type)
 }
 
-async function statusText(db: Reader, threadId: string): Joined {
+type Preview = JoinedPayloads['tool.started']
+
+async function joinThreadStatus(db: Reader, threadId: string): Promise<JoinedPayloads['thread.status']> {
   const thread = await db
     .selectFrom('threads')
     .select('status_text as status')
@@ -88,49 +93,112 @@ async function statusText(db: Reader, threadId: string): Joined {
   return { status: thread?.status ?? null }
 }
 
-async function queueText(db: Reader, threadId: string): Joined {
+async function joinMessage(db: Reader, threadId: string, { scope }: StoredEvent): Promise<JoinedMessage> {
+  const { messageId } = scope
+  return cutMessage(messageId === undefined ? null : await findMessage(db, threadId, messageId))
+}
+
+async function joinQueue(db: Reader, threadId: string): Promise<JoinedPayloads['queue.changed']> {
   const queued = await queuedPreviews(db, threadId, LIMITS.eventQueueItems)
   return { queue: queued.map(({ item, preview }) => ({ ...item, preview })) }
 }
 
-/** What an instance is called, and what it says of itself: both are its parent's content. */
-async function childText(db: Reader, threadId: string, { type, scope }: StoredEvent): Joined {
-  const child = scope.childId === undefined ? null : await findChild(db, threadId, scope.childId)
-  if (child === null) return {}
-  return {
-    ...(child.thread_name !== null && { threadName: child.thread_name }),
-    ...(type === 'subagent.status' && { status: child.status_text ?? child.status }),
-  }
+async function joinArguments(db: Reader, threadId: string, { scope }: StoredEvent): Promise<Preview> {
+  return argumentsOf(db, threadId, scope.toolCallId)
 }
 
-async function argumentsText(db: Reader, threadId: string, callId: string | null): Joined {
-  const call = callId === null ? null : await findToolCall(db, threadId, callId)
+async function argumentsOf(
+  db: Reader,
+  threadId: string,
+  callId: string | null | undefined,
+): Promise<Preview> {
+  const call = callId == null ? null : await findToolCall(db, threadId, callId)
   return previewOf(call?.arguments ?? null)
 }
 
-async function resultText(db: Reader, threadId: string, callId: string): Joined {
-  const call = await findToolCall(db, threadId, callId)
+async function joinResult(
+  db: Reader,
+  threadId: string,
+  { scope: { toolCallId } }: StoredEvent,
+): Promise<JoinedPayloads['tool.result']> {
+  const call = toolCallId === undefined ? null : await findToolCall(db, threadId, toolCallId)
   const result = call?.result_message_id ? await findMessage(db, threadId, call.result_message_id) : null
   return { ...previewOf(result?.content ?? null), attachments: result?.attachments ?? [] }
 }
 
-async function requestText(db: Reader, { type }: StoredEvent, threadId: string, requestId: string): Joined {
-  const request = await findRequest(db, threadId, requestId)
-  if (type === 'action.resolved') return { reason: request?.reason ?? null }
-  const { agent, required, missing } = request?.detail ?? {}
+async function joinRequest(
+  db: Reader,
+  threadId: string,
+  event: StoredEvent,
+): Promise<JoinedPayloads['action.required']> {
+  const request = await requestOf(db, threadId, event)
   return {
     toolName: request?.tool_name ?? null,
-    ...(await argumentsText(db, threadId, request?.call_id ?? null)),
-    ...(request?.kind === 'variables' && { agent, required, missing }),
+    ...(await argumentsOf(db, threadId, request?.call_id)),
+    ...(request?.kind === 'variables' && variablesOf(request.detail ?? {})),
   }
 }
 
-function previewOf(text: string | null): JsonObject {
+function variablesOf({ agent, required, missing }: JsonObject): Partial<JoinedPayloads['action.required']> {
+  return {
+    ...(typeof agent === 'string' && { agent }),
+    ...(Array.isArray(required) && { required: required.map(String) }),
+    ...(Array.isArray(missing) && { missing: missing.map(String) }),
+  }
+}
+
+async function joinReason(
+  db: Reader,
+  threadId: string,
+  event: StoredEvent,
+): Promise<JoinedPayloads['action.resolved']> {
+  return { reason: (await requestOf(db, threadId, event))?.reason ?? null }
+}
+
+async function requestOf(
+  db: Reader,
+  threadId: string,
+  { payload: { requestId } }: StoredEvent,
+): Promise<PendingRecord | null> {
+  return typeof requestId === 'string' ? findRequest(db, threadId, requestId) : null
+}
+
+/** The name of an instance, and its description of itself, are its parent's content. */
+async function joinChild(
+  db: Reader,
+  threadId: string,
+  event: StoredEvent,
+): Promise<JoinedPayloads['subagent.spawned']> {
+  return nameOf(await childOf(db, threadId, event))
+}
+
+async function joinChildStatus(
+  db: Reader,
+  threadId: string,
+  event: StoredEvent,
+): Promise<JoinedPayloads['subagent.status']> {
+  const child = await childOf(db, threadId, event)
+  return child === null ? {} : { ...nameOf(child), status: child.status_text ?? child.status }
+}
+
+async function childOf(
+  db: Reader,
+  threadId: string,
+  { scope: { childId } }: StoredEvent,
+): Promise<ChildRecord | null> {
+  return childId === undefined ? null : findChild(db, threadId, childId)
+}
+
+function nameOf(child: ChildRecord | null): JoinedPayloads['subagent.spawned'] {
+  return child?.thread_name == null ? {} : { threadName: child.thread_name }
+}
+
+function previewOf(text: string | null): Preview {
   const preview = text === null ? null : cut(text, LIMITS.eventJoinBytes)
   return { preview, truncated: preview !== text }
 }
 
-function joinedMessage(message: Message | null): object {
+function cutMessage(message: Message | null): JoinedMessage {
   if (message === null) return { message, truncated: false, bytes: 0 }
   const bytes = utf8Length(JSON.stringify(message))
   if (bytes <= LIMITS.eventJoinBytes) return { message, truncated: false, bytes }

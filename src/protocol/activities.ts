@@ -2,8 +2,10 @@ import type { Fact } from './facts.js'
 import type { ThreadStart } from './messages.js'
 import type { ThreadOperation } from './operations.js'
 import type { Plan, Side, ToolPlan } from './plan.js'
-import type { StopReason, ThreadStatus } from './status.js'
+import type { CallOutcome, StopReason, ThreadStatus, Usage } from './status.js'
 import type { CallReport, PreparedChild } from './subagent.js'
+
+export type { CallOutcome, Usage } from './status.js'
 
 /** In every activity input. */
 export interface ActivityInput {
@@ -23,14 +25,6 @@ export interface StepInput extends ActivityInput {
   readonly step: number
   readonly side: Side
   readonly agent: string
-}
-
-/** Tokens, and cost in millionths of a dollar; null when a price is unknown. */
-export interface Usage {
-  readonly inputTokens: number
-  readonly outputTokens: number
-  readonly cachedInputTokens: number
-  readonly cost: number | null
 }
 
 /** A queued item on its way into the transcript. */
@@ -159,9 +153,6 @@ export interface CallInput extends StepInput {
   /** The answer that the call waited for. */
   readonly response?: RequestResponse | null
 }
-
-/** What became of a call; `unknown` is what an interrupted side effect is. */
-export type CallOutcome = 'succeeded' | 'failed' | 'denied' | 'interrupted' | 'cancelled' | 'unknown'
 
 export interface ResultAnswer {
   readonly type: 'result'

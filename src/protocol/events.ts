@@ -1,17 +1,404 @@
-import type { CallOutcome, Usage } from './activities.js'
-import type { EventScope, Phase } from './facts.js'
+/**
+ * The event table: the one place that says which events exist and what each holds, for writers and for readers.
+ *
+ * - `EventPayloads` is what the log keeps, by type: ids, registered names and numbers only (T5), but for `custom`.
+ * - `JoinedPayloads` is what delivery adds from other tables of the store. A type named here needs its entry in `JOINS` of
+ *   `src/client/join-event.ts`, or nothing compiles.
+ * - `OpenFields` are the closed lists of codes to which later versions add: writers may use only the listed codes.
+ *
+ * An event has four forms on its way, each with one name:
+ *
+ * 1. `Fact` (`facts.ts`): what a writer hands over, made by `fact()`. A wrong payload or type does not compile.
+ * 2. `StoredEvent` (`src/store/events.ts`): a row of the log as it is read. Its type and payload are only known to be JSON,
+ *    because a newer version may have written it.
+ * 3. `JoinedFact`: a stored event with its joined fields, the same for all subscribers.
+ * 4. `ThreadEvent`: what one subscriber gets: a joined fact with a cursor, or a delta of streamed text.
+ *
+ * `docs/generated/events.md` is made from this file by `npm run events`: every event and every field has a doc comment.
+ */
+import type {
+  ActionDecision,
+  EffectFailureCode,
+  HookFailureCode,
+  NextRequest,
+  RequestKind,
+  WarningCode,
+} from './event-codes.js'
+import type { JsonValue } from './values.js'
 import type { AttachmentRef, Message, MessageRole } from './message.js'
 import type { Side } from './plan.js'
-import type { QueuedItem, StopReason, ThreadStatus } from './status.js'
-import type { JsonValue } from './values.js'
+import type { CallOutcome, QueuedItem, StopReason, ThreadStatus, Usage } from './status.js'
 
-/** What every event carries. */
+/** What an event is about, where it applies. */
+export interface EventScope {
+  readonly runId?: string
+  readonly stepId?: string
+  readonly messageId?: string
+  readonly toolCallId?: string
+  readonly childId?: string
+}
+
+/** A step has seven phases: `PHASES` names them. */
+export type Phase = 1 | 2 | 3 | 4 | 5 | 6 | 7
+
+/** What the log holds of each event, by type. */
+export interface EventPayloads {
+  /** The thread was created. It is the first event of every thread. */
+  'thread.started': {
+    /** The agent that the thread starts with. */
+    readonly agent: string
+    /** The id of the thread that started this one as its subagent; null for a root thread. */
+    readonly parent: string | null
+  }
+  /** Another agent took the thread over. */
+  'thread.updated': {
+    /** The thread's status from now on. */
+    readonly status?: ThreadStatus
+    /** The agent that took over. */
+    readonly agent?: string
+  }
+  /** The thread described what it is doing, by `sessionStatus` or `setStatus`. */
+  'thread.status': Nothing
+  /** The thread ended and takes no more messages. */
+  'thread.closed': {
+    /** How it ended: `completed`, `failed` or `terminated`. */
+    readonly outcome: string
+    /** Why its last run ended, or `terminated`. */
+    readonly reason: StopReason
+    /** The number of messages that were still waiting; they are rejected. */
+    readonly rejected: number
+  }
+  /** The thread had lost its workflow, and continues with a new one. */
+  'thread.reopened': Nothing
+  /** A run began: the thread works until nothing is left to do. */
+  'run.started': {
+    /** What started the run, such as `message`. */
+    readonly trigger: string
+  }
+  /** A run ended, and did what it was for. */
+  'run.completed': RunEnded
+  /** A run ended with a failure, or is blocked. */
+  'run.failed': RunEnded & {
+    /** A sentence about a missing definition, if that is the reason. */
+    readonly error?: string
+  }
+  /** A run was stopped or terminated. */
+  'run.cancelled': RunEnded
+  /** A side began its turn. */
+  'side.started': {
+    /** The side whose turn it is. */
+    readonly side: Side
+    /** The name that the agent's definition gives this side; null if it gives none. */
+    readonly label?: string | null
+  }
+  /** A side's turn ended. */
+  'side.completed': {
+    /** The side whose turn it was. */
+    readonly side: Side
+    /** Why the turn ended; null if no stop condition ended it. */
+    readonly reason: StopReason | null
+  }
+  /** A step began: one request to the model with all that follows from its answer. */
+  'step.started': {
+    /** The number of the step in its run, from 1. */
+    readonly step: number
+    /** The name of the prompt that the step uses. */
+    readonly prompt?: string
+    /** The name of the model that the step asks. */
+    readonly model?: string
+  }
+  /** A step ended. */
+  'step.completed': {
+    /** The number of the step in its run, from 1. */
+    readonly step: number
+    /** Why no step follows; null if one does. */
+    readonly reason: StopReason | null
+  }
+  /** A step reached a phase. Every step marks all seven phases in order, also those that had nothing to do. */
+  'step.phase': {
+    /** The number of the phase, 1 to 7. */
+    readonly phase: Phase
+    /** The name of the phase, such as `call_model`. */
+    readonly name: string
+  }
+  /** An item joined the queue, or was removed from it. */
+  'queue.changed': {
+    /** The number of items that waited when the event was written. */
+    readonly waiting: number
+  }
+  /** The request to the model is put together. */
+  'context.resolved': {
+    /** The number of messages in the request. */
+    readonly messages: number
+    /** The number of tools in the request. */
+    readonly tools: number
+    /** The number of older messages that the context window leaves out. */
+    readonly dropped?: number
+    /** An estimate of the tokens of the request. */
+    readonly estimatedTokens?: number
+  }
+  /** A request was sent to a model. */
+  'model.requested': ModelRequest
+  /** A model answered. */
+  'model.completed': ModelRequest & {
+    /** The tokens and the cost of this request. */
+    readonly usage: Usage
+    /** Why the model ended its answer, in the provider's word. */
+    readonly finishReason: string
+    /** The number of parts whose metadata was too large to keep: the next request goes without it. */
+    readonly metadataLeftOut?: number
+    /** The time from the request to the last byte of its answer. */
+    readonly milliseconds: number
+  }
+  /** A request to a model failed or was interrupted. */
+  'model.failed': ModelRequest & {
+    /** The kind of failure. */
+    readonly error: string
+    /** What follows. */
+    readonly next: NextRequest
+    /** The id under which the store keeps the provider's error text; absent if the request was interrupted. */
+    readonly errorId?: string
+  }
+  /** A message has its place in the transcript. It replaces the deltas of its `messageId`. */
+  'message.created': {
+    /** Whose message it is. */
+    readonly role: MessageRole
+  }
+  /** A message of the transcript was changed. */
+  'message.updated': Nothing
+  /** A message was removed from the transcript. */
+  'message.deleted': Nothing
+  /** A tool call began. */
+  'tool.started': {
+    /** The name of the tool. */
+    readonly name: string
+  }
+  /** A tool call ended. */
+  'tool.result': {
+    /** The name of the tool. */
+    readonly name: string
+    /** What became of the call; `unknown` is an interrupted call that may have acted. */
+    readonly outcome: CallOutcome
+    /** The code of a result that is an error, as the row of the call has it; else null. */
+    readonly errorCode: string | null
+    /** The id under which the store keeps the message and the stack, if the code of the tool threw. */
+    readonly errorId?: string
+    /** True if the message of the call was removed, so that its result has no row. */
+    readonly erased?: true
+  }
+  /** The thread needs an answer from outside: a person's decision, a result, or variables. */
+  'action.required': {
+    /** The id to answer with. */
+    readonly requestId: string
+    /** What is asked for. */
+    readonly kind: RequestKind
+    /** The tool whose call waits for the answer; null if none does. */
+    readonly toolName: string | null
+    /** The names of the variables that are missing; only for `variables`. */
+    readonly missing?: readonly string[]
+  }
+  /** A request for an answer is over. */
+  'action.resolved': {
+    /** The id of the request. */
+    readonly requestId: string
+    /** What was asked for. */
+    readonly kind: RequestKind
+    /** How the request ended. */
+    readonly decision: ActionDecision
+    /** Who decided, as the caller named it; null if nobody is named. */
+    readonly by: string | null
+  }
+  /** A subagent was created. */
+  'subagent.spawned': SubagentEvent
+  /** A message was handed to a subagent. */
+  'subagent.input': SubagentEvent
+  /** A subagent described what it is doing. */
+  'subagent.status': SubagentEvent
+  /** A subagent delivered a result. */
+  'subagent.completed': SubagentEvent
+  /** A subagent delivered a failure, or never started. */
+  'subagent.failed': SubagentEvent
+  /** A subagent closed without a report that this thread waits for. */
+  'subagent.closed': SubagentEvent & {
+    /** How it closed, as Temporal or the store names it, such as `terminated`. */
+    readonly status: string
+  }
+  /** An effect was scheduled. */
+  'effect.scheduled': EffectEvent & {
+    /** The time at which it is due, in microseconds since 1970. */
+    readonly time: number
+  }
+  /** A scheduled effect ran. */
+  'effect.completed': EffectEvent
+  /** A scheduled effect ran and failed, or was given up. */
+  'effect.failed': EffectEvent & {
+    /** Why it failed. */
+    readonly code: EffectFailureCode
+    /** The id under which the store keeps the error text. */
+    readonly errorId: string
+  }
+  /** A scheduled effect was taken back before it ran, or its thread closed. */
+  'effect.removed': EffectEvent
+  /** A hook failed, or ended the run on purpose. */
+  'hook.failed': {
+    /** The id of the hook. */
+    readonly hook: string
+    /** The point at which the hook runs; null if no worker has the hook. */
+    readonly point: string | null
+    /** Why it failed. */
+    readonly code: HookFailureCode
+    /** The id under which the store keeps the error text. */
+    readonly errorId: string
+  }
+  /** The code of a tool, hook or effect emitted an event of its own. */
+  custom: {
+    /** The name that the code gave it. */
+    readonly name: string
+    /** The JSON value that the code gave it. */
+    readonly data: JsonValue
+  }
+  /** The runtime refused or skipped something. The thread continues. */
+  'runtime.warning': {
+    /** What was refused or skipped. */
+    readonly code: WarningCode
+    /** A sentence for operators, without content of the conversation. */
+    readonly message?: string
+    /** How many, for the codes that count. */
+    readonly count?: number
+  }
+}
+
+export type EventType = keyof EventPayloads
+
+/** The payload is empty. */
+type Nothing = Readonly<Record<string, never>>
+
+/** How a run ended. */
+export interface RunEnded {
+  /** Why it ended. */
+  readonly reason: StopReason
+  /** The number of its steps. */
+  readonly steps: number
+  /** The tokens and the cost of the whole run. */
+  readonly usage: Usage
+}
+
+interface ModelRequest {
+  /** The name of the model. */
+  readonly model: string
+  /** The number of the request in its step, from 1. */
+  readonly attempt: number
+}
+
+interface SubagentEvent {
+  /** The id of the subagent's thread. */
+  readonly reference: string
+  /** The name of its agent. */
+  readonly name: string
+  /** Why its session ended; only for `subagent.completed` and `subagent.failed`. */
+  readonly reason?: StopReason
+}
+
+interface EffectEvent {
+  /** The id of the effect. */
+  readonly effectId: string
+  /** The name of the effect. */
+  readonly name: string
+}
+
+/** The codes to which later versions add: readers get them as open lists. */
+interface OpenFields {
+  'model.failed': 'next'
+  'action.required': 'kind'
+  'action.resolved': 'kind' | 'decision'
+  'effect.failed': 'code'
+  'hook.failed': 'code'
+  'runtime.warning': 'code'
+}
+
+/** What delivery reads from other tables of the store and adds, by type. */
+export interface JoinedPayloads {
+  'thread.status': {
+    /** The description, as the row of the thread has it when the event is delivered; null if it has none. */
+    readonly status: string | null
+  }
+  'message.created': JoinedMessage
+  'message.updated': JoinedMessage
+  'queue.changed': {
+    /** The first 50 items that wait when the event is delivered, in order. */
+    readonly queue: readonly (QueuedItem & { readonly preview?: string })[]
+  }
+  'tool.started': Preview
+  'tool.result': Preview & {
+    /** The files of the result. */
+    readonly attachments: readonly AttachmentRef[]
+  }
+  'action.required': Preview & RequestSubject
+  'action.resolved': {
+    /** The reason of the decision, if one was given; else null. */
+    readonly reason: string | null
+  }
+  'subagent.spawned': NamedInstance
+  'subagent.input': NamedInstance
+  'subagent.status': NamedInstance & {
+    /** The description, or the status if there is none, as the registry has it when the event is delivered. */
+    readonly status?: string
+  }
+  'subagent.completed': NamedInstance
+  'subagent.failed': NamedInstance
+  'subagent.closed': NamedInstance
+}
+
+export interface JoinedMessage {
+  /** The message: whole if it is at most 16 KiB as JSON, else cut. Null if it was removed since. */
+  readonly message: Message | null
+  /** Whether the message is cut: `messages()` has all of it. */
+  readonly truncated: boolean
+  /** The full size of the message as JSON, in bytes. */
+  readonly bytes: number
+}
+
+interface Preview {
+  /** The arguments as the model wrote them, or the text of the result, cut at 16 KiB; null if there is none. */
+  readonly preview: string | null
+  /** Whether the preview is cut. */
+  readonly truncated: boolean
+}
+
+interface NamedInstance {
+  /** The subagent's own name, if it has one. */
+  readonly threadName?: string
+}
+
+interface RequestSubject {
+  /** The tool whose call waits for the answer; null if none does, or if the request was removed since. */
+  readonly toolName: string | null
+  /** The agent that needs the variables; only for `variables`. */
+  readonly agent?: string
+  /** The names of all variables that it requires; only for `variables`. */
+  readonly required?: readonly string[]
+  /** The names of the variables that are missing; only for `variables`. */
+  readonly missing?: readonly string[]
+}
+
+/** A written payload, with its lists of codes open. */
+type WrittenPayload<Type extends EventType> = {
+  [Field in keyof EventPayloads[Type]]: Type extends keyof OpenFields
+    ? Field extends OpenFields[Type]
+      ? EventPayloads[Type][Field] | (string & {})
+      : EventPayloads[Type][Field]
+    : EventPayloads[Type][Field]
+}
+
+/** The payload of an event as subscribers get it. */
+type PayloadOf<Type extends EventType> = Type extends keyof JoinedPayloads
+  ? EventPayloads[Type] extends Nothing
+    ? JoinedPayloads[Type]
+    : WrittenPayload<Type> & JoinedPayloads[Type]
+  : WrittenPayload<Type>
+
+/** What every event carries, but for its cursor. */
 interface Envelope extends EventScope {
-  /**
-   * Where a subscriber is once it has this event: `events({ after: cursor })` goes on from here, in the middle of a text
-   * too. Opaque, ASCII, and of this subscription: two subscribers may have different ones at the same event.
-   */
-  readonly cursor: string
   /** ISO 8601. */
   readonly timestamp: string
   readonly schemaVersion: number
@@ -26,263 +413,50 @@ interface FactEnvelope extends Envelope {
   readonly eventId: string
 }
 
+interface WithCursor {
+  /**
+   * Where a subscriber is once it has this event: `events({ after: cursor })` goes on from here, in the middle of a text
+   * too. Opaque, ASCII, and of this subscription: two subscribers may have different ones at the same event.
+   */
+  readonly cursor: string
+}
+
+interface JoinedFactOf<Type extends EventType> extends FactEnvelope {
+  readonly type: Type
+  readonly payload: PayloadOf<Type>
+}
+
+/** A fact as all subscribers get it, but for its cursor, which each subscriber has its own. */
+export type JoinedFact = { [Type in EventType]: JoinedFactOf<Type> }[EventType]
+
 /** Text while it streams: no fact, so it has no sequence, and `message.created` replaces it. */
-interface DeltaEnvelope extends Envelope {
+interface DeltaOf<Type extends string> extends Envelope, WithCursor {
   readonly sequence?: undefined
   readonly eventId?: undefined
   readonly messageId: string
+  readonly type: Type
+  readonly payload: DeltaPayload
 }
-
-type FactOf<Type extends string, Payload> = FactEnvelope & { readonly type: Type; readonly payload: Payload }
-type DeltaOf<Type extends string> = DeltaEnvelope & { readonly type: Type; readonly payload: DeltaPayload }
 
 /**
  * The first delta of a subscription holds all text that came since its cursor, or since the beginning. A higher attempt
  * means: drop what was shown before.
  */
 export interface DeltaPayload {
+  /** The number of the request that streams the text. */
   readonly attempt: number
-  /** Characters of this kind before it, in this attempt. */
+  /** The number of characters of this kind before it, in this attempt. */
   readonly offset: number
+  /** The text that was added. */
   readonly text: string
 }
-
-/** How a run ended. */
-export interface RunEnded {
-  readonly reason: StopReason
-  readonly steps: number
-  readonly usage: Usage
-}
-
-/** Whole if it is at most 16 KiB as JSON, else cut; `bytes` is its full size, and `messages()` has all of it. */
-export interface JoinedMessage {
-  /** Null if it was removed since. */
-  readonly message: Message | null
-  readonly truncated: boolean
-  readonly bytes: number
-}
-
-/**
- * The event table: what each event holds in the log, by type. Writers are checked against it (`Fact`), and `ThreadEvent` is
- * made of it, so a payload that is not the promised one does not compile. Ids, registered names and numbers only (T5), but
- * for `custom`; texts are joined when an event is delivered (`JoinedPayloads`).
- */
-export interface EventPayloads {
-  'thread.started': {
-    readonly agent: string
-    /** The thread that started it; null for a root thread. */
-    readonly parent: string | null
-  }
-  /** The agent is the one that took over. */
-  'thread.updated': {
-    readonly status?: ThreadStatus
-    readonly agent?: string
-    readonly title?: string | null
-  }
-  /** The thread said something of itself, by `sessionStatus` or `setStatus`. */
-  'thread.status': Nothing
-  'thread.closed': {
-    readonly outcome: string
-    readonly reason: StopReason
-    /** How many messages were waiting: they are rejected. */
-    readonly rejected: number
-  }
-  /** The thread was lost, and goes on. */
-  'thread.reopened': Nothing
-  'run.started': { readonly trigger: string }
-  'run.completed': RunEnded
-  'run.failed': RunEnded & { readonly error?: string }
-  'run.cancelled': RunEnded
-  'side.started': { readonly side: Side; readonly label?: string | null }
-  'side.completed': { readonly side: Side; readonly reason: StopReason | null }
-  'step.started': { readonly step: number; readonly prompt?: string; readonly model?: string }
-  'step.completed': { readonly step: number; readonly reason: StopReason | null }
-  'step.phase': { readonly phase: Phase; readonly name: string }
-  /** How many items wait, at the time of the event. */
-  'queue.changed': { readonly waiting: number }
-  'context.resolved': ContextResolved
-  'model.requested': { readonly model: string; readonly attempt: number }
-  'model.completed': ModelCompleted
-  'model.failed': ModelFailed
-  'message.created': { readonly role: MessageRole }
-  'message.updated': Nothing
-  'message.deleted': Nothing
-  'tool.started': { readonly name: string }
-  'tool.result': ToolResultWritten
-  'action.required': ActionRequiredWritten
-  'action.resolved': ActionResolvedWritten
-  'subagent.spawned': SubagentEvent
-  'subagent.input': SubagentEvent
-  'subagent.status': SubagentEvent
-  'subagent.completed': SubagentEvent
-  'subagent.failed': SubagentEvent
-  'subagent.closed': SubagentEvent & { readonly status: string }
-  'effect.scheduled': EffectEvent & {
-    /** When it is due, in microseconds since 1970. */
-    readonly time: number
-  }
-  'effect.completed': EffectEvent
-  'effect.failed': EffectFailed
-  'effect.removed': EffectEvent
-  'hook.failed': HookFailed
-  custom: { readonly name: string; readonly data: JsonValue }
-  'runtime.warning': RuntimeWarning
-}
-
-export type EventType = keyof EventPayloads
-
-type Nothing = Readonly<Record<string, never>>
-
-/** What is read from other tables of the store when an event is delivered, by type. */
-interface JoinedPayloads {
-  'thread.status': {
-    /** What the row of the thread says as the event is delivered. */
-    readonly status: string | null
-  }
-  'message.created': JoinedMessage
-  'message.updated': JoinedMessage
-  'queue.changed': {
-    /** The first 50 that the store has waiting as the event is delivered, in order. */
-    readonly queue: readonly (QueuedItem & { readonly preview?: string })[]
-  }
-  'tool.started': Preview
-  'tool.result': Preview & { readonly attachments: readonly AttachmentRef[] }
-  'action.required': Preview & VariablesAsked
-  /** Why it was denied, if that was said. */
-  'action.resolved': { readonly reason: string | null }
-  'subagent.spawned': NamedInstance
-  'subagent.input': NamedInstance
-  /** What the registry says as the event is delivered. */
-  'subagent.status': NamedInstance & { readonly status?: string }
-  'subagent.completed': NamedInstance
-  'subagent.failed': NamedInstance
-  'subagent.closed': NamedInstance
-}
-
-/** A text cut at 16 KiB: arguments as the model wrote them, or the text of a result. Null if there is none. */
-interface Preview {
-  readonly preview: string | null
-  readonly truncated: boolean
-}
-
-interface NamedInstance {
-  /** The instance's own name. */
-  readonly threadName?: string
-}
-
-/** Of a request of `kind` `variables`: whose they are, the required ones, and those that are missing. */
-interface VariablesAsked {
-  readonly agent?: string
-  readonly required?: readonly string[]
-  readonly missing?: readonly string[]
-}
-
-interface ContextResolved {
-  readonly messages: number
-  readonly tools: number
-  /** Of how many older messages the window has moved on. */
-  readonly dropped?: number
-  readonly estimatedTokens?: number
-}
-
-interface ModelCompleted {
-  readonly model: string
-  readonly attempt: number
-  readonly usage: Usage
-  readonly finishReason: string
-  /** Parts whose metadata was too large to be kept and to go back: the next request lacks it. */
-  readonly metadataLeftOut?: number
-  readonly milliseconds: number
-}
-
-interface ModelFailed {
-  readonly model: string
-  readonly attempt: number
-  readonly error: string
-  /** What follows. */
-  readonly next: 'retry' | 'fallback' | 'wait' | 'none' | (string & {})
-  /** The store keeps the provider's words under this id; none of a request that was cut. */
-  readonly errorId?: string
-}
-
-interface ToolResultWritten {
-  readonly name: string
-  readonly outcome: CallOutcome
-  /** Of a result that is an error: its code, as the row of the call has it. */
-  readonly errorCode: string | null
-  /** Of a tool whose code has thrown: the store keeps the words and the stack under this id. */
-  readonly errorId?: string
-  /** The message of the call was removed, so its result has no row. */
-  readonly erased?: true
-}
-
-interface ActionRequiredWritten {
-  readonly requestId: string
-  /** `approval`, `call` or `variables`; later versions add kinds. */
-  readonly kind: string
-  /** Null where no call waits for the answer. */
-  readonly toolName: string | null
-  readonly missing?: readonly string[]
-}
-
-interface ActionResolvedWritten {
-  readonly requestId: string
-  readonly kind: string
-  /**
-   * `supplied`: the variables are there now; `closed`: what asked has ended without an answer; `expired`: the variables of a
-   * subagent did not come in time.
-   */
-  readonly decision: 'approved' | 'denied' | 'answered' | 'supplied' | 'closed' | 'expired' | (string & {})
-  /** Who, as the caller said. */
-  readonly by: string | null
-}
-
-interface SubagentEvent {
-  readonly reference: string
-  /** The name of its agent. */
-  readonly name: string
-  /** How its session ended, of `subagent.completed` and `subagent.failed`. */
-  readonly reason?: StopReason
-}
-
-interface EffectEvent {
-  readonly effectId: string
-  readonly name: string
-}
-
-interface EffectFailed extends EffectEvent {
-  /** `threw`, `timeout`, `missing`, `given_up`, …: later versions add codes. */
-  readonly code: string
-  /** The store keeps the words under this id. */
-  readonly errorId: string
-}
-
-interface HookFailed {
-  readonly hook: string
-  /** Null: no worker has the hook. */
-  readonly point: string | null
-  /** `threw`, `timeout`, `invalid_answer`, `missing`, or `blocked`: it ended the run on purpose. */
-  readonly code: string
-  /** The store keeps the words under this id. */
-  readonly errorId: string
-}
-
-interface RuntimeWarning {
-  readonly code: string
-  readonly message?: string
-  readonly count?: number
-}
-
-/** The payload of an event as subscribers get it. */
-type PayloadOf<Type extends EventType> = EventPayloads[Type] &
-  (Type extends keyof JoinedPayloads ? JoinedPayloads[Type] : unknown)
 
 /**
  * What `events()` gives, by `type`. Later versions add types and optional fields, and they are delivered as they are:
  * pass over what you do not know.
  */
 export type ThreadEvent =
-  | { [Type in EventType]: FactOf<Type, PayloadOf<Type>> }[EventType]
+  | { [Type in EventType]: JoinedFactOf<Type> & WithCursor }[EventType]
   | DeltaOf<'model.delta'>
   | DeltaOf<'reasoning.delta'>
 

@@ -1,19 +1,30 @@
-import type { JsonObject } from './values.js'
+/** How writers make events: the table of `events.ts` says what each type holds. */
+import type { EventPayloads, EventScope, EventType, Phase } from './events.js'
 
-/** What an event is about, where it applies. */
-export interface EventScope {
-  readonly runId?: string
-  readonly stepId?: string
-  readonly messageId?: string
-  readonly toolCallId?: string
-  readonly childId?: string
-}
+/** Something that happened, on its way into the event log: ids, registered names and numbers, never text (T5). */
+export type Fact<Type extends EventType = EventType> = {
+  [Known in Type]: {
+    readonly type: Known
+    readonly scope?: EventScope
+    readonly payload: EventPayloads[Known]
+  }
+}[Type]
 
-/** Something the workflow decided, on its way into the event log: ids, registered names and numbers, never text (T5). */
-export interface Fact {
-  readonly type: string
-  readonly scope?: EventScope
-  readonly payload?: JsonObject
+/** Where a type is one of several, a payload that fits each of them. */
+type PayloadOfAll<Type extends EventType> = (
+  Type extends EventType ? (payload: EventPayloads[Type]) => void : never
+) extends (payload: infer Payload) => void
+  ? Payload
+  : never
+
+/** Makes a fact. The type is written as a literal, so that a test finds every type that is emitted. */
+export function fact<Type extends EventType>(
+  type: Type,
+  payload: PayloadOfAll<Type>,
+  scope?: EventScope,
+): Fact<Type>
+export function fact(type: string, payload: unknown, scope?: EventScope): object {
+  return scope === undefined ? { type, payload } : { type, scope, payload }
 }
 
 /** The seven phases of a step; each is marked in every step, in this order, also when it had nothing to do. */
@@ -25,10 +36,8 @@ export const PHASES = {
   5: 'execute_tools',
   6: 'persist_results',
   7: 'stop_conditions',
-} as const
-
-export type Phase = keyof typeof PHASES
+} as const satisfies Readonly<Record<Phase, string>>
 
 export function phaseFact(phase: Phase, scope: EventScope): Fact {
-  return { type: 'step.phase', scope, payload: { phase, name: PHASES[phase] } }
+  return fact('step.phase', { phase, name: PHASES[phase] }, scope)
 }

@@ -122,3 +122,14 @@ export interface LastRun {
   readonly steps: number
   readonly endedAt: number
 }
+
+/** What became of a call; `unknown` is what an interrupted side effect is. */
+export type CallOutcome = 'succeeded' | 'failed' | 'denied' | 'interrupted' | 'cancelled' | 'unknown'
+
+/** Tokens, and cost in millionths of a dollar; null when a price is unknown. */
+export interface Usage {
+  readonly inputTokens: number
+  readonly outputTokens: number
+  readonly cachedInputTokens: number
+  readonly cost: number | null
+}

@@ -1,7 +1,8 @@
 import { expect, test } from 'vitest'
 
-import { phaseFact } from '../protocol/facts.js'
+import { fact, phaseFact } from '../protocol/facts.js'
 import type { Fact } from '../protocol/facts.js'
+import { anyFact } from '../../test/support/any-fact.js'
 import { EVENTS_PER_ROW, packEvents, unpackEvents } from './event-rows.js'
 
 const STEP = { runId: 'run_1', stepId: 'step_1_2' }
@@ -14,14 +15,14 @@ const read = (events: readonly Fact[]) =>
 
 test('events are read from rows as they were given', () => {
   const events: readonly Fact[] = [
-    { type: 'thread.started', payload: { agent: 'a' } },
+    anyFact('thread.started', { agent: 'a' }),
     phaseFact(3, STEP),
-    { type: 'tool.result', scope: { ...STEP, toolCallId: 'c', messageId: 'm' }, payload: { name: 'x' } },
-    { type: 'message.created', scope: { messageId: 'm', runId: 'run_1' } },
-    { type: 'message.created', scope: { messageId: 'n', childId: 'k' }, payload: { role: 'user' } },
+    anyFact('tool.result', { name: 'x' }, { ...STEP, toolCallId: 'c', messageId: 'm' }),
+    anyFact('message.created', {}, { messageId: 'm', runId: 'run_1' }),
+    fact('message.created', { role: 'user' }, { messageId: 'n', childId: 'k' }),
     phaseFact(4, {}),
   ]
-  const given = events.map(({ type, scope = {}, payload = {} }) => ({ type, scope, payload }))
+  const given = events.map(({ type, scope = {}, payload }) => ({ type, scope, payload }))
   expect(read(events).map(({ place: _place, ...event }) => event)).toEqual(given)
   expect(read(events).map(({ place: [sequence] }) => sequence)).toEqual([11, 12, 13, 14, 15, 16])
 })
@@ -30,7 +31,7 @@ test('a row has each name once, and which are whose', () => {
   const events = [
     phaseFact(7, { runId: 'run_1', stepId: 'step_1_1' }),
     phaseFact(1, STEP),
-    { type: 'message.created', scope: { ...STEP, messageId: 'm' }, payload: { role: 'user' } },
+    fact('message.created', { role: 'user' }, { ...STEP, messageId: 'm' }),
   ]
   const [row, ...others] = packEvents(events, 0)
   expect(others).toEqual([])
@@ -47,20 +48,19 @@ test('a phase takes a few bytes, unless it says more', () => {
   const [row] = packEvents([phaseFact(7, STEP)], 0)
   expect(row?.events).toBe('[[7,"01"]]')
   const more: readonly Fact[] = [
-    { type: 'step.phase', scope: STEP, payload: { phase: 7, name: 'other' } },
-    { type: 'step.phase', scope: STEP, payload: { phase: 9, name: 'of a newer version' } },
-    { type: 'step.phase', scope: STEP },
+    fact('step.phase', { phase: 7, name: 'other' }, STEP),
+    anyFact('step.phase', { phase: 9, name: 'of a newer version' }, STEP),
+    anyFact('step.phase', {}, STEP),
   ]
-  expect(read(more).map(({ payload }) => payload)).toEqual(more.map(({ payload = {} }) => payload))
+  expect(read(more).map(({ payload }) => payload)).toEqual(more.map(({ payload }) => payload))
 })
 
 test('a row holds a bounded number of events, and of names', () => {
   const phases = Array.from({ length: EVENTS_PER_ROW + 1 }, () => phaseFact(1, STEP))
   expect(packEvents(phases, 0).map(({ sequence }) => sequence)).toEqual([EVENTS_PER_ROW, EVENTS_PER_ROW + 1])
-  const created = Array.from({ length: 100 }, (_, index) => ({
-    type: 'message.created',
-    scope: { ...STEP, messageId: `m${index}` },
-  }))
+  const created = Array.from({ length: 100 }, (_, index) =>
+    anyFact('message.created', {}, { ...STEP, messageId: `m${index}` }),
+  )
   expect(packEvents(created, 0).length).toBeGreaterThan(2)
   expect(read(created).map(({ scope }) => scope)).toEqual(created.map(({ scope }) => scope))
 })

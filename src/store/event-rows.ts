@@ -1,6 +1,7 @@
 /** How events lie in their table: those that are appended together share a row. */
-import { phaseFact, PHASES } from '../protocol/facts.js'
-import type { EventScope, Fact, Phase } from '../protocol/facts.js'
+import type { EventScope, Phase } from '../protocol/events.js'
+import { PHASES, phaseFact } from '../protocol/facts.js'
+import type { Fact } from '../protocol/facts.js'
 import type { JsonObject } from '../protocol/values.js'
 
 export interface StoredEvent {
@@ -45,7 +46,10 @@ const KEYS = [
  * Type, which names of the row are its own (a digit each, their place in base 36), payload if there is any. A number for a
  * type is the phase of a `step.phase`: half of all events are these, and each is known by it.
  */
-type Entry = readonly [type: string | number, own: string, payload?: JsonObject]
+type Entry = readonly [type: string | number, own: string, payload?: Fact['payload']]
+
+/** As it is read: a newer version may have written it. */
+type StoredEntry = readonly [type: string | number, own: string, payload?: JsonObject]
 
 const BASE = 36
 
@@ -81,7 +85,7 @@ export function unpackEvents(row: EventRow): readonly {
 }[] {
   // Written by `packEvents`: the wire boundary of the database.
   const names = JSON.parse(row.scope) as readonly Name[]
-  const entries = JSON.parse(row.events) as readonly Entry[]
+  const entries = JSON.parse(row.events) as readonly StoredEntry[]
   return entries.map(([type, own, payload], index) => ({
     sequence: row.first_sequence + index,
     type: typeof type === 'number' ? 'step.phase' : type,
@@ -90,17 +94,18 @@ export function unpackEvents(row: EventRow): readonly {
   }))
 }
 
-function entryOf({ type, payload = {} }: Fact, own: string): Entry {
-  const phase = phaseOf(type, payload)
+function entryOf(written: Fact, own: string): Entry {
+  const { type, payload } = written
+  const phase = phaseOf(written)
   if (phase !== null) return [phase, own]
   return Object.keys(payload).length === 0 ? [type, own] : [type, own, payload]
 }
 
 /** Null for an event that says more, or other, than `phaseFact`. */
-function phaseOf(type: string, payload: JsonObject): Phase | null {
-  if (type !== 'step.phase') return null
-  const phase = payload['phase'] as Phase
-  return JSON.stringify(payload) === JSON.stringify(phaseFact(phase, {}).payload) ? phase : null
+function phaseOf(written: Fact): Phase | null {
+  if (written.type !== 'step.phase') return null
+  const { phase } = written.payload
+  return JSON.stringify(written.payload) === JSON.stringify(phaseFact(phase, {}).payload) ? phase : null
 }
 
 /** Where a name is among those of the row; it is added when it is not. */

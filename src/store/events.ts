@@ -8,12 +8,9 @@ import { HIGHEST_INT } from './schema.js'
 import type { AllEventsPage, EventOfThread, ReadAllEvents, Reader, Writer } from './store.js'
 import { meanwhile } from './transaction.js'
 
-/** Ids, names and numbers; texts are joined when events are delivered. */
-export type NewEvent = Fact
-
 interface NewEvents {
   readonly threadId: string
-  readonly events: readonly NewEvent[]
+  readonly events: readonly Fact[]
   readonly now: number
   /** Whether the thread's last activity is `now` then; seven indexes hold it, so who has just moved it does not. @default true */
   readonly movesActivity?: boolean

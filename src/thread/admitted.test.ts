@@ -19,7 +19,7 @@ function withVariables(control: ThreadControl): ThreadControl {
 
 const lastOf = ({ queue }: ThreadControl) => queue.at(-1)?.id
 const refusals = ({ facts }: ThreadControl) =>
-  facts.filter(({ payload }) => payload?.['code'] === 'queue_full').length
+  facts.filter(({ payload }) => 'code' in payload && payload.code === 'queue_full').length
 
 describe('T3 what the store has admitted is taken', () => {
   test('while a step drains a thousand messages and an item that has no row', () => {

@@ -2,8 +2,9 @@
  * The transitions that need nothing from outside: a run starts when an item waits, a finished step is judged (phase 7).
  * T1: there is one run, one step and one call at a time, because there is one place for each.
  */
-import { phaseFact } from '../protocol/facts.js'
-import type { EventScope, Fact } from '../protocol/facts.js'
+import type { EventScope } from '../protocol/events.js'
+import { fact, phaseFact } from '../protocol/facts.js'
+import type { Fact } from '../protocol/facts.js'
 import { runIdOf, stepIdOf } from '../protocol/ids.js'
 import type { Plan } from '../protocol/plan.js'
 import { runOutcome } from '../protocol/status.js'
@@ -161,9 +162,8 @@ function stepFacts(run: Run, step: Step, verdict: StepVerdict): readonly Fact[] 
   const scope: EventScope = { runId: runIdOf(run.number), stepId: stepIdOf(run.number, step.number) }
   const reason = reasonOf(verdict)
   const facts: Fact[] = remainingPhases(step, scope)
-  facts.push({ type: 'step.completed', scope, payload: { step: step.number, reason } })
-  if (verdict.kind !== 'go_on')
-    facts.push({ type: 'side.completed', scope, payload: { side: step.side, reason } })
+  facts.push(fact('step.completed', { step: step.number, reason }, scope))
+  if (verdict.kind !== 'go_on') facts.push(fact('side.completed', { side: step.side, reason }, scope))
   return facts
 }
 

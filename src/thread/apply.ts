@@ -1,4 +1,5 @@
 /** What the answers of activities change in a run. T4: an answer is applied once; the store holds what it stands for. */
+import { fact } from '../protocol/facts.js'
 import type { ActivityInput, EndAnswer, Frame, Usage, WaitAnswer } from '../protocol/activities.js'
 import { ACTIVITIES } from '../protocol/activity-table.js'
 import type { FailureCause } from '../protocol/end-activities.js'
@@ -77,11 +78,8 @@ export function answerRefused(
   { activity, problem, asked: { callId } }: RefusedAnswer,
 ): ThreadControl {
   const message = `The activity ${ACTIVITIES[activity]} was completed with something that is no answer of it. ${problem}`
-  return withFacts(control, {
-    type: 'runtime.warning',
-    ...(callId !== undefined && { scope: { toolCallId: callId } }),
-    payload: { code: 'answer_refused', message },
-  })
+  const scope = callId === undefined ? undefined : { toolCallId: callId }
+  return withFacts(control, fact('runtime.warning', { code: 'answer_refused', message }, scope))
 }
 
 interface RanEffect {

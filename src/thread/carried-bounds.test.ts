@@ -1,4 +1,5 @@
 import { NOW, idleControl, plan, started } from '../../test/support/control-states.js'
+import { fact } from '../protocol/facts.js'
 import { LIMITS } from '../protocol/limits.js'
 import type { Plan } from '../protocol/plan.js'
 import { carry, restore } from './continue-as-new.js'
@@ -36,11 +37,13 @@ function fullThread(): ThreadControl {
     (next, id) => effectScheduled(next, { id, dueAt: NOW }),
     reported,
   )
-  const facts = repeated(LIMITS.waitingFacts, (index) => ({
-    type: 'runtime.warning',
-    scope: { messageId: padded(index, LIMITS.messageIdLength) },
-    payload: { code: 'queue_full', message: 'The queue holds 1000 items; this one was refused.' },
-  }))
+  const facts = repeated(LIMITS.waitingFacts, (index) =>
+    fact(
+      'runtime.warning',
+      { code: 'queue_full', message: 'The queue holds 1000 items; this one was refused.' },
+      { messageId: padded(index, LIMITS.messageIdLength) },
+    ),
+  )
   const givenUp = repeated(LIMITS.givenUpEffects, (index) => padded(index, 36))
   const opened = repeated(10, openChild)
   const early = repeated(LIMITS.openChildren, (index) => ({

@@ -15,7 +15,7 @@ const ids = (control: ThreadControl): readonly string[] => control.queue.map(({ 
 const scheduled = (control: ThreadControl, ...due: readonly (readonly [string, number])[]): ThreadControl =>
   due.reduce((next, [id, after]) => effectScheduled(next, { id, dueAt: NOW + after }), control)
 const codes = (control: ThreadControl): readonly unknown[] =>
-  control.facts.map(({ payload }) => payload?.['code'])
+  control.facts.map(({ payload }) => ('code' in payload ? payload.code : undefined))
 
 describe('a scheduled effect', () => {
   const two = scheduled(idleControl(), ['late', 20], ['early', 10])

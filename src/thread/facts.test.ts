@@ -1,26 +1,27 @@
 import { expect, test } from 'vitest'
 import { idleControl } from '../../test/support/control-states.js'
+import { fact } from '../protocol/facts.js'
 import { LIMITS } from '../protocol/limits.js'
 import type { ThreadControl } from './control.js'
 import { factsSent, factsToSend, hasStored, withFacts, withWarning } from './facts.js'
 
-const fact = (number: number) => ({ type: 'step.completed', payload: { step: number } })
+const stepFact = (number: number) => fact('step.completed', { step: number, reason: null })
 const filled = (count: number): ThreadControl =>
-  withFacts(idleControl(), ...Array.from({ length: count }, (_, index) => fact(index)))
+  withFacts(idleControl(), ...Array.from({ length: count }, (_, index) => stepFact(index)))
 
 test('facts wait in the order in which they were decided', () => {
-  expect(withFacts(filled(2), fact(2)).facts).toEqual([fact(0), fact(1), fact(2)])
+  expect(withFacts(filled(2), stepFact(2)).facts).toEqual([stepFact(0), stepFact(1), stepFact(2)])
 })
 
 test('of the lengths of the queue only the last one waits', () => {
-  const changed = (waiting: number) => ({ type: 'queue.changed', payload: { waiting } })
+  const changed = (waiting: number) => fact('queue.changed', { waiting })
   const control = withFacts(withFacts(filled(LIMITS.waitingFacts - 1), changed(1)), changed(2))
   expect(control.facts.at(-1)).toEqual(changed(2))
   expect(control.factsDropped).toBe(0)
 })
 
 test('beyond a hundred facts are counted only', () => {
-  const control = withFacts(filled(LIMITS.waitingFacts - 1), fact(1), fact(2), fact(3))
+  const control = withFacts(filled(LIMITS.waitingFacts - 1), stepFact(1), stepFact(2), stepFact(3))
   expect(control.facts).toHaveLength(LIMITS.waitingFacts)
   expect(control.factsDropped).toBe(2)
   expect(factsToSend(control).at(-1)).toEqual({
@@ -30,7 +31,10 @@ test('beyond a hundred facts are counted only', () => {
 })
 
 test('facts that are long are bounded by their bytes', () => {
-  const long = { type: 'runtime.warning', payload: { code: 'x'.repeat(LIMITS.waitingFactBytes / 4) } }
+  const long = fact('runtime.warning', {
+    code: 'tool_skipped',
+    message: 'x'.repeat(LIMITS.waitingFactBytes / 4),
+  })
   const control = withFacts(idleControl(), long, long, long, long)
   expect(control.facts).toHaveLength(3)
   expect(control.factsDropped).toBe(1)
@@ -42,17 +46,17 @@ test('without a loss only the facts are sent', () => {
 })
 
 test('facts that were decided meanwhile wait for the next activity', () => {
-  const sent = withFacts(filled(LIMITS.waitingFacts), fact(100))
-  const meanwhile = withFacts(sent, fact(101))
+  const sent = withFacts(filled(LIMITS.waitingFacts), stepFact(100))
+  const meanwhile = withFacts(sent, stepFact(101))
   const control = factsSent(meanwhile, sent.facts, sent.factsDropped)
   expect(control.facts).toEqual([])
   expect(control.factsDropped).toBe(1)
-  expect(factsSent(withFacts(control, fact(102)), control.facts, 0).facts).toEqual([fact(102)])
+  expect(factsSent(withFacts(control, stepFact(102)), control.facts, 0).facts).toEqual([stepFact(102)])
 })
 
 test('equal facts are told apart when they were sent', () => {
-  const sent = withFacts(idleControl(), fact(1))
-  expect(factsSent(withFacts(sent, fact(1)), sent.facts, 0).facts).toEqual([fact(1)])
+  const sent = withFacts(idleControl(), stepFact(1))
+  expect(factsSent(withFacts(sent, stepFact(1)), sent.facts, 0).facts).toEqual([stepFact(1)])
 })
 
 test('a warning is a code and a sentence', () => {

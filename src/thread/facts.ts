@@ -1,3 +1,5 @@
+import type { WarningCode } from '../protocol/event-codes.js'
+import { fact } from '../protocol/facts.js'
 import type { Fact } from '../protocol/facts.js'
 import { LIMITS } from '../protocol/limits.js'
 import { utf8Length } from '../protocol/values.js'
@@ -29,7 +31,7 @@ function isQueueChange({ type }: Fact): boolean {
 /** What the next activity stores: the facts, and how many did not fit. */
 export function factsToSend(control: ThreadControl): readonly Fact[] {
   if (control.factsDropped === 0) return control.facts
-  const dropped = { type: 'runtime.warning', payload: { code: 'facts_dropped', count: control.factsDropped } }
+  const dropped = fact('runtime.warning', { code: 'facts_dropped', count: control.factsDropped })
   return [...control.facts, dropped]
 }
 
@@ -49,6 +51,6 @@ export function factsSent(control: ThreadControl, sent: readonly Fact[], dropped
 }
 
 /** Records something that was skipped, by a code and a sentence without content (T10). */
-export function withWarning(control: ThreadControl, code: string, message: string): ThreadControl {
-  return withFacts(control, { type: 'runtime.warning', payload: { code, message } })
+export function withWarning(control: ThreadControl, code: WarningCode, message: string): ThreadControl {
+  return withFacts(control, fact('runtime.warning', { code, message }))
 }

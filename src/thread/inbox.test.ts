@@ -18,7 +18,7 @@ import {
 
 const ids = (control: ThreadControl): readonly string[] => control.queue.map(({ id }) => id)
 const codes = (control: ThreadControl): readonly unknown[] =>
-  control.facts.map(({ payload }) => payload?.['code'])
+  control.facts.map(({ payload }) => ('code' in payload ? payload.code : undefined))
 const accept = (control: ThreadControl, ...given: readonly unknown[]): ThreadControl =>
   given.reduce<ThreadControl>((next, input) => acceptMessage(next, input, NOW), control)
 

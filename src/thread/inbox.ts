@@ -2,6 +2,7 @@
  * The inbox: everything that asks for work is an item of one FIFO queue, drained between steps.
  * T3: accepted items keep their order. T10: what is malformed is recorded and skipped. Handlers are synchronous.
  */
+import { fact } from '../protocol/facts.js'
 import { runIdOf } from '../protocol/ids.js'
 import { LIMITS } from '../protocol/limits.js'
 import {
@@ -110,14 +111,17 @@ export function enqueue(
 ): ThreadControl {
   if (control.queue.some((queued) => isSame(queued, entry))) return control
   if (!hasRoom(control, entry))
-    return withFacts(withInvocations(control, [entry]), {
-      type: 'runtime.warning',
-      scope: entry.kind === 'tool' ? { toolCallId: entry.id } : { messageId: entry.id },
-      payload: {
-        code: 'queue_full',
-        message: `The queue holds ${control.queue.length} items; this one was refused.`,
-      },
-    })
+    return withFacts(
+      withInvocations(control, [entry]),
+      fact(
+        'runtime.warning',
+        {
+          code: 'queue_full',
+          message: `The queue holds ${control.queue.length} items; this one was refused.`,
+        },
+        entry.kind === 'tool' ? { toolCallId: entry.id } : { messageId: entry.id },
+      ),
+    )
   const queued: ThreadControl = {
     ...control,
     queue: [...control.queue, entry],
@@ -126,7 +130,7 @@ export function enqueue(
     closing: control.closing === null ? null : { ...control.closing, settled: false },
   }
   const waiting = clearsStop ? reviving(queued) : queued
-  return withFacts(waiting, { type: 'queue.changed', payload: { waiting: queued.queue.length } })
+  return withFacts(waiting, fact('queue.changed', { waiting: queued.queue.length }))
 }
 
 /** A run that ends blocked parks nothing of what came while it worked: that is the message which makes it try again. */

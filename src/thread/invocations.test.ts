@@ -12,7 +12,7 @@ const PARENT = { parent: { threadId: 'p', callId: 'pc' } }
 const ask = (id: string, invocation = `call-${id}`) =>
   ({ messageId: id, role: 'user', from: 'parent', invocation }) as const
 const codes = (control: ThreadControl): readonly unknown[] =>
-  control.facts.map(({ payload }) => payload?.['code'])
+  control.facts.map(({ payload }) => ('code' in payload ? payload.code : undefined))
 const accept = (control: ThreadControl, ...inputs: readonly unknown[]): ThreadControl =>
   inputs.reduce<ThreadControl>((next, input) => acceptMessage(next, input, NOW), control)
 const child = (patch: Partial<ThreadControl> = {}): ThreadControl => idleControl(PARENT, patch)

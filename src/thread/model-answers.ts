@@ -1,4 +1,5 @@
 /** What the answer of a side's model call changes in a run. T4: it is applied once; the store holds what it stands for. */
+import { fact } from '../protocol/facts.js'
 import type { CallModelAnswer, EndAnswer, PendingAnswer } from '../protocol/activities.js'
 import { actualSide } from '../protocol/plan.js'
 import type { Plan, Side } from '../protocol/plan.js'
@@ -225,9 +226,9 @@ function toolSkipped(control: ThreadControl, answer: EndAnswer, now: number): Th
   if (first?.kind !== 'tool' || answer.outcome === 'blocked' || run === null || run.ending === null)
     return ended
   const message = 'A queued tool was skipped, for its run could not begin.'
-  const warning = { type: 'runtime.warning', scope: { toolCallId: first.id } }
+  const warning = fact('runtime.warning', { code: 'tool_skipped', message }, { toolCallId: first.id })
   const skipped = { ...ended, run: { ...run, ending: { ...run.ending, tool: first.id } } }
-  return withFacts(drained(skipped, [first]), { ...warning, payload: { code: 'tool_skipped', message } })
+  return withFacts(drained(skipped, [first]), warning)
 }
 
 function stepOf(run: Run, side: Step['side'], answer: Extract<Answer, { readonly type: 'answered' }>): Step {

@@ -72,7 +72,7 @@ describe('a tool that was queued during a step', () => {
     const full = did(withCalls('work', 'work'), ...many)
     const done = many.reduce((next, { id }) => callAnswered(next, id, resultOf(), NOW), full)
     const last = callAnswered(done, 'c1', resultOf('succeeded', { operations: [tool('t50')] }), NOW)
-    const phases = advance(last).facts.flatMap(({ payload }) => payload?.['phase'] ?? [])
+    const phases = advance(last).facts.flatMap(({ payload }) => ('phase' in payload ? payload.phase : []))
     expect(phases).toEqual([6, 7])
   })
 

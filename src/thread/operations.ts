@@ -1,4 +1,5 @@
 /** What user code did to its thread, as answers of activities tell it: committed with its outcome, applied once (T9). */
+import { fact } from '../protocol/facts.js'
 import { LIMITS } from '../protocol/limits.js'
 import { operationsProblem, removeQueuedProblem } from '../protocol/message-problems.js'
 import { SIGNALS } from '../protocol/messages.js'
@@ -73,11 +74,14 @@ function toolQueued(
       ...step,
       calls: [...step.calls, { id, name, queued: true, state: 'open' }],
     }))
-  return withFacts(control, {
-    type: 'runtime.warning',
-    scope: { toolCallId: id },
-    payload: { code: 'queue_full', message: `The step has ${queued} queued tools; this one was refused.` },
-  })
+  return withFacts(
+    control,
+    fact(
+      'runtime.warning',
+      { code: 'queue_full', message: `The step has ${queued} queued tools; this one was refused.` },
+      { toolCallId: id },
+    ),
+  )
 }
 
 /** Its settle comes next. */
@@ -235,7 +239,7 @@ export function itemRemoved(control: ThreadControl, { id }: RemoveQueued): Threa
     entry === undefined || entry.kind === 'effect' ? effectRemoved(control, id) : drained(control, [entry])
   // Whoever removed a row has told of it.
   if (entry === undefined || !isInline(entry)) return left
-  return withFacts(left, { type: 'queue.changed', payload: { waiting: left.queue.length } })
+  return withFacts(left, fact('queue.changed', { waiting: left.queue.length }))
 }
 
 const KINDS: readonly QueueEntry['kind'][] = ['message', 'tool', 'effect']

@@ -1,4 +1,5 @@
 /** The end of a run and of a thread. T8: what is left is told, marked and refused before the thread closes. */
+import { fact } from '../protocol/facts.js'
 import type { ThreadClose } from '../protocol/end-activities.js'
 import { runIdOf, stepIdOf } from '../protocol/ids.js'
 import { actualSide } from '../protocol/plan.js'
@@ -23,7 +24,7 @@ export function withCutStep(control: ThreadControl, ending: Ending | null, now: 
     return withoutCalls(withCutTurn(activationCut(control, ending), run, ending), now)
   const { reason } = ending
   const scope = { runId: runIdOf(run.number), stepId: stepIdOf(run.number, step.number) }
-  const completed = { type: 'step.completed', scope, payload: { step: step.number, reason } }
+  const completed = fact('step.completed', { step: step.number, reason }, scope)
   const facts = [...remainingPhases(step, scope), completed, sideCompleted(run, step.side, reason)]
   return withoutCalls(withFacts(control, ...facts), now)
 }

@@ -37,7 +37,10 @@ test('beyond the bound they are refused, visibly', () => {
   const many = Array.from({ length: LIMITS.waitingTells + 2 }, (_, index) => tell(`m${index}`))
   const control = applyOperations(idleControl(), many, NOW)
   expect(control.tells).toHaveLength(LIMITS.waitingTells)
-  expect(control.facts.map(({ payload }) => payload?.['code'])).toEqual(['tells_full', 'tells_full'])
+  expect(control.facts.map(({ payload }) => ('code' in payload ? payload.code : undefined))).toEqual([
+    'tells_full',
+    'tells_full',
+  ])
 })
 
 test('none of them has to be carried', () => {

@@ -12,7 +12,11 @@ describe('a turn that is left between two steps', () => {
   const outside = (patch: Partial<Step>): Run['step'] =>
     step({ outside: true, calls: [doneCall('transfer')], ...patch })
   const told = ({ facts }: ThreadControl): readonly unknown[] =>
-    facts.map(({ type, payload }) => [type, payload?.['side'], payload?.['reason']])
+    facts.map(({ type, payload }) => [
+      type,
+      'side' in payload ? payload.side : undefined,
+      'reason' in payload ? payload.reason : undefined,
+    ])
 
   test.each([
     ['a queued tool hands over', advance(between({ step: outside({ handOff: 'boss' }) })), 'hand_off'],

@@ -1,4 +1,5 @@
 /** The turns of a run: each that has begun is told to have ended, once. */
+import { fact } from '../protocol/facts.js'
 import type { Fact } from '../protocol/facts.js'
 import { runIdOf } from '../protocol/ids.js'
 import type { Side } from '../protocol/plan.js'
@@ -7,7 +8,7 @@ import type { Run, ThreadControl } from './control.js'
 import { withFacts } from './facts.js'
 
 export function sideCompleted({ number }: Run, side: Side, reason: string | null): Fact {
-  return { type: 'side.completed', scope: { runId: runIdOf(number) }, payload: { side, reason } }
+  return fact('side.completed', { side, reason }, { runId: runIdOf(number) })
 }
 
 /** Somebody else acts next, and no step was judged that would tell so: the turn under way is over. */

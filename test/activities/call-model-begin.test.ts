@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { findRun } from '../../src/store/threads/runs.js'
 import { findThread } from '../../src/store/threads/threads.js'
+import { fact } from '../../src/protocol/facts.js'
 import { scriptedModel } from '../../src/testing/index.js'
 import { AFTER_A_MINUTE, attempt, failureOf, loggingAttempt } from './activity-desk.js'
 import { withModels } from './model-desk.js'
@@ -14,7 +15,7 @@ describe('a run that a queued tool begins', () => {
   test('gets its row and its plan, and drains nothing', () => {
     const chat = scriptedModel([])
     return withModels({ models: { chat: { asked: chat } } }, async (desk) => {
-      const facts = [{ type: 'queue.changed', payload: { waiting: 1 } }]
+      const facts = [fact('queue.changed', { waiting: 1 })]
       const answer = await desk.step({ ...BEGINS, facts })
       expect(answer).toMatchObject({ type: 'begun', plan: { agent: 'clerk' } })
       expect(await desk.step({ ...BEGINS, facts })).toEqual(answer)

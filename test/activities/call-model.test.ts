@@ -2,6 +2,7 @@ import { ActivityCancellationDetails } from '@temporalio/common'
 import { describe, expect, test } from 'vitest'
 import { readDeltas } from '../../src/store/messages/deltas.js'
 import { readTranscript } from '../../src/store/messages/transcript.js'
+import { fact } from '../../src/protocol/facts.js'
 import { findOperation } from '../../src/store/operations.js'
 import { findRun } from '../../src/store/threads/runs.js'
 import { scriptedModel } from '../../src/testing/index.js'
@@ -148,7 +149,7 @@ describe('an answer', () => {
 
   test('facts of the workflow precede the events of the step', () =>
     withDesk({ chat: scriptedModel([{ text: 'x' }]) }, async (desk) => {
-      const facts = [{ type: 'queue.changed', payload: { waiting: 1 } }]
+      const facts = [fact('queue.changed', { waiting: 1 })]
       await runModel(desk.dependencies, modelInput({ facts, drain: drainOf(await desk.send('one')) }))
       expect((await types(desk)).slice(0, 4)).toEqual([
         'queue.changed',
@@ -363,7 +364,7 @@ describe('what goes wrong', () => {
 
   test('T3 after that minute the run ends with its messages delivered', () =>
     withDesk({}, async (desk) => {
-      const facts = [{ type: 'queue.changed', payload: { waiting: 1 } }]
+      const facts = [fact('queue.changed', { waiting: 1 })]
       const input = modelInput({ agent: 'nobody', facts, drain: drainOf(await desk.send('one')) })
       const answer = await runModel(desk.dependencies, input, attempt(AFTER_A_MINUTE))
       expect(answer).toEqual({ type: 'end', reason: 'definition_missing', outcome: 'failed' })

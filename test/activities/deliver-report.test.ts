@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { insertRequest } from '../../src/store/calls/requests.js'
 import { removeFile } from '../../src/store/files/files.js'
 import { requestTermination } from '../../src/store/threads/threads.js'
+import { fact } from '../../src/protocol/facts.js'
 import { NOW, withDesk } from './activity-desk.js'
 import type { ActivityDesk } from './activity-desk.js'
 import { addChild, deliver, endSession, eventsOf, registered, say, writeText } from './family.js'
@@ -381,9 +382,9 @@ describe('T7 the end of a child', () => {
 test('T7 a report that is asked for again stores what came meanwhile, once', () =>
   withDesk({}, async (desk) => {
     await addChild(desk.store)
-    const first = { type: 'side.completed', payload: { side: 'a', reason: null } }
+    const first = fact('side.completed', { side: 'a', reason: null })
     const answer = await deliver(desk.dependencies, { facts: [first] })
-    const warning = { type: 'runtime.warning', payload: { code: 'signal_unknown' } }
+    const warning = fact('runtime.warning', { code: 'signal_unknown' })
     const again = { facts: [first, warning] }
     expect(await deliver(desk.dependencies, again)).toEqual(answer)
     expect(await deliver(desk.dependencies, again)).toEqual(answer)

@@ -3,6 +3,7 @@ import { prepareChild } from '../../src/activities/subagents/prepare-child.js'
 import type { CallModelAnswer, CallModelInput, PrepareChildInput } from '../../src/protocol/activities.js'
 import { findToolCall } from '../../src/store/calls/tool-calls.js'
 import { findRun } from '../../src/store/threads/runs.js'
+import { fact } from '../../src/protocol/facts.js'
 import { scriptedModel } from '../../src/testing/index.js'
 import { attempt, drainOf, failureOf, modelInput, runModel } from './activity-desk.js'
 import { RESUMABLE, text, withBoss } from './exposure-desk.js'
@@ -59,7 +60,7 @@ describe('a prompt that becomes active', () => {
   test('SA-A-07.6a calls its subagent before anything is drained', () => {
     const chat = silent()
     return withBoss({ chat, tools: [HELPER] }, async (desk) => {
-      const facts = [{ type: 'thread.updated', payload: { status: 'running' } }]
+      const facts = [fact('thread.updated', { status: 'running' })]
       const answer = await desk.activate({ facts })
       const id = expect.stringMatching(/^immediate_1_1_a[0-9a-f]{8}_0$/) as string
       expect(answer).toEqual({

@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { executeTool } from '../../src/activities/tool/execute-tool.js'
 import { defineHook } from '../../src/index.js'
 import type { ThreadState } from '../../src/index.js'
+import { fact } from '../../src/protocol/facts.js'
 import type { ExecuteToolInput } from '../../src/protocol/activities.js'
 import type { SettleAnswer } from '../../src/protocol/end-activities.js'
 import { activationsOf } from '../../src/protocol/ids.js'
@@ -38,7 +39,7 @@ const thread = (desk: ActivityDesk, id = 't') => desk.store.read((db) => findThr
 describe('the end of a run', () => {
   test('outcome, usage and snapshot are recorded', () =>
     withDesk({}, async (desk) => {
-      await runSettle(desk, settleInput({ facts: [{ type: 'queue.changed', payload: { waiting: 0 } }] }))
+      await runSettle(desk, settleInput({ facts: [fact('queue.changed', { waiting: 0 })] }))
       expect(await desk.store.read((db) => findRun(db, { threadId: 't', number: 1 }))).toMatchObject({
         reason: 'stopped',
         outcome: 'cancelled',
@@ -100,9 +101,9 @@ describe('the end of a run', () => {
   test('T7 what came before it was asked for again is stored then', () =>
     withDesk({}, async (desk) => {
       await addChild(desk.store)
-      const cut = { type: 'side.completed', payload: { side: 'a', reason: null } }
+      const cut = fact('side.completed', { side: 'a', reason: null })
       await runSettle(desk, settleInput({ facts: [cut] }))
-      const warning = { type: 'runtime.warning', payload: { code: 'signal_unknown' } }
+      const warning = fact('runtime.warning', { code: 'signal_unknown' })
       const again = { facts: [cut, warning], closed: [{ reference: 'c', status: 'terminated' }] }
       await runSettle(desk, settleInput(again))
       await runSettle(desk, settleInput(again))
@@ -189,7 +190,7 @@ describe('the end of a run', () => {
       const told = answer.operations?.length ?? 0
       expect(JSON.stringify(answer).length).toBeLessThan(LIMITS.activityResultBytes)
       expect(answer.operations).toEqual(operations.slice(0, told))
-      const warning = { type: 'runtime.warning', payload: { code: 'operations_dropped', count: 1000 - told } }
+      const warning = fact('runtime.warning', { code: 'operations_dropped', count: 1000 - told })
       expect((await desk.events()).at(-1)).toMatchObject(warning)
     }))
 
@@ -384,7 +385,7 @@ describe('T8 the end of a thread', () => {
   test('a late message is rejected by one more closing, told once', () =>
     withDesk({}, async (desk) => {
       await runSettle(desk, settleInput({ close: CLOSE }))
-      const facts = [{ type: 'queue.changed', payload: { waiting: 1 } }]
+      const facts = [fact('queue.changed', { waiting: 1 })]
       await runSettle(desk, settleInput({ close: CLOSE, facts }))
       const again = settleInput({ settle: 2, end: null, close: CLOSE, facts })
       await runSettle(desk, again)

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { fact } from '../../src/protocol/facts.js'
 import { eventFrames } from '../../chaos/processes/event-frames.js'
 import { HttpError, refusalOf } from '../../chaos/processes/http-error.js'
 import { httpThreads } from '../../chaos/processes/http-threads.js'
@@ -37,7 +38,7 @@ async function serving(port = 0) {
 }
 
 async function append(threadId: string, ...names: readonly string[]): Promise<void> {
-  const events = names.map((name) => ({ type: 'custom', payload: { name, data: null } }))
+  const events = names.map((name) => fact('custom', { name, data: null }))
   await fixture.store.write((tx) => appendEvents(tx, { threadId, events, now: Date.now() * 1000 }))
 }
 
@@ -46,7 +47,7 @@ async function close(threadId: string): Promise<void> {
   const payload = { outcome: 'completed', reason: 'session_stop', rejected: 0 }
   await fixture.store.write(async (tx) => {
     await updateThread(tx, threadId, { closed_at: now, status: 'completed' })
-    await appendEvents(tx, { threadId, events: [{ type: 'thread.closed', payload }], now })
+    await appendEvents(tx, { threadId, events: [fact('thread.closed', payload)], now })
   })
 }
 

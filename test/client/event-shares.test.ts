@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, expect, test } from 'vitest'
+import { anyFact } from '../support/any-fact.js'
 import type { ClientContext } from '../../src/client/client-context.js'
 import { followEvents } from '../../src/client/follow-events.js'
 import type { ThreadEvent } from '../../src/client/index.js'
@@ -64,7 +65,7 @@ test('a thousand idle subscribers read nothing while others write', async () => 
   await fixture.store.write(async (tx) => {
     for (const id of ids) {
       await insertThread(tx, { id, agent: 'support', created_at: 1 })
-      await appendEvents(tx, { threadId: id, events: [{ type: 'thread.started' }], now: 1 })
+      await appendEvents(tx, { threadId: id, events: [anyFact('thread.started', {})], now: 1 })
     }
   })
   const seen: string[] = []
@@ -119,5 +120,5 @@ async function addThread(id: string): Promise<void> {
 }
 
 async function append(threadId: string): Promise<void> {
-  await fixture.store.write((tx) => appendEvents(tx, { threadId, events: [{ type: 'one' }], now: 1 }))
+  await fixture.store.write((tx) => appendEvents(tx, { threadId, events: [anyFact('one', {})], now: 1 }))
 }

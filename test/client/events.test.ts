@@ -3,12 +3,14 @@ import type { ThreadEvent, ThreadHandle } from '../../src/client/index.js'
 import { answerRequest } from '../../src/store/calls/requests.js'
 import { finishToolCall, insertToolCalls } from '../../src/store/calls/tool-calls.js'
 import { appendEvents } from '../../src/store/events.js'
-import type { NewEvent } from '../../src/store/events.js'
 import { appendMessage } from '../../src/store/messages/delivery.js'
 import { appendDelta, deleteDeltas } from '../../src/store/messages/deltas.js'
 import { stageMessage } from '../../src/store/messages/message-writes.js'
 import { stageQueuedTool } from '../../src/store/messages/queued-tools.js'
 import { insertThread, updateThread } from '../../src/store/threads/threads.js'
+import { fact } from '../../src/protocol/facts.js'
+import type { Fact } from '../../src/protocol/facts.js'
+import { anyFact } from '../support/any-fact.js'
 import { addChildRows } from '../support/child-rows.js'
 import { collect, createClientFixture } from './client-fixture.js'
 import type { ClientFixture } from './client-fixture.js'
@@ -26,9 +28,7 @@ afterEach(() => fixture.close())
 
 describe('the event log', () => {
   test('AR-ES.11 AR-SS.1 comes gap-free from a sequence on, as that of a snapshot', async () => {
-    await append(
-      ...Array.from({ length: 250 }, (_, index) => ({ type: 'queue.changed', payload: { waiting: index } })),
-    )
+    await append(...Array.from({ length: 250 }, (_, index) => fact('queue.changed', { waiting: index })))
     const events = await collect(thread.events({ after: 20, follow: false }))
     expect(events.map(({ sequence }) => sequence)).toEqual(
       Array.from({ length: 230 }, (_, index) => index + 21),
@@ -36,7 +36,7 @@ describe('the event log', () => {
     // Who opens with a snapshot reads what follows it, and nothing again.
     const { lastSequence, status } = await thread.snapshot()
     expect([lastSequence, status]).toEqual([250, 'idle'])
-    await append({ type: 'run.started' })
+    await append(anyFact('run.started', {}))
     const news = await collect(thread.events({ after: lastSequence, follow: false }))
     expect(news.map(({ sequence, type }) => [sequence, type])).toEqual([[251, 'run.started']])
     expect(events[0]).toEqual({
@@ -53,10 +53,10 @@ describe('the event log', () => {
 
   test('is followed until the thread is closed', async () => {
     const following = collect(thread.events())
-    await append({ type: 'run.started', scope: { runId: 'run_1' }, payload: { trigger: 'message' } })
-    await append({ type: 'later.invention', payload: { anything: 1 } })
+    await append(fact('run.started', { trigger: 'message' }, { runId: 'run_1' }))
+    await append(anyFact('later.invention', { anything: 1 }))
     await fixture.store.write(async (tx) => {
-      await appendEvents(tx, { threadId: 't', events: [{ type: 'thread.closed' }], now: 5 })
+      await appendEvents(tx, { threadId: 't', events: [anyFact('thread.closed', {})], now: 5 })
       await updateThread(tx, 't', { closed_at: 5 })
     })
     const events = await following
@@ -67,7 +67,7 @@ describe('the event log', () => {
 
   test('ends without an error when the signal aborts', async () => {
     const abort = new AbortController()
-    await append({ type: 'run.started' })
+    await append(anyFact('run.started', {}))
     const types: string[] = []
     for await (const { type } of thread.events({ signal: abort.signal })) {
       types.push(type)
@@ -121,7 +121,7 @@ describe('joined text', () => {
       await stageMessage(tx, { ...message, id: 'm', content: 'é'.repeat(150) })
       await stageQueuedTool(tx, { ...tool, now: 6 })
     })
-    await append({ type: 'queue.changed', payload: { waiting: 2 } })
+    await append(fact('queue.changed', { waiting: 2 }))
     const [event] = await collect(thread.events({ follow: false }))
     expect(event?.payload).toEqual({
       waiting: 2,
@@ -134,9 +134,9 @@ describe('joined text', () => {
 
   test('a changed message comes as it is now, a deleted one not', async () => {
     await addMessage('m', 'Hello')
-    await append({ type: 'message.updated', scope: { messageId: 'm' } })
-    await append({ type: 'message.deleted', scope: { messageId: 'm' } })
-    await append({ type: 'message.updated', scope: { messageId: 'gone' } })
+    await append(fact('message.updated', {}, { messageId: 'm' }))
+    await append(fact('message.deleted', {}, { messageId: 'm' }))
+    await append(fact('message.updated', {}, { messageId: 'gone' }))
     const [, updated, deleted, gone] = await collect(thread.events({ follow: false }))
     expect(updated).toMatchObject({ messageId: 'm', payload: { message: { content: 'Hello' } } })
     expect(deleted).toMatchObject({ messageId: 'm', payload: {} })
@@ -146,11 +146,11 @@ describe('joined text', () => {
   test('a request comes with the arguments it is about', async () => {
     const requestId = await askRequest(fixture.store, { thread: 't', args: `"${'é'.repeat(20_000)}"` })
     const payload = { requestId, kind: 'approval' }
-    await append({ type: 'action.required', scope: { toolCallId: 'call_1_1_0' }, payload })
+    await append(anyFact('action.required', payload, { toolCallId: 'call_1_1_0' }))
     await fixture.store.write((tx) =>
       answerRequest(tx, { threadId: 't', id: requestId, approved: false, reason: 'No', by: 'ben', now: 9 }),
     )
-    await append({ type: 'action.resolved', payload: { ...payload, decision: 'denied', by: 'ben' } })
+    await append(anyFact('action.resolved', { ...payload, decision: 'denied', by: 'ben' }))
     const [required, resolved] = await collect(thread.events({ follow: false }))
     expect(required).toMatchObject({
       toolCallId: 'call_1_1_0',
@@ -163,7 +163,7 @@ describe('joined text', () => {
     const detail = { agent: 'support', required: ['A', 'B'], missing: ['B'] }
     const kind = 'variables'
     const requestId = await askRequest(fixture.store, { thread: 't', id: 'v', kind, args: null, detail })
-    await append({ type: 'action.required', payload: { requestId, kind } })
+    await append(anyFact('action.required', { requestId, kind }))
     const [required] = await collect(thread.events({ follow: false }))
     const none = { toolName: null, preview: null, truncated: false }
     expect(required?.payload).toEqual({ requestId, kind, ...none, ...detail })
@@ -173,7 +173,7 @@ describe('joined text', () => {
     await addChildRows(fixture.store, { id: 'k', parent: 't', root: 't', entry: { status: 'half way' } })
     const scope = { childId: 'k' }
     const payload = { reference: 'k', name: 'research' }
-    await append({ type: 'subagent.spawned', scope, payload }, { type: 'subagent.status', scope, payload })
+    await append(fact('subagent.spawned', payload, scope), fact('subagent.status', payload, scope))
     const [spawned, status] = await collect(thread.events({ follow: false }))
     expect(spawned?.payload).toEqual({ ...payload, threadName: 'of k' })
     expect(status).toMatchObject({
@@ -221,11 +221,7 @@ describe('text that streams', () => {
   test('text of an attempt does not come behind the beginning of the next one', async () => {
     // Its row was read just before that beginning removed it.
     await addDelta({ attempt: 1, offset: 0, text: 'wrong' })
-    await append({
-      type: 'model.requested',
-      scope: { messageId: 'm' },
-      payload: { model: 'voice', attempt: 2 },
-    })
+    await append(fact('model.requested', { model: 'voice', attempt: 2 }, { messageId: 'm' }))
     const { events, follower } = await follow()
     expect(events).toMatchObject([{ type: 'model.requested' }])
     await addDelta({ attempt: 2, offset: 0, text: 'right' })
@@ -238,7 +234,7 @@ describe('text that streams', () => {
     await addDelta({ offset: 0, text: 'Hel' })
     await commitMessage('m', 'Hello')
     expect((await follower.next()).value).toMatchObject({ type: 'message.created' })
-    await append({ type: 'run.completed' })
+    await append(anyFact('run.completed', {}))
     expect((await follower.next()).value).toMatchObject({ type: 'run.completed' })
     await follower.return?.()
   })
@@ -255,7 +251,7 @@ describe('text that streams', () => {
   test('what was committed elsewhere arrives within 100 ms', async () => {
     const follower = thread.events()[Symbol.asyncIterator]()
     const next = follower.next()
-    await append({ type: 'run.started' })
+    await append(anyFact('run.started', {}))
     const started = performance.now()
     await next
     expect(performance.now() - started).toBeLessThan(100)
@@ -263,7 +259,7 @@ describe('text that streams', () => {
   })
 })
 
-async function append(...events: readonly NewEvent[]): Promise<void> {
+async function append(...events: readonly Fact[]): Promise<void> {
   await fixture.store.write((tx) => appendEvents(tx, { threadId: 't', events, now: 5_000 }))
 }
 
@@ -289,7 +285,7 @@ async function addDelta(delta: {
   await fixture.store.write((tx) => appendDelta(tx, whole))
 }
 
-const created = { type: 'message.created', payload: { role: 'assistant' } }
+const created = fact('message.created', { role: 'assistant' })
 
 async function addMessage(id: string, content: string): Promise<void> {
   await fixture.store.write(async (tx) => {
@@ -326,7 +322,7 @@ async function toolCallEvents(call: { args: string; result: string }): Promise<r
       now: 5,
     })
   })
-  await append({ type: 'tool.started', scope, payload: { name: 'look' } })
-  await append({ type: 'tool.result', scope, payload: { name: 'look', outcome: 'succeeded' } })
+  await append(fact('tool.started', { name: 'look' }, scope))
+  await append(anyFact('tool.result', { name: 'look', outcome: 'succeeded' }, scope))
   return collect(thread.events({ follow: false }))
 }

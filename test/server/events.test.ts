@@ -1,5 +1,6 @@
 import { setImmediate, setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect, test } from 'vitest'
+import { fact } from '../../src/protocol/facts.js'
 import { createThreadApp, serveThreads } from '../../src/server/index.js'
 import type { RequestEntry } from '../../src/server/index.js'
 import { appendEvents } from '../../src/store/events.js'
@@ -219,7 +220,7 @@ async function read(path: string, headers: Record<string, string> = {}): Promise
 }
 
 async function append(threadId: string, ...names: readonly string[]): Promise<void> {
-  const events = names.map((name) => ({ type: 'custom', payload: { name, data: null } }))
+  const events = names.map((name) => fact('custom', { name, data: null }))
   await fixture.store.write((tx) => appendEvents(tx, { threadId, events, now: Date.now() * 1000 }))
 }
 
@@ -228,6 +229,6 @@ async function close(threadId: string): Promise<void> {
   const payload = { outcome: 'completed', reason: 'session_stop', rejected: 0 }
   await fixture.store.write(async (tx) => {
     await updateThread(tx, threadId, { closed_at: now, status: 'completed' })
-    await appendEvents(tx, { threadId, events: [{ type: 'thread.closed', payload }], now })
+    await appendEvents(tx, { threadId, events: [fact('thread.closed', payload)], now })
   })
 }

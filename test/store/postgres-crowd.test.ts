@@ -1,6 +1,7 @@
 import { sql } from 'kysely'
 import type { Kysely } from 'kysely'
 import { expect, test } from 'vitest'
+import { fact } from '../../src/protocol/facts.js'
 import { appendEvents } from '../../src/store/events.js'
 import { migratePostgres, openPostgres } from '../../src/store/postgres/open-postgres.js'
 import type { Database, Reader } from '../../src/store/store.js'
@@ -46,7 +47,7 @@ function lost({ processes, movesActivity }: Crowd): Promise<number> {
       open[(IDS.indexOf(threadId) + time) % processes]?.write(async (tx) => {
         tries += 1
         await findThread(tx, threadId)
-        const events = [{ type: 'thread.started' }]
+        const events = [fact('thread.started', { agent: 'a', parent: null })]
         await appendEvents(tx, { threadId, events, now: NOW + time, movesActivity })
       })
     await Promise.all(
@@ -82,7 +83,7 @@ test('a row of a working thread stays in its page', async () => {
         return new Map(rows.map(({ id, page }) => [id, page]))
       })
     const before = await pages()
-    const events = [{ type: 'thread.started' }]
+    const events = [fact('thread.started', { agent: 'a', parent: null })]
     for (const threadId of IDS)
       await database?.write((tx) => appendEvents(tx, { threadId, events, now: NOW, movesActivity: false }))
     const after = await pages()

@@ -2,6 +2,7 @@ import type { AddressInfo, Server } from 'node:net'
 import { sql } from 'kysely'
 import pg from 'pg'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { anyFact } from '../support/any-fact.js'
 import { appendEvents, lastSequence, readEvents } from '../../src/store/events.js'
 import { appendMessage } from '../../src/store/messages/delivery.js'
 import { readTranscript } from '../../src/store/messages/transcript.js'
@@ -41,7 +42,7 @@ const answerOnce = (id: string) =>
   database.write(async (tx) => {
     const message = { id, threadId: 't', role: 'assistant', content: id, createdAt: NOW } as const
     await appendMessage(tx, { ...message, sentBy: 'model' })
-    await appendEvents(tx, { threadId: 't', events: [{ type: 'one' }, { type: 'two' }], now: NOW })
+    await appendEvents(tx, { threadId: 't', events: [anyFact('one', {}), anyFact('two', {})], now: NOW })
   })
 
 const readThrice = () =>
@@ -105,7 +106,7 @@ test('a transaction whose beginning is cancelled leaves nothing', async () => {
     const type = `cancelled-${number}`
     const write = database.write(async (tx) => {
       meanwhile(tx, updateThread(tx, 't', { title: type }))
-      await appendEvents(tx, { threadId: 't', events: [{ type }], now: NOW })
+      await appendEvents(tx, { threadId: 't', events: [anyFact(type, {})], now: NOW })
     })
     await write.catch(() => void failed.push(type))
   }

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import pg from 'pg'
 import { afterEach, beforeEach, expect, test } from 'vitest'
+import { anyFact } from '../support/any-fact.js'
 import { LIMITS } from '../../src/protocol/limits.js'
 import { appendEvents, readEvents } from '../../src/store/events.js'
 import { readTranscript } from '../../src/store/messages/transcript.js'
@@ -84,7 +85,7 @@ test('a commit is told long before anybody looks by itself', async () => {
   const listening = await watching(store)
   const since = performance.now()
   for (const number of countTo(10)) {
-    await other.write((tx) => appendEvents(tx, { threadId: 't', events: [{ type: 'one' }], now: NOW }))
+    await other.write((tx) => appendEvents(tx, { threadId: 't', events: [anyFact('one', {})], now: NOW }))
     await until('to be told', () => listening.told >= number)
   }
   // Ten looks would take ten seconds.
@@ -102,7 +103,7 @@ test('threads with any characters in their ids are told at once', async () => {
   for (const _round of countTo(10)) {
     told.clear()
     await other.write(async (tx) => {
-      for (const threadId of ids) await appendEvents(tx, { threadId, events: [{ type: 'one' }], now: NOW })
+      for (const threadId of ids) await appendEvents(tx, { threadId, events: [anyFact('one', {})], now: NOW })
     })
     await until('all to be told', () => told.size === ids.length)
   }
@@ -126,7 +127,7 @@ test('a listener whose connection is cut listens again', async () => {
   await query("select pg_terminate_backend(pid) from pg_stat_activity where query like 'listen %'")
   await until('to listen again', () => listening.told > 0)
   const before = listening.told
-  await other.write((tx) => appendEvents(tx, { threadId: 't', events: [{ type: 'one' }], now: NOW }))
+  await other.write((tx) => appendEvents(tx, { threadId: 't', events: [anyFact('one', {})], now: NOW }))
   await until('to be told', () => listening.told > before)
 })
 

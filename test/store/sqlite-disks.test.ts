@@ -16,6 +16,7 @@ import { dirname, join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { sql } from 'kysely'
 import { afterEach, beforeEach, expect, test } from 'vitest'
+import { anyFact } from '../support/any-fact.js'
 import { appendEvents, readEvents } from '../../src/store/events.js'
 import { openStore, prepareStore } from '../../src/store/open-store.js'
 import { openSqlite } from '../../src/store/sqlite/open-sqlite.js'
@@ -158,7 +159,7 @@ test('a disk that is full in the midst of a transaction leaves nothing of it', a
   const filling = store.write(async (tx) => {
     // SQLite rolls back by itself at that, and would run what follows as if nothing had been.
     meanwhile(tx, updateThread(tx, 't', { title: 'x'.repeat(200_000) }))
-    await appendEvents(tx, { threadId: 't', events: [{ type: 'one' }], now: 1 })
+    await appendEvents(tx, { threadId: 't', events: [anyFact('one', {})], now: 1 })
   })
   expect((await refusal(filling)).message).toContain('full disk')
   expect(await store.read((db) => readEvents(db, { threadId: 't', after: 0, limit: 10 }))).toEqual([])

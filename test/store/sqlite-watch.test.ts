@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import { anyFact } from '../support/any-fact.js'
 import { appendEvents } from '../../src/store/events.js'
 import { openSqlite } from '../../src/store/sqlite/open-sqlite.js'
 import { watchSqlite } from '../../src/store/sqlite/watch-sqlite.js'
@@ -36,7 +37,7 @@ interface Watched {
 async function withWatch(work: (watched: Watched) => Promise<void>): Promise<void> {
   const database = await openSqlite(path)
   const append = (threadId: string) =>
-    database.write((tx) => appendEvents(tx, { threadId, events: [{ type: 'one' }], now: 1 }))
+    database.write((tx) => appendEvents(tx, { threadId, events: [anyFact('one', {})], now: 1 }))
   for (const id of ['a', 'b']) {
     await database.write((tx) => insertThread(tx, { id, agent: 'clerk', created_at: 1 }))
     await append(id)

@@ -20,7 +20,18 @@ const ended = { reason: text, steps: count, usage }
 const child = { reference: text, name: text, reason: text.exactOptional() }
 const effect = { effectId: text, name: text }
 const side = z.enum(['a', 'b'])
-const error = { code: text, errorId: text }
+const requestKind = z.enum(['approval', 'call', 'variables'])
+const effectCodes = [
+  ...(['threw', 'timeout', 'definition_missing', 'interrupted', 'invalid_arguments'] as const),
+  ...(['invalid_file', 'too_many_operations', 'given_up'] as const),
+] as const
+const hookCodes = ['threw', 'timeout', 'invalid_answer', 'missing', 'blocked'] as const
+const warningCodes = [
+  ...(['answer_refused', 'approval_check_failed', 'effects_full', 'facts_dropped'] as const),
+  ...(['immediate_skipped', 'message_skipped', 'operations_dropped', 'operations_skipped'] as const),
+  ...(['queue_full', 'report_skipped', 'set_env_skipped', 'signal_unknown', 'stop_skipped'] as const),
+  ...(['tells_full', 'thread_closed', 'tool_skipped'] as const),
+] as const
 
 /** What the log holds. */
 const WRITTEN = {
@@ -28,7 +39,6 @@ const WRITTEN = {
   'thread.updated': z.strictObject({
     status: text.exactOptional(),
     agent: text.exactOptional(),
-    title: text.nullable().exactOptional(),
   }),
   'thread.status': nothing,
   'thread.closed': z.strictObject({ outcome: text, reason: text, rejected: count }),
@@ -75,11 +85,11 @@ const WRITTEN = {
     erased: z.literal(true).exactOptional(),
   }),
   'action.required': z.strictObject({
-    ...{ requestId: text, kind: text, toolName: text.nullable() },
+    ...{ requestId: text, kind: requestKind, toolName: text.nullable() },
     missing: z.array(text).exactOptional(),
   }),
   'action.resolved': z.strictObject({
-    ...{ requestId: text, kind: text, by: text.nullable() },
+    ...{ requestId: text, kind: requestKind, by: text.nullable() },
     decision: z.enum(['approved', 'denied', 'answered', 'supplied', 'closed', 'expired']),
   }),
   'subagent.spawned': z.strictObject(child),
@@ -90,12 +100,17 @@ const WRITTEN = {
   'subagent.closed': z.strictObject({ ...child, status: text }),
   'effect.scheduled': z.strictObject({ ...effect, time: z.number() }),
   'effect.completed': z.strictObject(effect),
-  'effect.failed': z.strictObject({ ...effect, ...error }),
+  'effect.failed': z.strictObject({ ...effect, code: z.enum(effectCodes), errorId: text }),
   'effect.removed': z.strictObject(effect),
-  'hook.failed': z.strictObject({ hook: text, point: text.nullable(), ...error }),
+  'hook.failed': z.strictObject({
+    hook: text,
+    point: text.nullable(),
+    code: z.enum(hookCodes),
+    errorId: text,
+  }),
   custom: z.strictObject({ name: text, data: z.json() }),
   'runtime.warning': z.strictObject({
-    ...{ code: text, message: text.exactOptional() },
+    ...{ code: z.enum(warningCodes), message: text.exactOptional() },
     count: count.exactOptional(),
   }),
 } satisfies { readonly [Type in EventType]: z.ZodType<EventPayloads[Type]> }

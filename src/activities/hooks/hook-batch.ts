@@ -3,6 +3,7 @@
  * transaction: a hook may run again after a crash, what it did to its thread happens once (T9). What a hook did before it
  * failed is kept, as with a tool that throws.
  */
+import type { HookFailureCode } from '../../protocol/event-codes.js'
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { randomUUID } from 'node:crypto'
 import { setMaxListeners } from 'node:events'
@@ -10,7 +11,9 @@ import { Context } from '@temporalio/activity'
 import type { AnyHook, HookDefinition, HookPoint, HookPoints } from '../../definitions/hook.js'
 import type { Registry } from '../../definitions/known-definitions.js'
 import type { ThreadState } from '../../definitions/thread-state.js'
-import type { EventScope, Fact } from '../../protocol/facts.js'
+import type { EventScope } from '../../protocol/events.js'
+import { fact } from '../../protocol/facts.js'
+import type { Fact } from '../../protocol/facts.js'
 import { LIMITS } from '../../protocol/limits.js'
 import type { Message } from '../../protocol/message.js'
 import { recordError } from '../../store/errors.js'
@@ -307,7 +310,7 @@ interface HookFailure {
   readonly hook: string
   /** Null: this worker has no hook of that id, so nobody knows its point. */
   readonly point: HookPoint | null
-  readonly code: 'threw' | 'timeout' | 'invalid_answer' | 'missing' | 'blocked'
+  readonly code: HookFailureCode
   readonly error: unknown
   /** The message that it was about. */
   readonly messageId?: string
@@ -332,11 +335,13 @@ async function recordHookFailures(tx: Writer, records: FailureRecords): Promise<
     const errorId = randomUUID()
     const { message, stack } = readThrown(error)
     await recordError(tx, { id: errorId, threadId, at: now, type: `hook.${code}`, message, stack })
-    events.push({
-      type: 'hook.failed',
-      scope: messageId === undefined ? scope : { ...scope, messageId },
-      payload: { hook, point, code, errorId },
-    })
+    events.push(
+      fact(
+        'hook.failed',
+        { hook, point, code, errorId },
+        messageId === undefined ? scope : { ...scope, messageId },
+      ),
+    )
   }
   await appendEvents(tx, { threadId, events, now })
 }

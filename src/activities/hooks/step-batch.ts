@@ -1,7 +1,7 @@
 import { Context } from '@temporalio/activity'
 import type { PlanContent } from '../../definitions/plan/plan-content.js'
 import type { StepInput } from '../../protocol/activities.js'
-import type { EventScope } from '../../protocol/facts.js'
+import type { EventScope } from '../../protocol/events.js'
 import { runIdOf, stepIdOf } from '../../protocol/ids.js'
 import type { Side } from '../../protocol/plan.js'
 import { countModelSteps } from '../../store/messages/transcript.js'

@@ -1,7 +1,8 @@
 import { Context } from '@temporalio/activity'
 import { WorkflowNotFoundError } from '@temporalio/common'
 import type { CheckChildrenAnswer, CheckChildrenInput } from '../../protocol/end-activities.js'
-import type { EventScope } from '../../protocol/facts.js'
+import type { EventScope } from '../../protocol/events.js'
+import { fact } from '../../protocol/facts.js'
 import type { ChildReport } from '../../protocol/messages.js'
 import { appendEvents } from '../../store/events.js'
 import type { Writer } from '../../store/store.js'
@@ -56,10 +57,10 @@ export async function recordClosedChild(tx: Writer, closed: ClosedChild): Promis
   const { threadId, reference, status, scope, now } = closed
   const closes = await closeChild(tx, { parentThreadId: threadId, reference, status, now })
   const child = closes ?? (await findChild(tx, threadId, reference))
-  const event = {
-    type: 'subagent.closed',
-    scope: { ...scope, childId: reference },
-    payload: { reference, name: await findChildName(tx, { reference }, child), status },
-  }
+  const event = fact(
+    'subagent.closed',
+    { reference, name: await findChildName(tx, { reference }, child), status },
+    { ...scope, childId: reference },
+  )
   await appendEvents(tx, { threadId, events: [event], now })
 }

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { Registry } from '../../definitions/known-definitions.js'
 import type { DeliverReportAnswer, DeliverReportInput, FailureCause } from '../../protocol/end-activities.js'
+import { fact } from '../../protocol/facts.js'
 import type { Fact } from '../../protocol/facts.js'
 import { reportOperationId } from '../../protocol/ids.js'
 import { LIMITS } from '../../protocol/limits.js'
@@ -152,7 +153,7 @@ async function writeClosing(
   const key = { parentThreadId: parent.threadId, reference }
   await saveReport(tx, { ...key, number, status, closedAt: now })
   const payload = { reference, name: await findChildName(tx, { reference }, child), status }
-  const closed: Fact = { type: 'subagent.closed', scope: { childId: reference }, payload }
+  const closed: Fact = fact('subagent.closed', payload, { childId: reference })
   await appendEvents(tx, { threadId: parent.threadId, events: [closed], now })
   return { type: 'delivered', kind: 'notice', messageId: null }
 }
@@ -217,9 +218,9 @@ async function record(
     ...{ toolCallId: parent.callId, childId: reference },
     ...(messageId === null ? {} : { messageId }),
   }
-  const type = kind === 'result' ? 'subagent.completed' : 'subagent.failed'
   const name = await findChildName(tx, { reference }, child)
-  const ended: Fact = { type, scope, payload: { reference, name, reason } }
+  const payload = { reference, name, reason }
+  const ended = fact(kind === 'result' ? 'subagent.completed' : 'subagent.failed', payload, scope)
   await appendEvents(tx, { threadId: parent.threadId, events: [ended], now: microseconds(input) })
 }
 

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import { fact } from '../../protocol/facts.js'
 import type { ExpireChildAnswer, ExpireChildInput } from '../../protocol/end-activities.js'
 import { closeRequests } from '../../store/calls/requests.js'
 import type { PendingRecord } from '../../store/calls/requests.js'
@@ -53,11 +54,11 @@ async function expire(tx: Writer, input: ExpireChildInput): Promise<string | nul
   const message = { id: messageId, threadId, role: 'user', content: failureText(reference, text) } as const
   const about = { silent: true, subagentId: reference, sentBy: 'runtime', digest: '' } as const
   await stageMessage(tx, { ...message, ...about, createdAt: now })
-  const resolved = { requestId, kind: 'variables', decision: 'expired', by: null }
+  const resolved = { requestId, kind: 'variables', decision: 'expired', by: null } as const
   const scope = { childId: reference, messageId }
   const events = [
-    { type: 'action.resolved', scope: { childId: reference }, payload: resolved },
-    { type: 'subagent.failed', scope, payload: { reference, name, reason: 'env_required' } },
+    fact('action.resolved', resolved, { childId: reference }),
+    fact('subagent.failed', { reference, name, reason: 'env_required' }, scope),
   ]
   await appendEvents(tx, { threadId, events, now })
   return messageId

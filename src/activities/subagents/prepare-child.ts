@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { PlanContent } from '../../definitions/plan/plan-content.js'
+import { fact } from '../../protocol/facts.js'
 import type { PrepareChildAnswer, PrepareChildInput, ResultAnswer } from '../../protocol/activities.js'
 import { LIMITS } from '../../protocol/limits.js'
 import type { ThreadOperation } from '../../protocol/operations.js'
@@ -181,11 +182,11 @@ async function ask(
   const { required, missing } = plan.variables
   const detail = { agent, required, missing, child: reference }
   await insertRequest(tx, { thread_id: threadId, id, kind: 'variables', detail, requested_at: now })
-  const event = {
-    type: 'action.required',
-    scope: { ...scope, childId: reference },
-    payload: { requestId: id, kind: 'variables', toolName: null, missing },
-  }
+  const event = fact(
+    'action.required',
+    { requestId: id, kind: 'variables', toolName: null, missing } as const,
+    { ...scope, childId: reference },
+  )
   await appendEvents(tx, { threadId, events: [event], now })
 }
 
@@ -400,7 +401,7 @@ async function writeThread(tx: Writer, written: Written): Promise<void> {
     resumable,
     created_at: madeAt(written),
   })
-  const events = [{ type: 'thread.started', payload: { agent, parent: parent.id } }]
+  const events = [fact('thread.started', { agent, parent: parent.id })]
   await appendEvents(tx, { threadId: reference, events, now: call.now })
 }
 
@@ -429,8 +430,8 @@ async function registerChild(tx: Writer, written: Written): Promise<void> {
   })
   const scope = { ...call.scope, childId: reference }
   const payload = { reference, name: agent.name }
-  const spawned = { type: 'subagent.spawned', scope, payload }
-  const given = { type: 'subagent.input', scope: { ...scope, messageId }, payload }
+  const spawned = fact('subagent.spawned', payload, scope)
+  const given = fact('subagent.input', payload, { ...scope, messageId })
   await appendEvents(tx, { threadId: input.threadId, events: [spawned, given], now })
 }
 

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { SubagentContent } from '../../definitions/plan/plan-content.js'
 import { parseObject } from '../../definitions/plan/tool-arguments.js'
+import { fact } from '../../protocol/facts.js'
 import type { PrepareMessageAnswer, PrepareMessageInput } from '../../protocol/activities.js'
 import { LIMITS } from '../../protocol/limits.js'
 import { utf8Length } from '../../protocol/values.js'
@@ -217,6 +218,6 @@ async function stage(
   if (staged !== 'staged') throw new Error(`Expected the subagent to take the message, got ${staged}.`)
   await updateChild(tx, { parentThreadId: threadId, reference }, { status: 'running' })
   const about = { ...scope, childId: reference, messageId }
-  const event = { type: 'subagent.input', scope: about, payload: { reference, name } }
+  const event = fact('subagent.input', { reference, name }, about)
   await appendEvents(tx, { threadId, events: [event], now })
 }

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
-import type { EventScope, Fact } from '../../protocol/facts.js'
+import type { EventScope } from '../../protocol/events.js'
+import type { Fact } from '../../protocol/facts.js'
 import { runIdOf, stepIdOf } from '../../protocol/ids.js'
 import { LIMITS } from '../../protocol/limits.js'
 import type { ThreadOperation } from '../../protocol/operations.js'

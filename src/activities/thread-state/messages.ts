@@ -6,6 +6,7 @@ import type {
   QueuedMessage,
   ThreadState,
 } from '../../definitions/thread-state.js'
+import { fact } from '../../protocol/facts.js'
 import type { Fact } from '../../protocol/facts.js'
 import { LIMITS } from '../../protocol/limits.js'
 import type { Message } from '../../protocol/message.js'
@@ -160,7 +161,7 @@ function createMessageChanges(options: MessageChangesOptions): Pick<MessagesOver
     const current = merged(message, updates)
     journal.add(async (tx) => {
       if (!(await changeMessage(tx, { threadId, id, ...updates }))) return {}
-      return { events: [{ type: 'message.updated', scope: { ...scopeOf(origin), messageId: id } }] }
+      return { events: [fact('message.updated', {}, { ...scopeOf(origin), messageId: id })] }
     })
     buffered.change({ original: message, current })
     return current
@@ -200,7 +201,7 @@ function createMessageChanges(options: MessageChangesOptions): Pick<MessagesOver
         const what = await deleteMessage(tx, threadId, messageId)
         if (what === 'removed') return { operations: [{ kind: 'remove_queued', id: messageId }] }
         if (what === 'missing') return {}
-        return { events: [{ type: 'message.deleted', scope: { ...scopeOf(origin), messageId } }] }
+        return { events: [fact('message.deleted', {}, { ...scopeOf(origin), messageId })] }
       })
       buffered.change({ original: stored, current: null })
       return true
@@ -253,7 +254,7 @@ async function commitInjected(tx: Writer, origin: StateOrigin, message: NewMessa
   const id = await freeId(tx, message)
   await appendMessage(tx, { ...message, id })
   const scope = { ...scopeOf(origin), messageId: id }
-  return { events: [{ type: 'message.created', scope, payload: { role: message.role } }] }
+  return { events: [fact('message.created', { role: message.role }, scope)] }
 }
 
 interface Queued {
@@ -280,14 +281,14 @@ async function freeId(tx: Writer, { threadId, id }: NewMessage): Promise<string>
 
 /** A message or a call was dropped. */
 export function queueFull(origin: StateOrigin, messageId?: string): Fact {
-  return {
-    type: 'runtime.warning',
-    scope: { ...scopeOf(origin), ...(messageId === undefined ? {} : { messageId }) },
-    payload: {
+  return fact(
+    'runtime.warning',
+    {
       code: 'queue_full',
       message: 'Something that a tool queued was dropped: the queue of its thread is full.',
     },
-  }
+    { ...scopeOf(origin), ...(messageId === undefined ? {} : { messageId }) },
+  )
 }
 
 interface Queueing {

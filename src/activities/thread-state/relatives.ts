@@ -5,6 +5,7 @@
  */
 import { buildPlan } from '../../definitions/plan/build-plan.js'
 import type { PlanContent } from '../../definitions/plan/plan-content.js'
+import { fact } from '../../protocol/facts.js'
 import type { Fact } from '../../protocol/facts.js'
 import { LIMITS } from '../../protocol/limits.js'
 import type { ThreadOperation, ToldOperation } from '../../protocol/operations.js'
@@ -119,13 +120,10 @@ async function waitsForVariables(
 }
 
 /** T8: a thread that has closed since the call looked at it takes nothing. */
-const CLOSED_MEANWHILE: Fact = {
-  type: 'runtime.warning',
-  payload: {
-    code: 'thread_closed',
-    message: 'What a tool did to another thread was dropped: that thread was closed meanwhile.',
-  },
-}
+const CLOSED_MEANWHILE: Fact = fact('runtime.warning', {
+  code: 'thread_closed',
+  message: 'What a tool did to another thread was dropped: that thread was closed meanwhile.',
+})
 
 async function takesWork(db: Reader, threadId: string): Promise<boolean> {
   const thread = await findThread(db, threadId)

@@ -4,6 +4,7 @@ import { namedTool } from '../../definitions/plan/listed-tools.js'
 import type { ScheduledEffect, ThreadState } from '../../definitions/thread-state.js'
 import { UNKNOWN_TOOL } from '../../protocol/activities.js'
 import { MessageRejectedError } from '../../protocol/errors.js'
+import { fact } from '../../protocol/facts.js'
 import type { Fact } from '../../protocol/facts.js'
 import { LIMITS } from '../../protocol/limits.js'
 import type { JsonObject, JsonValue } from '../../protocol/values.js'
@@ -126,7 +127,7 @@ function createBufferedEffects(options: BufferedEffectsOptions): BufferedEffects
         if (!(await insertEffect(tx, row))) return {}
         return {
           operations: [{ kind: 'schedule_effect', id, dueAt: Math.ceil(scheduledAt / 1000) }],
-          events: [effectFact('effect.scheduled', origin, { effectId: id, name, time: scheduledAt })],
+          events: [fact('effect.scheduled', { effectId: id, name, time: scheduledAt }, scopeOf(origin))],
         }
       })
       added.set(id, effect)
@@ -137,16 +138,12 @@ function createBufferedEffects(options: BufferedEffectsOptions): BufferedEffects
         if ((await endEffect(tx, { threadId, id, status: 'removed', now })) === null) return {}
         return {
           operations: [{ kind: 'remove_effect', id }],
-          events: [effectFact('effect.removed', origin, { effectId: id, name })],
+          events: [fact('effect.removed', { effectId: id, name }, scopeOf(origin))],
         }
       })
       removed.add(id)
     },
   }
-}
-
-function effectFact(type: string, origin: StateOrigin, payload: JsonObject): Fact {
-  return { type, scope: scopeOf(origin), payload }
 }
 
 interface QueuedToolsOptions {
@@ -211,7 +208,7 @@ async function commitTool(
   const status = await appendToolInvocation(tx, { threadId, run, step, scope, now, tool: name, toolCallId })
   const messageId = await appendQueuedTool(tx, tool, { run, step, side })
   const role = side === 'a' ? 'assistant' : 'user'
-  const created = { type: 'message.created', scope: { ...scope, messageId }, payload: { role } }
+  const created = fact('message.created', { role }, { ...scope, messageId })
   return { operations: [operation], events: [status, created] }
 }
 
@@ -267,7 +264,7 @@ export function createEmitter({ store, threadId, origin, now }: EmitterOptions):
       if (emitted >= LIMITS.customEventsByCall)
         throw new Error(`Expected at most ${LIMITS.customEventsByCall} events of one call, got another one.`)
       emitted += 1
-      waiting.push({ type: 'custom', scope: scopeOf(origin), payload })
+      waiting.push(fact('custom', payload, scopeOf(origin)))
       writing ??= write()
     },
     settled: async () => writing,

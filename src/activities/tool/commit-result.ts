@@ -1,7 +1,7 @@
 /** Phase 6: outcome, tool row, effects and events in one transaction, by the attempt that holds the call (T2, T4, T9). */
 import { randomUUID } from 'node:crypto'
 import type { ResultAnswer, Usage } from '../../protocol/activities.js'
-import { phaseFact } from '../../protocol/facts.js'
+import { fact, phaseFact } from '../../protocol/facts.js'
 import type { Fact } from '../../protocol/facts.js'
 import { queuesTool } from '../../protocol/operations.js'
 import type { ThreadOperation } from '../../protocol/operations.js'
@@ -136,10 +136,10 @@ function resultEvents(
   const { outcome, errorCode, errorId, subagentId } = result
   const child = subagentId === null ? {} : { childId: subagentId }
   const about = messageId === null ? scope : { ...scope, messageId }
-  const erased = messageId === null ? { erased: true } : {}
+  const erased = messageId === null ? ({ erased: true } as const) : {}
   const thrown = errorId === null ? {} : { errorId }
   const payload = { name: row.name, outcome, errorCode, ...thrown, ...erased }
-  return [...phase, { type: 'tool.result', scope: { ...about, ...child }, payload }]
+  return [...phase, fact('tool.result', payload, { ...about, ...child })]
 }
 
 interface Made extends Pick<Alongside, 'ending'> {
@@ -219,7 +219,7 @@ async function erase(
   if (reportId !== null) await deleteMessage(tx, threadId, reportId)
   const { message_id: messageId } = row
   const type = await eraseCall(tx, { threadId, callId, messageId })
-  return type === null ? [] : [{ type, scope: { ...stepScope(input), messageId } }]
+  return type === null ? [] : [fact(type, {}, { ...stepScope(input), messageId })]
 }
 
 /** The row of a result, beside the message that holds the call. */
@@ -275,5 +275,5 @@ async function storeFollowing(
   const id = randomUUID()
   await appendMessage(tx, { ...followedBy, id, threadId, createdAt: now, sentBy: 'tool', run, step })
   const scope = { ...stepScope(input), messageId: id }
-  return [{ type: 'message.created', scope, payload: { role: followedBy.role } }]
+  return [fact('message.created', { role: followedBy.role }, scope)]
 }

@@ -9,6 +9,7 @@ import type {
   ResultAnswer,
   TerminatedAnswer,
 } from '../../protocol/activities.js'
+import { fact } from '../../protocol/facts.js'
 import type { Fact } from '../../protocol/facts.js'
 import { LIMITS } from '../../protocol/limits.js'
 import type { JsonValue } from '../../protocol/values.js'
@@ -237,11 +238,11 @@ async function askApproval(
     if (!(await insertRequest(tx, { ...request, requested_at: now }))) return approvalAnswer(id)
     const resolved = response === null ? [] : await resolveRequest(tx, input, response)
     const warned = problem === null ? [] : [await recordProblem(tx, input, problem)]
-    const required = {
-      type: 'action.required',
-      scope: callScope(input),
-      payload: { requestId: id, kind: 'approval', toolName: row.name },
-    }
+    const required = fact(
+      'action.required',
+      { requestId: id, kind: 'approval', toolName: row.name },
+      callScope(input),
+    )
     const events = [...input.facts, ...opening, ...resolved, ...warned, required]
     await appendEvents(tx, { threadId, events, now })
     return approvalAnswer(id)
@@ -261,14 +262,14 @@ async function recordProblem(tx: Writer, input: ExecuteToolInput, problem: Throw
     message,
     stack,
   })
-  return {
-    type: 'runtime.warning',
-    scope: callScope(input),
-    payload: {
+  return fact(
+    'runtime.warning',
+    {
       code: 'approval_check_failed',
       message: 'The check whether a call needs approval failed: it asks.',
     },
-  }
+    callScope(input),
+  )
 }
 
 interface Verdict {

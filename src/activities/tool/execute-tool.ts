@@ -20,6 +20,7 @@ import type {
   ResultAnswer,
   TerminatedAnswer,
 } from '../../protocol/activities.js'
+import { fact } from '../../protocol/facts.js'
 import { LIMITS } from '../../protocol/limits.js'
 import { toolPlanOf } from '../../protocol/plan.js'
 import type { ToolPlan } from '../../protocol/plan.js'
@@ -149,11 +150,7 @@ async function skipMissing(store: Store, input: ExecuteToolInput): Promise<Resul
     const known = done ? null : await findOperation(tx, threadId, id)
     if (known !== null && !isDeepStrictEqual(known.detail, detail)) return { ...SKIPPED, untold: true }
     const message = 'A queued tool was skipped: nothing is stored under its id. Queue tools by a client.'
-    const warning = {
-      type: 'runtime.warning',
-      scope: callScope(input),
-      payload: { code: 'tool_skipped', message },
-    }
+    const warning = fact('runtime.warning', { code: 'tool_skipped', message }, callScope(input))
     if (done) await appendEvents(tx, { threadId, events: [...input.facts, warning], now })
     return SKIPPED
   })

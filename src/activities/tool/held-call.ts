@@ -1,10 +1,13 @@
+import type { ActionDecision } from '../../protocol/event-codes.js'
 import type {
   EndAnswer,
   ExecuteToolInput,
   ResultAnswer,
   TerminatedAnswer,
 } from '../../protocol/activities.js'
-import type { EventScope, Fact } from '../../protocol/facts.js'
+import type { EventScope } from '../../protocol/events.js'
+import { fact } from '../../protocol/facts.js'
+import type { Fact } from '../../protocol/facts.js'
 import { holderOfCall } from '../../store/calls/close-open-calls.js'
 import type { CallHolder } from '../../store/calls/close-open-calls.js'
 import { answerRequest, findRequest } from '../../store/calls/requests.js'
@@ -102,7 +105,7 @@ async function start(
   }
   await startToolCall(tx, { threadId, callId, now })
   const resolved = response === null ? [] : await resolveRequest(tx, input, response)
-  const started: Fact = { type: 'tool.started', scope: callScope(input), payload: { name: row.name } }
+  const started: Fact = fact('tool.started', { name: row.name }, callScope(input))
   const phase = opens ? phaseFive(input, row) : []
   const events = [...input.facts, ...opening, ...phase, ...resolved, ...(opens ? [started] : [])]
   await appendEvents(tx, { threadId, events, now, movesActivity: movesActivity(thread, now) })
@@ -195,10 +198,10 @@ export async function resolveRequest(
   if (request === null || request.status === 'open') return []
   const { kind, answered_by: by } = request
   const payload = { requestId, kind, decision: decisionOf(request), by }
-  return [{ type: 'action.resolved', scope: callScope(input), payload }]
+  return [fact('action.resolved', payload, callScope(input))]
 }
 
-function decisionOf({ approved }: PendingRecord): string {
+function decisionOf({ approved }: PendingRecord): ActionDecision {
   if (approved === null) return 'answered'
   return approved ? 'approved' : 'denied'
 }

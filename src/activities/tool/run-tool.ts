@@ -9,6 +9,7 @@ import type {
   ResultAnswer,
   Usage,
 } from '../../protocol/activities.js'
+import { fact } from '../../protocol/facts.js'
 import { idempotencyKeyOf } from '../../protocol/ids.js'
 import { LIMITS } from '../../protocol/limits.js'
 import { insertRequest, takeEarlyAnswer } from '../../store/calls/requests.js'
@@ -225,7 +226,7 @@ async function ask(tx: Writer, call: HeldCall, hooks: HookBatch): Promise<Pendin
     ...(operations.length === 0 ? {} : { operations }),
   }
   if (!(await finishOperation(tx, { threadId, id, attempt, answer, now }))) throw new OperationLost()
-  const payload = { requestId: callId, kind: 'call', toolName: row.name }
-  await appendEvents(tx, { threadId, events: [{ type: 'action.required', scope, payload }], now })
+  const payload = { requestId: callId, kind: 'call', toolName: row.name } as const
+  await appendEvents(tx, { threadId, events: [fact('action.required', payload, scope)], now })
   return answer
 }

@@ -5,6 +5,7 @@
 import { LIFECYCLE_TOOLS } from '../../definitions/plan/lifecycle-tools.js'
 import type { SubagentContent } from '../../definitions/plan/plan-content.js'
 import type { CallModelAnswer, CallModelInput, ImmediateCall } from '../../protocol/activities.js'
+import { fact } from '../../protocol/facts.js'
 import type { Fact } from '../../protocol/facts.js'
 import { nestedCallIdOf } from '../../protocol/ids.js'
 import { actualSide } from '../../protocol/plan.js'
@@ -187,5 +188,5 @@ async function stage(tx: Writer, { input }: HeldActivation, call: MadeCall): Pro
 function skippedFact({ input }: HeldActivation, { subagent, callId }: DerivedCall): Fact {
   const message = `The subagent "${subagent.agent}" did not start by itself: there are no arguments that it takes. Give its schema defaults, or name variables in immediate: { nameEnv, descriptionEnv }.`
   const scope = { ...stepScope(input), toolCallId: callId }
-  return { type: 'runtime.warning', scope, payload: { code: 'immediate_skipped', message } }
+  return fact('runtime.warning', { code: 'immediate_skipped', message }, scope)
 }

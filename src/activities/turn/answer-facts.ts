@@ -1,9 +1,10 @@
+import type { NextRequest } from '../../protocol/event-codes.js'
 import { APICallError } from '@ai-sdk/provider'
 import type { ModelAnswer } from '../../model/model-answer.js'
 import { ModelError } from '../../model/model-error.js'
 import type { ModelErrorKind } from '../../model/model-error.js'
 import type { Usage } from '../../protocol/activities.js'
-import { phaseFact } from '../../protocol/facts.js'
+import { fact, phaseFact } from '../../protocol/facts.js'
 import type { Fact } from '../../protocol/facts.js'
 import type { StopReason } from '../../protocol/status.js'
 import { recordError } from '../../store/errors.js'
@@ -21,29 +22,24 @@ export interface Answered {
 
 export function completedFact(step: ModelStep, { answer, milliseconds }: Answered, usage: Usage): Fact {
   const payload = {
-    model: step.log.model,
-    attempt: step.log.number,
+    ...step.log.newest,
     usage: { ...usage },
     finishReason: answer.finishReason,
     milliseconds,
     ...(answer.metadataLeftOut === 0 ? {} : { metadataLeftOut: answer.metadataLeftOut }),
   }
-  return { type: 'model.completed', scope: step.scope, payload }
+  return fact('model.completed', payload, step.scope)
 }
 
 /** The newest request failed, and what follows it; a failure of the provider's has words in the store. */
 export function failedFact(
   step: ModelStep,
   { kind }: Pick<ModelError, 'kind'> | { readonly kind: 'interrupted' },
-  next: 'retry' | 'fallback' | 'wait' | 'none',
+  next: NextRequest,
 ): Fact {
   const { scope, log } = step
   const words = kind === 'interrupted' ? {} : { errorId: failureId(step, log.number) }
-  return {
-    type: 'model.failed',
-    scope,
-    payload: { model: log.model, attempt: log.number, error: kind, next, ...words },
-  }
+  return fact('model.failed', { ...log.newest, error: kind, next, ...words }, scope)
 }
 
 /** The marks of the phases up to the persisted answer that are not there yet; a nested step has none. */
@@ -63,8 +59,8 @@ export function lastFacts({ input }: Pick<ModelStep, 'input'>, reason: StopReaso
   const { side, step: number } = input
   return [
     ...([5, 6, 7] as const).map((phase) => phaseFact(phase, scope)),
-    { type: 'step.completed', scope, payload: { step: number, reason } },
-    { type: 'side.completed', scope, payload: { side, reason } },
+    fact('step.completed', { step: number, reason }, scope),
+    fact('side.completed', { side, reason }, scope),
   ]
 }
 

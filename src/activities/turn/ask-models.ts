@@ -9,7 +9,7 @@ import type { LanguageModel, ModelAnswer } from '../../model/model-answer.js'
 import { ModelAbortedError, ModelError } from '../../model/model-error.js'
 import { MODEL_LIMITS } from '../../model/stream-answer.js'
 import type { ModelLimits } from '../../model/stream-answer.js'
-import { phaseFact } from '../../protocol/facts.js'
+import { fact, phaseFact } from '../../protocol/facts.js'
 import type { Fact } from '../../protocol/facts.js'
 import { failure } from '../../protocol/failures.js'
 import { LIMITS } from '../../protocol/limits.js'
@@ -236,7 +236,7 @@ function follows({ log }: ModelStep, { model }: NextRequest): 'retry' | 'fallbac
 function resolvedFacts(step: ModelStep, built: BuiltRequest, first: boolean): readonly Fact[] {
   const { messages, tools, dropped, estimatedTokens } = built
   const payload = { messages, tools, dropped, estimatedTokens }
-  const resolved = { type: 'context.resolved', scope: step.scope, payload }
+  const resolved = fact('context.resolved', payload, step.scope)
   if (!first || step.input.frame !== null) return [resolved]
   if (step.resumed) return []
   const phases = stepScope(step.input)
@@ -244,7 +244,7 @@ function resolvedFacts(step: ModelStep, built: BuiltRequest, first: boolean): re
 }
 
 function requestedFact({ scope, log }: ModelStep): Fact {
-  return { type: 'model.requested', scope, payload: { model: log.model, attempt: log.number } }
+  return fact('model.requested', log.newest, scope)
 }
 
 const KEY_HEADER = /^(?:proxy-)?authorization$|^cookie$/i

@@ -6,6 +6,7 @@ import type { AnswerPart, ModelAnswer, ModelFile, ModelToolCall } from '../../mo
 import type { PartialAnswer } from '../../model/model-error.js'
 import { UNKNOWN_TOOL } from '../../protocol/activities.js'
 import type { CallModelAnswer, CallRequest } from '../../protocol/activities.js'
+import { fact } from '../../protocol/facts.js'
 import type { Fact } from '../../protocol/facts.js'
 import { callIdOf, nestedCallIdOf } from '../../protocol/ids.js'
 import { LIMITS } from '../../protocol/limits.js'
@@ -168,7 +169,7 @@ interface Conclusion {
 async function conclude(store: Store, step: ModelStep, conclusion: Conclusion): Promise<CallModelAnswer> {
   const { threadId } = step.input
   const { result, message, calls = [], before, after = [] } = conclusion
-  const created = { type: 'message.created', scope: step.scope, payload: { role: roleOf(step) } }
+  const created = fact('message.created', { role: roleOf(step) }, step.scope)
   if (message !== null) await placeAnswer(step, message, calls)
   await step.hooks.settled()
   return commitHeld(store, operationOf(step.input), async (tx): Promise<CallModelAnswer> => {

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import type { ExpressionBuilder } from 'kysely'
 import type { PlanContent } from '../../definitions/plan/plan-content.js'
 import type { CallModelAnswer, CallModelInput, TerminatedAnswer } from '../../protocol/activities.js'
-import { phaseFact } from '../../protocol/facts.js'
+import { fact, phaseFact } from '../../protocol/facts.js'
 import type { Fact } from '../../protocol/facts.js'
 import { CUT_OFF } from '../../protocol/message.js'
 import type { Message } from '../../protocol/message.js'
@@ -223,17 +223,15 @@ function stepEvents(
   const events: Fact[] = []
   if (begins && input.trigger !== null) events.push(startedFact(input, input.trigger))
   if (input.sideStarts)
-    events.push({ type: 'side.started', scope, payload: { side: input.side, label: side?.label ?? null } })
-  events.push({ type: 'step.started', scope, payload: started }, phaseFact(1, scope))
+    events.push(fact('side.started', { side: input.side, label: side?.label ?? null }, scope))
+  events.push(fact('step.started', started, scope), phaseFact(1, scope))
   return [...events, ...createdFacts(input, delivered)]
 }
 
 function createdFacts(input: CallModelInput, delivered: readonly Message[]): readonly Fact[] {
-  return delivered.map(({ id, role }) => ({
-    type: 'message.created',
-    scope: { ...stepScope(input), messageId: id },
-    payload: { role },
-  }))
+  return delivered.map(({ id, role }) =>
+    fact('message.created', { role }, { ...stepScope(input), messageId: id }),
+  )
 }
 
 /**

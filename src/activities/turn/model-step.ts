@@ -1,6 +1,6 @@
 import type { PlanContent, PromptContent } from '../../definitions/plan/plan-content.js'
 import type { CallModelInput } from '../../protocol/activities.js'
-import type { EventScope } from '../../protocol/facts.js'
+import type { EventScope } from '../../protocol/events.js'
 import type { ThreadOperation } from '../../protocol/operations.js'
 import type { StreamedMessage } from '../../store/messages/deltas.js'
 import type { HookBatch } from '../hooks/hook-batch.js'

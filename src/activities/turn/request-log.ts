@@ -91,6 +91,11 @@ export class RequestLog {
     return this.#requests.at(-1)?.model ?? null
   }
 
+  /** The newest request, as events name it. */
+  get newest(): { readonly model: string; readonly attempt: number } {
+    return { model: this.#newest().model, attempt: this.number }
+  }
+
   begin({ model, prices }: { readonly model: string; readonly prices: Prices }): void {
     const known = Object.fromEntries(Object.entries(prices).filter(([, price]) => price !== null))
     this.#requests.push({ model, prices: known, usage: null, error: null })

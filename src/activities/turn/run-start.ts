@@ -1,4 +1,5 @@
 import type { CallModelInput } from '../../protocol/activities.js'
+import { fact } from '../../protocol/facts.js'
 import type { Fact } from '../../protocol/facts.js'
 import { appendStatusLine } from '../../store/messages/status-line.js'
 import type { Writer } from '../../store/store.js'
@@ -24,7 +25,7 @@ export async function beginRunRow(tx: Writer, input: CallModelInput, trigger: st
 
 /** Of a run that just began. */
 export function startedFact(input: CallModelInput, trigger: string): Fact {
-  return { type: 'run.started', scope: stepScope(input), payload: { trigger } }
+  return fact('run.started', { trigger }, stepScope(input))
 }
 
 /** The first step of an agent that took the thread over makes it the thread's own. */
@@ -40,5 +41,5 @@ export async function handOver(
   const detail = { agent, from_agent: thread.agent }
   const at = { threadId, run, step, scope: stepScope(input), now: microseconds(input) }
   const status = await appendStatusLine(tx, { ...at, kind: 'handoff', content, detail })
-  return [status, { type: 'thread.updated', payload: { agent, status: 'running' } }]
+  return [status, fact('thread.updated', { agent, status: 'running' })]
 }

@@ -1,4 +1,5 @@
 import type { PlanContent } from '../../definitions/plan/plan-content.js'
+import { fact } from '../../protocol/facts.js'
 import { runIdOf } from '../../protocol/ids.js'
 import { LIMITS } from '../../protocol/limits.js'
 import {
@@ -111,8 +112,8 @@ export async function openVariablesRequest(
   const detail = { agent, required, missing }
   const request = { thread_id: threadId, id, kind: 'variables', detail, requested_at: now } as const
   if (!(await insertRequest(tx, request))) return id
-  const payload = { requestId: id, kind: 'variables', toolName: null, missing }
-  const event = { type: 'action.required', scope: { runId: runIdOf(run) }, payload }
+  const payload = { requestId: id, kind: 'variables', toolName: null, missing } as const
+  const event = fact('action.required', payload, { runId: runIdOf(run) })
   await appendEvents(tx, { threadId, events: [event], now })
   return id
 }
@@ -131,10 +132,9 @@ export async function endVariablesRequests(
 ): Promise<void> {
   if (requests.length === 0) return
   const ended = await closeRequests(tx, { threadId, ids: requests.map(({ id }) => id) })
-  const events = ended.map(({ id, kind }) => ({
-    type: 'action.resolved',
-    payload: { requestId: id, kind, decision, by: null },
-  }))
+  const events = ended.map(({ id, kind }) =>
+    fact('action.resolved', { requestId: id, kind, decision, by: null }),
+  )
   await appendEvents(tx, { threadId, events, now })
 }
 

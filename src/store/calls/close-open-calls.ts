@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto'
-import { phaseFact } from '../../protocol/facts.js'
-import type { EventScope } from '../../protocol/facts.js'
+import type { EventScope } from '../../protocol/events.js'
+import { fact, phaseFact } from '../../protocol/facts.js'
+import type { Fact } from '../../protocol/facts.js'
 import { modelOperationId, runIdOf, stepIdOf, stepOfModelOperation } from '../../protocol/ids.js'
 import { CUT_CALL } from '../../protocol/message.js'
 import { appendEvents } from '../events.js'
-import type { NewEvent } from '../events.js'
 import { appendMessage } from '../messages/delivery.js'
 import { deleteDeltas } from '../messages/deltas.js'
 import { placeQueuedTool } from '../messages/queued-tools.js'
@@ -92,7 +92,7 @@ async function closeCall(
   })
   await finishToolCall(tx, { ...finished, resultMessageId: messageId })
   const scope = { ...scopeOf(call), messageId }
-  const event = { type: 'tool.result', scope, payload: { name, outcome, errorCode } }
+  const event = fact('tool.result', { name, outcome, errorCode }, scope)
   await appendEvents(tx, { threadId, events: [event], now })
 }
 
@@ -107,11 +107,13 @@ async function closeAsked(
   callIds: readonly string[],
 ): Promise<void> {
   const requests = await closeRequests(tx, outcome === 'cancelled' ? { threadId } : { threadId, callIds })
-  const events = requests.map(({ id, kind, call_id: callId }) => ({
-    type: 'action.resolved',
-    scope: callId === null ? {} : { toolCallId: callId },
-    payload: { requestId: id, kind, decision: 'closed', by: null },
-  }))
+  const events = requests.map(({ id, kind, call_id: callId }) =>
+    fact(
+      'action.resolved',
+      { requestId: id, kind, decision: 'closed', by: null },
+      callId === null ? {} : { toolCallId: callId },
+    ),
+  )
   await appendEvents(tx, { threadId, events, now })
 }
 
@@ -147,12 +149,12 @@ function isStep(operationId: string): boolean {
 }
 
 /** A step whose model call left no answer still gets the rest of its phases. */
-function cutStepEvents(operationId: string, state: string, reason: Closing['outcome']): readonly NewEvent[] {
+function cutStepEvents(operationId: string, state: string, reason: Closing['outcome']): readonly Fact[] {
   const { run, step } = stepOfModelOperation(operationId)
   const scope: EventScope = { runId: runIdOf(run), stepId: stepIdOf(run, step) }
   const marked = state === 'drained' ? 1 : 3
   const phases = ([2, 3, 4, 5, 6, 7] as const).filter((phase) => phase > marked)
-  const completed = { type: 'step.completed', scope, payload: { step, reason } }
+  const completed = fact('step.completed', { step, reason }, scope)
   return [...phases.map((phase) => phaseFact(phase, scope)), completed]
 }
 

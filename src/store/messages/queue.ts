@@ -2,7 +2,8 @@ import { sql } from 'kysely'
 import type { ToolCallEntry } from '../../protocol/message.js'
 import { findToolCall, finishToolCall } from '../calls/tool-calls.js'
 import { appendEvents } from '../events.js'
-import type { NewEvent } from '../events.js'
+import { fact } from '../../protocol/facts.js'
+import type { Fact } from '../../protocol/facts.js'
 import type { Reader, Writer } from '../store.js'
 import { endEffect, findEffect } from '../threads/effects.js'
 import { countUndelivered, markMessageRemoved } from './message-writes.js'
@@ -90,14 +91,14 @@ export async function removeQueuedItem(tx: Writer, item: RemovedItem): Promise<R
   if (removal.fate !== 'removed') return removal.fate
   const { threadId, now } = item
   const waiting = await countUndelivered(tx, threadId)
-  const changed = { type: 'queue.changed', payload: { waiting } }
+  const changed = fact('queue.changed', { waiting })
   await appendEvents(tx, { threadId, events: [...(removal.events ?? []), changed], now })
   return 'removed'
 }
 
 interface Removed {
   readonly fate: Removal
-  readonly events?: readonly NewEvent[]
+  readonly events?: readonly Fact[]
 }
 
 async function removeItem(tx: Writer, { threadId, id, now }: RemovedItem): Promise<Removed> {
@@ -125,8 +126,8 @@ async function removeEffect(tx: Writer, { threadId, id, now }: RemovedItem): Pro
   if (effect === null) return { fate: 'unknown' }
   if (effect.status === 'removed') return { fate: 'before' }
   if (effect.status !== 'scheduled' || (await isStarted(tx, threadId, id))) return { fate: 'begun' }
-  const name = await endEffect(tx, { threadId, id, status: 'removed', now })
-  return { fate: 'removed', events: [{ type: 'effect.removed', payload: { effectId: id, name } }] }
+  await endEffect(tx, { threadId, id, status: 'removed', now })
+  return { fate: 'removed', events: [fact('effect.removed', { effectId: id, name: effect.name })] }
 }
 
 interface WaitingRow {

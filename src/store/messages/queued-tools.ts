@@ -6,7 +6,8 @@ import type { JsonObject } from '../../protocol/values.js'
 import { adoptToolCall, findToolCall, insertToolCalls } from '../calls/tool-calls.js'
 import type { ToolCallRecord } from '../calls/tool-calls.js'
 import { digestOf } from '../digest.js'
-import type { NewEvent } from '../events.js'
+import { fact } from '../../protocol/facts.js'
+import type { Fact } from '../../protocol/facts.js'
 import type { Writer } from '../store.js'
 import { appendMessage, deliverMessages } from './delivery.js'
 import type { MessageSender, NewMessage } from './message-row.js'
@@ -121,16 +122,14 @@ export async function placeQueuedTool(
   tx: Writer,
   { thread_id: threadId, id: callId, message_id: messageId, name: tool }: ToolCallRecord,
   { run, step, side, now }: StepOfCall & { readonly now: number },
-): Promise<readonly NewEvent[]> {
+): Promise<readonly Fact[]> {
   const scope = { runId: runIdOf(run), stepId: stepIdOf(run, step) }
   await adoptToolCall(tx, { threadId, callId, run, step, side })
   const line = { threadId, run, step, scope, now, tool, toolCallId: callId }
   const status = await appendToolInvocation(tx, line)
   const delivered = await deliverMessages(tx, { threadId, ids: [messageId], run, step })
-  const created = delivered.map(({ id, role }) => ({
-    type: 'message.created',
-    scope: { ...scope, messageId: id },
-    payload: { role },
-  }))
+  const created = delivered.map(({ id, role }) =>
+    fact('message.created', { role }, { ...scope, messageId: id }),
+  )
   return [status, ...created]
 }

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
-import type { EventScope } from '../../protocol/facts.js'
-import type { NewEvent } from '../events.js'
+import type { EventScope } from '../../protocol/events.js'
+import { fact } from '../../protocol/facts.js'
+import type { Fact } from '../../protocol/facts.js'
 import type { Writer } from '../store.js'
 import { appendMessage } from './delivery.js'
 
@@ -28,14 +29,14 @@ interface StatusLine {
 }
 
 /** Says in the transcript what the runtime did; answers the row's event. */
-export async function appendStatusLine(tx: Writer, line: StatusLine): Promise<NewEvent> {
+export async function appendStatusLine(tx: Writer, line: StatusLine): Promise<Fact> {
   const { threadId, kind, content, detail, scope, run, step, now } = line
   const id = randomUUID()
   await appendMessage(tx, {
     ...{ id, threadId, role: 'system', content, silent: true, metadata: statusMetadata(kind, detail) },
     ...{ createdAt: now, sentBy: 'runtime', run, step },
   })
-  return { type: 'message.created', scope: { ...scope, messageId: id }, payload: { role: 'system' } }
+  return fact('message.created', { role: 'system' }, { ...scope, messageId: id })
 }
 
 /** That a tool was called by code, and not chosen by a model. */
@@ -49,7 +50,7 @@ export function appendToolInvocation(
     readonly tool: string
     readonly toolCallId: string
   },
-): Promise<NewEvent> {
+): Promise<Fact> {
   const content = `The tool "${tool}" was called by code, not by a model.`
   return appendStatusLine(tx, {
     ...place,

@@ -7,7 +7,8 @@ import { closeOpenCalls } from '../calls/close-open-calls.js'
 import { deferredChildOf, openRequests } from '../calls/requests.js'
 import { unpackEvents } from '../event-rows.js'
 import { appendEvents } from '../events.js'
-import type { NewEvent } from '../events.js'
+import { fact } from '../../protocol/facts.js'
+import type { Fact } from '../../protocol/facts.js'
 import { highestNumbers } from '../messages/late-messages.js'
 import type { Reader, Writer } from '../store.js'
 import { findChild, listChildren } from '../threads/children.js'
@@ -186,7 +187,7 @@ export async function cutRun(
 }
 
 /** Of several that reopen it at once, one says so. */
-async function reopenedFact(db: Reader, threadId: string): Promise<readonly NewEvent[]> {
+async function reopenedFact(db: Reader, threadId: string): Promise<readonly Fact[]> {
   const last = await db
     .selectFrom('events')
     .select(['first_sequence', 'sequence', 'scope', 'events'])
@@ -195,5 +196,5 @@ async function reopenedFact(db: Reader, threadId: string): Promise<readonly NewE
     .limit(1)
     .executeTakeFirst()
   const type = last && unpackEvents(last).at(-1)?.type
-  return type === 'thread.reopened' ? [] : [{ type: 'thread.reopened', payload: {} }]
+  return type === 'thread.reopened' ? [] : [fact('thread.reopened', {})]
 }

@@ -7,6 +7,7 @@
  * This module does not decide what the parent of the thread learns (T7): that depends on who closes it, and stands with each
  * caller. Only `closeUnstartedChild` closes a child in the registry too, because no workflow would ever report for it.
  */
+import { fact } from '../../protocol/facts.js'
 import type { StopReason } from '../../protocol/status.js'
 import { closeOpenCalls } from '../calls/close-open-calls.js'
 import { appendEvents } from '../events.js'
@@ -55,7 +56,7 @@ export async function closeThread(tx: Writer, closing: ThreadClosing): Promise<b
   await closeChildrenOf(tx, threadId, now)
   if (before.closed_at !== null) return false
   const payload = { outcome, reason, rejected: rejected.length }
-  await appendEvents(tx, { threadId, events: [{ type: 'thread.closed', payload }], now })
+  await appendEvents(tx, { threadId, events: [fact('thread.closed', payload)], now })
   return true
 }
 
@@ -76,18 +77,14 @@ export async function closeUnstartedChild(tx: Writer, unstarted: UnstartedChild)
   if (closed === null) return
   await requestTermination(tx, { threadId: reference, reason, now })
   await closeThread(tx, { threadId: reference, outcome: status, reason: status, now })
-  const event = {
-    type: 'subagent.closed',
-    scope: { childId: reference },
-    payload: { reference, name: closed.name, status },
-  }
+  const event = fact('subagent.closed', { reference, name: closed.name, status }, { childId: reference })
   await appendEvents(tx, { threadId: parentThreadId, events: [event], now })
 }
 
 /** What a closed thread had scheduled never runs. */
 async function removeEffects(tx: Writer, threadId: string, now: number): Promise<void> {
   const removed = await removeScheduledEffects(tx, threadId, now)
-  const events = removed.map(({ id, name }) => ({ type: 'effect.removed', payload: { effectId: id, name } }))
+  const events = removed.map(({ id, name }) => fact('effect.removed', { effectId: id, name }))
   await appendEvents(tx, { threadId, events, now })
 }
 

@@ -1,4 +1,5 @@
 import type { Selectable } from 'kysely'
+import { fact } from '../../protocol/facts.js'
 import type { Fact } from '../../protocol/facts.js'
 import { runIdOf } from '../../protocol/ids.js'
 import type { AttachmentRef } from '../../protocol/message.js'
@@ -95,11 +96,9 @@ export async function endOpenRuns(
     .execute()
   return ended
     .toSorted((one, other) => one.number - other.number)
-    .map(({ number, steps }) => ({
-      type: `run.${outcome}`,
-      scope: { runId: runIdOf(number) },
-      payload: { reason, steps, usage: NO_USAGE },
-    }))
+    .map(({ number, steps }) =>
+      fact(`run.${outcome}`, { reason, steps, usage: NO_USAGE }, { runId: runIdOf(number) }),
+    )
 }
 
 export async function findRun(db: Reader, { threadId, number }: RunKey): Promise<RunRecord | null> {

@@ -1,8 +1,9 @@
 import { appendEvents } from '../../../src/store/events.js'
-import type { NewEvent } from '../../../src/store/events.js'
 import { appendMessage } from '../../../src/store/messages/delivery.js'
 import { appendDelta, deleteDeltas, dropAttempts } from '../../../src/store/messages/deltas.js'
 import type { DeltaKind } from '../../../src/store/messages/deltas.js'
+import { fact } from '../../../src/protocol/facts.js'
+import type { Fact } from '../../../src/protocol/facts.js'
 import type { Store } from '../../../src/store/store.js'
 import type { SeededRandom } from '../../support/seeded-random.js'
 import { forget, nothingShown } from './shown.js'
@@ -27,7 +28,7 @@ export function randomStream(store: Store, threadId: string, random: SeededRando
   let messages = 0
   let now: Streaming | null = null
 
-  const tell = (event: NewEvent) => {
+  const tell = (event: Fact) => {
     expected.facts.push(`${expected.facts.length + 1} ${event.type}`)
     return store.write((tx) => appendEvents(tx, { threadId, events: [event], now: 1 }))
   }
@@ -55,7 +56,7 @@ export function randomStream(store: Store, threadId: string, random: SeededRando
 
   async function commit({ messageId }: Streaming): Promise<void> {
     const message = { id: messageId, threadId, role: 'assistant', content: 'x', sentBy: 'model' } as const
-    const created = { type: 'message.created', scope: { messageId }, payload: { role: 'assistant' } }
+    const created = fact('message.created', { role: 'assistant' }, { messageId })
     expected.facts.push(`${expected.facts.length + 1} message.created`)
     await store.write(async (tx) => {
       await deleteDeltas(tx, { threadId, messageId })
@@ -70,7 +71,7 @@ export function randomStream(store: Store, threadId: string, random: SeededRando
     async step() {
       now ??= { messageId: `m ${++messages}:${threadId}`, attempt: 1, offsets: { text: 0, reasoning: 0 } }
       const chance = random.next()
-      if (chance < 0.2) await tell({ type: 'queue.changed', payload: { waiting: 0 } })
+      if (chance < 0.2) await tell(fact('queue.changed', { waiting: 0 }))
       else if (chance < 0.8) await stream(now)
       else if (chance < 0.88) await tryAgain(now)
       else {

@@ -5,6 +5,7 @@ import { Client, Connection } from '@temporalio/client'
 import { NativeConnection } from '@temporalio/worker'
 import { afterAll, beforeAll, expect, inject, test } from 'vitest'
 import { desk } from '../../../examples/support-desk/registry.js'
+import { anyFact } from '../../support/any-fact.js'
 import { ThreadClient } from '../../../src/client/index.js'
 import { recordError } from '../../../src/store/errors.js'
 import { appendEvents } from '../../../src/store/events.js'
@@ -84,7 +85,7 @@ test('E1 inspect shows what a provider said and a stack of a tool', async () => 
     message: 'No such model.',
   }
   const stack = 'TypeError: no\n    at refund (desk.ts:7:3)'
-  const failed = { type: 'model.failed', payload: { model: 'chat', error: 'bad_request', errorId: said.id } }
+  const failed = anyFact('model.failed', { model: 'chat', error: 'bad_request', errorId: said.id })
   await store.write(async (tx) => {
     await recordError(tx, { ...said, stack })
     await appendEvents(tx, { threadId, events: [failed], now: 5_000_000 })

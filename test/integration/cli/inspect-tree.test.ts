@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { fact } from '../../../src/protocol/facts.js'
 import { messageLines } from '../../../src/cli/thread-lines.js'
 import { ThreadClient } from '../../../src/client/index.js'
 import type { Message } from '../../../src/index.js'
@@ -70,8 +71,8 @@ test('inspect shows each file, and with --events what happened', async () => {
   const thread = threads.get('c-2-open')
   await addChildRows(store, { id: 'c-2-open', root: 'root', parent: 'c-1', createdAt: 9 })
   await thread.writeFile('/notes/plan.md', '# Plan', 'text/markdown')
-  const payload = { code: 'immediate_skipped', message: 'It has no arguments.' }
-  const event = { type: 'runtime.warning', payload }
+  const payload = { code: 'immediate_skipped', message: 'It has no arguments.' } as const
+  const event = fact('runtime.warning', payload)
   await store.write((tx) => appendEvents(tx, { threadId: 'c-2-open', events: [event], now: 6 }))
   await threads.close()
   const screen = openScreen()
@@ -100,7 +101,7 @@ test('inspect --follow shows what befalls subagents', async () => {
   await until('the events', async () => screen.shown.includes('Events (Ctrl-C ends)'))
   await addChildRows(store, { id: 'g-2', root: 'root', parent: 'c-1', entry: { status: 'nearly there' } })
   const payload = { reference: 'g-2', name: 'research' }
-  const event = { type: 'subagent.status', scope: { childId: 'g-2' }, payload }
+  const event = fact('subagent.status', payload, { childId: 'g-2' })
   await store.write((tx) => appendEvents(tx, { threadId: 'c-1', events: [event], now: 6 }))
   await until('the status', async () => screen.shown.includes('subagent.status'))
   screen.interrupt()

@@ -1,5 +1,6 @@
 import type { Kysely } from 'kysely'
 import { expect, test } from 'vitest'
+import { anyFact } from '../../support/any-fact.js'
 import { appendEvents, lastSequence, readEvents } from '../../../src/store/events.js'
 import { appendDelta, deleteDeltas, dropAttempts, readDeltas } from '../../../src/store/messages/deltas.js'
 import type { Schema } from '../../../src/store/schema.js'
@@ -41,7 +42,7 @@ export function eventConformance(withStore: WithStore, sideBySide: boolean): voi
     withStore(async (store) => {
       for (const id of ['early', 'late']) await makeThread(store, id)
       const append = (threadId: string) => (tx: Writer) =>
-        appendEvents(tx, { threadId, events: [{ type: 'one' }, { type: 'two' }], now: NOW })
+        appendEvents(tx, { threadId, events: [anyFact('one', {}), anyFact('two', {})], now: NOW })
       await store.write(append('early'))
       const [inserted, gate] = [createGate(), createGate()]
       const late = store.write(async (tx) => {
@@ -75,7 +76,7 @@ export function eventConformance(withStore: WithStore, sideBySide: boolean): voi
         store.write((tx) =>
           appendEvents(tx, {
             threadId,
-            events: types.map((type) => ({ type, scope, payload: { type } })),
+            events: types.map((type) => anyFact(type, { type }, scope)),
             now,
           }),
         )
@@ -101,7 +102,7 @@ export function eventConformance(withStore: WithStore, sideBySide: boolean): voi
     'a page of events reads what it gives',
     withStore(async (store) => {
       await makeThread(store, 't')
-      const events = Array.from({ length: 100 }, (_, index) => ({ type: `e${index}` }))
+      const events = Array.from({ length: 100 }, (_, index) => anyFact(`e${index}`, {}))
       for (let round = 0; round < 3; round += 1)
         await store.write((tx) => appendEvents(tx, { threadId: 't', events, now: NOW }))
       const found: number[] = []
@@ -129,7 +130,7 @@ export function eventConformance(withStore: WithStore, sideBySide: boolean): voi
     'a sequence of a failed transaction is used again',
     withStore(async (store) => {
       await makeThread(store, 't')
-      const events = [{ type: 'a' }]
+      const events = [anyFact('a', {})]
       const failing = store.write(async (tx) => {
         await appendEvents(tx, { threadId: 't', events, now: NOW })
         expect(await lastSequence(tx, 't')).toBe(1)
@@ -146,7 +147,7 @@ export function eventConformance(withStore: WithStore, sideBySide: boolean): voi
     'events move activity forward, never back',
     withStore(async (store) => {
       await makeThread(store, 't')
-      const events = [{ type: 'a' }]
+      const events = [anyFact('a', {})]
       for (const now of [NOW + 10, NOW + 5]) {
         await store.write((tx) => appendEvents(tx, { threadId: 't', events, now }))
       }
@@ -158,7 +159,7 @@ export function eventConformance(withStore: WithStore, sideBySide: boolean): voi
     'events of one who has moved activity leave it',
     withStore(async (store) => {
       await makeThread(store, 't')
-      const events = [{ type: 'a' }]
+      const events = [anyFact('a', {})]
       await store.write((tx) =>
         appendEvents(tx, { threadId: 't', events, now: NOW + 10, movesActivity: false }),
       )

@@ -2,6 +2,7 @@ import { expect, test } from 'vitest'
 import { waitingItems } from '../../../src/store/calls/request-lists.js'
 import { insertRequest } from '../../../src/store/calls/requests.js'
 import { findToolCall, insertToolCalls } from '../../../src/store/calls/tool-calls.js'
+import { fact } from '../../../src/protocol/facts.js'
 import { appendEvents, lastSequence, readEvents } from '../../../src/store/events.js'
 import { appendMessage } from '../../../src/store/messages/delivery.js'
 import { highestNumbers } from '../../../src/store/messages/late-messages.js'
@@ -59,7 +60,7 @@ export function reopenConformance(withStore: WithStore): void {
     withStore(async (store) => {
       await midCall(store)
       const sequence = await store.read((db) => lastSequence(db, THREAD))
-      const events = [{ type: 'custom' }]
+      const events = [fact('custom', { name: 'note', data: null })]
       await store.write((tx) => appendEvents(tx, { threadId: THREAD, events, now: NOW }))
       expect(await store.write((tx) => cutRun(tx, { threadId: THREAD, sequence, now: NOW }))).toBe('busy')
       expect(await store.read((db) => findToolCall(db, THREAD, 'call_3_1_0'))).toMatchObject({

@@ -1,5 +1,6 @@
 import { sql } from 'kysely'
 import { expect, test } from 'vitest'
+import { anyFact } from '../../support/any-fact.js'
 import { appendEvents, readEvents } from '../../../src/store/events.js'
 import { appendMessage } from '../../../src/store/messages/delivery.js'
 import { readTranscript } from '../../../src/store/messages/transcript.js'
@@ -52,7 +53,11 @@ export function transactionConformance(withStore: WithStore): void {
             createdAt: NOW,
             sentBy: 'client',
           })
-          await appendEvents(tx, { threadId: 't', events: [{ type: 'one' }, { type: 'two' }], now: NOW })
+          await appendEvents(tx, {
+            threadId: 't',
+            events: [anyFact('one', {}), anyFact('two', {})],
+            now: NOW,
+          })
         })
       await Promise.all(Array.from({ length: 200 }, (_, index) => write(`m${index}`)))
       const transcript = await store.read((db) => readTranscript(db, 't'))
@@ -95,7 +100,7 @@ export function transactionConformance(withStore: WithStore): void {
     withStore(async (store) => {
       await makeThread(store, 't')
       const message = { id: 'm', threadId: 't', role: 'user', content: 'x', createdAt: NOW } as const
-      const events = [{ type: 'one' }]
+      const events = [anyFact('one', {})]
       const write = store.write(async (tx) => {
         await appendMessage(tx, { ...message, sentBy: 'client' })
         // The same id again.

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { anyFact } from '../../support/any-fact.js'
 import { appendEvents } from '../../../src/store/events.js'
 import { appendDelta } from '../../../src/store/messages/deltas.js'
 import type { Store } from '../../../src/store/store.js'
@@ -68,7 +69,7 @@ export function watchConformance(withStore: WithStore): void {
       await append(store, 't')
       const told = counted(store, 't')
       const failing = store.write(async (tx) => {
-        await appendEvents(tx, { threadId: 't', events: [{ type: 'one' }], now: NOW })
+        await appendEvents(tx, { threadId: 't', events: [anyFact('one', {})], now: NOW })
         expect(told.times).toBe(0)
         throw new Error('changed my mind')
       })
@@ -133,7 +134,7 @@ function counted(store: Store, threadId: string): Counted {
 }
 
 async function append(store: Store, threadId: string): Promise<void> {
-  await store.write((tx) => appendEvents(tx, { threadId, events: [{ type: 'one' }], now: NOW }))
+  await store.write((tx) => appendEvents(tx, { threadId, events: [anyFact('one', {})], now: NOW }))
 }
 
 async function addDelta(store: Store, threadId: string): Promise<void> {

@@ -1,4 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises'
+import { anyFact } from '../../support/any-fact.js'
 import { appendEvents } from '../../../src/store/events.js'
 import { appendMessage } from '../../../src/store/messages/delivery.js'
 import { openStore, prepareStore } from '../../../src/store/open-store.js'
@@ -57,5 +58,5 @@ async function appendOne(tx: Writer, id: string): Promise<void> {
     createdAt: 1,
     sentBy: 'client',
   })
-  await appendEvents(tx, { threadId: 't', events: [{ type: 'one' }, { type: 'two' }], now: 1 })
+  await appendEvents(tx, { threadId: 't', events: [anyFact('one', {}), anyFact('two', {})], now: 1 })
 }
