@@ -39,14 +39,7 @@ describe('docs/errors.md names each code of the source, and no other', () => {
   })
 
   test('of warnings', () => {
-    const codes = [
-      ...found('src/thread', /withWarning\(\s*\w+,\s*'(\w+)'/g),
-      ...['src/thread', 'src/activities'].flatMap((folder) =>
-        found(folder, /'runtime\.warning'[^;]{0,160}?\bcode: '(\w+)'/g),
-      ),
-      ...found('src/thread/apply.ts', /\.\.\.warning, payload: \{ code: '(\w+)'/g),
-    ]
-    expect(documented('Warnings')).toEqual(sorted(codes))
+    expect(documented('Warnings')).toEqual(sorted(members('src/protocol/event-codes.ts', 'WarningCode')))
   })
 
   test('of runs that end', () => {

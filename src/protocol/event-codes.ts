@@ -43,7 +43,7 @@ export type EffectFailureCode =
   | 'timeout'
   /** No worker has an effect of this name. */
   | 'definition_missing'
-  /** Its worker stopped it. */
+  /** It was stopped while it ran. */
   | 'interrupted'
   /** Its arguments do not fit its schema. */
   | 'invalid_arguments'

@@ -31,10 +31,15 @@ import type { CallOutcome, QueuedItem, StopReason, ThreadStatus, Usage } from '.
 
 /** What an event is about, where it applies. */
 export interface EventScope {
+  /** The run. */
   readonly runId?: string
+  /** The step. */
   readonly stepId?: string
+  /** The message. */
   readonly messageId?: string
+  /** The tool call. */
   readonly toolCallId?: string
+  /** The thread of the subagent. */
   readonly childId?: string
 }
 
@@ -399,17 +404,19 @@ type PayloadOf<Type extends EventType> = Type extends keyof JoinedPayloads
 
 /** What every event carries, but for its cursor. */
 interface Envelope extends EventScope {
-  /** ISO 8601. */
+  /** The time of the event, in ISO 8601. */
   readonly timestamp: string
+  /** The version of this envelope; it grows when a field gets another meaning. */
   readonly schemaVersion: number
+  /** The thread. */
   readonly threadId: string
 }
 
 /** What every fact of the event log carries. */
 interface FactEnvelope extends Envelope {
-  /** Per thread, from 1, without gaps. */
+  /** The number of the event in its thread, from 1, without gaps. Deltas have none. */
   readonly sequence: number
-  /** Unique in the store. */
+  /** An id that is unique in the store. Deltas have none. */
   readonly eventId: string
 }
 

@@ -17,7 +17,7 @@ type PayloadOfAll<Type extends EventType> = (
   ? Payload
   : never
 
-/** Makes a fact. The type is written as a literal, so that a test finds every type that is emitted. */
+/** Makes a fact. One call at least has each type as a literal: a test looks for types that nothing emits. */
 export function fact<Type extends EventType>(
   type: Type,
   payload: PayloadOfAll<Type>,

@@ -3,7 +3,7 @@
  * store holds, and what subscribers get, is that and nothing more.
  */
 import { z } from 'zod'
-import type { EventPayloads, EventType, ThreadEvent, ThreadEventOf } from '../../src/protocol/events.js'
+import type { EventPayloads, EventType, JoinedPayloads, ThreadEvent } from '../../src/protocol/events.js'
 import { readEvents } from '../../src/store/events.js'
 import type { Store } from '../../src/store/store.js'
 
@@ -122,14 +122,20 @@ const instance = { threadName: text.exactOptional() }
 const queued = z.strictObject({ id: text, kind: text, queuedAt: count, preview: text.exactOptional() })
 
 /** What delivery adds. */
-const JOINED: Partial<Record<EventType, z.ZodRawShape>> = {
+const JOINED = {
   'thread.status': { status: text.nullable() },
   'message.created': message,
   'message.updated': message,
   'queue.changed': { queue: z.array(queued) },
   'tool.started': preview,
   'tool.result': { ...preview, attachments: z.array(z.looseObject({ path: text })) },
-  'action.required': { ...preview, agent: text.exactOptional(), required: names },
+  'action.required': {
+    ...preview,
+    toolName: text.nullable(),
+    agent: text.exactOptional(),
+    required: names,
+    missing: names,
+  },
   'action.resolved': { reason: text.nullable() },
   'subagent.spawned': instance,
   'subagent.input': instance,
@@ -137,7 +143,13 @@ const JOINED: Partial<Record<EventType, z.ZodRawShape>> = {
   'subagent.completed': instance,
   'subagent.failed': instance,
   'subagent.closed': instance,
+} satisfies {
+  readonly [Type in keyof JoinedPayloads]: {
+    readonly [Field in keyof JoinedPayloads[Type]]-?: z.ZodType
+  }
 }
+
+const ADDED: Partial<Record<string, z.ZodRawShape>> = JOINED
 
 interface AnyEvent {
   readonly type: string
@@ -153,7 +165,7 @@ function storedEventProblems(events: readonly AnyEvent[]): readonly string[] {
 export function deliveredEventProblems(events: readonly ThreadEvent[]): readonly string[] {
   return events
     .filter(({ sequence }) => sequence !== undefined)
-    .flatMap((event) => problemOf(event, JOINED[(event as ThreadEventOf<EventType>).type] ?? {}))
+    .flatMap((event) => problemOf(event, ADDED[event.type] ?? {}))
 }
 
 function problemOf({ type, payload }: AnyEvent, joined: z.ZodRawShape): readonly string[] {
