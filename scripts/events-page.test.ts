@@ -20,7 +20,7 @@ test('every event type of the table is emitted', () => {
 test('every code of a warning is emitted', () => {
   const [, section = ''] = page.split('\n### WarningCode\n')
   const codes = [...(section.split('\n## ')[0] ?? '').matchAll(/^- `(\w+)`/gm)].map(([, code]) => code)
-  expect(codes.toSorted()).toEqual([...emittedEvents().warnings].toSorted())
+  expect(new Set(codes)).toEqual(emittedEvents().warnings)
 })
 
 function found(pattern: RegExp): readonly string[] {

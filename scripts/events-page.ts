@@ -140,8 +140,8 @@ function typeText(type: string): string {
 interface Member {
   readonly name: string
   readonly type: string
-  comment(): string
-  fields(): readonly Field[]
+  readonly comment: () => string
+  readonly fields: () => readonly Field[]
 }
 
 /** A file of types, as the page reads it. */
@@ -160,17 +160,34 @@ function find(sources: readonly Source[], name: string): Source {
   return source
 }
 
-function createSource(file: string): Source {
-  const url = new URL(`../src/protocol/${file}.ts`, import.meta.url)
-  const code = readFileSync(url, 'utf8')
-  const { program, comments } = parseSync(`${file}.ts`, code)
-  const declared = new Map<string, { readonly start: number; readonly node: Interface | Alias }>()
+type Parsed = ReturnType<typeof parseSync>
+
+interface Declaration {
+  readonly start: number
+  readonly node: Interface | Alias
+}
+
+function declarationsOf(program: Parsed['program']): ReadonlyMap<string, Declaration> {
+  const declared = new Map<string, Declaration>()
   for (const statement of program.body) {
     const node = statement.type === 'ExportNamedDeclaration' ? statement.declaration : statement
     if (node?.type === 'TSInterfaceDeclaration' || node?.type === 'TSTypeAliasDeclaration')
       declared.set(node.id.name, { start: statement.start, node })
   }
+  return declared
+}
 
+function findDeclaration(
+  declared: ReadonlyMap<string, Declaration>,
+  name: string,
+  file: string,
+): Declaration {
+  const found = declared.get(name)
+  if (found === undefined) throw new Error(`Expected a type ${name} in src/protocol/${file}.ts`)
+  return found
+}
+
+function createComments(file: string, code: string, comments: Parsed['comments']) {
   /** The comment that ends right before a place, or before the sign of a union there. */
   function commentAt(start: number): { readonly text: string; readonly start: number } | null {
     const found = comments.findLast(({ end }) => end <= start)
@@ -185,11 +202,21 @@ function createSource(file: string): Source {
     return comment.text
   }
 
-  function declaration(name: string) {
-    const found = declared.get(name)
-    if (found === undefined) throw new Error(`Expected a type ${name} in src/protocol/${file}.ts`)
-    return found
-  }
+  return { commentAt, commentOf }
+}
+
+function fieldOf({ name, type, optional, comment }: Member & { readonly optional: boolean }): Field {
+  return { name, type, optional, meaning: comment() }
+}
+
+function createSource(file: string): Source {
+  const url = new URL(`../src/protocol/${file}.ts`, import.meta.url)
+  const code = readFileSync(url, 'utf8')
+  const { program, comments } = parseSync(`${file}.ts`, code)
+  const declared = declarationsOf(program)
+  const { commentAt, commentOf } = createComments(file, code, comments)
+
+  const declaration = (name: string) => findDeclaration(declared, name, file)
 
   function fieldsOf(node: Node): readonly Field[] {
     if (node.type === 'TSIntersectionType') return node.types.flatMap(fieldsOf)
@@ -221,10 +248,6 @@ function createSource(file: string): Source {
         fields: () => fieldsOf(node),
       }
     })
-  }
-
-  function fieldOf({ name, type, optional, comment }: Member & { readonly optional: boolean }): Field {
-    return { name, type, optional, meaning: comment() }
   }
 
   return {
