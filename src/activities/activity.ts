@@ -1,10 +1,10 @@
-import { Context } from '@temporalio/activity'
 import type { FailureText } from '../definitions/failure-text.js'
 import type { Registry } from '../definitions/known-definitions.js'
 import type { ModelLimits } from '../model/stream-answer.js'
 import { failure } from '../protocol/failures.js'
 import type { RunCaps } from '../protocol/plan.js'
 import type { Store } from '../store/store.js'
+import { Context } from './temporal-activity.js'
 
 /** What a worker gives to its activities. */
 export interface ActivityDependencies {

@@ -4,7 +4,6 @@
  */
 import { context, ROOT_CONTEXT, SpanKind, trace } from '@opentelemetry/api'
 import type { Attributes, Context, Link } from '@opentelemetry/api'
-import { activityInfo, log } from '@temporalio/activity'
 import type {
   ActivityInput,
   CallInput,
@@ -27,6 +26,7 @@ import { instruments, isMetering } from '../telemetry/instruments.js'
 import { failSpan, inSpan, isTracing, readTraceparent, tracer, withRunTrace } from '../telemetry/spans.js'
 import type { NewSpan } from '../telemetry/spans.js'
 import type { ActivityDependencies } from './activity.js'
+import { activityInfo, log } from './temporal-activity.js'
 
 export async function observeStep(
   { store }: ActivityDependencies,

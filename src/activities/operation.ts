@@ -1,6 +1,5 @@
 import type { JsonObject } from '../protocol/values.js'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { Context } from '@temporalio/activity'
 import type { Fact } from '../protocol/facts.js'
 import { failure } from '../protocol/failures.js'
 import { LIMITS } from '../protocol/limits.js'
@@ -11,6 +10,7 @@ import type { FinishedOperation, OperationHold, OperationRecord } from '../store
 import { StoreError } from '../store/store-error.js'
 import type { Store, Writer } from '../store/store.js'
 import { assertStoppedByUser } from './activity.js'
+import { Context } from './temporal-activity.js'
 
 const FIRST_PAUSE = 200
 const LONGEST_PAUSE = 10_000

@@ -1,4 +1,3 @@
-import { Context, log } from '@temporalio/activity'
 import { buildPlan } from '../definitions/plan/build-plan.js'
 import type { PlanContent, PromptContent } from '../definitions/plan/plan-content.js'
 import { failure } from '../protocol/failures.js'
@@ -8,6 +7,7 @@ import type { Side } from '../protocol/plan.js'
 import { getPlan } from '../store/agents.js'
 import type { Store } from '../store/store.js'
 import type { ActivityDependencies } from './activity.js'
+import { Context, log } from './temporal-activity.js'
 
 /** Contents are immutable under their digest; a worker meets a handful of them. */
 const contents = new WeakMap<Store, Map<string, PlanContent>>()

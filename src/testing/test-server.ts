@@ -1,7 +1,7 @@
 import { defineSearchAttributeKey, SearchAttributeType } from '@temporalio/common'
-import { TestWorkflowEnvironment } from '@temporalio/testing'
 import { SEARCH_ATTRIBUTES } from '../protocol/messages.js'
 import { EAGER_RETRIES } from './eager-retries.js'
+import { TestWorkflowEnvironment } from './temporal-testing.js'
 
 /** `time-skipping` skips timers of days but cannot list; `dev` is a real server, with real time. */
 export type TestServerKind = 'time-skipping' | 'dev'

@@ -1,5 +1,4 @@
-import { bundleWorkflowCode, DefaultLogger } from '@temporalio/worker'
-
+import { bundleWorkflowCode, DefaultLogger } from '../worker/temporal-worker.js'
 import { workflowBundleOptions } from '../worker/workflow-paths.js'
 
 let bundle: Promise<{ readonly code: string }> | undefined

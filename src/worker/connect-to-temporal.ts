@@ -1,6 +1,6 @@
 import type { ClientConnectConfig } from '@temporalio/envconfig'
-import { NativeConnection } from '@temporalio/worker'
 import { ConfigError, showAsOneLine } from '../protocol/errors.js'
+import { NativeConnection } from './temporal-worker.js'
 
 export interface TemporalTarget {
   readonly connection: NativeConnection

@@ -1,6 +1,6 @@
-import { DefaultLogger } from '@temporalio/worker'
 import type { LogEntry, LogLevel } from '@temporalio/worker'
 import { THREAD_WORKFLOW } from '../protocol/messages.js'
+import { DefaultLogger } from './temporal-worker.js'
 
 /** Fields of the line itself; what else is logged under these names must not hide them. */
 const RESERVED: ReadonlySet<string> = new Set(['time', 'level', 'message'])

@@ -1,7 +1,7 @@
-import { DefaultLogger, makeTelemetryFilterString, Runtime } from '@temporalio/worker'
 import type { Logger, LogLevel } from '@temporalio/worker'
 import { ConfigError } from '../protocol/errors.js'
 import { jsonLogger } from './json-logger.js'
+import { DefaultLogger, makeTelemetryFilterString, Runtime } from './temporal-worker.js'
 
 const LEVELS = ['TRACE', 'DEBUG', 'INFO', 'WARN', 'ERROR'] as const satisfies readonly LogLevel[]
 

@@ -1,9 +1,9 @@
-import { Runtime } from '@temporalio/worker'
 import type { Logger } from '@temporalio/worker'
 import type { Registry } from '../definitions/known-definitions.js'
 import { isPostgres } from '../store/postgres/postgres-place.js'
 import { ownTaskQueue } from '../store/store-location.js'
 import { secretKeyWarning } from './secret-key-warning.js'
+import { Runtime } from './temporal-worker.js'
 
 const warned = new WeakSet<Registry>()
 

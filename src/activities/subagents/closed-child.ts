@@ -1,4 +1,3 @@
-import { Context } from '@temporalio/activity'
 import { WorkflowNotFoundError } from '@temporalio/common'
 import type { CheckChildrenAnswer, CheckChildrenInput } from '../../protocol/end-activities.js'
 import type { EventScope } from '../../protocol/events.js'
@@ -9,6 +8,7 @@ import type { Writer } from '../../store/store.js'
 import { closeChild, findChild, findChildName, missedReports } from '../../store/threads/children.js'
 import { whileBeating } from '../activity.js'
 import type { ActivityDependencies } from '../activity.js'
+import { Context } from '../temporal-activity.js'
 
 /** Looks for children whose close event can no longer reach their parent, and for reports that did not (T7). */
 export async function checkChildren(

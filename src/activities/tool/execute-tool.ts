@@ -4,7 +4,6 @@
  * its tool is idempotent (T4). Nothing that a tool does fails the activity.
  */
 import { isDeepStrictEqual } from 'node:util'
-import { Context } from '@temporalio/activity'
 import { registered } from '../../definitions/known-definitions.js'
 import { toolPlan } from '../../definitions/plan/build-plan.js'
 import { LIFECYCLE_TOOLS } from '../../definitions/plan/lifecycle-tools.js'
@@ -37,6 +36,7 @@ import { filesAt } from '../attachments.js'
 import type { HookBatch } from '../hooks/hook-batch.js'
 import { keptPlan, waitForDefinition } from '../plan-content.js'
 import { callScope, microseconds } from '../scope.js'
+import { Context } from '../temporal-activity.js'
 import { openThread } from '../thread-row.js'
 import { EMPTY_ANSWER_TOOL } from '../turn/commit-answer.js'
 import { enabledSubagents, offeredTools } from '../variables/resolved-prompt.js'

@@ -1,5 +1,4 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { log } from '@temporalio/activity'
 import type { PlanContent } from '../../definitions/plan/plan-content.js'
 import type { ToolDefinition } from '../../definitions/tool.js'
 import type {
@@ -24,6 +23,7 @@ import type { ActivityDependencies } from '../activity.js'
 import { guardState } from '../hooks/guarded-state.js'
 import type { HookBatch } from '../hooks/hook-batch.js'
 import { assertFitting, commitHeld, holdsStill, OperationLost, TooManyOperations } from '../operation.js'
+import { log } from '../temporal-activity.js'
 import type { BufferedState } from '../thread-state/buffered-state.js'
 import { errorFields, readThrown } from '../thrown.js'
 import type { Thrown } from '../thrown.js'

@@ -2,7 +2,6 @@
  * Phase 3: the prompt's model, then its fallbacks, until one answers. A stop ends all of it at once; a context that is
  * too long is cut and asked again, which is no attempt.
  */
-import { log } from '@temporalio/activity'
 import type { ModelDefinition } from '../../definitions/model.js'
 import { callWithRetries } from '../../model/call-model.js'
 import type { LanguageModel, ModelAnswer } from '../../model/model-answer.js'
@@ -26,6 +25,7 @@ import { watchModel } from '../../telemetry/watch-model.js'
 import type { ModelWatch } from '../../telemetry/watch-model.js'
 import type { ActivityDependencies } from '../activity.js'
 import { stepScope } from '../scope.js'
+import { log } from '../temporal-activity.js'
 import { errorFields } from '../thrown.js'
 import { admission, patienceOf } from './admission.js'
 import { failedFact, failureId, providerWords } from './answer-facts.js'

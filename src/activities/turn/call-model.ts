@@ -3,7 +3,6 @@
  * transactions, none held across the network: drain, start, commit (T2, T4). A retry finds the drain done; a finished
  * operation is answered from its row.
  */
-import { Context } from '@temporalio/activity'
 import type { PlanContent, PromptContent } from '../../definitions/plan/plan-content.js'
 import { ModelAbortedError } from '../../model/model-error.js'
 import type { CallModelAnswer, CallModelInput, EndAnswer, Frame } from '../../protocol/activities.js'
@@ -22,6 +21,7 @@ import { stepBatch } from '../hooks/step-batch.js'
 import { commitHeld, OperationLost } from '../operation.js'
 import { promptNamed, promptOf } from '../plan-content.js'
 import { microseconds, stepScope } from '../scope.js'
+import { Context } from '../temporal-activity.js'
 import { openThread } from '../thread-row.js'
 import {
   endVariablesRequests,

@@ -1,4 +1,3 @@
-import { log } from '@temporalio/activity'
 import type { Registry } from '../../definitions/known-definitions.js'
 import { modelVersionProblem } from '../../definitions/model.js'
 import type { ModelDefinition } from '../../definitions/model.js'
@@ -7,6 +6,7 @@ import type { LanguageModel } from '../../model/model-answer.js'
 import { ModelError } from '../../model/model-error.js'
 import type { AskedModel, ModelWatch } from '../../telemetry/watch-model.js'
 import { waitForDefinition } from '../plan-content.js'
+import { log } from '../temporal-activity.js'
 import type { ModelStep } from './model-step.js'
 
 /**
