@@ -1,0 +1,167 @@
+/** The line between what the runtime has recorded and those who look at it: they read, and send commands. */
+import { isDeepStrictEqual } from 'node:util'
+
+import { beforeEach, expect, test } from 'vitest'
+
+import { ThreadClient } from '../../src/client/index.js'
+import type { ThreadHandle } from '../../src/client/index.js'
+import { insertEffect } from '../../src/store/threads/effects.js'
+import { recordError } from '../../src/store/errors.js'
+import { appendEvents } from '../../src/store/events.js'
+import { insertRun } from '../../src/store/threads/runs.js'
+import type { Schema } from '../../src/store/schema.js'
+import { addChildRows } from '../support/child-rows.js'
+import { collect, servedFixture } from './client-fixture.js'
+import { askRequest } from './request-rows.js'
+
+const fixture = servedFixture()
+let thread: ThreadHandle
+let request: string
+
+/** A thread that a worker was running, as that worker left it. */
+beforeEach(async () => {
+  thread = await fixture.threads.create({ agent: 'support', id: 't' })
+  await fixture.store.write(async (tx) => {
+    await insertRun(tx, { thread_id: 't', number: 1, trigger_kind: 'message', started_at: 1 })
+    const started = { type: 'run.started', scope: { runId: 'run_1' }, payload: { trigger: 'message' } }
+    await appendEvents(tx, { threadId: 't', events: [started], now: 2 })
+    await recordError(tx, { id: 'e', threadId: 't', at: 3, type: 'Error', message: 'x', stack: null })
+    const effect = { thread_id: 't', id: 'effect', name: 'tell', args: {} }
+    await insertEffect(tx, { ...effect, due_at: 9e15, created_at: 1 })
+  })
+  request = await askRequest(fixture.store, { thread: 't' })
+  await addChildRows(fixture.store, { id: 'child', parent: 't', root: 't' })
+  await thread.writeFile('/kept', 'kept', 'text/plain')
+})
+
+const READS: Readonly<Record<string, (threads: ThreadClient) => unknown>> = {
+  agents: (threads) => collect(threads.agents()),
+  doctor: (threads) => collect(threads.doctor()),
+  errors: () => thread.errors(),
+  events: () => collect(thread.events({ follow: false })),
+  find: (threads) => threads.find('t'),
+  list: (threads) => collect(threads.list()),
+  messages: () => thread.messages(),
+  page: (threads) => threads.page(),
+  pending: (threads) => collect(threads.pending()),
+  pendingPage: (threads) => threads.pendingPage(),
+  readFile: () => thread.readFile('/kept'),
+  readFileStream: () => thread.readFileStream('/kept'),
+  readdirFile: () => thread.readdirFile('/'),
+  request: () => thread.request(request),
+  snapshot: () => thread.snapshot(),
+  statFile: () => thread.statFile('/kept'),
+  storeId: (threads) => threads.storeId(),
+  taskQueue: (threads) => threads.taskQueue(),
+  tree: () => thread.tree(),
+  waitUntilIdle: () => thread.waitUntilIdle({ timeout: 100 }).catch(() => null),
+}
+
+interface Control {
+  /** Methods of a client and of its threads. */
+  readonly of: readonly string[]
+  /** Tables in which it leaves what it asks for. */
+  readonly writes: readonly string[]
+  run(threads: ThreadClient): Promise<unknown>
+}
+
+const COMMANDS: readonly Control[] = [
+  {
+    of: ['create'],
+    writes: ['threads', 'events'],
+    run: (threads) => threads.create({ agent: 'support', id: 'u' }),
+  },
+  { of: ['send'], writes: ['messages'], run: () => thread.send({ id: 'm', content: 'Hello' }) },
+  {
+    of: ['queueTool'],
+    writes: ['messages', 'tool_calls'],
+    run: () => thread.queueTool('count', {}, { id: 'q' }),
+  },
+  { of: ['setEnv'], writes: ['variables'], run: () => thread.setEnv({ KEY: 'value' }) },
+  {
+    of: ['writeFile'],
+    writes: ['files', 'blobs'],
+    run: () => thread.writeFile('/new', 'new', 'text/plain'),
+  },
+  { of: ['unlinkFile'], writes: ['files'], run: () => thread.unlinkFile('/new') },
+  { of: ['stop', 'continue'], writes: [], run: () => Promise.all([thread.stop(), thread.continue()]) },
+  {
+    // Each waits ten seconds for the workflow, for which no worker answers.
+    of: ['respond', 'removeQueued', 'terminate'],
+    writes: ['threads', 'messages', 'events', 'pending'],
+    run: (threads) =>
+      Promise.allSettled([
+        thread.respond(request, { approved: true }),
+        thread.removeQueued('m'),
+        threads.get('u').terminate(),
+      ]),
+  },
+]
+
+/** Repairs and removals by operators, and calls of tool workers, who are a part of the runtime. */
+const OF_OTHERS = ['deleteThread', 'reopen', 'sweep', 'remoteCalls']
+/** Without a call. */
+const OF_THE_PROCESS = ['close', 'constructor', 'get', 'temporal', 'threadId', 'workflow']
+
+test('AR-S1.0 what a client has is a read or a control command', () => {
+  const methods = new Set([...Object.getOwnPropertyNames(ThreadClient.prototype), ...Object.keys(thread)])
+  const known = [...Object.keys(READS), ...COMMANDS.flatMap((command) => command.of)]
+  expect([...methods].toSorted()).toEqual([...known, ...OF_OTHERS, ...OF_THE_PROCESS].toSorted())
+})
+
+test('AR-S1.0 no read of a client writes', async () => {
+  const before = await rows()
+  for (const [name, read] of Object.entries(READS)) {
+    await read(fixture.threads)
+    expect(await rows(), name).toEqual(before)
+  }
+})
+
+test('AR-S1.0 a command is written beside what the runtime has recorded, which stays', async () => {
+  for (const { of, writes, run } of COMMANDS) {
+    const before = await rows()
+    await run(fixture.threads)
+    const after = await rows()
+    const written = Object.keys(after).filter((table) => !isDeepStrictEqual(after[table], before[table]))
+    expect(written, String(of)).toEqual(writes)
+    expect(recorded(after), String(of)).toEqual(expect.arrayContaining([...recorded(before)]))
+  }
+  // What came is asked for: the transcript, its runs and their steps are as they were.
+  const { messages = [], tool_calls: calls = [], events = [] } = await rows()
+  expect(messages.filter(({ position }) => position !== null)).toHaveLength(1)
+  expect(calls.filter(({ run }) => run !== 0)).toHaveLength(1)
+  const types = events.flatMap((row) =>
+    (JSON.parse(String(row['events'])) as string[][]).map(([type]) => type),
+  )
+  expect(types).toEqual(['thread.started', 'run.started', 'thread.started', 'queue.changed'])
+})
+
+/** Rows of what happened, without those that say what is asked for. */
+function recorded(tables: Tables): readonly object[] {
+  const asked = new Set(['threads', 'pending', 'variables', 'files', 'blobs'])
+  return Object.entries(tables)
+    .filter(([table]) => !asked.has(table))
+    .flatMap(([, all]) => all.filter((row) => row['status'] !== 'pending'))
+}
+
+type Tables = Readonly<Record<string, readonly Readonly<Record<string, unknown>>[]>>
+
+const TABLES = {
+  ...{ threads: true, thread_tags: true, messages: true, tool_calls: true, operations: true, runs: true },
+  ...{ children: true, files: true, blobs: true, thread_values: true, plans: true, events: true },
+  ...{ deltas: true, errors: true, pending: true, effects: true, variables: true, boundaries: true },
+  agents: true,
+} satisfies Readonly<Record<Exclude<keyof Schema, 'commits'>, true>>
+
+async function rows(): Promise<Tables> {
+  const all = Object.keys(TABLES).map(async (table) => {
+    const found = await fixture.store.read((db) =>
+      db
+        .selectFrom(table as keyof typeof TABLES)
+        .selectAll()
+        .execute(),
+    )
+    return [table, found] as const
+  })
+  return Object.fromEntries(await Promise.all(all))
+}
