@@ -1,6 +1,6 @@
 import { MessageRejectedError, RequestNotFoundError } from '../protocol/errors.js'
 import type { JsonObject, JsonValue } from '../protocol/values.js'
-import { answerRequest, findRequest, insertEarlyAnswer } from '../store/calls/requests.js'
+import { answerRequest, findRequest, insertEarlyAnswer, isDropped } from '../store/calls/requests.js'
 import type { Decision, PendingRecord } from '../store/calls/requests.js'
 import { findToolCall } from '../store/calls/tool-calls.js'
 import { digestOf } from '../store/digest.js'
@@ -108,7 +108,7 @@ export async function decide(tx: Writer, decision: Decision): Promise<'answered'
   const outcome = await answerRequest(tx, decision)
   if (outcome === 'answered' || outcome === 'again') return outcome
   const request = await findRequest(tx, threadId, id)
-  const answered = request?.status === 'answered' || request?.status === 'early'
+  const answered = request !== null && request.status !== 'closed' && !(await isDropped(tx, request))
   const reason = answered ? OTHER_ANSWER : 'one that was ended'
   throw new RequestNotFoundError(threadId, { id, reason, answered })
 }

@@ -1,6 +1,7 @@
 import { RequestNotFoundError } from '../protocol/errors.js'
 import { listRequests } from '../store/calls/request-lists.js'
-import { findRequest } from '../store/calls/requests.js'
+import { findRequest, isDropped } from '../store/calls/requests.js'
+import type { Reader } from '../store/store.js'
 import type { ClientContext } from './client-context.js'
 import { knownThread } from './open-thread.js'
 import { pendingRequest } from './pending-request.js'
@@ -29,8 +30,14 @@ export async function findPendingRequest(
     if (listed === undefined)
       throw new RequestNotFoundError(threadId, {
         id: requestId,
-        reason: GONE[(await findRequest(db, threadId, requestId))?.status ?? 'unknown'],
+        reason: GONE[await fateOf(db, threadId, requestId)],
       })
     return pendingRequest(listed)
   })
+}
+
+async function fateOf(db: Reader, threadId: string, id: string): Promise<keyof typeof GONE> {
+  const request = await findRequest(db, threadId, id)
+  if (request === null) return 'unknown'
+  return (await isDropped(db, request)) ? 'dropped' : request.status
 }

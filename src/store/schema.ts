@@ -287,7 +287,7 @@ export interface PendingTable {
   digest: string | null
   /** JSON: of variables `{ agent, required, missing }`, and `child`, the reference of a subagent that waits for them. */
   detail: string | null
-  /** open, early, answered, closed, dropped. */
+  /** open, early, answered, closed. */
   status: string
   requested_at: number
   answered_at: number | null

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import type { JsonValue } from '../../src/protocol/values.js'
 import { closeOpenCalls } from '../../src/store/calls/close-open-calls.js'
-import { answerFate, insertEarlyAnswer } from '../../src/store/calls/requests.js'
+import { answerFate, answerRequest, insertEarlyAnswer } from '../../src/store/calls/requests.js'
 import type { PendingRecord } from '../../src/store/calls/requests.js'
 import { findToolCall } from '../../src/store/calls/tool-calls.js'
 import { statFile } from '../../src/store/files/attachments.js'
@@ -115,12 +115,17 @@ describe('a tool that is answered later', () => {
       })
     })
 
-    test('drops what comes for a call that ends without asking', () =>
+    test('drops what comes for a call that ends without asking, and tells no event of it', () =>
       withDesk({ work: () => ({ status: 'success' }) }, async (desk) => {
         const input = await desk.call('work')
         await early(desk, input.callId)
+        const again = { threadId: 't', id: input.callId, digest: 'd', now: 1 }
+        const respond = () => desk.store.write((tx) => answerRequest(tx, again))
+        expect(await respond()).toBe('again')
         expect(await desk.run(input)).toMatchObject({ type: 'result', outcome: 'succeeded' })
-        expect(await desk.request(input.callId)).toMatchObject({ status: 'dropped' })
+        expect(await respond()).toBe('refused')
+        await desk.store.write((tx) => closeOpenCalls(tx, { threadId: 't', now: 1, outcome: 'cancelled' }))
+        expect(await desk.told('action.resolved')).toEqual([])
       }))
 
     test('P5 says nothing about an approval of the same call', () =>

@@ -195,6 +195,19 @@ describe('a result before its question', () => {
     await expect(thread.request(id)).rejects.toThrow('one that was answered before its call asked')
   })
 
+  test('is dropped with a call that ends without asking: the same one again is refused', async () => {
+    const thread = await underWay()
+    await thread.respond(id, result)
+    await finishCall(thread, 'succeeded')
+    for (const answer of [result, { result: { status: 'success' } } as const])
+      await expect(thread.respond(id, answer)).rejects.toMatchObject({
+        code: 'request_not_found',
+        answered: false,
+        message: expect.stringContaining('one that was ended'),
+      })
+    await expect(thread.request(id)).rejects.toThrow('answered early, and whose call ended without asking')
+  })
+
   test('is refused for a call that is over or not there', async () => {
     const thread = await underWay()
     await expect(thread.respond('call_9_9_9', result)).rejects.toThrow('no request of this id')

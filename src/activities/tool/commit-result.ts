@@ -5,7 +5,6 @@ import { fact, phaseFact } from '../../protocol/facts.js'
 import type { Fact } from '../../protocol/facts.js'
 import { queuesTool } from '../../protocol/operations.js'
 import type { ThreadOperation } from '../../protocol/operations.js'
-import { dropEarlyAnswer } from '../../store/calls/requests.js'
 import { eraseCall, finishToolCall } from '../../store/calls/tool-calls.js'
 import { appendEvents } from '../../store/events.js'
 import { FileError } from '../../store/files/file-row.js'
@@ -87,7 +86,6 @@ async function commitMade(
     const { outcome: status, errorCode, session } = result
     const finished = { threadId, callId, status, errorCode, session, now }
     meanwhile(tx, finishToolCall(tx, { ...finished, resultMessageId: placed.messageId }))
-    meanwhile(tx, dropEarlyAnswer(tx, { threadId, callId }))
     if (result.statusText !== null)
       await publishStatus(tx, { reference: threadId, text: result.statusText, now })
     const events = [

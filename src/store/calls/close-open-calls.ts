@@ -106,8 +106,9 @@ async function closeAsked(
   { threadId, outcome, now }: Closing,
   callIds: readonly string[],
 ): Promise<void> {
-  const requests = await closeRequests(tx, outcome === 'cancelled' ? { threadId } : { threadId, callIds })
-  const events = requests.map(({ id, kind, call_id: callId }) =>
+  const ofCalls = await closeRequests(tx, { threadId, callIds })
+  const others = outcome === 'cancelled' ? await closeRequests(tx, { threadId }) : []
+  const events = [...ofCalls, ...others].map(({ id, kind, call_id: callId }) =>
     fact(
       'action.resolved',
       { requestId: id, kind, decision: 'closed', by: null },

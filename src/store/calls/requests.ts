@@ -14,10 +14,10 @@ import { findThread } from '../threads/threads.js'
 import { findToolCall } from './tool-calls.js'
 
 /**
- * `early`: the result of an open call came before the call asked for it, and is kept until it asks or ends. `dropped`: it
+ * `early`: the result of a call came before the call asked for it, and is kept until it asks; `isDropped` says whether it
  * ended without asking. `closed`: the call, run or thread that asked has ended; nobody can answer any more.
  */
-type RequestStatus = 'open' | 'early' | 'answered' | 'closed' | 'dropped'
+type RequestStatus = 'open' | 'early' | 'answered' | 'closed'
 
 type Columns = {
   kind: 'approval' | 'call' | 'variables'
@@ -77,18 +77,12 @@ export async function takeEarlyAnswer(
   return result.numUpdatedRows === 1n
 }
 
-/** The call has ended without asking: an answer that came before is of no use, and its row says so. */
-export async function dropEarlyAnswer(
-  tx: Writer,
-  { threadId, callId }: { readonly threadId: string; readonly callId: string },
-): Promise<void> {
-  await tx
-    .updateTable('pending')
-    .set({ status: 'dropped' })
-    .where('thread_id', '=', threadId)
-    .where('id', '=', callId)
-    .where('status', '=', 'early')
-    .execute()
+/** True for an early answer whose call has ended without asking: nobody takes it any more. */
+export async function isDropped(
+  db: Reader,
+  { thread_id: threadId, id, status }: Pick<PendingRecord, 'thread_id' | 'id' | 'status'>,
+): Promise<boolean> {
+  return status === 'early' && (await findToolCall(db, threadId, id))?.status !== 'open'
 }
 
 export async function findRequest(db: Reader, threadId: string, id: string): Promise<PendingRecord | null> {
@@ -151,8 +145,8 @@ export async function answerRequest(
   if (found === null) return 'unknown'
   const answerDigest = digest ?? digestOf([approved ?? null, reason ?? null, answer ?? null])
   if (found.status !== 'open') {
-    const hasAnswer = found.status === 'answered' || found.status === 'early'
-    return hasAnswer && found.answer_digest === answerDigest ? 'again' : 'refused'
+    const isSame = found.status !== 'closed' && found.answer_digest === answerDigest
+    return isSame && !(await isDropped(tx, found)) ? 'again' : 'refused'
   }
   await tx
     .updateTable('pending')
@@ -178,7 +172,7 @@ interface RequestChoice {
   readonly ids?: readonly string[]
 }
 
-/** Closes those that are open, and answers that came too early; answers them as they are then. */
+/** Closes those that are open, of calls also results that came too early; answers them as they are then. */
 export async function closeRequests(
   tx: Writer,
   { threadId, callIds, ids }: RequestChoice,
@@ -188,7 +182,7 @@ export async function closeRequests(
     .updateTable('pending')
     .set({ status: 'closed' })
     .where('thread_id', '=', threadId)
-    .where('status', 'in', ['open', 'early'])
+    .where('status', 'in', callIds === undefined ? ['open'] : ['open', 'early'])
   if (callIds !== undefined) query = query.where('call_id', 'in', callIds)
   if (ids !== undefined) query = query.where('id', 'in', ids)
   const closed = (await query.returningAll().execute()).map(requestFromRow)
