@@ -88,7 +88,7 @@ const FITTING: { readonly [N in Name]: readonly Awaited<ReturnType<ThreadActivit
   ],
   completeCall: [...IN_STEP, RESULT],
   deliverReport: [{ type: 'delivered', kind: 'notice', messageId: null }, { type: 'parent_gone' }],
-  checkChildren: [{ type: 'checked', closed: [{ reference: 'c', status: 'failed' }], missed: [] }],
+  checkChildren: [{ type: 'checked', closed: [{ reference: 'c', status: 'failed' }], missed: [], looked: 1 }],
   expireChild: [{ type: 'expired', messageId: null }],
   runEffect: [{ type: 'ran', operations: OPERATIONS }, { type: 'terminated' }],
   settle: [{ type: 'settled', operations: OPERATIONS, terminated: true }],

@@ -32,6 +32,8 @@ const isWord: Check = (value) =>
   typeof value === 'string' && value.length > 0 && utf8Length(value) <= LONGEST_WORD
 const isBoolean: Check = (value) => typeof value === 'boolean'
 const isFinite: Check = (value) => Number.isFinite(value)
+/** Of none the workflow would ask again and again. */
+const isCount: Check = (value) => Number.isSafeInteger(value) && Number(value) > 0
 const isTrue: Check = (value) => value === true
 /** Milliseconds that Temporal takes as a timeout. */
 const isDuration: Check = (value) => typeof value === 'number' && value >= 0 && value <= LIMITS.longestTimer
@@ -240,6 +242,7 @@ const ANSWERS: { readonly [N in Name]: Tagged<Answer<N>> } = {
       closed: listOf(shaped({ reference: isWord, status: isText })),
       // Each is looked at as the signal that brings one.
       missed: optional(listOf(isObject)),
+      looked: optional(isCount),
     },
   },
   expireChild: { expired: { messageId: nullable(isWord) } },

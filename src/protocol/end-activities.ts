@@ -56,6 +56,8 @@ export interface CheckChildrenAnswer {
   readonly closed: readonly ClosedChild[]
   /** Reports that are in the store and were not taken: a reset has lost their signals. */
   readonly missed?: readonly ChildReport[]
+  /** How many of the children, from the first one, were looked at: more do not fit. Left out: all. */
+  readonly looked?: number
 }
 
 /** A child that is not there any more. */

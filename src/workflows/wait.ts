@@ -46,11 +46,16 @@ async function lookForChildren(host: ThreadHost): Promise<void> {
     cutBy: null,
     input: { check: control.childChecks + 1, references, taken: reportsTaken(control, references) },
   })
-  const { closed, missed = [] } = called.kind === 'answered' ? called.answer : { closed: [] }
+  const {
+    closed,
+    missed = [],
+    looked = references.length,
+  } = called.kind === 'answered' ? called.answer : { closed: [] }
   const now = Date.now()
   host.update((current) => {
     const told = missed.reduce((next, report) => acceptReport(next, report, now), current)
-    return childrenChecked(told, references, closed, now)
+    // The others are due, so that the next wait looks for them.
+    return childrenChecked(told, references.slice(0, looked), closed, now)
   })
 }
 

@@ -2,6 +2,7 @@ import { WorkflowNotFoundError } from '@temporalio/common'
 import type { CheckChildrenAnswer, CheckChildrenInput } from '../../protocol/end-activities.js'
 import type { EventScope } from '../../protocol/events.js'
 import { fact } from '../../protocol/facts.js'
+import { LIMITS } from '../../protocol/limits.js'
 import type { ChildReport } from '../../protocol/messages.js'
 import { appendEvents } from '../../store/events.js'
 import type { Writer } from '../../store/store.js'
@@ -10,19 +11,28 @@ import { whileBeating } from '../activity.js'
 import type { ActivityDependencies } from '../activity.js'
 import { Context } from '../temporal-activity.js'
 
-/** Looks for children whose close event can no longer reach their parent, and for reports that did not (T7). */
+/**
+ * Looks for children whose close event can no longer reach their parent, and for reports that did not (T7). An answer that
+ * would be too large (T10) ends before the child whose reports do not fit; the next check begins with that one.
+ */
 export async function checkChildren(
-  { store }: ActivityDependencies,
+  { store }: Pick<ActivityDependencies, 'store'>,
   { references, taken }: CheckChildrenInput,
 ): Promise<CheckChildrenAnswer> {
   return whileBeating(async () => {
     const closed: { reference: string; status: string }[] = []
     const missed: ChildReport[] = []
+    let bytes = 0
     for (const [index, reference] of references.entries()) {
       const status = await closeStatus(reference)
       // What it said before it closed comes first.
-      missed.push(...(await store.read((db) => missedReports(db, reference, taken[index] ?? 0))))
-      if (status !== null) closed.push({ reference, status })
+      const reports = await store.read((db) => missedReports(db, reference, taken[index] ?? 0))
+      const found = status === null ? [] : [{ reference, status }]
+      bytes += Buffer.byteLength(JSON.stringify([reports, found]))
+      if (index > 0 && bytes > LIMITS.operationBytes)
+        return { type: 'checked', closed, ...(missed.length > 0 && { missed }), looked: index }
+      missed.push(...reports)
+      closed.push(...found)
     }
     return { type: 'checked', closed, ...(missed.length > 0 && { missed }) }
   })
