@@ -4,7 +4,7 @@ import { PassThrough } from 'node:stream'
 import { beforeEach, expect, test } from 'vitest'
 
 import { chat } from '../../src/cli/chat.js'
-import type { Command } from '../../src/cli/command.js'
+import type { Command } from '../../src/cli/terminal.js'
 import { inspect } from '../../src/cli/inspect.js'
 import { openTerminal } from '../../src/cli/terminal.js'
 import type { ThreadHandle } from '../../src/client/index.js'

@@ -5,6 +5,7 @@ import { beforeEach, expect, test } from 'vitest'
 
 import { ThreadClient } from '../../src/client/index.js'
 import type { ThreadHandle } from '../../src/client/index.js'
+import { fact } from '../../src/protocol/facts.js'
 import { insertEffect } from '../../src/store/threads/effects.js'
 import { recordError } from '../../src/store/errors.js'
 import { appendEvents } from '../../src/store/events.js'
@@ -23,7 +24,7 @@ beforeEach(async () => {
   thread = await fixture.threads.create({ agent: 'support', id: 't' })
   await fixture.store.write(async (tx) => {
     await insertRun(tx, { thread_id: 't', number: 1, trigger_kind: 'message', started_at: 1 })
-    const started = { type: 'run.started', scope: { runId: 'run_1' }, payload: { trigger: 'message' } }
+    const started = fact('run.started', { trigger: 'message' }, { runId: 'run_1' })
     await appendEvents(tx, { threadId: 't', events: [started], now: 2 })
     await recordError(tx, { id: 'e', threadId: 't', at: 3, type: 'Error', message: 'x', stack: null })
     const effect = { thread_id: 't', id: 'effect', name: 'tell', args: {} }
