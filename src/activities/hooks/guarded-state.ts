@@ -2,6 +2,8 @@ import type { ExecutionState, ThreadState } from '../../definitions/thread-state
 import type { Message } from '../../protocol/message.js'
 import { createCallGate } from '../thread-state/call-gate.js'
 import type { CallGate } from '../thread-state/call-gate.js'
+import { rowOf } from '../thread-state/members.js'
+import type { BeforeStart } from '../thread-state/members.js'
 import { unheeded } from '../thread-state/watched-promises.js'
 
 interface Guard {
@@ -9,22 +11,18 @@ interface Guard {
   readonly label: string
   /** Of this one hook. */
   readonly abortSignal: AbortSignal
-  /** Members that cannot be used here, with what to do instead. */
-  readonly refused?: Readonly<Record<string, string>>
+  /** It is the state of a subagent that has not started: some members are refused. */
+  readonly isUnstarted?: true
   readonly onInject?: (message: Message) => void
 }
 
-/** Members that answer at once, and so throw at once. */
-const SYNCHRONOUS: ReadonlySet<string> = new Set([
-  'queueTool',
-  'emit',
-  'getAgentNames',
-  'getPromptNames',
-  'getModelNames',
-])
-
-/** Members that answer another thread, which ends with the same hook or tool. */
-const RELATIVES: ReadonlySet<string> = new Set(['getChildThread', 'getParentThread'])
+/** Why a hook cannot use a member on a subagent that has not started; null where it can. */
+const BEFORE_START: Readonly<Record<BeforeStart, string | null>> = {
+  allowed: null,
+  not_started:
+    'The subagent has not started yet: use injectMessage, setValue, setEnv or files, which it finds.',
+  not_registered: 'The subagent has not started yet: its parent is the first state that the hook gets.',
+}
 
 /** A shared state in the hands of one hook, or of one tool: it ends with that, and has its own abort signal. */
 export function guardState(
@@ -55,7 +53,7 @@ interface ThreadGuard extends Omit<Guard, 'label'> {
 
 function guardThread(
   shared: ThreadState,
-  { gate, relative, abortSignal, refused = {}, onInject }: ThreadGuard,
+  { gate, relative, abortSignal, isUnstarted, onInject }: ThreadGuard,
 ): ThreadState {
   function call(target: ThreadState, name: string, given: readonly unknown[]): unknown {
     const method: unknown = Reflect.get(target, name)
@@ -69,7 +67,7 @@ function guardThread(
         if (name === 'injectMessage') onInject?.(answer as Message)
         gate.assertOpen()
         // Null, or the state of that thread.
-        return RELATIVES.has(name) && answer !== null ? relative(answer as ThreadState) : answer
+        return rowOf(name)?.access === 'lookup' && answer !== null ? relative(answer as ThreadState) : answer
       }),
     )
   }
@@ -78,14 +76,15 @@ function guardThread(
     get(target, name) {
       // A hook may await or print the state itself, also when it has ended.
       if (typeof name === 'symbol' || name === 'then') return undefined
-      const instead = Object.hasOwn(refused, name) ? refused[name] : undefined
-      if (instead !== undefined) throw new Error(instead)
+      const row = rowOf(name)
+      if (isUnstarted === true) assertAllowedBeforeStart(row)
       if (name === 'execution' || typeof Reflect.get(target, name) !== 'function') {
         gate.assertOpen()
         return name === 'execution' ? executionOf(target.execution, abortSignal) : Reflect.get(target, name)
       }
       return (...given: readonly unknown[]) => {
-        if (SYNCHRONOUS.has(name)) return call(target, name, given)
+        // Members that answer at once throw at once.
+        if (row?.sync === true) return call(target, name, given)
         try {
           return call(target, name, given)
         } catch (error) {
@@ -94,6 +93,11 @@ function guardThread(
       }
     },
   })
+}
+
+function assertAllowedBeforeStart(row: ReturnType<typeof rowOf>): void {
+  const refusal = row !== undefined && 'beforeStart' in row ? BEFORE_START[row.beforeStart] : null
+  if (refusal !== null) throw new Error(refusal)
 }
 
 function executionOf(value: ExecutionState | null, abortSignal: AbortSignal): ExecutionState | null {

@@ -204,8 +204,8 @@ function openOwn(options: BufferedStateOptions, opened: Opened): OwnThread {
     terminate: async () => ({ operations: [{ kind: 'terminate' }] }),
     onNotified: (text) => void notified.push(text),
   })
-  const state = createThreadState(parts.parts)
-  const own: Relative = { state, notify: parts.parts.messages.notify }
+  const state = createThreadState({ gate, redactor, known: parts.known, methods: parts.methods })
+  const own: Relative = { state, notify: parts.notify }
   return { ...parts, state, relatives }
 }
 

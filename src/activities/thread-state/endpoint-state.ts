@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
+
 import type { PlanContent } from '../../definitions/plan/plan-content.js'
 import type { ThreadState } from '../../definitions/thread-state.js'
 import { ThreadNotFoundError, ThreadTerminatedError } from '../../protocol/errors.js'
@@ -13,6 +14,7 @@ import { openBufferedState } from './buffered-state.js'
 import type { BufferedState, InvokeTool } from './buffered-state.js'
 import { createCallGate } from './call-gate.js'
 import type { CallGate } from './call-gate.js'
+import { makeMethods, methodOf } from './members.js'
 import { watchPromises } from './watched-promises.js'
 import type { WatchedPromises } from './watched-promises.js'
 
@@ -185,23 +187,40 @@ async function actingMembers(acting: Acting, reach: Reach): Promise<ThreadState 
   const read: Use = (work) => acting.watch(() => acting.read(async (own) => work(await reached(own, reach))))
   const write: Use = (work) =>
     acting.watch(() => acting.write(async (own) => work(await reached(own, reach))))
-  const other = (next: Reach) => acting.watch(() => actingMembers(acting, next))
   const { threadId, agentId, userId, createdAt, terminated, children } = known
   return {
     ...{ threadId, agentId, userId, createdAt, terminated, children },
     execution: null,
     // It would be shared by nobody.
     context: Object.freeze({}),
-    ...definitionMembers(known),
-    ...messageMembers(read, write),
+    ...makeMethods((name, { access, sync }) => {
+      const call = (given: readonly unknown[]) => (state: ThreadState) =>
+        methodOf(state, name)(...given) as Promise<unknown>
+      switch (access) {
+        case 'definitions':
+          return methodOf(known, name)
+        case 'read':
+          return (...given) => read(call(given))
+        case 'lookup':
+          return (...given) => {
+            const next: Reach = async (own) => {
+              const state = await reach(own)
+              return state && (methodOf(state, name)(...given) as ReturnType<Reach>)
+            }
+            return acting.watch(() => actingMembers(acting, next))
+          }
+        // A tool in place is one write: its effects are committed together (T9).
+        case 'invoke':
+        case 'write':
+        case 'tell':
+        case 'ask':
+          if (sync === true)
+            return (...given) =>
+              acting.begin(async (own) => void methodOf(await reached(own, reach), name)(...given))
+          return (...given) => write(call(given))
+      }
+    }),
     injectMessage: (message) => acting.watch(() => injectMessage({ read, write }, message)),
-    ...workMembers(read, write),
-    ...fileMembers(read, write),
-    queueTool: (...given) => acting.begin(async (own) => (await reached(own, reach)).queueTool(...given)),
-    emit: (...given) => acting.begin(async (own) => (await reached(own, reach)).emit(...given)),
-    getChildThread: (reference) =>
-      other(async (own) => (await reach(own))?.getChildThread(reference) ?? null),
-    getParentThread: () => other(async (own) => (await reach(own))?.getParentThread() ?? null),
   }
 }
 
@@ -211,30 +230,6 @@ async function reached(own: ThreadState, reach: Reach): Promise<ThreadState> {
   throw new Error('Expected the thread that was there a moment ago, got none: it was deleted.')
 }
 
-/** They ask the definitions of this process. */
-function definitionMembers(known: ThreadState) {
-  return {
-    getAgentNames: () => known.getAgentNames(),
-    getPromptNames: () => known.getPromptNames(),
-    getModelNames: () => known.getModelNames(),
-    loadAgent: (name: string) => known.loadAgent(name),
-    loadPrompt: (name: string) => known.loadPrompt(name),
-    loadModel: (name: string) => known.loadModel(name),
-  }
-}
-
-function messageMembers(read: Use, write: Use) {
-  return {
-    getMessages: (...given) => read((state) => state.getMessages(...given)),
-    getMessage: (id) => read((state) => state.getMessage(id)),
-    queueMessage: (message) => write((state) => state.queueMessage(message)),
-    updateMessage: (...given) => write((state) => state.updateMessage(...given)),
-    deleteMessage: (id) => write((state) => state.deleteMessage(id)),
-    notifyParent: (content) => write((state) => state.notifyParent(content)),
-    setStatus: (status) => write((state) => state.setStatus(status)),
-  } satisfies Partial<ThreadState>
-}
-
 async function injectMessage(
   { read, write }: { readonly read: Use; readonly write: Use },
   message: Parameters<ThreadState['injectMessage']>[0],
@@ -242,37 +237,4 @@ async function injectMessage(
   const injected = await write((state) => state.injectMessage(message))
   // With the position that the commit gave it.
   return (await read((state) => state.getMessage(injected.id))) ?? injected
-}
-
-function workMembers(read: Use, write: Use) {
-  return {
-    env: (name) => read((state) => state.env(name)),
-    envType: (name) => read((state) => state.envType(name)),
-    setEnv: (...given) => write((state) => state.setEnv(...given)),
-    scheduleEffect: (...given) => write((state) => state.scheduleEffect(...given)),
-    getScheduledEffects: (name) => read((state) => state.getScheduledEffects(name)),
-    removeScheduledEffect: (id) => write((state) => state.removeScheduledEffect(id)),
-    getValue: (key) => read((state) => state.getValue(key)),
-    setValue: (...given) => write((state) => state.setValue(...given)),
-    // One write: a tool's effects are committed together (T9).
-    invokeTool: (...given) => write((state) => state.invokeTool(...given)),
-    terminate: () => write((state) => state.terminate()),
-  } satisfies Partial<ThreadState>
-}
-
-function fileMembers(read: Use, write: Use) {
-  return {
-    writeFile: (...given) => write((state) => state.writeFile(...given)),
-    readFile: (path) => read((state) => state.readFile(path)),
-    readFileStream: (path) => read((state) => state.readFileStream(path)),
-    statFile: (path) => read((state) => state.statFile(path)),
-    getFileThumbnail: (path) => read((state) => state.getFileThumbnail(path)),
-    readdirFile: (path) => read((state) => state.readdirFile(path)),
-    unlinkFile: (path) => write((state) => state.unlinkFile(path)),
-    mkdirFile: (path) => write((state) => state.mkdirFile(path)),
-    rmdirFile: (path) => write((state) => state.rmdirFile(path)),
-    grepFiles: (pattern) => read((state) => state.grepFiles(pattern)),
-    findFiles: (pattern) => read((state) => state.findFiles(pattern)),
-    getFileStats: () => read((state) => state.getFileStats()),
-  } satisfies Partial<ThreadState>
 }

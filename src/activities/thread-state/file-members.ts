@@ -17,6 +17,7 @@ export type FileMembers = Pick<
   | 'readFile'
   | 'readFileStream'
   | 'statFile'
+  | 'getFileThumbnail'
   | 'readdirFile'
   | 'unlinkFile'
   | 'mkdirFile'
@@ -58,6 +59,7 @@ export function createFileMembers({ files, blobs, gate }: FileMembersOptions): F
       const file = await files.stat(path)
       return file === null ? null : recordOf(file)
     },
+    getFileThumbnail: async () => null,
     readdirFile: async (path) => ({ entries: (await files.list(path)).map(recordOf) }),
     unlinkFile: (path) => files.remove(path),
     mkdirFile: async (path) => recordOf(await files.makeFolder(path)),

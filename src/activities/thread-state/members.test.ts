@@ -2,8 +2,8 @@ import { expect, test } from 'vitest'
 
 import { createRedactor } from '../variables/redactor.js'
 import { createCallGate } from './call-gate.js'
-import { createThreadState } from './members.js'
-import type { ThreadStateParts } from './members.js'
+import { MEMBERS, createThreadState, makeMethods } from './members.js'
+import type { MemberTable } from './members.js'
 
 /** Members by what of their arguments is stored without the secrets that the code was given (T5). */
 const ALL =
@@ -19,7 +19,6 @@ const CONSTANT = ['getFileThumbnail', 'terminate']
 
 /** Answers what it was given, whatever it is called. */
 const echo = (...given: readonly unknown[]): unknown => given
-const parts = new Proxy({}, { get: () => echo })
 
 test.each([
   [ALL, ['[secret KEY]', '[secret KEY]', '[secret KEY]']],
@@ -32,26 +31,34 @@ test.each([
     ...{ threadId: '', agentId: '', userId: '', createdAt: 0, terminated: null },
     ...{ execution: null, context: {}, children: [] },
   }
-  const fakes = {
-    messages: parts,
-    values: parts,
-    files: parts,
-    variables: parts,
-    effects: parts,
-    definitions: parts,
-    family: parts,
-  }
-  const state = createThreadState({
-    ...{ gate: createCallGate('call c'), redactor, known, ...fakes },
-    ...{ queueTool: echo, emit: echo, invokeTool: echo, terminate: echo },
-  } as unknown as ThreadStateParts)
+  const methods = makeMethods(() => echo)
+  const state = createThreadState({ gate: createCallGate('call c'), redactor, known, methods })
   for (const name of names.split(' ')) {
     const member: unknown = Reflect.get(state, name)
     if (typeof member !== 'function') throw new Error(`Expected ${name} to be a function.`)
     const got: unknown = await Reflect.apply(member, state, ['hush-hush', 'hush-hush', 'hush-hush'])
-    if (name === 'setValue') continue
     expect([name, got]).toEqual([name, expected])
   }
   const named = [ALL, LABELS, NONE].flatMap((list) => list.split(' '))
-  expect([...named, ...CONSTANT, ...Object.keys(known)].toSorted()).toEqual(Object.keys(state).toSorted())
+  expect([...named, ...CONSTANT, ...Object.keys(known)].toSorted()).toEqual(Object.keys(MEMBERS).toSorted())
+})
+
+test('a member without a row, or with less than a row, does not compile', () => {
+  const { getValue: _read, setValue: _write, emit: _emit, ...others } = MEMBERS
+  const read = { access: 'read', redacts: 'none' } as const
+  const write = { access: 'write', redacts: 'arguments', beforeStart: 'allowed' } as const
+  const complete: MemberTable = { ...others, getValue: read, setValue: write, emit: { ...write, sync: true } }
+  // @ts-expect-error -- `emit` has no row.
+  const without: MemberTable = { ...others, getValue: read, setValue: write }
+  // @ts-expect-error -- What a hook may do with a write before a subagent starts is part of its row.
+  const unwalled: MemberTable = { ...complete, setValue: { access: 'write', redacts: 'arguments' } }
+  // @ts-expect-error -- What of its arguments is stored without secrets is, too.
+  const unredacted: MemberTable = { ...complete, setValue: { access: 'write', beforeStart: 'allowed' } }
+  // @ts-expect-error -- `emit` answers at once.
+  const late: MemberTable = { ...complete, emit: write }
+  // @ts-expect-error -- `getValue` answers by a promise.
+  const early: MemberTable = { ...complete, getValue: { ...read, sync: true } }
+  // @ts-expect-error -- `ThreadState` has no such member.
+  const more: MemberTable = { ...complete, forget: write }
+  expect([without, unwalled, unredacted, late, early, more]).toHaveLength(6)
 })

@@ -1,11 +1,6 @@
 import { randomUUID } from 'node:crypto'
-import type {
-  GetMessagesOptions,
-  InjectedMessage,
-  MessageUpdates,
-  QueuedMessage,
-  ThreadState,
-} from '../../definitions/thread-state.js'
+
+import type { MessageUpdates, QueuedMessage, ThreadState } from '../../definitions/thread-state.js'
 import { fact } from '../../protocol/facts.js'
 import type { Fact } from '../../protocol/facts.js'
 import { LIMITS } from '../../protocol/limits.js'
@@ -32,17 +27,14 @@ import { metadataOf, scopeOf, senderOf } from './journal.js'
 import type { Journal, StateOrigin, Written } from './journal.js'
 import { atNewPath, checkInjected, checkQueued, checkUpdates, resolveAttachments } from './message-input.js'
 
+/** The members of `ThreadState` that are about messages. An injected message has no position until the commit. */
+type MessageMembers = Pick<
+  ThreadState,
+  'getMessages' | 'getMessage' | 'injectMessage' | 'queueMessage' | 'updateMessage' | 'deleteMessage'
+>
+
 /** A thread's messages as one call sees them. */
-export interface MessagesOverlay {
-  readonly list: (
-    options?: GetMessagesOptions,
-  ) => Promise<{ messages: Message[]; total: number; hasMore: boolean }>
-  readonly find: (messageId: string) => Promise<Message | null>
-  /** The message has its position from the commit on; until then it is null. */
-  readonly inject: (message: InjectedMessage) => Promise<Message>
-  readonly queue: (message: QueuedMessage) => Promise<void>
-  readonly update: (messageId: string, updates: MessageUpdates) => Promise<Message>
-  readonly remove: (messageId: string) => Promise<boolean>
+interface MessagesOverlay extends MessageMembers {
   /** A silent message from a child of this thread. */
   readonly notify: (notice: ChildNotice) => Promise<void>
 }
@@ -86,12 +78,12 @@ export function createMessagesOverlay(options: MessagesOverlayOptions): Messages
   }
 
   return {
-    list: (page = {}) => listWithBuffered(store, { ...page, threadId }, buffered.view()),
-    async find(messageId) {
+    getMessages: (page = {}) => listWithBuffered(store, { ...page, threadId }, buffered.view()),
+    async getMessage(messageId) {
       const known = buffered.find(messageId)
       return known === undefined ? store.read((db) => findMessage(db, threadId, messageId)) : known
     },
-    async inject(given) {
+    async injectMessage(given) {
       const checked = checkInjected(given)
       const { side, run, step } = origin
       const place = { side, run, step, prompt: options.prompt }
@@ -106,7 +98,7 @@ export function createMessagesOverlay(options: MessagesOverlayOptions): Messages
       if (hooks !== null) await hooks.hooks.afterCreate(hooks.state(), messageOf(message))
       return messageOf(message)
     },
-    queue: (given) => inTurn(() => queue(given, {})),
+    queueMessage: (given) => inTurn(() => queue(given, {})),
     notify: ({ content, reference: subagentId }) =>
       inTurn(() => {
         const metadata = { subagent_id: subagentId }
@@ -153,7 +145,9 @@ interface MessageChangesOptions {
 }
 
 /** The edits and deletes of one call: of what it added itself, or of stored rows, with an event. */
-function createMessageChanges(options: MessageChangesOptions): Pick<MessagesOverlay, 'update' | 'remove'> {
+function createMessageChanges(
+  options: MessageChangesOptions,
+): Pick<MessageMembers, 'updateMessage' | 'deleteMessage'> {
   const { threadId, journal, origin, buffered, hooks } = options
 
   function change(message: Message, updates: MessageUpdates): Message {
@@ -182,7 +176,7 @@ function createMessageChanges(options: MessageChangesOptions): Pick<MessagesOver
   }
 
   return {
-    async update(messageId, given) {
+    async updateMessage(messageId, given) {
       const checked = checkUpdates(given)
       if (hooks === null) return applied(messageId, checked)
       const updates = checkUpdates(await hooks.hooks.beforeUpdate(hooks.state(), messageId, checked))
@@ -190,7 +184,7 @@ function createMessageChanges(options: MessageChangesOptions): Pick<MessagesOver
       await hooks.hooks.afterUpdate(hooks.state(), message)
       return message
     },
-    async remove(messageId) {
+    async deleteMessage(messageId) {
       if (buffered.added(messageId) !== undefined) {
         buffered.drop(messageId)
         return true

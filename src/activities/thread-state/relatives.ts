@@ -19,8 +19,8 @@ import type { ActivityDependencies } from '../activity.js'
 import type { VariableScope } from '../variables/resolve-variables.js'
 import type { CallGate } from './call-gate.js'
 import type { BufferedWrite, Written } from './journal.js'
-import { createThreadState } from './members.js'
-import type { ThreadStateParts } from './members.js'
+import { createThreadState, makeMethods, methodOf } from './members.js'
+import type { Access } from './members.js'
 import { commitParts, openParts } from './thread-overlays.js'
 import type { Family, Relative, StatePlace } from './thread-overlays.js'
 
@@ -185,14 +185,17 @@ export function openRelative(shared: Shared, found: FoundRelative): OpenRelative
     onNotified: () => undefined,
   })
   let changed = false
-  const parts = relativeParts(opened.parts, {
-    ...{ threadId, isDeferred, countTell },
-    isClosed: thread.closed_at !== null || thread.terminate_requested_at !== null,
-    onWrite: () => (changed = true),
+  const isClosed = thread.closed_at !== null || thread.terminate_requested_at !== null
+  const onWrite = (): void => void (changed = true)
+  const rules = rulesOf({ threadId, isClosed, isDeferred, onWrite, countTell })
+  const { gate, redactor } = shared
+  const methods = makeMethods((name, row) => {
+    const passesOver = isClosed && 'passesOverClosed' in row
+    return passesOver ? async () => undefined : rules[row.access](methodOf(opened.methods, name))
   })
   return {
-    state: createThreadState(parts),
-    notify: parts.messages.notify,
+    state: createThreadState({ gate, redactor, known: opened.known, methods }),
+    notify: rules.tell(opened.notify),
     isChanged: () => changed,
     settled: opened.emitter.settled,
     commit: async (tx) => (await commitParts(tx, opened, { threadId, now })).operations,
@@ -239,68 +242,44 @@ interface RelativeLimits {
   readonly countTell: () => void
 }
 
-type Work<Given extends readonly unknown[], Result> = (...given: Given) => Result
+/** The same work, once what stands before it allows it. */
+type Rule = <Given extends readonly unknown[], Result>(
+  work: (...given: Given) => Result,
+) => (...given: Given) => Result
 
 /**
- * What code of one thread may do to another: all that is committed with its own outcome. What the workflow of that thread
- * has to be told is counted.
+ * What code of one thread may do to another, by the access of the member: all of it is committed with the code's own
+ * outcome. What the other thread's workflow has to be told is counted.
  */
-function relativeParts(
-  parts: ThreadStateParts,
-  { threadId, isClosed, isDeferred, onWrite, countTell }: RelativeLimits,
-): ThreadStateParts {
-  function write<Given extends readonly unknown[], Result>(work: Work<Given, Result>): Work<Given, Result> {
-    return (...given) => {
+function rulesOf({
+  threadId,
+  isClosed,
+  isDeferred,
+  onWrite,
+  countTell,
+}: RelativeLimits): Readonly<Record<Access, Rule>> {
+  const allow: Rule = (work) => work
+  const write: Rule =
+    (work) =>
+    (...given) => {
       if (isClosed)
         throw new Error(`Expected a thread that takes something, got ${threadId}, which was closed.`)
       onWrite()
       return work(...given)
     }
-  }
-  function tell<Given extends readonly unknown[], Result>(work: Work<Given, Result>): Work<Given, Result> {
-    return write((...given) => {
+  const tell: Rule = (work) =>
+    write((...given) => {
       countTell()
       return work(...given)
     })
-  }
-  function ask<Given extends readonly unknown[], Result>(work: Work<Given, Result>): Work<Given, Result> {
-    return tell((...given) => {
+  const ask: Rule = (work) =>
+    tell((...given) => {
       if (!isDeferred) return work(...given)
       throw new Error(
         `Expected a thread that runs, got ${threadId}, which waits for variables: use injectMessage, setValue, ` +
           'setEnv or files, which it finds.',
       )
     })
-  }
-  const { messages, values, files, variables, effects, family } = parts
-  return {
-    ...parts,
-    messages: {
-      ...messages,
-      inject: write(messages.inject),
-      queue: ask(messages.queue),
-      update: write(messages.update),
-      remove: ask(messages.remove),
-      notify: tell(messages.notify),
-    },
-    values: { ...values, set: write(values.set) },
-    files: {
-      ...files,
-      writeFile: write(files.writeFile),
-      unlinkFile: write(files.unlinkFile),
-      mkdirFile: write(files.mkdirFile),
-      rmdirFile: write(files.rmdirFile),
-    },
-    variables: { ...variables, setEnv: tell(variables.setEnv) },
-    effects: {
-      ...effects,
-      scheduleEffect: ask(effects.scheduleEffect),
-      removeScheduledEffect: ask(effects.removeScheduledEffect),
-    },
-    family: { ...family, notifyParent: write(family.notifyParent), setStatus: write(family.setStatus) },
-    queueTool: ask(parts.queueTool),
-    emit: write(parts.emit),
-    // One that is closed is what was asked for.
-    terminate: isClosed ? () => undefined : ask(parts.terminate),
-  }
+  // Its own `invokeTool` refuses every tool: the other thread's run is not here.
+  return { read: allow, definitions: allow, lookup: allow, invoke: allow, write, tell, ask }
 }

@@ -15,7 +15,7 @@ import { createFilesOverlay } from './files.js'
 import type { FilesOverlay } from './files.js'
 import { createJournal } from './journal.js'
 import type { BufferedWrite, Journal, StateOrigin, Written } from './journal.js'
-import type { ThreadStateParts } from './members.js'
+import type { Methods, Properties } from './members.js'
 import { createMessagesOverlay } from './messages.js'
 import type { BoundMessageHooks, ChildNotice } from './messages.js'
 import { kindOf } from './strict-json.js'
@@ -51,9 +51,12 @@ export interface StatePlace {
   readonly now: number
 }
 
-/** The overlays of one thread: what is read through them is the store and what the call wrote. */
+/** One thread through overlays: what is read through them is the store and what the call wrote. */
 export interface OpenParts {
-  readonly parts: ThreadStateParts
+  readonly known: Properties
+  readonly methods: Methods
+  /** A silent message from a child of this thread. */
+  readonly notify: (notice: ChildNotice) => Promise<void>
   readonly files: FilesOverlay
   readonly journal: Journal
   readonly values: ValuesOverlay
@@ -61,7 +64,7 @@ export interface OpenParts {
 }
 
 export function openParts(place: StatePlace): OpenParts {
-  const { dependencies, scope, thread, origin, gate, redactor, now } = place
+  const { dependencies, scope, thread, origin, gate, redactor, now, relatives, onNotified } = place
   const { store, registry } = dependencies
   const { threadId } = scope
   const journal = createJournal(gate)
@@ -69,25 +72,30 @@ export function openParts(place: StatePlace): OpenParts {
   const values = createValuesOverlay(store, threadId)
   const common = { dependencies, store, threadId, journal, origin, redactor, now }
   const emitter = createEmitter(common)
-  const { relatives, onNotified } = place
-  const parts: ThreadStateParts = {
-    ...{ gate, redactor, values },
-    known: knownOf(place, journal),
-    messages: createMessagesOverlay({ ...common, files, prompt: scope.prompt, hooks: place.hooks }),
-    files: createFileMembers({ files, blobs: store.blobs, gate }),
-    variables: createVariablesOverlay({ ...common, scope }),
-    effects: createEffectsOverlay({ ...common, registry }),
-    definitions: createDefinitionMembers(registry),
-    family: createFamilyMembers({ ...common, parentId: thread.parent_thread_id, relatives, onNotified }),
+  const { notify, ...messages } = createMessagesOverlay({
+    ...common,
+    files,
+    prompt: scope.prompt,
+    hooks: place.hooks,
+  })
+  const methods: Methods = {
+    ...messages,
+    ...createDefinitionMembers(registry),
+    ...createFamilyMembers({ ...common, parentId: thread.parent_thread_id, relatives, onNotified }),
+    ...createVariablesOverlay({ ...common, scope }),
     queueTool: createQueuedTools(common).queueTool,
-    emit: emitter.emit,
     invokeTool: place.invokeTool,
-    terminate: () => journal.add(place.terminate),
+    ...createEffectsOverlay({ ...common, registry }),
+    emit: emitter.emit,
+    getValue: values.get,
+    setValue: async (key, value) => values.set(key, value),
+    ...createFileMembers({ files, blobs: store.blobs, gate }),
+    terminate: async () => journal.add(place.terminate),
   }
-  return { parts, files, journal, values, emitter }
+  return { known: propertiesOf(place, journal), methods, notify, files, journal, values, emitter }
 }
 
-function knownOf(place: StatePlace, journal: Journal): ThreadStateParts['known'] {
+function propertiesOf(place: StatePlace, journal: Journal): Properties {
   const { scope, thread, execution, context, children } = place
   return {
     threadId: scope.threadId,
