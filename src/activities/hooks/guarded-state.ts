@@ -4,7 +4,7 @@ import { createCallGate } from '../thread-state/call-gate.js'
 import type { CallGate } from '../thread-state/call-gate.js'
 import { rowOf } from '../thread-state/members.js'
 import type { BeforeStart } from '../thread-state/members.js'
-import { unheeded } from '../thread-state/watched-promises.js'
+import { suppressUnhandled } from '../thread-state/watched-promises.js'
 
 interface Guard {
   /** For the sentence that a late caller reads. */
@@ -61,7 +61,7 @@ function guardThread(
     gate.assertOpen()
     const result: unknown = Reflect.apply(method, target, given)
     if (!(result instanceof Promise)) return result
-    return unheeded(
+    return suppressUnhandled(
       result.then((answer: unknown) => {
         // It is kept, whatever has become of the hook.
         if (name === 'injectMessage') onInject?.(answer as Message)
@@ -88,7 +88,7 @@ function guardThread(
         try {
           return call(target, name, given)
         } catch (error) {
-          return unheeded(Promise.reject(error))
+          return suppressUnhandled(Promise.reject(error))
         }
       }
     },

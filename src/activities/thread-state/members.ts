@@ -18,7 +18,7 @@
 import type { ThreadState } from '../../definitions/thread-state.js'
 import type { Redactor } from '../variables/redactor.js'
 import type { CallGate } from './call-gate.js'
-import { unheeded } from './watched-promises.js'
+import { suppressUnhandled } from './watched-promises.js'
 
 /** A member without its signature: interpreters put rules around it, and leave what it takes and answers alone. */
 export type Method = (...given: readonly unknown[]) => unknown
@@ -243,7 +243,7 @@ function whileOpen(gate: CallGate, method: Method): Method {
     return answer
   }
   // A tool that does not await it would otherwise end the worker's process with an unhandled rejection.
-  return (...given) => unheeded(run(given))
+  return (...given) => suppressUnhandled(run(given))
 }
 
 function redactArguments(redactor: Redactor, redacts: Redaction, method: Method): Method {
