@@ -60,8 +60,8 @@ export interface Chained<Value> {
   readonly failure: HookFailure | null
 }
 
-/** `moved`: attachments that are at another path now. */
-type PlacedWrite = (tx: Writer, moved: StateEffects['moved']) => Promise<void>
+/** Writes the row that the transaction itself adds; `moved`: attachments that are at another path now. */
+type WriteRow = (moved: StateEffects['moved']) => Promise<void>
 
 export interface HookBatch {
   has(...points: readonly HookPoint[]): boolean
@@ -74,16 +74,22 @@ export interface HookBatch {
   readonly injected: readonly Message[]
   /** What they share. */
   readonly state: () => Promise<BufferedState>
-  /** In the transaction of `commit`, behind what the hooks so far did and before what later ones do. */
-  write(work: PlacedWrite): Promise<void>
+  /**
+   * Keeps a place for the one row that the transaction itself adds: behind what hooks did so far, before what later ones
+   * do. `commit` gets the write.
+   */
+  reserveRow(): Promise<void>
   /** What the row of a call's result says besides, of what hooks and call did so far. */
   resultMetadata(): Promise<Record<string, unknown> | null>
   /** What its hooks emitted is stored, or given up. To be awaited before the transaction of `commit`. */
   settled(): Promise<void>
   /** Writes what went wrong. */
   record(tx: Writer): Promise<void>
-  /** Writes what the hooks did to the thread, and what went wrong; answers what the workflow has to know. */
-  commit(tx: Writer): Promise<StateEffects>
+  /**
+   * Writes what the hooks did to the thread, with the reserved row in its place, and what went wrong; answers what the
+   * workflow has to know. May be tried again after a rollback.
+   */
+  commit(tx: Writer, writeRow?: WriteRow): Promise<StateEffects>
 }
 
 /** Hooks of these points are about a message: what they put into the transcript themselves meets no hook. */
@@ -109,7 +115,10 @@ export function createHookBatch(options: HookBatchOptions): HookBatch {
   const found = findHooks(options.registry, options.ids)
   const failures: HookFailure[] = options.recordsMissing ? found.missing.map(missingHook) : []
   const injected: Message[] = []
-  const first: PlacedWrite[] = []
+  /** Before all that hooks do, or among it. */
+  let place: 'first' | 'among' | undefined
+  /** Of the commit that is being tried. */
+  let writeReserved: WriteRow = missingRow
   let opened: Promise<BufferedState> | undefined
   const open = (): Promise<BufferedState> => (opened ??= options.open())
 
@@ -140,19 +149,22 @@ export function createHookBatch(options: HookBatchOptions): HookBatch {
     },
     injected,
     state: open,
-    async write(work) {
-      if (opened === undefined) first.push(work)
-      else
-        (await opened).write(async (tx, moved) => {
-          await work(tx, moved)
-          return {}
-        })
+    async reserveRow() {
+      place = opened === undefined ? 'first' : 'among'
+      const state = await opened
+      state?.write(async (_tx, moved) => {
+        await writeReserved(moved)
+        return {}
+      })
     },
     resultMetadata: async () => (await opened)?.resultMetadata() ?? null,
     settled: async () => (await opened)?.settled(),
     record,
-    async commit(tx) {
-      for (const work of first) await work(tx, NO_EFFECTS.moved)
+    async commit(tx, writeRow = missingRow) {
+      if (place === undefined && writeRow !== missingRow)
+        throw new Error('Expected a row for which a place was reserved, got another one.')
+      writeReserved = writeRow
+      if (place === 'first') await writeRow(NO_EFFECTS.moved)
       const effects = opened === undefined ? NO_EFFECTS : await (await opened).commit(tx)
       await record(tx)
       return effects
@@ -171,6 +183,10 @@ export function withoutHooks(): HookBatch {
     open: () => Promise.reject(new Error('Expected no hook to be asked.')),
     recordsMissing: false,
   })
+}
+
+async function missingRow(): Promise<void> {
+  throw new Error('Expected the write of the row for which a place was reserved, got none.')
 }
 
 function missingHook(hook: string): HookFailure {

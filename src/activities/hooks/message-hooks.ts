@@ -2,8 +2,6 @@ import type { MessageUpdates } from '../../definitions/thread-state.js'
 import type { Message } from '../../protocol/message.js'
 import { messageOfDraft } from '../../store/messages/message-row.js'
 import type { NewMessage } from '../../store/messages/message-row.js'
-import type { Writer } from '../../store/store.js'
-import type { StateEffects } from '../thread-state/buffered-state.js'
 import type { MessageHooks } from '../thread-state/messages.js'
 import { kindOf } from '../thread-state/strict-json.js'
 import { acceptMessage, asFields } from './hook-answers.js'
@@ -65,18 +63,18 @@ export async function afterCreate(batch: HookBatch, message: Message): Promise<v
 }
 
 /**
- * A row of the runtime's own making, as its hooks leave it; one that fails leaves it as it was. It is stored in its place
- * among what they write.
+ * A row of the runtime's own making, as the create hooks leave it: a hook that fails leaves it as it was. Its place among
+ * what the hooks write is reserved: the transaction writes it there, by `batch.commit`.
  */
-export async function storeDraft(
-  batch: HookBatch,
-  draft: NewMessage,
-  store: (tx: Writer, draft: NewMessage, moved: StateEffects['moved']) => Promise<void>,
-): Promise<void> {
-  if (!hasCreateHooks(batch)) return batch.write((tx, moved) => store(tx, draft, moved))
+export async function draftRow(batch: HookBatch, draft: NewMessage): Promise<NewMessage> {
+  if (!hasCreateHooks(batch)) {
+    await batch.reserveRow()
+    return draft
+  }
   const { value } = await beforeCreate(batch, messageOfDraft(draft), false)
-  await batch.write((tx, moved) => store(tx, withChange(draft, value), moved))
+  await batch.reserveRow()
   await afterCreate(batch, value)
+  return withChange(draft, value)
 }
 
 function withChange(draft: NewMessage, { content, silent, metadata, attachments }: Message): NewMessage {
