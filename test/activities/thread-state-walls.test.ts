@@ -7,8 +7,8 @@ import { expect, test } from 'vitest'
 
 import { guardState } from '../../src/activities/hooks/guarded-state.js'
 import { prepareChild } from '../../src/activities/subagents/prepare-child.js'
-import { openActingState } from '../../src/activities/thread-state/endpoint-state.js'
-import type { ActingState } from '../../src/activities/thread-state/endpoint-state.js'
+import { openEndpointState } from '../../src/activities/thread-state/endpoint-state.js'
+import type { EndpointState } from '../../src/activities/thread-state/endpoint-state.js'
 import type { ThreadState } from '../../src/definitions/thread-state.js'
 import { defineHook } from '../../src/index.js'
 import type { ThreadOperation } from '../../src/protocol/operations.js'
@@ -294,13 +294,13 @@ test('a subagent that has not started takes from a hook what it will find', () =
 })
 
 async function withEndpoint(
-  work: (acting: ActingState, told: readonly ThreadOperation[], abort: AbortController) => Promise<void>,
+  work: (acting: EndpointState, told: readonly ThreadOperation[], abort: AbortController) => Promise<void>,
   before?: (thread: TestThread) => Promise<unknown>,
 ): Promise<void> {
   await withMessages(async ({ dependencies }) => {
     const told: ThreadOperation[] = []
     const abort = new AbortController()
-    const acting = await openActingState({
+    const acting = await openEndpointState({
       ...{ dependencies, threadId: 't', agent: 'support', content: null, signal: abort.signal },
       tell: async (operation) => void told.push(operation),
       invokeTool: async () => ({ status: 'success', result: '' }),

@@ -1,15 +1,22 @@
+/**
+ * The state that one hook, or one tool, gets of a state that several of them share.
+ *
+ * Owns: the end of the state for this one hook or tool, its abort signal, and which members a hook may use on a subagent
+ * that has not started.
+ * Does not own: what a member does, and the rows of the table that say so (thread-state/members.ts).
+ */
 import type { ExecutionState, ThreadState } from '../../definitions/thread-state.js'
 import type { Message } from '../../protocol/message.js'
-import { createCallGate } from '../thread-state/call-gate.js'
-import type { CallGate } from '../thread-state/call-gate.js'
+import { createCallGate } from '../thread-state/journal.js'
+import type { CallGate } from '../thread-state/journal.js'
 import { rowOf } from '../thread-state/members.js'
 import type { BeforeStart } from '../thread-state/members.js'
 import { suppressUnhandled } from '../thread-state/watched-promises.js'
 
 interface Guard {
-  /** For the sentence that a late caller reads. */
+  /** Names the hook or tool in the error that code gets after its end. */
   readonly label: string
-  /** Of this one hook. */
+  /** Of this one hook or tool. */
   readonly abortSignal: AbortSignal
   /** It is the state of a subagent that has not started: some members are refused. */
   readonly isUnstarted?: true
@@ -24,7 +31,7 @@ const BEFORE_START: Readonly<Record<BeforeStart, string | null>> = {
   not_registered: 'The subagent has not started yet: its parent is the first state that the hook gets.',
 }
 
-/** A shared state in the hands of one hook, or of one tool: it ends with that, and has its own abort signal. */
+/** A shared state for one hook or one tool: it is closed at the end of that, and has that one's abort signal. */
 export function guardState(
   shared: ThreadState,
   guard: Guard,
@@ -32,7 +39,7 @@ export function guardState(
   const gate = createCallGate(guard.label)
   const guarded = new Map<ThreadState, ThreadState>()
 
-  /** One guard for each thread: what leads back to the first one is that one. */
+  /** One guard for each thread: a lookup that leads back answers the same state. */
   function guardOnce(target: ThreadState, how: Omit<Guard, 'label'>): ThreadState {
     const known = guarded.get(target) ?? guardThread(target, { ...how, gate, relative })
     guarded.set(target, known)
@@ -63,10 +70,10 @@ function guardThread(
     if (!(result instanceof Promise)) return result
     return suppressUnhandled(
       result.then((answer: unknown) => {
-        // It is kept, whatever has become of the hook.
+        // The message is written, whether or not the hook has ended.
         if (name === 'injectMessage') onInject?.(answer as Message)
         gate.assertOpen()
-        // Null, or the state of that thread.
+        // The state of another thread is guarded, too; null stays null.
         return rowOf(name)?.access === 'lookup' && answer !== null ? relative(answer as ThreadState) : answer
       }),
     )
@@ -74,7 +81,7 @@ function guardThread(
 
   return new Proxy(shared, {
     get(target, name) {
-      // A hook may await or print the state itself, also when it has ended.
+      // Code may await or print the state itself, also after its end.
       if (typeof name === 'symbol' || name === 'then') return undefined
       const row = rowOf(name)
       if (isUnstarted === true) assertAllowedBeforeStart(row)
@@ -102,6 +109,6 @@ function assertAllowedBeforeStart(row: ReturnType<typeof rowOf>): void {
 
 function executionOf(value: ExecutionState | null, abortSignal: AbortSignal): ExecutionState | null {
   if (value === null || value.abortSignal === abortSignal) return value
-  // Not a copy: what it says of the run may change.
+  // It inherits and does not copy: `stopped` may change.
   return Object.create(value, { abortSignal: { value: abortSignal, enumerable: true } })
 }

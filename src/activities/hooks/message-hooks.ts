@@ -9,9 +9,8 @@ import { InvalidAnswer, isWithinMessageHook } from './hook-batch.js'
 import type { Chained, HookBatch } from './hook-batch.js'
 
 /**
- * The hooks of messages that are put in and changed through a state: of a tool, or of another hook. Within a hook about a
- * message no hook runs, for it would run itself. Undefined where the prompt has none of them: then nothing has to be
- * waited for.
+ * The hooks around messages that a tool or another hook injects or changes. Within a hook about a message no hook runs: it
+ * would call itself. Undefined where the prompt has none of them: then no promise is awaited for them.
  */
 export function messageHooks(batch: HookBatch): MessageHooks | undefined {
   const points = ['before_create_message', 'after_create_message'] as const
@@ -40,7 +39,7 @@ export function hasCreateHooks(batch: HookBatch): boolean {
   return batch.has(...CREATE_POINTS)
 }
 
-/** What the hooks make of a message that is about to be stored. `strict`: a hook that fails keeps it from that. */
+/** Runs the hooks before a message is stored. `strict`: a hook that fails refuses the message. */
 export async function beforeCreate(
   batch: HookBatch,
   message: Message,
@@ -54,7 +53,7 @@ export async function beforeCreate(
   })
 }
 
-/** Tells the hooks of a message that the transaction at hand stores. */
+/** Runs the hooks after a message is created; the transaction that follows stores it. */
 export async function afterCreate(batch: HookBatch, message: Message): Promise<void> {
   await batch.run('after_create_message', message, {
     ask: (execute, state, value) => execute(state, structuredClone(value)),
@@ -83,7 +82,7 @@ function withChange(draft: NewMessage, { content, silent, metadata, attachments 
 
 const UPDATES: readonly string[] = ['content', 'silent', 'metadata']
 
-/** What the hooks make of a change of a stored message; one that fails leaves it as it was. */
+/** Runs the hooks before a stored message changes. A hook that fails leaves the change as it was. */
 async function beforeUpdate(
   batch: HookBatch,
   messageId: string,
@@ -104,7 +103,7 @@ async function afterUpdate(batch: HookBatch, message: Message): Promise<void> {
   })
 }
 
-/** The store's own check of updates comes behind this one. */
+/** The shape of updates; `checkUpdates` of the state checks their content afterwards. */
 function acceptUpdates(answer: unknown): MessageUpdates | undefined {
   if (answer === undefined || answer === null) return undefined
   const given = asFields(answer, 'updates')
@@ -117,6 +116,6 @@ function acceptUpdates(answer: unknown): MessageUpdates | undefined {
   if (silent !== undefined && typeof silent !== 'boolean')
     throw new InvalidAnswer(`Expected silent of the updates to be true or false, got ${kindOf(silent)}.`)
   if (metadata !== undefined) asFields(metadata, 'metadata of the updates as an object')
-  // Looked at above: the boundary to the hook.
+  // Checked above.
   return given as MessageUpdates
 }

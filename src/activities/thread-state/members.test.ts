@@ -1,8 +1,7 @@
 import { expect, test } from 'vitest'
-
 import { createRedactor } from '../variables/redactor.js'
-import { createCallGate } from './call-gate.js'
-import { MEMBERS, createThreadState, makeMethods } from './members.js'
+import { createCallGate } from './journal.js'
+import { createThreadState, makeMethods, MEMBERS } from './members.js'
 import type { MemberTable } from './members.js'
 
 /** Members by what of their arguments is stored without the secrets that the code was given (T5). */

@@ -17,7 +17,7 @@
  */
 import type { ThreadState } from '../../definitions/thread-state.js'
 import type { Redactor } from '../variables/redactor.js'
-import type { CallGate } from './call-gate.js'
+import type { CallGate } from './journal.js'
 import { suppressUnhandled } from './watched-promises.js'
 
 /** A member without its signature: interpreters put rules around it, and leave what it takes and answers alone. */
