@@ -21,7 +21,7 @@ import type { CallGate } from './journal.js'
 import { suppressUnhandled } from './watched-promises.js'
 
 /** A member without its signature: interpreters put rules around it, and leave what it takes and answers alone. */
-export type Method = (...given: readonly unknown[]) => unknown
+type Method = (...given: readonly unknown[]) => unknown
 
 type MethodName = {
   [Name in keyof ThreadState]: ThreadState[Name] extends (...given: never) => unknown ? Name : never
@@ -67,7 +67,7 @@ interface ChangingRow {
   readonly passesOverClosed?: true
 }
 
-export type Row = ReadingRow | LookupRow | ChangingRow
+type Row = ReadingRow | LookupRow | ChangingRow
 
 /** What a member does to its thread. */
 export type Access = Row['access']
@@ -181,7 +181,7 @@ export function methodOf(methods: Methods, name: MethodName): Method {
 }
 
 /** One thread behind the gate of one call. */
-export interface StateParts {
+interface StateParts {
   readonly gate: CallGate
   readonly redactor: Redactor
   readonly known: Properties
