@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'vitest'
-import { beforeCreate, storeDraft } from '../../src/activities/hooks/message-hooks.js'
+import { beforeCreate, draftRow } from '../../src/activities/hooks/message-hooks.js'
 import { defineHook } from '../../src/definitions/hook.js'
 import type { ThreadState } from '../../src/index.js'
+import { appendMessage } from '../../src/store/messages/delivery.js'
 import { getValue } from '../../src/store/threads/variables.js'
 import { attempt } from './activity-desk.js'
 import { hookFailures, MESSAGE, withBatch } from './hook-batch.js'
@@ -121,10 +122,10 @@ describe('a chain of hooks', () => {
       attachments: MESSAGE.attachments,
     } as const
     return withBatch([same], async (batch, desk) => {
-      let stored: unknown
-      await storeDraft(batch, draft, async (_tx, row) => void (stored = row))
-      await desk.store.write((tx) => batch.commit(tx))
-      expect(stored).toMatchObject(draft)
+      expect(await draftRow(batch, draft)).toMatchObject(draft)
+      const written: string[] = []
+      await desk.store.write((tx) => batch.commit(tx, async () => void written.push('row')))
+      expect(written).toEqual(['row'])
     })
   })
 })
@@ -199,20 +200,58 @@ describe('the state of hooks', () => {
       execute: (state) => state.queueMessage({ role: 'user', content: 'more' }),
     })
     return withBatch([queues], async (batch, desk) => {
-      await storeDraft(
-        batch,
-        {
-          id: 'x',
-          threadId: 't',
-          role: 'user',
-          content: 'a',
-          createdAt: 1,
-          sentBy: 'tool',
-        },
-        async () => undefined,
-      )
-      const { operations } = await desk.store.write((tx) => batch.commit(tx))
+      const draft = {
+        id: 'x',
+        threadId: 't',
+        role: 'user',
+        content: 'a',
+        createdAt: 1,
+        sentBy: 'tool',
+      } as const
+      await draftRow(batch, draft)
+      const { operations } = await desk.store.write((tx) => batch.commit(tx, async () => undefined))
       expect(operations).toEqual([{ kind: 'queue_message', id: expect.any(String), role: 'user' }])
     })
   })
+
+  test('T9 the row of the transaction is written in its place among theirs, again after a rollback', () => {
+    const inject = (state: ThreadState, content: string) => state.injectMessage({ role: 'system', content })
+    const before = defineHook({
+      hook: 'before_create_message',
+      id: 'before',
+      execute: async (state) => void (await inject(state, 'before')),
+    })
+    const after = defineHook({
+      hook: 'after_create_message',
+      id: 'after',
+      execute: async (state) => void (await inject(state, 'after')),
+    })
+    return withBatch([before, after], async (batch, desk) => {
+      const draft = {
+        id: 'x',
+        threadId: 't',
+        role: 'user',
+        content: 'row',
+        createdAt: 1,
+        sentBy: 'tool',
+      } as const
+      const row = await draftRow(batch, draft)
+      const commit = (then: () => void) =>
+        desk.store.write(async (tx) => {
+          await batch.commit(tx, () => appendMessage(tx, row).then(() => undefined))
+          then()
+        })
+      await expect(commit(() => expect.fail('rolled back'))).rejects.toThrow('rolled back')
+      await commit(() => undefined)
+      expect((await desk.transcript()).map(({ content }) => content)).toEqual(['before', 'row', 'after'])
+    })
+  })
+
+  test('a place without a row, and a row without a place, are bugs', () =>
+    withBatch([counts('a')], async (batch, desk) => {
+      const commit = (write?: () => Promise<void>) => desk.store.write((tx) => batch.commit(tx, write))
+      await expect(commit(async () => undefined)).rejects.toThrow('Expected a row for which a place')
+      await batch.reserveRow()
+      await expect(commit()).rejects.toThrow('Expected the write of the row')
+    }))
 })

@@ -1,32 +1,37 @@
+/**
+ * The state that one hook, or one tool, gets of a state that several of them share.
+ *
+ * Owns: the end of the state for this one hook or tool, its abort signal, and which members a hook may use on a subagent
+ * that has not started.
+ * Does not own: what a member does, and the rows of the table that say so (thread-state/members.ts).
+ */
 import type { ExecutionState, ThreadState } from '../../definitions/thread-state.js'
 import type { Message } from '../../protocol/message.js'
-import { createCallGate } from '../thread-state/call-gate.js'
-import type { CallGate } from '../thread-state/call-gate.js'
-import { unheeded } from '../thread-state/watched-promises.js'
+import { createCallGate } from '../thread-state/journal.js'
+import type { CallGate } from '../thread-state/journal.js'
+import { rowOf } from '../thread-state/members.js'
+import type { BeforeStart } from '../thread-state/members.js'
+import { suppressUnhandled } from '../thread-state/watched-promises.js'
 
 interface Guard {
-  /** For the sentence that a late caller reads. */
+  /** Names the hook or tool in the error that code gets after its end. */
   readonly label: string
-  /** Of this one hook. */
+  /** Of this one hook or tool. */
   readonly abortSignal: AbortSignal
-  /** Members that cannot be used here, with what to do instead. */
-  readonly refused?: Readonly<Record<string, string>>
+  /** It is the state of a subagent that has not started: some members are refused. */
+  readonly isUnstarted?: true
   readonly onInject?: (message: Message) => void
 }
 
-/** Members that answer at once, and so throw at once. */
-const SYNCHRONOUS: ReadonlySet<string> = new Set([
-  'queueTool',
-  'emit',
-  'getAgentNames',
-  'getPromptNames',
-  'getModelNames',
-])
+/** Why a hook cannot use a member on a subagent that has not started; null where it can. */
+const BEFORE_START: Readonly<Record<BeforeStart, string | null>> = {
+  allowed: null,
+  not_started:
+    'The subagent has not started yet: use injectMessage, setValue, setEnv or files, which it finds.',
+  not_registered: 'The subagent has not started yet: its parent is the first state that the hook gets.',
+}
 
-/** Members that answer another thread, which ends with the same hook or tool. */
-const RELATIVES: ReadonlySet<string> = new Set(['getChildThread', 'getParentThread'])
-
-/** A shared state in the hands of one hook, or of one tool: it ends with that, and has its own abort signal. */
+/** A shared state for one hook or one tool: it is closed at the end of that, and has that one's abort signal. */
 export function guardState(
   shared: ThreadState,
   guard: Guard,
@@ -34,7 +39,7 @@ export function guardState(
   const gate = createCallGate(guard.label)
   const guarded = new Map<ThreadState, ThreadState>()
 
-  /** One guard for each thread: what leads back to the first one is that one. */
+  /** One guard for each thread: a lookup that leads back answers the same state. */
   function guardOnce(target: ThreadState, how: Omit<Guard, 'label'>): ThreadState {
     const known = guarded.get(target) ?? guardThread(target, { ...how, gate, relative })
     guarded.set(target, known)
@@ -55,7 +60,7 @@ interface ThreadGuard extends Omit<Guard, 'label'> {
 
 function guardThread(
   shared: ThreadState,
-  { gate, relative, abortSignal, refused = {}, onInject }: ThreadGuard,
+  { gate, relative, abortSignal, isUnstarted, onInject }: ThreadGuard,
 ): ThreadState {
   function call(target: ThreadState, name: string, given: readonly unknown[]): unknown {
     const method: unknown = Reflect.get(target, name)
@@ -63,41 +68,47 @@ function guardThread(
     gate.assertOpen()
     const result: unknown = Reflect.apply(method, target, given)
     if (!(result instanceof Promise)) return result
-    return unheeded(
+    return suppressUnhandled(
       result.then((answer: unknown) => {
-        // It is kept, whatever has become of the hook.
+        // The message is written, whether or not the hook has ended.
         if (name === 'injectMessage') onInject?.(answer as Message)
         gate.assertOpen()
-        // Null, or the state of that thread.
-        return RELATIVES.has(name) && answer !== null ? relative(answer as ThreadState) : answer
+        // The state of another thread is guarded, too; null stays null.
+        return rowOf(name)?.access === 'lookup' && answer !== null ? relative(answer as ThreadState) : answer
       }),
     )
   }
 
   return new Proxy(shared, {
     get(target, name) {
-      // A hook may await or print the state itself, also when it has ended.
+      // Code may await or print the state itself, also after its end.
       if (typeof name === 'symbol' || name === 'then') return undefined
-      const instead = Object.hasOwn(refused, name) ? refused[name] : undefined
-      if (instead !== undefined) throw new Error(instead)
+      const row = rowOf(name)
+      if (isUnstarted === true) assertAllowedBeforeStart(row)
       if (name === 'execution' || typeof Reflect.get(target, name) !== 'function') {
         gate.assertOpen()
         return name === 'execution' ? executionOf(target.execution, abortSignal) : Reflect.get(target, name)
       }
       return (...given: readonly unknown[]) => {
-        if (SYNCHRONOUS.has(name)) return call(target, name, given)
+        // Members that answer at once throw at once.
+        if (row?.sync === true) return call(target, name, given)
         try {
           return call(target, name, given)
         } catch (error) {
-          return unheeded(Promise.reject(error))
+          return suppressUnhandled(Promise.reject(error))
         }
       }
     },
   })
 }
 
+function assertAllowedBeforeStart(row: ReturnType<typeof rowOf>): void {
+  const refusal = row !== undefined && 'beforeStart' in row ? BEFORE_START[row.beforeStart] : null
+  if (refusal !== null) throw new Error(refusal)
+}
+
 function executionOf(value: ExecutionState | null, abortSignal: AbortSignal): ExecutionState | null {
   if (value === null || value.abortSignal === abortSignal) return value
-  // Not a copy: what it says of the run may change.
+  // It inherits and does not copy: `stopped` may change.
   return Object.create(value, { abortSignal: { value: abortSignal, enumerable: true } })
 }

@@ -1,6 +1,8 @@
 /**
- * The boundary between stored messages and hooks (K-16): attachments and metadata are values on this side, never JSON
- * text, and what comes back is looked at before anything of it is stored.
+ * The boundary between hooks and what is stored or sent (K-16): what a hook answers is checked before anything of it is used.
+ * Attachments and metadata are values on this side, never JSON text.
+ *
+ * Invariant: a check throws InvalidAnswer, and never anything else, for what cannot be used.
  */
 import { isDeepStrictEqual } from 'node:util'
 import type { LanguageModelV4Prompt } from '@ai-sdk/provider'
@@ -20,7 +22,7 @@ interface MessageChange {
 
 const CHANGEABLE: ReadonlySet<string> = new Set(['content', 'silent', 'metadata', 'attachments'])
 
-/** Nothing keeps it. Fields that are left out are as they were. @throws InvalidAnswer */
+/** Undefined for no answer, which leaves the message as it is. Fields that are left out stay as they were. @throws InvalidAnswer */
 export function acceptMessage(answer: unknown, message: Message): Message | undefined {
   if (answer === undefined || answer === null) return undefined
   const given = asFields(answer, 'a message')
@@ -32,7 +34,7 @@ export function acceptMessage(answer: unknown, message: Message): Message | unde
   return { ...message, ...changeOf(given, message) }
 }
 
-/** What differs is what is stored anew. */
+/** The fields that a create hook may change, as they are after the hook. */
 function changeOf(given: { readonly [name: string]: unknown }, message: MessageChange): MessageChange {
   const { content = message.content, silent = message.silent } = given
   if (content !== null && typeof content !== 'string')
@@ -57,7 +59,7 @@ function acceptMetadata(metadata: unknown): Record<string, unknown> | null {
   }
 }
 
-/** A list of references: text would be stored as text, and lost to every reader. */
+/** A list of references: JSON text would be stored as a text that no reader can use. */
 function acceptAttachments(attachments: unknown): readonly AttachmentRef[] {
   if (!Array.isArray(attachments))
     throw new InvalidAnswer(
@@ -70,7 +72,7 @@ function acceptAttachments(attachments: unknown): readonly AttachmentRef[] {
       throw new InvalidAnswer(
         `Expected attachments[${index}] to be a reference { id, type: "file", path, name, mimeType, size }.`,
       )
-    // Looked at above: the boundary to the hook.
+    // Checked above.
     return { ...file } as unknown as AttachmentRef
   })
 }
@@ -83,8 +85,8 @@ export function asFields(value: unknown, name: string): { readonly [field: strin
 const ROLES: readonly MessageRole[] = ['system', 'user', 'assistant', 'tool']
 
 /**
- * The rows of one request: some left out, changed or made up. What a row leaves out is as in the row of its id; one
- * without such a row is new. @throws InvalidAnswer
+ * The rows of one request as a hook leaves them. A field that a row leaves out is as in the stored row of the same id; a row
+ * without such an id is new. @throws InvalidAnswer
  */
 export function acceptRows(
   answer: unknown,
@@ -140,8 +142,8 @@ function toolStatus(value: unknown): TranscriptMessage['tool_status'] {
 const REQUEST_ROLES: readonly unknown[] = ['system', 'user', 'assistant', 'tool']
 
 /**
- * A whole request, as it goes to the provider. Calls and results stay together: providers refuse one without the other
- * (K-17), and here nobody pairs them any more. @throws InvalidAnswer
+ * A whole request as it goes to the provider. Each tool call must have its result: providers refuse one without the other
+ * (K-17), and nothing behind this pairs them. @throws InvalidAnswer
  */
 export function acceptRequest(answer: unknown): LanguageModelV4Prompt | undefined {
   if (answer === undefined || answer === null) return undefined
@@ -162,7 +164,7 @@ export function acceptRequest(answer: unknown): LanguageModelV4Prompt | undefine
   ]
   if (alone.length > 0)
     throw new InvalidAnswer(`Expected each tool call with its result, got ${alone.length} of them alone.`)
-  // Looked at above as far as it matters here: the boundary to the hook.
+  // Checked above as far as the runtime depends on it.
   return answer as LanguageModelV4Prompt
 }
 

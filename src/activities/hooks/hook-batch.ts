@@ -1,7 +1,17 @@
 /**
- * The hooks that run around one transaction. They share one buffered state, whose writes are committed with that
- * transaction: a hook may run again after a crash, what it did to its thread happens once (T9). What a hook did before it
- * failed is kept, as with a tool that throws.
+ * The hooks that run around one transaction.
+ *
+ * Owns: which hooks run and in what order; the time that each one has; the state that they share; the failures of hooks; the
+ * place of the transaction's own row among their writes.
+ * Does not own: what each point gives to a hook and takes from it (hook-points.ts, message-hooks.ts, hook-answers.ts), the
+ * state itself (thread-state/buffered-state.ts).
+ *
+ * Invariants:
+ * H1: a hook may run again after a crash; what it did to its thread happens once, in the transaction (T9).
+ * H2: what a hook did before it failed is kept, as with a tool that throws.
+ * H3: a hook never fails its activity: its failure is recorded, and the value before it is kept unless the point says
+ *     otherwise.
+ * H4: what a hook makes of a text holds no secret that hooks were given (T5).
  */
 import type { HookFailureCode } from '../../protocol/event-codes.js'
 import { AsyncLocalStorage } from 'node:async_hooks'
@@ -27,41 +37,41 @@ import { guardState } from './guarded-state.js'
 interface HookBatchOptions {
   readonly registry: Pick<Registry, 'hook'>
   readonly threadId: string
-  /** Of the prompt, else of the agent. */
+  /** Ids of the hooks: those of the prompt, else those of the agent. */
   readonly ids: readonly string[]
   readonly scope: EventScope
   /** Microseconds. */
   readonly now: number
-  /** The state that they share, opened when the first of them runs. */
+  /** Opens the state that the hooks share, when the first of them runs. */
   readonly open: () => Promise<BufferedState>
-  /** Ids that this worker lacks are recorded once an activity. */
+  /** Only one batch of an activity records the ids that this worker does not have. */
   readonly recordsMissing: boolean
 }
 
-/** One point of the chain: how its hooks are asked, and what of an answer can be taken. */
+/** How the hooks of one point are called, and what becomes of what they answer. */
 interface Chain<Point extends HookPoint, Value> {
   readonly ask: (execute: HookPoints[Point], state: ThreadState, value: Value) => unknown
-  /** Nothing keeps the value. @throws InvalidAnswer */
+  /** The next value; undefined keeps the one before. @throws InvalidAnswer */
   readonly accept?: (answer: unknown, value: Value) => Value | undefined | Promise<Value | undefined>
-  /** No hook behind this value is asked. */
+  /** After such a value no other hook is called. */
   readonly ends?: (value: Value) => boolean
-  /** The message that it is about. */
+  /** The message that the point is about. */
   readonly messageId?: string
-  /** Such a failure ends the chain, and is answered. Otherwise the value before it is kept. */
+  /** Such a failure ends the chain and is answered. After any other one the value before it is kept. */
   readonly endsWith?: (failure: HookFailure) => boolean
-  /** Not waited for once the activity is to end: nobody needs its answer then. */
+  /** The hook is not awaited once the activity is cancelled, since its answer is not needed then. */
   readonly cut?: boolean
   readonly codeOf?: (error: unknown) => HookFailure['code']
 }
 
 export interface Chained<Value> {
   readonly value: Value
-  /** The one that ended the chain. */
+  /** The failure that ended the chain. */
   readonly failure: HookFailure | null
 }
 
-/** `moved`: attachments that are at another path now. */
-type PlacedWrite = (tx: Writer, moved: StateEffects['moved']) => Promise<void>
+/** Writes the row that the transaction itself adds; `moved`: attachments that are at another path now. */
+type WriteRow = (moved: StateEffects['moved']) => Promise<void>
 
 export interface HookBatch {
   has(...points: readonly HookPoint[]): boolean
@@ -70,23 +80,29 @@ export interface HookBatch {
     value: Value,
     chain: Chain<Point, Value>,
   ): Promise<Chained<Value>>
-  /** Messages that its hooks have put into the transcript to come. */
+  /** Messages that the hooks have injected. */
   readonly injected: readonly Message[]
-  /** What they share. */
+  /** The state that the hooks share. */
   readonly state: () => Promise<BufferedState>
-  /** In the transaction of `commit`, behind what the hooks so far did and before what later ones do. */
-  write(work: PlacedWrite): Promise<void>
-  /** What the row of a call's result says besides, of what hooks and call did so far. */
+  /**
+   * Reserves the place of the one row that the transaction itself adds: behind what hooks did so far, before what later
+   * ones do. `commit` gets the write of the row.
+   */
+  reserveRow(): Promise<void>
+  /** Metadata for the row of a call's result, of what hooks and call did so far. */
   resultMetadata(): Promise<Record<string, unknown> | null>
-  /** What its hooks emitted is stored, or given up. To be awaited before the transaction of `commit`. */
+  /** Waits until events that hooks emitted are stored, or their write has failed. To be awaited before the transaction. */
   settled(): Promise<void>
-  /** Writes what went wrong. */
+  /** Writes the failures of the hooks. */
   record(tx: Writer): Promise<void>
-  /** Writes what the hooks did to the thread, and what went wrong; answers what the workflow has to know. */
-  commit(tx: Writer): Promise<StateEffects>
+  /**
+   * Writes what the hooks did to the thread, with the reserved row in its place, and their failures. Answers what the
+   * workflow has to do. Can run again after a rollback.
+   */
+  commit(tx: Writer, writeRow?: WriteRow): Promise<StateEffects>
 }
 
-/** Hooks of these points are about a message: what they put into the transcript themselves meets no hook. */
+/** The points about a message: messages that these hooks inject meet no hook. */
 const MESSAGE_POINTS: ReadonlySet<HookPoint> = new Set([
   'before_create_message',
   'after_create_message',
@@ -96,20 +112,23 @@ const MESSAGE_POINTS: ReadonlySet<HookPoint> = new Set([
 
 const NO_EFFECTS: StateEffects = { operations: [], moved: new Map() }
 
-/** Told by the call itself and not by a flag: a tool may put in two messages at the same time. */
+/** Follows the async call and is no flag of the batch: a tool may inject two messages at the same time. */
 const withinMessageHook = new AsyncLocalStorage<true>()
 
 export function isWithinMessageHook(): boolean {
   return withinMessageHook.getStore() === true
 }
 
-/** @throws `Definition.Missing` while a hook that this worker lacks is waited for */
+/** @throws `Definition.Missing` while a hook that this worker does not have is waited for */
 export function createHookBatch(options: HookBatchOptions): HookBatch {
   const { threadId, scope, now } = options
   const found = findHooks(options.registry, options.ids)
   const failures: HookFailure[] = options.recordsMissing ? found.missing.map(missingHook) : []
   const injected: Message[] = []
-  const first: PlacedWrite[] = []
+  /** The place of the transaction's own row: before all that the hooks do, or among it. */
+  let place: 'first' | 'among' | undefined
+  /** The write of that row, of the commit at hand. */
+  let writeReserved: WriteRow = missingRow
   let opened: Promise<BufferedState> | undefined
   const open = (): Promise<BufferedState> => (opened ??= options.open())
 
@@ -127,7 +146,7 @@ export function createHookBatch(options: HookBatchOptions): HookBatch {
         const outcome = MESSAGE_POINTS.has(point)
           ? await withinMessageHook.run(true, () => askHook(asked))
           : await askHook(asked)
-        // T5: what a hook makes of a text is stored, or sent to a model.
+        // What a hook makes of a text is stored, or sent to a model (H4).
         current = redactor.redactJson(outcome.kind === 'failed' ? current : outcome.value)
         if (outcome.kind === 'failed') {
           const error = redactor.redactThrown(outcome.failure.error)
@@ -140,19 +159,22 @@ export function createHookBatch(options: HookBatchOptions): HookBatch {
     },
     injected,
     state: open,
-    async write(work) {
-      if (opened === undefined) first.push(work)
-      else
-        (await opened).write(async (tx, moved) => {
-          await work(tx, moved)
-          return {}
-        })
+    async reserveRow() {
+      place = opened === undefined ? 'first' : 'among'
+      const state = await opened
+      state?.write(async (_tx, moved) => {
+        await writeReserved(moved)
+        return {}
+      })
     },
     resultMetadata: async () => (await opened)?.resultMetadata() ?? null,
     settled: async () => (await opened)?.settled(),
     record,
-    async commit(tx) {
-      for (const work of first) await work(tx, NO_EFFECTS.moved)
+    async commit(tx, writeRow = missingRow) {
+      if (place === undefined && writeRow !== missingRow)
+        throw new Error('Expected a row for which a place was reserved, got another one.')
+      writeReserved = writeRow
+      if (place === 'first') await writeRow(NO_EFFECTS.moved)
       const effects = opened === undefined ? NO_EFFECTS : await (await opened).commit(tx)
       await record(tx)
       return effects
@@ -160,7 +182,7 @@ export function createHookBatch(options: HookBatchOptions): HookBatch {
   }
 }
 
-/** Of a transaction that no hooks are around. */
+/** The batch of a transaction that has no hooks. */
 export function withoutHooks(): HookBatch {
   return createHookBatch({
     registry: { hook: () => undefined },
@@ -173,6 +195,10 @@ export function withoutHooks(): HookBatch {
   })
 }
 
+async function missingRow(): Promise<void> {
+  throw new Error('Expected the write of the row for which a place was reserved, got none.')
+}
+
 function missingHook(hook: string): HookFailure {
   const error = new Error(
     `Expected the hook "${hook}" on this worker, found none: register it, or list it no more.`,
@@ -180,15 +206,15 @@ function missingHook(hook: string): HookFailure {
   return { hook, point: null, code: 'missing', error }
 }
 
-/** The hooks of a prompt that this worker has, in the order of the list. */
+/** The hooks of a prompt that this worker has, in the order of the prompt's list. */
 interface FoundHooks {
   of<Point extends HookPoint>(point: Point): readonly HookDefinition<Point>[]
   readonly missing: readonly string[]
 }
 
 /**
- * Looks the ids up. One that this worker lacks is waited for, as long as a rolling deploy takes, then skipped.
- * @throws `Definition.Missing` within that minute
+ * Looks up the ids. A hook that this worker does not have is waited for, as long as a rolling deploy takes, and then skipped.
+ * @throws `Definition.Missing` during that minute
  */
 function findHooks(registry: Pick<Registry, 'hook'>, ids: readonly string[]): FoundHooks {
   const found: AnyHook[] = []
@@ -200,7 +226,7 @@ function findHooks(registry: Pick<Registry, 'hook'>, ids: readonly string[]): Fo
   }
   if (missing.length > 0) waitForDefinition(`hooks ${missing.map((id) => `"${id}"`).join(', ')}`)
   return {
-    // The point is what tells the members of the union apart.
+    // The point discriminates the union.
     of: <Point extends HookPoint>(point: Point) =>
       found.filter((hook) => hook.hook === point) as unknown as readonly HookDefinition<Point>[],
     missing,
@@ -212,7 +238,7 @@ interface Asked<Point extends HookPoint, Value> {
   readonly state: ThreadState
   readonly value: Value
   readonly chain: Chain<Point, Value>
-  /** Collects what it puts into the transcript. */
+  /** Collects the messages that the hook injects. */
   readonly injected: Message[]
 }
 
@@ -220,7 +246,7 @@ type Asking<Value> =
   | { readonly kind: 'taken'; readonly value: Value }
   | { readonly kind: 'failed'; readonly failure: HookFailure }
 
-/** Asks one hook of a chain: the value that follows, or what went wrong. Nothing that a hook does is thrown. */
+/** Calls one hook of a chain: answers the next value, or the failure, and throws nothing (H3). */
 async function askHook<Point extends HookPoint, Value>(asked: Asked<Point, Value>): Promise<Asking<Value>> {
   const { hook, value, chain } = asked
   const timeout = hook.timeout ?? LIMITS.hookTimeout
@@ -256,7 +282,7 @@ async function askHook<Point extends HookPoint, Value>(asked: Asked<Point, Value
     const taken = await chain.accept?.(outcome.answer, value)
     return { kind: 'taken', value: taken === undefined ? value : taken }
   } catch (error) {
-    // An answer may also throw when it is read: that is the hook's, and would fail the activity for a day.
+    // An answer may also throw when it is read. Thrown from here it would fail the activity again and again (H3).
     return failed('invalid_answer', error)
   }
 }
@@ -271,17 +297,17 @@ interface HookRun {
   readonly execute: (abortSignal: AbortSignal) => unknown
   /** Milliseconds. */
   readonly timeout: number
-  /** Of the activity: the hook hears of it, and may end early. */
+  /** The activity's signal, which the hook gets, too. */
   readonly signal: AbortSignal
-  /** It is not waited for once the activity is to end: what it is asked for is not needed any more. */
+  /** The hook is not awaited once the activity is cancelled. */
   readonly cut: boolean
 }
 
-/** Runs one hook's own code; one that ignores its abort signal is not waited for beyond its time. */
+/** Runs one hook's own code. A hook that ignores its abort signal is not awaited beyond its time. */
 async function runHook({ execute, timeout, signal, cut }: HookRun): Promise<HookOutcome> {
   const abort = new AbortController()
   const both = AbortSignal.any([signal, abort.signal])
-  // Every call that a hook makes may listen.
+  // Each call of a hook may add a listener: Node warns above ten.
   setMaxListeners(0, both)
   return new Promise((resolve) => {
     const timer = setTimeout(() => {
@@ -305,18 +331,18 @@ async function runHook({ execute, timeout, signal, cut }: HookRun): Promise<Hook
   })
 }
 
-/** A hook that did not do its part, and why. */
+/** Why a hook did not do its part. */
 interface HookFailure {
   readonly hook: string
-  /** Null: this worker has no hook of that id, so nobody knows its point. */
+  /** Null where this worker has no hook of that id, so its point is not known. */
   readonly point: HookPoint | null
   readonly code: HookFailureCode
   readonly error: unknown
-  /** The message that it was about. */
+  /** The message that the hook was called for. */
   readonly messageId?: string
 }
 
-/** What a hook answered cannot be taken; the message says what was expected. */
+/** The answer of a hook cannot be used; the message says what was expected. */
 export class InvalidAnswer extends Error {}
 
 interface FailureRecords {
@@ -327,7 +353,7 @@ interface FailureRecords {
   readonly now: number
 }
 
-/** Facts for everybody, and the words of the errors for operators, in the store only (T5). */
+/** Writes an event for each failure, without its words; the words are in the store, for operators alone (T5). */
 async function recordHookFailures(tx: Writer, records: FailureRecords): Promise<void> {
   const { threadId, failures, scope, now } = records
   const events: Fact[] = []

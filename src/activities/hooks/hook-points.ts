@@ -10,15 +10,15 @@ import { acceptRequest, acceptRows } from './hook-answers.js'
 import { InvalidAnswer } from './hook-batch.js'
 import type { HookBatch } from './hook-batch.js'
 
-/** A hook ended the run on purpose: no model is called, and its text is a visible message. */
+/** A hook ended the run on purpose: no model is called, and the hook's text becomes a visible message. */
 export class RequestBlocked extends Error {}
 
-/** What hooks make of a request while it is built, in this order; rows and messages of the store stay as they are. */
+/** The hooks of a request while it is built, in this order. Rows of the store stay as they are. */
 interface RequestHooks {
   afterSystemMessage(text: string): Promise<string>
   /**
-   * Of the rows that the prompt sees, behind the last cut (T12). What the hooks before have put into the transcript is
-   * at the end.
+   * Gets the rows that the prompt sees, behind the last cut (T12). Messages that hooks have injected before are at the
+   * end.
    */
   filterMessages(rows: readonly TranscriptMessage[]): Promise<readonly TranscriptMessage[]>
   /** @throws RequestBlocked */
@@ -32,7 +32,7 @@ export function requestHooks(
   const texts = new Map<string, string>()
   return {
     async afterSystemMessage(text) {
-      // A request is built again for another model, or when it was too long: the step is still the same.
+      // A request is built again for another model, or when it was too long; the hook runs once for a text of the step.
       const known = texts.get(text)
       if (known !== undefined) return known
       const { value } = await batch.run('after_system_message', text, {
@@ -84,7 +84,7 @@ function textOf(error: unknown): string {
   return words.trim() === '' ? 'The request was blocked.' : words
 }
 
-/** Deep enough that a hook which changes its list and then fails has changed nothing; files stay the same bytes. */
+/** A copy, so that a hook that changes its list and then fails has changed nothing. Bytes of files are not copied. */
 function copyOf(messages: LanguageModelV4Prompt): LanguageModelV4Prompt {
   return messages.map((message) =>
     typeof message.content === 'string'
@@ -93,17 +93,17 @@ function copyOf(messages: LanguageModelV4Prompt): LanguageModelV4Prompt {
   ) as LanguageModelV4Prompt
 }
 
-/** What hooks make of a tool call's result, in this order. */
+/** The hooks of a tool call's result, in this order. */
 export interface ToolHooks {
-  /** After a success or a failure, as it was; null erases the call and its result from the transcript. */
+  /** Runs the hooks of a success or of a failure. Null erases the call and its result from the transcript. */
   afterCall(result: ToolResult): Promise<ToolResult | null>
-  /** Right before it becomes a row. */
+  /** Runs right before the result becomes a row. */
   beforeStore(result: ToolResult): Promise<ToolResult>
 }
 
 interface Hooked {
   readonly call: HookedCall
-  /** What is wrong with a result, in words, or null. */
+  /** Says what is wrong with a result, or null. */
   readonly problemOf: (result: unknown) => string | null
 }
 
@@ -112,7 +112,7 @@ export function toolHooks(batch: HookBatch, { call, problemOf }: Hooked): ToolHo
     if (answer === undefined || answer === null) return undefined
     const problem = problemOf(answer)
     if (problem !== null) throw new InvalidAnswer(problem)
-    // Looked at above: the boundary to the hook.
+    // Checked above.
     return answer as ToolResult
   }
   return {
@@ -135,17 +135,17 @@ export function toolHooks(batch: HookBatch, { call, problemOf }: Hooked): ToolHo
   }
 }
 
-/** The row that says that the hooks of a new thread have run: once in effect, whatever becomes of the first activity. */
+/** The id of the operation that says that the hooks of a new thread have run: they take effect once. */
 const THREAD_CREATED = 'hook_thread_created'
 
 interface NewThread {
   readonly threadId: string
   readonly run: number
-  /** What started the run, in its first step. */
+  /** What started the run; null after its first step. */
   readonly trigger: string | null
 }
 
-/** Whether the thread begins here. One that has run before its agent had such a hook is not new. */
+/** Whether the thread begins here. A thread that ran before its agent had such a hook is not new. */
 export async function isNewThread(db: Reader, { threadId, run, trigger }: NewThread): Promise<boolean> {
   if (run !== 1 || trigger === null) return false
   return (await findOperation(db, threadId, THREAD_CREATED)) === null
@@ -155,7 +155,7 @@ export async function runThreadCreated(batch: HookBatch): Promise<void> {
   await batch.run('after_thread_created', null, { ask: (execute, state) => execute(state) })
 }
 
-/** In the transaction that commits what these hooks did. */
+/** Records that the hooks have run, in the transaction that commits what they did. */
 export async function markThreadCreated(tx: Writer, threadId: string, now: number): Promise<void> {
   await insertOperation(tx, {
     thread_id: threadId,

@@ -2,8 +2,6 @@ import type { MessageUpdates } from '../../definitions/thread-state.js'
 import type { Message } from '../../protocol/message.js'
 import { messageOfDraft } from '../../store/messages/message-row.js'
 import type { NewMessage } from '../../store/messages/message-row.js'
-import type { Writer } from '../../store/store.js'
-import type { StateEffects } from '../thread-state/buffered-state.js'
 import type { MessageHooks } from '../thread-state/messages.js'
 import { kindOf } from '../thread-state/strict-json.js'
 import { acceptMessage, asFields } from './hook-answers.js'
@@ -11,9 +9,8 @@ import { InvalidAnswer, isWithinMessageHook } from './hook-batch.js'
 import type { Chained, HookBatch } from './hook-batch.js'
 
 /**
- * The hooks of messages that are put in and changed through a state: of a tool, or of another hook. Within a hook about a
- * message no hook runs, for it would run itself. Undefined where the prompt has none of them: then nothing has to be
- * waited for.
+ * The hooks around messages that a tool or another hook injects or changes. Within a hook about a message no hook runs: it
+ * would call itself. Undefined where the prompt has none of them: then no promise is awaited for them.
  */
 export function messageHooks(batch: HookBatch): MessageHooks | undefined {
   const points = ['before_create_message', 'after_create_message'] as const
@@ -42,7 +39,7 @@ export function hasCreateHooks(batch: HookBatch): boolean {
   return batch.has(...CREATE_POINTS)
 }
 
-/** What the hooks make of a message that is about to be stored. `strict`: a hook that fails keeps it from that. */
+/** Runs the hooks before a message is stored. `strict`: a hook that fails refuses the message. */
 export async function beforeCreate(
   batch: HookBatch,
   message: Message,
@@ -56,7 +53,7 @@ export async function beforeCreate(
   })
 }
 
-/** Tells the hooks of a message that the transaction at hand stores. */
+/** Runs the hooks after a message is created; the transaction that follows stores it. */
 export async function afterCreate(batch: HookBatch, message: Message): Promise<void> {
   await batch.run('after_create_message', message, {
     ask: (execute, state, value) => execute(state, structuredClone(value)),
@@ -65,18 +62,18 @@ export async function afterCreate(batch: HookBatch, message: Message): Promise<v
 }
 
 /**
- * A row of the runtime's own making, as its hooks leave it; one that fails leaves it as it was. It is stored in its place
- * among what they write.
+ * A row of the runtime's own making, as the create hooks leave it: a hook that fails leaves it as it was. Its place among
+ * what the hooks write is reserved: the transaction writes it there, by `batch.commit`.
  */
-export async function storeDraft(
-  batch: HookBatch,
-  draft: NewMessage,
-  store: (tx: Writer, draft: NewMessage, moved: StateEffects['moved']) => Promise<void>,
-): Promise<void> {
-  if (!hasCreateHooks(batch)) return batch.write((tx, moved) => store(tx, draft, moved))
+export async function draftRow(batch: HookBatch, draft: NewMessage): Promise<NewMessage> {
+  if (!hasCreateHooks(batch)) {
+    await batch.reserveRow()
+    return draft
+  }
   const { value } = await beforeCreate(batch, messageOfDraft(draft), false)
-  await batch.write((tx, moved) => store(tx, withChange(draft, value), moved))
+  await batch.reserveRow()
   await afterCreate(batch, value)
+  return withChange(draft, value)
 }
 
 function withChange(draft: NewMessage, { content, silent, metadata, attachments }: Message): NewMessage {
@@ -85,7 +82,7 @@ function withChange(draft: NewMessage, { content, silent, metadata, attachments 
 
 const UPDATES: readonly string[] = ['content', 'silent', 'metadata']
 
-/** What the hooks make of a change of a stored message; one that fails leaves it as it was. */
+/** Runs the hooks before a stored message changes. A hook that fails leaves the change as it was. */
 async function beforeUpdate(
   batch: HookBatch,
   messageId: string,
@@ -106,7 +103,7 @@ async function afterUpdate(batch: HookBatch, message: Message): Promise<void> {
   })
 }
 
-/** The store's own check of updates comes behind this one. */
+/** The shape of updates; `checkUpdates` of the state checks their content afterwards. */
 function acceptUpdates(answer: unknown): MessageUpdates | undefined {
   if (answer === undefined || answer === null) return undefined
   const given = asFields(answer, 'updates')
@@ -119,6 +116,6 @@ function acceptUpdates(answer: unknown): MessageUpdates | undefined {
   if (silent !== undefined && typeof silent !== 'boolean')
     throw new InvalidAnswer(`Expected silent of the updates to be true or false, got ${kindOf(silent)}.`)
   if (metadata !== undefined) asFields(metadata, 'metadata of the updates as an object')
-  // Looked at above: the boundary to the hook.
+  // Checked above.
   return given as MessageUpdates
 }

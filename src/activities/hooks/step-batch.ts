@@ -15,23 +15,23 @@ import { messageHooks } from './message-hooks.js'
 interface StepHooks {
   readonly input: StepInput
   readonly content: PlanContent
-  /** Of the active prompt. */
+  /** Hooks of the active prompt. */
   readonly ids: readonly string[]
-  /** The active one last. */
+  /** Names of prompts, the active one last. */
   readonly promptPath: readonly string[]
   /**
-   * Which transaction of the step it is: ids of what its hooks write are made from it, the same in each attempt and
-   * others for each transaction.
+   * Names the transaction within the step. Ids of what its hooks write are made from it: they are the same in each attempt,
+   * and differ between transactions.
    */
   readonly name: string
   readonly recordsMissing: boolean
-  /** Steps of the run by side, this one included, where they are known. */
+  /** Steps of the run by side, this one included. Counted in the store if not given. */
   readonly sideSteps?: Readonly<Record<Side, number>>
-  /** Of events about these hooks; the step, unless something else is given. */
+  /** @default the step, for events about these hooks */
   readonly scope?: EventScope
 }
 
-/** Hooks of a step that no tool call has a state for: theirs is opened when the first of them runs. */
+/** The hooks of a step outside of its tool calls. Their state is opened when the first of them runs. */
 export function stepBatch(dependencies: ActivityDependencies, hooks: StepHooks): HookBatch {
   const { input, ids, recordsMissing } = hooks
   const { threadId, run, step } = input

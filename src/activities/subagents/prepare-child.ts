@@ -269,23 +269,6 @@ interface HookedChild {
   readonly agent: string
 }
 
-const INSTEAD =
-  'The subagent has not started yet: use injectMessage, setValue, setEnv or files, which it finds.'
-
-const PARENT = 'The subagent has not started yet: its parent is the first state that the hook gets.'
-
-/** What the child's workflow, which is not there yet, would have to be told, and what its parent has not registered. */
-const REFUSED = {
-  ...Object.fromEntries(
-    ['queueMessage', 'queueTool', 'invokeTool', 'scheduleEffect', 'removeScheduledEffect', 'terminate'].map(
-      (name) => [name, INSTEAD],
-    ),
-  ),
-  ...Object.fromEntries(
-    ['getParentThread', 'getChildThread', 'notifyParent', 'setStatus'].map((name) => [name, PARENT]),
-  ),
-}
-
 /** Costs nothing where the prompt has no such hook. */
 function childHooks(dependencies: ActivityDependencies, hooking: Hooking): ChildHooks {
   const { input, content } = hooking
@@ -303,7 +286,7 @@ function childHooks(dependencies: ActivityDependencies, hooking: Hooking): Child
         ask: (execute, state) => {
           const label = `state of the subagent ${child.reference}`
           const abortSignal = new AbortController().signal
-          return execute(state, guardState(opened.state, { label, abortSignal, refused: REFUSED }).state)
+          return execute(state, guardState(opened.state, { label, abortSignal, isUnstarted: true }).state)
         },
       })
       await batch.settled()

@@ -1,3 +1,8 @@
+/**
+ * What one call has done to the messages of its thread so far, and how the thread's messages are read with that.
+ *
+ * Invariant: a page is the one that the store would answer if the call were committed now.
+ */
 import type { Message } from '../../protocol/message.js'
 import type { NewMessage } from '../../store/messages/message-row.js'
 import { listMessages } from '../../store/messages/transcript.js'
@@ -5,29 +10,29 @@ import type { ListMessages } from '../../store/messages/transcript.js'
 import type { Store } from '../../store/store.js'
 import { boundedId } from './journal.js'
 
-/** A stored message that the call changed; null: it deleted it. */
+/** A stored message that the call changed; `current` is null if the call deleted it. */
 interface ChangedMessage {
   readonly original: Message
   readonly current: Message | null
 }
 
-/** What a call has done to the messages of its thread, for whoever reads them in it. */
+/** The messages that a call has added and changed. */
 export interface BufferedMessages {
-  /** The same in each attempt, so that a tool may hand it on. */
+  /** The same ids in each attempt, so that a tool may hand them on. */
   nextId(): string
   add(kind: 'injected' | 'queued', message: NewMessage): void
-  /** One that the call added and did not delete again. */
+  /** A message that the call added and did not delete again. */
   added(id: string): NewMessage | undefined
   replace(message: NewMessage): void
   drop(id: string): void
   change(changed: ChangedMessage): void
-  /** Null: deleted. Undefined: the call did nothing to it. */
+  /** Null if the call deleted the message, undefined if the call did nothing to it. */
   find(id: string): Message | null | undefined
   queuedCount(): number
   view(): BufferedView
 }
 
-/** What was added in its order: the injected ones end the transcript, the queued ones the queue. */
+/** Added messages in their order: the injected ones follow the transcript, the queued ones follow the queue. */
 interface BufferedView {
   readonly injected: readonly Message[]
   readonly queued: readonly Message[]
@@ -80,7 +85,7 @@ export function createBufferedMessages({
   }
 }
 
-/** As it will be stored, but for its position. */
+/** The message as it will be stored, without a position. */
 export function messageOf(message: NewMessage): Message {
   const { id, role, content, createdAt, silent = false, metadata = null, prompt = null } = message
   return {
@@ -108,7 +113,7 @@ export function messageOf(message: NewMessage): Message {
 
 type PageOptions = Omit<ListMessages, 'before' | 'after'>
 
-/** The most that SQLite is asked for, so that `limit: Infinity` means all. */
+/** The highest limit that SQLite gets: `limit: Infinity` means all. */
 const ALL = 1_000_000_000
 
 /** The page that `listMessages` would answer if what the call did were stored. */
@@ -129,7 +134,7 @@ export async function listWithBuffered(
     const page = await store.read((db) => listMessages(db, { ...options, limit, offset }))
     return { ...page, messages: [...page.messages] }
   }
-  // Any of the newest ones may be on the page, behind or before those that the call added; some may have left.
+  // The page may hold any of the newest stored messages beside the added ones, and some may have left it by a change.
   const wanted = Math.min(ALL, offset + limit + before.length)
   const newest = { ...options, order: 'desc', offset: 0, limit: wanted } as const
   const stored = await store.read((db) => listMessages(db, newest))
@@ -146,7 +151,7 @@ export async function listWithBuffered(
   }
 }
 
-/** The stored ones, newest first, with those that the call changed as they are now. */
+/** The stored messages, newest first, with the changes of the call. */
 function merge(
   stored: readonly Message[],
   changed: BufferedView['changed'],
@@ -156,7 +161,7 @@ function merge(
   const ids = new Set(changed.map(({ original }) => original.id))
   const kept = stored.filter(({ id }) => !ids.has(id))
   const all = [...kept, ...after]
-  // The order of those without a position is that of their times.
+  // Messages without a position are ordered by their times.
   return [
     ...all
       .filter(({ position }) => position === null)
@@ -175,7 +180,7 @@ function isVisible(message: Message, { includeSilent = false, maxDepth = 0 }: Pa
   return (includeSilent || !message.silent) && message.depth <= maxDepth
 }
 
-/** In any case of letters: one that is passed over gives the wrong end of the transcript. */
+/** Upper and lower case are the same: an order that was ignored would give the wrong end of the transcript. */
 function orderOf(order: unknown = 'asc'): 'asc' | 'desc' {
   const known = typeof order === 'string' ? order.toLowerCase() : order
   if (known === 'asc' || known === 'desc') return known

@@ -1,3 +1,16 @@
+/**
+ * The state that code of one call gets (a tool, a hook, an effect), and the commit of all that the code did through it.
+ *
+ * Owns: opening the thread's overlays, the run's context and its execution state; the gate of the call; the order of the
+ * commit: own thread, context, then the threads around it.
+ * Does not own: the members (members.ts), the writes themselves (journal.ts and the overlays), when the call's outcome is
+ * committed (operation.ts of the activities).
+ *
+ * Invariants:
+ * B1: until `commit` the writes are seen by the call alone; a call that has no outcome leaves none (T9).
+ * B2: from `close` on no member works, and the context stays as it is.
+ * B3: `commit` can run again after a rollback and writes the same rows.
+ */
 import type { PlanContent } from '../../definitions/plan/plan-content.js'
 import type { ExecutionState, ThreadState } from '../../definitions/thread-state.js'
 import type { AttachmentRef } from '../../protocol/message.js'
@@ -12,10 +25,9 @@ import type { RunKey } from '../../store/threads/runs.js'
 import type { ActivityDependencies } from '../activity.js'
 import { createRedactor } from '../variables/redactor.js'
 import type { Redactor } from '../variables/redactor.js'
-import { createCallGate } from './call-gate.js'
-import type { CallGate } from './call-gate.js'
 import type { StoredContent } from './files.js'
-import type { BufferedWrite, Journal, StateOrigin } from './journal.js'
+import { createCallGate } from './journal.js'
+import type { BufferedWrite, CallGate, Journal, StateOrigin } from './journal.js'
 import { createThreadState } from './members.js'
 import { resolveAttachments } from './message-input.js'
 import type { GivenAttachment } from './message-input.js'
@@ -29,7 +41,7 @@ import type { OpenParts, Relative, StatePlace, StateThread } from './thread-over
 export interface BufferedStateOptions {
   readonly dependencies: ActivityDependencies
   readonly threadId: string
-  /** Of a thread whose row comes with this state's commit; otherwise it is read. */
+  /** Given where the thread's row is written only with this state's commit; otherwise the row is read. */
   readonly thread?: StateThread
   /** Name of the active agent. */
   readonly agent: string
@@ -38,17 +50,17 @@ export interface BufferedStateOptions {
   readonly origin: StateOrigin
   /** Null outside of a run. */
   readonly execution: ExecutionFacts | null
-  /** What the run knows of its agent; null where no worker has it. */
+  /** What the run knows of its agent; null where this worker does not have the agent. */
   readonly content: PlanContent | null
-  /** Runs a tool in place, whose writes join those of `state`. Without it nothing can be invoked here. */
+  /** Runs a tool in place: its writes join those of `state`. Without it `invokeTool` is refused. */
   readonly invokeTool?: InvokeTool
-  /** Without them messages are written as they are given. */
+  /** Without hooks messages are written as they are given. */
   readonly messageHooks?: MessageHooks
-  /** Of another state that the same code has. */
+  /** The redactor of another state that the same code has; otherwise a new one. */
   readonly redactor?: Redactor
 }
 
-/** Who invokes a tool in place. */
+/** The state that a tool in place shares with its caller. */
 export interface InvokedIn {
   readonly state: ThreadState
   readonly redactor: Redactor
@@ -64,45 +76,45 @@ export type InvokeTool = (
 export interface StateEffects {
   /** In the order in which the call asked for them. */
   readonly operations: readonly ThreadOperation[]
-  /** Attachments whose path somebody else has since taken: the path that `attach` gave, and the one they have. */
+  /** Attachments whose path was taken before the commit: from the path that `attach` answered to the one that they have. */
   readonly moved: ReadonlyMap<string, string>
 }
 
 /**
- * The state that a tool, hook or effect gets, and what it wrote (T9). Until `commit` only the call itself sees that;
- * bytes of files go to the blob store at once, where nothing names them before.
+ * The state of one call and its writes. Bytes of files go to the blob store at once, where no row names them before the
+ * commit.
  */
 export interface BufferedState {
   readonly state: ThreadState
-  /** For what the code says besides, in results and errors: knows the secrets that `state` gave it (T5). */
+  /** Redacts the code's results and errors: it knows the secrets that `state` gave to the code (T5). */
   readonly redactor: Redactor
   /**
-   * Files of the call's result: new ones are written as those of a queued message, others must be there. Before `close`.
-   * @throws a sentence on what is wrong with one of them
+   * Attachments of the call's result: new files are written as those of a queued message, others must exist. To be called
+   * before `close`. @throws an error that says what is wrong with one of them
    */
   readonly attach: (files: readonly GivenAttachment[]) => Promise<readonly AttachmentRef[]>
-  /** Writes a file whose bytes are in the blob store already. Before `close`. @throws FileError */
+  /** Writes a file whose bytes are in the blob store already. To be called before `close`. @throws FileError */
   readonly place: (path: string, content: StoredContent) => Promise<void>
-  /** Has its place among what else is written through `state`, in the order of the calls. Before `close`. */
+  /** Adds a write behind those that were made through `state` so far. To be called before `close`. */
   readonly write: (write: BufferedWrite) => void
-  /** From now on every member throws, and what the tool left running changes nothing. */
+  /** From now on every member throws (B2): code that the tool left running changes nothing. */
   readonly close: () => void
-  /** What the call emitted is stored, or given up. To be awaited before the transaction of the outcome. */
+  /** Waits until events of `emit` are stored, or their write has failed. To be awaited before the transaction of the outcome. */
   readonly settled: () => Promise<void>
-  /** What the row of the call's result says besides: that the parent was told something. */
+  /** Metadata for the row of the call's result: what `notifyParent` sent. */
   readonly resultMetadata: () => Record<string, unknown> | null
-  /** What is not JSON in the context as it is now. */
-  readonly contextLooks: () => string | undefined
-  /** What is not JSON in the context: the call has failed with it, and `commit` leaves the context as it was. Closes. */
+  /** Says what is not JSON in the context as it is now. */
+  readonly lookAtContext: () => string | undefined
+  /** Closes, and says what is not JSON in the context: then the call has failed, and `commit` leaves the context as it was. */
   readonly contextProblem: () => string | undefined
   /**
-   * Writes all of it, in the transaction of the outcome, with its events; may be tried again after a rollback. Closes.
-   * @throws FileError if somebody has since put a file where the call made a folder, or the other way round
+   * Closes, and writes all that was done, with its events, in the transaction of the outcome (B3).
+   * @throws FileError if a file has since been put where the call made a folder, or the other way round
    */
   readonly commit: (tx: Writer) => Promise<StateEffects>
 }
 
-/** Reads the thread's row, its children that stay and the run's context; nothing is held open. */
+/** Reads the thread's row, its resumable children and the run's context. Nothing is held open. */
 export async function openBufferedState(options: BufferedStateOptions): Promise<BufferedState> {
   const { threadId, origin } = options
   const { store } = options.dependencies
@@ -133,7 +145,7 @@ export async function openBufferedState(options: BufferedStateOptions): Promise<
       await own.relatives.settled()
     },
     resultMetadata: () => (notified.length === 0 ? null : { parent_notifications: [...notified] }),
-    contextLooks: () => context.looks(),
+    lookAtContext: () => context.look(),
     contextProblem() {
       close()
       return context.problem()
@@ -162,7 +174,7 @@ async function readThread({
   return { thread, children }
 }
 
-/** Not its snapshot, which is large. */
+/** The columns that a state shows; not the snapshot, which is large. */
 function stateThread(db: Reader, threadId: string): Promise<StateThread | undefined> {
   return db
     .selectFrom('threads')
@@ -174,7 +186,7 @@ function stateThread(db: Reader, threadId: string): Promise<StateThread | undefi
 interface Opened extends Pick<StatePlace, 'thread' | 'children' | 'gate' | 'redactor'> {
   readonly context: RunContext
   readonly gate: CallGate
-  /** What the parent was told. */
+  /** What `notifyParent` sent. */
   readonly notified: string[]
 }
 
@@ -204,8 +216,8 @@ function openOwn(options: BufferedStateOptions, opened: Opened): OwnThread {
     terminate: async () => ({ operations: [{ kind: 'terminate' }] }),
     onNotified: (text) => void notified.push(text),
   })
-  const state = createThreadState(parts.parts)
-  const own: Relative = { state, notify: parts.parts.messages.notify }
+  const state = createThreadState({ gate, redactor, known: parts.known, methods: parts.methods })
+  const own: Relative = { state, notify: parts.notify }
   return { ...parts, state, relatives }
 }
 
@@ -224,7 +236,7 @@ interface ExecutionParts {
   readonly journal: Journal
 }
 
-/** The run as a call sees it and steers it: what it asks for happens with its outcome (T9). */
+/** The run as a call sees it and steers it: what the call asks for happens with its outcome (T9). */
 function createExecutionState({ facts, plan, gate, journal }: ExecutionParts): ExecutionState {
   let stopped = false
   return {
@@ -250,24 +262,24 @@ function createExecutionState({ facts, plan, gate, journal }: ExecutionParts): E
   }
 }
 
-/** What the calls of a run share, as one call changes it. */
+/** The context that the calls of a run share, as one call changes it. */
 interface RunContext {
-  /** Changed by the tool as it likes. */
+  /** The object that the tool gets, and changes as it likes. */
   readonly value: Record<string, JsonValue | undefined>
-  /** What it holds now is what is saved. */
+  /** From now on changes of the tool are not saved. */
   freeze(): void
-  /** What would keep it from being saved as it is now. */
-  looks(): string | undefined
-  /** What keeps it from being saved, once it is frozen. */
+  /** Says what would keep the context from being saved as it is now. */
+  look(): string | undefined
+  /** Says what keeps the frozen context from being saved. */
   problem(): string | undefined
-  /** Saves it if it changed and is JSON. */
+  /** Saves the context if it has changed and is JSON. */
   commit(tx: Writer): Promise<void>
 }
 
 interface OpenedContext {
-  /** Outside of a run it is empty and nobody's. */
+  /** Null outside of a run: then the context is empty and is not saved. */
   readonly key: RunKey | null
-  /** It is kept without the secrets that the call was given. */
+  /** The context is saved without the secrets that the call was given. */
   readonly redactor: Redactor
 }
 
@@ -282,7 +294,7 @@ async function openRunContext(store: Store, { key, redactor }: OpenedContext): P
       const problem = jsonProblem(value, 'context')
       frozen = problem === undefined ? { text: JSON.stringify(redactor.redactJson(value)) } : { problem }
     },
-    looks: () => jsonProblem(value, 'context'),
+    look: () => jsonProblem(value, 'context'),
     problem: () => (frozen !== undefined && 'problem' in frozen ? frozen.problem : undefined),
     async commit(tx) {
       if (key === null || frozen === undefined || 'problem' in frozen || frozen.text === saved) return

@@ -1,3 +1,18 @@
+/**
+ * The state that a thread endpoint gets: outside of any run, and each write acts at once.
+ *
+ * Owns: one buffered state for each read and each write; the commit of a write, and telling the workflow of it; waiting for
+ * what the endpoint did not await; the end of the endpoint.
+ * Does not own: the members (members.ts), promises that nothing awaits (watched-promises.ts), the time that an endpoint has
+ * (server/endpoints).
+ *
+ * Invariants:
+ * E1: a write is committed before its workflow is told (T2), and before its member answers.
+ * E2: a thread that is closed or is being terminated takes no write (T8): this is looked at before the work and again in
+ *     the transaction.
+ * E3: members that answer at once run one after another, in the order of the calls.
+ * E4: after `close` nothing is committed.
+ */
 import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { PlanContent } from '../../definitions/plan/plan-content.js'
@@ -11,19 +26,20 @@ import { createRedactor } from '../variables/redactor.js'
 import type { Redactor } from '../variables/redactor.js'
 import { openBufferedState } from './buffered-state.js'
 import type { BufferedState, InvokeTool } from './buffered-state.js'
-import { createCallGate } from './call-gate.js'
-import type { CallGate } from './call-gate.js'
+import { createCallGate } from './journal.js'
+import type { CallGate } from './journal.js'
+import { makeMethods, methodOf } from './members.js'
 import { watchPromises } from './watched-promises.js'
 import type { WatchedPromises } from './watched-promises.js'
 
-interface ActingStateOptions {
+interface EndpointStateOptions {
   readonly dependencies: ActivityDependencies
   readonly threadId: string
   /** Name of the active agent. */
   readonly agent: string
-  /** What is known of the agent; null where nobody here has it. */
+  /** What is known of the agent; null where this process does not have it. */
   readonly content: PlanContent | null
-  /** Tells the workflow, after the commit of its rows (T2). */
+  /** Tells the workflow, after the commit (E1). */
   readonly tell: (operation: ThreadOperation) => Promise<void>
   /** From its abort on every member throws. */
   readonly signal: AbortSignal
@@ -31,37 +47,37 @@ interface ActingStateOptions {
   readonly invokeTool: InvokeTool
 }
 
-/** A state outside of any run, whose every write acts at once. */
-export interface ActingState {
+/** An endpoint's state, and its end. */
+export interface EndpointState {
   readonly state: ThreadState
-  /** All that was begun is done: to be awaited before the caller is answered. @throws what failed of it */
+  /** Waits for all that the endpoint began. To be awaited before the caller is answered. @throws the first failure */
   readonly settled: () => Promise<void>
   /**
-   * From now on every member throws. What was begun before has so many milliseconds to be done, whatever becomes of it: what
-   * has not come to its commit when this resolves is not committed.
+   * From now on every member throws. Work that was begun before has `patience` milliseconds to finish; what has not come to
+   * its commit by then is not committed (E4).
    */
   readonly close: (patience: number) => Promise<void>
-  /** Knows the secrets that `state` gave (T5). */
+  /** Knows the secrets that `state` gave to the code (T5). */
   readonly redactor: Redactor
 }
 
 /** Opens the state that a thread endpoint gets. @throws ThreadNotFoundError */
-export async function openActingState(options: ActingStateOptions): Promise<ActingState> {
+export async function openEndpointState(options: EndpointStateOptions): Promise<EndpointState> {
   const redactor = createRedactor()
   const promises = watchPromises()
   const gate = createCallGate('endpoint')
-  // Before the code hears of it.
+  // Registered first, so the gate is closed when the endpoint's own listeners run.
   options.signal.addEventListener('abort', () => gate.close())
   const commits = createCallGate('endpoint')
   const underWay = new Set<Promise<unknown>>()
   let begun: Promise<unknown> = Promise.resolve()
-  const acting: Acting = {
+  const acting: StoreAccess = {
     async read(work) {
-      // Stays open: a stream that it answers is read later, and there is nothing to commit.
+      // It is not closed: a stream that a member answers is read later, and there is nothing to commit.
       return work((await open(options, redactor)).state)
     },
     async write(work) {
-      // Before a tool runs in place, too; the commit looks again.
+      // Before the work, which may be a tool in place (E2).
       await options.dependencies.store.read((db) => assertOpen(db, options.threadId))
       const opened = await open(options, redactor)
       const result = await work(opened.state)
@@ -71,17 +87,17 @@ export async function openActingState(options: ActingStateOptions): Promise<Acti
     begin(work) {
       gate.assertOpen()
       begun = begun.then(() => acting.write(work))
-      // `settled` throws it; without a handler it would end the process before.
+      // `settled` throws the failure; without a handler here Node would end the process before.
       begun.catch(() => undefined)
     },
     watch: (work) =>
       promises.watch(async () => {
-        // Here alone: what was begun goes on to its commit, and is told.
+        // Looked at only here: work that was begun goes on to its commit.
         gate.assertOpen()
         return during(underWay, work())
       }),
   }
-  const state = await actingMembers(acting, async (own) => own)
+  const state = await endpointMembers(acting, async (own) => own)
   if (state === null) throw new ThreadNotFoundError(options.threadId)
   return {
     state,
@@ -95,20 +111,20 @@ export async function openActingState(options: ActingStateOptions): Promise<Acti
   }
 }
 
-/** All that was begun, one after another and by promises, and what that began. @throws what failed of it */
+/** Waits for the members that answer at once and for the promises, and for what they begin. @throws the first failure */
 async function allBegun(begun: () => Promise<unknown>, promises: WatchedPromises): Promise<void> {
   for (;;) {
     const last = begun()
-    // Both to their ends: what is under way while the caller is answered would be lost.
+    // Waits for both, also when one fails: work that goes on after the caller is answered would be lost.
     const ends = await Promise.allSettled([promises.settled(), last])
-    // What hangs on a promise may have begun more.
+    // A handler of a promise may have begun more.
     if (begun() !== last) continue
     for (const end of ends) if (end.status === 'rejected') throw end.reason
     return
   }
 }
 
-/** Waits no longer than that. */
+/** Waits for the work, but no longer than this. */
 async function withinTime(work: Promise<unknown>, milliseconds: number): Promise<void> {
   const over = new AbortController()
   const late = sleep(milliseconds, undefined, { signal: over.signal }).catch(() => undefined)
@@ -116,7 +132,7 @@ async function withinTime(work: Promise<unknown>, milliseconds: number): Promise
   over.abort()
 }
 
-/** The same promise, in the set until it is over. */
+/** Keeps the promise in the set until it is settled. */
 async function during<Result>(set: Set<Promise<unknown>>, work: Promise<Result>): Promise<Result> {
   set.add(work)
   try {
@@ -126,8 +142,8 @@ async function during<Result>(set: Set<Promise<unknown>>, work: Promise<Result>)
   }
 }
 
-/** Ids are made from that of the origin, so each write has its own. */
-function open(options: ActingStateOptions, redactor: Redactor): Promise<BufferedState> {
+/** Ids of what is written are made from the id of the origin, so each write has an origin of its own. */
+function open(options: EndpointStateOptions, redactor: Redactor): Promise<BufferedState> {
   const origin = {
     kind: 'endpoint',
     id: `endpoint_${randomUUID()}`,
@@ -139,12 +155,12 @@ function open(options: ActingStateOptions, redactor: Redactor): Promise<Buffered
 }
 
 async function commit(
-  { dependencies, threadId, tell }: ActingStateOptions,
+  { dependencies, threadId, tell }: EndpointStateOptions,
   { opened, gate }: { readonly opened: BufferedState; readonly gate: CallGate },
 ): Promise<void> {
   await opened.settled()
   const { operations } = await dependencies.store.write(async (tx) => {
-    // It has waited for its turn.
+    // The transaction has waited for its turn: the endpoint may be over (E4).
     gate.assertOpen()
     await assertOpen(tx, threadId)
     return opened.commit(tx)
@@ -152,7 +168,7 @@ async function commit(
   for (const operation of operations) await tell(operation)
 }
 
-/** T8: its row is the authority. */
+/** The thread's row is the authority (T8). */
 async function assertOpen(db: Reader, threadId: string): Promise<void> {
   const thread = await findThread(db, threadId)
   if (thread === null) throw new ThreadNotFoundError(threadId)
@@ -160,79 +176,73 @@ async function assertOpen(db: Reader, threadId: string): Promise<void> {
   throw new ThreadTerminatedError(threadId, thread.closed_at === null ? 'terminated' : thread.status)
 }
 
-/** Which thread of those around the own one is meant; null if there is none. */
+/** Finds the thread that is meant, from the endpoint's own one; null if there is none. */
 type Reach = (own: ThreadState) => Promise<ThreadState | null>
 
-/** How members reach the store: each by a buffered state of its own. */
-interface Acting {
-  /** Nothing is committed. */
+/** How members reach the store: each read and each write opens a buffered state of its own. */
+interface StoreAccess {
+  /** Commits nothing. */
   read<Result>(work: (own: ThreadState) => Promise<Result>): Promise<Result>
-  /** Commits what was written, then tells the workflows. @throws ThreadTerminatedError */
+  /** Commits what the work wrote, then tells the workflows. @throws ThreadTerminatedError */
   write<Result>(work: (own: ThreadState) => Promise<Result>): Promise<Result>
-  /** As `write`, of a member that answers at once: one after another, and awaited at the end. */
+  /** As `write`, for a member that answers at once (E3): `settled` waits for it. */
   begin(work: (own: ThreadState) => Promise<void>): void
-  /** What a member answers: whoever forgets to await it neither ends the process nor loses its failure. */
+  /** Answers the member's promise: if the code does not await it, its failure neither ends the process nor is lost. */
   watch<Result>(work: () => Promise<Result>): Promise<Result>
 }
 
-/** As `Acting`, on the thread that is meant. */
+/** Reads or writes the thread that is meant. */
 type Use = <Result>(work: (state: ThreadState) => Promise<Result>) => Promise<Result>
 
-/** The members of a state, each of which acts at once on the thread that `reach` finds; null if it finds none. */
-async function actingMembers(acting: Acting, reach: Reach): Promise<ThreadState | null> {
+/** The state of the thread that `reach` finds; null if it finds none. The rules of each access are here. */
+async function endpointMembers(acting: StoreAccess, reach: Reach): Promise<ThreadState | null> {
   const known = await acting.read(reach)
   if (known === null) return null
-  const read: Use = (work) => acting.watch(() => acting.read(async (own) => work(await reached(own, reach))))
+  const read: Use = (work) =>
+    acting.watch(() => acting.read(async (own) => work(await reachAgain(own, reach))))
   const write: Use = (work) =>
-    acting.watch(() => acting.write(async (own) => work(await reached(own, reach))))
-  const other = (next: Reach) => acting.watch(() => actingMembers(acting, next))
+    acting.watch(() => acting.write(async (own) => work(await reachAgain(own, reach))))
   const { threadId, agentId, userId, createdAt, terminated, children } = known
   return {
     ...{ threadId, agentId, userId, createdAt, terminated, children },
     execution: null,
-    // It would be shared by nobody.
+    // No other call would share it.
     context: Object.freeze({}),
-    ...definitionMembers(known),
-    ...messageMembers(read, write),
+    ...makeMethods((name, { access, sync }) => {
+      const call = (given: readonly unknown[]) => (state: ThreadState) =>
+        methodOf(state, name)(...given) as Promise<unknown>
+      switch (access) {
+        case 'definitions':
+          return methodOf(known, name)
+        case 'read':
+          return (...given) => read(call(given))
+        case 'lookup':
+          return (...given) => {
+            const next: Reach = async (own) => {
+              const state = await reach(own)
+              return state && (methodOf(state, name)(...given) as ReturnType<Reach>)
+            }
+            return acting.watch(() => endpointMembers(acting, next))
+          }
+        // A tool in place is one write: what it does is committed together (T9).
+        case 'invoke':
+        case 'write':
+        case 'tell':
+        case 'ask':
+          if (sync === true)
+            return (...given) =>
+              acting.begin(async (own) => void methodOf(await reachAgain(own, reach), name)(...given))
+          return (...given) => write(call(given))
+      }
+    }),
     injectMessage: (message) => acting.watch(() => injectMessage({ read, write }, message)),
-    ...workMembers(read, write),
-    ...fileMembers(read, write),
-    queueTool: (...given) => acting.begin(async (own) => (await reached(own, reach)).queueTool(...given)),
-    emit: (...given) => acting.begin(async (own) => (await reached(own, reach)).emit(...given)),
-    getChildThread: (reference) =>
-      other(async (own) => (await reach(own))?.getChildThread(reference) ?? null),
-    getParentThread: () => other(async (own) => (await reach(own))?.getParentThread() ?? null),
   }
 }
 
-async function reached(own: ThreadState, reach: Reach): Promise<ThreadState> {
+async function reachAgain(own: ThreadState, reach: Reach): Promise<ThreadState> {
   const state = await reach(own)
   if (state !== null) return state
   throw new Error('Expected the thread that was there a moment ago, got none: it was deleted.')
-}
-
-/** They ask the definitions of this process. */
-function definitionMembers(known: ThreadState) {
-  return {
-    getAgentNames: () => known.getAgentNames(),
-    getPromptNames: () => known.getPromptNames(),
-    getModelNames: () => known.getModelNames(),
-    loadAgent: (name: string) => known.loadAgent(name),
-    loadPrompt: (name: string) => known.loadPrompt(name),
-    loadModel: (name: string) => known.loadModel(name),
-  }
-}
-
-function messageMembers(read: Use, write: Use) {
-  return {
-    getMessages: (...given) => read((state) => state.getMessages(...given)),
-    getMessage: (id) => read((state) => state.getMessage(id)),
-    queueMessage: (message) => write((state) => state.queueMessage(message)),
-    updateMessage: (...given) => write((state) => state.updateMessage(...given)),
-    deleteMessage: (id) => write((state) => state.deleteMessage(id)),
-    notifyParent: (content) => write((state) => state.notifyParent(content)),
-    setStatus: (status) => write((state) => state.setStatus(status)),
-  } satisfies Partial<ThreadState>
 }
 
 async function injectMessage(
@@ -240,39 +250,6 @@ async function injectMessage(
   message: Parameters<ThreadState['injectMessage']>[0],
 ): ReturnType<ThreadState['injectMessage']> {
   const injected = await write((state) => state.injectMessage(message))
-  // With the position that the commit gave it.
+  // Read again, for the position that the commit gave to it.
   return (await read((state) => state.getMessage(injected.id))) ?? injected
-}
-
-function workMembers(read: Use, write: Use) {
-  return {
-    env: (name) => read((state) => state.env(name)),
-    envType: (name) => read((state) => state.envType(name)),
-    setEnv: (...given) => write((state) => state.setEnv(...given)),
-    scheduleEffect: (...given) => write((state) => state.scheduleEffect(...given)),
-    getScheduledEffects: (name) => read((state) => state.getScheduledEffects(name)),
-    removeScheduledEffect: (id) => write((state) => state.removeScheduledEffect(id)),
-    getValue: (key) => read((state) => state.getValue(key)),
-    setValue: (...given) => write((state) => state.setValue(...given)),
-    // One write: a tool's effects are committed together (T9).
-    invokeTool: (...given) => write((state) => state.invokeTool(...given)),
-    terminate: () => write((state) => state.terminate()),
-  } satisfies Partial<ThreadState>
-}
-
-function fileMembers(read: Use, write: Use) {
-  return {
-    writeFile: (...given) => write((state) => state.writeFile(...given)),
-    readFile: (path) => read((state) => state.readFile(path)),
-    readFileStream: (path) => read((state) => state.readFileStream(path)),
-    statFile: (path) => read((state) => state.statFile(path)),
-    getFileThumbnail: (path) => read((state) => state.getFileThumbnail(path)),
-    readdirFile: (path) => read((state) => state.readdirFile(path)),
-    unlinkFile: (path) => write((state) => state.unlinkFile(path)),
-    mkdirFile: (path) => write((state) => state.mkdirFile(path)),
-    rmdirFile: (path) => write((state) => state.rmdirFile(path)),
-    grepFiles: (pattern) => read((state) => state.grepFiles(pattern)),
-    findFiles: (pattern) => read((state) => state.findFiles(pattern)),
-    getFileStats: () => read((state) => state.getFileStats()),
-  } satisfies Partial<ThreadState>
 }

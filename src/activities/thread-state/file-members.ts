@@ -1,3 +1,6 @@
+/**
+ * The members of `ThreadState` that are about files, and the bytes of files: what a tool gives, streams, and search.
+ */
 import { createContext, Script } from 'node:vm'
 import type { FileChunk, ThreadState } from '../../definitions/thread-state.js'
 import { LIMITS } from '../../protocol/limits.js'
@@ -6,8 +9,8 @@ import type { BlobStore } from '../../store/files/blob-store.js'
 import type { StoredFile } from '../../store/files/file-row.js'
 import { HIGHEST_INT, isPixels } from '../../store/schema.js'
 import { StoreError } from '../../store/store-error.js'
-import type { CallGate } from './call-gate.js'
 import type { FilesOverlay, StoredContent } from './files.js'
+import type { CallGate } from './journal.js'
 import { jsonObjectCopy, kindOf } from './strict-json.js'
 
 /** The members of `ThreadState` that are about files. */
@@ -17,6 +20,7 @@ export type FileMembers = Pick<
   | 'readFile'
   | 'readFileStream'
   | 'statFile'
+  | 'getFileThumbnail'
   | 'readdirFile'
   | 'unlinkFile'
   | 'mkdirFile'
@@ -26,7 +30,7 @@ export type FileMembers = Pick<
   | 'getFileStats'
 >
 
-/** Enough to be quick, little enough to hold many of them. */
+/** Large enough to be quick, and small enough to hold many chunks at once. */
 const CHUNK_BYTES = 256 * 1024
 
 interface FileMembersOptions {
@@ -58,6 +62,7 @@ export function createFileMembers({ files, blobs, gate }: FileMembersOptions): F
       const file = await files.stat(path)
       return file === null ? null : recordOf(file)
     },
+    getFileThumbnail: async () => null,
     readdirFile: async (path) => ({ entries: (await files.list(path)).map(recordOf) }),
     unlinkFile: (path) => files.remove(path),
     mkdirFile: async (path) => recordOf(await files.makeFolder(path)),
@@ -80,7 +85,7 @@ interface ChunkSource {
   readonly size: number
 }
 
-/** The bytes are opened when the first chunk is asked for: a stream that nobody reads holds nothing. */
+/** Opens the bytes when the first chunk is read: a stream that is never read holds nothing open. */
 async function* chunksOf({ blobs, gate, path, blob, size }: ChunkSource): AsyncIterable<FileChunk> {
   gate.assertOpen()
   const bytes = await blobs.stream(blob)
@@ -98,7 +103,7 @@ function bytesMissing(path: string): StoreError {
   return new StoreError('corrupt', `The bytes of ${path} are not in the blob store: restore it from a backup`)
 }
 
-/** What a tool gives as a file; `path` or name is for the sentences. */
+/** What a tool gives as a file. */
 interface GivenContent {
   readonly named: string
   readonly data: ArrayBuffer | Uint8Array | string
@@ -111,7 +116,7 @@ interface GivenContent {
 
 const MIME_TYPE_LENGTH = 255
 
-/** Checks it at once; what it answers puts the bytes into the blob store. @throws a sentence on what is wrong with it */
+/** Checks the content at once; the function that it answers puts the bytes into the blob store. @throws an error that says what is wrong */
 export function prepareContent(blobs: BlobStore, given: GivenContent): () => Promise<StoredContent> {
   const { named, mimeType } = given
   if (typeof mimeType !== 'string' || mimeType === '' || mimeType.length > MIME_TYPE_LENGTH)
@@ -131,7 +136,7 @@ export function prepareContent(blobs: BlobStore, given: GivenContent): () => Pro
   }
 }
 
-/** A copy of the bytes: the tool may go on using its buffer while they are written. */
+/** A copy of the bytes: the tool may change its buffer while they are written. */
 function bytesOf({ named, data, encoding }: GivenContent): Uint8Array {
   if (typeof data === 'string') {
     if (encoding === 'base64' && !isBase64(data))
@@ -153,7 +158,7 @@ function assertSize(named: string, size: number): void {
   throw new Error(`Expected ${named} to have at most ${megabytes} MB, got ${size} bytes: split it.`)
 }
 
-/** Node's decoder passes over what is not base64, and would store something else than was meant. */
+/** Node's decoder ignores characters that are not base64, and would store other bytes than were meant. */
 function isBase64(text: string): boolean {
   return text.length % 4 === 0 && /^[A-Za-z0-9+/]*={0,2}$/.test(text)
 }
@@ -165,12 +170,12 @@ function pixels(value: unknown, named: string): number | null {
   throw new Error(`Expected ${named} to be a whole number of pixels, at most ${HIGHEST_INT}, got ${came}.`)
 }
 
-/** Larger files are passed over. */
+/** Larger files are not searched. */
 const FILE_BYTES = 1024 * 1024
-/** Lines in all; more would not fit a model's context anyway. */
+/** Lines in all: more would not fit into a model's context. */
 const MATCHES = 1000
 const LINE_LENGTH = 1000
-/** Milliseconds of matching in all, during which the worker does nothing else: a few heartbeats fit into its timeout. */
+/** Milliseconds of matching in all. The worker does nothing else meanwhile, and heartbeats must not be late. */
 const TIME = 2000
 
 const TEXT_TYPE =
@@ -183,7 +188,7 @@ interface Grep {
   readonly pattern: string
 }
 
-/** Lines that match, of text files up to 1 MB; at most 1,000 lines, each cut to 1,000 characters. */
+/** Lines that match, of text files up to 1 MB: at most 1,000 lines, each shortened to 1,000 characters. */
 async function grepFiles({ files, blobs, pattern }: Grep): Promise<{ path: string; matches: string[] }[]> {
   const match = createMatcher(pattern)
   const found: { path: string; matches: string[] }[] = []
@@ -205,7 +210,7 @@ function isText(mimeType: string): boolean {
   return TEXT_TYPE.test(mimeType.split(';', 1)[0]?.trim().toLowerCase() ?? '')
 }
 
-/** Expressions come from models: one that backtracks for ever is cut off, which only a script of its own can be. */
+/** An expression may come from a model and backtrack without end. Only a script of its own can have a timeout. */
 function createMatcher(pattern: string): (text: string) => readonly string[] {
   const place: { expression: RegExp; lines: readonly string[] } = {
     expression: expressionOf(pattern),
@@ -218,7 +223,7 @@ function createMatcher(pattern: string): (text: string) => readonly string[] {
     place.lines = text.split(/\r?\n/)
     const start = performance.now()
     try {
-      // The script's own words decide what it answers.
+      // The script is written here, and answers a list of texts.
       return script.runInContext(context, { timeout: Math.max(1, Math.ceil(left)) }) as readonly string[]
     } catch (error) {
       if (isTimeout(error)) throw tooSlow()
@@ -229,7 +234,7 @@ function createMatcher(pattern: string): (text: string) => readonly string[] {
   }
 }
 
-/** The error is of the script's realm: no `Error` of ours. */
+/** The error belongs to the script's realm, so it is no instance of this realm's `Error`. */
 function isTimeout(error: unknown): boolean {
   return (
     typeof error === 'object' &&
@@ -257,13 +262,13 @@ function tooSlow(): Error {
   )
 }
 
-/** The same bytes in pieces of one size, the last one with the rest; of no bytes one empty piece. */
+/** The same bytes in pieces of one size, the last one with the rest. No bytes give one empty piece. */
 async function* splitEvenly(chunks: AsyncIterable<Uint8Array>, size: number): AsyncIterable<Uint8Array> {
   let piece = new Uint8Array(size)
   let filled = 0
   for await (const chunk of chunks) {
     for (let from = 0; from < chunk.byteLength;) {
-      // A full piece waits for the next byte: the last one must not be followed by an empty one.
+      // A full piece is answered only when another byte follows: the last piece must not be an empty one.
       if (filled === size) {
         yield piece
         piece = new Uint8Array(size)

@@ -1,3 +1,14 @@
+/**
+ * The files of one thread as one call sees and changes them: paths and rows. Bytes are in file-members.ts.
+ *
+ * Owns: which paths the call has changed, the rules of folders, and how the paths are committed.
+ * Does not own: the bytes (the blob store, at once), the members (file-members.ts).
+ *
+ * Invariants:
+ * F1: changes are made one after another, in the order of the calls: each one finds what those before it left.
+ * F2: the commit removes first and then makes, so a path may change between file and folder.
+ * F3: an attachment whose path was taken before the commit gets another path; the commit answers both.
+ */
 import { freeAttachmentPath, statFile } from '../../store/files/attachments.js'
 import {
   checkFilePath,
@@ -21,18 +32,15 @@ import {
 } from '../../store/files/files.js'
 import type { FileStats } from '../../store/files/files.js'
 import type { Store, Writer } from '../../store/store.js'
-import { createTurns } from './call-gate.js'
-import type { CallGate } from './call-gate.js'
+import { createTurns } from './journal.js'
+import type { CallGate } from './journal.js'
 import { kindOf } from './strict-json.js'
 
-/**
- * A thread's files as one call sees them. Paths that it is given are checked (FileError `invalid_path`), changes are
- * made one after the other, in the order of the calls.
- */
+/** A thread's files as one call sees them. Paths are checked. @throws FileError `invalid_path` */
 export interface FilesOverlay extends FileChanges, Pick<FileEntries, 'stat' | 'find' | 'stats'> {
   /** @throws FileError `not_found`, `not_a_folder` */
   list(path: string): Promise<readonly StoredFile[]>
-  /** Answers the new paths of the attachments that had to move. */
+  /** Answers the attachments that have another path now, by their old one (F3). */
   commit(tx: Writer): Promise<ReadonlyMap<string, string>>
 }
 
@@ -58,7 +66,7 @@ export function createFilesOverlay({ store, threadId, now, gate }: FilesOverlayO
     find: (pattern) => entries.find(pattern),
     stats: () => entries.stats(),
     async stat(path) {
-      // The top folder is always there and has no record.
+      // The top folder always exists and has no row.
       if (path === '/') return null
       checkPath(path)
       return entries.stat(path)
@@ -88,15 +96,15 @@ export interface StoredContent {
   readonly metadata: Record<string, unknown> | null
 }
 
-/** What one call may do to its thread's paths, one change at a time: each looks at what the others left. */
+/** The changes of one call, one at a time (F1). */
 interface FileChanges {
-  /** Makes the folders above it. @throws FileError `is_folder`, `not_a_folder` */
+  /** Makes the folders above the path, too. @throws FileError `is_folder`, `not_a_folder` */
   put(path: string, content: () => Promise<StoredContent>): Promise<StoredFile>
-  /** Under /attachments, at a path that is free. */
+  /** Writes under /attachments, at a free path. */
   putAttachment(name: string, content: () => Promise<StoredContent>): Promise<StoredFile>
   /** @throws FileError `not_found`, `is_folder` */
   remove(path: string): Promise<void>
-  /** With those above it; one that is there stays as it is. @throws FileError `not_a_folder` */
+  /** Makes the folders above it, too. A folder that exists stays as it is. @throws FileError `not_a_folder` */
   makeFolder(path: string): Promise<StoredFile>
   /** @throws FileError `not_found`, `not_a_folder`, `not_empty` */
   removeFolder(path: string): Promise<void>
@@ -159,23 +167,23 @@ function createFileChanges({ store, threadId, now, entries }: FileChangesOptions
   }
 }
 
-/** What a path will be with the commit. */
+/** What a path will hold after the commit. */
 interface FileEntry {
-  /** Null: removed. */
+  /** Null if the path is removed. */
   readonly file: StoredFile | null
-  /** Its path was chosen here, so it goes to another one if somebody else takes that before the commit. */
+  /** The path was chosen here and not by the code: the file gets another one if this one is taken before the commit (F3). */
   readonly movable: boolean
 }
 
-/** A thread's paths with those that one call has changed. */
+/** A thread's paths with the changes of one call. */
 interface FileEntries {
-  /** What the call has changed, by path. */
+  /** The changes of the call, by path. */
   readonly changed: ReadonlyMap<string, FileEntry>
   set(path: string, entry: FileEntry): void
   /** Files and folders that the call wrote. */
   written(): readonly StoredFile[]
   stat(path: string): Promise<StoredFile | null>
-  /** What is directly in a folder, by name; null if there is no such folder. */
+  /** The entries of a folder by name; null if there is no such folder. */
   list(path: string): Promise<readonly StoredFile[] | null>
   /** Paths of files, in order; see `matchesGlob` for the pattern. */
   find(pattern: string): Promise<readonly string[]>
@@ -246,8 +254,8 @@ interface ChangedFiles {
 }
 
 /**
- * Writes the paths of a call: what it removed, then what it made. A folder that somebody has since put a file into is
- * not removed. Answers the new paths of the attachments whose path somebody else has since taken.
+ * Writes the paths of a call (F2). A folder that has since got a file is not removed. Answers the attachments whose path has
+ * since been taken, with their new paths (F3).
  */
 async function commitFiles(tx: Writer, changes: ChangedFiles): Promise<ReadonlyMap<string, string>> {
   const { threadId, now, changed } = changes
@@ -268,7 +276,7 @@ async function commitFiles(tx: Writer, changes: ChangedFiles): Promise<ReadonlyM
   return moved
 }
 
-/** Removes what is at a path if it is to be gone or of another kind; an attachment goes elsewhere instead. */
+/** Removes what is at a path if the call removed it or made something of the other kind. Attachments move instead. */
 async function clear(tx: Writer, { threadId, changed }: ChangedFiles, path: string): Promise<void> {
   const { file = null, movable = false } = changed.get(path) ?? {}
   if (movable) return
@@ -298,7 +306,7 @@ function depthOf(path: string): number {
   return path.split('/').length
 }
 
-/** Paths come from models too. @throws FileError `invalid_path` */
+/** A path may come from a model, and then be no text. @throws FileError `invalid_path` */
 function checkPath(path: unknown): void {
   if (typeof path === 'string') return checkFilePath(path)
   throw new FileError('invalid_path', `Expected a path as text, got ${kindOf(path)}`)

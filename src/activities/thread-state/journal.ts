@@ -1,3 +1,12 @@
+/**
+ * What a call writes to one thread, in order; the gate that ends the call; whose state it writes through; and the ids that
+ * are made for it.
+ *
+ * Invariants:
+ * J1: writes are committed in the order in which the code asked for them (T9).
+ * J2: nothing is added after the call's gate is closed.
+ * J3: ids are made from the origin's id, so each attempt of the call makes the same ones.
+ */
 import { createHash } from 'node:crypto'
 import type { EventScope } from '../../protocol/events.js'
 import type { Fact } from '../../protocol/facts.js'
@@ -7,18 +16,17 @@ import type { ThreadOperation } from '../../protocol/operations.js'
 import type { Side } from '../../protocol/plan.js'
 import type { MessageSender } from '../../store/messages/message-row.js'
 import type { Writer } from '../../store/store.js'
-import type { CallGate } from './call-gate.js'
 
-/** What one write did, once it is committed. */
+/** What the workflow and live clients learn of a write that is committed. */
 export interface Written {
   readonly operations?: readonly ThreadOperation[]
   readonly events?: readonly Fact[]
 }
 
-/** May be tried again after a rollback. `moved`: attachments that are at another path now. */
+/** Runs again after a rollback. `moved`: attachments that the commit puts at another path, by their old path. */
 export type BufferedWrite = (tx: Writer, moved: ReadonlyMap<string, string>) => Promise<Written>
 
-/** What a call wrote, in the order in which it wrote (T9). */
+/** The writes of one call to one thread. */
 export interface Journal {
   /** @throws a sentence once the call has ended */
   add(write: BufferedWrite): void
@@ -29,7 +37,7 @@ export function createJournal(gate: CallGate): Journal {
   const writes: BufferedWrite[] = []
   return {
     add(write) {
-      // One that waited for the database while the call ended must not reach the commit.
+      // A write that waited for the database while the call ended must not reach the commit.
       gate.assertOpen()
       writes.push(write)
     },
@@ -46,10 +54,7 @@ export function createJournal(gate: CallGate): Journal {
   }
 }
 
-/**
- * Whose state it is. Ids of what is written are made from `id`: they are the same in each attempt. Outside of a run, or of
- * a step, the numbers are null.
- */
+/** Whose state it is. The numbers are null outside of a run, or of a step. */
 export type StateOrigin =
   | {
       readonly kind: 'call' | 'hook'
@@ -67,7 +72,7 @@ export type StateOrigin =
       readonly step: null
       readonly side: null
     }
-  /** A thread endpoint, which is no part of any run. */
+  /** A thread endpoint, which runs outside of any run. */
   | {
       readonly kind: 'endpoint'
       readonly id: string
@@ -75,7 +80,7 @@ export type StateOrigin =
       readonly step: null
       readonly side: null
     }
-  /** Code of another thread: a child's or the parent's. */
+  /** Code of another thread: `sentBy` says whether that is a child or the parent. */
   | {
       readonly kind: 'relative'
       readonly id: string
@@ -99,7 +104,7 @@ export function senderOf(origin: StateOrigin): MessageSender {
   return origin.kind === 'call' ? 'tool' : origin.kind
 }
 
-/** What messages say of an effect that wrote them. */
+/** The metadata of a message: one that an effect writes names the effect. */
 export function metadataOf(
   origin: StateOrigin,
   given: Record<string, unknown> | null,
@@ -108,15 +113,49 @@ export function metadataOf(
   return { ...given, scheduledEffect: { id: origin.id, name: origin.name } }
 }
 
-/** Leaves room for what is made from the id. */
+/** Room for suffixes, in characters. */
 const ROOM = 16
 
 /**
- * The id itself, or its digest where it is too long for the workflow's queue: threads may have long ids, and a tool that
- * queues itself would have a longer one each time. The same in each attempt.
+ * The id itself, or its digest where the id is too long for the workflow's queue. Threads may have long ids, and a tool that
+ * queues itself would have a longer id each time.
  */
 export function boundedId(id: string): string {
-  // As it is carried: quotes and control characters take more than one byte.
+  // Measured as JSON, as signals carry it: quotes and control characters take more than one byte.
   if (Buffer.byteLength(JSON.stringify(id)) <= LIMITS.messageIdLength - ROOM) return id
   return createHash('sha256').update(id).digest('hex').slice(0, 40)
+}
+
+/** Is open while a call runs. Code that a tool left running finds it closed, and can change nothing. */
+export interface CallGate {
+  /** @throws a sentence that says that the call has ended */
+  assertOpen(): void
+  close(): void
+}
+
+/** `named` says in the error what has ended. */
+export function createCallGate(named: string): CallGate {
+  let open = true
+  return {
+    assertOpen() {
+      if (open) return
+      throw new Error(
+        `The ${named} has ended, so its thread's state can no longer be used through it: ` +
+          'await everything that belongs to a call before it returns, and stop at execution.abortSignal.',
+      )
+    },
+    close() {
+      open = false
+    },
+  }
+}
+
+/** Runs what it is given one after the other, in the order of the calls. A failure of one does not keep the next from running. */
+export function createTurns(): <Result>(work: () => Promise<Result>) => Promise<Result> {
+  let last: Promise<unknown> = Promise.resolve()
+  return (work) => {
+    const result = last.then(work)
+    last = result.catch(() => undefined)
+    return result
+  }
 }

@@ -1,42 +1,196 @@
+/**
+ * The members of `ThreadState` as one table, and the state of a call, which is its first interpreter.
+ *
+ * This file owns: which members there are; what each of them does to its thread; whether it answers at once or by a
+ * promise; what of its arguments is stored without the secrets that the code was given; whether a hook may use it on a
+ * subagent that has not started.
+ *
+ * It does not own: what a member does (messages.ts, files.ts, file-members.ts, values.ts, work.ts, thread-overlays.ts); when
+ * that is committed (buffered-state.ts); what the other states make of a row: a thread around the call's own
+ * (relatives.ts), an endpoint (endpoint-state.ts), one hook or tool (hooks/guarded-state.ts).
+ *
+ * Invariants:
+ * M1: each member has one row, and each state has a rule for each access. A new member or a new access does not compile
+ *     until it has a row, an implementation, and a rule in each state.
+ * M2: no member of a call's state works after the call's gate is closed, nor answers what it found after that (T9).
+ * M3: what a member stores, or uses as a name of what is stored, holds no secret that the code was given (T5).
+ */
 import type { ThreadState } from '../../definitions/thread-state.js'
-import type { JsonValue } from '../../protocol/values.js'
 import type { Redactor } from '../variables/redactor.js'
-import { ifOpen, whileOpen } from './call-gate.js'
-import type { CallGate } from './call-gate.js'
-import type { FileMembers } from './file-members.js'
-import type { MessagesOverlay } from './messages.js'
-import type { ValuesOverlay } from './values.js'
+import type { CallGate } from './journal.js'
+import { suppressUnhandled } from './watched-promises.js'
 
-/** The members of `ThreadState` that are no functions. */
-type KnownMembers = Pick<
-  ThreadState,
-  'threadId' | 'agentId' | 'userId' | 'createdAt' | 'terminated' | 'execution' | 'context' | 'children'
->
+/** A member without its signature: interpreters put rules around it, and leave what it takes and answers alone. */
+type Method = (...given: readonly unknown[]) => unknown
 
-export interface ThreadStateParts {
-  readonly gate: CallGate
-  readonly redactor: Redactor
-  readonly known: KnownMembers
-  readonly values: ValuesOverlay
-  readonly messages: MessagesOverlay
-  readonly files: FileMembers
-  readonly variables: Pick<ThreadState, 'env' | 'envType' | 'setEnv'>
-  readonly effects: Pick<ThreadState, 'scheduleEffect' | 'getScheduledEffects' | 'removeScheduledEffect'>
-  readonly definitions: Pick<
-    ThreadState,
-    'loadAgent' | 'loadPrompt' | 'loadModel' | 'getAgentNames' | 'getPromptNames' | 'getModelNames'
-  >
-  readonly family: Pick<ThreadState, 'getChildThread' | 'getParentThread' | 'notifyParent' | 'setStatus'>
-  readonly queueTool: ThreadState['queueTool']
-  readonly emit: ThreadState['emit']
-  readonly invokeTool: ThreadState['invokeTool']
-  readonly terminate: () => void
+type MethodName = {
+  [Name in keyof ThreadState]: ThreadState[Name] extends (...given: never) => unknown ? Name : never
+}[keyof ThreadState]
+
+/** The members that are functions. */
+export type Methods = Pick<ThreadState, MethodName>
+
+/** The members that are no functions. */
+export type Properties = Omit<ThreadState, MethodName>
+
+/** What of the arguments is stored without secrets (M3). `labels`: all but the second one, which is the tool's own bytes. */
+type Redaction = 'arguments' | 'labels' | 'none'
+
+/**
+ * What a hook may do to a subagent that has not started. `not_started`: the member needs the subagent's workflow.
+ * `not_registered`: it needs the parent's registry, which does not list the subagent yet.
+ */
+export type BeforeStart = 'allowed' | 'not_started' | 'not_registered'
+
+/** Reads: the thread, or the definitions of this process. */
+interface ReadingRow {
+  readonly access: 'read' | 'definitions'
+  readonly redacts: Redaction
 }
 
-/** Puts the parts together as the one object that tools know; each member is refused once the gate is closed. */
-export function createThreadState(parts: ThreadStateParts): ThreadState {
-  const { gate, known, terminate } = parts
-  function property<Name extends keyof KnownMembers>(name: Name): KnownMembers[Name] {
+/** Answers the state of another thread. */
+interface LookupRow {
+  readonly access: 'lookup'
+  readonly redacts: Redaction
+  readonly beforeStart: BeforeStart
+}
+
+/**
+ * Changes the thread. `write`: its rows alone. `tell`: its workflow is told, too, and finds it at its start if it has not
+ * started. `ask`: its workflow is told, and must have started. `invoke`: runs a tool in place, which may do all of this.
+ */
+interface ChangingRow {
+  readonly access: 'write' | 'tell' | 'ask' | 'invoke'
+  readonly redacts: Redaction
+  readonly beforeStart: BeforeStart
+  /** On another thread that is closed it does nothing, since what it is for has happened; other members are refused. */
+  readonly passesOverClosed?: true
+}
+
+type Row = ReadingRow | LookupRow | ChangingRow
+
+/** What a member does to its thread. */
+export type Access = Row['access']
+
+/** Members that answer at once throw at once; all others answer by a promise. */
+type RowOf<Member> = Member extends (...given: never) => infer Result
+  ? Row & (Result extends Promise<unknown> ? { readonly sync?: never } : { readonly sync: true })
+  : { readonly access: 'known' }
+
+/** A row for each member. */
+export type MemberTable = { readonly [Name in keyof ThreadState]-?: RowOf<ThreadState[Name]> }
+
+const KNOWN = { access: 'known' } as const
+const READ = { access: 'read', redacts: 'none' } as const
+const READ_FILE = { access: 'read', redacts: 'arguments' } as const
+const DEFINITIONS = { access: 'definitions', redacts: 'none' } as const
+const LOOKUP = { access: 'lookup', redacts: 'none', beforeStart: 'not_registered' } as const
+const WRITE = { access: 'write', redacts: 'arguments', beforeStart: 'allowed' } as const
+const REGISTRY = { access: 'write', redacts: 'arguments', beforeStart: 'not_registered' } as const
+const ASK = { access: 'ask', redacts: 'arguments', beforeStart: 'not_started' } as const
+
+export const MEMBERS = {
+  threadId: KNOWN,
+  agentId: KNOWN,
+  userId: KNOWN,
+  createdAt: KNOWN,
+  terminated: KNOWN,
+  execution: KNOWN,
+  context: KNOWN,
+  children: KNOWN,
+
+  getMessages: READ,
+  getMessage: READ,
+  injectMessage: WRITE,
+  queueMessage: ASK,
+  updateMessage: WRITE,
+  // A queued message leaves the workflow's queue, too. A subagent that has not started has no queue but its rows.
+  deleteMessage: { access: 'ask', redacts: 'none', beforeStart: 'allowed' },
+
+  loadAgent: DEFINITIONS,
+  loadPrompt: DEFINITIONS,
+  loadModel: DEFINITIONS,
+  getAgentNames: { ...DEFINITIONS, sync: true },
+  getPromptNames: { ...DEFINITIONS, sync: true },
+  getModelNames: { ...DEFINITIONS, sync: true },
+
+  getChildThread: LOOKUP,
+  getParentThread: LOOKUP,
+  // On another thread it is a write there; what its parent's workflow is told counts as a `tell` to the parent.
+  notifyParent: REGISTRY,
+  setStatus: REGISTRY,
+
+  env: READ,
+  envType: READ,
+  // The variables redact the value by its type: a secret is kept as it is.
+  setEnv: { access: 'tell', redacts: 'none', beforeStart: 'allowed' },
+
+  queueTool: { ...ASK, sync: true },
+  // A tool in place may need the secret: it gets it as it is, and nothing of the call is stored.
+  invokeTool: { access: 'invoke', redacts: 'none', beforeStart: 'not_started' },
+  scheduleEffect: ASK,
+  getScheduledEffects: READ,
+  removeScheduledEffect: { access: 'ask', redacts: 'none', beforeStart: 'not_started' },
+  emit: { ...WRITE, sync: true },
+
+  // The key is stored without secrets, so it is read without them.
+  getValue: { access: 'read', redacts: 'arguments' },
+  setValue: WRITE,
+
+  // The bytes of a file are the tool's own; its path and what is said of it are read by others.
+  writeFile: { access: 'write', redacts: 'labels', beforeStart: 'allowed' },
+  readFile: READ_FILE,
+  readFileStream: READ_FILE,
+  statFile: READ_FILE,
+  getFileThumbnail: READ_FILE,
+  readdirFile: READ_FILE,
+  unlinkFile: WRITE,
+  mkdirFile: WRITE,
+  rmdirFile: WRITE,
+  grepFiles: READ,
+  findFiles: READ,
+  getFileStats: READ,
+
+  // A thread that is closed is what the caller wanted.
+  terminate: { access: 'ask', redacts: 'none', beforeStart: 'not_started', passesOverClosed: true },
+} as const satisfies MemberTable
+
+type MethodRow = Row & { readonly sync?: true }
+
+const METHOD_ROWS: ReadonlyMap<string, MethodRow> = new Map(
+  Object.entries(MEMBERS).flatMap(([name, row]) => (row.access === 'known' ? [] : [[name, row] as const])),
+)
+
+/** The row of a member that is a function, or undefined: proxies are asked for names of any kind. */
+export function rowOf(name: string): MethodRow | undefined {
+  return METHOD_ROWS.get(name)
+}
+
+/**
+ * The methods of a state, each made from its row. Here signatures are left and taken up again: what is made of a member
+ * takes and answers what the member of that name does.
+ */
+export function makeMethods(make: (name: MethodName, row: MethodRow) => Method): Methods {
+  const made = [...METHOD_ROWS].map(([name, row]) => [name, make(name as MethodName, row)])
+  return Object.fromEntries(made) as Methods
+}
+
+/** A member of a state without its signature. */
+export function methodOf(methods: Methods, name: MethodName): Method {
+  return methods[name] as Method
+}
+
+/** One thread behind the gate of one call. */
+interface StateParts {
+  readonly gate: CallGate
+  readonly redactor: Redactor
+  readonly known: Properties
+  readonly methods: Methods
+}
+
+/** The one object that tools know. Each member is refused once the gate is closed (M2), and stores no secrets (M3). */
+export function createThreadState({ gate, redactor, known, methods }: StateParts): ThreadState {
+  function property<Name extends keyof Properties>(name: Name): Properties[Name] {
     gate.assertOpen()
     return known[name]
   }
@@ -65,97 +219,41 @@ export function createThreadState(parts: ThreadStateParts): ThreadState {
     get children() {
       return property('children')
     },
-    ...messageMembers(parts),
-    ...workMembers(parts),
-    ...definitionMembers(parts),
-    ...familyMembers(parts),
-    ...contentMembers(parts),
-    terminate: whileOpen(gate, async () => terminate()),
+    ...makeMethods((name, { sync, redacts }) => {
+      const method = redactArguments(redactor, redacts, methodOf(methods, name))
+      return sync === true ? ifOpen(gate, method) : whileOpen(gate, method)
+    }),
   }
 }
 
-/** What is handed over here becomes rows, events and requests: without the secrets that the code was given (T5). */
-function withoutSecrets({ redactor }: ThreadStateParts) {
-  return <Arguments extends readonly unknown[], Result>(
-    work: (...given: Arguments) => Result,
-  ): ((...given: Arguments) => Result) => {
-    return (...given) => work(...redactor.redactJson(given))
+/** As `whileOpen`, of a member that answers at once. */
+function ifOpen(gate: CallGate, method: Method): Method {
+  return (...given) => {
+    gate.assertOpen()
+    return method(...given)
   }
 }
 
-function messageMembers(parts: ThreadStateParts) {
-  const { gate, messages } = parts
-  const clean = withoutSecrets(parts)
-  return {
-    getMessages: whileOpen(gate, messages.list),
-    getMessage: whileOpen(gate, messages.find),
-    injectMessage: whileOpen(gate, clean(messages.inject)),
-    queueMessage: whileOpen(gate, clean(messages.queue)),
-    updateMessage: whileOpen(gate, clean(messages.update)),
-    deleteMessage: whileOpen(gate, messages.remove),
+/** The same member, refused from the end of the call on, also when the call ends while it runs. */
+function whileOpen(gate: CallGate, method: Method): Method {
+  async function run(given: readonly unknown[]): Promise<unknown> {
+    gate.assertOpen()
+    const answer = await method(...given)
+    gate.assertOpen()
+    return answer
   }
+  // A tool that does not await it would otherwise end the worker's process with an unhandled rejection.
+  return (...given) => suppressUnhandled(run(given))
 }
 
-function workMembers(parts: ThreadStateParts) {
-  const { gate, effects, queueTool, invokeTool, emit } = parts
-  const clean = withoutSecrets(parts)
-  return {
-    queueTool: ifOpen(gate, clean(queueTool)),
-    // A tool in place may need the secret: it gets it as it is, and nothing of the call is stored.
-    invokeTool: whileOpen(gate, invokeTool),
-    scheduleEffect: whileOpen(gate, clean(effects.scheduleEffect)),
-    getScheduledEffects: whileOpen(gate, effects.getScheduledEffects),
-    removeScheduledEffect: whileOpen(gate, effects.removeScheduledEffect),
-    emit: ifOpen(gate, clean(emit)),
-  }
-}
-
-function definitionMembers({ gate, definitions, variables }: ThreadStateParts) {
-  return {
-    loadAgent: whileOpen(gate, definitions.loadAgent),
-    loadPrompt: whileOpen(gate, definitions.loadPrompt),
-    loadModel: whileOpen(gate, definitions.loadModel),
-    getAgentNames: ifOpen(gate, definitions.getAgentNames),
-    getPromptNames: ifOpen(gate, definitions.getPromptNames),
-    getModelNames: ifOpen(gate, definitions.getModelNames),
-    env: whileOpen(gate, variables.env),
-    envType: whileOpen(gate, variables.envType),
-    setEnv: whileOpen(gate, variables.setEnv),
-  }
-}
-
-function familyMembers(parts: ThreadStateParts) {
-  const { gate, family } = parts
-  const clean = withoutSecrets(parts)
-  return {
-    getChildThread: whileOpen(gate, family.getChildThread),
-    getParentThread: whileOpen(gate, family.getParentThread),
-    notifyParent: whileOpen(gate, clean(family.notifyParent)),
-    setStatus: whileOpen(gate, clean(family.setStatus)),
-  }
-}
-
-function contentMembers(parts: ThreadStateParts) {
-  const { gate, values, files, redactor } = parts
-  const clean = withoutSecrets(parts)
-  const set = clean(async (key: string, value: JsonValue | undefined) => values.set(key, value))
-  return {
-    getValue: whileOpen(gate, clean(values.get)),
-    setValue: whileOpen(gate, set),
-    // What is in a file is the tool's own; how it is called is read by others.
-    writeFile: whileOpen(gate, async (...[path, data, ...labels]: Parameters<FileMembers['writeFile']>) =>
-      files.writeFile(redactor.redactJson(path), data, ...redactor.redactJson(labels)),
-    ),
-    readFile: whileOpen(gate, clean(files.readFile)),
-    readFileStream: whileOpen(gate, clean(files.readFileStream)),
-    statFile: whileOpen(gate, clean(files.statFile)),
-    getFileThumbnail: whileOpen(gate, async (_path: string) => null),
-    readdirFile: whileOpen(gate, clean(files.readdirFile)),
-    unlinkFile: whileOpen(gate, clean(files.unlinkFile)),
-    mkdirFile: whileOpen(gate, clean(files.mkdirFile)),
-    rmdirFile: whileOpen(gate, clean(files.rmdirFile)),
-    grepFiles: whileOpen(gate, files.grepFiles),
-    findFiles: whileOpen(gate, files.findFiles),
-    getFileStats: whileOpen(gate, files.getFileStats),
+function redactArguments(redactor: Redactor, redacts: Redaction, method: Method): Method {
+  switch (redacts) {
+    case 'none':
+      return method
+    case 'arguments':
+      return (...given) => method(...redactor.redactJson(given))
+    case 'labels':
+      return (path, data, ...labels) =>
+        method(redactor.redactJson(path), data, ...redactor.redactJson(labels))
   }
 }

@@ -1,3 +1,6 @@
+/**
+ * What a tool gives as a message or an attachment: its shape is checked here, before anything is written.
+ */
 import type { InjectedMessage, MessageUpdates, QueuedMessage } from '../../definitions/thread-state.js'
 import type { AttachmentRef } from '../../protocol/message.js'
 import { attachmentRef } from '../../store/files/attachments.js'
@@ -7,7 +10,7 @@ import { prepareContent } from './file-members.js'
 import type { FilesOverlay } from './files.js'
 import { jsonObjectCopy, kindOf } from './strict-json.js'
 
-/** What a tool gave as a message, checked; its metadata is a copy. */
+/** A message that was checked. Its metadata is a copy, which later changes of the tool do not reach. */
 interface CheckedMessage<Role extends string> {
   readonly role: Role
   readonly content: string
@@ -15,12 +18,12 @@ interface CheckedMessage<Role extends string> {
   readonly metadata: Record<string, unknown> | null
 }
 
-/** @throws a sentence on what is wrong with it */
+/** @throws an error that says what is wrong with it */
 export function checkInjected(message: InjectedMessage): CheckedMessage<InjectedMessage['role']> {
   return check(message, { call: 'injectMessage', roles: ['system', 'user', 'assistant'], mayBeEmpty: false })
 }
 
-/** Its attachments are looked at elsewhere. @throws a sentence on what is wrong with it */
+/** Does not look into the attachments, which `resolveAttachments` does. @throws an error that says what is wrong */
 export function checkQueued(message: QueuedMessage): CheckedMessage<QueuedMessage['role']> {
   const { attachments } = asObject(message, 'queueMessage')
   if (attachments !== undefined && !Array.isArray(attachments))
@@ -29,7 +32,7 @@ export function checkQueued(message: QueuedMessage): CheckedMessage<QueuedMessag
   return check(message, { call: 'queueMessage', roles: ['user', 'assistant'], mayBeEmpty })
 }
 
-/** @throws a sentence on what is wrong with it */
+/** @throws an error that says what is wrong with it */
 export function checkUpdates(updates: MessageUpdates): MessageUpdates {
   const { content, silent, metadata } = asObject(updates, 'updateMessage')
   if (content !== undefined && (typeof content !== 'string' || content === ''))
@@ -46,7 +49,7 @@ export function checkUpdates(updates: MessageUpdates): MessageUpdates {
 interface Rules<Role> {
   readonly call: string
   readonly roles: readonly Role[]
-  /** Providers refuse a message without words and files. */
+  /** Only with attachments: providers refuse a message that has neither text nor files. */
   readonly mayBeEmpty: boolean
 }
 
@@ -75,7 +78,7 @@ function asObject(message: unknown, call: string): { readonly [field: string]: u
   throw new Error(`Expected ${call} to get a message, got ${kindOf(message)}.`)
 }
 
-/** A new file, or one that the thread has, by reference or path. */
+/** A new file, or a file of the thread by reference or path. */
 export type GivenAttachment = NonNullable<QueuedMessage['attachments']>[number]
 
 interface AttachmentTarget {
@@ -83,7 +86,7 @@ interface AttachmentTarget {
   readonly blobs: BlobStore
 }
 
-/** New files are written under /attachments, others must be there. @throws a sentence on what is wrong with one */
+/** Writes new files under /attachments; others must exist. @throws an error that says what is wrong with one */
 export async function resolveAttachments(
   target: AttachmentTarget,
   given: readonly GivenAttachment[],
@@ -122,7 +125,7 @@ async function existing(files: FilesOverlay, path: string): Promise<AttachmentRe
   throw new Error(`Expected the attachment ${path} to be a file of this thread, got ${came}: write it first.`)
 }
 
-/** The same file where the commit put it. */
+/** The reference to the same file at the path where the commit put it. */
 export function atNewPath(file: AttachmentRef, moved: ReadonlyMap<string, string>): AttachmentRef {
   const path = moved.get(file.path)
   return path === undefined ? file : { ...file, id: path, path, name: nameOf(path) }

@@ -1,11 +1,18 @@
+/**
+ * The messages of one thread as one call sees and changes them.
+ *
+ * Owns: what a call may inject, queue, change and delete; the hooks around that; how it is committed.
+ * Does not own: what the call has done so far and how it is read (buffered-messages.ts), the shape of what a tool gives
+ * (message-input.ts), delivery and positions (store/messages).
+ *
+ * Invariants:
+ * MS1: an injected message has its position from the commit on; a queued one has it when a step delivers it.
+ * MS2: rows of the step in flight are not changed: its outcome belongs to them. From outside of a run this holds for the
+ *      run, since the step in flight is not known there.
+ * MS3: a full queue refuses a message while the code can still be told, and drops it with a warning at the commit.
+ */
 import { randomUUID } from 'node:crypto'
-import type {
-  GetMessagesOptions,
-  InjectedMessage,
-  MessageUpdates,
-  QueuedMessage,
-  ThreadState,
-} from '../../definitions/thread-state.js'
+import type { MessageUpdates, QueuedMessage, ThreadState } from '../../definitions/thread-state.js'
 import { fact } from '../../protocol/facts.js'
 import type { Fact } from '../../protocol/facts.js'
 import { LIMITS } from '../../protocol/limits.js'
@@ -26,23 +33,19 @@ import { lastRun } from '../../store/threads/runs.js'
 import { findThread } from '../../store/threads/threads.js'
 import { createBufferedMessages, listWithBuffered, messageOf } from './buffered-messages.js'
 import type { BufferedMessages } from './buffered-messages.js'
-import { createTurns } from './call-gate.js'
 import type { FilesOverlay } from './files.js'
-import { metadataOf, scopeOf, senderOf } from './journal.js'
+import { createTurns, metadataOf, scopeOf, senderOf } from './journal.js'
 import type { Journal, StateOrigin, Written } from './journal.js'
 import { atNewPath, checkInjected, checkQueued, checkUpdates, resolveAttachments } from './message-input.js'
 
+/** The members of `ThreadState` that are about messages. */
+type MessageMembers = Pick<
+  ThreadState,
+  'getMessages' | 'getMessage' | 'injectMessage' | 'queueMessage' | 'updateMessage' | 'deleteMessage'
+>
+
 /** A thread's messages as one call sees them. */
-export interface MessagesOverlay {
-  readonly list: (
-    options?: GetMessagesOptions,
-  ) => Promise<{ messages: Message[]; total: number; hasMore: boolean }>
-  readonly find: (messageId: string) => Promise<Message | null>
-  /** The message has its position from the commit on; until then it is null. */
-  readonly inject: (message: InjectedMessage) => Promise<Message>
-  readonly queue: (message: QueuedMessage) => Promise<void>
-  readonly update: (messageId: string, updates: MessageUpdates) => Promise<Message>
-  readonly remove: (messageId: string) => Promise<boolean>
+interface MessagesOverlay extends MessageMembers {
   /** A silent message from a child of this thread. */
   readonly notify: (notice: ChildNotice) => Promise<void>
 }
@@ -86,12 +89,12 @@ export function createMessagesOverlay(options: MessagesOverlayOptions): Messages
   }
 
   return {
-    list: (page = {}) => listWithBuffered(store, { ...page, threadId }, buffered.view()),
-    async find(messageId) {
+    getMessages: (page = {}) => listWithBuffered(store, { ...page, threadId }, buffered.view()),
+    async getMessage(messageId) {
       const known = buffered.find(messageId)
       return known === undefined ? store.read((db) => findMessage(db, threadId, messageId)) : known
     },
-    async inject(given) {
+    async injectMessage(given) {
       const checked = checkInjected(given)
       const { side, run, step } = origin
       const place = { side, run, step, prompt: options.prompt }
@@ -106,7 +109,7 @@ export function createMessagesOverlay(options: MessagesOverlayOptions): Messages
       if (hooks !== null) await hooks.hooks.afterCreate(hooks.state(), messageOf(message))
       return messageOf(message)
     },
-    queue: (given) => inTurn(() => queue(given, {})),
+    queueMessage: (given) => inTurn(() => queue(given, {})),
     notify: ({ content, reference: subagentId }) =>
       inTurn(() => {
         const metadata = { subagent_id: subagentId }
@@ -116,7 +119,7 @@ export function createMessagesOverlay(options: MessagesOverlayOptions): Messages
   }
 }
 
-/** What the hooks of a prompt make of the messages that a tool injects and changes; a throw refuses the message. */
+/** The hooks of a prompt around messages that a tool injects or changes. A hook that throws refuses the message. */
 export interface MessageHooks {
   readonly beforeCreate: (state: ThreadState, message: Message) => Promise<Message>
   readonly afterCreate: (state: ThreadState, message: Message) => Promise<void>
@@ -128,13 +131,13 @@ export interface MessageHooks {
   readonly afterUpdate: (state: ThreadState, message: Message) => Promise<void>
 }
 
-/** The hooks with the state that they get; null without hooks, so that nothing has to be waited for. */
+/** The hooks with the state that they get; null without hooks, so that no promise is awaited for them. */
 export type BoundMessageHooks = {
   readonly hooks: MessageHooks
   readonly state: () => ThreadState
 } | null
 
-/** An injected message with the words that the hooks gave it. @throws what a hook threw */
+/** An injected message as the hooks leave it. @throws what a hook threw */
 async function hookedMessage(
   message: NewMessage,
   { hooks, state }: NonNullable<BoundMessageHooks>,
@@ -152,8 +155,10 @@ interface MessageChangesOptions {
   readonly hooks: BoundMessageHooks
 }
 
-/** The edits and deletes of one call: of what it added itself, or of stored rows, with an event. */
-function createMessageChanges(options: MessageChangesOptions): Pick<MessagesOverlay, 'update' | 'remove'> {
+/** Changes what the call added itself, or a stored row, with an event. */
+function createMessageChanges(
+  options: MessageChangesOptions,
+): Pick<MessageMembers, 'updateMessage' | 'deleteMessage'> {
   const { threadId, journal, origin, buffered, hooks } = options
 
   function change(message: Message, updates: MessageUpdates): Message {
@@ -182,7 +187,7 @@ function createMessageChanges(options: MessageChangesOptions): Pick<MessagesOver
   }
 
   return {
-    async update(messageId, given) {
+    async updateMessage(messageId, given) {
       const checked = checkUpdates(given)
       if (hooks === null) return applied(messageId, checked)
       const updates = checkUpdates(await hooks.hooks.beforeUpdate(hooks.state(), messageId, checked))
@@ -190,7 +195,7 @@ function createMessageChanges(options: MessageChangesOptions): Pick<MessagesOver
       await hooks.hooks.afterUpdate(hooks.state(), message)
       return message
     },
-    async remove(messageId) {
+    async deleteMessage(messageId) {
       if (buffered.added(messageId) !== undefined) {
         buffered.drop(messageId)
         return true
@@ -209,10 +214,7 @@ function createMessageChanges(options: MessageChangesOptions): Pick<MessagesOver
   }
 }
 
-/**
- * A stored message as the call has left it, or null. The step in flight is not over: its rows are what its outcome
- * belongs to. @throws a sentence for one of them
- */
+/** A stored message as the call has left it, or null. @throws an error for a row of the step or run in flight (MS2) */
 async function findChangeable(
   { store, threadId, origin, buffered }: MessageChangesOptions,
   messageId: string,
@@ -234,7 +236,7 @@ async function findChangeable(
   return changed === undefined ? found.message : changed
 }
 
-/** From outside of its run it is not known which step is in flight. */
+/** The number of the run in flight, or null. */
 async function openRun(store: Store, threadId: string): Promise<number | null> {
   const run = await store.read((db) => lastRun(db, threadId))
   return run === null || run.ended_at !== null ? null : run.number
@@ -270,16 +272,16 @@ async function commitQueued(tx: Writer, { origin, message, moved }: Queued): Pro
   const staged = await stageMessage(tx, { ...draft, digest: digestOf([draft.role, draft.content]) })
   const role = draft.role === 'assistant' ? 'assistant' : 'user'
   if (staged === 'staged') return { operations: [{ kind: 'queue_message', id: draft.id, role }] }
-  // Others filled the queue since the tool asked; on a terminated thread nobody waits for it.
+  // The queue was filled since the code was told that there is room (MS3). On a terminated thread no warning is needed.
   return staged === 'queue_full' ? { events: [queueFull(origin, draft.id)] } : {}
 }
 
-/** Ids of calls can be guessed, and a message of that id would keep the call's outcome from being stored for ever. */
+/** A client can guess the ids of calls: a message that it sent under such an id must not keep the outcome from being stored. */
 async function freeId(tx: Writer, { threadId, id }: NewMessage): Promise<string> {
   return (await isMessageIdTaken(tx, threadId, id)) ? randomUUID() : id
 }
 
-/** A message or a call was dropped. */
+/** Warns that a message or a tool call was dropped. */
 export function queueFull(origin: StateOrigin, messageId?: string): Fact {
   return fact(
     'runtime.warning',
@@ -293,11 +295,11 @@ export function queueFull(origin: StateOrigin, messageId?: string): Fact {
 
 interface Queueing {
   readonly threadId: string
-  /** What the call has queued so far. */
+  /** How many messages the call has queued so far. */
   readonly added: number
 }
 
-/** Refused here, where the tool can still say so; the commit looks again. @throws a sentence */
+/** Looks at the queue while the code can still be told; the commit looks again (MS3). @throws an error that says why not */
 async function assertQueueTakes(store: Store, { threadId, added }: Queueing): Promise<void> {
   const [thread, waiting] = await store.read((db) =>
     Promise.all([findThread(db, threadId), countUndelivered(db, threadId)]),

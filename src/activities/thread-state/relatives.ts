@@ -1,7 +1,15 @@
 /**
- * The threads around a call's own, as far as the call has looked at them: its parent, its children, theirs. Each is opened
- * once, so that whoever reaches it by another way sees what was done to it; what was done is committed with the outcome of
- * the call (T9), and told to the workflow of that thread by the call's own.
+ * The threads around a call's own that the call has looked at: its parent, its children, and theirs.
+ *
+ * Owns: the lookup and opening of these threads; which members are refused on them, by the access of the member; the count
+ * of what their workflows are told; their part of the commit.
+ * Does not own: the members (members.ts) and the overlays of one thread (thread-overlays.ts).
+ *
+ * Invariants:
+ * R1: a thread is opened once in a call, so each way to it leads to the same state.
+ * R2: what is done to another thread is committed with the outcome of the call (T9); the call's workflow tells that
+ *     thread's workflow.
+ * R3: a thread that is closed when the call looks at it, or at the commit, takes nothing (T8).
  */
 import { buildPlan } from '../../definitions/plan/build-plan.js'
 import type { PlanContent } from '../../definitions/plan/plan-content.js'
@@ -17,14 +25,13 @@ import { findThread, requestTermination } from '../../store/threads/threads.js'
 import type { ThreadRecord } from '../../store/threads/threads.js'
 import type { ActivityDependencies } from '../activity.js'
 import type { VariableScope } from '../variables/resolve-variables.js'
-import type { CallGate } from './call-gate.js'
-import type { BufferedWrite, Written } from './journal.js'
-import { createThreadState } from './members.js'
-import type { ThreadStateParts } from './members.js'
+import type { BufferedWrite, CallGate, Written } from './journal.js'
+import { createThreadState, makeMethods, methodOf } from './members.js'
+import type { Access } from './members.js'
 import { commitParts, openParts } from './thread-overlays.js'
 import type { Family, Relative, StatePlace } from './thread-overlays.js'
 
-/** What the call did to it. */
+/** Another thread with what the call did to it. */
 interface OpenRelative extends Relative {
   readonly isChanged: () => boolean
   readonly settled: () => Promise<void>
@@ -33,7 +40,7 @@ interface OpenRelative extends Relative {
 
 /** The threads around one thread, and what the call did to them. */
 export interface Relatives extends Family {
-  /** What was emitted to them is stored, or given up. */
+  /** Waits until the events that the call emitted to them are stored, or their write has failed. */
   readonly settled: () => Promise<void>
   readonly commit: (tx: Writer) => Promise<Required<Written>>
 }
@@ -42,11 +49,11 @@ export interface Relatives extends Family {
 interface FoundRelative {
   readonly thread: ThreadRecord
   readonly children: readonly SubagentRegistryEntry[]
-  /** It waits for variables before it starts: nobody is there to be told. */
+  /** The thread waits for variables before it starts: it has no workflow yet. */
   readonly isDeferred: boolean
-  /** Who the call's thread is to it. */
+  /** What the call's thread is to this one. */
   readonly sentBy: 'child' | 'parent'
-  /** Counts what its workflow has to be told. @throws a sentence when it is too much */
+  /** Counts what workflows of other threads have to be told. @throws an error when it is too much for one call */
   readonly countTell: () => void
 }
 
@@ -54,7 +61,7 @@ interface RelativesOptions {
   readonly store: Store
   readonly threadId: string
   readonly gate: CallGate
-  /** The call's own thread, which a relative may lead back to. */
+  /** The call's own thread: a lookup may lead back to it. */
   readonly own: () => Relative
   readonly open: (found: FoundRelative) => OpenRelative
 }
@@ -78,9 +85,9 @@ export function createRelatives({ store, threadId, gate, own, open }: RelativesO
     const [children, isDeferred] = await store.read((db) =>
       Promise.all([registeredChildren(db, thread.id), waitsForVariables(db, thread)]),
     )
-    // One that waited for the database while the call ended must not reach the commit.
+    // A lookup that waited for the database while the call ended must not reach the commit.
     gate.assertOpen()
-    // Another look may have been quicker.
+    // Another lookup of the same thread may have finished before (R1).
     const found = opened.get(thread.id) ?? open({ thread, children, isDeferred, sentBy, countTell })
     opened.set(thread.id, found)
     return found
@@ -119,7 +126,7 @@ async function waitsForVariables(
   return parent !== null && (await findChild(db, parent, id))?.status === 'deferred'
 }
 
-/** T8: a thread that has closed since the call looked at it takes nothing. */
+/** A thread that has closed since the call looked at it takes nothing (R3). */
 const CLOSED_MEANWHILE: Fact = fact('runtime.warning', {
   code: 'thread_closed',
   message: 'What a tool did to another thread was dropped: that thread was closed meanwhile.',
@@ -144,23 +151,20 @@ const TOLD: ReadonlySet<string> = new Set<ToldOperation['kind']>([
   'terminate',
 ])
 
-/** A state without a run asks for nothing else. */
+/** Operations of other kinds steer a run, and no run of another thread is at hand. */
 function isTold(operation: ThreadOperation): operation is ToldOperation {
   return TOLD.has(operation.kind)
 }
 
-/** What a relative shares with the state that it was reached from. */
+/** What a relative shares with the state of the call. */
 type Shared = Pick<StatePlace, 'dependencies' | 'gate' | 'redactor' | 'relatives' | 'now'> & {
-  /** Of the call: its thread, and what ids are made from there. */
+  /** The call's thread, and the id from which the call makes its ids. */
   readonly from: { readonly threadId: string; readonly id: string }
 }
 
 const NOT_HERE = 'A tool cannot be invoked in another thread, whose run is not here: use its queueTool.'
 
-/**
- * A parent or child as a call sees it: no run of it is at hand, its hooks are not asked, and what is written joins the
- * outcome of the call.
- */
+/** Opens a parent or a child for a call: no run of it is at hand, and its hooks do not run. */
 export function openRelative(shared: Shared, found: FoundRelative): OpenRelative {
   const { dependencies, from, now } = shared
   const { thread, children, isDeferred, sentBy, countTell } = found
@@ -169,7 +173,7 @@ export function openRelative(shared: Shared, found: FoundRelative): OpenRelative
     ...shared,
     ...{ thread, children, hooks: null, execution: null },
     scope: scopeOf(dependencies, thread),
-    // Its own calls have the same ids as those of the thread that looks at it.
+    // Calls of two threads have the same ids: the thread's id tells them apart.
     origin: {
       kind: 'relative',
       id: `${from.threadId}:${from.id}`,
@@ -178,28 +182,31 @@ export function openRelative(shared: Shared, found: FoundRelative): OpenRelative
       step: null,
       side: null,
     },
-    // It would be shared by nobody.
+    // No other call would share it.
     context: Object.freeze({}),
     invokeTool: () => Promise.reject(new Error(NOT_HERE)),
     terminate: terminateBy(sentBy, thread, now),
     onNotified: () => undefined,
   })
   let changed = false
-  const parts = relativeParts(opened.parts, {
-    ...{ threadId, isDeferred, countTell },
-    isClosed: thread.closed_at !== null || thread.terminate_requested_at !== null,
-    onWrite: () => (changed = true),
+  const isClosed = thread.closed_at !== null || thread.terminate_requested_at !== null
+  const onWrite = (): void => void (changed = true)
+  const rules = rulesOf({ threadId, isClosed, isDeferred, onWrite, countTell })
+  const { gate, redactor } = shared
+  const methods = makeMethods((name, row) => {
+    const passesOver = isClosed && 'passesOverClosed' in row
+    return passesOver ? async () => undefined : rules[row.access](methodOf(opened.methods, name))
   })
   return {
-    state: createThreadState(parts),
-    notify: parts.messages.notify,
+    state: createThreadState({ gate, redactor, known: opened.known, methods }),
+    notify: rules.tell(opened.notify),
     isChanged: () => changed,
     settled: opened.emitter.settled,
     commit: async (tx) => (await commitParts(tx, opened, { threadId, now })).operations,
   }
 }
 
-/** The agent as this worker has it; looked at when a variable is asked for. */
+/** The agent as this worker has it. The plan is built only when a variable is read. */
 function scopeOf(
   { registry, caps }: ActivityDependencies,
   { id: threadId, agent }: ThreadRecord,
@@ -215,7 +222,7 @@ function scopeOf(
   }
 }
 
-/** T8: its row is the authority, whether or not its workflow is there to be told. */
+/** The thread's row is the authority (T8), whether or not its workflow runs and can be told. */
 function terminateBy(
   sentBy: FoundRelative['sentBy'],
   { id: threadId }: ThreadRecord,
@@ -230,77 +237,50 @@ function terminateBy(
 
 interface RelativeLimits {
   readonly threadId: string
-  /** It can be read, and takes nothing any more. */
+  /** A closed thread can be read and not changed (R3). */
   readonly isClosed: boolean
-  /** It has not started, so its workflow cannot be told anything. */
+  /** The thread has not started, so its workflow cannot be told anything. */
   readonly isDeferred: boolean
   readonly onWrite: () => void
-  /** @throws a sentence when the call has asked too much of other threads */
+  /** @throws an error when the call has told other threads too much */
   readonly countTell: () => void
 }
 
-type Work<Given extends readonly unknown[], Result> = (...given: Given) => Result
+/** The same work behind a check. */
+type Rule = <Given extends readonly unknown[], Result>(
+  work: (...given: Given) => Result,
+) => (...given: Given) => Result
 
-/**
- * What code of one thread may do to another: all that is committed with its own outcome. What the workflow of that thread
- * has to be told is counted.
- */
-function relativeParts(
-  parts: ThreadStateParts,
-  { threadId, isClosed, isDeferred, onWrite, countTell }: RelativeLimits,
-): ThreadStateParts {
-  function write<Given extends readonly unknown[], Result>(work: Work<Given, Result>): Work<Given, Result> {
-    return (...given) => {
+/** What stands before a member on another thread, by the member's access (R3). An access without a rule does not compile. */
+function rulesOf({
+  threadId,
+  isClosed,
+  isDeferred,
+  onWrite,
+  countTell,
+}: RelativeLimits): Readonly<Record<Access, Rule>> {
+  const allow: Rule = (work) => work
+  const write: Rule =
+    (work) =>
+    (...given) => {
       if (isClosed)
         throw new Error(`Expected a thread that takes something, got ${threadId}, which was closed.`)
       onWrite()
       return work(...given)
     }
-  }
-  function tell<Given extends readonly unknown[], Result>(work: Work<Given, Result>): Work<Given, Result> {
-    return write((...given) => {
+  const tell: Rule = (work) =>
+    write((...given) => {
       countTell()
       return work(...given)
     })
-  }
-  function ask<Given extends readonly unknown[], Result>(work: Work<Given, Result>): Work<Given, Result> {
-    return tell((...given) => {
+  const ask: Rule = (work) =>
+    tell((...given) => {
       if (!isDeferred) return work(...given)
       throw new Error(
         `Expected a thread that runs, got ${threadId}, which waits for variables: use injectMessage, setValue, ` +
           'setEnv or files, which it finds.',
       )
     })
-  }
-  const { messages, values, files, variables, effects, family } = parts
-  return {
-    ...parts,
-    messages: {
-      ...messages,
-      inject: write(messages.inject),
-      queue: ask(messages.queue),
-      update: write(messages.update),
-      remove: ask(messages.remove),
-      notify: tell(messages.notify),
-    },
-    values: { ...values, set: write(values.set) },
-    files: {
-      ...files,
-      writeFile: write(files.writeFile),
-      unlinkFile: write(files.unlinkFile),
-      mkdirFile: write(files.mkdirFile),
-      rmdirFile: write(files.rmdirFile),
-    },
-    variables: { ...variables, setEnv: tell(variables.setEnv) },
-    effects: {
-      ...effects,
-      scheduleEffect: ask(effects.scheduleEffect),
-      removeScheduledEffect: ask(effects.removeScheduledEffect),
-    },
-    family: { ...family, notifyParent: write(family.notifyParent), setStatus: write(family.setStatus) },
-    queueTool: ask(parts.queueTool),
-    emit: write(parts.emit),
-    // One that is closed is what was asked for.
-    terminate: isClosed ? () => undefined : ask(parts.terminate),
-  }
+  // The implementation of `invokeTool` that this state is opened with refuses each tool.
+  return { read: allow, definitions: allow, lookup: allow, invoke: allow, write, tell, ask }
 }

@@ -1,19 +1,19 @@
 import type { JsonObject, JsonValue } from '../../protocol/values.js'
 
-/** Deeper values would overflow the stack of whoever parses or prints them. */
+/** Deeper values would overflow the stack when they are parsed or printed. */
 const DEPTH = 500
 
-/** Says where a value is something that JSON cannot carry, or nothing. Keys whose value is undefined are passed over. */
+/** Says where a value holds something that JSON cannot carry; undefined if it does not. Keys of undefined values are ignored. */
 export function jsonProblem(value: unknown, name: string): string | undefined {
   try {
     return problemAt(value, name, [])
   } catch {
-    // A getter or a proxy of somebody's.
+    // A getter or a proxy of the code throws.
     return `Expected JSON at ${name}, got something that throws when it is read.`
   }
 }
 
-/** A copy that later changes of the value do not reach. @throws a sentence with the path of what is not JSON */
+/** A copy that later changes of the value do not reach. @throws an error with the path of what is not JSON */
 export function jsonCopy(value: unknown, name: string): JsonValue {
   const problem = jsonProblem(value, name)
   if (problem !== undefined) throw new Error(problem)
@@ -31,7 +31,7 @@ function isJsonObject(value: JsonValue): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-/** What kind of value it is, for a sentence. */
+/** Names the kind of a value, for error messages. */
 export function kindOf(value: unknown): string {
   if (value === null) return 'null'
   if (Array.isArray(value)) return 'a list'
@@ -70,7 +70,7 @@ function firstProblem<Part>(
   return undefined
 }
 
-/** Also true for objects of another realm, whose `Object` is not ours. */
+/** Also true for objects of another realm, whose `Object` is another one. */
 function isPlain(value: object): boolean {
   const prototype: unknown = Object.getPrototypeOf(value)
   return prototype === null || Object.getPrototypeOf(prototype) === null

@@ -1,3 +1,11 @@
+/**
+ * One thread as one call finds it: what is read is the store with what the call has written so far.
+ *
+ * Owns: opening the overlays of one thread and putting their members together; their common commit; the members that look
+ * up other threads and the definitions of this process.
+ * Does not own: each overlay (messages.ts, files.ts, values.ts, work.ts), the gate and redaction (members.ts), which thread
+ * is meant (relatives.ts).
+ */
 import type { Registry } from '../../definitions/known-definitions.js'
 import type { ExecutionState, ThreadState } from '../../definitions/thread-state.js'
 import { LIMITS } from '../../protocol/limits.js'
@@ -9,13 +17,12 @@ import type { ActivityDependencies } from '../activity.js'
 import { publishStatus } from '../publish-status.js'
 import type { Redactor } from '../variables/redactor.js'
 import type { VariableScope } from '../variables/resolve-variables.js'
-import type { CallGate } from './call-gate.js'
 import { createFileMembers } from './file-members.js'
 import { createFilesOverlay } from './files.js'
 import type { FilesOverlay } from './files.js'
 import { createJournal } from './journal.js'
-import type { BufferedWrite, Journal, StateOrigin, Written } from './journal.js'
-import type { ThreadStateParts } from './members.js'
+import type { BufferedWrite, CallGate, Journal, StateOrigin, Written } from './journal.js'
+import type { Methods, Properties } from './members.js'
 import { createMessagesOverlay } from './messages.js'
 import type { BoundMessageHooks, ChildNotice } from './messages.js'
 import { kindOf } from './strict-json.js'
@@ -24,13 +31,13 @@ import type { ValuesOverlay } from './values.js'
 import { createEffectsOverlay, createEmitter, createQueuedTools } from './work.js'
 import type { Emitter } from './work.js'
 
-/** What a state says of its thread. */
+/** What a state shows of its thread. */
 export type StateThread = Pick<
   ThreadRecord,
   'user_id' | 'created_at' | 'terminated_at' | 'terminate_requested_at' | 'parent_thread_id'
 >
 
-/** One thread as one call finds it. */
+/** The thread that is opened, and whose state it is opened for. */
 export interface StatePlace {
   readonly dependencies: ActivityDependencies
   readonly scope: VariableScope
@@ -41,7 +48,7 @@ export interface StatePlace {
   readonly redactor: Redactor
   readonly relatives: Family
   readonly context: ThreadState['context']
-  /** Null outside of a run, and of one's own thread. */
+  /** Null outside of a run, and for another thread. */
   readonly execution: ((journal: Journal) => ExecutionState) | null
   readonly hooks: BoundMessageHooks
   readonly invokeTool: ThreadState['invokeTool']
@@ -51,9 +58,12 @@ export interface StatePlace {
   readonly now: number
 }
 
-/** The overlays of one thread: what is read through them is the store and what the call wrote. */
+/** The open overlays of one thread. */
 export interface OpenParts {
-  readonly parts: ThreadStateParts
+  readonly known: Properties
+  readonly methods: Methods
+  /** A silent message from a child of this thread. */
+  readonly notify: (notice: ChildNotice) => Promise<void>
   readonly files: FilesOverlay
   readonly journal: Journal
   readonly values: ValuesOverlay
@@ -61,7 +71,7 @@ export interface OpenParts {
 }
 
 export function openParts(place: StatePlace): OpenParts {
-  const { dependencies, scope, thread, origin, gate, redactor, now } = place
+  const { dependencies, scope, thread, origin, gate, redactor, now, relatives, onNotified } = place
   const { store, registry } = dependencies
   const { threadId } = scope
   const journal = createJournal(gate)
@@ -69,25 +79,30 @@ export function openParts(place: StatePlace): OpenParts {
   const values = createValuesOverlay(store, threadId)
   const common = { dependencies, store, threadId, journal, origin, redactor, now }
   const emitter = createEmitter(common)
-  const { relatives, onNotified } = place
-  const parts: ThreadStateParts = {
-    ...{ gate, redactor, values },
-    known: knownOf(place, journal),
-    messages: createMessagesOverlay({ ...common, files, prompt: scope.prompt, hooks: place.hooks }),
-    files: createFileMembers({ files, blobs: store.blobs, gate }),
-    variables: createVariablesOverlay({ ...common, scope }),
-    effects: createEffectsOverlay({ ...common, registry }),
-    definitions: createDefinitionMembers(registry),
-    family: createFamilyMembers({ ...common, parentId: thread.parent_thread_id, relatives, onNotified }),
+  const { notify, ...messages } = createMessagesOverlay({
+    ...common,
+    files,
+    prompt: scope.prompt,
+    hooks: place.hooks,
+  })
+  const methods: Methods = {
+    ...messages,
+    ...createDefinitionMembers(registry),
+    ...createFamilyMembers({ ...common, parentId: thread.parent_thread_id, relatives, onNotified }),
+    ...createVariablesOverlay({ ...common, scope }),
     queueTool: createQueuedTools(common).queueTool,
-    emit: emitter.emit,
     invokeTool: place.invokeTool,
-    terminate: () => journal.add(place.terminate),
+    ...createEffectsOverlay({ ...common, registry }),
+    emit: emitter.emit,
+    getValue: values.get,
+    setValue: async (key, value) => values.set(key, value),
+    ...createFileMembers({ files, blobs: store.blobs, gate }),
+    terminate: async () => journal.add(place.terminate),
   }
-  return { parts, files, journal, values, emitter }
+  return { known: propertiesOf(place, journal), methods, notify, files, journal, values, emitter }
 }
 
-function knownOf(place: StatePlace, journal: Journal): ThreadStateParts['known'] {
+function propertiesOf(place: StatePlace, journal: Journal): Properties {
   const { scope, thread, execution, context, children } = place
   return {
     threadId: scope.threadId,
@@ -107,7 +122,7 @@ interface CommittedParts {
   readonly now: number
 }
 
-/** Writes what was done to the thread, with its events; `moved`: attachments that are at another path now. */
+/** Writes what the call did to the thread, with its events. Answers attachments that are at another path now as `moved`. */
 export async function commitParts(
   tx: Writer,
   { files, journal, values }: OpenParts,
@@ -131,9 +146,9 @@ export interface Relative {
 
 /** The threads around one thread, as they are looked up. */
 export interface Family {
-  /** Null for the parent of a root thread, and for one that is not in the store. */
+  /** Null for a root thread, and for a parent that is not in the store. */
   readonly parentOf: (parentId: string | null) => Promise<Relative | null>
-  /** Null for what is no child of that thread. */
+  /** Null if the reference is no child of that thread. */
   readonly childOf: (parentId: string, reference: string) => Promise<Relative | null>
 }
 
@@ -143,7 +158,7 @@ interface FamilyMembersOptions {
   readonly parentId: string | null
   readonly relatives: Family
   readonly journal: Journal
-  /** Learns what the parent was told. */
+  /** Called with each text that was sent to the parent. */
   readonly onNotified: (content: string) => void
   /** Microseconds. */
   readonly now: number
@@ -188,7 +203,7 @@ type DefinitionMembers = Pick<
   'loadAgent' | 'loadPrompt' | 'loadModel' | 'getAgentNames' | 'getPromptNames' | 'getModelNames'
 >
 
-/** The definitions of this worker, as they are now: a run keeps those that it started with. */
+/** The definitions of this worker as they are now; a run keeps those that it started with. */
 function createDefinitionMembers(registry: Registry): DefinitionMembers {
   return {
     loadAgent: async (name) => found(registry.agent(name), 'agent', name),

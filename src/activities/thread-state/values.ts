@@ -1,3 +1,11 @@
+/**
+ * The values and variables of one thread as one call sees and changes them.
+ *
+ * Invariants:
+ * V1: a value is kept as JSON, so what the code does to an object afterwards changes nothing.
+ * V2: each secret that is given out or set is known to the redactor before the code has it (T5).
+ * V3: a variable that is declared a secret is stored as one, whatever type the code gives.
+ */
 import type { ThreadState } from '../../definitions/thread-state.js'
 import { variableNameProblem, variableValueProblem } from '../../protocol/values.js'
 import type { JsonValue } from '../../protocol/values.js'
@@ -10,7 +18,7 @@ import type { ResolvedVariable, VariableScope } from '../variables/resolve-varia
 import type { Journal } from './journal.js'
 import { jsonCopy } from './strict-json.js'
 
-/** Keys are indexed. */
+/** Keys are in an index of the database, which bounds their length. */
 const KEY_LENGTH = 256
 
 /** A thread's values as one call sees them. */
@@ -22,7 +30,7 @@ export interface ValuesOverlay {
 }
 
 export function createValuesOverlay(store: Store, threadId: string): ValuesOverlay {
-  /** As JSON, so that what the tool does to an object afterwards changes nothing. */
+  /** As JSON (V1); undefined for a value that is deleted. */
   const written = new Map<string, string | undefined>()
   return {
     async get(key) {
@@ -57,7 +65,7 @@ interface VariablesOverlayOptions {
   readonly dependencies: ActivityDependencies
   readonly scope: VariableScope
   readonly journal: Journal
-  /** Learns each secret that is given out, or set. */
+  /** Learns each secret (V2). */
   readonly redactor: Redactor
   /** Microseconds. */
   readonly now: number
@@ -78,7 +86,7 @@ export function createVariablesOverlay(
     return written.get(name) ?? (await resolveVariables(dependencies, scope, [name])).get(name)
   }
 
-  /** What is declared a secret is kept as one, whatever the caller says. */
+  /** The type under which the variable is stored (V3). */
   async function typeFor(name: string, given: unknown): Promise<ResolvedVariable['type']> {
     if (given !== undefined && given !== 'text' && given !== 'secret')
       throw new Error('Expected the type of setEnv to be "text" or "secret", got something else.')
@@ -108,9 +116,9 @@ export function createVariablesOverlay(
       const problem = variableNameProblem(name) ?? variableValueProblem(name, value)
       if (problem !== undefined) throw new Error(problem)
       const type = await typeFor(name, wanted)
-      // Where there is no key the tool is told so, and not its thread at the commit.
+      // Without a key on this worker this throws here, where the code is told, and not at the commit.
       if (type === 'secret') store.secrets.seal('', { threadId, name })
-      // A text is kept in plain sight, and may get into prompts.
+      // A text is stored as it is and may get into prompts, so it must hold no secret.
       const kept = type === 'secret' ? given(name, type, value) : redactor.redact(value)
       journal.add(async (tx) => {
         await putVariable(tx, store.secrets, { threadId, name, value: kept, type, now })

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { watchPromises } from './watched-promises.js'
 
-test('a failure that nobody listened to is thrown at the end', async () => {
+test('a failure that nothing handled is thrown at the end', async () => {
   const { watch, settled } = watchPromises()
   void watch(async () => 1)
   void watch(() => Promise.reject(new Error('lost')))
@@ -31,7 +31,7 @@ test('the end waits for what was begun late', async () => {
   expect(done).toEqual(['first', 'second'])
 })
 
-test('what was made of a promise is watched as the promise is', async () => {
+test('what then makes of a promise is watched like the promise', async () => {
   const { watch, settled } = watchPromises()
   void watch(() => Promise.reject(new Error('lost'))).then(() => 'never')
   await expect(settled()).rejects.toThrow('lost')
@@ -52,7 +52,7 @@ test('what is caught at the end of a chain is over', async () => {
   await settled()
 })
 
-test('what fails before its turn to be awaited is heard then', async () => {
+test('what fails before it is awaited is handled then', async () => {
   const { watch, settled } = watchPromises()
   const early = watch(() => Promise.reject(new Error('early')))
   await watch(() => new Promise((resolve) => setImmediate(resolve)))
@@ -60,7 +60,7 @@ test('what fails before its turn to be awaited is heard then', async () => {
   await settled()
 })
 
-test('the end waits for what goes on behind promises of its own', async () => {
+test('the end waits for what runs behind promises of its own', async () => {
   const { watch, settled } = watchPromises()
   const done: string[] = []
   void (async () => {

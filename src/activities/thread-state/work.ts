@@ -1,3 +1,10 @@
+/**
+ * Work that a call starts beside its answer: scheduled effects, queued tool calls, and custom events.
+ *
+ * Invariants:
+ * K1: effects and tool calls are committed with the call's outcome (T9), and their ids are the same in each attempt.
+ * K2: events are stored at once, whatever becomes of the call; a store that is down costs the call nothing.
+ */
 import { createHash } from 'node:crypto'
 import type { Registry } from '../../definitions/known-definitions.js'
 import { namedTool } from '../../definitions/plan/listed-tools.js'
@@ -14,15 +21,14 @@ import { appendToolInvocation } from '../../store/messages/status-line.js'
 import type { Store, Writer } from '../../store/store.js'
 import { endEffect, insertEffect, scheduledEffects } from '../../store/threads/effects.js'
 import type { ActivityDependencies } from '../activity.js'
-import { createTurns } from './call-gate.js'
-import { boundedId, scopeOf, senderOf } from './journal.js'
+import { boundedId, createTurns, scopeOf, senderOf } from './journal.js'
 import type { Journal, StateOrigin, Written } from './journal.js'
 import { queueFull } from './messages.js'
 import { jsonCopy, jsonObjectCopy, kindOf } from './strict-json.js'
 
 type EffectMembers = Pick<ThreadState, 'scheduleEffect' | 'getScheduledEffects' | 'removeScheduledEffect'>
 
-/** The delayed work of a thread as one call sees it. */
+/** The scheduled effects of a thread as one call sees them. */
 export function createEffectsOverlay(
   options: BufferedEffectsOptions & { readonly registry: Registry },
 ): EffectMembers {
@@ -32,7 +38,7 @@ export function createEffectsOverlay(
   const inTurn = createTurns()
   let made = 0
 
-  /** The same in each attempt, and no longer when an effect schedules the next one, year after year. */
+  /** A digest, so that ids do not grow when each effect schedules the next one for years. */
   function nextId(): string {
     const digest = createHash('sha256').update(JSON.stringify([threadId, origin.id, made++]))
     return `effect_${digest.digest('hex').slice(0, 20)}`
@@ -47,7 +53,7 @@ export function createEffectsOverlay(
       throw new Error(
         `Expected at most ${LIMITS.effects} scheduled effects of a thread, got another one: remove some.`,
       )
-    // From this moment, and a call may have run for minutes.
+    // The delay begins now, and the call may have run for minutes.
     const start = now + Math.round(performance.now() - opened) * 1000
     const id = nextId()
     effects.schedule({ id, name, args: given, scheduledAt: start + Math.ceil(delay) * 1000, createdAt: now })
@@ -69,7 +75,7 @@ export function createEffectsOverlay(
   }
 }
 
-/** Its schema looks at them when it runs, as the code then is. */
+/** Arguments as JSON. The effect's schema checks them when it runs, since the code may change until then. */
 function effectArguments(name: string, args: unknown): JsonObject {
   const copy = jsonObjectCopy(args, `the arguments of the effect "${name}"`)
   const bytes = Buffer.byteLength(JSON.stringify(copy))
@@ -86,9 +92,9 @@ function assertDelay(delay: unknown): void {
   throw new Error(`Expected a delay of 0 to ${LIMITS.effectDelay} milliseconds, got ${came}.`)
 }
 
-/** The effects of a thread with those that one call has scheduled and removed. */
+/** The effects of a thread with what one call has scheduled and removed. */
 interface BufferedEffects {
-  /** The next one first. */
+  /** By time, the next one first. */
   readonly current: () => Promise<readonly ScheduledEffect[]>
   readonly schedule: (effect: ScheduledEffect) => void
   readonly remove: (effect: ScheduledEffect) => void
@@ -106,7 +112,7 @@ interface BufferedEffectsOptions {
 function createBufferedEffects(options: BufferedEffectsOptions): BufferedEffects {
   const { store, threadId, journal, origin, now } = options
   const added = new Map<string, ScheduledEffect>()
-  // One that runs is not scheduled any more for itself.
+  // An effect that runs does not see itself as scheduled.
   const removed = new Set(origin.kind === 'effect' ? [origin.id] : [])
 
   return {
@@ -155,7 +161,7 @@ interface QueuedToolsOptions {
   readonly now: number
 }
 
-/** The tool calls that a call queues: behind those of its step, or as items of the queue where there is no step. */
+/** Queues tool calls: behind those of the step, or outside of a step as items of the queue. */
 export function createQueuedTools(options: QueuedToolsOptions): Pick<ThreadState, 'queueTool'> {
   const { journal, origin } = options
   let made = 0
@@ -184,7 +190,7 @@ async function commitTool(
   given: GivenTool,
 ): Promise<Written> {
   const tool = { ...given, threadId, now, sentBy: senderOf(origin) }
-  // T5: any other name is words of whoever called.
+  // An unknown name may be any text of the caller, which must not reach the workflow's history (T5).
   const known = namedTool(dependencies.registry, given.name) !== undefined
   const operation = {
     kind: 'queue_tool',
@@ -194,7 +200,7 @@ async function commitTool(
   const { run, step, side } = origin
   if (run === null || step === null || side === null) {
     const staged = await stageQueuedTool(tx, tool)
-    // Whoever calls an endpoint can still be told; code of a run reads no events, but its queue is seen there.
+    // The caller of an endpoint can still be told. Elsewhere the warning is an event.
     if (staged === 'queue_full' && origin.kind === 'endpoint')
       throw new MessageRejectedError(
         threadId,
@@ -212,7 +218,7 @@ async function commitTool(
   return { operations: [operation], events: [status, created] }
 }
 
-/** What it is, `executeTool` says: a name that nothing has becomes an error result. */
+/** Checks the name alone: `executeTool` gives a name that no tool has an error result. */
 function checkToolName(name: unknown): string {
   if (typeof name === 'string' && name.length > 0 && name.length <= LIMITS.nameLength) return name
   const came = typeof name === 'string' ? `one of ${name.length}` : kindOf(name)
@@ -221,11 +227,11 @@ function checkToolName(name: unknown): string {
   )
 }
 
-/** Custom events, written while the call runs: the one thing that a call does at once, whatever becomes of it. */
+/** Custom events, which are stored while the call runs (K2). */
 export interface Emitter {
-  /** @throws a sentence for what is no event */
+  /** @throws an error for what is no event */
   readonly emit: (event: string, data: JsonValue) => void
-  /** All of them are stored, or given up. */
+  /** Waits until all of them are stored, or their write has failed. */
   readonly settled: () => Promise<void>
 }
 
@@ -242,12 +248,12 @@ export function createEmitter({ store, threadId, origin, now }: EmitterOptions):
   let emitted = 0
   let writing: Promise<void> | undefined
 
-  /** Those that come while a transaction waits share the next one. */
+  /** Events that come while a transaction waits share the next one. */
   async function write(): Promise<void> {
     while (waiting.length > 0) {
       const events = waiting
       waiting = []
-      // Nobody waits for them: a store that is down costs the call nothing.
+      // The call does not fail by its events (K2).
       await store.write((tx) => appendEvents(tx, { threadId, events, now })).catch(() => undefined)
     }
     writing = undefined

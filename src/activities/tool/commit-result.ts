@@ -16,7 +16,7 @@ import type { Store, Writer } from '../../store/store.js'
 import { meanwhile } from '../../store/transaction.js'
 import { withoutHooks } from '../hooks/hook-batch.js'
 import type { HookBatch } from '../hooks/hook-batch.js'
-import { storeDraft } from '../hooks/message-hooks.js'
+import { draftRow } from '../hooks/message-hooks.js'
 import { assertFitting, commitHeld, finishOrLose, TooManyOperations } from '../operation.js'
 import { publishStatus } from '../publish-status.js'
 import { stepScope } from '../scope.js'
@@ -71,10 +71,15 @@ async function commitMade(
   const { threadId, callId } = call.input
   const { hooks = withoutHooks(), reportId = null } = alongside
   const prepared = 'put' in made ? made : await preparedResult(store, call, { made, hooks })
-  const place = await placeResult(call, prepared, { hooks, reportId })
+  const draft = await draftResult(call, prepared, { hooks, reportId })
+  await hooks.settled()
   return commitHeld(store, { threadId, id: call.operationId }, async (tx): Promise<ResultAnswer> => {
     const opening = (await alongside.opening?.(tx)) ?? []
-    const placed = await place(tx)
+    let row: StoredRow = { messageId: null, events: [] }
+    const effects = await hooks.commit(tx, async (moved) => {
+      row = await storeResult(tx, call, { prepared, draft, reportId, moved })
+    })
+    const placed = { ...effects, ...row }
     const result = atNewPaths(prepared.result, placed.moved)
     const following = await storeFollowing(tx, call, result)
     const answer = answerOf(result, placed, alongside)
@@ -165,12 +170,6 @@ export async function commitWithEffects(
   }
 }
 
-interface Placed extends StateEffects {
-  /** Null for a call that is erased. */
-  readonly messageId: string | null
-  readonly events: readonly Fact[]
-}
-
 interface Place {
   readonly hooks: HookBatch
   /** A child's queued report that becomes the row. */
@@ -178,33 +177,64 @@ interface Place {
 }
 
 /**
- * The row of a result meets its create hooks now; it is stored in its place among what call and hooks write, by the
- * function that is answered, in the transaction of the outcome. One that a stop made meets no hook.
+ * The row of a result as its create hooks leave it, with a place among what call and hooks write; null for a call that is
+ * erased. A result that a stop made meets no hook.
  */
-async function placeResult(
+async function draftResult(
   call: HeldCall,
-  { result, erased, put }: PreparedResult,
+  { result, erased }: PreparedResult,
   { hooks, reportId }: Place,
-): Promise<(tx: Writer) => Promise<Placed>> {
-  const freshId = call.resultId ?? randomUUID()
-  const toolStatus = result.outcome === 'succeeded' ? 'success' : 'error'
-  let messageId: string | null = null
-  let events: readonly Fact[] = []
-  const store = async (tx: Writer, draft: NewMessage, moved: StateEffects['moved']): Promise<void> => {
-    await put(tx)
-    messageId = await storeRow(tx, call, { draft, toolStatus, reportId, freshId, moved })
-  }
+): Promise<NewMessage | null> {
   const metadata = await hooks.resultMetadata()
-  const draft = { ...resultRow(call, result, reportId ?? freshId), metadata }
-  if (erased) await hooks.write(async (tx) => void (events = await erase(tx, call, reportId)))
-  else if (result.outcome === 'interrupted' || result.outcome === 'cancelled')
-    await hooks.write((tx, moved) => store(tx, draft, moved))
-  else await storeDraft(hooks, draft, store)
-  await hooks.settled()
-  return async (tx) => {
-    const effects = await hooks.commit(tx)
-    return { ...effects, messageId, events }
+  const id = reportId ?? call.resultId ?? randomUUID()
+  const draft = { ...resultRow(call, result, id), metadata }
+  const isStopped = result.outcome === 'interrupted' || result.outcome === 'cancelled'
+  if (!erased && !isStopped) return draftRow(hooks, draft)
+  await hooks.reserveRow()
+  return erased ? null : draft
+}
+
+interface StoredRow {
+  /** Null for a call that is erased. */
+  readonly messageId: string | null
+  readonly events: readonly Fact[]
+}
+
+interface Storing {
+  readonly prepared: PreparedResult
+  /** Null for a call that is erased. */
+  readonly draft: NewMessage | null
+  /** A child's queued report that becomes the row. */
+  readonly reportId: string | null
+  readonly moved: StateEffects['moved']
+}
+
+/**
+ * Writes the row of a result, or erases its call. Ids of rows that the runtime makes are random: one that could be guessed
+ * could be taken before by a message of a client, and no commit would ever go through (T10).
+ */
+async function storeResult(
+  tx: Writer,
+  call: HeldCall,
+  { prepared, draft, reportId, moved }: Storing,
+): Promise<StoredRow> {
+  if (draft === null) return { messageId: null, events: await erase(tx, call, reportId) }
+  await prepared.put(tx)
+  const attachments = draft.attachments?.map((file) => atNewPath(file, moved)) ?? []
+  if (reportId === null) {
+    await appendMessage(tx, { ...draft, attachments })
+    return { messageId: draft.id, events: [] }
   }
+  const { threadId, callId: toolCallId, run, step, side } = call.input
+  const { content, parentId = null, depth = 0 } = draft
+  const toolStatus = prepared.result.outcome === 'succeeded' ? 'success' : 'error'
+  const what = { toolCallId, name: call.row.name, content, toolStatus, attachments, parentId, depth } as const
+  const turned = { threadId, messageId: reportId, ...what, run, step, side }
+  if ((await turnIntoToolResult(tx, turned)) !== null) return { messageId: reportId, events: [] }
+  // The report has gone: the result has a row of its own.
+  const id = call.resultId ?? randomUUID()
+  await appendMessage(tx, { ...draft, attachments, id })
+  return { messageId: id, events: [] }
 }
 
 async function erase(
@@ -229,37 +259,6 @@ function resultRow({ input, row, holder, now }: HeldCall, result: CallResult, id
   const what = { toolCallId, name: row.name, content, toolStatus, attachments } as const
   const common = { threadId, ...what, parentId, depth, run, step, side }
   return { ...common, id, role: 'tool', createdAt: now, sentBy: 'tool', subagentId }
-}
-
-interface Stored {
-  readonly draft: NewMessage
-  readonly toolStatus: 'success' | 'error'
-  /** A child's queued report that becomes the row. */
-  readonly reportId: string | null
-  /** Of a row of its own. */
-  readonly freshId: string
-  readonly moved: ReadonlyMap<string, string>
-}
-
-/**
- * Stores it; answers its id. Ids of rows that the runtime makes are random: one that could be guessed could be taken before
- * by a message of a client, and no commit would ever go through (T10).
- */
-async function storeRow(
-  tx: Writer,
-  { input, row }: HeldCall,
-  { draft, toolStatus, reportId, freshId, moved }: Stored,
-): Promise<string> {
-  const attachments = draft.attachments?.map((file) => atNewPath(file, moved)) ?? []
-  if (reportId !== null) {
-    const { threadId, callId: toolCallId, run, step, side } = input
-    const { content, parentId = null, depth = 0 } = draft
-    const what = { toolCallId, name: row.name, content, toolStatus, attachments, parentId, depth }
-    const turned = { threadId, messageId: reportId, ...what, run, step, side }
-    if ((await turnIntoToolResult(tx, turned)) !== null) return reportId
-  }
-  await appendMessage(tx, { ...draft, attachments, id: freshId })
-  return freshId
 }
 
 /** What comes behind the result: the words of a stop tool, the first message of a handoff; answers its event. */

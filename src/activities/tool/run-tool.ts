@@ -197,7 +197,7 @@ async function commitPending(
   { state, hooks }: { readonly state: BufferedState; readonly hooks: HookBatch },
 ): Promise<PendingAnswer | ResultAnswer> {
   const { input, operationId } = call
-  const badContext = state.contextLooks()
+  const badContext = state.lookAtContext()
   if (badContext !== undefined)
     return commitResult(store, call, failed(badContext, 'invalid_context'), { hooks })
   try {

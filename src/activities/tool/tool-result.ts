@@ -53,7 +53,7 @@ export async function toCallResult(
   const succeededAs = result.status === 'success' ? { ...answered, result } : null
   const session = succeededAs === null ? null : await sessionOf(succeededAs)
   if (typeof session === 'string') return refused(session, 'invalid_attachment')
-  const badContext = state.contextLooks()
+  const badContext = state.lookAtContext()
   if (badContext !== undefined) return refused(badContext, 'invalid_context')
   const { text, put } = await shownText(store, call, session?.message ?? wordsOf(result))
   const ended = session === null ? null : { ...session, attachments: [...session.attachments, ...files] }

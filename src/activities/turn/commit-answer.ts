@@ -27,7 +27,7 @@ import { findThread } from '../../store/threads/threads.js'
 import { meanwhile } from '../../store/transaction.js'
 import type { ActivityDependencies } from '../activity.js'
 import type { RequestBlocked } from '../hooks/hook-points.js'
-import { storeDraft } from '../hooks/message-hooks.js'
+import { draftRow } from '../hooks/message-hooks.js'
 import { commitHeld, finishOrLose, OperationLost } from '../operation.js'
 import type { StateEffects } from '../thread-state/buffered-state.js'
 import { atNewPath } from '../thread-state/message-input.js'
@@ -170,14 +170,17 @@ async function conclude(store: Store, step: ModelStep, conclusion: Conclusion): 
   const { threadId } = step.input
   const { result, message, calls = [], before, after = [] } = conclusion
   const created = fact('message.created', { role: roleOf(step) }, step.scope)
-  if (message !== null) await placeAnswer(step, message, calls)
+  const draft = message === null ? null : await draftAnswer(step, message, calls)
   await step.hooks.settled()
   return commitHeld(store, operationOf(step.input), async (tx): Promise<CallModelAnswer> => {
     const finished = withOperations(result, step.operations)
     const { attempt, log, now } = step
     const held = { ...operationOf(step.input), attempt, detail: log.detail(), now }
     meanwhile(tx, finishOrLose(tx, { ...held, answer: finished }))
-    const { operations } = await step.hooks.commit(tx)
+    const { operations } =
+      draft === null
+        ? await step.hooks.commit(tx)
+        : await step.hooks.commit(tx, (moved) => appendAnswer(tx, step, rowOf(step, draft, moved), calls))
     const answer = withOperations(finished, operations)
     if (operations.length > 0) await amendOperation(tx, { ...operationOf(step.input), answer })
     await deleteDeltas(tx, streamedMessage(step))
@@ -188,25 +191,40 @@ async function conclude(store: Store, step: ModelStep, conclusion: Conclusion): 
   })
 }
 
-/** What the model said meets the create hooks, also where it was cut; the runtime's own words do not. */
-async function placeAnswer(
+/** The row of an answer before its transaction: its files have paths, which others may take until then. */
+interface AnswerDraft {
+  readonly row: NewMessage
+  readonly message: AnswerMessage
+  readonly calls: readonly CallOfAnswer[]
+  readonly attachments: readonly AttachmentRef[]
+}
+
+/** Create hooks see what the model said, also where it was cut; they do not see the runtime's own words. */
+async function draftAnswer(
   step: ModelStep,
   message: AnswerMessage,
   calls: readonly CallOfAnswer[],
-): Promise<void> {
+): Promise<AnswerDraft> {
   const attachments = await attachFiles(step, message.files ?? [])
-  const row = answerRow(step, message, { calls, attachments })
-  const append = (tx: Writer, draft: NewMessage, moved: StateEffects['moved']): Promise<void> => {
-    if (moved.size === 0) return appendAnswer(tx, step, draft, calls)
-    const { answerParts = null } = answerRow(step, message, {
-      calls,
-      attachments: atNewPaths(attachments, moved),
-    })
-    const placed = { ...draft, attachments: atNewPaths(draft.attachments ?? [], moved), answerParts }
-    return appendAnswer(tx, step, placed, calls)
-  }
-  if (message.status === 'failed') await step.hooks.write((tx, moved) => append(tx, row, moved))
-  else await storeDraft(step.hooks, row, append)
+  const made = { message, calls, attachments }
+  const row = answerRow(step, message, made)
+  if (message.status !== 'failed') return { ...made, row: await draftRow(step.hooks, row) }
+  await step.hooks.reserveRow()
+  return { ...made, row }
+}
+
+/** The row as the transaction stores it: `moved` holds the paths that others have taken. */
+function rowOf(
+  step: ModelStep,
+  { row, message, calls, attachments }: AnswerDraft,
+  moved: StateEffects['moved'],
+): NewMessage {
+  if (moved.size === 0) return row
+  const { answerParts = null } = answerRow(step, message, {
+    calls,
+    attachments: atNewPaths(attachments, moved),
+  })
+  return { ...row, attachments: atNewPaths(row.attachments ?? [], moved), answerParts }
 }
 
 function atNewPaths(

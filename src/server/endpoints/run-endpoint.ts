@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { InvokeTool } from '../../activities/thread-state/buffered-state.js'
-import type { ActingState } from '../../activities/thread-state/endpoint-state.js'
+import type { EndpointState } from '../../activities/thread-state/endpoint-state.js'
 import { readThrown } from '../../activities/thrown.js'
 import { bounded } from '../../activities/tool/bounded.js'
 import { createNamedCalls, refused } from '../../activities/tool/named-call.js'
@@ -37,7 +37,7 @@ interface EndpointRun {
 /** Runs the user's code, and answers when all that it began is done, or its time is over. */
 export async function runEndpoint(
   run: EndpointRun,
-  open: (signal: AbortSignal) => Promise<ActingState>,
+  open: (signal: AbortSignal) => Promise<EndpointState>,
 ): Promise<Response> {
   const abort = new AbortController()
   const acting = await open(abort.signal)
@@ -56,7 +56,7 @@ export async function runEndpoint(
   throw ended.kind === 'threw' ? ended.error : tookTooLong(run.timeout)
 }
 
-async function answerOf(run: EndpointRun, acting: ActingState, request: Request): Promise<Response> {
+async function answerOf(run: EndpointRun, acting: EndpointState, request: Request): Promise<Response> {
   let response: unknown
   try {
     response = await run.endpoint(request, acting.state, run.params)
@@ -73,7 +73,7 @@ async function answerOf(run: EndpointRun, acting: ActingState, request: Request)
 
 function bodyOf(
   run: EndpointRun,
-  acting: ActingState,
+  acting: EndpointState,
   { body }: Response,
 ): ReadableStream<Uint8Array> | null {
   if (body === null) return null
@@ -122,7 +122,7 @@ class EndpointError extends Error {
 }
 
 /** T5: for operators, found by the id of the request. */
-async function keepWords(run: EndpointRun, { redactor }: ActingState, error: unknown): Promise<void> {
+async function keepWords(run: EndpointRun, { redactor }: EndpointState, error: unknown): Promise<void> {
   const { client, threadId, requestId } = run
   const words = readThrown(redactor.redactThrown(error))
   const kept = { threadId, at: Date.now() * 1000, type: 'Endpoint.threw', ...words }

@@ -1,6 +1,6 @@
 import type { MiddlewareHandler } from 'hono'
-import { openActingState } from '../../activities/thread-state/endpoint-state.js'
-import type { ActingState } from '../../activities/thread-state/endpoint-state.js'
+import { openEndpointState } from '../../activities/thread-state/endpoint-state.js'
+import type { EndpointState } from '../../activities/thread-state/endpoint-state.js'
 import { contextOf } from '../../client/thread-client.js'
 import type { ThreadClient } from '../../client/thread-client.js'
 import type { Registry } from '../../definitions/known-definitions.js'
@@ -109,14 +109,14 @@ interface Opening {
   readonly signal: AbortSignal
 }
 
-async function openState({ client, endpoints, threadId, signal }: Opening): Promise<ActingState> {
+async function openState({ client, endpoints, threadId, signal }: Opening): Promise<EndpointState> {
   const context = contextOf(client)
   const store = await context.store()
   const thread = await store.read((db) => findThread(db, threadId))
   if (thread === null) throw new ThreadNotFoundError(threadId)
   const { registry, env = {} } = endpoints
   const plan = buildPlan(registry, thread.agent, CAPS)
-  return openActingState({
+  return openEndpointState({
     dependencies: { registry, store, caps: CAPS, env },
     threadId,
     agent: thread.agent,
