@@ -1,7 +1,5 @@
 import type { Client } from '@temporalio/client'
-
 import type { Store } from '../store/store.js'
-import type { OnNotice } from './notices.js'
 
 /** What all operations of one `ThreadClient` share; store and connection are opened by the first that needs them. */
 export interface ClientContext {
@@ -17,3 +15,15 @@ export interface ClientContext {
   /** Names that a start input may hold: those registered in the namespace. */
   searchAttributes(threadId: string): Promise<readonly string[]>
 }
+
+/** Something that keeps a thread from going on, told before it has failed. */
+export interface ThreadNotice {
+  /** For programs; later versions add codes. */
+  readonly code: 'no_answer' | 'unknown_agent' | 'missing_definition' | 'activity_fails' | (string & {})
+  readonly threadId: string
+  /** For people: what is expected, what there is instead, and what to do. */
+  readonly message: string
+}
+
+/** Who is told. */
+export type OnNotice = (notice: ThreadNotice) => void

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
-import { fact } from '../protocol/facts.js'
 import { ConfigError, ThreadConflictError } from '../protocol/errors.js'
+import { fact } from '../protocol/facts.js'
 import { LIMITS } from '../protocol/limits.js'
 import { messageIdProblem, threadIdProblem, threadStartProblem } from '../protocol/message-problems.js'
 import type { ThreadLimits } from '../protocol/messages.js'

@@ -1,11 +1,11 @@
 import type { ThreadEvent } from '../protocol/events.js'
 import { LIMITS } from '../protocol/limits.js'
+import type { Store } from '../store/store.js'
 import type { ClientContext } from './client-context.js'
 import { positionAfter } from './event-cursor.js'
 import { readEventPage } from './event-page.js'
 import { createEventStream } from './event-stream.js'
 import type { EventStream } from './event-stream.js'
-import type { Store } from '../store/store.js'
 import { joinFeed } from './thread-feed.js'
 
 /** Where the events begin, and how long they come. */

@@ -1,28 +1,16 @@
-/**
- * What a caller is told while it would otherwise wait in silence: that no worker answers, that the agent of a thread is
- * listed by none, that an activity fails and is tried again. A notice changes nothing: messages stay accepted, a wait keeps
- * its deadline, and a rolling deploy its minute. Each is told once for as long as a thread keeps being waited for.
- */
 import { LIMITS } from '../protocol/limits.js'
 import { isListedAgent, listAgents } from '../store/agents.js'
-import type { ClientContext } from './client-context.js'
+import type { ClientContext, OnNotice, ThreadNotice } from './client-context.js'
 import type { DatedLook } from './look-at-tree.js'
 import { describeSilence, silenceOf } from './silence.js'
 import { lookAtWorkflow } from './workflow-state.js'
 import type { FailingActivity } from './workflow-state.js'
 
-/** Something that keeps a thread from going on, told before it has failed. */
-export interface ThreadNotice {
-  /** For programs; later versions add codes. */
-  readonly code: 'no_answer' | 'unknown_agent' | 'missing_definition' | 'activity_fails' | (string & {})
-  readonly threadId: string
-  /** For people: what is expected, what there is instead, and what to do. */
-  readonly message: string
-}
-
-/** Who is told. */
-export type OnNotice = (notice: ThreadNotice) => void
-
+/**
+ * What a caller is told while it would otherwise wait in silence: that no worker answers, that the agent of a thread is
+ * listed by none, that an activity fails and is tried again. A notice changes nothing: messages stay accepted, a wait keeps
+ * its deadline, and a rolling deploy its minute. Each is told once for as long as a thread keeps being waited for.
+ */
 /** One line on stderr, where whoever runs the program looks. */
 export const warnOfNotice: OnNotice = ({ message }) => {
   process.stderr.write(`everthread: ${message}\n`)

@@ -3,7 +3,6 @@ import {
   WorkflowUpdateFailedError,
   WorkflowUpdateRPCTimeoutOrCancelledError,
 } from '@temporalio/client'
-
 import { failureTypes } from '../protocol/failures.js'
 import type { ClientContext } from './client-context.js'
 import { workflowOf } from './thread-workflow.js'

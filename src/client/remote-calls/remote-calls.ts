@@ -3,7 +3,7 @@ import { answerCall } from './answer-call.js'
 import { readCallFile, writeCallFile } from './call-files.js'
 import type { CallFile, WrittenFile } from './call-files.js'
 import { claimCall } from './claim-call.js'
-import type { ClaimRemoteCall, ClaimedCall } from './claim-call.js'
+import type { ClaimedCall, ClaimRemoteCall } from './claim-call.js'
 import type { HeldRemoteCall } from './held-call.js'
 
 /** What a worker in another language does to its calls: the HTTP server's routes are this, for one worker each. */
