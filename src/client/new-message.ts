@@ -1,12 +1,16 @@
+import { createHash } from 'node:crypto'
 import { MessageRejectedError } from '../protocol/errors.js'
 import { LIMITS } from '../protocol/limits.js'
 import { messageIdProblem } from '../protocol/message-problems.js'
 import type { AttachmentRef, NewAttachment } from '../protocol/message.js'
 import { isObject, unwritableJson, utf8Length } from '../protocol/values.js'
+import { attachmentRef, freeAttachmentPath, statFile } from '../store/files/attachments.js'
 import { filePathProblem } from '../store/files/file-row.js'
+import type { StoredFile } from '../store/files/file-row.js'
+import { putFile } from '../store/files/files.js'
 import { HIGHEST_INT, isPixels } from '../store/schema.js'
-import { attachmentBytes } from './attachment-bytes.js'
-import { halfCharacterProblem } from './half-characters.js'
+import type { Store, Writer } from '../store/store.js'
+import { microseconds } from './client-context.js'
 
 /** A message to a thread: text, files, or both. */
 export interface NewMessage {
@@ -147,4 +151,102 @@ function attachmentProblem(attachment: Readonly<Record<string, unknown>>): strin
 
 function cameAs(value: unknown): string {
   return typeof value === 'number' ? String(value) : typeof value
+}
+
+/** The bytes of a new attachment, given as bytes or base64; a text says what is wrong with them. */
+function attachmentBytes(data: unknown): Uint8Array | string {
+  const bytes = typeof data === 'string' ? fromBase64(data) : data
+  if (!(bytes instanceof Uint8Array)) return `Expected "data" to be bytes or base64, got ${nameOf(data)}.`
+  if (bytes.length <= LIMITS.fileBytes) return bytes
+  return `Expected a file of at most ${LIMITS.fileBytes} bytes, got ${bytes.length}.`
+}
+
+/** Node passes over what is not base64 and would store something else than was meant, such as of a plain text. */
+function fromBase64(data: string): Uint8Array | undefined {
+  const text = data.replaceAll(/[\r\n]/g, '')
+  const isWhole = text.length % 4 === 0 || (!text.includes('=') && text.length % 4 !== 1)
+  return isWhole && /^[\w+/-]*={0,2}$/.test(text) ? Buffer.from(text, 'base64') : undefined
+}
+
+function nameOf(data: unknown): string {
+  return typeof data === 'string' ? 'a text that is no base64' : typeof data
+}
+
+/**
+ * Says that an id or name has half a character, or nothing. No database and no server keeps one as it is: the row would have
+ * another id than the one that was given.
+ */
+export function halfCharacterProblem(what: string, text: unknown): string | undefined {
+  if (typeof text !== 'string' || !/\p{Surrogate}/u.test(text)) return undefined
+  return `Expected ${what} of whole characters, got half of one, as slice() leaves it in the middle of an emoji.`
+}
+
+/** An attachment whose bytes are in the blob store, or that is a file of the thread. */
+export type StoredAttachment =
+  | Extract<GivenAttachment, { kind: 'file' }>
+  | (Omit<Extract<GivenAttachment, { kind: 'new' }>, 'bytes'> & {
+      readonly blob: string
+      readonly size: number
+    })
+
+/** Bytes first, so that no entry ever names bytes that are not there. The same bytes are kept once. */
+export async function storeBytes(
+  store: Store,
+  attachments: readonly GivenAttachment[],
+): Promise<readonly StoredAttachment[]> {
+  const stored: StoredAttachment[] = []
+  for (const attachment of attachments) {
+    if (attachment.kind === 'file') {
+      stored.push(attachment)
+      continue
+    }
+    const { bytes, ...entry } = attachment
+    const { digest, size } = await store.blobs.write(bytes)
+    stored.push({ ...entry, blob: digest, size })
+  }
+  return stored
+}
+
+/** What an attachment adds to the digest of its message: the same whether its bytes are stored yet or not. */
+export function attachmentDigest(attachment: GivenAttachment): Readonly<Record<string, string>> {
+  if (attachment.kind === 'file') return { path: attachment.path }
+  const bytes = createHash('sha256').update(attachment.bytes).digest('hex')
+  return { name: attachment.name, mimeType: attachment.mimeType, bytes }
+}
+
+/**
+ * Makes the entries of new files and finds those that are named; belongs into the transaction that stages the message.
+ * @throws MessageRejectedError for a path that the thread does not have
+ */
+export async function placeAttachments(
+  tx: Writer,
+  threadId: string,
+  attachments: readonly StoredAttachment[],
+): Promise<readonly AttachmentRef[]> {
+  const placed: AttachmentRef[] = []
+  for (const attachment of attachments) {
+    const file =
+      attachment.kind === 'file'
+        ? await existingFile(tx, threadId, attachment.path)
+        : await putFile(tx, {
+            ...attachment,
+            threadId,
+            path: await freeAttachmentPath(tx, threadId, attachment.name),
+            now: microseconds(),
+          })
+    const description = attachment.kind === 'file' ? attachment.description : null
+    placed.push({ ...attachmentRef(file), ...(description !== null && { description }) })
+  }
+  return placed
+}
+
+async function existingFile(tx: Writer, threadId: string, path: string): Promise<StoredFile> {
+  const file = await statFile(tx, threadId, path)
+  if (file !== null && !file.isDirectory) return file
+  const came = file === null ? 'no such file' : 'a folder'
+  throw new MessageRejectedError(
+    threadId,
+    `Expected the attachment ${path} to be a file of the thread, got ${came}: ` +
+      'a new file is given as { name, mimeType, data }.',
+  )
 }

@@ -1,22 +1,25 @@
 import { createHash, randomUUID } from 'node:crypto'
-import { MessageRejectedError, TemporalUnavailableError } from '../protocol/errors.js'
+import { MessageRejectedError, NotQueuedError, TemporalUnavailableError } from '../protocol/errors.js'
 import { LIMITS } from '../protocol/limits.js'
 import { messageIdProblem } from '../protocol/message-problems.js'
-import { SIGNALS } from '../protocol/messages.js'
+import { OUR_IDS, SIGNALS, UPDATES } from '../protocol/messages.js'
 import { isObject, unwritableJson, utf8Length } from '../protocol/values.js'
 import type { JsonObject } from '../protocol/values.js'
 import { findToolCall } from '../store/calls/tool-calls.js'
+import { deleteWaiting } from '../store/messages/message-writes.js'
+import { removeQueuedItem } from '../store/messages/queue.js'
+import type { Removal } from '../store/messages/queue.js'
 import { stageQueuedTool } from '../store/messages/queued-tools.js'
+import type { Writer } from '../store/store.js'
 import { clientSpan, inSpan } from '../telemetry/spans.js'
+import { microseconds, openThread } from './client-context.js'
 import type { ClientContext } from './client-context.js'
-import { microseconds } from './clock.js'
-import { halfCharacterProblem } from './half-characters.js'
-import { openThread } from './open-thread.js'
-import { refuseStaged } from './refuse-staged.js'
-import { signalThread } from './signal-thread.js'
-import { withdrawQueuedTool } from './withdraw-queued-tool.js'
+import { halfCharacterProblem } from './new-message.js'
+import { refuseStaged } from './send-message.js'
+import { signalThread, updateWorkflow } from './thread-workflow.js'
+import { nobodyTook } from './waiting/notices.js'
 
-export interface QueuingTool {
+interface QueuingTool {
   readonly threadId: string
   readonly name: string
   readonly args: unknown
@@ -106,4 +109,53 @@ function queuingProblem({ name, args, id }: Omit<QueuingTool, 'threadId'>): stri
   }
   if (bytes <= LIMITS.messageBytes) return undefined
   return `Expected arguments of at most ${LIMITS.messageBytes} bytes as JSON, got ${bytes}: use a file.`
+}
+
+/** Takes back a staged call that no workflow will ever hear of, and the row that holds it. */
+async function withdrawQueuedTool(tx: Writer, threadId: string, toolCallId: string): Promise<void> {
+  const call = await tx
+    .deleteFrom('tool_calls')
+    .where('thread_id', '=', threadId)
+    .where('id', '=', toolCallId)
+    .where('status', '=', 'open')
+    .where('run', '=', 0)
+    .returning('message_id')
+    .executeTakeFirst()
+  if (call === undefined) return
+  await deleteWaiting(tx, threadId, call.message_id)
+}
+
+/**
+ * Takes back what waits its turn: its row first, which decides for all, then an Update that takes it out of the
+ * workflow's queue. Any process may do it, and again after whatever failed.
+ */
+export async function removeQueued(context: ClientContext, threadId: string, id: string): Promise<void> {
+  const store = await context.store()
+  const removal = await store.write(async (tx) => {
+    await openThread(tx, threadId)
+    return removeQueuedItem(tx, { threadId, id, now: microseconds() })
+  })
+  const inline = removal === 'unknown' && id.startsWith(OUR_IDS)
+  if (removal !== 'removed' && removal !== 'before' && !inline)
+    throw new NotQueuedError(threadId, { id, ...REASONS[removal] })
+  const answer = await updateWorkflow(context, threadId, {
+    name: UPDATES.removeQueued,
+    id: `${UPDATES.removeQueued}:${id}`,
+    input: { id },
+    patience: LIMITS.respond,
+  })
+  if (answer === 'silent') throw await nobodyTook(context, threadId, 'removal')
+  // One with a row is removed by it: a workflow that does not have it, or is gone, has nothing to take out.
+  if (answer !== 'accepted' && inline) throw new NotQueuedError(threadId, { id, ...REASONS.unknown })
+}
+
+interface Reason {
+  readonly reason: string
+  readonly delivered: boolean
+}
+
+const REASONS: Readonly<Record<Exclude<Removal, 'removed' | 'before'>, Reason>> = {
+  begun: { reason: 'one that was delivered, or has ended', delivered: true },
+  owed: { reason: "a subagent's message", delivered: false },
+  unknown: { reason: 'one that is not in its queue', delivered: false },
 }

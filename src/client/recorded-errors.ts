@@ -6,8 +6,8 @@ import { LIMITS } from '../protocol/limits.js'
 import { findError, listErrors } from '../store/errors.js'
 import type { ErrorRecord } from '../store/errors.js'
 import { redactKnownSecrets } from '../store/known-secrets.js'
+import { knownThread } from './client-context.js'
 import type { ClientContext } from './client-context.js'
-import { knownThread } from './open-thread.js'
 
 /** An error of a thread as the store keeps it, without the secrets that were known when it was stored or are known here. */
 export interface RecordedError {

@@ -1,22 +1,20 @@
 import { WorkflowExecutionAlreadyStartedError } from '@temporalio/client'
 import { ThreadConflictError } from '../protocol/errors.js'
-import { SIGNALS } from '../protocol/messages.js'
-import type { ReopenedThread, ThreadLimits } from '../protocol/messages.js'
+import { LIMITS } from '../protocol/limits.js'
+import { SIGNALS, THREAD_WORKFLOW } from '../protocol/messages.js'
+import type { ReopenedThread, ThreadLimits, ThreadStart } from '../protocol/messages.js'
 import { waitingItems } from '../store/calls/request-lists.js'
 import type { WaitingItem } from '../store/calls/request-lists.js'
 import { cutRun, readReopened } from '../store/reopen/reopened-thread.js'
 import { lastRun } from '../store/threads/runs.js'
 import { findThread, updateThread } from '../store/threads/threads.js'
 import type { ThreadRecord } from '../store/threads/threads.js'
+import { isOpen, microseconds, openThread } from './client-context.js'
 import type { ClientContext } from './client-context.js'
-import { microseconds } from './clock.js'
-import { isOpen, openThread } from './open-thread.js'
-import { signalThread } from './signal-thread.js'
-import { startReopened } from './start-reopened.js'
-import type { ReopenedStart } from './start-reopened.js'
+import { translate } from './connection.js'
+import { signalThread, startOptions, threadStart } from './thread-workflow.js'
 import type { ThreadSignal } from './thread-workflow.js'
-import { translate } from './translate.js'
-import { lookAtWorkflow } from './workflow-state.js'
+import { lookAtWorkflow, REOPENED_MEMO } from './workflow-state.js'
 
 /** Times that a thread is looked at anew because it changed meanwhile: a worker that comes late, another reopening. */
 const TRIALS = 5
@@ -134,4 +132,37 @@ export function signalOf(item: WaitingItem, parkedAt: number | null): ThreadSign
   const isParked = parkedAt !== null && item.createdAt <= parkedAt
   const message = isParked ? { from: 'tool' as const, ...item.message } : item.message
   return { name: SIGNALS.queueMessage, input: message }
+}
+
+interface ReopenedStart {
+  readonly reopened: ReopenedThread
+  readonly limits: ThreadLimits | undefined
+}
+
+/**
+ * The one start that may follow a closed workflow of the same id: the row says that the thread is open.
+ * @throws WorkflowExecutionAlreadyStartedError when somebody was faster
+ */
+async function startReopened(
+  context: ClientContext,
+  thread: ThreadRecord,
+  { reopened, limits }: ReopenedStart,
+): Promise<void> {
+  const { id, agent, parent_thread_id: parentId, parent_call_id: callId, root_thread_id: root } = thread
+  const start: ThreadStart = {
+    ...(await threadStart(context, thread, limits)),
+    ...(!thread.resumable && { resumable: false }),
+    ...(parentId !== null && callId !== null && { parent: { threadId: parentId, callId, root } }),
+    reopened,
+  }
+  const { memo, ...options } = await startOptions(context, thread, start)
+  await context.call(LIMITS.temporalCall, () =>
+    context.temporal().workflow.start(THREAD_WORKFLOW, {
+      ...options,
+      memo: { ...memo, agent, [REOPENED_MEMO]: true },
+      workflowId: id,
+      workflowIdConflictPolicy: 'FAIL',
+      workflowIdReusePolicy: 'ALLOW_DUPLICATE',
+    }),
+  )
 }

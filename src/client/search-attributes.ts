@@ -1,6 +1,6 @@
 import type { Client } from '@temporalio/client'
 import { SEARCH_ATTRIBUTES } from '../protocol/messages.js'
-import { isRefusal, translate } from './translate.js'
+import { isRefusal, translate } from './connection.js'
 
 /** Temporal's numbers of the two types that are used. */
 const TYPES = { Keyword: 2, KeywordList: 7 } as const

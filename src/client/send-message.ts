@@ -1,25 +1,29 @@
 import { randomUUID } from 'node:crypto'
-import { MessageRejectedError, TemporalUnavailableError } from '../protocol/errors.js'
+import {
+  MessageRejectedError,
+  TemporalUnavailableError,
+  ThreadConflictError,
+  ThreadNotFoundError,
+  ThreadTerminatedError,
+} from '../protocol/errors.js'
+import { LIMITS } from '../protocol/limits.js'
 import type { Message } from '../protocol/message.js'
 import { SIGNALS } from '../protocol/messages.js'
 import type { JsonObject } from '../protocol/values.js'
 import { digestOf } from '../store/digest.js'
-import { stageMessage } from '../store/messages/message-writes.js'
+import { removeFile } from '../store/files/files.js'
+import { deleteWaiting, stageMessage } from '../store/messages/message-writes.js'
+import type { StageResult } from '../store/messages/message-writes.js'
 import { findMessage } from '../store/messages/transcript.js'
 import type { Writer } from '../store/store.js'
 import { clientSpan, inSpan } from '../telemetry/spans.js'
+import { microseconds, openThread } from './client-context.js'
 import type { ClientContext } from './client-context.js'
-import { microseconds } from './clock.js'
-import { checkMessage } from './new-message.js'
-import type { CheckedMessage, NewMessage } from './new-message.js'
-import { openThread } from './open-thread.js'
-import { attachmentDigest, placeAttachments, storeBytes } from './place-attachments.js'
-import type { StoredAttachment } from './place-attachments.js'
-import { refuseStaged } from './refuse-staged.js'
-import { signalThread } from './signal-thread.js'
-import { withdrawMessage } from './withdraw-message.js'
+import { attachmentDigest, checkMessage, placeAttachments, storeBytes } from './new-message.js'
+import type { CheckedMessage, NewMessage, StoredAttachment } from './new-message.js'
+import { signalThread } from './thread-workflow.js'
 
-export interface Sending {
+interface Sending {
   readonly threadId: string
   readonly message: string | NewMessage
   /** @default a UUID */
@@ -121,4 +125,47 @@ function contentOf({ role, content, silent, metadata, attachments }: CheckedMess
     metadata: metadata as JsonObject | null,
     attachments: attachments.map(attachmentDigest),
   }
+}
+
+/** Takes back a staged message that no workflow will ever hear of, and the files that came with it. */
+async function withdrawMessage(tx: Writer, threadId: string, given: CheckedMessage): Promise<void> {
+  const message = await findMessage(tx, threadId, given.id)
+  if (message === null || message.position !== null || message.status !== 'pending') return
+  await deleteWaiting(tx, threadId, given.id)
+  for (const [index, { path }] of message.attachments.entries())
+    if (given.attachments[index]?.kind === 'new') await removeFile(tx, threadId, path)
+}
+
+/** What was staged: a message, or a tool call. */
+type Staged = { readonly threadId: string } & (
+  | { readonly messageId: string; /** Its id was made of the thread's. */ readonly isFirst?: boolean }
+  /** `id`: as the caller gave it. */
+  | { readonly toolCallId: string; readonly id: string }
+)
+
+/** @throws what tells the caller why nothing was accepted: ThreadConflictError and the like */
+export function refuseStaged(result: StageResult, staged: Staged): void {
+  const { threadId } = staged
+  if (result === 'conflict')
+    throw new ThreadConflictError(threadId, {
+      problem: conflictProblem(staged),
+      ...('messageId' in staged && { messageId: staged.messageId }),
+    })
+  if (result === 'terminated') throw new ThreadTerminatedError(threadId, 'terminated')
+  if (result === 'missing_thread') throw new ThreadNotFoundError(threadId)
+  if (result === 'queue_full') {
+    const problem = `Expected at most ${LIMITS.queuedItems} queued messages, got another one: wait until some are delivered.`
+    throw new MessageRejectedError(threadId, problem)
+  }
+}
+
+/** Names the id that the caller gave: nobody has chosen that of a first message. */
+function conflictProblem(staged: Staged): string {
+  if ('messageId' in staged && staged.isFirst === true)
+    return (
+      `Expected thread id "${staged.threadId}" to be new or to come with the same first message, got another message: ` +
+      'use another id, or send the message to the thread that is there.'
+    )
+  const named = 'messageId' in staged ? `message id "${staged.messageId}"` : `tool call id "${staged.id}"`
+  return `Expected ${named} to be new, got other content under it before: use another id.`
 }

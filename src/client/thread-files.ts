@@ -3,9 +3,8 @@ import { statFile } from '../store/files/attachments.js'
 import { checkFileContent, checkFilePath, FileError } from '../store/files/file-row.js'
 import type { StoredFile } from '../store/files/file-row.js'
 import { listFolder, putFile, removeFile } from '../store/files/files.js'
+import { knownThread, microseconds, openThread } from './client-context.js'
 import type { ClientContext } from './client-context.js'
-import { microseconds } from './clock.js'
-import { knownThread, openThread } from './open-thread.js'
 
 /**
  * Bytes from `start` (the first one) up to, and without, `end` (behind the last one). A negative number counts from the

@@ -1,13 +1,23 @@
-import { WorkflowExecutionAlreadyStartedError, WorkflowNotFoundError } from '@temporalio/client'
+import { setTimeout as sleep } from 'node:timers/promises'
+import {
+  WorkflowExecutionAlreadyStartedError,
+  WorkflowNotFoundError,
+  WorkflowUpdateFailedError,
+  WorkflowUpdateRPCTimeoutOrCancelledError,
+} from '@temporalio/client'
 import type { WorkflowHandle } from '@temporalio/client'
+import { MessageRejectedError } from '../protocol/errors.js'
+import { failureTypes } from '../protocol/failures.js'
 import { STORE_MEMO } from '../protocol/ids.js'
 import { LIMITS } from '../protocol/limits.js'
 import { THREAD_WORKFLOW } from '../protocol/messages.js'
 import type { ThreadLimits, ThreadStart } from '../protocol/messages.js'
+import { digestOf } from '../store/digest.js'
+import { lastRun } from '../store/threads/runs.js'
 import type { ThreadRecord } from '../store/threads/threads.js'
+import { openThread } from './client-context.js'
 import type { ClientContext } from './client-context.js'
-import { fairnessKey } from './fairness-key.js'
-import { translate } from './translate.js'
+import { isInternal, translate } from './connection.js'
 import { lookAtWorkflow } from './workflow-state.js'
 
 /** A signal of the wire contract and its one input, if it has one. */
@@ -84,7 +94,7 @@ export async function startOptions(context: ClientContext, thread: ThreadRecord,
 }
 
 /** `gone`: Temporal has no open workflow of this id; the store tells whether it ever had one. */
-export async function signalWorkflow(
+async function signalWorkflow(
   context: ClientContext,
   threadId: string,
   { name, input }: ThreadSignal,
@@ -114,4 +124,105 @@ async function callTemporal<T>(
       return 'gone'
     throw translate(error, { client: context.temporal(), threadId })
   }
+}
+
+/** What Temporal takes, in bytes. */
+const KEY_BYTES = 64
+
+/** Shares a busy task queue between accounts: the account's own id, or its digest where that is longer than Temporal takes. */
+export function fairnessKey(account: string): string {
+  return Buffer.byteLength(account) <= KEY_BYTES ? account : digestOf(account)
+}
+
+/** Between two looks for a child that its parent is about to start: that takes a few milliseconds. */
+const CHILD_PAUSE = 100
+
+/**
+ * Signals an open thread; one whose row is there while its workflow is not started yet is started first.
+ * @throws ThreadTerminatedError; MessageRejectedError when the thread is lost; TemporalUnavailableError
+ */
+export async function signalThread(
+  context: ClientContext,
+  threadId: string,
+  signal: ThreadSignal,
+): Promise<void> {
+  const deadline = Date.now() + LIMITS.temporalCall
+  for (;;) {
+    if ((await signalWorkflow(context, threadId, signal)) === 'accepted') return
+    const { thread, hasRun } = await stateOf(context, threadId)
+    if (hasRun || Date.now() > deadline) throw lostThread(threadId)
+    // A child is started by its parent alone, or it would be no child in Temporal.
+    if (thread.parent_thread_id !== null) await sleep(CHILD_PAUSE)
+    else if ((await startWorkflow(context, thread, { isNew: true })) === 'closed') throw lostThread(threadId)
+  }
+}
+
+/** @throws ThreadTerminatedError: the row tells why Temporal has no workflow. */
+async function stateOf(
+  context: ClientContext,
+  threadId: string,
+): Promise<{ readonly thread: ThreadRecord; readonly hasRun: boolean }> {
+  const store = await context.store()
+  return store.read(async (db) => {
+    const thread = await openThread(db, threadId)
+    return { thread, hasRun: (await lastRun(db, threadId)) !== null }
+  })
+}
+
+/** Of a thread that the store has open while Temporal has no workflow of it. */
+export function lostThread(threadId: string): MessageRejectedError {
+  return new MessageRejectedError(
+    threadId,
+    `Expected an open workflow of thread "${threadId}" in Temporal, got none while the store has the thread open: it is ` +
+      'lost (terminated by an operator, or another namespace). Reopen it, terminate it, or check TEMPORAL_NAMESPACE.',
+  )
+}
+
+/** An Update of the wire contract; the same id is applied once in a Temporal run. */
+interface ThreadUpdate {
+  readonly name: string
+  readonly id: string
+  readonly input: object
+  /** Milliseconds. */
+  readonly patience: number
+  /** Another call may have sent this id before. @default false */
+  readonly repeats?: boolean
+}
+
+/** `unknown`: the workflow has no such request or item; `silent`: nobody answered in time; `gone`: no open workflow. */
+type UpdateAnswer = 'accepted' | 'unknown' | 'invalid' | 'silent' | 'gone'
+
+/** What the server answers when the workflow closes with the Update in its hands. */
+const CLOSED_MEANWHILE = 'AcceptedUpdateCompletedWorkflow'
+
+export async function updateWorkflow(
+  context: ClientContext,
+  threadId: string,
+  { name, id, input, patience, repeats = false }: ThreadUpdate,
+): Promise<UpdateAnswer> {
+  const update = () =>
+    workflowOf(context, threadId).executeUpdate<unknown, [object]>(name, { updateId: id, args: [input] })
+  try {
+    await context.call(patience, update)
+    return 'accepted'
+  } catch (error) {
+    if (error instanceof WorkflowUpdateRPCTimeoutOrCancelledError) return 'silent'
+    if (error instanceof WorkflowNotFoundError) return 'gone'
+    const refusal = error instanceof WorkflowUpdateFailedError ? refusalOf(error) : undefined
+    if (refusal !== undefined) return refusal
+    if (repeats && isSpent(error)) return 'unknown'
+    throw translate(error, { client: context.temporal(), threadId })
+  }
+}
+
+/** A reset gives a workflow its Updates again: one that it refuses then is neither open nor ended for the server, and its id is of no more use. */
+function isSpent(error: unknown): boolean {
+  return error instanceof WorkflowUpdateFailedError || isInternal(error)
+}
+
+function refusalOf(error: WorkflowUpdateFailedError): UpdateAnswer | undefined {
+  const types = failureTypes(error)
+  if (types.has('Request.NotFound') || types.has('Item.NotFound')) return 'unknown'
+  if (types.has('Request.Invalid') || types.has('Item.Invalid')) return 'invalid'
+  return types.has(CLOSED_MEANWHILE) ? 'gone' : undefined
 }

@@ -3,7 +3,7 @@ import type { FailureType } from '../protocol/failures.js'
 import { isStoreId, STORE_MEMO } from '../protocol/ids.js'
 import { LIMITS } from '../protocol/limits.js'
 import type { ClientContext } from './client-context.js'
-import { translate } from './translate.js'
+import { translate } from './connection.js'
 
 /** What Temporal knows of a thread. */
 export type WorkflowState =

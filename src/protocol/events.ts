@@ -3,7 +3,7 @@
  *
  * - `EventPayloads` is what the log keeps, by type: ids, registered names and numbers only (T5), but for `custom`.
  * - `JoinedPayloads` is what delivery adds from other tables of the store. A type named here needs its entry in `JOINS` of
- *   `src/client/join-event.ts`, or nothing compiles.
+ *   `src/client/events/event-page.ts`, or nothing compiles.
  * - `OpenFields` are the closed lists of codes to which later versions add: writers may use only the listed codes.
  *
  * An event has four forms on its way, each with one name:

@@ -1,7 +1,7 @@
 import type { Client } from '@temporalio/client'
 import { ThreadClient } from '../client/index.js'
 import type { OnNotice, ThreadHandle } from '../client/index.js'
-import { warnOfNotice } from '../client/notices.js'
+import { warnOfNotice } from '../client/waiting/notices.js'
 import type { Registry } from '../definitions/known-definitions.js'
 import { SIGNALS } from '../protocol/messages.js'
 import type { StoreOptions } from '../store/store-location.js'

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import type { ActivityDependencies } from '../../src/activities/activity.js'
 import { recordClosedChild } from '../../src/activities/subagents/closed-child.js'
-import { closeRow } from '../../src/client/close-row.js'
+import { closeRow } from '../../src/client/terminate-thread.js'
 import type { ThreadClose } from '../../src/protocol/end-activities.js'
 import { findRequest, insertRequest } from '../../src/store/calls/requests.js'
 import { stageMessage } from '../../src/store/messages/message-writes.js'

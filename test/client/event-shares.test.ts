@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import type { ClientContext } from '../../src/client/client-context.js'
-import { followEvents } from '../../src/client/follow-events.js'
+import { followEvents } from '../../src/client/events/follow-events.js'
 import type { ThreadEvent } from '../../src/client/index.js'
 import { appendEvents } from '../../src/store/events.js'
 import type { Store } from '../../src/store/store.js'

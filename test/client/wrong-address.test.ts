@@ -1,7 +1,6 @@
 import { inspect } from 'node:util'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
-import { connectLazily } from '../../src/client/connect.js'
-import { translate } from '../../src/client/translate.js'
+import { connectLazily, translate } from '../../src/client/connection.js'
 import { TemporalUnavailableError } from '../../src/protocol/errors.js'
 import { insertThread } from '../../src/store/threads/threads.js'
 import { freePort } from '../support/free-port.js'

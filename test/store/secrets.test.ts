@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import type { ClientContext } from '../../src/client/client-context.js'
-import { claimCall } from '../../src/client/remote-calls/claim-call.js'
+import { claimCall } from '../../src/client/remote-calls.js'
 import { ConfigError } from '../../src/protocol/errors.js'
 import { closeOpenCalls } from '../../src/store/calls/close-open-calls.js'
 import {

@@ -1,22 +1,32 @@
 import { LIMITS } from '../../protocol/limits.js'
-import { numberProblem } from '../../store/consistency.js'
+import { SIGNALS } from '../../protocol/messages.js'
+import type { ChildReport, Operations } from '../../protocol/messages.js'
+import type { ControlSnapshot } from '../../protocol/status.js'
+import { waitingItems } from '../../store/calls/request-lists.js'
+import type { WaitingItem } from '../../store/calls/request-lists.js'
+import type { PendingRecord } from '../../store/calls/requests.js'
+import { numberProblem, untakenAnswers } from '../../store/consistency.js'
 import { countUndelivered } from '../../store/messages/message-writes.js'
+import { reportsOf } from '../../store/reopen/reopened-children.js'
+import type { Reader } from '../../store/store.js'
 import { findChild } from '../../store/threads/children.js'
+import { effectSenders, scheduledEffects } from '../../store/threads/effects.js'
+import type { EffectRecord } from '../../store/threads/effects.js'
 import { lastRun } from '../../store/threads/runs.js'
 import { findThread } from '../../store/threads/threads.js'
 import type { ThreadRecord } from '../../store/threads/threads.js'
-import { isOpen } from '../open-thread.js'
-import { reopenThread, tellWaiting } from '../reopen-thread.js'
+import { announceAnswer } from '../answers/respond.js'
+import { isOpen, microseconds } from '../client-context.js'
+import { querySnapshot } from '../read-snapshot.js'
+import { parkedSince, reopenThread, signalOf, tellWaiting } from '../reopen-thread.js'
 import { terminateThread } from '../terminate-thread.js'
+import { signalThread } from '../thread-workflow.js'
+import type { ThreadSignal } from '../thread-workflow.js'
 import { lookAtWorkflow } from '../workflow-state.js'
 import type { WorkflowState } from '../workflow-state.js'
-import { checkAnswers } from './check-answers.js'
-import { checkEffects } from './check-effects.js'
 import { checkOwner, checkRefusal } from './check-other-stores.js'
-import { checkQueue } from './check-queue.js'
-import { left, repaired } from './finding.js'
+import { isFresh, left, repaired } from './finding.js'
 import type { Doctor, Finding } from './finding.js'
-import { isFresh } from './fresh.js'
 
 /** An open thread against its workflow, and its own numbers. */
 export async function checkThread(doctor: Doctor, threadId: string): Promise<readonly Finding[]> {
@@ -156,4 +166,198 @@ function orphan(
   } as const
   const work = () => terminateThread(doctor.context, { threadId, reason: 'The parent thread was closed.' })
   return repaired(doctor, found, { work, done: 'It is terminated.' })
+}
+
+/** Answers in the rows of their requests that the workflow waits for: their caller died before it told, and never came again. */
+async function checkAnswers(doctor: Doctor, thread: ThreadRecord): Promise<readonly Finding[]> {
+  // T8: a thread that was asked to end takes no answer.
+  if (!isOpen(thread)) return []
+  const { context } = doctor
+  const { id: threadId } = thread
+  const store = await context.store()
+  const before = microseconds() - LIMITS.underWay * 1000
+  const untaken = await store.read((db) => untakenAnswers(db, { threadId, before }))
+  if (untaken.length === 0) return []
+  const unasked = `${untaken.length} answers were given, and no worker says whether it knows of them`
+  const asked = await askWorkflow(doctor, { threadId, unasked })
+  if (asked.snapshot === null) return asked.findings
+  // What it was told of, it waits for no more, although its activity may not have begun.
+  const waitedFor = new Set(asked.snapshot.pending.map(({ id }) => id))
+  const findings: Finding[] = []
+  for (const request of untaken)
+    if (waitedFor.has(request.id)) findings.push(await toldAgain(doctor, request))
+  return findings
+}
+
+function toldAgain(doctor: Doctor, request: PendingRecord): Promise<Finding> {
+  const { thread_id: threadId, id } = request
+  const problem = `Its request "${id}" was answered, and its workflow waits for the answer`
+  const work = () => announceAnswer(doctor.context, request)
+  return repaired(doctor, { kind: 'untold_answer', threadId, problem }, { work, done: 'It is told of it.' })
+}
+
+/**
+ * Effects in the store that the workflow does not know of: a child or parent that scheduled them was ended in Temporal
+ * before it told. What whoever scheduled one may still tell is left to it: told by both, it might be done twice (T9).
+ */
+async function checkEffects(doctor: Doctor, thread: ThreadRecord): Promise<readonly Finding[]> {
+  // T8: a thread that was asked to end performs nothing any more.
+  if (!isOpen(thread)) return []
+  const { context } = doctor
+  const { id: threadId } = thread
+  const store = await context.store()
+  const old = (await store.read((db) => scheduledEffects(db, threadId))).filter(
+    ({ created_at: at }) => !isFresh(at),
+  )
+  if (old.length === 0) return []
+  const unknown = await unknownEffects(doctor, threadId, old)
+  if ('findings' in unknown) return unknown.findings
+  const unsaid: EffectRecord[] = []
+  for (const effect of unknown.effects) if (!(await isToBeTold(doctor, effect))) unsaid.push(effect)
+  if (unsaid.length === 0) return []
+  // The last that was told came before that.
+  const untold = await unknownEffects(doctor, threadId, unsaid)
+  if ('findings' in untold) return untold.findings
+  return untold.effects.length === 0 ? [] : [await told(doctor, threadId, untold)]
+}
+
+interface Unknown {
+  readonly effects: readonly EffectRecord[]
+  /** How many more its workflow takes. */
+  readonly room: number
+}
+
+/** Those of `candidates` that are scheduled and that its workflow does not know of. */
+async function unknownEffects(
+  doctor: Doctor,
+  threadId: string,
+  candidates: readonly EffectRecord[],
+): Promise<Unknown | { readonly findings: readonly Finding[] }> {
+  const unasked = `${candidates.length} effects are scheduled, and no worker says whether it knows of them`
+  const asked = await askWorkflow(doctor, { threadId, unasked })
+  if (asked.snapshot === null) return asked
+  const { effects, queue } = asked.snapshot
+  const known = new Set([...effects, ...queue.filter(({ kind }) => kind === 'effect')].map(({ id }) => id))
+  const store = await doctor.context.store()
+  // One that has run since is in neither.
+  const scheduled = new Set((await store.read((db) => scheduledEffects(db, threadId))).map(({ id }) => id))
+  return {
+    effects: candidates.filter(({ id }) => scheduled.has(id) && !known.has(id)),
+    room: LIMITS.effects - effects.length,
+  }
+}
+
+/** Of a thread that told all that it had to tell. */
+const RESTING: ReadonlySet<string> = new Set(['idle', 'stopped', 'blocked'])
+
+/** Whoever scheduled it is at work, and may not have come to it. */
+async function isToBeTold({ context }: Doctor, { thread_id: threadId, id }: EffectRecord): Promise<boolean> {
+  const store = await context.store()
+  for (const sender of await store.read((db) => effectSenders(db, threadId, id))) {
+    const answer = await querySnapshot(context, sender)
+    if (answer.kind === 'gone') continue
+    if (answer.kind === 'silent' || !RESTING.has(answer.snapshot.status)) return true
+  }
+  return false
+}
+
+async function told(doctor: Doctor, threadId: string, { effects, room }: Unknown): Promise<Finding> {
+  const problem = `${effects.length} effects are scheduled, and its workflow does not know of them`
+  const found = { kind: 'unsignalled', threadId, problem } as const
+  if (effects.length > room)
+    return left(found, `It has room for ${room} more: wait until others have run, or remove some.`)
+  const work = async (): Promise<void> => {
+    for (const effect of effects)
+      await signalThread(doctor.context, threadId, { name: SIGNALS.operations, input: scheduling(effect) })
+  }
+  return repaired(doctor, found, { work, done: 'It is told of them.' })
+}
+
+function scheduling({ id, due_at: dueAt }: EffectRecord): Operations {
+  return { operations: [{ kind: 'schedule_effect', id, dueAt: Math.ceil(dueAt / 1000) }] }
+}
+
+/** What the store has waiting for a thread against what its workflow knows of. */
+async function checkQueue(doctor: Doctor, thread: ThreadRecord): Promise<readonly Finding[]> {
+  const { context } = doctor
+  const { id: threadId } = thread
+  const store = await context.store()
+  const old = await store.read((db) => oldItems(db, thread))
+  if (old.length === 0) return []
+  const unasked = `${old.length} items wait for it, and no worker says what it knows`
+  const asked = await askWorkflow(doctor, { threadId, unasked })
+  if (asked.snapshot === null) return asked.findings
+  const { queue, children, run } = asked.snapshot
+  const known = new Set(queue.map(({ id }) => id))
+  const owed = children.flatMap((child) => (child.owed ? [child.reference] : []))
+  // One that was delivered since is in neither.
+  const waiting = await store.read((db) => oldItems(db, thread))
+  // A run may have a tool behind the call that it is at.
+  const unknown = waiting.filter((item) => !known.has(keyOf(item)) && (run === null || item.kind !== 'tool'))
+  if (unknown.length === 0) return []
+  const problem = `${unknown.length} items were accepted, and its workflow does not know of them`
+  const work = async (): Promise<void> => {
+    for (const item of unknown)
+      await signalThread(context, threadId, await signalFor(doctor, { thread, item, owed }))
+  }
+  return [
+    await repaired(doctor, { kind: 'unsignalled', threadId, problem }, { work, done: 'It is told of them.' }),
+  ]
+}
+
+async function oldItems(db: Reader, thread: ThreadRecord): Promise<readonly WaitingItem[]> {
+  return (await waitingItems(db, thread)).filter(({ createdAt }) => !isFresh(createdAt))
+}
+
+/** The workflow's name of an item: of a queued tool it is that of its call. */
+function keyOf(item: WaitingItem): string {
+  return item.kind === 'tool' ? item.tool.toolCallId : item.id
+}
+
+interface Untold {
+  readonly thread: ThreadRecord
+  readonly item: WaitingItem
+  /** Children that have not answered a call. */
+  readonly owed: readonly string[]
+}
+
+/** The report of a child that owes one is told as the child would: a call may wait for it (T7). */
+async function signalFor({ context }: Doctor, { thread, item, owed }: Untold): Promise<ThreadSignal> {
+  const signal = signalOf(item, parkedSince(thread))
+  if (item.kind === 'tool' || item.message.from !== 'child' || owed.length === 0) return signal
+  const store = await context.store()
+  const report = await store.read((db) => reportOf(db, thread.id, item.id))
+  return report !== null && owed.includes(report.reference)
+    ? { name: SIGNALS.childReport, input: report }
+    : signal
+}
+
+async function reportOf(db: Reader, threadId: string, messageId: string): Promise<ChildReport | null> {
+  const row = await db
+    .selectFrom('messages')
+    .select('subagent_id')
+    .where('thread_id', '=', threadId)
+    .where('id', '=', messageId)
+    .executeTakeFirst()
+  const reference = row?.subagent_id ?? null
+  if (reference === null || (await findChild(db, threadId, reference)) === null) return null
+  const { last } = await reportsOf(db, reference)
+  return last?.messageId === messageId ? { reference, ...last } : null
+}
+
+/** What a thread's workflow knows; or what is to be said where it tells nothing. */
+type Asked =
+  | { readonly snapshot: ControlSnapshot }
+  | { readonly snapshot: null; readonly findings: readonly Finding[] }
+
+/** `unasked`: the problem of the finding when no worker answers. One that has closed meanwhile is found by the next look. */
+async function askWorkflow(
+  { context }: Doctor,
+  { threadId, unasked: problem }: { readonly threadId: string; readonly unasked: string },
+): Promise<Asked> {
+  const answer = await querySnapshot(context, threadId)
+  if (answer.kind === 'answered') return { snapshot: answer.snapshot }
+  if (answer.kind === 'gone') return { snapshot: null, findings: [] }
+  const silent = left({ kind: 'unasked', threadId, problem }, 'Start a worker, then look again.')
+  return { snapshot: null, findings: [silent] }
 }

@@ -1,12 +1,25 @@
 import { TemporalUnavailableError } from '../../protocol/errors.js'
-import { deepestOpen, openThreadIds } from '../../store/consistency.js'
+import { LIMITS } from '../../protocol/limits.js'
+import { closeRequests } from '../../store/calls/requests.js'
+import {
+  deepestOpen,
+  namedDigests,
+  openThreadIds,
+  requestsOfClosed,
+  threadNaming,
+  untoldChildren,
+} from '../../store/consistency.js'
 import { StoreError } from '../../store/store-error.js'
+import type { Reader } from '../../store/store.js'
+import { closeChild } from '../../store/threads/children.js'
+import { closedTops, sweepBlobs } from '../../store/threads/retention.js'
+import { microseconds } from '../client-context.js'
 import type { ClientContext } from '../client-context.js'
-import { checkNamespace } from './check-namespace.js'
+import { deleteThread } from '../retention/delete-thread.js'
+import { lookAtWorkflow } from '../workflow-state.js'
 import { checkOtherStores } from './check-other-stores.js'
-import { checkStore } from './check-store.js'
 import { checkThread } from './check-thread.js'
-import { left } from './finding.js'
+import { isFresh, left, repaired } from './finding.js'
 import type { Doctor, Examine, Finding } from './finding.js'
 
 /** Threads at a time: each is a call to Temporal, or a few. */
@@ -53,4 +66,146 @@ async function checked(doctor: Doctor, threadId: string): Promise<readonly Findi
     const problem = `It could not be looked at: ${error instanceof Error ? error.message : String(error)}`
     return [left({ kind: 'unasked', threadId, problem }, 'Look again.')]
   }
+}
+
+/** Threads at a time: usually the first of them is known. */
+const THREADS_AT_A_TIME = 10
+
+/** Whether there is such a workflow does not matter. */
+const NO_THREAD = 'everthread-doctor'
+
+/**
+ * Says that Temporal knows none of the open threads: it is another namespace, or has lost all. In a wrong one each repair
+ * would cut a thread that runs, or start it a second time.
+ */
+async function checkNamespace(context: ClientContext): Promise<Finding | null> {
+  const store = await context.store()
+  let [after, count] = ['', 0]
+  for (;;) {
+    const page = await store.read((db) => startedThreads(db, after))
+    const states = await Promise.all(page.map(({ id }) => lookAtWorkflow(context, id)))
+    if (states.some((found) => found.state === 'open' || found.status !== 'not_found')) return null
+    count += page.filter((thread) => !isFresh(thread.created_at)).length
+    const last = page.at(-1)
+    if (last === undefined) break
+    after = last.id
+  }
+  // A server or namespace that is not there is no agreement, however little there is to agree on: the error says so.
+  if (after === '') await lookAtWorkflow(context, NO_THREAD)
+  return count === 0 ? null : unknownThreads(context, count)
+}
+
+function startedThreads(
+  db: Reader,
+  after: string,
+): Promise<readonly { readonly id: string; readonly created_at: number }[]> {
+  return db
+    .selectFrom('threads')
+    .select(['id', 'created_at'])
+    .where('closed_at', 'is', null)
+    .where('id', '>', after)
+    .where((where) =>
+      where.exists(
+        where.selectFrom('runs').select('runs.number').whereRef('runs.thread_id', '=', 'threads.id'),
+      ),
+    )
+    .orderBy('id')
+    .limit(THREADS_AT_A_TIME)
+    .execute()
+}
+
+function unknownThreads(context: ClientContext, count: number): Finding {
+  const { namespace } = context.temporal().options
+  const problem = `The namespace "${namespace}" knows none of the ${count} open threads that have run`
+  return left(
+    { kind: 'wrong_namespace', threadId: null, problem },
+    'Nothing was repaired: check TEMPORAL_NAMESPACE and TEMPORAL_ADDRESS; if Temporal has lost them all, add --emptied.',
+  )
+}
+
+/** What the rows and bytes of the store say against each other, whatever Temporal says. */
+export async function* checkStore(doctor: Doctor): AsyncGenerator<Finding, void, undefined> {
+  yield* checkRequests(doctor)
+  yield* checkChildren(doctor)
+  yield* checkDeletions(doctor)
+  yield* checkBlobs(doctor)
+}
+
+async function* checkRequests(doctor: Doctor): AsyncGenerator<Finding, void, undefined> {
+  const store = await doctor.context.store()
+  for (const { threadId, id } of await store.read((db) => requestsOfClosed(db, LIMITS.deletedAtOnce))) {
+    const found = {
+      kind: 'open_request',
+      threadId,
+      problem: `Its request "${id}" is open, and it is closed`,
+    } as const
+    const work = () => store.write((tx) => closeRequests(tx, { threadId, ids: [id] }))
+    yield await repaired(doctor, found, { work, done: 'The request is closed.' })
+  }
+}
+
+/** What a child owes is answered by its parent's own looking, within the hour: only the registry is mended. */
+async function* checkChildren(doctor: Doctor): AsyncGenerator<Finding, void, undefined> {
+  const store = await doctor.context.store()
+  const closedBefore = microseconds() - LIMITS.childCheckLast * 1000
+  const untold = await store.read((db) => untoldChildren(db, { closedBefore, limit: LIMITS.deletedAtOnce }))
+  for (const { threadId, reference, status } of untold) {
+    const problem = `Its child "${reference}" is closed, and its registry has it open`
+    const closing = { parentThreadId: threadId, reference, status, now: microseconds() }
+    const work = () => store.write((tx) => closeChild(tx, closing))
+    yield await repaired(
+      doctor,
+      { kind: 'untold_child', threadId, problem },
+      { work, done: 'The registry has it closed.' },
+    )
+  }
+}
+
+async function* checkDeletions(doctor: Doctor): AsyncGenerator<Finding, void, undefined> {
+  const store = await doctor.context.store()
+  const begun = await store.read((db) =>
+    closedTops(db, { before: 1, after: null, limit: LIMITS.deletedAtOnce }),
+  )
+  for (const { id: threadId } of begun) {
+    const found = {
+      kind: 'half_deleted',
+      threadId,
+      problem: 'Its deletion was begun, and did not end',
+    } as const
+    const work = () => deleteThread(doctor.context, threadId)
+    yield await repaired(doctor, found, { work, done: 'It is deleted.' })
+  }
+}
+
+async function* checkBlobs(doctor: Doctor): AsyncGenerator<Finding, void, undefined> {
+  const store = await doctor.context.store()
+  const there = new Set<string>()
+  for await (const { digest } of store.blobs.list()) there.add(digest)
+  for (let after = ''; ;) {
+    const page = { after, limit: LIMITS.deletedAtOnce }
+    const digests = await store.read((db) => namedDigests(db, page))
+    for (const digest of digests) {
+      // Written since the list was made.
+      if (there.has(digest) || (await store.blobs.stream(digest)) !== null) continue
+      yield missing(digest, await store.read((db) => threadNaming(db, digest)))
+    }
+    const last = digests.at(-1)
+    if (last === undefined) break
+    after = last
+  }
+  const before = Date.now() - LIMITS.blobGrace
+  const unused = await sweepBlobs(store, { before, dryRun: true })
+  if (unused === 0) return
+  const found = {
+    kind: 'unused_blobs',
+    threadId: null,
+    problem: `${unused} contents of files are named by none`,
+  } as const
+  const work = () => sweepBlobs(store, { before, dryRun: false })
+  yield await repaired(doctor, found, { work, done: 'They are deleted.' })
+}
+
+function missing(digest: string, threadId: string | null): Finding {
+  const problem = `The bytes ${digest} that its files name are missing`
+  return left({ kind: 'missing_blob', threadId, problem }, 'Restore them from a backup, under that digest.')
 }

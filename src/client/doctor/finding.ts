@@ -1,3 +1,5 @@
+import { LIMITS } from '../../protocol/limits.js'
+import { microseconds } from '../client-context.js'
 import type { ClientContext } from '../client-context.js'
 
 /**
@@ -82,4 +84,9 @@ export async function repaired({ fix }: Doctor, found: Found, repair: Repair): P
   } catch (error) {
     return left(found, `It could not be repaired: ${error instanceof Error ? error.message : String(error)}`)
   }
+}
+
+/** What happened just now may be under way. */
+export function isFresh(at: number): boolean {
+  return microseconds() - at < LIMITS.underWay * 1000
 }

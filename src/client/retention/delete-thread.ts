@@ -1,11 +1,14 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { ThreadConflictError } from '../../protocol/errors.js'
+import { isGrpcServiceError } from '@temporalio/client'
+import { TemporalUnavailableError, ThreadConflictError, ThreadError } from '../../protocol/errors.js'
 import { LIMITS } from '../../protocol/limits.js'
+import { THREAD_WORKFLOW } from '../../protocol/messages.js'
 import { deleteThreadRows, markDeleting } from '../../store/threads/retention.js'
 import { subtreeOf } from '../../store/threads/thread-tree.js'
 import type { ClientContext } from '../client-context.js'
+import { translate } from '../connection.js'
 import { terminateThread } from '../terminate-thread.js'
-import { deleteHistories } from './delete-histories.js'
+import { lookAtWorkflow } from '../workflow-state.js'
 
 export interface DeleteThread {
   /** Ends what is open of the tree first, and waits for it. @default false: an open tree is refused */
@@ -78,4 +81,65 @@ function conflict(threadId: string, problem: string): ThreadConflictError {
   return new ThreadConflictError(threadId, {
     problem: `Expected "${threadId}" and all threads below it to be closed, got ${problem}.`,
   })
+}
+
+/** gRPC's own numbers. */
+const NOT_FOUND = 5
+const PERMISSION_DENIED = 7
+const UNIMPLEMENTED = 12
+
+/**
+ * Deletes what Temporal has of a closed thread, all runs of it. Answers why it kept something, or null; deleting is done
+ * by the server in its own time. @throws TemporalUnavailableError
+ */
+async function deleteHistories(context: ClientContext, threadId: string): Promise<string | null> {
+  try {
+    for (const runId of await runIds(context, threadId)) await deleteRun(context, threadId, runId)
+    return null
+  } catch (error) {
+    const translated = translate(error, { client: context.temporal(), threadId })
+    if (!isRefused(error)) throw translated
+    return ThreadError.isInstance(translated) ? translated.message : 'The server does not delete histories.'
+  }
+}
+
+/**
+ * Those of threads only: their ids are the user's, whose own workflows may have them too. The list follows what happens by
+ * a moment: the last run is asked for itself. Nothing is decoded, for the codec of a thread's memo may not be here.
+ */
+async function runIds(context: ClientContext, threadId: string): Promise<ReadonlySet<string>> {
+  const ids = new Set<string>()
+  const { run } = await lookAtWorkflow(context, threadId)
+  if (run?.type === THREAD_WORKFLOW) ids.add(run.id)
+  const id = threadId.replaceAll('\\', '\\\\').replaceAll("'", "\\'")
+  const query = `WorkflowId = '${id}' AND WorkflowType = '${THREAD_WORKFLOW}'`
+  const { workflowService, options } = context.temporal()
+  for (let nextPageToken: Uint8Array = new Uint8Array(); ;) {
+    const request = { namespace: options.namespace, query, nextPageToken }
+    const page = await context.call(LIMITS.temporalCall, () =>
+      workflowService.listWorkflowExecutions(request),
+    )
+    for (const { execution } of page.executions) if (execution?.runId != null) ids.add(execution.runId)
+    nextPageToken = page.nextPageToken
+    if (nextPageToken.length === 0) return ids
+  }
+}
+
+async function deleteRun(context: ClientContext, threadId: string, runId: string): Promise<void> {
+  const client = context.temporal()
+  const { namespace } = client.options
+  const workflowExecution = { workflowId: threadId, runId }
+  try {
+    await context.call(LIMITS.temporalCall, () =>
+      client.workflowService.deleteWorkflowExecution({ namespace, workflowExecution }),
+    )
+  } catch (error) {
+    if (!isGrpcServiceError(error) || error.code !== NOT_FOUND) throw error
+  }
+}
+
+/** By whoever runs the server; everything else may be better next time. */
+function isRefused(error: unknown): boolean {
+  const cause = TemporalUnavailableError.isInstance(error) ? error.cause : error
+  return isGrpcServiceError(cause) && [PERMISSION_DENIED, UNIMPLEMENTED].includes(cause.code)
 }

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { createRoute, z } from '@hono/zod-openapi'
-import { positionAfter } from '../../client/event-cursor.js'
+import { positionAfter } from '../../client/events/follow-events.js'
 import type { ThreadEvent } from '../../protocol/events.js'
 import { asBadRequest } from '../error-response.js'
 import { logBroken } from '../request-log.js'

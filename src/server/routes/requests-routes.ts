@@ -1,5 +1,5 @@
 import { createRoute, z } from '@hono/zod-openapi'
-import type { Answer } from '../../client/check-answer.js'
+import type { Answer } from '../../client/answers/check-answer.js'
 import { LIMITS } from '../../protocol/limits.js'
 import { asBadRequest } from '../error-response.js'
 import {

@@ -1,5 +1,5 @@
 import { createRoute, z } from '@hono/zod-openapi'
-import type { PendingRequest } from '../../client/pending-request.js'
+import type { PendingRequest } from '../../client/answers/pending-request.js'
 import type { ThreadClient } from '../../client/thread-client.js'
 import { RequestNotFoundError } from '../../protocol/errors.js'
 import { json, jsonBody, readRefusals, security, threadParams, writeRefusals } from '../schemas/messages.js'

@@ -1,0 +1,361 @@
+import { randomUUID } from 'node:crypto'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { MessageRejectedError, NoWorkerError, RequestNotFoundError } from '../../protocol/errors.js'
+import { fact } from '../../protocol/facts.js'
+import type { Fact } from '../../protocol/facts.js'
+import { LIMITS } from '../../protocol/limits.js'
+import { UPDATES } from '../../protocol/messages.js'
+import type { Respond } from '../../protocol/messages.js'
+import type { JsonObject, JsonValue } from '../../protocol/values.js'
+import {
+  answerFate,
+  answerRequest,
+  deferredChildOf,
+  findRequest,
+  insertEarlyAnswer,
+  isDropped,
+} from '../../store/calls/requests.js'
+import type { Decision, PendingRecord } from '../../store/calls/requests.js'
+import { findToolCall } from '../../store/calls/tool-calls.js'
+import { digestOf } from '../../store/digest.js'
+import { appendEvents } from '../../store/events.js'
+import type { Reader, Store, Writer } from '../../store/store.js'
+import { findThread } from '../../store/threads/threads.js'
+import { isOpen, knownThread, microseconds } from '../client-context.js'
+import type { ClientContext } from '../client-context.js'
+import { attachmentDigest, placeAttachments, storeBytes } from '../new-message.js'
+import type { StoredAttachment } from '../new-message.js'
+import { lostThread, updateWorkflow } from '../thread-workflow.js'
+import { nobodyTook } from '../waiting/notices.js'
+import { checkAnswer } from './check-answer.js'
+import type { Answer, CheckedAnswer, CheckedResult } from './check-answer.js'
+import { hasVariables, putVariables } from './set-variables.js'
+import type { VariableValues } from './set-variables.js'
+
+interface Responding {
+  readonly threadId: string
+  readonly requestId: string
+  readonly answer: Answer
+}
+
+export interface Answered {
+  /** The thread id of the subagent that starts with the answer. */
+  readonly child: string | null
+}
+
+/**
+ * The one path of an answer: into the row of its request, which takes one only, then an Update that names the request
+ * (T5). Any process may give it; the same answer again is safe, whatever failed before.
+ */
+export async function respond(
+  context: ClientContext,
+  { threadId, requestId, answer }: Responding,
+): Promise<Answered> {
+  const checked = checkAnswer(threadId, answer)
+  const store = await context.store()
+  const request =
+    checked.kind === 'variables'
+      ? await answerVariables(store, { threadId, requestId, values: checked.values })
+      : await writeAnswer(store, { threadId, requestId, answer: checked })
+  // Its call finds it as it asks, and nobody else waits for it.
+  if (request.status !== 'early') await announceAnswer(context, request)
+  const child = request.detail?.['child']
+  return { child: typeof child === 'string' ? child : null }
+}
+
+/**
+ * Tells the workflow of the answer in a request's row; it may hear of the request a moment later than everybody who reads the
+ * store.
+ */
+export async function announceAnswer(context: ClientContext, request: PendingRecord): Promise<void> {
+  const { thread_id: threadId, id } = request
+  const input = updateOf(request)
+  const until = Date.now() + LIMITS.respond
+  // The same answer from another process is this very Update.
+  let repeats = true
+  for (;;) {
+    const patience = Math.max(1, until - Date.now())
+    const updateId = `${UPDATES.respond}:${id}${repeats ? '' : `:${randomUUID()}`}`
+    const update = { name: UPDATES.respond, id: updateId, input, patience, repeats }
+    const answer = await updateWorkflow(context, threadId, update)
+    if (answer === 'accepted') return
+    if (answer === 'silent') throw await nobodyTook(context, threadId, 'answer')
+    if (answer === 'gone') throw await goneError(context, request)
+    // A refusal under that id may be older than a reset, and the server of tests keeps one for ever: only a new id asks again.
+    if (repeats) {
+      repeats = false
+      continue
+    }
+    if (answer === 'invalid') throw invalid(request)
+    if (await wasTaken(context, request)) return
+    if (Date.now() + LIMITS.respondPause >= until)
+      throw new NoWorkerError(threadId, { taskQueue: await context.taskQueue(), kept: 'answer' })
+    await sleep(LIMITS.respondPause)
+  }
+}
+
+/** T5: the request, whether it was approved, the names of variables; the rest is in the row. */
+function updateOf({ id, kind, approved, answer }: PendingRecord): Respond {
+  if (kind === 'call') return { id, result: true }
+  if (kind === 'approval') return { id, approved: approved === true }
+  const names = (answer as { readonly names?: readonly string[] } | null)?.names
+  return { id, names: names ?? [] }
+}
+
+/**
+ * True when the thread went on with this very answer: its row holds no other.
+ * @throws RequestNotFoundError when the request was ended before anybody took the answer
+ */
+async function wasTaken(context: ClientContext, request: PendingRecord): Promise<boolean> {
+  const { thread_id: threadId, id } = request
+  const store = await context.store()
+  const fate = await store.read(async (db) => {
+    const thread = await knownThread(db, threadId)
+    return isOpen(thread) ? answerFate(db, request) : 'ended'
+  })
+  if (fate === 'ended') throw new RequestNotFoundError(threadId, { id, reason: 'one that was ended' })
+  return fate === 'taken'
+}
+
+/** The row tells why Temporal has no workflow. */
+async function goneError(context: ClientContext, { thread_id: threadId, id }: PendingRecord): Promise<Error> {
+  const store = await context.store()
+  const thread = await store.read((db) => knownThread(db, threadId))
+  if (isOpen(thread)) return lostThread(threadId)
+  return new RequestNotFoundError(threadId, { id, reason: 'a thread that has ended' })
+}
+
+function invalid({ thread_id: threadId, id }: PendingRecord): MessageRejectedError {
+  return new MessageRejectedError(
+    threadId,
+    `Expected an answer that fits request "${id}", got one that its thread does not take: look at its snapshot.`,
+  )
+}
+
+interface Answering {
+  readonly threadId: string
+  readonly requestId: string
+  readonly answer: Exclude<CheckedAnswer, { readonly kind: 'variables' }>
+}
+
+/**
+ * Writes an answer into the row of its request, before anything learns of it (T2): the files of a result first, then
+ * the decision, which is refused if there is another one. Answers the row as it is then.
+ * A result that comes before its call has asked is kept as `early`, for the call to find.
+ * @throws RequestNotFoundError, MessageRejectedError for an answer of another kind
+ */
+async function writeAnswer(store: Store, answering: Answering): Promise<PendingRecord> {
+  const { threadId, requestId, answer } = answering
+  // Before its files are written: a request that nobody waits for takes no bytes either.
+  await store.read((db) => answerableRequest(db, { threadId, requestId, kind: answer.kind }))
+  const files = answer.kind === 'call' ? await storeBytes(store, answer.result.files) : []
+  return store.write(async (tx) => {
+    const request = await answerableRequest(tx, { threadId, requestId, kind: answer.kind })
+    const decision = { ...(await decisionOf(tx, answer, { request, files })), now: microseconds() }
+    if (!isUnasked(request) || !(await insertEarlyAnswer(tx, request, decision))) await decide(tx, decision)
+    return { ...request, approved: decision.approved ?? null, answer: decision.answer ?? null }
+  })
+}
+
+/** The row of a request on which this kind of answer may be given. @throws RequestNotFoundError, MessageRejectedError */
+async function answerableRequest(
+  db: Reader,
+  {
+    threadId,
+    requestId,
+    kind,
+  }: { readonly threadId: string; readonly requestId: string; readonly kind: CheckedAnswer['kind'] },
+): Promise<PendingRecord> {
+  const thread = await knownThread(db, threadId)
+  if (!isOpen(thread))
+    throw new RequestNotFoundError(threadId, { id: requestId, reason: 'a thread that has ended' })
+  const request =
+    (await findRequest(db, threadId, requestId)) ?? (await unaskedRequest(db, { threadId, requestId, kind }))
+  if (request.kind === kind) return request
+  throw new MessageRejectedError(
+    threadId,
+    `Expected an answer { ${FORM[request.kind]} } to request "${requestId}", got { ${FORM[kind]} }.`,
+  )
+}
+
+interface Unasked {
+  readonly threadId: string
+  readonly requestId: string
+  readonly kind: CheckedAnswer['kind']
+}
+
+/**
+ * A call that is under way may be asking in a moment: a tool gives its id away before it says that it waits. Its result is
+ * kept; an approval is of nothing that anybody was shown.
+ * @throws RequestNotFoundError for any other id, and for a call that is over
+ */
+async function unaskedRequest(db: Reader, { threadId, requestId, kind }: Unasked): Promise<PendingRecord> {
+  const callId = kind === 'approval' ? requestId.replace(/^approval_/, '') : requestId
+  const call = kind === 'variables' ? null : await findToolCall(db, threadId, callId)
+  if (call?.status !== 'open')
+    throw new RequestNotFoundError(threadId, { id: requestId, reason: 'no request of this id' })
+  if (kind === 'approval')
+    throw new RequestNotFoundError(threadId, {
+      id: requestId,
+      reason: 'an approval of a call that nobody was asked about yet',
+    })
+  const nothing = { digest: null, detail: null, approved: null, reason: null, answer: null } as const
+  const asked = { kind: 'call', status: 'early', requested_at: 0, answered_at: null } as const
+  const { name: tool_name } = call
+  return {
+    ...{ thread_id: threadId, id: requestId, call_id: requestId, tool_name },
+    ...{ ...asked, ...nothing, answered_by: null, answer_digest: null },
+  }
+}
+
+/** It has no row yet. */
+function isUnasked({ status, answered_at: answeredAt }: PendingRecord): boolean {
+  return status === 'early' && answeredAt === null
+}
+
+const FORM: Readonly<Record<CheckedAnswer['kind'], string>> = {
+  approval: 'approved',
+  variables: 'env',
+  call: 'result',
+}
+
+/** What whoever came later can do. */
+const OTHER_ANSWER =
+  'one that has another answer, which stays: variables can still be set (setEnv), anything else is told by a message'
+
+/** @throws RequestNotFoundError for a request that is closed, or has another answer */
+async function decide(tx: Writer, decision: Decision): Promise<'answered' | 'again'> {
+  const { threadId, id } = decision
+  const outcome = await answerRequest(tx, decision)
+  if (outcome === 'answered' || outcome === 'again') return outcome
+  const request = await findRequest(tx, threadId, id)
+  const answered = request !== null && request.status !== 'closed' && !(await isDropped(tx, request))
+  const reason = answered ? OTHER_ANSWER : 'one that was ended'
+  throw new RequestNotFoundError(threadId, { id, reason, answered })
+}
+
+async function decisionOf(
+  tx: Writer,
+  answer: Answering['answer'],
+  { request, files }: { readonly request: PendingRecord; readonly files: readonly StoredAttachment[] },
+): Promise<Omit<Decision, 'now'>> {
+  const { thread_id: threadId, id } = request
+  if (answer.kind === 'approval') {
+    const { kind: _kind, ...decision } = answer
+    return { threadId, id, ...decision }
+  }
+  const { result } = answer
+  // Given again, a result brings its files only once.
+  const placed =
+    request.status === 'open' || isUnasked(request) ? await placeAttachments(tx, threadId, files) : []
+  return { threadId, id, digest: resultDigest(result), answer: resultOf(result, placed) }
+}
+
+/** A `ToolResult` that names files of the thread only. */
+export function resultOf({ fields, parts, attached }: CheckedResult, files: readonly object[]): JsonObject {
+  const content = parts?.map((part) =>
+    'text' in part
+      ? { type: 'text', text: part.text }
+      : { type: 'file', file: (files[part.file] ?? null) as JsonValue },
+  )
+  return {
+    ...fields,
+    ...(content !== undefined && { content }),
+    ...(attached !== null && { attachments: files.slice(files.length - attached) as JsonValue[] }),
+  }
+}
+
+/** Of what was given: the same result again has it again. */
+export function resultDigest({ fields, parts, files, attached }: CheckedResult): string {
+  return digestOf([fields, parts as JsonValue, files.map(attachmentDigest), attached])
+}
+
+interface AnsweringVariables {
+  readonly threadId: string
+  readonly requestId: string
+  readonly values: VariableValues
+}
+
+/**
+ * Stores the values that a blocked run lacks, or a subagent that waits to be started, with the answer of the request: the
+ * row holds names only, for a digest of a short secret gives it away. Answers the row as it is then.
+ * @throws RequestNotFoundError, MessageRejectedError for an answer of another kind, or one that leaves a subagent lacking
+ */
+export async function answerVariables(
+  store: Store,
+  { threadId, requestId, values }: AnsweringVariables,
+): Promise<PendingRecord> {
+  return store.write(async (tx) => {
+    const request = await answerableRequest(tx, { threadId, requestId, kind: 'variables' })
+    const child = deferredChildOf(request)
+    const owner = child ?? threadId
+    if (request.status === 'open') {
+      checkAsked(request, values)
+      if (child !== null) await bootChild(tx, request, { reference: child, values })
+      const forGraph = child === null ? {} : ({ forGraph: true } as const)
+      await putVariables(tx, store.secrets, { threadId: owner, values, ...forGraph })
+    }
+    if (
+      request.status === 'answered' &&
+      !(await hasVariables(tx, store.secrets, { threadId: owner, values }))
+    )
+      throw new RequestNotFoundError(threadId, {
+        id: requestId,
+        reason: OTHER_ANSWER,
+        answered: true,
+      })
+    const answer = { names: Object.keys(values).toSorted() }
+    const now = microseconds()
+    // The run that looks again ends the requests that are open: this one is not any more.
+    if ((await decide(tx, { threadId, id: requestId, answer, now })) === 'answered')
+      await appendEvents(tx, { threadId, events: [supplied(requestId, child)], now })
+    return { ...request, answer }
+  })
+}
+
+/** An empty text is a value for `setEnv`; as the answer of a request it is a mistake that could not be mended any more. */
+function checkAsked({ thread_id: threadId, id, detail }: PendingRecord, values: VariableValues): void {
+  const names = Object.keys(values)
+  const asked = new Set([...namesOf(detail?.['required']), ...namesOf(detail?.['missing'])])
+  const empty = names.filter((name) => values[name] === '')
+  const others = names.filter((name) => !asked.has(name))
+  if (others.length > 0)
+    throw new MessageRejectedError(
+      threadId,
+      `Expected only what request "${id}" asks for (${[...asked].join(', ')}), got also ${others.join(', ')}: setEnv takes any variable.`,
+    )
+  if (empty.length > 0)
+    throw new MessageRejectedError(
+      threadId,
+      `Expected values for request "${id}", got an empty text for ${empty.join(', ')}: the request stays open.`,
+    )
+}
+
+function namesOf(value: JsonValue | undefined): readonly string[] {
+  return Array.isArray(value) ? value.map(String) : []
+}
+
+interface Booting {
+  readonly reference: string
+  readonly values: VariableValues
+}
+
+/** The values are for the subagent alone, and all that it lacks, for it starts with them. */
+async function bootChild(tx: Writer, request: PendingRecord, { reference, values }: Booting): Promise<void> {
+  const { thread_id: threadId, id, detail } = request
+  const thread = await findThread(tx, reference)
+  if (thread === null || !isOpen(thread))
+    throw new RequestNotFoundError(threadId, { id, reason: 'one of a subagent that has ended' })
+  const missing = namesOf(detail?.['missing'])
+  const lacking = missing.filter((name) => !Object.hasOwn(values, name))
+  if (lacking.length > 0)
+    throw new MessageRejectedError(
+      threadId,
+      `Expected values of all variables that request "${id}" names, got none of: ${lacking.join(', ')}.`,
+    )
+}
+
+function supplied(requestId: string, child: string | null): Fact {
+  const payload = { requestId, kind: 'variables', decision: 'supplied', by: null } as const
+  return fact('action.resolved', payload, child === null ? undefined : { childId: child })
+}

@@ -1,0 +1,67 @@
+import { MessageRejectedError } from '../../protocol/errors.js'
+import { SIGNALS } from '../../protocol/messages.js'
+import type { SetEnv } from '../../protocol/messages.js'
+import type { SecretBox } from '../../store/secret-box.js'
+import type { Reader, Writer } from '../../store/store.js'
+import { findVariables, openVariable, putVariable } from '../../store/threads/variables.js'
+import { microseconds, openThread } from '../client-context.js'
+import type { ClientContext } from '../client-context.js'
+import { signalThread } from '../thread-workflow.js'
+import { variablesProblem } from './check-answer.js'
+
+export type VariableValues = Readonly<Record<string, string>>
+
+/**
+ * Stores values, secrets sealed, then signals their names (T5): a blocked run looks again.
+ * @throws MessageRejectedError, ThreadTerminatedError, ThreadNotFoundError, StoreError `no_key`
+ */
+export async function setVariables(
+  context: ClientContext,
+  threadId: string,
+  values: VariableValues,
+): Promise<void> {
+  const problem = variablesProblem(values)
+  if (problem !== undefined) throw new MessageRejectedError(threadId, problem)
+  const names = Object.keys(values)
+  if (names.length === 0)
+    throw new MessageRejectedError(threadId, 'Expected the value of a variable, got none.')
+  const store = await context.store()
+  await store.write(async (tx) => {
+    await openThread(tx, threadId)
+    await putVariables(tx, store.secrets, { threadId, values })
+  })
+  const input: SetEnv = { names }
+  await signalThread(context, threadId, { name: SIGNALS.setEnv, input })
+}
+
+interface ValuesOfThread {
+  readonly threadId: string
+  readonly values: VariableValues
+  /** Given to a subagent before it starts: those that it starts have them too, whatever they scope. */
+  readonly forGraph?: true
+}
+
+/** Which are secrets is known to the workers' definitions alone: those that the thread has keep their type, others are. */
+export async function putVariables(
+  tx: Writer,
+  secrets: SecretBox,
+  { values, ...where }: ValuesOfThread,
+): Promise<void> {
+  const now = microseconds()
+  for (const [name, value] of Object.entries(values))
+    await putVariable(tx, secrets, { ...where, name, value, now })
+}
+
+/** Whether these are the thread's own values now. */
+export async function hasVariables(
+  db: Reader,
+  secrets: SecretBox,
+  { threadId, values }: ValuesOfThread,
+): Promise<boolean> {
+  const names = Object.keys(values)
+  const found = await findVariables(db, threadId, names)
+  return (
+    found.length === names.length &&
+    found.every((variable) => openVariable(secrets, variable) === values[variable.name])
+  )
+}

@@ -1,0 +1,321 @@
+import { ThreadNotFoundError } from '../../protocol/errors.js'
+import type { JoinedFact, JoinedMessage, JoinedPayloads, ThreadEvent } from '../../protocol/events.js'
+import { LIMITS } from '../../protocol/limits.js'
+import type { Message } from '../../protocol/message.js'
+import type { QueuedItem } from '../../protocol/status.js'
+import { utf8Length } from '../../protocol/values.js'
+import type { JsonObject } from '../../protocol/values.js'
+import { findRequest } from '../../store/calls/requests.js'
+import type { PendingRecord } from '../../store/calls/requests.js'
+import { findToolCall } from '../../store/calls/tool-calls.js'
+import type { StoredEvent } from '../../store/event-rows.js'
+import { readEvents } from '../../store/events.js'
+import { readDeltas } from '../../store/messages/deltas.js'
+import type { NewDelta, StoredDelta } from '../../store/messages/deltas.js'
+import { queuedMessages } from '../../store/messages/queue.js'
+import type { QueuedMessage } from '../../store/messages/queue.js'
+import { findMessage } from '../../store/messages/transcript.js'
+import type { Reader } from '../../store/store.js'
+import { findChild } from '../../store/threads/children.js'
+import type { ChildRecord } from '../../store/threads/children.js'
+import { threadProgress } from '../../store/threads/threads.js'
+
+/** At most 16 KiB each: what one subscriber holds while its consumer is busy. */
+const PAGE = 100
+
+/** What one read gives to all who are at the same place. */
+export interface EventPage {
+  readonly events: readonly JoinedFact[]
+  /** What streams, in the order of arrival. */
+  readonly deltas: readonly StoredDelta[]
+  /** Of messages among the events: the first attempt whose deltas are of use, which is none once it was created. */
+  readonly useful: ReadonlyMap<string, number>
+  /** There are more events after these. */
+  readonly more: boolean
+  readonly closed: boolean
+}
+
+interface ReadEventPage {
+  readonly threadId: string
+  readonly sequence: number
+  /** Null: nothing that streams. */
+  readonly delta: number | null
+}
+
+/**
+ * Deltas are read first: whatever they follow on is in the events read after them. What those events say of a message, that
+ * it was created or another attempt began, may be newer than its deltas. @throws ThreadNotFoundError
+ */
+export async function readEventPage(db: Reader, read: ReadEventPage): Promise<EventPage> {
+  const { threadId, sequence, delta } = read
+  const deltas = delta === null ? [] : await readDeltas(db, threadId, delta)
+  const progress = await threadProgress(db, threadId)
+  if (progress === null) throw new ThreadNotFoundError(threadId)
+  const { lastSequence, closed } = progress
+  const stored =
+    lastSequence > sequence ? await readEvents(db, { threadId, after: sequence, limit: PAGE }) : []
+  const events: JoinedFact[] = []
+  for (const event of stored) events.push(await joinEvent(db, threadId, event))
+  return {
+    events,
+    deltas,
+    useful: usefulAttempts(stored),
+    more: stored.length === PAGE,
+    // Read before the events, so a closed thread's last event is among them.
+    closed,
+  }
+}
+
+function usefulAttempts(events: readonly StoredEvent[]): ReadonlyMap<string, number> {
+  const attempts = new Map<string, number>()
+  for (const { type, scope, payload } of events) {
+    if (scope.messageId === undefined) continue
+    const attempt = payload['attempt']
+    if (type === 'model.requested' && typeof attempt === 'number') attempts.set(scope.messageId, attempt)
+    if (type === 'message.created') attempts.set(scope.messageId, Infinity)
+  }
+  return attempts
+}
+
+/** Of the envelope; grows when a field gets another meaning. */
+const SCHEMA_VERSION = 1
+
+/**
+ * From a row of the log to the event table: the wire boundary of events. The log itself holds ids and small facts, and what
+ * its event is about is joined from other tables of the store.
+ */
+async function joinEvent(db: Reader, threadId: string, event: StoredEvent): Promise<JoinedFact> {
+  const { type, sequence, at, scope, payload } = event
+  const joined = {
+    ...scope,
+    sequence,
+    eventId: `${threadId}:${sequence}`,
+    type,
+    timestamp: new Date(at / 1000).toISOString(),
+    schemaVersion: SCHEMA_VERSION,
+    threadId,
+    payload: { ...payload, ...(isJoined(type) && (await JOINS[type](db, threadId, event))) },
+  }
+  // The row is JSON that a writer made of a `Fact`. A type or field that a newer version wrote is delivered as it is.
+  return joined as JoinedFact
+}
+
+export function deltaEvent(
+  { threadId, messageId, kind, attempt, offset, text }: NewDelta,
+  cursor: string,
+): ThreadEvent {
+  return {
+    cursor,
+    type: kind === 'text' ? 'model.delta' : 'reasoning.delta',
+    timestamp: new Date().toISOString(),
+    schemaVersion: SCHEMA_VERSION,
+    threadId,
+    messageId,
+    payload: { attempt, offset, text },
+  }
+}
+
+type JoinedType = keyof JoinedPayloads
+
+type Join<Type extends JoinedType> = (
+  db: Reader,
+  threadId: string,
+  event: StoredEvent,
+) => Promise<JoinedPayloads[Type]>
+
+/** Where the joined fields of each type come from. A type of `JoinedPayloads` without its entry does not compile. */
+const JOINS: { readonly [Type in JoinedType]: Join<Type> } = {
+  'thread.status': joinThreadStatus,
+  'message.created': joinMessage,
+  'message.updated': joinMessage,
+  'queue.changed': joinQueue,
+  'tool.started': joinArguments,
+  'tool.result': joinResult,
+  'action.required': joinRequest,
+  'action.resolved': joinReason,
+  'subagent.spawned': joinChild,
+  'subagent.input': joinChild,
+  'subagent.status': joinChildStatus,
+  'subagent.completed': joinChild,
+  'subagent.failed': joinChild,
+  'subagent.closed': joinChild,
+}
+
+function isJoined(type: string): type is JoinedType {
+  return Object.hasOwn(JOINS, type)
+}
+
+type Preview = JoinedPayloads['tool.started']
+
+async function joinThreadStatus(db: Reader, threadId: string): Promise<JoinedPayloads['thread.status']> {
+  const thread = await db
+    .selectFrom('threads')
+    .select('status_text as status')
+    .where('id', '=', threadId)
+    .executeTakeFirst()
+  return { status: thread?.status ?? null }
+}
+
+async function joinMessage(db: Reader, threadId: string, { scope }: StoredEvent): Promise<JoinedMessage> {
+  const { messageId } = scope
+  return cutMessage(messageId === undefined ? null : await findMessage(db, threadId, messageId))
+}
+
+async function joinQueue(db: Reader, threadId: string): Promise<JoinedPayloads['queue.changed']> {
+  const queued = await queuedPreviews(db, threadId, LIMITS.eventQueueItems)
+  return { queue: queued.map(({ item, preview }) => ({ ...item, preview })) }
+}
+
+async function joinArguments(db: Reader, threadId: string, { scope }: StoredEvent): Promise<Preview> {
+  return argumentsOf(db, threadId, scope.toolCallId)
+}
+
+async function argumentsOf(
+  db: Reader,
+  threadId: string,
+  callId: string | null | undefined,
+): Promise<Preview> {
+  const call = callId == null ? null : await findToolCall(db, threadId, callId)
+  return previewOf(call?.arguments ?? null)
+}
+
+async function joinResult(
+  db: Reader,
+  threadId: string,
+  { scope: { toolCallId } }: StoredEvent,
+): Promise<JoinedPayloads['tool.result']> {
+  const call = toolCallId === undefined ? null : await findToolCall(db, threadId, toolCallId)
+  const result = call?.result_message_id ? await findMessage(db, threadId, call.result_message_id) : null
+  return { ...previewOf(result?.content ?? null), attachments: result?.attachments ?? [] }
+}
+
+async function joinRequest(
+  db: Reader,
+  threadId: string,
+  event: StoredEvent,
+): Promise<JoinedPayloads['action.required']> {
+  const request = await requestOf(db, threadId, event)
+  return {
+    toolName: request?.tool_name ?? null,
+    ...(await argumentsOf(db, threadId, request?.call_id)),
+    ...(request?.kind === 'variables' && variablesOf(request.detail ?? {})),
+  }
+}
+
+function variablesOf({ agent, required, missing }: JsonObject): Partial<JoinedPayloads['action.required']> {
+  return {
+    ...(typeof agent === 'string' && { agent }),
+    ...(Array.isArray(required) && { required: required.map(String) }),
+    ...(Array.isArray(missing) && { missing: missing.map(String) }),
+  }
+}
+
+async function joinReason(
+  db: Reader,
+  threadId: string,
+  event: StoredEvent,
+): Promise<JoinedPayloads['action.resolved']> {
+  return { reason: (await requestOf(db, threadId, event))?.reason ?? null }
+}
+
+async function requestOf(
+  db: Reader,
+  threadId: string,
+  { payload: { requestId } }: StoredEvent,
+): Promise<PendingRecord | null> {
+  return typeof requestId === 'string' ? findRequest(db, threadId, requestId) : null
+}
+
+/** The name of an instance, and its description of itself, are its parent's content. */
+async function joinChild(
+  db: Reader,
+  threadId: string,
+  event: StoredEvent,
+): Promise<JoinedPayloads['subagent.spawned']> {
+  return nameOf(await childOf(db, threadId, event))
+}
+
+async function joinChildStatus(
+  db: Reader,
+  threadId: string,
+  event: StoredEvent,
+): Promise<JoinedPayloads['subagent.status']> {
+  const child = await childOf(db, threadId, event)
+  return child === null ? {} : { ...nameOf(child), status: child.status_text ?? child.status }
+}
+
+async function childOf(
+  db: Reader,
+  threadId: string,
+  { scope: { childId } }: StoredEvent,
+): Promise<ChildRecord | null> {
+  return childId === undefined ? null : findChild(db, threadId, childId)
+}
+
+function nameOf(child: ChildRecord | null): JoinedPayloads['subagent.spawned'] {
+  return child?.thread_name == null ? {} : { threadName: child.thread_name }
+}
+
+function previewOf(text: string | null): Preview {
+  const preview = text === null ? null : cut(text, LIMITS.eventJoinBytes)
+  return { preview, truncated: preview !== text }
+}
+
+function cutMessage(message: Message | null): JoinedMessage {
+  if (message === null) return { message, truncated: false, bytes: 0 }
+  const bytes = utf8Length(JSON.stringify(message))
+  if (bytes <= LIMITS.eventJoinBytes) return { message, truncated: false, bytes }
+  // Half for the text, so that a cut message as a whole stays within the bound; a cut JSON text would be none.
+  const shorter: Message = {
+    ...message,
+    content: message.content === null ? null : cut(message.content, LIMITS.eventJoinBytes / 2),
+    reasoning_content: null,
+    tool_calls: fits(message.tool_calls) ? message.tool_calls : null,
+    metadata: fits(JSON.stringify(message.metadata)) ? message.metadata : null,
+  }
+  return { message: shorter, truncated: true, bytes }
+}
+
+function fits(text: string | null): boolean {
+  return text === null || utf8Length(text) <= LIMITS.eventJoinBytes / 8
+}
+
+/** At most that many bytes of UTF-8, whole characters only. */
+function cut(text: string, bytes: number): string {
+  const encoded = Buffer.from(text)
+  if (encoded.length <= bytes) return text
+  let end = bytes
+  while (((encoded[end] ?? 0) & 0b1100_0000) === 0b1000_0000) end -= 1
+  return encoded.subarray(0, end).toString()
+}
+
+const PREVIEW_LENGTH = 100
+
+/** Something that is accepted and waits, as the store has it. */
+interface QueuedPreview {
+  readonly item: QueuedItem
+  readonly preview: string
+}
+
+/** The first items that wait, in the order in which their rows were written; a workflow that answers knows that of delivery. */
+export async function queuedPreviews(
+  db: Reader,
+  threadId: string,
+  limit: number,
+): Promise<readonly QueuedPreview[]> {
+  const queued = await queuedMessages(db, { threadId, length: PREVIEW_LENGTH, limit })
+  return queued.map(queuedPreview)
+}
+
+/** A queued tool is known by its call: its row only holds that. */
+function queuedPreview({ id, text, call, child, createdAt: queuedAt }: QueuedMessage): QueuedPreview {
+  if (call === null)
+    return { item: { id, kind: child === null ? 'message' : 'report', queuedAt }, preview: text }
+  const { name, arguments: args } = call.function
+  return { item: { id: call.id, kind: 'tool', queuedAt }, preview: previewOfCall(name, args) }
+}
+
+/** Of a tool or an effect with its arguments as JSON. */
+export function previewOfCall(name: string, args: string): string {
+  return `${name} ${args}`.slice(0, PREVIEW_LENGTH)
+}

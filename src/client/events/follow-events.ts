@@ -1,0 +1,251 @@
+import { ConfigError } from '../../protocol/errors.js'
+import type { ThreadEvent } from '../../protocol/events.js'
+import { LIMITS } from '../../protocol/limits.js'
+import type { StoredDelta } from '../../store/messages/deltas.js'
+import type { Store } from '../../store/store.js'
+import type { ClientContext } from '../client-context.js'
+import { deltaEvent, readEventPage } from './event-page.js'
+import type { EventPage } from './event-page.js'
+import { joinFeed } from './thread-feed.js'
+
+/** Where a subscriber is in the event log, and in the text that streams. */
+export interface EventPosition {
+  readonly sequence: number
+  /** Null: it has seen nothing of a message that is not committed. */
+  readonly streamed: StreamedText | null
+}
+
+/** How much of a message that streams was seen, in characters of each kind. */
+interface StreamedText {
+  readonly messageId: string
+  readonly attempt: number
+  readonly text: number
+  readonly reasoning: number
+}
+
+/** ASCII without blanks, for it may come back in an HTTP header: `12`, or `12:<message id>:<attempt>:<text>:<reasoning>`. */
+export function cursorOf({ sequence, streamed }: EventPosition): string {
+  if (streamed === null) return String(sequence)
+  const { messageId, attempt, text, reasoning } = streamed
+  return [sequence, encodeURIComponent(messageId), attempt, text, reasoning].join(':')
+}
+
+/** What `events({ after })` was given: an event's cursor, or a sequence. @throws ConfigError */
+export function positionAfter(after: string | number): EventPosition {
+  const position = typeof after === 'number' ? atSequence(after) : parsed(after)
+  if (position !== null) return position
+  throw new ConfigError([
+    `Expected "after" to be an event's cursor or a sequence from 0 on, got ${JSON.stringify(after)}`,
+  ])
+}
+
+function atSequence(sequence: number): EventPosition | null {
+  return Number.isSafeInteger(sequence) && sequence >= 0 ? { sequence, streamed: null } : null
+}
+
+const CURSOR = /^(\d{1,15})(?::([\w%.!~*'()-]{1,2000}):(\d{1,15}):(\d{1,15}):(\d{1,15}))?$/
+
+function parsed(cursor: string): EventPosition | null {
+  const [whole, sequence, id, attempt, text, reasoning] = CURSOR.exec(cursor) ?? []
+  if (whole === undefined) return null
+  if (id === undefined) return { sequence: Number(sequence), streamed: null }
+  const messageId = decoded(id)
+  if (messageId === null) return null
+  const streamed = { messageId, attempt: Number(attempt), text: Number(text), reasoning: Number(reasoning) }
+  return { sequence: Number(sequence), streamed }
+}
+
+function decoded(text: string): string | null {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    return null
+  }
+}
+
+/** One subscriber's way through pages that it may share with others: nothing twice, nothing left out. */
+interface EventStream {
+  /** What the next page begins after; `delta` is the last row that was read of what streams. */
+  readonly position: { readonly sequence: number; readonly delta: number }
+  /**
+   * A database that was killed forgot text that what was read follows on; its writer writes it again, perhaps under ids
+   * that were read. `again`: read from the first delta on, now; `waits`: a second later; all of a text each time would be too much.
+   */
+  readonly gap: 'none' | 'waits' | 'again'
+  /** What of the page is new to it; each event is accounted for as it is taken. */
+  take(page: EventPage): Generator<ThreadEvent, void, undefined>
+}
+
+export function createEventStream(
+  begin: EventPosition,
+  now: () => number = () => performance.now(),
+): EventStream {
+  let { sequence, streamed } = begin
+  let delta = 0
+  let gap: EventStream['gap'] = 'none'
+  let again = -Infinity
+
+  function withCursor(event: EventPage['events'][number]): ThreadEvent {
+    sequence = event.sequence
+    if (event.type === 'message.created' && event.messageId === streamed?.messageId) streamed = null
+    return { ...event, cursor: cursorOf({ sequence, streamed }) }
+  }
+
+  return {
+    get position() {
+      return { sequence, delta }
+    },
+    get gap() {
+      return gap
+    },
+    *take({ events, deltas, useful, more }) {
+      for (const event of events) yield withCursor(event)
+      // Before the last page the deltas are too far ahead of the events; they are read again with it.
+      if (more) return
+      // Only who reads from the first one sees that the gap is filled.
+      let missing = gap !== 'none' && delta > 0
+      delta = deltas.at(-1)?.id ?? delta
+      for (const piece of joined(deltas.filter((row) => row.attempt >= (useful.get(row.messageId) ?? 0)))) {
+        const next = unseen(piece, streamed)
+        if (next === null) continue
+        if (next.piece.offset > next.known) {
+          missing = true
+          continue
+        }
+        streamed = next.streamed
+        yield deltaEvent(next.piece, cursorOf({ sequence, streamed }))
+      }
+      gap = missing ? 'waits' : 'none'
+      if (!missing || now() - again < LIMITS.deltaLook) return
+      gap = 'again'
+      again = now()
+      delta = 0
+    },
+  }
+}
+
+type Piece = Omit<StoredDelta, 'id'>
+
+/** Pieces that follow on each other as one; of each message its last attempt only. */
+function joined(deltas: readonly StoredDelta[]): readonly Piece[] {
+  const attempts = new Map<string, number>()
+  for (const { messageId, attempt } of deltas)
+    attempts.set(messageId, Math.max(attempt, attempts.get(messageId) ?? 0))
+  const pieces: Piece[] = []
+  for (const delta of deltas) {
+    if (delta.attempt !== attempts.get(delta.messageId)) continue
+    const last = pieces.at(-1)
+    if (last !== undefined && follows(last, delta))
+      pieces[pieces.length - 1] = { ...last, text: last.text + delta.text }
+    else pieces.push(delta)
+  }
+  return pieces
+}
+
+function follows(last: Piece, next: Piece): boolean {
+  return (
+    last.messageId === next.messageId &&
+    last.kind === next.kind &&
+    last.offset + last.text.length === next.offset
+  )
+}
+
+interface Unseen {
+  readonly piece: Piece
+  /** Characters of its kind that were seen. */
+  readonly known: number
+  /** With it. */
+  readonly streamed: StreamedText
+}
+
+/** The part of a piece that lies behind what was seen; null if there is none, or if its attempt was given up. */
+function unseen(piece: Piece, seen: StreamedText | null): Unseen | null {
+  const { messageId, attempt, kind, offset, text } = piece
+  const same = seen?.messageId === messageId
+  // A late piece of an attempt that was given up would be shown after its successor's text.
+  if (same && attempt < seen.attempt) return null
+  const known = same && attempt === seen.attempt ? seen : { messageId, attempt, text: 0, reasoning: 0 }
+  const end = offset + text.length
+  if (end <= known[kind]) return null
+  const skipped = Math.max(0, known[kind] - offset)
+  return {
+    piece: { ...piece, offset: offset + skipped, text: text.slice(skipped) },
+    known: known[kind],
+    streamed: { ...known, [kind]: end },
+  }
+}
+
+/** Where the events begin, and how long they come. */
+export interface FollowEvents {
+  /** A sequence, or the `cursor` of an event: events come from the next one on. @default 0 */
+  readonly after?: number | string
+  /** False: ends with the last event there is, without deltas. @default true */
+  readonly follow?: boolean
+  /** Ends the iteration, without an error. */
+  readonly signal?: AbortSignal
+}
+
+/**
+ * The events of a thread, without a gap and in order, and what streams in between. It is pulled: a slow reader holds up
+ * nobody, holds one page, and gets longer pieces of text. Ends after `thread.closed`.
+ * @throws ConfigError for an `after` that is none; ThreadNotFoundError
+ */
+export async function* followEvents(
+  context: ClientContext,
+  threadId: string,
+  { after = 0, follow = true, signal }: FollowEvents,
+): AsyncGenerator<ThreadEvent, void, undefined> {
+  const stream = createEventStream(positionAfter(after))
+  const store = await context.store()
+  const reading = { store, threadId, stream }
+  for await (const event of follow ? following(reading, signal) : recorded(reading)) {
+    if (aborted(signal)) return
+    yield event
+  }
+}
+
+interface Reading {
+  readonly store: Store
+  readonly threadId: string
+  readonly stream: EventStream
+}
+
+async function* following(
+  { store, threadId, stream }: Reading,
+  signal: AbortSignal | undefined,
+): AsyncGenerator<ThreadEvent, void, undefined> {
+  const feed = joinFeed(store, threadId)
+  try {
+    for (;;) {
+      const { version } = feed
+      const page = await feed.read(stream.position)
+      yield* stream.take(page)
+      if (page.more) continue
+      if (page.closed) return
+      if (stream.gap === 'again') continue
+      await feed.changed(version, stream.gap === 'waits' ? soon(signal) : signal)
+      if (aborted(signal)) return
+    }
+  } finally {
+    feed.leave()
+  }
+}
+
+/** When that one aborts, and in a second: what fills a gap may have been told before it could be read. */
+function soon(signal: AbortSignal | undefined): AbortSignal {
+  return AbortSignal.any([AbortSignal.timeout(LIMITS.deltaLook), ...(signal === undefined ? [] : [signal])])
+}
+
+async function* recorded({ store, threadId, stream }: Reading): AsyncGenerator<ThreadEvent, void, undefined> {
+  for (;;) {
+    const { sequence } = stream.position
+    const page = await store.read((db) => readEventPage(db, { threadId, sequence, delta: null }))
+    yield* stream.take(page)
+    if (!page.more) return
+  }
+}
+
+/** A call, for the compiler takes a property that it saw once as settled. */
+function aborted(signal: AbortSignal | undefined): boolean {
+  return signal?.aborted === true
+}

@@ -1,0 +1,157 @@
+import { ConfigError } from '../../protocol/errors.js'
+import { LIMITS } from '../../protocol/limits.js'
+import type { ThreadStatus } from '../../protocol/status.js'
+import { findThread, listThreads } from '../../store/threads/threads.js'
+import type { ThreadCursor, ThreadRecord } from '../../store/threads/threads.js'
+import type { ClientContext } from '../client-context.js'
+
+const PAGE = 100
+
+type ThreadPage = Awaited<ReturnType<typeof listThreads>>
+
+/** Which threads; nothing said is all. */
+export interface ListThreads {
+  readonly agent?: string
+  readonly status?: ThreadStatus
+  readonly userId?: string
+  /** Thread id of the parent; null: root threads only. @default all */
+  readonly parent?: string | null
+  /** Thread id of a root: all threads of its tree, itself too. */
+  readonly root?: string
+  readonly tag?: string
+  /** The tenant. Subagents have that of their root. */
+  readonly account?: string
+}
+
+/** A thread in a list, as the store has it. Times are microseconds since 1970. */
+export interface ThreadSummary {
+  readonly threadId: string
+  readonly agent: string
+  readonly status: ThreadStatus
+  readonly userId: string | null
+  /** The tenant; a subagent has that of its root. */
+  readonly account: string | null
+  /** Thread id of the parent; null for a root thread. */
+  readonly parent: string | null
+  /** Thread id of the root of its tree; its own id for a root thread. */
+  readonly root: string
+  readonly title: string | null
+  readonly tags: readonly string[]
+  readonly createdAt: number
+  /** Exact at the end of a run; a thread at work may be a minute behind, a message that follows another one a second. */
+  readonly lastActivityAt: number
+  /** When it closed; null while it is open. */
+  readonly closedAt: number | null
+}
+
+/** Newest activity first; a page is read when the one before is used up. */
+export async function* summarizeThreads(
+  context: ClientContext,
+  filter: ListThreads,
+): AsyncGenerator<ThreadSummary, void, undefined> {
+  const store = await context.store()
+  let after: ThreadCursor | null = null
+  do {
+    const cursor: ThreadCursor | null = after
+    const page: ThreadPage = await store.read((db) => listThreads(db, { filter, after: cursor, limit: PAGE }))
+    yield* page.threads.map(summaryOf)
+    after = page.next
+  } while (after !== null)
+}
+
+/** Threads of one page, newest activity first. */
+export interface ThreadsPage {
+  readonly threads: readonly ThreadSummary[]
+  /** `cursor` of the next page; null on the last one. */
+  readonly next: string | null
+}
+
+/** @throws ConfigError for a cursor that is none, or a limit that cannot be */
+export async function pageOfThreads(
+  context: ClientContext,
+  filter: ListThreads,
+  { cursor, limit }: PageOptions,
+): Promise<ThreadsPage> {
+  const after = cursor === undefined ? null : threadCursor(cursor)
+  const size = pageLimit(limit)
+  const store = await context.store()
+  const { threads, next } = await store.read((db) => listThreads(db, { filter, after, limit: size }))
+  return {
+    threads: threads.map(summaryOf),
+    next: next === null ? null : cursorOf([next.lastActivityAt, next.id]),
+  }
+}
+
+function threadCursor(cursor: string): ThreadCursor {
+  const [lastActivityAt, id] = readCursor(cursor, ['number', 'string'])
+  return { lastActivityAt: Number(lastActivityAt), id: String(id) }
+}
+
+/** Null if the store has no such thread. */
+export async function findSummary(context: ClientContext, threadId: string): Promise<ThreadSummary | null> {
+  const store = await context.store()
+  const thread = await store.read((db) => findThread(db, threadId))
+  return thread === null ? null : summaryOf(thread)
+}
+
+function summaryOf(thread: ThreadRecord): ThreadSummary {
+  return {
+    threadId: thread.id,
+    agent: thread.agent,
+    status: thread.status,
+    userId: thread.user_id,
+    account: thread.account,
+    parent: thread.parent_thread_id,
+    root: thread.root_thread_id,
+    title: thread.title,
+    tags: thread.tags,
+    createdAt: thread.created_at,
+    lastActivityAt: thread.last_activity_at,
+    closedAt: thread.closed_at,
+  }
+}
+
+/** Which page of a list. */
+export interface PageOptions {
+  /** `next` of the page before, as it was. @default the first page */
+  readonly cursor?: string
+  /** @default 50 */
+  readonly limit?: number
+}
+
+type Field = 'number' | 'string'
+
+/** Where a page ended, as one word that fits into a URL. What is in it is our own business. */
+export function cursorOf(place: readonly (number | string)[]): string {
+  return Buffer.from(JSON.stringify(place)).toString('base64url')
+}
+
+/** @throws ConfigError for what `cursorOf` has not made of such fields */
+export function readCursor(cursor: string, fields: readonly Field[]): readonly (number | string)[] {
+  const place = parsed(cursor)
+  if (
+    Array.isArray(place) &&
+    place.length === fields.length &&
+    fields.every((field, index) => is(place[index], field))
+  )
+    return place as readonly (number | string)[]
+  throw new ConfigError(['Expected "cursor" to be the "next" of a page of this list, got something else.'])
+}
+
+function is(value: unknown, field: Field): boolean {
+  return field === 'number' ? Number.isSafeInteger(value) : typeof value === 'string'
+}
+
+function parsed(cursor: string): unknown {
+  try {
+    return JSON.parse(Buffer.from(cursor, 'base64url').toString())
+  } catch {
+    return null
+  }
+}
+
+/** @throws ConfigError */
+export function pageLimit(limit: number = LIMITS.page): number {
+  if (Number.isInteger(limit) && limit >= 1 && limit <= LIMITS.longestPage) return limit
+  throw new ConfigError([`Expected "limit" to be 1 to ${LIMITS.longestPage}, got ${limit}.`])
+}

@@ -1,0 +1,327 @@
+import { createHash, randomBytes } from 'node:crypto'
+import { MessageRejectedError, ThreadError } from '../protocol/errors.js'
+import { idempotencyKeyOf } from '../protocol/ids.js'
+import { LIMITS } from '../protocol/limits.js'
+import type { JsonObject } from '../protocol/values.js'
+import {
+  findRemoteCall,
+  finishRemoteCall,
+  holdsClaim,
+  isAnswered,
+  putClaim,
+  putStagedFile,
+} from '../store/calls/remote-calls.js'
+import type { RemoteKey, RemoteRecord, StagedFile } from '../store/calls/remote-calls.js'
+import { openRemoteVariables, remoteRedactor, sealResult } from '../store/calls/remote-secrets.js'
+import { statFile } from '../store/files/attachments.js'
+import type { StoredBlob } from '../store/files/blob-store.js'
+import { filePathProblem } from '../store/files/file-row.js'
+import { StoreError } from '../store/store-error.js'
+import type { Reader, Store, Writer } from '../store/store.js'
+import { findThread } from '../store/threads/threads.js'
+import { checkAnswer } from './answers/check-answer.js'
+import type { CheckedResult } from './answers/check-answer.js'
+import { resultDigest, resultOf } from './answers/respond.js'
+import { isOpen, microseconds } from './client-context.js'
+import type { ClientContext } from './client-context.js'
+
+/**
+ * `not_found`: no such call for this worker. `taken`, `answered`, `ended`: nothing is left to do. `token`: not its own.
+ * `file`, `file_size`: a path or a file that cannot be written.
+ */
+export type RemoteCallProblem = 'not_found' | 'taken' | 'answered' | 'ended' | 'token' | 'file' | 'file_size'
+
+const SENTENCES: Readonly<Record<Exclude<RemoteCallProblem, 'file' | 'file_size'>, string>> = {
+  not_found: 'there is no such call for this worker: check the task queues of its token',
+  taken: 'another worker has taken it, and the tool must not run twice',
+  answered: 'it has another answer already',
+  ended: 'it was ended, and takes nothing any more',
+  token: 'this token is not of its newest claim, or has expired: claim it again',
+}
+
+/** Why a worker in another language gets nothing of a call, or may not write to it. */
+export class RemoteCallError extends ThreadError {
+  readonly callId: string
+  readonly problem: RemoteCallProblem
+
+  constructor(
+    call: { readonly threadId: string; readonly callId: string },
+    problem: RemoteCallProblem,
+    words?: string,
+  ) {
+    super(`call_${problem}`, call.threadId, words ?? sentence(call, problem))
+    this.callId = call.callId
+    this.problem = problem
+  }
+
+  static override isInstance(error: unknown): error is RemoteCallError {
+    return ThreadError.isInstance(error) && error.code.startsWith('call_')
+  }
+}
+
+function sentence(
+  { threadId, callId }: { readonly threadId: string; readonly callId: string },
+  problem: RemoteCallProblem,
+): string {
+  const expected = `Expected a call "${callId}" of thread "${threadId}" to work at`
+  if (problem === 'file' || problem === 'file_size') return `${expected}, got a file that cannot be written.`
+  return `${expected}, got none: ${SENTENCES[problem]}.`
+}
+
+/** A call, and the token of the claim that holds it. */
+export interface HeldRemoteCall extends RemoteKey {
+  readonly token: string
+}
+
+/** The call that the token holds, or that it has answered. @throws RemoteCallError */
+async function tokensCall(db: Reader, held: HeldRemoteCall): Promise<RemoteRecord> {
+  const record = await findRemoteCall(db, held)
+  // Whoever has no token learns nothing, not even whether there is such a call.
+  if (record === null || !holdsClaim(record, digestOfToken(held.token)))
+    throw new RemoteCallError(held, 'token')
+  if (isAnswered(record)) return record
+  const thread = await findThread(db, held.threadId)
+  if (record.state === 'finished' || thread === null || !isOpen(thread))
+    throw new RemoteCallError(held, 'ended')
+  if ((record.claim?.expiresAt ?? 0) <= Date.now()) throw new RemoteCallError(held, 'token')
+  return record
+}
+
+/** The call that the token holds and that waits for its answer. @throws RemoteCallError */
+async function heldCall(db: Reader, held: HeldRemoteCall): Promise<RemoteRecord> {
+  const record = await tokensCall(db, held)
+  if (isAnswered(record)) throw new RemoteCallError(held, 'answered')
+  return record
+}
+
+export interface ClaimRemoteCall extends RemoteKey {
+  /** Of the worker's own making, another one for each attempt: the same one again is the same claim. */
+  readonly claimId: string
+  /** Those of the worker: it gets the calls of no other. */
+  readonly taskQueues: readonly string[]
+}
+
+/** A call as its worker gets it. */
+export interface ClaimedCall {
+  /** Allows to read and write files of the call, and to answer it; kept nowhere. */
+  readonly token: string
+  /** Microseconds since 1970: of the tool, and of the token. */
+  readonly deadline: number
+  readonly expiresAt: number
+  readonly tool: string
+  /** From 1: how often the call was claimed. */
+  readonly attempt: number
+  /** The same in every attempt. */
+  readonly idempotencyKey: string
+  readonly arguments: JsonObject
+  readonly variables: Readonly<Record<string, string>>
+  /** W3C trace context of the call, for spans of the worker's own; null: nobody traces. */
+  readonly traceparent: string | null
+}
+
+const TOKEN_BYTES = 32
+
+/**
+ * Gives a call to one worker. A tool that is not idempotent is given once; another one again, and the token of the claim
+ * before is worth nothing then.
+ * @throws RemoteCallError
+ */
+export async function claimCall(context: ClientContext, claim: ClaimRemoteCall): Promise<ClaimedCall> {
+  const { threadId, callId, claimId, taskQueues } = claim
+  const store = await context.store()
+  const token = randomBytes(TOKEN_BYTES).toString('base64url')
+  const now = Date.now()
+  const { record, attempt, variables } = await store.write(async (tx) => {
+    const found = await claimable(tx, claim)
+    if (!taskQueues.includes(found.taskQueue)) throw new RemoteCallError(claim, 'not_found')
+    const again = found.claim?.id === claimId
+    if (found.claim !== null && !again && !found.idempotent) throw new RemoteCallError(claim, 'taken')
+    const deadline = now + found.timeout
+    const put = {
+      id: claimId,
+      tokenDigest: digestOfToken(token),
+      deadline,
+      expiresAt: deadline + LIMITS.remoteSlack,
+    }
+    // Before the claim is there: where the key is missing, nobody has taken the call.
+    const opened = openRemoteVariables(store.secrets, claim, found).map(({ name, value }) => [name, value])
+    await putClaim(tx, claim, { record: found, claim: put })
+    const attempt = again ? found.attempt : found.attempt + 1
+    return { record: { ...found, claim: put }, attempt, variables: opened }
+  })
+  return {
+    token,
+    deadline: record.claim.deadline * 1000,
+    expiresAt: record.claim.expiresAt * 1000,
+    tool: record.tool,
+    attempt,
+    idempotencyKey: idempotencyKeyOf(threadId, callId),
+    arguments: record.args,
+    variables: Object.fromEntries(variables) as Record<string, string>,
+    traceparent: record.traceparent,
+  }
+}
+
+async function claimable(tx: Writer, key: RemoteKey): Promise<RemoteRecord> {
+  const record = await findRemoteCall(tx, key)
+  if (record === null) throw new RemoteCallError(key, 'not_found')
+  const thread = await findThread(tx, key.threadId)
+  if (isAnswered(record)) throw new RemoteCallError(key, 'answered')
+  if (record.state === 'finished' || thread === null || !isOpen(thread))
+    throw new RemoteCallError(key, 'ended')
+  return record
+}
+
+function digestOfToken(token: string): string {
+  return createHash('sha256').update(token).digest('hex')
+}
+
+interface CallFile {
+  readonly mimeType: string
+  readonly size: number
+  readonly bytes: AsyncIterable<Uint8Array>
+}
+
+/** A file of the thread as the call sees it: what it has written itself goes first. Null if there is none. @throws RemoteCallError */
+async function readCallFile(
+  context: ClientContext,
+  held: HeldRemoteCall,
+  path: string,
+): Promise<CallFile | null> {
+  checkPath(held, path)
+  const store = await context.store()
+  const found = await store.read(async (db) => {
+    const record = await heldCall(db, held)
+    const { files } = record
+    const kept = remoteRedactor(store.secrets, held, record).redact(path)
+    const staged = Object.hasOwn(files, kept) ? files[kept] : undefined
+    if (staged !== undefined) return staged
+    const file = await statFile(db, held.threadId, path)
+    return file === null || file.blob === null ? null : { ...file, digest: file.blob }
+  })
+  const bytes = found === null ? null : await store.blobs.stream(found.digest)
+  return found === null || bytes === null ? null : { mimeType: found.mimeType, size: found.size, bytes }
+}
+
+/** A file of the call, by the path that it is kept under. */
+interface WrittenFile extends StagedFile {
+  readonly path: string
+}
+
+/**
+ * Keeps a file for the call: it comes into the thread with the result, or not at all (T9). Its path and type are texts, so
+ * secrets that the worker was given are taken out of them before they are in any row (T5). @throws RemoteCallError
+ */
+async function writeCallFile(
+  context: ClientContext,
+  held: HeldRemoteCall,
+  given: {
+    readonly path: string
+    readonly mimeType: string
+    readonly data: Uint8Array | AsyncIterable<Uint8Array>
+  },
+): Promise<WrittenFile> {
+  checkPath(held, given.path)
+  const store = await context.store()
+  // Before its bytes are taken: whoever has no token writes nothing.
+  const { redact } = remoteRedactor(store.secrets, held, await store.read((db) => heldCall(db, held)))
+  const path = redact(given.path)
+  checkPath(held, path)
+  const file: StagedFile = { ...(await written(store, held, given.data)), mimeType: redact(given.mimeType) }
+  return store.write(async (tx) => {
+    const record = await heldCall(tx, held)
+    const { files } = record
+    if (!Object.hasOwn(files, path) && Object.keys(files).length >= LIMITS.remoteFiles)
+      throw new RemoteCallError(
+        held,
+        'file',
+        `Expected at most ${LIMITS.remoteFiles} files of one call, got one more: pack them into one.`,
+      )
+    if ((await statFile(tx, held.threadId, path))?.isDirectory === true)
+      throw new RemoteCallError(
+        held,
+        'file',
+        `Expected a path for a file, got the folder ${path}: add a name.`,
+      )
+    await putStagedFile(tx, held, { record, path, file })
+    return { ...file, path }
+  })
+}
+
+async function written(
+  store: Store,
+  held: HeldRemoteCall,
+  data: Uint8Array | AsyncIterable<Uint8Array>,
+): Promise<StoredBlob> {
+  try {
+    return await store.blobs.write(data)
+  } catch (error) {
+    if (!StoreError.isInstance(error) || error.code !== 'too_large') throw error
+    throw new RemoteCallError(held, 'file_size', error.message)
+  }
+}
+
+function checkPath(held: HeldRemoteCall, path: string): void {
+  const problem = filePathProblem(path)
+  if (problem !== undefined) throw new RemoteCallError(held, 'file', problem)
+}
+
+/**
+ * Writes the result of a call, before its activity ends (T2). The same one again changes nothing.
+ * @throws RemoteCallError; MessageRejectedError for what is no result
+ */
+async function answerCall(context: ClientContext, held: HeldRemoteCall, result: unknown): Promise<void> {
+  const { threadId } = held
+  const store = await context.store()
+  // Before its result is looked at and a writer waited for: whoever has no token costs a read.
+  await store.read((db) => tokensCall(db, held))
+  const checked = checkAnswer(threadId, { result })
+  if (checked.kind !== 'call') throw new MessageRejectedError(threadId, 'Expected the result of a tool.')
+  const digest = resultDigest(checked.result)
+  const given = storedResult(threadId, checked.result)
+  await store.write(async (tx) => {
+    const record = await tokensCall(tx, held)
+    if (isAnswered(record)) {
+      if (record.answer.digest !== digest) throw new RemoteCallError(held, 'answered')
+      return
+    }
+    const { variables } = record
+    const stored = sealResult(store.secrets, held, { variables, result: given })
+    const answer = { type: 'answered', result: stored, digest } as const
+    await finishRemoteCall(tx, held, { record, answer, now: microseconds() })
+  })
+}
+
+/** Files are written before, by their paths: a result of many megabytes would be a row of as many. */
+function storedResult(threadId: string, result: CheckedResult): JsonObject {
+  const files = result.files.map((file) => {
+    if (file.kind === 'file')
+      return { path: file.path, ...(file.description !== null && { description: file.description }) }
+    throw new MessageRejectedError(
+      threadId,
+      `Expected the file "${file.name}" by its path, got its data: write it first, then name its path.`,
+    )
+  })
+  return resultOf(result, files)
+}
+
+/** What a worker in another language does to its calls: the HTTP server's routes are this, for one worker each. */
+export interface RemoteCalls {
+  /** @throws RemoteCallError */
+  claim(call: ClaimRemoteCall): Promise<ClaimedCall>
+  /** Null if there is no such file. @throws RemoteCallError */
+  readFile(held: HeldRemoteCall, path: string): Promise<CallFile | null>
+  /** Answers the path that it is kept under, without the secrets of the call. @throws RemoteCallError, also over 100 MB */
+  writeFile(held: HeldRemoteCall, file: Parameters<typeof writeCallFile>[2]): Promise<WrittenFile>
+  /** `result`: a `ToolResult`, which is checked. @throws RemoteCallError, MessageRejectedError */
+  answer(held: HeldRemoteCall, result: unknown): Promise<void>
+}
+
+export function remoteCalls(context: ClientContext): RemoteCalls {
+  return {
+    claim: (call) => claimCall(context, call),
+    readFile: (held, path) => readCallFile(context, held, path),
+    writeFile: (held, file) => writeCallFile(context, held, file),
+    answer: (held, result) => answerCall(context, held, result),
+  }
+}

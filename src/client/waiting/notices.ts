@@ -1,0 +1,175 @@
+import { NoWorkerError } from '../../protocol/errors.js'
+import type { Kept } from '../../protocol/errors.js'
+import { LIMITS } from '../../protocol/limits.js'
+import { isListedAgent, listAgents } from '../../store/agents.js'
+import type { ClientContext, OnNotice, ThreadNotice } from '../client-context.js'
+import { lookAtWorkflow } from '../workflow-state.js'
+import type { FailingActivity } from '../workflow-state.js'
+import type { DatedLook } from './look-at-tree.js'
+
+/**
+ * What a caller is told while it would otherwise wait in silence: that no worker answers, that the agent of a thread is
+ * listed by none, that an activity fails and is tried again. A notice changes nothing: messages stay accepted, a wait keeps
+ * its deadline, and a rolling deploy its minute. Each is told once for as long as a thread keeps being waited for.
+ */
+/** One line on stderr, where whoever runs the program looks. */
+export const warnOfNotice: OnNotice = ({ message }) => {
+  process.stderr.write(`everthread: ${message}\n`)
+}
+
+interface Waited {
+  /** Of the first look, or of the last one that the workflow has answered. */
+  answeredAt: number
+  /** When Temporal is asked next why a thread that answers does not go on. */
+  askAt: number
+  seenAt: number
+  readonly told: Set<string>
+}
+
+/** How long a thread may not go on before whoever waits for it is told why: with looks and asking it stays within 3 s. */
+const NOTICE_AFTER = 1500
+/** A thread that nobody has looked at for so long is waited for anew. */
+const FORGOTTEN = 5000
+const AGAIN = 10_000
+
+const waits = new WeakMap<ClientContext, Map<string, Waited>>()
+
+/** Looks at what keeps a thread from being idle, and tells of it. Never throws: a wait does not end for its notices. */
+export async function tellOfWait(context: ClientContext, busy: DatedLook, onNotice: OnNotice): Promise<void> {
+  const { threadId } = busy.snapshot
+  const now = Date.now()
+  const waited = waitedFor(context, threadId, now)
+  if (!busy.silent) waited.answeredAt = now
+  const isSilent = busy.silent && now - waited.answeredAt >= NOTICE_AFTER
+  if (!isSilent && (busy.silent || now < waited.askAt)) return
+  if (!busy.silent) waited.askAt = now + AGAIN
+  const found = isSilent ? whySilent(context, threadId) : whyStuck(context, busy)
+  for (const notice of await found.catch(() => [])) {
+    if (waited.told.has(notice.code)) continue
+    waited.told.add(notice.code)
+    onNotice(notice)
+  }
+}
+
+/** The thread is idle, or its wait is over. */
+export function forgetWait(context: ClientContext, threadId: string): void {
+  waits.get(context)?.delete(threadId)
+}
+
+function waitedFor(context: ClientContext, threadId: string, now: number): Waited {
+  const all = waits.get(context) ?? new Map<string, Waited>()
+  waits.set(context, all)
+  const known = all.get(threadId)
+  if (known !== undefined && now - known.seenAt < FORGOTTEN) {
+    known.seenAt = now
+    return known
+  }
+  for (const [id, { seenAt }] of all) if (now - seenAt >= FORGOTTEN) all.delete(id)
+  const fresh = { answeredAt: now, askAt: now + NOTICE_AFTER, seenAt: now, told: new Set<string>() }
+  all.set(threadId, fresh)
+  return fresh
+}
+
+async function whySilent(context: ClientContext, threadId: string): Promise<readonly ThreadNotice[]> {
+  const reason = describeSilence(await silenceOf(context, threadId))
+  return [{ code: 'no_answer', threadId, message: `Thread "${threadId}" does not answer yet: ${reason}.` }]
+}
+
+async function whyStuck(context: ClientContext, { snapshot }: DatedLook): Promise<readonly ThreadNotice[]> {
+  const { threadId, agent, run } = snapshot
+  const [workflow, unknown] = await Promise.all([
+    lookAtWorkflow(context, threadId, LIMITS.snapshotQuery),
+    unknownAgent(context, { threadId, agent }),
+  ])
+  if (workflow.state !== 'open') return []
+  const what = run?.doing ?? `agent ${agent}`
+  const failing = workflow.failing.map((activity) => noticeOf(activity, { threadId, what }))
+  // The agent that nobody lists is why the definition is missing.
+  return unknown === null ? failing : [unknown]
+}
+
+function noticeOf(
+  { type, message, attempts }: FailingActivity,
+  { threadId, what }: { readonly threadId: string; readonly what: string },
+): ThreadNotice {
+  if (type === 'Definition.Missing')
+    return {
+      ...{ code: 'missing_definition', threadId },
+      message:
+        `Thread "${threadId}" waits at "${what}": a worker of its task queue does not have what that needs, and it is tried ` +
+        'again for a minute. Register it, or start a worker that has it; the log of the worker names it.',
+    }
+  return {
+    ...{ code: 'activity_fails', threadId },
+    message:
+      `Thread "${threadId}" waits at "${what}", which has failed ${attempts - 1} times and is tried again: ${message} ` +
+      `See the log of the worker, or "npx everthread inspect ${threadId}".`,
+  }
+}
+
+/** Workers list the agents that they run when they start: before the first one nothing can be said. */
+export async function unknownAgent(
+  context: ClientContext,
+  { threadId, agent }: { readonly threadId: string; readonly agent: string },
+): Promise<ThreadNotice | null> {
+  const store = await context.store()
+  const listed = await store.read(async (db) => {
+    if (await isListedAgent(db, agent)) return []
+    return listAgents(db, { after: null, limit: SHOWN_AGENTS })
+  })
+  if (listed.length === 0) return null
+  const names = listed.map(({ name }) => name).join(', ')
+  const more = listed.length < SHOWN_AGENTS ? '' : ', …'
+  return {
+    ...{ code: 'unknown_agent', threadId },
+    message:
+      `Thread "${threadId}" has the agent "${agent}", and no worker of this store has listed one: there are ${names}${more}. ` +
+      'Check its spelling, or start a worker that has it; what is sent is kept.',
+  }
+}
+
+const SHOWN_AGENTS = 10
+
+/** Who does not answer: a worker, the workflow, which is not started yet or whose task fails, or the server itself. */
+type Silence =
+  | { readonly of: 'worker'; readonly taskQueue: string }
+  | { readonly of: 'workflow' }
+  | { readonly of: 'task'; readonly attempts: number }
+  | { readonly of: 'server'; readonly error: unknown }
+
+/** A worker that dies or loses a thread from memory costs an attempt or two. */
+const FEW_ATTEMPTS = 3
+
+/** Why a query or an update was not answered: the server is there and no worker, or not even the server. */
+export async function silenceOf(context: ClientContext, threadId: string): Promise<Silence> {
+  try {
+    const workflow = await lookAtWorkflow(context, threadId, LIMITS.snapshotQuery)
+    const { run } = workflow
+    if (workflow.state === 'open' && workflow.attempts > FEW_ATTEMPTS)
+      return { of: 'task', attempts: workflow.attempts }
+    return run === null ? { of: 'workflow' } : { of: 'worker', taskQueue: run.taskQueue }
+  } catch (error) {
+    return { of: 'server', error }
+  }
+}
+
+/** The end of a sentence. */
+export function describeSilence(silence: Silence): string {
+  if (silence.of === 'workflow') return 'its workflow is not started yet'
+  if (silence.of === 'task')
+    return (
+      `its workflow task has failed ${silence.attempts - 1} times; the log of the worker says why, and ` +
+      '"npx everthread doctor" names threads with a codec or code that does not fit'
+    )
+  if (silence.of === 'server')
+    return silence.error instanceof Error ? silence.error.message.replace(/\.$/, '') : String(silence.error)
+  return `no worker answers on task queue "${silence.taskQueue}"; start one, or check its task queue`
+}
+
+/** The error of an Update that nobody took in time: which task queue has no worker, or that there is no server. */
+export async function nobodyTook(context: ClientContext, threadId: string, kept: Kept): Promise<unknown> {
+  const silence = await silenceOf(context, threadId)
+  if (silence.of === 'server') return silence.error
+  const taskQueue = silence.of === 'worker' ? silence.taskQueue : await context.taskQueue()
+  return new NoWorkerError(threadId, { taskQueue, kept })
+}
