@@ -14,7 +14,7 @@ const DIST = join(ROOT, 'dist')
 const NEXT = join(ROOT, `dist-next-${process.pid}`)
 const LAST = join(ROOT, `dist-last-${process.pid}`)
 
-/** The entries of workflow code, and a loader of its bundler: both see files, not imports (`src/worker/workflow-paths.ts`). */
+/** The entries of workflow code, and a loader of its bundler: both see files, not imports (`src/worker/workflow-bundle.ts`). */
 const BY_PATH = [
   'workflows/index',
   'workflows/interceptors',

@@ -1,9 +1,8 @@
 import { msToNumber } from '@temporalio/common'
 import type { Duration } from '@temporalio/common'
 import type { ReplayWorkerOptions, WorkflowBundleOption } from '@temporalio/worker'
-
-import { threadBundler } from '../worker/bundle-threads.js'
 import { Worker } from '../worker/temporal-worker.js'
+import { threadBundler } from '../worker/workflow-bundle.js'
 import { readHistories } from './history-files.js'
 import {
   eventsOf,

@@ -3,11 +3,11 @@ import type { FailureText } from '../definitions/failure-text.js'
 import type { Registry } from '../definitions/known-definitions.js'
 import type { RunCaps } from '../protocol/plan.js'
 import type { Store } from '../store/store.js'
-import { threadBundler } from '../worker/bundle-threads.js'
-import { listWorkerAgents } from '../worker/list-worker-agents.js'
 import { Worker } from '../worker/temporal-worker.js'
 import { withoutUndefined } from '../worker/without-undefined.js'
+import { listWorkerAgents } from '../worker/worker-agents.js'
 import { threadWorkerOptions } from '../worker/worker-options.js'
+import { threadBundler } from '../worker/workflow-bundle.js'
 import { threadBundle } from './thread-bundle.js'
 
 export interface TestWorkerOptions {

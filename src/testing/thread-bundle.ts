@@ -1,5 +1,5 @@
 import { bundleWorkflowCode, DefaultLogger } from '../worker/temporal-worker.js'
-import { workflowBundleOptions } from '../worker/workflow-paths.js'
+import { workflowBundleOptions } from '../worker/workflow-bundle.js'
 
 let bundle: Promise<{ readonly code: string }> | undefined
 

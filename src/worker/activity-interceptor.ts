@@ -5,19 +5,19 @@ import type {
   ActivityInboundCallsInterceptor,
   ActivityInterceptors,
   ActivityInterceptorsFactory,
+  ActivityOutboundCallsInterceptor,
 } from '@temporalio/worker'
 import { errorFields, readThrown } from '../activities/thrown.js'
 import type { Thrown } from '../activities/thrown.js'
 import { LEVEL } from '../protocol/activity-table.js'
 import { failure, FAILURES, otherStoreFailure } from '../protocol/failures.js'
 import type { FailureType } from '../protocol/failures.js'
-import { isStoreId } from '../protocol/ids.js'
+import { isStoreId, modelOperationId, reportOperationId, settleOperationId } from '../protocol/ids.js'
 import { LIMITS } from '../protocol/limits.js'
 import { isObject } from '../protocol/values.js'
 import { recordError } from '../store/errors.js'
 import { StoreError } from '../store/store-error.js'
 import type { Store } from '../store/store.js'
-import { threadLogAttributes } from './log-attributes.js'
 import { warnOfOtherStore } from './worker-warnings.js'
 
 /** A worker; its store is asked for when an activity comes, for it may open late. */
@@ -127,3 +127,34 @@ function errorRow({ id, threadId, error }: Failed, thrown: Thrown): Parameters<t
   const type = error instanceof Error ? String(error.name) : 'Error'
   return { id, threadId, at: Date.now() * 1000, type, ...thrown }
 }
+
+/**
+ * Adds to each line that an activity of ours logs, ours and a tool's alike, which thread, run, step and call it is about.
+ * `input`: what came from Temporal; whatever it is, a line is logged.
+ */
+function threadLogAttributes(
+  input: () => unknown,
+): NonNullable<ActivityOutboundCallsInterceptor['getLogAttributes']> {
+  return (attributes, next) => next({ ...attributes, ...attributesOf(input()) })
+}
+
+function attributesOf(input: unknown): Record<string, unknown> {
+  if (!isObject(input)) return {}
+  const { threadId, run, step, side, agent, frame, callId } = input
+  const call = callId ?? (isObject(frame) ? frame['callId'] : undefined)
+  const operation = operationOf(input)
+  const fields = { threadId, run, step, side, agent, call, operation }
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined))
+}
+
+/** The id of the row in `operations`. */
+function operationOf({ run, step, frame, callId, settle, report, effectId }: Input): unknown {
+  if (callId !== undefined) return callId
+  if (typeof settle === 'number') return settleOperationId(settle)
+  if (typeof report === 'number') return reportOperationId(report)
+  if (effectId !== undefined) return effectId
+  if (typeof run !== 'number' || typeof step !== 'number') return undefined
+  return modelOperationId(run, step, isObject(frame) ? String(frame['callId']) : null)
+}
+
+type Input = Readonly<Record<string, unknown>>

@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest'
-
-import { codeName } from './code-name.js'
+import { codeName } from './worker-options.js'
 
 test('our own code is named by the version of the package', () => {
   expect(codeName({ taskQueue: 't' })).toMatch(/^everthread@\d+\.\d+\.\d+/)

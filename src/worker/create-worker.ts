@@ -1,25 +1,21 @@
 import type { BundlerPlugin, WorkerOptions, WorkerPlugin } from '@temporalio/worker'
 import { checkFailureText } from '../definitions/failure-text.js'
+import type { Registry } from '../definitions/known-definitions.js'
 import { ConfigError } from '../protocol/errors.js'
+import { LIMITS } from '../protocol/limits.js'
+import type { RunCaps } from '../protocol/plan.js'
 import { shareStore } from '../store/open-store.js'
 import { storeLocation, taskQueueOf } from '../store/store-location.js'
-import { bundleThreads } from './bundle-threads.js'
-import { checkRegistry } from './check-registry.js'
 import { connectToTemporal, explained } from './connect-to-temporal.js'
 import type { TemporalTarget } from './connect-to-temporal.js'
-import { threadDeployment } from './deployment-options.js'
-import type { ThreadDeploymentOptions } from './deployment-options.js'
-import { instanceEnv } from './instance-env.js'
-import { listWorkerAgents } from './list-worker-agents.js'
 import { installLogging } from './logging.js'
-import { runCaps } from './run-caps.js'
 import { Worker } from './temporal-worker.js'
-import type { ThreadOptions } from './thread-options.js'
 import { withoutUndefined } from './without-undefined.js'
-import { threadWorkerOptions } from './worker-options.js'
-import type { ThreadWorker } from './worker-options.js'
+import { listWorkerAgents } from './worker-agents.js'
+import { instanceEnv, threadDeployment, threadWorkerOptions } from './worker-options.js'
+import type { ThreadDeploymentOptions, ThreadOptions, ThreadWorker } from './worker-options.js'
 import { warnOfMissingKey, warnOfRegistry, warnOfRemoteTemporal } from './worker-warnings.js'
-import { checkWorkflowBundle } from './workflow-bundle.js'
+import { bundleThreads, checkWorkflowBundle } from './workflow-bundle.js'
 
 /** Every option of Temporal's worker passes through; the workflows of a `workflowsPath` run beside threads. */
 export interface CreateWorkerOptions
@@ -124,4 +120,38 @@ function threadsUntilEnd(close: () => Promise<void>): WorkerPlugin & BundlerPlug
       }
     },
   }
+}
+
+const NAMES = ['stepsPerRun', 'sessionTurns', 'repeatedToolErrors'] as const
+
+/** The hard caps of a worker: its own limits where it sets any. @throws ConfigError naming each that is no count */
+export function runCaps(limits: Partial<RunCaps> = {}): RunCaps {
+  const problems = NAMES.flatMap((name) => {
+    const value = limits[name]
+    if (value === undefined || (Number.isInteger(value) && value >= 1)) return []
+    return [`Expected limits.${name} to be a whole number from 1, got ${String(value)}.`]
+  })
+  if (problems.length > 0) throw new ConfigError(problems)
+  return {
+    stepsPerRun: limits.stepsPerRun ?? LIMITS.stepsPerRun,
+    sessionTurns: limits.sessionTurns ?? LIMITS.sessionTurns,
+    repeatedToolErrors: limits.repeatedToolErrors ?? LIMITS.repeatedToolErrors,
+  }
+}
+
+/** It trusts no type: a wrong import of JavaScript is undefined. @throws ConfigError */
+export function checkRegistry(registry: Registry): void {
+  const given: unknown = registry
+  const isRegistry =
+    typeof given === 'object' &&
+    given !== null &&
+    'names' in given &&
+    typeof given.names === 'function' &&
+    'warnings' in given &&
+    Array.isArray(given.warnings)
+  if (isRegistry) return
+  const came = typeof given === 'object' && given !== null ? 'another object' : String(given)
+  throw new ConfigError([
+    `Expected "registry" to be what registry() or loadRegistry() answers, got ${came}: look at its import`,
+  ])
 }

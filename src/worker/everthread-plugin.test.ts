@@ -3,8 +3,8 @@ import { expect, test } from 'vitest'
 import { emptyRegistry } from '../../test/support/empty-registry.js'
 import { ConfigError } from '../protocol/errors.js'
 import { EverthreadPlugin } from './everthread-plugin.js'
-import { WORKER_KNOBS } from './worker-knobs.js'
-import { workflowBundleOptions } from './workflow-paths.js'
+import { WORKER_KNOBS } from './worker-options.js'
+import { workflowBundleOptions } from './workflow-bundle.js'
 
 const plugin = new EverthreadPlugin({ registry: emptyRegistry })
 const configured = (options: Partial<WorkerOptions>): WorkerOptions =>

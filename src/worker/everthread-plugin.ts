@@ -1,14 +1,15 @@
 import { SimplePlugin } from '@temporalio/plugin'
 import type { BundleOptions, ReplayWorkerOptions, WorkerOptions } from '@temporalio/worker'
-
-import { bundleThreads } from './bundle-threads.js'
-import { lateThreadWorker } from './late-thread-worker.js'
-import type { LateThreadWorker } from './late-thread-worker.js'
-import type { ThreadOptions } from './thread-options.js'
+import { checkFailureText } from '../definitions/failure-text.js'
+import { shareStore } from '../store/open-store.js'
+import type { Store } from '../store/store.js'
+import { checkRegistry, runCaps } from './create-worker.js'
 import { withoutUndefined } from './without-undefined.js'
-import { checkWorkflowBundle } from './workflow-bundle.js'
-import { workflowBundleOptions } from './workflow-paths.js'
-import { threadWorkerOptions } from './worker-options.js'
+import { listWorkerAgents } from './worker-agents.js'
+import { instanceEnv, threadWorkerOptions } from './worker-options.js'
+import type { ThreadOptions, ThreadWorker } from './worker-options.js'
+import { warnOfMissingKey, warnOfRegistry } from './worker-warnings.js'
+import { bundleThreads, checkWorkflowBundle, workflowBundleOptions } from './workflow-bundle.js'
 
 /**
  * Threads beside what a worker runs already: `Worker.create({ …, plugins: [new EverthreadPlugin({ registry })] })`. Adds
@@ -40,5 +41,50 @@ export class EverthreadPlugin extends SimplePlugin {
 
   override configureBundler(options: BundleOptions): BundleOptions {
     return this.#thread.workflows ? bundleThreads(options) : options
+  }
+}
+
+/** A worker of threads whose store is open while it runs. */
+interface LateThreadWorker extends ThreadWorker {
+  readonly workflows: boolean
+  run(work: () => Promise<void>): Promise<void>
+}
+
+/** @throws ConfigError for options that cannot work */
+function lateThreadWorker({
+  registry,
+  store: location,
+  env,
+  limits,
+  failureText,
+  workflows = true,
+}: ThreadOptions): LateThreadWorker {
+  checkRegistry(registry)
+  checkFailureText(failureText)
+  const values = instanceEnv(env)
+  let opened: Store | undefined
+  return {
+    registry,
+    caps: runCaps(limits),
+    env: values,
+    failureText,
+    workflows,
+    get store() {
+      if (opened === undefined)
+        throw new Error('Expected a worker that runs, got an activity before its run.')
+      return opened
+    },
+    async run(work) {
+      warnOfRegistry(registry)
+      const store = await shareStore(location)
+      try {
+        warnOfMissingKey(registry, { secrets: store.secrets, env: values })
+        await listWorkerAgents(store, registry)
+        opened = store
+        await work()
+      } finally {
+        await store.close()
+      }
+    },
   }
 }

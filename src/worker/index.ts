@@ -1,9 +1,9 @@
 export { createWorker } from './create-worker.js'
 export { EverthreadPlugin } from './everthread-plugin.js'
-export { jsonLogger } from './json-logger.js'
+export { jsonLogger } from './logging.js'
 export { loadRegistry } from './load-registry.js'
-export { workflowBundleOptions } from './workflow-paths.js'
+export { workflowBundleOptions } from './workflow-bundle.js'
 
 export type { FailureText, RunFailure } from '../definitions/failure-text.js'
 export type { CreateWorkerOptions } from './create-worker.js'
-export type { ThreadOptions as EverthreadPluginOptions } from './thread-options.js'
+export type { ThreadOptions as EverthreadPluginOptions } from './worker-options.js'

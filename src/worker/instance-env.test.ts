@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { ConfigError } from '../protocol/errors.js'
-import { instanceEnv } from './instance-env.js'
+import { instanceEnv } from './worker-options.js'
 
 test('a variable that is not set counts as not given', () => {
   expect(instanceEnv({ KEY: 'k', EMPTY: '', MISSING: undefined })).toEqual({ KEY: 'k', EMPTY: '' })

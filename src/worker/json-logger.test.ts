@@ -1,7 +1,6 @@
 import { LogTimestamp } from '@temporalio/worker'
 import { expect, test } from 'vitest'
-
-import { jsonLogger } from './json-logger.js'
+import { jsonLogger } from './logging.js'
 
 function logged(message: string, meta?: Record<string | symbol, unknown>): Record<string, unknown> {
   const lines: string[] = []

@@ -1,13 +1,14 @@
+import { readdir } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { checkDefinitions } from '../definitions/checks/check-definitions.js'
 import type { UnreadNames } from '../definitions/checks/check-definitions.js'
+import { positionHint } from '../definitions/checks/hints.js'
+import { importDefault, moduleName, otherExport, withArticle, wordOf } from '../definitions/default-export.js'
 import { DEFINITION_KINDS, KIND_WORDS } from '../definitions/known-definitions.js'
 import type { DefinitionKind, Registry } from '../definitions/known-definitions.js'
 import { registry } from '../definitions/registry.js'
 import { ConfigError } from '../protocol/errors.js'
-import { definitionFiles, folderEntries } from './definition-files.js'
-import { importDefinition } from './import-definition.js'
 
 /**
  * Reads a folder in the layout of Standard Agents: `agents`, `prompts`, `models`, `tools`, `hooks` and `effects`, a
@@ -90,4 +91,73 @@ async function readKind(root: string, kind: DefinitionKind): Promise<ReadKind> {
 function endpointWarnings(entries: readonly string[]): readonly string[] {
   if (!entries.includes('api/')) return []
   return ['api/ is passed over: loadThreadEndpoints of everthread/server reads it']
+}
+
+/** What a file holds, or what is wrong with it. */
+type ImportedDefinition =
+  | { readonly ok: true; readonly name: string; readonly definition: object }
+  | { readonly ok: false; readonly problem: string }
+
+/** A field that each definition of a kind has. Tools and effects share theirs: only their folders tell them apart. */
+const SIGNS: Readonly<Record<DefinitionKind, string>> = {
+  agents: 'sideA',
+  models: 'provider',
+  hooks: 'hook',
+  prompts: 'prompt',
+  tools: 'execute',
+  effects: 'execute',
+}
+
+/** Imports the default export of a file. Tools and effects are named by their file, the others by themselves. */
+async function importDefinition(
+  kind: DefinitionKind,
+  { path, name, location }: DefinitionFile,
+): Promise<ImportedDefinition> {
+  const imported = await importDefault(path, location)
+  if (!imported.ok) return imported
+  const { value: exported } = imported
+  const problem = (got: string) => ({ ok: false, problem: otherExport(path, KIND_WORDS[kind], got) }) as const
+  const hint = positionHint(kind, exported)
+  if (hint !== undefined) return { ok: false, problem: `${path}: ${hint}` }
+  if (typeof exported !== 'object' || exported === null) return problem(wordOf(exported))
+  if (!(SIGNS[kind] in exported)) return problem(descriptionOf(exported, kind))
+  if (kind === 'tools' || kind === 'effects') return { ok: true, name, definition: exported }
+  const field = kind === 'hooks' ? 'id' : 'name'
+  const own = (exported as Readonly<Record<string, unknown>>)[field]
+  if (typeof own === 'string') return { ok: true, name: own, definition: exported }
+  return problem(`one without ${field}`)
+}
+
+function descriptionOf(exported: object, kind: DefinitionKind): string {
+  const other = (Object.keys(SIGNS) as readonly DefinitionKind[]).find((known) => SIGNS[known] in exported)
+  return other === undefined ? `an object without ${SIGNS[kind]}` : withArticle(KIND_WORDS[other])
+}
+
+/** A file that should export one definition. */
+interface DefinitionFile {
+  /** As the author sees it: relative to the folder of all kinds, with slashes. */
+  readonly path: string
+  /** Without its ending. */
+  readonly name: string
+  readonly location: string
+}
+
+/** The names of what is in a folder, folders ending in a slash; undefined where there is none. */
+async function folderEntries(folder: string): Promise<readonly string[] | undefined> {
+  try {
+    const entries = await readdir(folder, { withFileTypes: true })
+    return entries.map((entry) => (entry.isDirectory() ? `${entry.name}/` : entry.name)).toSorted()
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return undefined
+    throw error
+  }
+}
+
+/** The definitions in the folder of one kind, by name of file; declarations, tests and hidden files are none. */
+async function definitionFiles(root: string, kind: string): Promise<readonly DefinitionFile[]> {
+  const entries = (await folderEntries(join(root, kind))) ?? []
+  return entries.flatMap((file) => {
+    const name = moduleName(file)
+    return name === undefined ? [] : [{ path: `${kind}/${file}`, name, location: join(root, kind, file) }]
+  })
 }

@@ -1,15 +1,19 @@
+import { createHash } from 'node:crypto'
+import { readFileSync } from 'node:fs'
+import type { VersioningBehavior, WorkerDeploymentVersion } from '@temporalio/common'
 import type { WorkerOptions } from '@temporalio/worker'
 import { createActivities } from '../activities/index.js'
 import type { FailureText } from '../definitions/failure-text.js'
 import type { Registry } from '../definitions/known-definitions.js'
+import { ConfigError } from '../protocol/errors.js'
+import { LIMITS } from '../protocol/limits.js'
 import type { RunCaps } from '../protocol/plan.js'
+import { variableNameProblem, variableValueProblem } from '../protocol/values.js'
+import type { StoreOptions } from '../store/store-location.js'
 import type { Store } from '../store/store.js'
 import { activityInterceptor } from './activity-interceptor.js'
-import { codeName } from './code-name.js'
-import { threadDeployment } from './deployment-options.js'
-import { noteSecretsOfEnv } from './secret-key-warning.js'
-import { WORKER_KNOBS } from './worker-knobs.js'
-import { workflowBundleOptions } from './workflow-paths.js'
+import { noteSecretsOfEnv } from './worker-warnings.js'
+import { codeOf, workflowBundleOptions } from './workflow-bundle.js'
 
 export interface ThreadWorker {
   readonly registry: Registry
@@ -45,4 +49,93 @@ export function threadWorkerOptions(thread: ThreadWorker, options: WorkerOptions
       activity: [activityInterceptor(thread), ...(options.interceptors?.activity ?? [])],
     },
   }
+}
+
+/** Values of variables for every thread of a worker; what is undefined is not set, as in `process.env`. */
+export type InstanceEnv = Readonly<Record<string, string | undefined>>
+
+/** @throws ConfigError naming every variable that cannot be one; never a value */
+export function instanceEnv(env: InstanceEnv = {}): Readonly<Record<string, string>> {
+  const values = Object.entries(env).flatMap(([name, value]) =>
+    value === undefined ? [] : [[name, value] as const],
+  )
+  const problems = values.flatMap(
+    ([name, value]) => variableNameProblem(name) ?? variableValueProblem(name, value) ?? [],
+  )
+  if (problems.length > 0) throw new ConfigError(problems.map((problem) => `env: ${problem}`))
+  return Object.fromEntries(values)
+}
+
+/** How a worker of threads differs from Temporal's defaults; each holds only where its user set none. */
+export const WORKER_KNOBS = {
+  /** A stop reaches a running call with its next heartbeat: 16 to 22 s by default, about 1 s with this. */
+  maxHeartbeatThrottleInterval: '1s',
+  /** How long a thread stands still when its worker dies; 10 s by default. */
+  stickyQueueScheduleToStartTimeout: '2s',
+  /** A deploy lets model calls finish: a shorter grace time makes every longer one be paid again. */
+  shutdownGraceTime: LIMITS.modelCall,
+} as const satisfies Partial<WorkerOptions>
+
+/** Temporal's own, whose default may be left away. */
+export interface ThreadDeploymentOptions {
+  readonly version: WorkerDeploymentVersion
+  readonly useWorkerVersioning: boolean
+  /** @default AUTO_UPGRADE */
+  readonly defaultVersioningBehavior?: VersioningBehavior | undefined
+}
+
+/**
+ * Threads move to a new version as it becomes current: a pinned one that is idle would never wake once the workers of its
+ * version are gone. @throws ConfigError when all workflows are to be pinned
+ */
+export function threadDeployment(
+  given: ThreadDeploymentOptions,
+): NonNullable<WorkerOptions['workerDeploymentOptions']> {
+  if (!given.useWorkerVersioning) return { version: given.version, useWorkerVersioning: false }
+  const { version, defaultVersioningBehavior: behavior = 'AUTO_UPGRADE' } = given
+  if (behavior === 'PINNED')
+    throw new ConfigError([
+      'Expected workerDeploymentOptions.defaultVersioningBehavior to be AUTO_UPGRADE, got PINNED: a pinned thread would ' +
+        'never wake once the workers of its version are gone; pin workflows of your own with setWorkflowOptions.',
+    ])
+  return { version, useWorkerVersioning: true, defaultVersioningBehavior: behavior }
+}
+
+/**
+ * What histories call a worker's workflow code, six times a step: Temporal's own name for it, of 90 characters, is a seventh
+ * of a step's history. Null for code that is bundled with a user's own as the worker starts: that name stays Temporal's.
+ */
+export function codeName({ workflowBundle, workflowsPath }: WorkerOptions): string | null {
+  if (workflowBundle !== undefined)
+    return `everthread+${createHash('sha256').update(codeOf(workflowBundle)).digest('hex').slice(0, 12)}`
+  return workflowsPath === undefined ? `everthread@${packageVersion()}` : null
+}
+
+/** The package's own file is two folders up, from the sources as from what is built of them. */
+function packageVersion(): string {
+  const text = readFileSync(new URL('../../package.json', import.meta.url), 'utf8')
+  // Written by us.
+  return (JSON.parse(text) as { readonly version: string }).version
+}
+
+/** What a worker has to know of threads. */
+export interface ThreadOptions {
+  readonly registry: Registry
+  /** Where threads are stored: the same place as the clients' store. */
+  readonly store?: StoreOptions
+  /** Values of variables for every thread (Standard Agents' instance level): `{ API_KEY: process.env.API_KEY }`. */
+  readonly env?: InstanceEnv
+  /** Hard caps that hold whatever an agent says. @default 250 steps a run, 100 session turns, 8 equal tool errors */
+  readonly limits?: Partial<RunCaps>
+  /**
+   * What the end user of a thread reads where a run ends without an answer: one text, or a function of the failure that
+   * returns one. The log and `everthread inspect` say what has happened, whatever this says.
+   * @default sentences that name the model and the kind of failure
+   */
+  readonly failureText?: FailureText
+  /**
+   * `false`: for the `taskQueue` of tools and models: their calls run there, and no threads.
+   * @default true
+   */
+  readonly workflows?: boolean
 }

@@ -1,9 +1,57 @@
 import { readFileSync } from 'node:fs'
-import type { WorkflowBundleOption } from '@temporalio/worker'
+import { extname } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import type { BundleOptions, BundlerPlugin, WorkflowBundleOption } from '@temporalio/worker'
+import { checkPeer } from '../activities/peer-packages.js'
 import { ACTIVITIES } from '../protocol/activity-table.js'
 import { ConfigError } from '../protocol/errors.js'
 import { THREAD_WORKFLOW } from '../protocol/messages.js'
 import { CONVERTER_MARKER } from '../protocol/payload-converter.js'
+
+/** Compiled files are next to `.js`, sources (when tests run them) next to `.ts`. */
+const EXTENSION = extname(new URL(import.meta.url).pathname)
+
+/**
+ * What Temporal's `bundleWorkflowCode` needs to bundle threads ahead of time; with workflows of your own give it their path
+ * and `plugins: [new EverthreadPlugin({ registry })]` instead. The bundle does not depend on agents: workers take it as
+ * `workflowBundle: { codePath }`. Workflows are reached by path, never by import.
+ */
+export const workflowBundleOptions = {
+  workflowsPath: pathOf('workflows/index'),
+  payloadConverterPath: pathOf('protocol/payload-converter'),
+  workflowInterceptorModules: [pathOf('workflows/interceptors')],
+  webpackConfigHook: leanBundle,
+}
+
+/** Our workflows with a user's own. */
+const BESIDE_THEIRS = pathOf('workflows/beside-theirs')
+
+/** The files that stand for a user's own modules, in whose place the bundler puts these. */
+const THEIR_WORKFLOWS = pathOf('workflows/their-workflows')
+const THEIR_CONVERTER = pathOf('protocol/inner-payload-converter')
+
+function pathOf(module: string): string {
+  return fileURLToPath(new URL(`../${module}${EXTENSION}`, import.meta.url))
+}
+
+type LeanWebpackConfig = Parameters<NonNullable<BundleOptions['webpackConfigHook']>>[0]
+
+const OURS = fileURLToPath(new URL('..', import.meta.url))
+const LOADER = fileURLToPath(
+  new URL(`../worker/without-comments${extname(new URL(import.meta.url).pathname)}`, import.meta.url),
+)
+
+/**
+ * Leaves out what no worker runs, for each reads and parses its bundle as it starts: the banner with each module's path, a
+ * twentieth of it, and the comments of our own code, another one. Lines and source maps stay as they are.
+ * @throws ConfigError where `@temporalio/workflow` is not installed, which webpack would tell in hundreds of lines
+ */
+function leanBundle(config: LeanWebpackConfig): LeanWebpackConfig {
+  checkPeer('@temporalio/workflow')
+  const { module: modules, output } = config
+  const rules = [...(modules?.rules ?? []), { test: /\.[jt]s$/, include: OURS, use: [LOADER] }]
+  return { ...config, output: { ...output, pathinfo: false }, module: { ...modules, rules } }
+}
 
 /**
  * Refuses a prebuilt bundle that would wedge threads: the SDK ignores a worker's `payloadConverterPath` when it has a
@@ -42,4 +90,46 @@ export function codeOf(bundle: WorkflowBundleOption): Buffer {
     const expected = `Expected workflowBundle.codePath to be a readable file, got ${reason} for "${bundle.codePath}"`
     throw new ConfigError([`${expected}: bundle the workflows first.`])
   }
+}
+
+type WebpackConfig = Parameters<NonNullable<BundleOptions['webpackConfigHook']>>[0]
+
+/**
+ * Puts threads into a bundle: `agentThread` beside the workflows that are there, our payload converter around theirs (T10),
+ * our interceptors before theirs. The bundle of a worker without workflows of its own stays ours alone.
+ */
+export function bundleThreads(options: BundleOptions): BundleOptions {
+  const { workflowsPath: ours, payloadConverterPath, workflowInterceptorModules } = workflowBundleOptions
+  const theirs = new Map<string, string>()
+  if (options.workflowsPath !== ours) theirs.set(THEIR_WORKFLOWS, options.workflowsPath)
+  if (isTheirs(options.payloadConverterPath)) theirs.set(THEIR_CONVERTER, options.payloadConverterPath)
+  const hook = options.webpackConfigHook ?? ((config) => config)
+  return {
+    ...options,
+    workflowsPath: theirs.has(THEIR_WORKFLOWS) ? BESIDE_THEIRS : ours,
+    payloadConverterPath,
+    workflowInterceptorModules: [
+      ...workflowInterceptorModules,
+      ...(options.workflowInterceptorModules ?? []),
+    ],
+    // Theirs sees ours, and has the last word.
+    webpackConfigHook: (config) => hook(withModules(leanBundle(config), theirs)),
+  }
+}
+
+/** The same for a worker that bundles its own code. */
+export const threadBundler: BundlerPlugin = { name: 'everthread', configureBundler: bundleThreads }
+
+function isTheirs(path: string | undefined): path is string {
+  return path !== undefined && path !== workflowBundleOptions.payloadConverterPath
+}
+
+/** Webpack takes their module wherever ours asks for the file that stands for it. */
+function withModules(config: WebpackConfig, modules: ReadonlyMap<string, string>): WebpackConfig {
+  const { alias: known = {} } = config.resolve ?? {}
+  const theirs = [...modules].map(([name, alias]) => ({ name, alias, onlyModule: true }))
+  const alias = Array.isArray(known)
+    ? [...known, ...theirs]
+    : { ...known, ...Object.fromEntries(theirs.map((one) => [`${one.name}$`, one.alias])) }
+  return { ...config, resolve: { ...config.resolve, alias } }
 }

@@ -1,11 +1,9 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-
 import { bundleWorkflowCode, DefaultLogger } from '@temporalio/worker'
 import type { TestProject } from 'vitest/node'
-
-import { workflowBundleOptions } from '../../src/worker/workflow-paths.js'
+import { workflowBundleOptions } from '../../src/worker/workflow-bundle.js'
 
 declare module 'vitest' {
   interface ProvidedContext {

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { ConfigError } from '../protocol/errors.js'
 import { LIMITS } from '../protocol/limits.js'
-import { runCaps } from './run-caps.js'
+import { runCaps } from './create-worker.js'
 
 test('a worker without limits gets the hard caps', () => {
   const { stepsPerRun, sessionTurns, repeatedToolErrors } = LIMITS

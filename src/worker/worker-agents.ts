@@ -1,8 +1,16 @@
-import { registered } from './known-definitions.js'
-import type { Registry } from './known-definitions.js'
+import { registered } from '../definitions/known-definitions.js'
+import type { Registry } from '../definitions/known-definitions.js'
+import { putAgents } from '../store/agents.js'
+import type { Store } from '../store/store.js'
+
+/** Tells clients, through the store, which agents this worker runs. */
+export async function listWorkerAgents(store: Store, registry: Registry): Promise<void> {
+  const listed = { agents: agentListing(registry), now: Date.now() * 1000 }
+  await store.write((tx) => putAgents(tx, listed))
+}
 
 /** What lists of agents show of one, as a row of the store's table. */
-export interface AgentListing {
+interface AgentListing {
   readonly name: string
   readonly type: 'ai_human' | 'dual_ai'
   readonly title: string | null

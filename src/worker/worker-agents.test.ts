@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest'
-
 import { build, research, support } from '../../test/support/loose-registry.js'
-import { agentListing } from './agent-listing.js'
+import { agentListing } from './worker-agents.js'
 
 test('a listing shows what agents say of themselves', () => {
   const described = { ...support, title: 'Help', description: 'Answers customers', icon: '/help.svg' }

@@ -1,8 +1,7 @@
 import { expect, test } from 'vitest'
-
 import { build, desk, done, research } from '../../test/support/loose-registry.js'
 import { redactKnownSecrets } from '../store/known-secrets.js'
-import { noteSecretsOfEnv, secretKeyWarning } from './secret-key-warning.js'
+import { noteSecretsOfEnv, secretKeyWarning } from './worker-warnings.js'
 
 const secret = { name: 'SHOP_KEY', type: 'secret', required: true, description: 'Of the shop' }
 const tools = { done: { ...done, variables: [secret] } }
