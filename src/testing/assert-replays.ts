@@ -3,16 +3,8 @@ import type { Duration } from '@temporalio/common'
 import type { ReplayWorkerOptions, WorkflowBundleOption } from '@temporalio/worker'
 import { Worker } from '../worker/temporal-worker.js'
 import { threadBundler } from '../worker/workflow-bundle.js'
-import { readHistories } from './history-files.js'
-import {
-  eventsOf,
-  namedEvent,
-  reachedEvent,
-  replayProblem,
-  replayProblems,
-  shapeProblem,
-} from './replay-problem.js'
-import { threadBundle } from './thread-bundle.js'
+import { readHistories } from './record-histories.js'
+import { threadBundle } from './test-worker.js'
 
 /** A history of a thread: as Temporal's client gives it, or the parsed content of a JSON file. */
 export interface RecordedHistory {
@@ -156,4 +148,181 @@ async function replayOptions({ workflowBundle, worker = {} }: ReplayOptions): Pr
   // `EverthreadPlugin` bundles threads as well, once is enough.
   const bundles = plugins.some(({ name }) => name === threadBundler.name)
   return { ...worker, plugins: bundles ? plugins : [threadBundler, ...plugins] }
+}
+
+interface KeptEvent {
+  readonly eventId?: unknown
+  readonly eventType?: unknown
+  readonly [attributes: string]: unknown
+}
+
+interface Named {
+  readonly activityType?: { readonly name?: unknown } | null
+  readonly workflowType?: { readonly name?: unknown } | null
+  readonly workflowId?: unknown
+  readonly timerId?: unknown
+  readonly scheduledEventId?: unknown
+  readonly workflowTaskCompletedEventId?: unknown
+}
+
+/** What is wrong with one history: where it is kept, which run, which event (null: nothing names it), and Temporal's words. */
+function replayProblem(run: RecordedHistory, error: Error, event: string | null): string {
+  return `- ${placeOf(run)}, ${event ?? 'at an event that Temporal does not name'}:\n  ${wordsOf(error)}`
+}
+
+/** A history whose shape Temporal's replay must not meet, for it panics or waits for ever. */
+function shapeProblem(run: RecordedHistory): string | undefined {
+  const problem = eventsProblem(eventsOf(run))
+  return problem === undefined ? undefined : `- ${placeOf(run)}, ${problem}`
+}
+
+/** The events of one run are numbered from 1 without a gap, and the first one is the start of the workflow. */
+function eventsProblem(events: unknown): string | undefined {
+  if (!Array.isArray(events) || events.length === 0)
+    return `which has no events:\n  Expected "events" to be the list of all events of a run, got ${shown(events)}.`
+  for (const [index, event] of (events as readonly unknown[]).entries()) {
+    const expected = index + 1
+    const { eventId, eventType } = isRecord(event) ? (event as KeptEvent) : {}
+    if (eventId === undefined || eventId === null || eventType === undefined || eventType === null)
+      return `event ${expected}:\n  Expected an event with "eventId" and "eventType", got ${shown(event)}.`
+    // A text in JSON, an object for long integers as Temporal's client gives it.
+    const number = Number(eventId)
+    if (number !== expected)
+      return `event ${number}:\n  Expected event ${expected} at this place, got event ${number}: ${WHOLE}`
+  }
+  if (isRecord(events[0]) && events[0]['workflowExecutionStartedEventAttributes'] != null) return undefined
+  return `event 1:\n  Expected the start of the workflow (WORKFLOW_EXECUTION_STARTED) as the first event, got another: ${WHOLE}`
+}
+
+const WHOLE =
+  'the history is cut, lacks a page or is in another order; download or record the whole run again.'
+
+function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null
+}
+
+function shown(value: unknown): string {
+  return (JSON.stringify(value) ?? 'nothing').slice(0, MOST_SHOWN)
+}
+
+const MOST_SHOWN = 100
+
+/** The events of a history, whatever they are. */
+export function eventsOf({ history }: RecordedHistory): unknown {
+  return isRecord(history) ? history['events'] : undefined
+}
+
+/** All of them, and what to do about it. */
+function replayProblems(replayed: number, problems: readonly string[]): string {
+  return [
+    `Expected ${replayed} histories to replay, got ${problems.length} that do not:`,
+    ...problems,
+    'Threads with such a history would stand still on this version until one runs that replays it. What to do: ' +
+      'if workflow code of yours was changed, guard the change with patched() of @temporalio/workflow; if Everthread was ' +
+      'upgraded, stay on the version before and report the file (it holds no content); delete or record anew only ' +
+      'histories of code that no open thread was started on.',
+  ].join('\n')
+}
+
+function placeOf({ workflowId, runId, ...kept }: RecordedHistory): string {
+  const { file, number, of } = kept as {
+    readonly file?: string
+    readonly number?: number
+    readonly of?: number
+  }
+  const id = runId === undefined ? '' : `, Temporal's run id ${runId}`
+  if (file === undefined) return `workflow ${workflowId}${id}`
+  const workflow = workflowId === file ? '' : `, workflow ${workflowId}`
+  return `${file}${workflow}, run ${number} of ${of}${id}`
+}
+
+/** Temporal's sentence, without the parts of its own machinery around it. */
+function wordsOf({ message }: Error): string {
+  const inner = /message: "((?:[^"\\]|\\.)*)"/.exec(message)?.[1]
+  return (inner ?? message).replaceAll('\\"', '"').slice(0, MOST_WORDS)
+}
+
+const MOST_WORDS = 2_000
+
+/** Temporal names it by its number, or by what it has in place of what the code asked for; null: it names none. */
+function namedEvent(run: RecordedHistory, error: Error): string | null {
+  const words = wordsOf(error)
+  const events = listedEvents(run)
+  const number = /HistoryEvent\(id: (\d+)/.exec(words)?.[1]
+  const name = /scheduled event '([^']+)'/.exec(words)?.[1]
+  const event = events.find((one) =>
+    number === undefined
+      ? name !== undefined && namesOf(one, events).includes(name)
+      : String(one.eventId) === number,
+  )
+  if (event !== undefined) return describeEvent(event, events)
+  return number === undefined ? null : `event ${number}`
+}
+
+function listedEvents(run: RecordedHistory): readonly KeptEvent[] {
+  const events = eventsOf(run)
+  return Array.isArray(events) ? (events as readonly KeptEvent[]) : []
+}
+
+function describeEvent(event: KeptEvent, events: readonly KeptEvent[]): string {
+  const type = String(event.eventType).replace('EVENT_TYPE_', '')
+  return `event ${String(event.eventId)} (${[type, ...namesOf(event, events)].join(' ')})`
+}
+
+function namesOf(event: KeptEvent, events: readonly KeptEvent[]): readonly string[] {
+  const { activityType, workflowType, workflowId, timerId, scheduledEventId } = attributesOf(event)
+  // The end of an activity names the event that scheduled it, and not its type.
+  const scheduled = scheduledEventId == null ? undefined : events[Number(scheduledEventId) - 1]
+  const ofActivity = scheduled === undefined ? undefined : attributesOf(scheduled).activityType
+  const names = [activityType?.name, ofActivity?.name, workflowType?.name, workflowId, timerId]
+  return names.filter((name) => typeof name === 'string')
+}
+
+function attributesOf(event: KeptEvent): Named {
+  const key = Object.keys(event).find((field) => field.endsWith('EventAttributes') && isRecord(event[field]))
+  return key === undefined ? {} : (event[key] as Named)
+}
+
+/**
+ * Finds the workflow task at which a history stops replaying, by replaying ever better chosen beginnings of it, and says
+ * after which event that task ran: code that throws over an answer names no event itself.
+ *
+ * @param fails whether this beginning of the history does not replay either
+ */
+export async function reachedEvent(
+  run: RecordedHistory,
+  fails: (beginning: RecordedHistory) => Promise<boolean>,
+): Promise<string | null> {
+  const events = listedEvents(run)
+  const tasks = events.flatMap((event, index) =>
+    isRecord(event['workflowTaskCompletedEventAttributes']) ? [index] : [],
+  )
+  if (tasks.length === 0) return null
+  // The first `low` tasks replay, the first `high` do not.
+  let low = 0
+  let high = tasks.length
+  while (high - low > 1) {
+    const middle = Math.floor((low + high) / 2)
+    const following = events.findIndex(
+      (event, index) => index > (tasks[middle - 1] ?? 0) && !isCommand(event),
+    )
+    const beginning = {
+      ...run,
+      history: { events: events.slice(0, following === -1 ? undefined : following) },
+    }
+    if (await fails(beginning)) high = middle
+    else low = middle
+  }
+  const task = tasks[high - 1] ?? 0
+  const before = events.slice(0, task).findLast((event) => !isCommand(event) && !isOfTask(event))
+  return before === undefined ? null : `the workflow task after ${describeEvent(before, events)}`
+}
+
+/** An event that a workflow task has written itself. */
+function isCommand(event: KeptEvent): boolean {
+  return attributesOf(event).workflowTaskCompletedEventId != null
+}
+
+function isOfTask(event: KeptEvent): boolean {
+  return Object.keys(event).some((field) => field.startsWith('workflowTask') && isRecord(event[field]))
 }

@@ -1,14 +1,21 @@
+import { execFile, spawn } from 'node:child_process'
 import { randomBytes, randomUUID } from 'node:crypto'
 import { mkdtemp, rm } from 'node:fs/promises'
+import { Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { promisify } from 'node:util'
+import type { Client } from '@temporalio/client'
 import type { Duration } from '@temporalio/common'
 import type { TestWorkflowEnvironment } from '@temporalio/testing'
 import type { WorkerOptions } from '@temporalio/worker'
-import type { ThreadClient } from '../client/index.js'
+import { ThreadClient } from '../client/index.js'
+import type { OnNotice, ThreadHandle } from '../client/index.js'
+import { warnOfNotice } from '../client/waiting/notices.js'
 import { checkFailureText } from '../definitions/failure-text.js'
 import type { FailureText } from '../definitions/failure-text.js'
 import type { Registry } from '../definitions/known-definitions.js'
+import { SIGNALS } from '../protocol/messages.js'
 import type { RunCaps } from '../protocol/plan.js'
 import { shareStore } from '../store/open-store.js'
 import type { StoreOptions } from '../store/store-location.js'
@@ -18,12 +25,10 @@ import { installTestLogging } from '../worker/logging.js'
 import { instanceEnv } from '../worker/worker-options.js'
 import type { InstanceEnv } from '../worker/worker-options.js'
 import { warnOfRegistry } from '../worker/worker-warnings.js'
-import { endWithProcess } from './end-with-process.js'
 import { scriptedRegistry } from './scripted-registry.js'
 import type { Replacements } from './scripted-registry.js'
 import { startTestServer } from './test-server.js'
 import type { TestServerKind } from './test-server.js'
-import { testThreads } from './test-threads.js'
 import { startTestWorker } from './test-worker.js'
 
 /** What a test runs, and what of it is replaced. */
@@ -134,5 +139,109 @@ function serverOptions(server: TestWorkflowEnvironment): Partial<WorkerOptions> 
     namespace: server.namespace ?? 'default',
     // The time-skipping server waits for ever for the cache of a worker that is gone; without one it waits for none.
     ...(server.supportsTimeSkipping && { maxCachedWorkflows: 0 }),
+  }
+}
+
+/** Returns when its parent has died, in whatever way: a pipe that nobody holds any more ends. */
+const WATCH = 'read _; kill -9 "$1" 2>/dev/null'
+
+/**
+ * Ends the server of an environment with this process, also where nobody closes the environment or the process is killed:
+ * the SDK leaves its servers behind then. Where there is neither `ps` nor `sh` they stay. Answers what calls it off.
+ */
+async function endWithProcess(server: TestWorkflowEnvironment): Promise<() => Promise<void>> {
+  const pid = await childOfPort(portOf(server))
+  if (pid === undefined) return async () => undefined
+  // In a group of its own, for Ctrl-C reaches all of ours.
+  const watch = spawn('sh', ['-c', WATCH, 'sh', String(pid)], {
+    detached: true,
+    stdio: ['pipe', 'ignore', 'ignore'],
+  })
+  watch.on('error', () => undefined)
+  watch.unref()
+  // The pipe too would keep this process alive.
+  if (watch.stdin instanceof Socket) watch.stdin.unref()
+  return async () => void watch.kill('SIGKILL')
+}
+
+function portOf(server: TestWorkflowEnvironment): string {
+  return server.address.split(':').at(-1) ?? ''
+}
+
+/** The SDK does not tell which process its server is: the child of ours that was given that port. */
+async function childOfPort(port: string): Promise<number | undefined> {
+  const { stdout } = await promisify(execFile)('ps', ['-A', '-o', 'pid=,ppid=,args=']).catch(() => ({
+    stdout: '',
+  }))
+  const processes = stdout.split('\n').map((line) => /^\s*(\d+)\s+(\d+)\s+(.*)$/.exec(line))
+  const found = processes.find(
+    (line) => Number(line?.[2]) === process.pid && line?.[3]?.split(/[\s=]/).includes(port) === true,
+  )
+  return found?.[1] === undefined ? undefined : Number(found[1])
+}
+
+interface TestThreads {
+  readonly client: Client
+  readonly taskQueue: string
+  readonly store: StoreOptions
+  readonly continueAsNewEveryStep: boolean
+  readonly timeSkipping: boolean
+}
+
+/** A client of the test server; its threads continue as new after every step, if that was asked for. */
+function testThreads<R extends Registry>(options: TestThreads): ThreadClient<R> {
+  const { continueAsNewEveryStep, timeSkipping, ...connection } = options
+  return new TestThreadClient<R>(connection, { continueAsNewEveryStep, timeSkipping })
+}
+
+/** The kit has a worker of its own: that it answers late is no news of a green test. */
+const tellInTests: OnNotice = (notice) => {
+  if (notice.code !== 'no_answer') warnOfNotice(notice)
+}
+
+class TestThreadClient<R extends Registry> extends ThreadClient<R> {
+  readonly #mode: Pick<TestThreads, 'continueAsNewEveryStep' | 'timeSkipping'>
+
+  constructor(
+    connection: ConstructorParameters<typeof ThreadClient>[0],
+    mode: Pick<TestThreads, 'continueAsNewEveryStep' | 'timeSkipping'>,
+  ) {
+    super({ ...connection, onNotice: tellInTests })
+    this.#mode = mode
+  }
+
+  override create(options: Parameters<ThreadClient<R>['create']>[0]): ReturnType<ThreadClient<R>['create']> {
+    if (!this.#mode.continueAsNewEveryStep) return super.create(options)
+    return super.create({ ...options, limits: { ...options.limits, historyEvents: 0 } })
+  }
+
+  override get(threadId: string): ThreadHandle<R> {
+    const thread = super.get(threadId)
+    if (!this.#mode.timeSkipping) return thread
+    const respond = thread.respond.bind(thread)
+    // The same handle, for its getters must stay getters.
+    return Object.assign(thread, {
+      respond: (...given: Parameters<typeof respond>) => nudged(thread, () => respond(...given)),
+    })
+  }
+}
+
+/** Soon, and yet not before an Update that goes through at once. */
+const NUDGE_AFTER = 300
+
+/**
+ * The time-skipping server hands an Update to a worker without a cache again and again, and core passes it on only with
+ * a new event: a stop of no run is one, and changes nothing.
+ */
+async function nudged<T>(thread: ThreadHandle, work: () => Promise<T>): Promise<T> {
+  const nudge = (): void => {
+    // A thread that has closed meanwhile needs none.
+    thread.workflow.signal(SIGNALS.stop, { runId: 'none' }).catch(() => undefined)
+  }
+  const timer = setInterval(nudge, NUDGE_AFTER)
+  try {
+    return await work()
+  } finally {
+    clearInterval(timer)
   }
 }

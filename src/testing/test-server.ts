@@ -1,6 +1,7 @@
+import type { ClientOptions } from '@temporalio/client'
 import { defineSearchAttributeKey, SearchAttributeType } from '@temporalio/common'
+import { msToTs } from '@temporalio/common/lib/time.js'
 import { SEARCH_ATTRIBUTES } from '../protocol/messages.js'
-import { EAGER_RETRIES } from './eager-retries.js'
 import { TestWorkflowEnvironment } from './temporal-testing.js'
 
 /** `time-skipping` skips timers of days but cannot list; `dev` is a real server, with real time. */
@@ -53,4 +54,20 @@ const DEV_SERVER = {
     ...['--sqlite-pragma', 'journal_mode=wal'],
     ...['--sqlite-pragma', 'synchronous=normal'],
   ],
+}
+
+/**
+ * Client options for the time-skipping server. A worker without a cache drops a workflow task now and then, and the
+ * server gives it out again when the task's timeout is over: ten seconds by default, of real time. Subagents have the
+ * timeout of their parent.
+ */
+export const EAGER_RETRIES: Pick<ClientOptions, 'interceptors'> = {
+  interceptors: {
+    workflow: [
+      {
+        startWithDetails: ({ options, ...input }, next) =>
+          next({ ...input, options: { ...options, workflowTaskTimeout: msToTs('2s') } }),
+      },
+    ],
+  },
 }

@@ -3,14 +3,13 @@ import type { FailureText } from '../definitions/failure-text.js'
 import type { Registry } from '../definitions/known-definitions.js'
 import type { RunCaps } from '../protocol/plan.js'
 import type { Store } from '../store/store.js'
-import { Worker } from '../worker/temporal-worker.js'
+import { bundleWorkflowCode, DefaultLogger, Worker } from '../worker/temporal-worker.js'
 import { withoutUndefined } from '../worker/without-undefined.js'
 import { listWorkerAgents } from '../worker/worker-agents.js'
 import { threadWorkerOptions } from '../worker/worker-options.js'
-import { threadBundler } from '../worker/workflow-bundle.js'
-import { threadBundle } from './thread-bundle.js'
+import { threadBundler, workflowBundleOptions } from '../worker/workflow-bundle.js'
 
-export interface TestWorkerOptions {
+interface TestWorkerOptions {
   readonly registry: Registry
   readonly store: Store
   readonly caps: RunCaps
@@ -19,7 +18,7 @@ export interface TestWorkerOptions {
   readonly temporal: WorkerOptions
 }
 
-export interface TestWorker {
+interface TestWorker {
   /** Cuts what is running, as the death of its process would, and waits until the worker is gone. */
   stop(): Promise<void>
 }
@@ -56,4 +55,11 @@ export async function startTestWorker(options: TestWorkerOptions): Promise<TestW
 
 function isForcedShutdown(error: unknown): boolean {
   return error instanceof Error && error.name === 'GracefulShutdownPeriodExpiredError'
+}
+
+let bundle: Promise<{ readonly code: string }> | undefined
+
+/** The workflow code of threads, bundled once a process: it takes seconds, and each worker of a test needs it. */
+export function threadBundle(): Promise<{ readonly code: string }> {
+  return (bundle ??= bundleWorkflowCode({ ...workflowBundleOptions, logger: new DefaultLogger('WARN') }))
 }

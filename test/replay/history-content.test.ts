@@ -1,7 +1,6 @@
 import { historyFromJSON } from '@temporalio/common/lib/proto-utils.js'
 import { expect, test } from 'vitest'
-
-import { readHistories } from '../../src/testing/history-files.js'
+import { readHistories } from '../../src/testing/record-histories.js'
 import { searchForContent } from '../support/histories.js'
 import type { RecordedRun } from '../support/histories.js'
 import { MARKER } from '../support/marker.js'

@@ -21,7 +21,7 @@ import type {
 } from '../../src/protocol/end-activities.js'
 import { SIGNALS, UPDATES } from '../../src/protocol/messages.js'
 import type { ThreadOperation } from '../../src/protocol/operations.js'
-import { readHistories } from '../../src/testing/history-files.js'
+import { readHistories } from '../../src/testing/record-histories.js'
 import { HISTORIES, keptFolders } from './kept-folders.js'
 import { activityOf, attributesOf, isOf } from './mutations.js'
 import type { KeptEvent } from './mutations.js'

@@ -1,12 +1,10 @@
 import { join } from 'node:path'
-
 import { expect, test } from 'vitest'
-
 import { assertReplays } from '../../src/testing/index.js'
-import { readHistories } from '../../src/testing/history-files.js'
-import type { FoundRun } from '../../src/testing/history-files.js'
+import { readHistories } from '../../src/testing/record-histories.js'
+import type { FoundRun } from '../../src/testing/record-histories.js'
 import { HISTORIES, keptFolders } from './kept-folders.js'
-import { attributesOf, activityOf, isOf, mutations } from './mutations.js'
+import { activityOf, attributesOf, isOf, mutations } from './mutations.js'
 import type { KeptEvent } from './mutations.js'
 import { releaseProblems, taggedVersions } from './released-histories.js'
 

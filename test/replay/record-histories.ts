@@ -5,12 +5,9 @@
  */
 import { readdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
-
 import { afterAll, expect, test } from 'vitest'
-
 import { assertReplays } from '../../src/testing/index.js'
-import { fetchHistories } from '../../src/testing/fetch-histories.js'
-import { writeHistories } from '../../src/testing/history-files.js'
+import { fetchHistories, writeHistories } from '../../src/testing/record-histories.js'
 import { eachOf } from '../support/each-of.js'
 import { HISTORIES, UNRELEASED } from './kept-folders.js'
 import { scenarioGroups } from './scenarios/groups.js'

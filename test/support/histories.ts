@@ -1,7 +1,6 @@
 import type { Client } from '@temporalio/client'
-
-import { fetchHistories } from '../../src/testing/fetch-histories.js'
-import type { FetchedRun } from '../../src/testing/fetch-histories.js'
+import { fetchHistories } from '../../src/testing/record-histories.js'
+import type { FetchedRun } from '../../src/testing/record-histories.js'
 import { MARKER } from './marker.js'
 
 /** One Temporal run of a thread. */

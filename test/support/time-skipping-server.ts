@@ -2,10 +2,8 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { connect } from 'node:net'
-
 import { TestWorkflowEnvironment } from '@temporalio/testing'
-
-import { EAGER_RETRIES } from '../../src/testing/eager-retries.js'
+import { EAGER_RETRIES } from '../../src/testing/test-server.js'
 import { freePort } from './free-port.js'
 import { locateServers } from './servers.js'
 import { until } from './until.js'

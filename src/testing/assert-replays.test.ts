@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest'
-
-import { eventsOf, reachedEvent } from './replay-problem.js'
+import { eventsOf, reachedEvent } from './assert-replays.js'
 
 const scheduled = { workflowTaskCompletedEventId: '3', activityType: { name: 'thread.callModel' } }
 
