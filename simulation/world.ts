@@ -1,4 +1,4 @@
-import { ACTIVITIES } from '../src/protocol/activity-table.js'
+import { ACTIVITIES } from '../src/protocol/answer-problem.js'
 import type { ThreadStart } from '../src/protocol/messages.js'
 import { agentThread } from '../src/workflows/agent-thread.js'
 import type { SeededRandom } from '../test/support/seeded-random.js'

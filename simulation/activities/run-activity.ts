@@ -1,4 +1,4 @@
-import { ACTIVITIES } from '../../src/protocol/activity-table.js'
+import { ACTIVITIES } from '../../src/protocol/answer-problem.js'
 import { callModel } from './call-model.js'
 import { completeCall } from './complete-call.js'
 import { executeTool } from './execute-tool.js'

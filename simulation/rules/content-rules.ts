@@ -1,6 +1,6 @@
 /** T5: what was said stands in no history, but where its sender chose to send it inline, until it is stored. */
 import type { CallModelAnswer, CallModelInput } from '../../src/protocol/activities.js'
-import { ACTIVITIES } from '../../src/protocol/activity-table.js'
+import { ACTIVITIES } from '../../src/protocol/answer-problem.js'
 import type { CarriedControl } from '../../src/thread/continue-as-new.js'
 import { WORDS } from '../outside/words.js'
 import type { Command, Job } from '../temporal/command.js'

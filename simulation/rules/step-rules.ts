@@ -1,6 +1,6 @@
 /** Rules that look at each thing as it happens: what a workflow asks for, takes and carries. */
 import type { ActivityInput, CallModelInput } from '../../src/protocol/activities.js'
-import { ACTIVITIES } from '../../src/protocol/activity-table.js'
+import { ACTIVITIES } from '../../src/protocol/answer-problem.js'
 import { LIMITS } from '../../src/protocol/limits.js'
 import { SIGNALS } from '../../src/protocol/messages.js'
 import type { ChildReport, ThreadStart } from '../../src/protocol/messages.js'

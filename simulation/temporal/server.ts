@@ -1,4 +1,4 @@
-import { wholeInput } from '../../src/protocol/activity-table.js'
+import { wholeInput } from '../../src/protocol/answer-problem.js'
 import type { ThreadStart } from '../../src/protocol/messages.js'
 import { closesRun, inOrder } from './command.js'
 import type { ActivityEnd, Command, Job } from './command.js'

@@ -1,5 +1,5 @@
-import { ACTIVITIES, wholeInput } from '../protocol/activity-table.js'
-import type { ThreadActivities } from '../protocol/activity-table.js'
+import { ACTIVITIES, wholeInput } from '../protocol/answer-problem.js'
+import type { ThreadActivities } from '../protocol/answer-problem.js'
 import type { ActivityDependencies } from './activity.js'
 import { observeCall, observeSettle, observeStep, observeWork } from './observe.js'
 import { runEffect } from './run-effect.js'

@@ -17,7 +17,7 @@ import type {
   RunEffectAnswer,
   StepInput,
 } from '../protocol/activities.js'
-import { ACTIVITIES } from '../protocol/activity-table.js'
+import { ACTIVITIES } from '../protocol/answer-problem.js'
 import type { DeliverReportAnswer, RunEnd, SettleAnswer, SettleInput } from '../protocol/end-activities.js'
 import type { Reader, Store } from '../store/store.js'
 import { findRun, traceOfCall, traceOfRun, tracesOfMessages } from '../store/threads/runs.js'

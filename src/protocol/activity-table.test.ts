@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { ACTIVITIES, leanInput, wholeInput } from './activity-table.js'
+import { ACTIVITIES, leanInput, wholeInput } from './answer-problem.js'
 
 const BASE = { level: 1, threadId: 't', now: 5, run: 2, facts: [], step: 3, side: 'a', agent: 'worker' }
 const MODEL = {

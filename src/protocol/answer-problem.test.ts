@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { dualPlan, plan, USAGE } from '../../test/support/control-states.js'
-import type { ThreadActivities } from './activity-table.js'
 import { answerProblem } from './answer-problem.js'
+import type { ThreadActivities } from './answer-problem.js'
 import type { ThreadOperation } from './operations.js'
 
 const ASKED = { level: 1, threadId: 't', now: 1, run: 1, facts: [] }

@@ -1,8 +1,8 @@
 /** What the answers of activities change in a run. T4: an answer is applied once; the store holds what it stands for. */
-import { fact } from '../protocol/facts.js'
 import type { ActivityInput, EndAnswer, Frame, Usage, WaitAnswer } from '../protocol/activities.js'
-import { ACTIVITIES } from '../protocol/activity-table.js'
+import { ACTIVITIES } from '../protocol/answer-problem.js'
 import type { FailureCause } from '../protocol/end-activities.js'
+import { fact } from '../protocol/facts.js'
 import {
   activationsOf,
   beginOperationId,

@@ -9,7 +9,7 @@ import type {
 } from '@temporalio/worker'
 import { errorFields, readThrown } from '../activities/thrown.js'
 import type { Thrown } from '../activities/thrown.js'
-import { LEVEL } from '../protocol/activity-table.js'
+import { LEVEL } from '../protocol/answer-problem.js'
 import { failure, FAILURES, otherStoreFailure } from '../protocol/failures.js'
 import type { FailureType } from '../protocol/failures.js'
 import { isStoreId, modelOperationId, reportOperationId, settleOperationId } from '../protocol/ids.js'

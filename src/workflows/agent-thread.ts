@@ -3,8 +3,16 @@
  * `nextAction`, carries it out with nothing else in flight (T1), applies the answer, and continues as new between two
  * actions. It never fails for what a signal, a model, a tool or a store does (T10); only a bug fails its task.
  */
+import {
+  allHandlersFinished,
+  CancellationScope,
+  CancelledFailure,
+  condition,
+  continueAsNew,
+  workflowInfo,
+} from '@temporalio/workflow'
 import type { ThreadResult } from '../protocol/activities.js'
-import { LEVEL } from '../protocol/activity-table.js'
+import { LEVEL } from '../protocol/answer-problem.js'
 import { failure } from '../protocol/failures.js'
 import { threadStartProblem } from '../protocol/message-problems.js'
 import type { ThreadStart } from '../protocol/messages.js'
@@ -42,14 +50,6 @@ import {
 import { createThreadHost } from './thread-host.js'
 import type { ThreadHost } from './thread-host.js'
 import { createAlarm, waitForResource, waitForSomething } from './wait.js'
-import {
-  CancellationScope,
-  CancelledFailure,
-  allHandlersFinished,
-  condition,
-  continueAsNew,
-  workflowInfo,
-} from '@temporalio/workflow'
 
 /**
  * A durable agent thread; its workflow id is the thread's id.

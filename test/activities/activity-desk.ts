@@ -15,8 +15,7 @@ import type {
   ExecuteToolAnswer,
   ExecuteToolInput,
 } from '../../src/protocol/activities.js'
-import { ACTIVITIES, LEVEL } from '../../src/protocol/activity-table.js'
-import { answerProblem } from '../../src/protocol/answer-problem.js'
+import { ACTIVITIES, answerProblem, LEVEL } from '../../src/protocol/answer-problem.js'
 import type { Message } from '../../src/protocol/message.js'
 import { answerRequest, findRequest } from '../../src/store/calls/requests.js'
 import type { Decision, PendingRecord } from '../../src/store/calls/requests.js'

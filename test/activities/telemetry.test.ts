@@ -16,7 +16,7 @@ import type {
   ExecuteToolAnswer,
   ExecuteToolInput,
 } from '../../src/protocol/activities.js'
-import { ACTIVITIES } from '../../src/protocol/activity-table.js'
+import { ACTIVITIES } from '../../src/protocol/answer-problem.js'
 import { scriptedModel } from '../../src/testing/index.js'
 import { activityInterceptor } from '../../src/worker/activity-interceptor.js'
 import { fakeStreamModel } from '../support/fake-stream-model.js'

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { ACTIVITIES } from '../../src/protocol/activity-table.js'
+import { ACTIVITIES } from '../../src/protocol/answer-problem.js'
 import type { TestEnvironment } from '../../src/testing/index.js'
 import { marked } from '../support/marker.js'
 import { resetWorkflow } from '../support/reset-workflow.js'

@@ -13,7 +13,7 @@ import type {
   RunEffectAnswer,
   WaitAnswer,
 } from '../../src/protocol/activities.js'
-import { ACTIVITIES } from '../../src/protocol/activity-table.js'
+import { ACTIVITIES } from '../../src/protocol/answer-problem.js'
 import type {
   CheckChildrenAnswer,
   DeliverReportAnswer,
