@@ -32,6 +32,26 @@ export const desk = registry({
 })
 `
 
+/** The agents and the model that a page does not show, around what it does: fields of the prompt, and of the registry. */
+function registryOf(name: string, prompt: string, rest: string): string {
+  return `
+import { openai } from '@ai-sdk/openai'
+import { defineAgent, defineModel, definePrompt, registry } from 'everthread'
+export const ${name} = registry({
+  agents: [defineAgent({ name: 'support', sideA: { prompt: 'desk' } })],
+  prompts: [
+    definePrompt({
+      ...{ name: 'desk', toolDescription: 'Answers', prompt: 'You are the support desk.', model: 'chat' },
+      ...{ includeChat: true, includePastTools: true },
+      ${prompt},
+    }),
+  ],
+  models: [defineModel({ name: 'chat', provider: openai, model: 'gpt-5-mini' })],
+  ${rest},
+})
+`
+}
+
 export const AROUND: Readonly<Record<string, Readonly<Record<string, Around>>>> = {
   approvals: {
     'agents.ts': {
@@ -41,8 +61,31 @@ export const asked: { threadId: string; requestId: string }[] = []
 const refund = async (orderId: string, euros: number, key: string) => void refunded.push([orderId, euros, key.length > 0].join())
 const postToWarehouse = async (asking: { question: string; threadId: string; requestId: string }) => void asked.push(asking)
 `,
+      after: registryOf(
+        'shop',
+        "tools: ['refund_order', 'ask_warehouse']",
+        'tools: { refund_order, ask_warehouse }',
+      ),
     },
     'service.ts': { before: 'const askSomebody = async (_shown: unknown): Promise<boolean> => true' },
+  },
+  effects: {
+    'agents.ts': {
+      after: registryOf(
+        'desk',
+        "tools: ['close_case']",
+        'tools: { close_case }, effects: { ask_satisfaction }',
+      ),
+    },
+  },
+  hooks: {
+    'agents.ts': {
+      after: registryOf(
+        'desk',
+        "hooks: ['mask_card_numbers', 'office_hours']",
+        'hooks: [mask_card_numbers, office_hours]',
+      ),
+    },
   },
   http: {
     'agents.ts': { before: SUPPORT },
@@ -101,6 +144,16 @@ const findOrder = async (orderId: string, _options: { idempotencyKey: string }) 
       before: `
 export const mails: string[] = []
 const mail = async (text: string, key: string) => void mails.push([text, key].join())
+`,
+      after: `
+import { openai } from '@ai-sdk/openai'
+import { defineAgent, defineModel, registry } from 'everthread'
+export const office = registry({
+  agents: [defineAgent({ name: 'assistant', sideA: { prompt: 'assistant_prompt' } })],
+  prompts: [assistant_prompt],
+  models: [defineModel({ name: 'chat', provider: openai, model: 'gpt-5-mini' })],
+  tools: { send_mail },
+})
 `,
     },
     'service.ts': {
