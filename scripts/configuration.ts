@@ -122,7 +122,10 @@ const SECTIONS: readonly {
         'VariableDefinition',
       ]),
   },
-  { title: 'Testing', types: ['TestEnvironmentOptions', 'Replacements', 'ReplayOptions', 'RecordHistoriesOptions'] },
+  {
+    title: 'Testing',
+    types: ['TestEnvironmentOptions', 'Replacements', 'ReplayOptions', 'RecordHistoriesOptions'],
+  },
 ]
 
 export function configurationPage(): string {
