@@ -33,7 +33,7 @@ export type PageFiles = ReadonlyMap<string, string>
  * The `ts` blocks of a page as files. A block whose first line is a comment `// name.ts` or `// name.ts: …` begins that file, or
  * goes on with it; a block without such a line goes on with the file of the block before.
  */
-export async function filesOf(page: string): Promise<PageFiles> {
+async function filesOf(page: string): Promise<PageFiles> {
   const text = await readFile(join(ROOT, page), 'utf8')
   const files = new Map<string, string[]>()
   let current: string | undefined
@@ -54,7 +54,7 @@ export async function filesOf(page: string): Promise<PageFiles> {
   )
 }
 
-export function nameOf(page: string): string {
+function nameOf(page: string): string {
   return basename(page, '.md')
 }
 
