@@ -39,7 +39,7 @@ describe.each(DOORS)('%s', (door) => {
     ])
     expect(built.packages).toEqual(source.packages.filter((name) => name !== 'kysely'))
     expect(built.files).toBeLessThan(20)
-    expect(source.files).toBeGreaterThan(50)
+    expect(source.files).toBeGreaterThan(built.files)
   })
 })
 
@@ -84,7 +84,7 @@ test('the workflow bundle is made of the files that tsc emits for the sandbox', 
     readonly comments: boolean
   }
   const ours = modules.filter((name) => name.startsWith('./dist/'))
-  expect(ours.length).toBeGreaterThan(50)
+  expect(ours.length).toBeGreaterThan(10)
   expect(ours.filter((name) => !/^\.\/dist\/(protocol|thread|workflows)\//.test(name))).toEqual([])
   expect(modules.some((name) => name.includes('kysely'))).toBe(false)
   expect(comments).toBe(false)
