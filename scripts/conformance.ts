@@ -1,4 +1,4 @@
-// `npm run conformance`: writes docs/conformance.md from the last full test run and the list of requirements.
+// `npm run conformance`: writes docs/generated/conformance.md from the last full test run and the list of requirements.
 import { readFileSync, writeFileSync } from 'node:fs'
 
 /** The ids of requirements.json, each with a reminder of what it stands for. */
@@ -180,7 +180,7 @@ function main(): void {
     throw new Error('There is no full test run to read: run npm test without filters first', { cause })
   }
   const rows = conformanceRows(list, tests)
-  writeFileSync(new URL('../docs/conformance.md', import.meta.url), conformancePage(list, rows))
+  writeFileSync(new URL('../docs/generated/conformance.md', import.meta.url), conformancePage(list, rows))
 }
 
 if (import.meta.main) main()

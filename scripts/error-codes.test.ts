@@ -45,11 +45,11 @@ describe('docs/errors.md names each code of the source, and no other', () => {
   })
 })
 
-/** The codes in the first column of the tables of a section. */
+/** The codes that begin the lines of the lists of a section. */
 function documented(section: string): readonly string[] {
   const [, text = ''] = page.split(`\n## ${section}\n`)
   const rows = text.split('\n## ', 1)[0]?.split('\n') ?? []
-  return sorted(rows.flatMap((row) => matches(/^\| (`[^|]*) \|/.exec(row)?.[1] ?? '', /`(\w+)`/g)))
+  return sorted(rows.flatMap((row) => matches(/^- ((?:`\w+`(?:, )?)+)/.exec(row)?.[1] ?? '', /`(\w+)`/g)))
 }
 
 function sorted(codes: readonly string[]): readonly string[] {

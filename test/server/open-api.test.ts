@@ -13,7 +13,7 @@ import { ACME, serverFixture } from './server-fixture.js'
 
 const run = promisify(execFile)
 const root = fileURLToPath(new URL('../..', import.meta.url))
-const published = join(root, 'docs/openapi.json')
+const published = join(root, 'docs/generated/openapi.json')
 
 const server = serverFixture()
 

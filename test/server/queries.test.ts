@@ -68,7 +68,7 @@ async function ask(method: string, path: string) {
 }
 
 async function asked(): Promise<readonly Asked[]> {
-  const text = await readFile(new URL('../../docs/openapi.json', import.meta.url), 'utf8')
+  const text = await readFile(new URL('../../docs/generated/openapi.json', import.meta.url), 'utf8')
   const { paths } = JSON.parse(text) as {
     paths: Record<string, Record<string, { readonly parameters?: readonly Parameter[] }>>
   }

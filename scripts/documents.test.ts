@@ -1,0 +1,126 @@
+import { existsSync, globSync, readFileSync, statSync } from 'node:fs'
+import { dirname, join, relative } from 'node:path'
+
+import { describe, expect, test } from 'vitest'
+
+const ROOT = join(import.meta.dirname, '..')
+const { files: shipped } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as {
+  readonly files: readonly string[]
+}
+/** Pages of the repository; those of the package are among them. */
+const PAGES = globSync('**/*.md', {
+  cwd: ROOT,
+  exclude: (path) =>
+    /^(?:node_modules|dist|test-results|\.everthread)/.test(path) || path.includes('/node_modules'),
+})
+const text = (page: string): string => readFileSync(join(ROOT, page), 'utf8')
+const bytes = (page: string): number => statSync(join(ROOT, page)).size
+const isShipped = (path: string): boolean =>
+  ['README.md', 'LICENSE', 'package.json', ...shipped].some(
+    (place) => path === place || path.startsWith(`${place}/`),
+  )
+
+/** What a newcomer is sent to. */
+const GUIDE = globSync('docs/guide/*.md', { cwd: ROOT })
+const READING = ['README.md', 'docs/concepts.md', 'docs/guarantees.md', 'docs/architecture.md', ...GUIDE]
+
+describe('links', () => {
+  test('of each page lead to what is there', () => {
+    const broken = ({ path, anchor }: Link): boolean =>
+      !existsSync(join(ROOT, path)) || !hasAnchor(path, anchor)
+    expect(
+      PAGES.flatMap((page) =>
+        linksOf(page)
+          .filter(broken)
+          .map(({ target }) => `${page}: ${target}`),
+      ),
+    ).toEqual([])
+  })
+
+  test('of each page of the package lead to what the package has', () => {
+    const outside = ({ path }: Link): boolean => !isShipped(path)
+    const pages = PAGES.filter(isShipped)
+    expect(
+      pages.flatMap((page) =>
+        linksOf(page)
+          .filter(outside)
+          .map(({ target }) => `${page}: ${target}`),
+      ),
+    ).toEqual([])
+  })
+
+  test('of README lead to each page of the guide', () => {
+    const linked = linksOf('README.md').map(({ path }) => path)
+    expect(GUIDE.filter((page) => !linked.includes(page))).toEqual([])
+  })
+})
+
+test.each<readonly [page: string, most: number]>([
+  ['README.md', 10],
+  ['docs/concepts.md', 5],
+  ['docs/guarantees.md', 12],
+  ['docs/architecture.md', 12],
+  ['docs/errors.md', 12],
+  ['docs/benchmarks.md', 9],
+  ['docs/operations.md', 23],
+  ...GUIDE.map((page) => [page, 7] as const),
+])('%s has at most %i KB', (page, most) => {
+  expect(bytes(page)).toBeLessThanOrEqual(most * 1024)
+})
+
+test('what a newcomer reads has at most 90 KB', () => {
+  expect(READING.map(bytes).reduce((one, other) => one + other)).toBeLessThanOrEqual(90 * 1024)
+})
+
+test('README has the command that runs every test', () => {
+  expect(text('README.md')).toContain('./temporal-dev.sh test ')
+})
+
+test('each test that the page of failures names is there', () => {
+  const named = [...text('docs/failures.md').matchAll(/^- \*\*.*\((.+)\)$/gm)].flatMap(([, proof = '']) =>
+    [...proof.matchAll(/`([\w/.-]+)`/g)].map(([, name = '']) => name),
+  )
+  expect(named.length).toBeGreaterThan(150)
+  const places = (name: string): readonly string[] => [`test/${name}.test.ts`, `test/${name}.ts`, name]
+  expect(
+    [...new Set(named)].filter((name) => !places(name).some((path) => existsSync(join(ROOT, path)))),
+  ).toEqual([])
+})
+
+test('the index of decisions names each of them', () => {
+  const linked = linksOf('docs/decisions/README.md').map(({ path }) => path)
+  expect(globSync('docs/decisions/0*.md', { cwd: ROOT }).filter((page) => !linked.includes(page))).toEqual([])
+})
+
+interface Link {
+  readonly target: string
+  readonly path: string
+  readonly anchor: string | undefined
+}
+
+/** Links to other pages and files, relative to the root; those to other sites are not looked at. */
+function linksOf(page: string): readonly Link[] {
+  const prose = text(page).replaceAll(/^```[\s\S]*?^```$/gm, '')
+  return [...prose.matchAll(/\]\(([^)\s]+)\)/g)].flatMap(([, target = '']) => {
+    if (/^[a-z]+:/.test(target)) return []
+    const [file = '', anchor] = target.split('#')
+    const path = file === '' ? page : relative(ROOT, join(ROOT, dirname(page), file))
+    return [{ target, path: path.replace(/\/$/, ''), anchor }]
+  })
+}
+
+function hasAnchor(path: string, anchor: string | undefined): boolean {
+  if (anchor === undefined || !path.endsWith('.md')) return anchor === undefined
+  const headings = text(path)
+    .replaceAll(/^```[\s\S]*?^```$/gm, '')
+    .matchAll(/^#+ (.*)$/gm)
+  return [...headings].some(([, heading = '']) => slugOf(heading) === anchor)
+}
+
+/** As GitHub makes it. */
+function slugOf(heading: string): string {
+  return heading
+    .toLowerCase()
+    .replaceAll(/[^\p{L}\p{N} _-]/gu, '')
+    .replaceAll(' ', '-')
+}
