@@ -11,7 +11,7 @@ import { rotateSecrets as seal } from '../store/threads/variables.js'
 import type { Command } from './terminal.js'
 
 /** Makes ready what threads need, as often as one likes: the database's schema and the search attributes. */
-export const setup: Command = {
+const setup: Command = {
   usage: '[--new-store-id]',
   summary:
     'make the database and the search attributes ready; repeating it changes nothing; --new-store-id: for a copy of a ' +
@@ -80,7 +80,7 @@ function summaryOf(found: number, left: number): string {
 }
 
 /** One thread that `doctor` found lost. */
-export const reopen: Command = {
+const reopen: Command = {
   usage: '<thread>',
   summary: 'start a thread again that is lost: open in the store, closed in Temporal',
   arguments: ['thread'],
@@ -120,7 +120,7 @@ export const sweep: Command = {
 }
 
 /** After a new key was put first into EVERTHREAD_SECRET_KEY: from then on the others are needed no more. */
-export const rotateSecrets: Command = {
+const rotateSecrets: Command = {
   usage: '',
   summary: 'seal all secrets with the first key of EVERTHREAD_SECRET_KEY; the other keys open the old ones',
   arguments: [],
@@ -134,3 +134,6 @@ export const rotateSecrets: Command = {
     }
   },
 }
+
+/** The commands for whoever runs threads, by their names on the command line. */
+export const operatorCommands = { setup, doctor, reopen, sweep, rotateSecrets } as const

@@ -3,9 +3,11 @@ import { parseArgs } from 'node:util'
 import { ThreadClient } from '../client/index.js'
 import { chat } from './chat.js'
 import { inspect } from './inspect.js'
-import { doctor, reopen, rotateSecrets, setup, sweep } from './operator-commands.js'
+import { operatorCommands } from './operator-commands.js'
 import { serve } from './serve.js'
 import type { Command, GivenArguments, Terminal } from './terminal.js'
+
+const { setup, rotateSecrets, doctor, reopen, sweep } = operatorCommands
 
 const COMMANDS: ReadonlyMap<string, Command> = new Map(
   Object.entries({

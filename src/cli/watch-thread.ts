@@ -1,6 +1,6 @@
 import type { ThreadEvent, ThreadEventOf, ThreadHandle } from '../client/index.js'
-import type { MessagePrompt, Screen } from './message-prompt.js'
-import { cut } from './thread-lines.js'
+import { cut } from './inspect.js'
+import type { MessagePrompt, Screen } from './terminal.js'
 
 /** Shows all that happens in a thread, whoever asked for it. */
 export interface ThreadWatch {

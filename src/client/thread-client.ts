@@ -13,12 +13,24 @@ import { createThread } from './create-thread.js'
 import type { CreateThread } from './create-thread.js'
 import { examine } from './doctor/examine.js'
 import type { Examine, Finding } from './doctor/finding.js'
-import { agentSummaries } from './lists/list-agents.js'
-import type { AgentSummary } from './lists/list-agents.js'
-import { pageOfPending, pendingRequests } from './lists/list-pending.js'
-import type { ListPending, PendingPage, ThreadRequest } from './lists/list-pending.js'
-import { findSummary, pageOfThreads, summarizeThreads } from './lists/list-threads.js'
-import type { ListThreads, PageOptions, ThreadsPage, ThreadSummary } from './lists/list-threads.js'
+import {
+  agentSummaries,
+  findSummary,
+  pageOfPending,
+  pageOfThreads,
+  pendingRequests,
+  summarizeThreads,
+} from './lists/list-threads.js'
+import type {
+  AgentSummary,
+  ListPending,
+  ListThreads,
+  PageOptions,
+  PendingPage,
+  ThreadRequest,
+  ThreadsPage,
+  ThreadSummary,
+} from './lists/list-threads.js'
 import { remoteCalls } from './remote-calls.js'
 import type { RemoteCalls } from './remote-calls.js'
 import { reopenThread } from './reopen-thread.js'

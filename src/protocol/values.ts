@@ -76,3 +76,15 @@ export function variableValueProblem(name: string, value: unknown): string | und
   if (bytes <= LIMITS.variableBytes) return undefined
   return `Expected the value of the variable "${name}" to have at most ${LIMITS.variableBytes} bytes, got ${bytes}: write it to a file.`
 }
+
+/**
+ * Removes the fields that are undefined: they must not hide a default, and `exactOptionalPropertyTypes` tells an absent field
+ * apart from an undefined one.
+ */
+export function withoutUndefined<Fields extends object>(
+  fields: Fields,
+): { [Name in keyof Fields]: Exclude<Fields[Name], undefined> } {
+  const defined = Object.entries(fields).filter(([, value]) => value !== undefined)
+  // The type of `fromEntries` loses the names of the fields.
+  return Object.fromEntries(defined) as { [Name in keyof Fields]: Exclude<Fields[Name], undefined> }
+}

@@ -1,4 +1,4 @@
-import type { FileRange, FileStream } from '../client/thread-files.js'
+import type { FileRange, FileStream } from '../client/lists/thread-files.js'
 
 /** What ends an answer that broke off. The server under us prints what a stream throws: this has no words of anybody (T5). */
 class BrokenAnswerError extends Error {

@@ -13,9 +13,6 @@ export interface RateLimit {
   readonly seconds: number
 }
 
-/** A hundred a second for minutes on end is no person and no ordinary service; bursts of a second or two are. */
-export const DEFAULT_RATE_LIMIT: RateLimit = { requests: 1000, seconds: 10 }
-
 /** Whose requests are counted together. */
 export type RateKey = (context: ThreadContext) => string
 

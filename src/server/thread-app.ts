@@ -9,7 +9,7 @@ import { answerEndpoints } from './endpoints/thread-endpoints.js'
 import type { ThreadEndpoints } from './endpoints/thread-endpoints.js'
 import { errorResponse, ProblemError, problemResponse } from './error-response.js'
 import { limitBodies } from './limit-bodies.js'
-import { DEFAULT_RATE_LIMIT, limitRates } from './rate-limit.js'
+import { limitRates } from './rate-limit.js'
 import type { RateLimit } from './rate-limit.js'
 import { logFailures, logRequests } from './request-log.js'
 import { addControlRoutes, addRemovalRoutes } from './routes/control-routes.js'
@@ -21,11 +21,11 @@ import { addMessagesRoutes } from './routes/messages-routes.js'
 import { addRequestsRoutes } from './routes/requests-routes.js'
 import { addSnapshotRoutes, addVariablesRoutes } from './routes/snapshot-routes.js'
 import { addAgentsRoutes, addThreadsRoutes } from './routes/threads-routes.js'
+import { addToolCallRoutes } from './routes/tool-call-routes.js'
+import type { ToolWorker } from './routes/tool-call-routes.js'
 import type { RequestEntry, ServerContext, ServerEnv, ThreadApp } from './server-context.js'
 import { authenticateCallers } from './tokens.js'
 import type { Authentication } from './tokens.js'
-import { addToolCallRoutes } from './tool-calls/tool-call-routes.js'
-import type { ToolWorker } from './tool-calls/tool-worker.js'
 
 export interface ThreadAppOptions extends Authentication {
   readonly client: ThreadClient
@@ -179,3 +179,6 @@ function describeApp(app: ThreadApp): void {
     return context.body(text, 200, { 'Content-Type': 'application/json' })
   })
 }
+
+/** A hundred a second for minutes on end is no person and no ordinary service; bursts of a second or two are. */
+const DEFAULT_RATE_LIMIT: RateLimit = { requests: 1000, seconds: 10 }

@@ -1,12 +1,10 @@
 /** What a thread does now is in its snapshot, for everybody who shows it: where the rows say something else, too. */
 import { PassThrough } from 'node:stream'
-
 import { beforeEach, expect, test } from 'vitest'
-
 import { chat } from '../../src/cli/chat.js'
-import type { Command } from '../../src/cli/terminal.js'
 import { inspect } from '../../src/cli/inspect.js'
 import { openTerminal } from '../../src/cli/terminal.js'
+import type { Command } from '../../src/cli/terminal.js'
 import type { ThreadHandle } from '../../src/client/index.js'
 import { createThreadApp } from '../../src/server/index.js'
 import { insertRun } from '../../src/store/threads/runs.js'

@@ -1,7 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-
 import type { ThreadHandle } from '../../src/client/index.js'
-import type { ThreadTree } from '../../src/client/thread-tree.js'
+import type { ThreadTree } from '../../src/client/lists/thread-tree.js'
 import type { Message } from '../../src/index.js'
 import { marked } from '../support/marker.js'
 import { factsOf } from '../support/thread-facts.js'

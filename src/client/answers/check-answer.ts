@@ -9,8 +9,8 @@ import {
   variableValueProblem,
 } from '../../protocol/values.js'
 import type { JsonValue } from '../../protocol/values.js'
-import { checkAttachment } from '../new-message.js'
-import type { GivenAttachment } from '../new-message.js'
+import { checkAttachment } from '../messages/attachments.js'
+import type { GivenAttachment } from '../messages/attachments.js'
 
 /** The answer to a request: to an approval, to missing variables, to a call that waits for its result. */
 export type Answer =

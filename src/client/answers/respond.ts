@@ -19,18 +19,20 @@ import type { Decision, PendingRecord } from '../../store/calls/requests.js'
 import { findToolCall } from '../../store/calls/tool-calls.js'
 import { digestOf } from '../../store/digest.js'
 import { appendEvents } from '../../store/events.js'
+import type { SecretBox } from '../../store/secret-box.js'
 import type { Reader, Store, Writer } from '../../store/store.js'
 import { findThread } from '../../store/threads/threads.js'
+import { findVariables, openVariable } from '../../store/threads/variables.js'
 import { isOpen, knownThread, microseconds } from '../client-context.js'
 import type { ClientContext } from '../client-context.js'
-import { attachmentDigest, placeAttachments, storeBytes } from '../new-message.js'
-import type { StoredAttachment } from '../new-message.js'
+import { attachmentDigest, placeAttachments, storeBytes } from '../messages/attachments.js'
+import type { StoredAttachment } from '../messages/attachments.js'
 import { lostThread, updateWorkflow } from '../thread-workflow.js'
 import { nobodyTook } from '../waiting/notices.js'
 import { checkAnswer } from './check-answer.js'
 import type { Answer, CheckedAnswer, CheckedResult } from './check-answer.js'
-import { hasVariables, putVariables } from './set-variables.js'
-import type { VariableValues } from './set-variables.js'
+import { putVariables } from './set-variables.js'
+import type { ValuesOfThread, VariableValues } from './set-variables.js'
 
 interface Responding {
   readonly threadId: string
@@ -358,4 +360,18 @@ async function bootChild(tx: Writer, request: PendingRecord, { reference, values
 function supplied(requestId: string, child: string | null): Fact {
   const payload = { requestId, kind: 'variables', decision: 'supplied', by: null } as const
   return fact('action.resolved', payload, child === null ? undefined : { childId: child })
+}
+
+/** Whether these are the thread's own values now. */
+async function hasVariables(
+  db: Reader,
+  secrets: SecretBox,
+  { threadId, values }: ValuesOfThread,
+): Promise<boolean> {
+  const names = Object.keys(values)
+  const found = await findVariables(db, threadId, names)
+  return (
+    found.length === names.length &&
+    found.every((variable) => openVariable(secrets, variable) === values[variable.name])
+  )
 }

@@ -2,8 +2,8 @@ import { MessageRejectedError } from '../../protocol/errors.js'
 import { SIGNALS } from '../../protocol/messages.js'
 import type { SetEnv } from '../../protocol/messages.js'
 import type { SecretBox } from '../../store/secret-box.js'
-import type { Reader, Writer } from '../../store/store.js'
-import { findVariables, openVariable, putVariable } from '../../store/threads/variables.js'
+import type { Writer } from '../../store/store.js'
+import { putVariable } from '../../store/threads/variables.js'
 import { microseconds, openThread } from '../client-context.js'
 import type { ClientContext } from '../client-context.js'
 import { signalThread } from '../thread-workflow.js'
@@ -34,7 +34,7 @@ export async function setVariables(
   await signalThread(context, threadId, { name: SIGNALS.setEnv, input })
 }
 
-interface ValuesOfThread {
+export interface ValuesOfThread {
   readonly threadId: string
   readonly values: VariableValues
   /** Given to a subagent before it starts: those that it starts have them too, whatever they scope. */
@@ -50,18 +50,4 @@ export async function putVariables(
   const now = microseconds()
   for (const [name, value] of Object.entries(values))
     await putVariable(tx, secrets, { ...where, name, value, now })
-}
-
-/** Whether these are the thread's own values now. */
-export async function hasVariables(
-  db: Reader,
-  secrets: SecretBox,
-  { threadId, values }: ValuesOfThread,
-): Promise<boolean> {
-  const names = Object.keys(values)
-  const found = await findVariables(db, threadId, names)
-  return (
-    found.length === names.length &&
-    found.every((variable) => openVariable(secrets, variable) === values[variable.name])
-  )
 }

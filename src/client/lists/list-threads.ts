@@ -1,8 +1,14 @@
 import { ConfigError } from '../../protocol/errors.js'
 import { LIMITS } from '../../protocol/limits.js'
 import type { ThreadStatus } from '../../protocol/status.js'
+import { listAgents } from '../../store/agents.js'
+import type { AgentRecord } from '../../store/agents.js'
+import { listRequests } from '../../store/calls/request-lists.js'
+import type { ListedRequest, RequestCursor } from '../../store/calls/request-lists.js'
 import { findThread, listThreads } from '../../store/threads/threads.js'
 import type { ThreadCursor, ThreadRecord } from '../../store/threads/threads.js'
+import { pendingRequest } from '../answers/pending-request.js'
+import type { PendingRequest } from '../answers/pending-request.js'
 import type { ClientContext } from '../client-context.js'
 
 const PAGE = 100
@@ -122,12 +128,12 @@ export interface PageOptions {
 type Field = 'number' | 'string'
 
 /** Where a page ended, as one word that fits into a URL. What is in it is our own business. */
-export function cursorOf(place: readonly (number | string)[]): string {
+function cursorOf(place: readonly (number | string)[]): string {
   return Buffer.from(JSON.stringify(place)).toString('base64url')
 }
 
 /** @throws ConfigError for what `cursorOf` has not made of such fields */
-export function readCursor(cursor: string, fields: readonly Field[]): readonly (number | string)[] {
+function readCursor(cursor: string, fields: readonly Field[]): readonly (number | string)[] {
   const place = parsed(cursor)
   if (
     Array.isArray(place) &&
@@ -151,7 +157,106 @@ function parsed(cursor: string): unknown {
 }
 
 /** @throws ConfigError */
-export function pageLimit(limit: number = LIMITS.page): number {
+function pageLimit(limit: number = LIMITS.page): number {
   if (Number.isInteger(limit) && limit >= 1 && limit <= LIMITS.longestPage) return limit
   throw new ConfigError([`Expected "limit" to be 1 to ${LIMITS.longestPage}, got ${limit}.`])
+}
+
+const REQUESTS_PAGE = 100
+
+type RequestPage = Awaited<ReturnType<typeof listRequests>>
+
+/** Of which threads; nothing said is all. */
+export interface ListPending {
+  readonly agent?: string
+  readonly userId?: string
+  /** The tenant. */
+  readonly account?: string
+  readonly threadId?: string
+  /** Thread id of a root: of all threads of its tree, its subagents' too. */
+  readonly root?: string
+}
+
+/** A request, and the thread whose it is. */
+export type ThreadRequest = PendingRequest & { readonly threadId: string }
+
+/** Open requests of one page, oldest first. */
+export interface PendingPage {
+  readonly requests: readonly ThreadRequest[]
+  /** `cursor` of the next page; null on the last one. */
+  readonly next: string | null
+}
+
+/** Oldest first; a page is read when the one before is used up. */
+export async function* pendingRequests(
+  context: ClientContext,
+  filter: ListPending,
+): AsyncGenerator<ThreadRequest, void, undefined> {
+  const store = await context.store()
+  let after: RequestCursor | null = null
+  do {
+    const cursor: RequestCursor | null = after
+    const page: RequestPage = await store.read((db) =>
+      listRequests(db, { filter, after: cursor, limit: REQUESTS_PAGE }),
+    )
+    yield* page.requests.map(threadRequest)
+    after = page.next
+  } while (after !== null)
+}
+
+/** @throws ConfigError for a cursor that is none, or a limit that cannot be */
+export async function pageOfPending(
+  context: ClientContext,
+  filter: ListPending,
+  { cursor, limit }: PageOptions,
+): Promise<PendingPage> {
+  const after = cursor === undefined ? null : requestCursor(cursor)
+  const size = pageLimit(limit)
+  const store = await context.store()
+  const { requests, next } = await store.read((db) => listRequests(db, { filter, after, limit: size }))
+  return {
+    requests: requests.map(threadRequest),
+    next: next === null ? null : cursorOf([next.requestedAt, next.threadId, next.id]),
+  }
+}
+
+function requestCursor(cursor: string): RequestCursor {
+  const [requestedAt, threadId, id] = readCursor(cursor, ['number', 'string', 'string'])
+  return { requestedAt: Number(requestedAt), threadId: String(threadId), id: String(id) }
+}
+
+function threadRequest(listed: ListedRequest): ThreadRequest {
+  return { ...pendingRequest(listed), threadId: listed.request.thread_id }
+}
+
+const AGENTS_PAGE = 100
+
+/** An agent that threads can be made for, as its worker described it when it started. */
+export interface AgentSummary {
+  readonly name: string
+  readonly type: string
+  readonly title: string | null
+  readonly description: string | null
+  readonly icon: string | null
+  /** Prompts may list it among their tools. */
+  readonly exposeAsTool: boolean
+}
+
+/** By name; a page is read when the one before is used up. */
+export async function* agentSummaries(context: ClientContext): AsyncGenerator<AgentSummary, void, undefined> {
+  const store = await context.store()
+  let after: string | null = null
+  for (;;) {
+    const cursor: string | null = after
+    const page: readonly AgentRecord[] = await store.read((db) =>
+      listAgents(db, { after: cursor, limit: AGENTS_PAGE }),
+    )
+    yield* page.map(agentSummary)
+    if (page.length < AGENTS_PAGE) return
+    after = page.at(-1)?.name ?? null
+  }
+}
+
+function agentSummary({ name, type, title, description, icon, expose_as_tool }: AgentRecord): AgentSummary {
+  return { name, type, title, description, icon, exposeAsTool: expose_as_tool }
 }

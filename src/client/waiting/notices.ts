@@ -5,7 +5,7 @@ import { isListedAgent, listAgents } from '../../store/agents.js'
 import type { ClientContext, OnNotice, ThreadNotice } from '../client-context.js'
 import { lookAtWorkflow } from '../workflow-state.js'
 import type { FailingActivity } from '../workflow-state.js'
-import type { DatedLook } from './look-at-tree.js'
+import type { Look } from '../read-snapshot.js'
 
 /**
  * What a caller is told while it would otherwise wait in silence: that no worker answers, that the agent of a thread is
@@ -35,7 +35,7 @@ const AGAIN = 10_000
 const waits = new WeakMap<ClientContext, Map<string, Waited>>()
 
 /** Looks at what keeps a thread from being idle, and tells of it. Never throws: a wait does not end for its notices. */
-export async function tellOfWait(context: ClientContext, busy: DatedLook, onNotice: OnNotice): Promise<void> {
+export async function tellOfWait(context: ClientContext, busy: Look, onNotice: OnNotice): Promise<void> {
   const { threadId } = busy.snapshot
   const now = Date.now()
   const waited = waitedFor(context, threadId, now)
@@ -75,7 +75,7 @@ async function whySilent(context: ClientContext, threadId: string): Promise<read
   return [{ code: 'no_answer', threadId, message: `Thread "${threadId}" does not answer yet: ${reason}.` }]
 }
 
-async function whyStuck(context: ClientContext, { snapshot }: DatedLook): Promise<readonly ThreadNotice[]> {
+async function whyStuck(context: ClientContext, { snapshot }: Look): Promise<readonly ThreadNotice[]> {
   const { threadId, agent, run } = snapshot
   const [workflow, unknown] = await Promise.all([
     lookAtWorkflow(context, threadId, LIMITS.snapshotQuery),

@@ -1,18 +1,38 @@
+import { randomUUID } from 'node:crypto'
 import type { MiddlewareHandler } from 'hono'
+import type { InvokeTool } from '../../activities/thread-state/buffered-state.js'
 import { openEndpointState } from '../../activities/thread-state/endpoint-state.js'
 import type { EndpointState } from '../../activities/thread-state/endpoint-state.js'
+import { readThrown } from '../../activities/thrown.js'
+import { bounded } from '../../activities/tool/bounded.js'
+import { createNamedCalls, refused } from '../../activities/tool/named-call.js'
+import type { ClientContext } from '../../client/client-context.js'
+import { terminateThread } from '../../client/terminate-thread.js'
 import { contextOf } from '../../client/thread-client.js'
 import type { ThreadClient } from '../../client/thread-client.js'
+import { signalThread } from '../../client/thread-workflow.js'
+import type { ThreadSignal } from '../../client/thread-workflow.js'
 import type { Registry } from '../../definitions/known-definitions.js'
 import { buildPlan } from '../../definitions/plan/build-plan.js'
 import type { ThreadEndpoint } from '../../definitions/thread-state.js'
-import { ConfigError, ThreadNotFoundError } from '../../protocol/errors.js'
+import {
+  ConfigError,
+  TemporalUnavailableError,
+  ThreadError,
+  ThreadNotFoundError,
+} from '../../protocol/errors.js'
 import { LIMITS } from '../../protocol/limits.js'
+import { SIGNALS } from '../../protocol/messages.js'
+import type { ThreadOperation, ToldOperation } from '../../protocol/operations.js'
+import { findError, recordError } from '../../store/errors.js'
+import { FileError } from '../../store/files/file-row.js'
 import { findThread } from '../../store/threads/threads.js'
 import { ProblemError } from '../error-response.js'
+import { answerBody } from '../file-response.js'
 import { logBroken } from '../request-log.js'
 import type { ServerContext, ServerEnv } from '../server-context.js'
-import { invokeInPlace, runEndpoint, tellWorkflows } from './run-endpoint.js'
+import { comparePrecedence, endpointRoute, matchRoute, shapeOf } from './endpoint-routes.js'
+import type { EndpointRoute } from './endpoint-routes.js'
 
 /** Routes of your own below `/threads/{threadId}/api/`, for whoever may see the thread. */
 export interface ThreadEndpoints {
@@ -73,11 +93,6 @@ function timeoutOf({ timeout = LIMITS.endpointTimeout }: ThreadEndpoints): numbe
   ])
 }
 
-/** What a request can tell apart. */
-function shapeOf({ method, parts }: EndpointRoute): string {
-  return [method, ...parts.map((part) => (part.kind === 'text' ? `=${part.text}` : part.kind))].join('/')
-}
-
 /** Decoded part by part, so that a slash inside of one stays there. */
 function pathBehindApi(url: string): readonly string[] {
   const [, path = ''] = /\/threads\/[^/]+\/api\/?(.*)$/.exec(new URL(url).pathname) ?? []
@@ -134,81 +149,181 @@ const CAPS = {
   repeatedToolErrors: LIMITS.repeatedToolErrors,
 }
 
-const METHODS = ['get', 'post', 'put', 'patch', 'delete'] as const
-
-type Method = (typeof METHODS)[number]
-
-/** A part of a path: written out, one open part, or all the rest. */
-type Part =
-  | { readonly kind: 'text'; readonly text: string }
-  | { readonly kind: 'open'; readonly name: string }
-  | { readonly kind: 'rest' }
-
-/** Where a thread endpoint is. */
-interface EndpointRoute {
-  readonly method: Method
-  readonly parts: readonly Part[]
+interface EndpointRun {
+  readonly client: ThreadClient
+  readonly threadId: string
+  readonly endpoint: ThreadEndpoint
+  readonly params: Readonly<Record<string, string>>
+  readonly request: Request
+  readonly requestId: string
+  /** Milliseconds until it is no longer waited for. */
+  readonly timeout: number
+  /** Hears what broke off an answer that streams. */
+  readonly onBroken: (failure: unknown) => void
 }
 
-/**
- * Reads a name of Standard Agents: the path of a file below `api/` without its ending. `orders/[id].post` is POST on
- * `orders/…`; without a method it is GET; `index` is its folder; `[*]` is all the rest, or nothing. @throws ConfigError
- */
-export function endpointRoute(name: string): EndpointRoute {
-  const [, path = '', suffix] = /^(.*?)(?:\.(get|post|put|patch|delete))?$/i.exec(name) ?? []
-  const segments = path.split('/')
-  if (segments.at(-1) === 'index') segments.pop()
-  const parts = segments.map((segment) => partOf(segment, name))
-  const rest = parts.findIndex(({ kind }) => kind === 'rest')
-  const names = parts.flatMap((part) => (part.kind === 'open' ? [part.name] : []))
-  if (rest !== -1 && rest < parts.length - 1) throw wrong(name, 'more behind [*]')
-  if (new Set(names).size < names.length) throw wrong(name, 'the same name twice')
-  // The expression lets in nothing else.
-  return { method: (suffix?.toLowerCase() ?? 'get') as Method, parts }
+/** Runs the user's code, and answers when all that it began is done, or its time is over. */
+async function runEndpoint(
+  run: EndpointRun,
+  open: (signal: AbortSignal) => Promise<EndpointState>,
+): Promise<Response> {
+  const abort = new AbortController()
+  const acting = await open(abort.signal)
+  const signal = AbortSignal.any([run.request.signal, abort.signal])
+  const request = new Request(run.request, { signal })
+  const running = answerOf(run, acting, request)
+  const never = new AbortController().signal
+  const ended = await bounded(() => running, { timeout: run.timeout, signal: never, abort })
+  // A body that streams has its state until it ends.
+  if (ended.kind === 'answered') return ended.value
+  void running.then(dropAnswer, () => undefined)
+  // One that threw may have left a tool running, too.
+  abort.abort()
+  // Whoever is told finds what it did; what it tries from now on is refused, and so is what is not done in time.
+  await acting.close(Math.min(run.timeout, LIMITS.endpointClosing))
+  throw ended.kind === 'threw' ? ended.error : tookTooLong(run.timeout)
 }
 
-function partOf(segment: string, name: string): Part {
-  if (segment === '[*]') return { kind: 'rest' }
-  const [, open] = /^\[([\w-]+)\]$/.exec(segment) ?? []
-  if (open !== undefined) return { kind: 'open', name: open }
-  if (/^[\w.~-]+$/.test(segment) && !/^\.{1,2}$/.test(segment)) return { kind: 'text', text: segment }
-  throw wrong(name, segment === '' ? 'an empty part' : `"${segment}"`)
-}
-
-function wrong(name: string, came: string): ConfigError {
-  return new ConfigError([
-    `Expected thread endpoints to be named as in "orders/[id].post" or "files/[*]", got ${came} in "${name}".`,
-  ])
-}
-
-/** The parts that a route leaves open, of a path that it matches; else null. */
-export function matchRoute(
-  { parts }: EndpointRoute,
-  path: readonly string[],
-): Readonly<Record<string, string>> | null {
-  const params: Record<string, string> = {}
-  for (const [index, part] of parts.entries()) {
-    if (part.kind === 'rest') return { ...params, '*': path.slice(index).join('/') }
-    const segment = path[index]
-    if (segment === undefined || (part.kind === 'text' && part.text !== segment)) return null
-    if (part.kind === 'open') params[part.name] = segment
+async function answerOf(run: EndpointRun, acting: EndpointState, request: Request): Promise<Response> {
+  let response: unknown
+  try {
+    response = await run.endpoint(request, acting.state, run.params)
+    await acting.settled()
+  } catch (error) {
+    if (TemporalUnavailableError.isInstance(error)) throw halfDone(error)
+    if (ThreadError.isInstance(error) || FileError.isInstance(error)) throw error
+    await keepWords(run, acting, error)
+    throw new EndpointError(error)
   }
-  return path.length === parts.length ? params : null
+  if (response instanceof Response) return new Response(bodyOf(run, acting, response), response)
+  throw new EndpointError(new TypeError('Expected a thread endpoint to answer a Response.'))
 }
 
-const WEIGHT = { text: 0, open: 1, rest: 2 } as const
-
-/** What is written out goes before what is open, and that before the rest; from left to right. */
-export function comparePrecedence(one: EndpointRoute, other: EndpointRoute): number {
-  for (let index = 0; index < Math.max(one.parts.length, other.parts.length); index += 1) {
-    const difference = weightAt(one, index) - weightAt(other, index)
-    if (difference !== 0) return difference
+function bodyOf(
+  run: EndpointRun,
+  acting: EndpointState,
+  { body }: Response,
+): ReadableStream<Uint8Array> | null {
+  if (body === null) return null
+  const broken = (failure: unknown): void => {
+    run.onBroken(failure)
+    keepWords(run, acting, failure).catch(run.onBroken)
   }
-  return 0
+  return answerBody(body, broken)
 }
 
-/** A route that has ended matches nothing more, so it goes before one whose rest may be nothing. */
-function weightAt({ parts }: EndpointRoute, index: number): number {
-  const part = parts[index]
-  return part === undefined ? 0 : WEIGHT[part.kind]
+/** It comes too late, and whatever it streams is read by nobody. */
+async function dropAnswer({ body }: Response): Promise<void> {
+  await body?.cancel().catch(() => undefined)
+}
+
+function tookTooLong(timeout: number): ProblemError {
+  return new ProblemError(
+    504,
+    'endpoint_timeout',
+    `Expected the endpoint to answer within ${timeout / 1000} seconds, got no answer: what it wrote until then is kept, ` +
+      'so look before you repeat it.',
+  )
+}
+
+/** Each run of an endpoint writes anew: nobody is told to repeat it. */
+function halfDone(cause: TemporalUnavailableError): ProblemError {
+  return Object.assign(
+    new ProblemError(
+      503,
+      'endpoint_failed',
+      'Expected an answer of Temporal, got none: what the endpoint wrote before is kept, so look before you repeat it.',
+    ),
+    { cause },
+  )
+}
+
+/** Code of an endpoint has thrown. Its words are in the store; whoever called learns nothing of them. */
+class EndpointError extends Error {
+  override readonly name = 'EndpointError'
+  readonly code = 'endpoint_failed'
+
+  constructor(cause: unknown) {
+    super('A thread endpoint has failed.', { cause })
+    if (cause instanceof Error && cause.stack !== undefined) this.stack = cause.stack
+  }
+}
+
+/** T5: for operators, found by the id of the request. */
+async function keepWords(run: EndpointRun, { redactor }: EndpointState, error: unknown): Promise<void> {
+  const { client, threadId, requestId } = run
+  const words = readThrown(redactor.redactThrown(error))
+  const kept = { threadId, at: Date.now() * 1000, type: 'Endpoint.threw', ...words }
+  const store = await contextOf(client).store()
+  const id = `${threadId}:${requestId}`
+  await store.write(async (tx) => {
+    // A caller that names all its requests alike hides none of its failures.
+    const isTaken = (await findError(tx, id)) !== null
+    await recordError(tx, { ...kept, id: isTaken ? `${id}:${randomUUID()}` : id })
+  })
+}
+
+interface Invoking {
+  readonly registry: Registry
+  readonly threadId: string
+  /** Of the endpoint. */
+  readonly signal: AbortSignal
+}
+
+/** Runs functions for an endpoint. What asks a model, a person or another thread is told to be queued: a worker has that. */
+function invokeInPlace({ registry, threadId, signal }: Invoking): InvokeTool {
+  const call = createNamedCalls({
+    registry,
+    caller: { threadId, id: `endpoint_${randomUUID()}`, signal },
+    runPrompt: async ({ name }) =>
+      refused(`"${name}" asks a model, which an endpoint does not: use queueTool.`, 'not_in_place'),
+  })
+  return async (name, args, place) => {
+    const result = await call(name, args, place)
+    // What it wrote goes with it, as that of any call which is stopped (T9).
+    signal.throwIfAborted()
+    return result
+  }
+}
+
+interface Telling {
+  readonly threadId: string
+  /** Null for a root thread. */
+  readonly parent: string | null
+}
+
+/** Tells workflows what an endpoint of a thread did to it, or to those around it: their rows are committed (T2). */
+function tellWorkflows(
+  context: ClientContext,
+  { threadId, parent }: Telling,
+): (operation: ThreadOperation) => Promise<void> {
+  return async (operation) => {
+    if (operation.kind !== 'tell') return told(context, { to: threadId, from: undefined, operation })
+    const { to, operation: inner } = operation
+    await told(context, { to, from: to === parent ? 'child' : 'parent', operation: inner })
+  }
+}
+
+interface Told {
+  readonly to: string
+  /** Who speaks to another thread. */
+  readonly from: 'child' | 'parent' | undefined
+  readonly operation: ThreadOperation
+}
+
+async function told(context: ClientContext, { to, from, operation }: Told): Promise<void> {
+  if (operation.kind === 'terminate') await terminateThread(context, { threadId: to })
+  else await signalThread(context, to, signalOf(operation, from))
+}
+
+/** As the workflow of another thread would tell it. */
+function signalOf(operation: ThreadOperation, from: Told['from']): ThreadSignal {
+  if (operation.kind === 'queue_message') {
+    const { id: messageId, role } = operation
+    return { name: SIGNALS.queueMessage, input: { messageId, role, ...(from !== undefined && { from }) } }
+  }
+  if (operation.kind === 'queue_tool')
+    return { name: SIGNALS.queueTool, input: { toolCallId: operation.id, name: operation.name } }
+  // A state without a run asks for nothing else; the workflow looks again (T10).
+  return { name: SIGNALS.operations, input: { operations: [operation as ToldOperation] } }
 }

@@ -1,5 +1,6 @@
 import { createRoute, z } from '@hono/zod-openapi'
 import { LIMITS } from '../../protocol/limits.js'
+import { withoutUndefined } from '../../protocol/values.js'
 import { ProblemError } from '../error-response.js'
 import {
   json,
@@ -11,7 +12,6 @@ import {
   wholeNumber,
 } from '../schemas/messages.js'
 import type { ServerContext, ThreadApp } from '../server-context.js'
-import { withoutUndefined } from '../without-undefined.js'
 
 const recordedError = z
   .object({

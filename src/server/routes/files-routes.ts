@@ -1,5 +1,5 @@
 import { createRoute, z } from '@hono/zod-openapi'
-import type { FileStream } from '../../client/thread-files.js'
+import type { FileStream } from '../../client/lists/thread-files.js'
 import { LIMITS } from '../../protocol/limits.js'
 import { ProblemError } from '../error-response.js'
 import { answerBody, downloadHeaders, readRange } from '../file-response.js'

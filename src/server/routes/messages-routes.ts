@@ -1,6 +1,7 @@
 import { createRoute, z } from '@hono/zod-openapi'
-import type { NewMessage } from '../../client/new-message.js'
+import type { NewMessage } from '../../client/messages/send-message.js'
 import { LIMITS } from '../../protocol/limits.js'
+import { withoutUndefined } from '../../protocol/values.js'
 import { keyedMessageId, namingKey } from '../keyed-id.js'
 import {
   flag,
@@ -16,7 +17,6 @@ import {
   writeRefusals,
 } from '../schemas/messages.js'
 import type { ServerContext, ThreadApp } from '../server-context.js'
-import { withoutUndefined } from '../without-undefined.js'
 
 const shared = { tags: ['messages'], security, path: '/threads/{threadId}/messages' as const }
 

@@ -1,6 +1,7 @@
 import { createRoute, z } from '@hono/zod-openapi'
 import type { Answer } from '../../client/answers/check-answer.js'
 import { LIMITS } from '../../protocol/limits.js'
+import { withoutUndefined } from '../../protocol/values.js'
 import { asBadRequest } from '../error-response.js'
 import {
   fields,
@@ -15,7 +16,6 @@ import {
 } from '../schemas/messages.js'
 import { pendingRequest, requestsPage } from '../schemas/threads.js'
 import type { ServerContext, ThreadApp } from '../server-context.js'
-import { withoutUndefined } from '../without-undefined.js'
 
 const shared = { tags: ['requests'], security }
 

@@ -2,6 +2,7 @@ import { createRoute, z } from '@hono/zod-openapi'
 import type { CreateThread } from '../../client/create-thread.js'
 import { ThreadNotFoundError } from '../../protocol/errors.js'
 import { LIMITS } from '../../protocol/limits.js'
+import { withoutUndefined } from '../../protocol/values.js'
 import { asBadRequest, ProblemError } from '../error-response.js'
 import { keyedThreadId, namingKey } from '../keyed-id.js'
 import {
@@ -19,7 +20,6 @@ import {
 } from '../schemas/messages.js'
 import { agentSummary, threadsPage, threadSummary } from '../schemas/threads.js'
 import type { Caller, ServerContext, ThreadApp } from '../server-context.js'
-import { withoutUndefined } from '../without-undefined.js'
 
 const name = z.string().min(1).max(LIMITS.threadIdLength)
 

@@ -1,5 +1,5 @@
 import { z } from '@hono/zod-openapi'
-import type { ThreadTree } from '../../client/thread-tree.js'
+import type { ThreadTree } from '../../client/lists/thread-tree.js'
 import { microseconds, next } from './messages.js'
 
 /** Open: later versions add members. */

@@ -1,9 +1,9 @@
-import { ThreadNotFoundError } from '../protocol/errors.js'
-import type { ThreadStatus } from '../protocol/status.js'
-import type { SubagentRegistryEntry } from '../protocol/subagent.js'
-import { threadsFrom } from '../store/threads/thread-tree.js'
-import type { ThreadNode } from '../store/threads/thread-tree.js'
-import type { ClientContext } from './client-context.js'
+import { ThreadNotFoundError } from '../../protocol/errors.js'
+import type { ThreadStatus } from '../../protocol/status.js'
+import type { SubagentRegistryEntry } from '../../protocol/subagent.js'
+import { threadsFrom } from '../../store/threads/thread-tree.js'
+import type { ThreadNode } from '../../store/threads/thread-tree.js'
+import type { ClientContext } from '../client-context.js'
 
 /** A thread and all below it, as the store has them. */
 export interface ThreadTree {

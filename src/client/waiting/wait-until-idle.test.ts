@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { busyIn, isIdle, isReporting, isUnchanged } from './look-at-tree.js'
-import type { DatedLook, TreeLook } from './look-at-tree.js'
+import { busyIn, isIdle, isReporting, isUnchanged } from './wait-until-idle.js'
+import type { DatedLook, TreeLook } from './wait-until-idle.js'
 
 const WAITS = [{ id: 'r', kind: 'call', toolName: 'ask', requestedAt: 1 }] as const
 const QUEUED = [{ id: 'm', kind: 'message', queuedAt: 1 }] as const

@@ -1,10 +1,10 @@
-import type { FileRecord } from '../protocol/message.js'
-import { statFile } from '../store/files/attachments.js'
-import { checkFileContent, checkFilePath, FileError } from '../store/files/file-row.js'
-import type { StoredFile } from '../store/files/file-row.js'
-import { listFolder, putFile, removeFile } from '../store/files/files.js'
-import { knownThread, microseconds, openThread } from './client-context.js'
-import type { ClientContext } from './client-context.js'
+import type { FileRecord } from '../../protocol/message.js'
+import { statFile } from '../../store/files/attachments.js'
+import { checkFileContent, checkFilePath, FileError } from '../../store/files/file-row.js'
+import type { StoredFile } from '../../store/files/file-row.js'
+import { listFolder, putFile, removeFile } from '../../store/files/files.js'
+import { knownThread, microseconds, openThread } from '../client-context.js'
+import type { ClientContext } from '../client-context.js'
 
 /**
  * Bytes from `start` (the first one) up to, and without, `end` (behind the last one). A negative number counts from the
@@ -44,7 +44,7 @@ export interface ThreadFiles {
   readdirFile(path: string): Promise<{ entries: FileRecord[] }>
 }
 
-export type FileData = Uint8Array | string | AsyncIterable<Uint8Array>
+type FileData = Uint8Array | string | AsyncIterable<Uint8Array>
 
 export function threadFiles(context: ClientContext, threadId: string): ThreadFiles {
   return {

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
-import { MessageRejectedError } from '../protocol/errors.js'
-import { LIMITS } from '../protocol/limits.js'
-import { checkMessage } from './new-message.js'
+import { MessageRejectedError } from '../../protocol/errors.js'
+import { LIMITS } from '../../protocol/limits.js'
+import { checkMessage } from './send-message.js'
 
 const ring: Record<string, unknown> = {}
 ring['self'] = ring

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { comparePrecedence, endpointRoute, matchRoute } from './thread-endpoints.js'
+import { comparePrecedence, endpointRoute, matchRoute } from './endpoint-routes.js'
 
 function matched(names: readonly string[], method: string, path: string) {
   const routes = names.map((name) => ({ name, route: endpointRoute(name) }))

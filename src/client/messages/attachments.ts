@@ -1,41 +1,15 @@
 import { createHash } from 'node:crypto'
-import { MessageRejectedError } from '../protocol/errors.js'
-import { LIMITS } from '../protocol/limits.js'
-import { messageIdProblem } from '../protocol/message-problems.js'
-import type { AttachmentRef, NewAttachment } from '../protocol/message.js'
-import { isObject, unwritableJson, utf8Length } from '../protocol/values.js'
-import { attachmentRef, freeAttachmentPath, statFile } from '../store/files/attachments.js'
-import { filePathProblem } from '../store/files/file-row.js'
-import type { StoredFile } from '../store/files/file-row.js'
-import { putFile } from '../store/files/files.js'
-import { HIGHEST_INT, isPixels } from '../store/schema.js'
-import type { Store, Writer } from '../store/store.js'
-import { microseconds } from './client-context.js'
-
-/** A message to a thread: text, files, or both. */
-export interface NewMessage {
-  readonly content?: string
-  /** New files, or files of this thread by their path. */
-  readonly attachments?: readonly (NewAttachment | AttachmentRef | string)[]
-  /** @default 'user' */
-  readonly role?: 'user' | 'assistant'
-  /** In the model's context, hidden from the user's transcript. @default false */
-  readonly silent?: boolean
-  readonly metadata?: Record<string, unknown>
-  /** Its idempotency key in this thread, for ever: sent again, it is delivered once. @default a UUID */
-  readonly id?: string
-}
-
-/** A message whose every field was looked at. */
-export interface CheckedMessage {
-  readonly id: string
-  readonly role: 'user' | 'assistant'
-  readonly content: string | null
-  readonly silent: boolean
-  /** As it is stored: what JSON cannot carry is gone. */
-  readonly metadata: Record<string, unknown> | null
-  readonly attachments: readonly GivenAttachment[]
-}
+import { MessageRejectedError } from '../../protocol/errors.js'
+import { LIMITS } from '../../protocol/limits.js'
+import type { AttachmentRef, NewAttachment } from '../../protocol/message.js'
+import { isObject } from '../../protocol/values.js'
+import { attachmentRef, freeAttachmentPath, statFile } from '../../store/files/attachments.js'
+import { filePathProblem } from '../../store/files/file-row.js'
+import type { StoredFile } from '../../store/files/file-row.js'
+import { putFile } from '../../store/files/files.js'
+import { HIGHEST_INT, isPixels } from '../../store/schema.js'
+import type { Store, Writer } from '../../store/store.js'
+import { microseconds } from '../client-context.js'
 
 /** A file of the thread, or one to make. */
 export type GivenAttachment =
@@ -48,70 +22,6 @@ export type GivenAttachment =
       readonly width: number | null
       readonly height: number | null
     }
-
-/** @throws MessageRejectedError naming what was expected and what came */
-export function checkMessage(
-  threadId: string,
-  given: string | NewMessage,
-  newId: () => string,
-): CheckedMessage {
-  const message: unknown = typeof given === 'string' ? { content: given } : given
-  const problem = isObject(message)
-    ? messageProblem(message)
-    : `Expected a text or a message, got ${typeof message}.`
-  if (problem !== undefined) throw new MessageRejectedError(threadId, problem)
-  const { id, role, content, silent, metadata, attachments } = message as NewMessage
-  return {
-    id: id ?? newId(),
-    role: role ?? 'user',
-    content: content === undefined || content === '' ? null : content,
-    silent: silent ?? false,
-    metadata:
-      metadata === undefined ? null : (JSON.parse(JSON.stringify(metadata)) as Record<string, unknown>),
-    attachments: (attachments ?? []).map((attachment) => checkAttachment(threadId, attachment)),
-  }
-}
-
-function messageProblem(message: Readonly<Record<string, unknown>>): string | undefined {
-  const { id, role, content, silent, metadata, attachments } = message
-  if (id !== undefined) {
-    const problem = messageIdProblem(id) ?? halfCharacterProblem('a message id', id)
-    if (problem !== undefined) return problem
-  }
-  if (role !== undefined && role !== 'user' && role !== 'assistant')
-    return `Expected "role" to be "user" or "assistant", got ${JSON.stringify(role) ?? typeof role}.`
-  if (silent !== undefined && typeof silent !== 'boolean')
-    return `Expected "silent" to be true or false, got ${typeof silent}.`
-  return contentProblem(content, attachments) ?? metadataProblem(metadata)
-}
-
-function contentProblem(content: unknown, attachments: unknown): string | undefined {
-  if (content !== undefined && typeof content !== 'string')
-    return `Expected "content" to be a text, got ${typeof content}.`
-  if (attachments !== undefined && !Array.isArray(attachments))
-    return `Expected "attachments" to be a list, got ${typeof attachments}.`
-  const files = attachments?.length ?? 0
-  if (files > LIMITS.messageAttachments)
-    return `Expected at most ${LIMITS.messageAttachments} attachments, got ${files}: send several messages.`
-  const bytes = utf8Length(content ?? '')
-  if (bytes > LIMITS.messageBytes)
-    return `Expected content of at most ${LIMITS.messageBytes} bytes, got ${bytes}: attach it as a file.`
-  if (bytes === 0 && files === 0) return 'Expected "content" or "attachments", got neither.'
-  return undefined
-}
-
-function metadataProblem(metadata: unknown): string | undefined {
-  if (metadata === undefined) return undefined
-  if (!isObject(metadata)) return `Expected "metadata" to be an object, got ${typeof metadata}.`
-  let bytes: number
-  try {
-    bytes = utf8Length(JSON.stringify(metadata))
-  } catch (error) {
-    return `Expected "metadata" that JSON can carry, ${unwritableJson(error)}`
-  }
-  if (bytes <= LIMITS.messageBytes) return undefined
-  return `Expected metadata of at most ${LIMITS.messageBytes} bytes as JSON, got ${bytes}: attach it as a file.`
-}
 
 /** @throws MessageRejectedError naming what was expected and what came */
 export function checkAttachment(
@@ -170,15 +80,6 @@ function fromBase64(data: string): Uint8Array | undefined {
 
 function nameOf(data: unknown): string {
   return typeof data === 'string' ? 'a text that is no base64' : typeof data
-}
-
-/**
- * Says that an id or name has half a character, or nothing. No database and no server keeps one as it is: the row would have
- * another id than the one that was given.
- */
-export function halfCharacterProblem(what: string, text: unknown): string | undefined {
-  if (typeof text !== 'string' || !/\p{Surrogate}/u.test(text)) return undefined
-  return `Expected ${what} of whole characters, got half of one, as slice() leaves it in the middle of an emoji.`
 }
 
 /** An attachment whose bytes are in the blob store, or that is a file of the thread. */

@@ -2,12 +2,12 @@
  * The real words of what went wrong in a thread: what a provider said, what a tool's code threw with its stack. They are for
  * whoever runs the agents, and may quote the conversation (T5): no event, no history and no account of the HTTP server has them.
  */
-import { LIMITS } from '../protocol/limits.js'
-import { findError, listErrors } from '../store/errors.js'
-import type { ErrorRecord } from '../store/errors.js'
-import { redactKnownSecrets } from '../store/known-secrets.js'
-import { knownThread } from './client-context.js'
-import type { ClientContext } from './client-context.js'
+import { LIMITS } from '../../protocol/limits.js'
+import { findError, listErrors } from '../../store/errors.js'
+import type { ErrorRecord } from '../../store/errors.js'
+import { redactKnownSecrets } from '../../store/known-secrets.js'
+import { knownThread } from '../client-context.js'
+import type { ClientContext } from '../client-context.js'
 
 /** An error of a thread as the store keeps it, without the secrets that were known when it was stored or are known here. */
 export interface RecordedError {
