@@ -64,8 +64,9 @@ export default defineConfig({
     // A process a file where nothing else is said: a crash test may take the SDK's runtime down with its process. Files of the
     // projects with `isolate: false` share a few processes and the modules that these have loaded, which halves their time.
     pool: 'forks',
-    // On two cores: each file may bring a worker and a server, and waits for them more than half of its time.
-    maxWorkers: 3,
+    // On two cores: a file uses less than half of one, and waits for workers and servers the rest of its time. With more
+    // of them the cores are full, and what has to happen in time comes late.
+    maxWorkers: 4,
     projects: [
       {
         extends: true,
