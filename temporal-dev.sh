@@ -126,7 +126,7 @@ command_install() {
 # store in SQLite and of kept histories, and one file of each other tier.
 quick_tests=(
   src/ scripts/ simulation/ test/types/
-  test/bundle/ test/activities/ test/store/sqlite test/replay/
+  test/bundle/ test/activities/ test/store/sqlite test/replay/kept-
   test/workflow/step-cycle test/client/running-thread test/server/tool-calls test/examples/handoff
 )
 
