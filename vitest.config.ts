@@ -30,7 +30,12 @@ const LONG = [
 /** Tests on a dev server of their project's own: two projects with the same files would else have the same thread ids. */
 function onServers(
   name: string,
-  files: { readonly include: string[]; readonly exclude?: string[]; readonly env?: Record<string, string> },
+  files: {
+    readonly include: string[]
+    readonly exclude?: string[]
+    readonly env?: Record<string, string>
+    readonly isolate?: false
+  },
 ) {
   return {
     extends: true as const,
@@ -113,6 +118,7 @@ export default defineConfig({
       // The same files with another store: what they promise holds on both.
       onServers('workflow-postgres', {
         include: ['test/workflow/**/*.test.ts'],
+        isolate: false,
         env: { EVERTHREAD_TEST_STORE: 'postgres', EVERTHREAD_TEST_MODES: 'default' },
       }),
       onServers('integration-postgres', {
