@@ -17,6 +17,9 @@ help() {
   demo [--crash] [--keep]   a complete conversation on a real server; --crash kills the worker on the
                             way, --keep leaves server and Temporal UI running until Ctrl-C
   test [ARGUMENTS]          every test, or those that the arguments for vitest name
+  test --quick              what fails first, in less than three minutes: `npm run check`, the unit tests, the
+                            types, and from each tier on servers a little; says nothing of PostgreSQL, S3,
+                            killed workers and other tiers of minutes, which only `test` runs
   up                        server, demo worker, HTTP server and Temporal UI until Ctrl-C; keeps its data
                             (HTTP on EVERTHREAD_HTTP_PORT, else 8080, else a free one)
   server                    only the server and the Temporal UI until Ctrl-C
@@ -119,8 +122,33 @@ command_install() {
   ensure_python
 }
 
+# What `test --quick` runs: the unit tests, the types, and of the tests on servers those of the bundle, of activities, of the
+# store in SQLite and of kept histories, and one file of each other tier.
+quick_tests=(
+  src/ scripts/ simulation/ test/types/
+  test/bundle/ test/activities/ test/store/sqlite test/replay/kept-
+  test/workflow/step-cycle test/client/running-thread test/server/tool-calls test/examples/handoff
+)
+
+test_quickly() {
+  local code=0
+  ensure_packages
+  ensure_test_server
+  ensure_temporal_cli
+  run_process npm run --silent check || fail '`npm run check` failed, as shown; no test was run.'
+  forget_temporal_environment
+  export TEMPORAL_CLI_PATH=$temporal_cli TEMPORAL_TEST_SERVER_PATH=$test_server
+  run_process vitest run --project unit --project types --project servers "${quick_tests[@]}" "$@" || code=$?
+  return "$code"
+}
+
 command_test() {
   local code=0
+  if [ "${1:-}" = --quick ]; then
+    shift
+    test_quickly "$@"
+    return
+  fi
   command_install
   ensure_build
   forget_temporal_environment

@@ -14,6 +14,9 @@ const quietRuntime = ['./test/support/quiet-runtime.ts']
 /** Examples import the package by its name: here that is the source. */
 const source = (path: string): string => fileURLToPath(new URL(path, import.meta.url))
 
+// Each run starts hundreds of processes, which load the same modules: V8 compiles them once.
+process.env['NODE_COMPILE_CACHE'] ??= source('.everthread/compile-cache')
+
 const INTEGRATION = ['test/{integration,chaos,hostile}/**/*.test.ts']
 /** What takes minutes runs when it is asked for. */
 const isLong = process.env['EVERTHREAD_TEST_LONG'] === '1'
@@ -27,7 +30,12 @@ const LONG = [
 /** Tests on a dev server of their project's own: two projects with the same files would else have the same thread ids. */
 function onServers(
   name: string,
-  files: { readonly include: string[]; readonly exclude?: string[]; readonly env?: Record<string, string> },
+  files: {
+    readonly include: string[]
+    readonly exclude?: string[]
+    readonly env?: Record<string, string>
+    readonly isolate?: false
+  },
 ) {
   return {
     extends: true as const,
@@ -61,8 +69,9 @@ export default defineConfig({
     // A process a file where nothing else is said: a crash test may take the SDK's runtime down with its process. Files of the
     // projects with `isolate: false` share a few processes and the modules that these have loaded, which halves their time.
     pool: 'forks',
-    // On two cores: each file may bring a worker and a server, and waits for them more than half of its time.
-    maxWorkers: 3,
+    // On two cores: a file uses less than half of one, and waits for workers and servers the rest of its time. With more
+    // of them the cores are full, and what has to happen in time comes late.
+    maxWorkers: 4,
     projects: [
       {
         extends: true,
@@ -109,6 +118,7 @@ export default defineConfig({
       // The same files with another store: what they promise holds on both.
       onServers('workflow-postgres', {
         include: ['test/workflow/**/*.test.ts'],
+        isolate: false,
         env: { EVERTHREAD_TEST_STORE: 'postgres', EVERTHREAD_TEST_MODES: 'default' },
       }),
       onServers('integration-postgres', {

@@ -149,7 +149,7 @@ const WATCH = 'read _; kill -9 "$1" 2>/dev/null'
  * Ends the server of an environment with this process, also where nobody closes the environment or the process is killed:
  * the SDK leaves its servers behind then. Where there is neither `ps` nor `sh` they stay. Answers what calls it off.
  */
-async function endWithProcess(server: TestWorkflowEnvironment): Promise<() => Promise<void>> {
+export async function endWithProcess(server: TestWorkflowEnvironment): Promise<() => Promise<void>> {
   const pid = await childOfPort(portOf(server))
   if (pid === undefined) return async () => undefined
   // In a group of its own, for Ctrl-C reaches all of ours.

@@ -50,6 +50,9 @@ const DEV_SERVER = {
     // A dispatch costs one poll of a queue that the server polls 20 times a second: 200 ms a step instead of 12.
     ...['--dynamic-config-value', 'history.transferProcessorMaxPollRPS=2000'],
     ...['--dynamic-config-value', 'history.timerProcessorMaxPollRPS=2000'],
+    // A deleted history is gone when these queues have noted how far they are: every 30 seconds without this.
+    ...['--dynamic-config-value', 'history.transferProcessorUpdateAckInterval="1s"'],
+    ...['--dynamic-config-value', 'history.visibilityProcessorUpdateAckInterval="1s"'],
     // One connection to SQLite: without these every transaction waits for the disk.
     ...['--sqlite-pragma', 'journal_mode=wal'],
     ...['--sqlite-pragma', 'synchronous=normal'],

@@ -117,6 +117,26 @@ test('a failed test run ends what it left behind', async () => {
   await until('no process to be left', () => !startedPids(checkout).some(isRunning))
 })
 
+test('a quick test run checks first, and tests nothing where the check fails', async () => {
+  const checkout = createCheckout()
+  const fake = (code: number): readonly string[] => ['#!/bin/sh', 'echo "checks: $*"', `exit ${code}`]
+  const vitest = checkout.file('node_modules/.bin/vitest', '#!/bin/sh\necho "tests: $*"\nexit 3\n')
+  chmodSync(vitest, 0o755)
+  // PostgreSQL, S3 and Python are not asked for.
+  const missing = { POSTGRES_BIN_PATH: '/nowhere', VERSITYGW_PATH: '/nowhere', EVERTHREAD_PYTHON: '/nowhere' }
+  checkout.program('npm', fake(0))
+  const green = checkout.run(['test', '--quick', '--bail=1'], missing)
+  expect(await green.ended).toBe(3)
+  expect(green.output()).toMatch(
+    /^checks: run --silent check\ntests: run --project unit --project types --project servers src\/ .* --bail=1\n$/,
+  )
+  checkout.program('npm', fake(1))
+  const red = checkout.run(['test', '--quick'], missing)
+  expect(await red.ended).toBe(1)
+  expect(red.output()).toContain('`npm run check` failed, as shown; no test was run.')
+  expect(red.output()).not.toContain('tests:')
+})
+
 test('TEMPORAL_ADDRESS is used instead of starting a server', async () => {
   const checkout = createCheckout()
   checkout.file(

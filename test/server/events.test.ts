@@ -1,4 +1,4 @@
-import { setImmediate, setTimeout as sleep } from 'node:timers/promises'
+import { setImmediate } from 'node:timers/promises'
 import { describe, expect, test } from 'vitest'
 import { fact } from '../../src/protocol/facts.js'
 import { createThreadApp, serveThreads } from '../../src/server/index.js'
@@ -166,16 +166,29 @@ describe('a server that listens', () => {
     expect(await (await follow(short.url)).text()).toContain('id: 1\n')
     await short.close()
     const long = await listen(60_000)
-    const text = (await follow(long.url)).text()
-    await sleep(50)
+    const text = await beginText(await follow(long.url))
     const begun = performance.now()
     await Promise.all([long.close(), long.close()])
     // Not the five seconds for which Node keeps a connection whose answer has ended.
     expect(performance.now() - begun).toBeLessThan(2000)
     await long.close()
-    expect(await text).toContain('id: 1\n')
+    expect(await text.rest()).toContain('id: 1\n')
   })
 })
+
+/** Waits for the first words of an answer; `rest` is its text from there to its end, with them. */
+async function beginText({ body }: Response): Promise<{ rest(): Promise<string> }> {
+  const chunks = body?.pipeThrough(new TextDecoderStream())[Symbol.asyncIterator]()
+  const first = await chunks?.next()
+  if (chunks === undefined || first === undefined || first.done === true) throw new Error('Expected words.')
+  return {
+    async rest() {
+      let text = first.value
+      for (let next = await chunks.next(); next.done !== true; next = await chunks.next()) text += next.value
+      return text
+    },
+  }
+}
 
 /** The client, which tells when an iteration of events has begun and ended. */
 function watched(ended: string[], begun: string[] = []): typeof fixture.threads {

@@ -113,7 +113,8 @@ test('a lock held for 3 s never stops the event loop', async () => {
   delays.disable()
   expect(waited).toBeGreaterThan(2000)
   expect(waited).toBeLessThan(6000)
-  expect(delays.max / 1e6).toBeLessThan(100)
+  // A write that waits inside SQLite stops it until the lock is gone; a busy machine alone, for a tenth of a second.
+  expect(delays.max / 1e6).toBeLessThan(1000)
   expect((await store.read((db) => findThread(db, 't')))?.title).toBe('20')
 })
 

@@ -1,3 +1,4 @@
+import type { TestWorkflowEnvironment } from '@temporalio/testing'
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
 import type { Registry } from '../../src/definitions/known-definitions.js'
 import { assertReplays } from '../../src/testing/index.js'
@@ -7,7 +8,7 @@ import { recordedRuns, searchForContent } from './histories.js'
 import type { RecordedRun } from './histories.js'
 import { testEnvironment } from './test-store.js'
 import { factsOf, phaseProblems } from './thread-facts.js'
-import { startTimeSkippingServer } from './time-skipping-server.js'
+import { sharedTimeSkippingServer, startTimeSkippingServer } from './time-skipping-server.js'
 import type { TimeSkippingServer } from './time-skipping-server.js'
 
 const CONTINUED = 'continued as new at every point'
@@ -48,11 +49,14 @@ export function threeModes<R extends Registry>(
   suite: (environment: ModeEnvironment<R>) => void,
 ): void {
   const workflowBundle = { codePath: inject('workflowBundlePath') }
-  let timeSkipping: TimeSkippingServer | undefined
+  let skips = false
+  let own: TimeSkippingServer | undefined
+  let server: TestWorkflowEnvironment | undefined
   beforeAll(async () => {
-    timeSkipping = await startTimeSkippingServer()
+    if (skips || restarts) own = await startTimeSkippingServer()
+    server = own?.environment ?? (await sharedTimeSkippingServer())
   }, 60_000)
-  afterAll(() => timeSkipping?.stop())
+  afterAll(() => own?.stop())
 
   describe.each(modes)('$mode', ({ mode, ...modeOptions }) => {
     const isCached = 'worker' in modeOptions && modeOptions.worker.maxCachedWorkflows > 0
@@ -61,6 +65,7 @@ export function threeModes<R extends Registry>(
     const inMode: ModeEnvironment<R> = {
       mode,
       skippingTime: (title, work) => {
+        skips = true
         if (mode !== CONTINUED) test(title, work)
       },
       get env() {
@@ -72,9 +77,9 @@ export function threeModes<R extends Registry>(
     }
 
     beforeAll(async () => {
-      const server = restarts && isCached ? 'dev' : (timeSkipping?.environment ?? 'time-skipping')
+      const started = restarts && isCached ? 'dev' : (server ?? 'time-skipping')
       const worker = { ...options.worker, ...('worker' in modeOptions && modeOptions.worker), workflowBundle }
-      environment = await testEnvironment({ server, ...options, ...modeOptions, worker })
+      environment = await testEnvironment({ server: started, ...options, ...modeOptions, worker })
     })
     afterAll(() => environment?.close())
 

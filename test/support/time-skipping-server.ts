@@ -3,6 +3,7 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { connect } from 'node:net'
 import { TestWorkflowEnvironment } from '@temporalio/testing'
+import { endWithProcess } from '../../src/testing/test-environment.js'
 import { EAGER_RETRIES } from '../../src/testing/test-server.js'
 import { freePort } from './free-port.js'
 import { locateServers } from './servers.js'
@@ -11,6 +12,21 @@ import { until } from './until.js'
 export interface TimeSkippingServer {
   readonly environment: TestWorkflowEnvironment
   stop(): Promise<void>
+}
+
+const shared = Symbol.for('everthread.test.timeSkippingServer')
+const scope = globalThis as { [shared]?: Promise<TestWorkflowEnvironment> }
+
+/**
+ * The server of this process, for one test file after another; it ends with the process. Not for files that skip time, which
+ * what another file left running would hold up, nor for those that end workers.
+ */
+export function sharedTimeSkippingServer(): Promise<TestWorkflowEnvironment> {
+  return (scope[shared] ??= startTimeSkippingServer().then(async ({ environment }) => {
+    // No file knows that it is the last one, and vitest kills the process.
+    await endWithProcess(environment)
+    return environment
+  }))
 }
 
 /** Starts a time-skipping server; every environment of a test file may share it, one after another. */

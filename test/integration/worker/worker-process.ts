@@ -1,4 +1,6 @@
 /** A worker as users run it, in a process of its own; it dies where the test tells it to. */
+import { flushCompileCache } from 'node:module'
+
 import { NativeConnection } from '@temporalio/worker'
 import type { WorkerPlugin } from '@temporalio/worker'
 import { createActivities } from '../../../src/activities/index.js'
@@ -51,6 +53,8 @@ process.on('message', (order: WorkerOrder) => {
 })
 // A test that died leaves no worker behind.
 process.on('disconnect', () => process.exit())
+// Node writes the cache at an exit, which a killed process never comes to.
+flushCompileCache()
 process.send?.('ready')
 
 function deskOf({ desk }: WorkerPlace): Registry {
