@@ -59,8 +59,8 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     name: 'a run gets the number of the last one',
     file: 'src/thread/advance.ts',
-    find: 'const number = control.runs + 1',
-    replace: 'const number = Math.max(1, control.runs)',
+    find: 'number: control.runs + 1',
+    replace: 'number: Math.max(1, control.runs)',
   },
   {
     name: 'the close of a child that owes is not seen',
@@ -70,9 +70,9 @@ export const MUTATIONS: readonly Mutation[] = [
   },
   {
     name: 'a run that was stopped goes on',
-    file: 'src/thread/next-action.ts',
-    find: 'if (control.run.stopRequested) return',
-    replace: 'if (control.run.stopRequested && control.run.steps === 0) return',
+    file: 'src/thread/run.ts',
+    find: 'return run.stop === null ? null : STOPPED',
+    replace: 'return run.stop === null || run.steps > 0 ? null : STOPPED',
   },
   {
     name: 'a workflow reads a clock that no history has',

@@ -29,7 +29,7 @@ describe('what another thread did to this one', () => {
 
   test.each([
     ['during a step', withCalls('work')],
-    ['at the end of a run', idleControl({}, { run: run({ stopRequested: true }) })],
+    ['at the end of a run', idleControl({}, { run: run({ stop: 'run' }) })],
     ['while idle', idleControl()],
   ])('a tool that comes %s waits in the inbox', (_when, control) => {
     const queued = accept(control, { kind: 'queue_tool', id: 't', name: 'work' })

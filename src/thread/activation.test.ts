@@ -1,16 +1,17 @@
 import { describe, expect, test } from 'vitest'
 import { preparedChild } from '../../test/support/child-states.js'
 import {
+  NOW,
+  USAGE,
   answered,
   asked,
   dualPlan,
   idleControl,
   message,
-  NOW,
   plan,
   resultOf,
+  runOf,
   started,
-  USAGE,
 } from '../../test/support/control-states.js'
 import { advance } from './advance.js'
 import { callAnswered } from './call-answers.js'
@@ -21,6 +22,7 @@ import { modelAnswered } from './model-answers.js'
 import { nextAction } from './next-action.js'
 import { cutTools, withCutStep } from './settling.js'
 import { handedOff } from './turns.js'
+import { leaveStep } from './run.js'
 
 const CALLS = [
   { id: 'i1', name: 'ask', tool: { kind: 'subagent', agent: 'helper' } },
@@ -54,7 +56,7 @@ describe('a prompt that becomes active', () => {
     expect(nextAction(one)).toMatchObject({ kind: 'prepareChild', call: { id: 'i2' } })
     const both = advance(callAnswered(one, 'i2', resultOf('failed'), NOW))
     expect(nextAction(both)).toMatchObject({ kind: 'callModel', asked: false, drain: [message('m1')] })
-    expect(both.run).toMatchObject({ steps: 0, trigger: 'message', begun: false })
+    expect(both.run).toMatchObject({ steps: 0, trigger: 'message', began: 'not_yet' })
   })
 
   test('a stop gives them a result from the settle', () => {
@@ -81,13 +83,13 @@ describe('a prompt that becomes active', () => {
   })
 
   test('a refused message then ends a run that has begun', () => {
-    const done = advance({ ...begun, run: begun.run === null ? null : { ...begun.run, step: null } })
+    const done = advance({ ...begun, run: leaveStep(runOf(begun)) })
     const rests = modelAnswered(done, { ...asked(), drain: done.queue }, { type: 'nothing_to_do' }, NOW)
     expect(nextAction(rests)).toMatchObject({ kind: 'settle', ending: { reason: 'hook_blocked' } })
   })
 
   test('a run that was handed over before its first step has begun all the same', () => {
-    const run = begun.run === null ? null : { ...begun.run, step: null }
+    const run = leaveStep(runOf(begun))
     const handed = handedOff({ ...begun, run, queue: [] }, 'boss', 'a')
     const rests = modelAnswered(handed, { ...asked(), drain: [] }, { type: 'nothing_to_do' }, NOW)
     expect(nextAction(rests)).toMatchObject({ kind: 'settle', ending: { reason: 'nothing_to_do' } })
@@ -95,7 +97,7 @@ describe('a prompt that becomes active', () => {
 
   test('a run that nobody asked for a step ends well, or takes what came meanwhile', () => {
     const drain = [{ kind: 'continue', id: 'c1', queuedAt: NOW }] as const
-    const run = begun.run === null ? null : { ...begun.run, step: null }
+    const run = leaveStep(runOf(begun))
     const rests = (queue: ThreadControl['queue']): ThreadControl =>
       modelAnswered({ ...begun, run, queue }, { ...asked(), drain }, { type: 'nothing_to_do' }, NOW)
     const ending = { reason: 'nothing_to_do', outcome: 'completed' }
@@ -133,7 +135,7 @@ describe('a side whose prompt was active', () => {
 
   test('before the plan is known a message for side b is of side a', () => {
     const control = modelAnswered(started(), { ...asked('b'), drain: [] }, answer, NOW)
-    expect(control).toMatchObject({ activated: ['a'], run: { step: { side: 'a' } } })
+    expect(control).toMatchObject({ activated: ['a'], run: { phase: { step: { side: 'a' } } } })
   })
 
   test('a handoff begins anew', () => {

@@ -1,10 +1,11 @@
 import { describe, expect, test } from 'vitest'
 import {
+  NOW,
   answered,
   dualPlan,
+  endOf,
   idleControl,
   message,
-  NOW,
   plan,
   resultOf,
   run,
@@ -24,7 +25,14 @@ describe('the start of a run', () => {
   test('SA-R-02.6 an item starts a run on an idle thread', () => {
     expect(started()).toMatchObject({
       runs: 1,
-      run: { number: 1, side: 'a', trigger: 'message', steps: 0, sideStarts: true, step: null },
+      run: {
+        number: 1,
+        side: 'a',
+        trigger: 'message',
+        steps: 0,
+        turn: { kind: 'starting' },
+        phase: { kind: 'between_steps' },
+      },
     })
   })
 
@@ -35,7 +43,7 @@ describe('the start of a run', () => {
 
   test('T7 a stop before its first run ends a thread that cannot be parked', () => {
     const child = idleControl({ resumable: false }, { stopped: true, queue: [message('b')] })
-    expect(advance(child)).toMatchObject({ run: { stopRequested: true } })
+    expect(advance(child)).toMatchObject({ run: { stop: 'run' } })
     const root = idleControl({}, { stopped: true, queue: [message('b')] })
     expect(advance(root)).toBe(root)
   })
@@ -77,9 +85,12 @@ describe('phase 7', () => {
   test('a step without calls is judged at once', () => {
     const control = advance(answered(started(), { text: true }))
     expect(control.run).toMatchObject({
-      step: null,
       sessionTurns: 1,
-      ending: { reason: 'stop_on_response', outcome: 'completed', sessionCall: null },
+      phase: {
+        kind: 'ending',
+        ending: { reason: 'stop_on_response', outcome: 'completed', sessionCall: null },
+        work: { kind: 'between_steps' },
+      },
     })
   })
 
@@ -87,7 +98,7 @@ describe('phase 7', () => {
     const one = callAnswered(withCalls('work', 'work'), 'c0', resultOf(), NOW)
     expect(advance(one)).toBe(one)
     const both = advance(callAnswered(one, 'c1', resultOf(), NOW))
-    expect(both.run).toMatchObject({ step: null, ending: null, sideStarts: false })
+    expect(both.run).toMatchObject({ phase: { kind: 'between_steps' }, turn: { kind: 'under_way' } })
   })
 
   test.each([
@@ -113,12 +124,23 @@ describe('phase 7', () => {
 
   test('an interrupted step is not judged', () => {
     const stopped = acceptStop(answered(started(), { text: true }), undefined)
-    expect(advance(stopped)).toBe(stopped)
+    expect(advance(stopped).facts).toEqual(stopped.facts)
+    expect(advance(stopped).run?.phase).toMatchObject({
+      kind: 'ending',
+      isInterrupted: true,
+      work: { kind: 'stepping' },
+    })
+  })
+
+  test('a terminate counts more than the stop that it follows', () => {
+    const stopped = advance(acceptStop(withCalls('work'), undefined))
+    expect(endOf(stopped)).toMatchObject({ reason: 'stopped' })
+    expect(endOf(advance({ ...stopped, terminating: true }))).toMatchObject({ reason: 'terminated' })
   })
 
   test('a failed ending is no completed run', () => {
     const control = advance(answered(started(), { calls: [], plan: plan({ maxSteps: 1 }) }))
-    expect(control.run?.ending).toMatchObject({ reason: 'max_steps', outcome: 'failed' })
+    expect(endOf(control)).toMatchObject({ reason: 'max_steps', outcome: 'failed' })
   })
 })
 
@@ -130,35 +152,36 @@ describe('two sides', () => {
     const control = advance(answered(started(), { text: true, plan: dualPlan({}, {}) }))
     expect(control.run).toMatchObject({
       side: 'b',
-      sideStarts: true,
       sessionTurns: 1,
-      turnHasText: false,
-      wordless: false,
+      turn: { kind: 'starting', wordless: false },
     })
   })
 
   test('a turn without words is told to the other side', () => {
     const called = answered(started(), { calls: [{ id: 'c0', name: 'finish' }], plan: both })
     const control = advance(callAnswered(called, 'c0', resultOf(), NOW))
-    expect(control.run).toMatchObject({ side: 'b', wordless: true })
+    expect(control.run).toMatchObject({ side: 'b', turn: { wordless: true } })
   })
 
   test('words of an earlier step of the turn count', () => {
     const first = advance(answered(started(), { text: true, plan: both }))
-    expect(runOf(first)).toMatchObject({ side: 'a', turnHasText: true })
+    expect(runOf(first)).toMatchObject({ side: 'a', turn: { hasText: true } })
     const called = answered(first, { calls: [{ id: 'c0', name: 'finish' }], plan: both })
     expect(advance(callAnswered(called, 'c0', resultOf(), NOW)).run).toMatchObject({
       side: 'b',
-      wordless: false,
+      turn: { wordless: false },
     })
   })
 
   test('the missing words are told once', () => {
     const wordless = idleControl(
       {},
-      { plan: both, run: run({ side: 'b', wordless: true, steps: 1 }), runs: 1 },
+      { plan: both, run: run({ side: 'b', turn: { kind: 'starting', wordless: true }, steps: 1 }), runs: 1 },
     )
-    expect(advance(answered(wordless, { text: true, plan: both })).run?.wordless).toBe(false)
+    expect(advance(answered(wordless, { text: true, plan: both })).run?.turn).toEqual({
+      kind: 'under_way',
+      hasText: true,
+    })
   })
 })
 

@@ -8,13 +8,14 @@ import type { Fact } from '../protocol/facts.js'
 import { runIdOf, stepIdOf } from '../protocol/ids.js'
 import type { Plan } from '../protocol/plan.js'
 import { runOutcome } from '../protocol/status.js'
-import { NO_USAGE } from './control.js'
-import type { Ending, QueueEntry, Run, Step, ThreadControl } from './control.js'
+import type { QueueEntry, ThreadControl } from './control.js'
 import { withFacts } from './facts.js'
 import { drained } from './inbox.js'
+import type { Ending, Run, Step } from './run.js'
 import { evaluateStop } from './stop-conditions.js'
 import type { StepVerdict } from './stop-conditions.js'
 import { handedOff, turnLeft } from './turns.js'
+import { beginStep, createRun, endRun, endingOf, leaveStep, restartTurn } from './run.js'
 
 export function advance(control: ThreadControl): ThreadControl {
   const next = advanced(control)
@@ -22,14 +23,32 @@ export function advance(control: ThreadControl): ThreadControl {
 }
 
 function advanced(control: ThreadControl): ThreadControl {
-  if (control.terminating || control.closing !== null) return control
+  if (control.closing !== null) return control
   const { run } = control
   if (run === null) return mayStart(control) ? startRun(control) : control
-  if (run.ending !== null || run.stopRequested || run.waitUntil !== null || run.pending !== undefined)
-    return control
-  if (run.step === null) return beginTool(control, run)
-  if (!run.step.calls.every((call) => call.state === 'done')) return control
-  return run.step.outside ? finishTool(control, run, run.step) : judgeStep(control, run, run.step)
+  const ending = endingOf(control)
+  if (ending !== null) return interruptRun(control, run, ending)
+  switch (run.phase.kind) {
+    case 'between_steps':
+      return run.phase.call === null ? beginTool(control, run) : control
+    case 'stepping':
+      return finishStep(control, run, run.phase.step)
+    case 'waiting':
+    case 'pending':
+    case 'ending':
+      return control
+  }
+}
+
+/** A stop or a terminate ends the run, unless it has ended by itself; a terminate counts more than a stop. */
+function interruptRun(control: ThreadControl, run: Run, ending: Ending): ThreadControl {
+  if (run.phase.kind === 'ending' && run.phase.ending.reason === ending.reason) return control
+  return { ...control, run: endRun(run, ending, true) }
+}
+
+function finishStep(control: ThreadControl, run: Run, step: Step): ThreadControl {
+  if (!step.calls.every((call) => call.state === 'done')) return control
+  return step.outside ? finishTool(control, run, step) : judgeStep(control, run, step)
 }
 
 /** The plan of a run whose first model call was answered. */
@@ -43,8 +62,8 @@ export function planOf(control: ThreadControl): Plan {
  * What a run ended with is told before the next one begins. A thread that closes after its session is never parked: a stop
  * ends it, and its parent learns that (T7).
  */
-function mayStart({ stopped, start, report }: ThreadControl): boolean {
-  return report === null && (!stopped || start.resumable === false)
+function mayStart({ stopped, start, report, terminating }: ThreadControl): boolean {
+  return !terminating && report === null && (!stopped || start.resumable === false)
 }
 
 /** An effect needs no run; what waits behind it gets one when it is done. */
@@ -63,33 +82,10 @@ function endsUnasked({ start, invocations }: ThreadControl): boolean {
   return start.resumable === false && invocations.length > 0
 }
 
-/** The next run, with fresh counters. */
+/** The next run of the thread; `ending`: it has nothing to do. */
 export function runOf(control: ThreadControl, trigger: string, ending: Ending | null): ThreadControl {
-  const number = control.runs + 1
-  const run: Run = {
-    number,
-    side: 'a',
-    trigger,
-    begun: false,
-    steps: 0,
-    sideSteps: { a: 0, b: 0 },
-    sessionTurns: 0,
-    usage: NO_USAGE,
-    planned: false,
-    sideStarts: true,
-    turnHasText: false,
-    wordless: false,
-    repeatedError: null,
-    step: null,
-    waitUntil: null,
-    resumed: false,
-    again: null,
-    stopRequested: control.stopped,
-    stopsChildren: false,
-    reported: false,
-    ending,
-  }
-  return { ...control, runs: number, run }
+  const run = createRun({ number: control.runs + 1, trigger, stop: control.stopped ? 'run' : null })
+  return { ...control, runs: run.number, run: ending === null ? run : endRun(run, ending) }
 }
 
 function triggerOf(entry: QueueEntry): string {
@@ -99,7 +95,7 @@ function triggerOf(entry: QueueEntry): string {
 /** A tool at the head of the queue is run between two steps, as soon as the run has a plan. */
 function beginTool(control: ThreadControl, run: Run): ThreadControl {
   const [first] = control.queue
-  if (first?.kind !== 'tool' || !run.planned || run.again !== null) return control
+  if (first?.kind !== 'tool' || run.planning !== 'known') return control
   const { id, name } = first
   const step: Step = {
     number: run.steps,
@@ -111,25 +107,25 @@ function beginTool(control: ThreadControl, run: Run): ThreadControl {
     handOff: null,
     forcedTurn: null,
   }
-  return { ...drained(control, [first]), run: { ...run, step } }
+  return { ...drained(control, [first]), run: beginStep(run, step) }
 }
 
 /** Only calls of a step are judged; what a queued tool asked for happens all the same. */
 function finishTool(control: ThreadControl, run: Run, { handOff, forcedTurn }: Step): ThreadControl {
-  const done = { ...control, run: { ...run, step: null } }
+  const done = { ...control, run: leaveStep(run) }
   if (handOff !== null) return handedOff(turnLeft(done, 'hand_off'), handOff, forcedTurn ?? 'a')
   if (forcedTurn === null || forcedTurn === run.side || planOf(control).sides[forcedTurn] === null)
     return done
   const left = turnLeft(done, 'forced_turn')
-  return { ...left, run: { ...done.run, side: forcedTurn, sideStarts: true, turnHasText: false } }
+  return { ...left, run: { ...done.run, side: forcedTurn, turn: restartTurn(run.turn) } }
 }
 
 function judgeStep(control: ThreadControl, run: Run, step: Step): ThreadControl {
   const verdict = evaluateStop(planOf(control), run, step)
   const told = withFacts(control, ...stepFacts(run, step, verdict))
   if (verdict.kind === 'hand_off')
-    return handedOff({ ...told, run: { ...run, step: null } }, verdict.agent, verdict.to)
-  const judged = { ...told, run: { ...afterVerdict(run, step, verdict), step: null } }
+    return handedOff({ ...told, run: leaveStep(run) }, verdict.agent, verdict.to)
+  const judged = { ...told, run: afterVerdict(leaveStep(run), step, verdict) }
   // A cap ends the run and leaves the thread to the new agent; a session that ended keeps the old one.
   const lost = step.handOff === null || verdict.kind !== 'end' || verdict.sessionCall !== null
   return lost ? judged : handedOff(judged, step.handOff, 'a')
@@ -140,20 +136,18 @@ function afterVerdict(
   step: Step,
   verdict: Exclude<StepVerdict, { readonly kind: 'hand_off' }>,
 ): Run {
-  const turnHasText = run.turnHasText || step.text
-  if (verdict.kind === 'go_on') return { ...run, turnHasText, sideStarts: false, wordless: false }
+  const hasText = (run.turn.kind === 'under_way' && run.turn.hasText) || step.text
+  if (verdict.kind === 'go_on') return { ...run, turn: { kind: 'under_way', hasText } }
   if (verdict.kind === 'end') {
     const { reason, sessionCall } = verdict
-    const turns = run.sessionTurns + 1
-    return { ...run, sessionTurns: turns, ending: { reason, outcome: runOutcome(reason), sessionCall } }
+    const ended = { ...run, sessionTurns: run.sessionTurns + 1 }
+    return endRun(ended, { reason, outcome: runOutcome(reason), sessionCall })
   }
   return {
     ...run,
     side: verdict.to,
     sessionTurns: run.sessionTurns + 1,
-    sideStarts: true,
-    turnHasText: false,
-    wordless: !turnHasText,
+    turn: { kind: 'starting', wordless: !hasText },
   }
 }
 

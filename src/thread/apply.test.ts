@@ -1,18 +1,19 @@
 import { describe, expect, test } from 'vitest'
 import {
+  NOW,
+  USAGE,
   answered,
   asked,
   dualPlan,
+  endOf,
   idleControl,
   message,
-  NOW,
   plan,
   resultOf,
   run,
   runOf,
   started,
   step,
-  USAGE,
   withCalls,
 } from '../../test/support/control-states.js'
 import type { CallModelAnswer } from '../protocol/activities.js'
@@ -20,6 +21,7 @@ import { activityFailed, runEnded, terminationFound } from './apply.js'
 import { callAnswered } from './call-answers.js'
 import type { ThreadControl } from './control.js'
 import { modelAnswered } from './model-answers.js'
+import { beginStep, leaveStep, stepOf } from './run.js'
 
 type Answer = Exclude<CallModelAnswer, { readonly type: 'terminated' }>
 
@@ -31,7 +33,7 @@ describe('the answer of a model', () => {
   test('T7 a child whose message was refused ends, and reports', () => {
     const child = started(idleControl({ resumable: false, parent: { threadId: 'p', callId: 'c' } }))
     const ended = modelAnswer({ type: 'nothing_to_do' }, child)
-    expect(ended.run?.ending).toMatchObject({ reason: 'hook_blocked', outcome: 'failed' })
+    expect(endOf(ended)).toMatchObject({ reason: 'hook_blocked', outcome: 'failed' })
   })
 
   test('a tool that is queued as the run ends runs no more', () => {
@@ -48,17 +50,19 @@ describe('the answer of a model', () => {
       progressed: true,
       plan: { digest: 'plan-1' },
       run: {
-        planned: true,
+        planning: 'known',
         steps: 1,
         sideSteps: { a: 1, b: 0 },
-        step: { number: 1, side: 'a', text: true, phase: 4, calls: [{ id: 'c0', state: 'open' }] },
+        phase: {
+          step: { number: 1, side: 'a', text: true, phase: 4, calls: [{ id: 'c0', state: 'open' }] },
+        },
       },
     })
   })
 
   test('tokens and cost are summed over the run', () => {
     const first = answered(started())
-    const second = answered({ ...first, run: { ...runOf(first), step: null } })
+    const second = answered({ ...first, run: leaveStep(runOf(first)) })
     expect(second.run?.usage).toEqual({ inputTokens: 20, outputTokens: 10, cachedInputTokens: 4, cost: 14 })
   })
 
@@ -96,9 +100,9 @@ describe('the answer of a model', () => {
 
   test('an interrupted answer asks for the end of the run', () => {
     expect(modelAnswer({ type: 'interrupted', plan: plan() }).run).toMatchObject({
-      planned: true,
-      stopRequested: true,
-      step: null,
+      planning: 'known',
+      stop: 'run',
+      phase: { kind: 'between_steps' },
     })
   })
 
@@ -106,7 +110,10 @@ describe('the answer of a model', () => {
     const end = { type: 'end', reason: 'model_failed', outcome: 'failed', usage: USAGE } as const
     expect(modelAnswer(end)).toMatchObject({
       queue: [],
-      run: { usage: USAGE, ending: { reason: 'model_failed', outcome: 'failed', sessionCall: null } },
+      run: {
+        usage: USAGE,
+        phase: { ending: { reason: 'model_failed', outcome: 'failed', sessionCall: null } },
+      },
     })
   })
 
@@ -119,14 +126,14 @@ describe('the answer of a model', () => {
       { type: 'answered', text: true, calls: [], usage, plan: plan() },
       NOW,
     )
-    expect(human.run).toMatchObject({ side: 'a', sideSteps: { a: 1, b: 0 }, step: { side: 'a' } })
+    expect(human.run).toMatchObject({ side: 'a', sideSteps: { a: 1, b: 0 }, phase: { step: { side: 'a' } } })
     const dual = modelAnswered(
       assistant,
       { ...asked('b'), drain: assistant.queue },
       { type: 'answered', text: true, calls: [], usage, plan: dualPlan({}, {}) },
       NOW,
     )
-    expect(dual.run).toMatchObject({ side: 'b', sideSteps: { a: 0, b: 1 }, step: { side: 'b' } })
+    expect(dual.run).toMatchObject({ side: 'b', sideSteps: { a: 0, b: 1 }, phase: { step: { side: 'b' } } })
   })
 
   test('an answer without a run changes nothing', () => {
@@ -138,7 +145,7 @@ describe('the answer of a model', () => {
 describe('the result of a call', () => {
   test('T1 a result closes its own call only', () => {
     const control = callAnswered(withCalls('work', 'work'), 'c0', resultOf('failed'), NOW)
-    expect(control.run?.step).toMatchObject({
+    expect(stepOf(control.run)).toMatchObject({
       phase: 5,
       calls: [
         { id: 'c0', state: 'done', outcome: 'failed' },
@@ -148,7 +155,7 @@ describe('the result of a call', () => {
   })
 
   test('the last result ends phase 6', () => {
-    expect(callAnswered(withCalls('work'), 'c0', resultOf(), NOW).run?.step?.phase).toBe(6)
+    expect(stepOf(callAnswered(withCalls('work'), 'c0', resultOf(), NOW).run)?.phase).toBe(6)
   })
 
   test('T9 messages that the call queued wait in order', () => {
@@ -185,7 +192,7 @@ describe('the result of a call', () => {
       callAnswered(
         {
           ...control,
-          run: { ...runOf(control), step: step({ calls: [{ id: 'c', name: 'work', state: 'open' }] }) },
+          run: beginStep(runOf(control), step({ calls: [{ id: 'c', name: 'work', state: 'open' }] })),
         },
         'c',
         resultOf('failed', { errorDigest: digest }),
@@ -211,7 +218,7 @@ describe('the result of a call', () => {
 })
 
 test('an activity without an answer blocks the run, and why is known', () => {
-  expect(activityFailed(started(), 'timed_out').run?.ending).toEqual({
+  expect(endOf(activityFailed(started(), 'timed_out'))).toEqual({
     reason: 'blocked',
     outcome: 'blocked',
     sessionCall: null,

@@ -15,10 +15,12 @@ import { LIMITS } from '../protocol/limits.js'
 import type { ThreadOperation } from '../protocol/operations.js'
 import { callBytes } from './calls.js'
 import { childrenDeferred } from './children.js'
-import type { ModelCall, Run, ThreadControl } from './control.js'
+import type { ThreadControl } from './control.js'
 import { withFacts } from './facts.js'
 import { removed } from './inbox.js'
 import { applyOperations, operationsTaken } from './operations.js'
+import type { ModelCall, Run } from './run.js'
+import { endRun, isResumed, pauseRun, resumeRun, setResumed, stepOf } from './run.js'
 
 /**
  * An activity asked to be called again later; a side's model call is made again as it was. A step works by the plan that it
@@ -31,21 +33,21 @@ export function waitAsked(
 ): ThreadControl {
   const { run } = control
   if (run === null) return control
-  const waiting = { ...used(run, usage), waitUntil: until, again }
-  const known = run.step === null ? (plan ?? control.plan) : control.plan
+  const waiting = pauseRun(used(run, usage), until, again)
+  const known = stepOf(run) === null ? (plan ?? control.plan) : control.plan
   return { ...control, progressed: true, plan: known, run: waiting }
 }
 
 /** The time has come, or nobody waits for it any more. */
 export function waitOver(control: ThreadControl): ThreadControl {
-  return control.run === null
-    ? control
-    : { ...control, run: { ...control.run, waitUntil: null, resumed: true } }
+  return control.run === null ? control : { ...control, run: resumeRun(control.run) }
 }
 
 /** The activity that was called again has answered. */
 export function resumedAnswered(control: ThreadControl): ThreadControl {
-  return control.run?.resumed === true ? { ...control, run: { ...control.run, resumed: false } } : control
+  return control.run !== null && isResumed(control.run)
+    ? { ...control, run: setResumed(control.run, false) }
+    : control
 }
 
 /** An activity ended the run. */
@@ -53,7 +55,7 @@ export function runEnded(control: ThreadControl, answer: EndAnswer, now: number)
   if (control.run === null) return control
   const { reason, outcome, request } = answer
   const ending = { reason, outcome, sessionCall: null, ...(request === undefined ? {} : { request }) }
-  const run = { ...used(control.run, answer.usage), ending }
+  const run = endRun(used(control.run, answer.usage), ending)
   // They meet a run that ends: a tool that they queue runs no more.
   return applyOperations({ ...control, progressed: true, run }, answer.operations, now)
 }
@@ -61,8 +63,8 @@ export function runEnded(control: ThreadControl, answer: EndAnswer, now: number)
 /** An activity left no answer: the run ends blocked, the thread stays usable. */
 export function activityFailed(control: ThreadControl, failure: FailureCause): ThreadControl {
   const { run } = runEnded(control, { type: 'end', reason: 'blocked', outcome: 'blocked' }, 0)
-  if (run === null || run.ending === null) return control
-  return { ...control, progressed: true, run: { ...run, ending: { ...run.ending, failure } } }
+  if (run?.phase.kind !== 'ending') return control
+  return { ...control, progressed: true, run: endRun(run, { ...run.phase.ending, failure }) }
 }
 
 interface RefusedAnswer {
@@ -117,9 +119,8 @@ export function terminationFound(control: ThreadControl): ThreadControl {
 /** A step whose calls take more than their share of the carried state ends its run, which gives them their results. */
 export function withinBudget(control: ThreadControl): ThreadControl {
   const { run } = control
-  if (run?.step == null || run.ending !== null) return control
-  if (callBytes(run.step.calls) <= LIMITS.stepBytes) return control
-  return { ...control, run: { ...run, ending: { reason: 'hard_cap', outcome: 'failed', sessionCall: null } } }
+  if (run?.phase.kind !== 'stepping' || callBytes(run.phase.step.calls) <= LIMITS.stepBytes) return control
+  return { ...control, run: endRun(run, { reason: 'hard_cap', outcome: 'failed', sessionCall: null }) }
 }
 
 /** The run with what a call used; an unknown price makes the sum unknown. */
@@ -167,7 +168,7 @@ export function operationsOf(name: string, asked: Asked): readonly string[] {
 /** Nobody heard what came of these. */
 export function answerMissed(control: ThreadControl, operations: readonly string[]): ThreadControl {
   if (control.run === null || operations.length === 0) return control
-  return { ...control, run: { ...control.run, unheard: operations } }
+  return { ...control, run: { ...control.run, unacknowledged: operations } }
 }
 
 /** What was committed all the same happens now. A thread that closes does nothing more, but others are told (T8). */

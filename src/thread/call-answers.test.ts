@@ -1,12 +1,13 @@
 import { describe, expect, test } from 'vitest'
 import {
+  NOW,
+  USAGE,
+  endOf,
   idleControl,
   message,
-  NOW,
   plan,
   resultOf,
   run,
-  USAGE,
   withCalls,
 } from '../../test/support/control-states.js'
 import { advance } from './advance.js'
@@ -20,6 +21,7 @@ import { modelAnswered } from './model-answers.js'
 import { nextAction } from './next-action.js'
 import { settled, withCutStep } from './settling.js'
 import { snapshotOf, statusOf } from './snapshot.js'
+import { stepOf } from './run.js'
 
 const APPROVAL = {
   requestId: 'approval_c0',
@@ -87,7 +89,7 @@ describe('a call that waits for an answer', () => {
       expect(nextAction(ended).kind).toBe('settle')
     }
     const cut = withCutStep(stopped, { reason: 'stopped', outcome: 'cancelled', sessionCall: null }, NOW)
-    expect(cut.run?.step?.calls).toEqual([])
+    expect(stepOf(cut.run)?.calls).toEqual([])
   })
 
   test('T9 what the call did before it waited has happened', () => {
@@ -127,7 +129,7 @@ describe('a blocked run', () => {
   const end = { type: 'end', reason: 'blocked', outcome: 'blocked', request } as const
   const ending = runEnded(idleControl({}, { run: run(), runs: 1, queue: [message('b')] }), end, NOW)
   const settle = (control: ThreadControl): ThreadControl =>
-    settled(control, { ending: control.run?.ending ?? null, close: null, queued: 1 }, NOW)
+    settled(control, { ending: endOf(control) ?? null, close: null, queued: 1 }, NOW)
   const blocked = settle(ending)
 
   test('it is shown with its request, and nothing starts', () => {
@@ -182,7 +184,7 @@ describe('a blocked run', () => {
   test('T8 a thread that closes asks for nothing', () => {
     const closed = settled(
       ending,
-      { ending: ending.run?.ending ?? null, close: { outcome: 'failed', reason: 'blocked' }, queued: 1 },
+      { ending: endOf(ending) ?? null, close: { outcome: 'failed', reason: 'blocked' }, queued: 1 },
       NOW,
     )
     expect(openRequests(closed)).toEqual([])

@@ -15,14 +15,15 @@ import { queuesTool } from '../protocol/operations.js'
 import type { ToolPlan } from '../protocol/plan.js'
 import type { PendingItem } from '../protocol/status.js'
 import { activityFailed, runEnded, used, waitAsked, withinBudget } from './apply.js'
-import { allCalls, calledTool, callInFlight, changeCall, changeStep } from './calls.js'
+import { allCalls, callInFlight, calledTool, changeCall, changeStep } from './calls.js'
 import { childrenDeferred, deferredRequests, deferredSupplied } from './children.js'
-import type { Call, CallIn, CallRequest, CallResponse, Run, Step, ThreadControl } from './control.js'
+import type { ThreadControl } from './control.js'
 import { withFacts } from './facts.js'
 import { variablesSet } from './inbox.js'
 import { modelResponded } from './model-answers.js'
-import { endingOf } from './next-action.js'
 import { applyOperations } from './operations.js'
+import type { Call, CallIn, CallRequest, CallResponse, Run, Step } from './run.js'
+import { endingOf, setResumed, stepOf } from './run.js'
 
 /** The result of a call, and what the call did to its thread. */
 export function callAnswered(
@@ -32,9 +33,10 @@ export function callAnswered(
   now: number,
 ): ThreadControl {
   const { run } = control
-  if (run?.step == null) return control
+  const step = stepOf(run)
+  if (run === null || step === null) return control
   // Errors of nested calls are those of the prompt that made them, whose result tells them.
-  const own = run.step.calls.some(({ id }) => id === callId)
+  const own = step.calls.some(({ id }) => id === callId)
   const told: Run = {
     ...used(run, answer.usage),
     repeatedError: own ? repeatedError(run, answer) : run.repeatedError,
@@ -78,9 +80,7 @@ function callResponded(control: ThreadControl, callId: string, response: CallRes
     resumes = ofModel === true
     return { ...calledTool(call), state: 'open', response }
   })
-  return resumes && answered.run !== null
-    ? { ...answered, run: { ...answered.run, resumed: true } }
-    : answered
+  return resumes && answered.run !== null ? { ...answered, run: setResumed(answered.run, true) } : answered
 }
 
 /** The call is to run on another worker; its activity has begun it and marked the phase. */
@@ -103,7 +103,7 @@ export function remoteReturned(control: ThreadControl, callId: string): ThreadCo
 
 /** An activity said what the name is. What it cannot be, or was said to be before, would be asked for without end. */
 export function kindAnswered(control: ThreadControl, callId: string, tool: ToolPlan): ThreadControl {
-  const place = callInFlight(control.run?.step?.calls ?? [])
+  const place = callInFlight(stepOf(control.run)?.calls ?? [])
   const deep = tool.kind === 'prompt' && (place?.frames.length ?? 0) >= LIMITS.frameDepth
   const here = tool.kind === 'hand_off' || (tool.kind === 'function' && tool.taskQueue === undefined)
   const known = place?.call.tool !== undefined || here
@@ -114,8 +114,9 @@ export function kindAnswered(control: ThreadControl, callId: string, tool: ToolP
 /** A prompt's nested step begins: no activity of a call marks phase 5 for it. */
 export function frameBegins(control: ThreadControl): ThreadControl {
   const { run } = control
-  if (run?.step == null || run.step.outside || run.step.phase > 4) return control
-  const scope = { runId: runIdOf(run.number), stepId: stepIdOf(run.number, run.step.number) }
+  const step = stepOf(run)
+  if (run === null || step === null || step.outside || step.phase > 4) return control
+  const scope = { runId: runIdOf(run.number), stepId: stepIdOf(run.number, step.number) }
   return changeStep(withFacts(control, phaseFact(5, scope)), begunPhase)
 }
 
@@ -139,7 +140,7 @@ export function frameAnswered(
       return callAnswered(control, frame.callId, answer.result, now)
     case 'interrupted':
       return applyOperations(
-        { ...control, progressed: true, run: { ...used(run, answer.usage), stopRequested: true } },
+        { ...control, progressed: true, run: { ...used(run, answer.usage), stop: run.stop ?? 'run' } },
         answer.operations,
         now,
       )
@@ -226,9 +227,9 @@ export function openRequests(control: ThreadControl): readonly PendingItem[] {
 
 /** What a side's model call waits for. */
 function modelRequest(control: ThreadControl): readonly PendingItem[] {
-  const pending = control.run?.pending
-  if (pending === undefined || ended(control)) return []
-  const { requestId: id, kind, requestedAt } = pending
+  const phase = control.run?.phase
+  if (phase?.kind !== 'pending' || ended(control)) return []
+  const { requestId: id, kind, requestedAt } = phase.request
   return [{ id, kind, toolName: null, requestedAt }]
 }
 
@@ -252,14 +253,15 @@ export function responded(control: ThreadControl, input: Respond, now: number): 
   const going = { ...control, progressed: true }
   const response = { requestId: id, ...('approved' in input ? { approved: input.approved } : {}) }
   if (call !== undefined) return callResponded(going, call.id, response)
-  if (control.run?.pending?.requestId === id) return modelResponded(going, response)
+  const phase = control.run?.phase
+  if (phase?.kind === 'pending' && phase.request.requestId === id) return modelResponded(going, response)
   if (control.request?.id === id) return { ...variablesSet(going, now), request: null }
   return deferredSupplied(control, id)
 }
 
 function pendingCalls(control: ThreadControl): readonly CallIn<'pending'>[] {
   if (ended(control)) return []
-  return allCalls(control.run?.step?.calls ?? []).filter((call) => call.state === 'pending')
+  return allCalls(stepOf(control.run)?.calls ?? []).filter((call) => call.state === 'pending')
 }
 
 function ended(control: ThreadControl): boolean {

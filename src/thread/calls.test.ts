@@ -1,10 +1,11 @@
-import { expect, test } from 'vitest'
 import { withCalls } from '../../test/support/control-states.js'
 import { placeInStep } from './calls.js'
-import type { Step } from './control.js'
+import type { Step } from './run.js'
+import { expect, test } from 'vitest'
+import { stepOf } from './run.js'
 
 const step = (outside = false): Step => {
-  const found = withCalls('work', 'draft').run?.step
+  const found = stepOf(withCalls('work', 'draft').run)
   if (found == null) throw new Error('Expected a step, got none.')
   return {
     ...found,

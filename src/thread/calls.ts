@@ -1,6 +1,8 @@
 /** The calls of a step with those of its frames: a tree, of which one call at a time is in flight (T1). */
 import { utf8Length } from '../protocol/values.js'
-import type { Call, CalledTool, Step, ThreadControl } from './control.js'
+import type { ThreadControl } from './control.js'
+import type { Call, CalledTool, Step } from './run.js'
+import { changeStepOf, stepOf } from './run.js'
 
 /** A call and the prompts that were called as tools on the way to it. */
 export interface CallPlace {
@@ -42,8 +44,8 @@ export function changeCall(
 /** Changes the step in flight, if there is one. */
 export function changeStep(control: ThreadControl, change: (step: Step) => Step): ThreadControl {
   const { run } = control
-  if (run?.step == null) return control
-  return { ...control, run: { ...run, step: change(run.step) } }
+  if (stepOf(run) === null || run === null) return control
+  return { ...control, run: changeStepOf(run, change) }
 }
 
 /** What stays of a call when its state changes. */

@@ -1,4 +1,4 @@
-import { NOW, idleControl, plan, started } from '../../test/support/control-states.js'
+import { NOW, endOf, idleControl, plan, started } from '../../test/support/control-states.js'
 import { fact } from '../protocol/facts.js'
 import { LIMITS } from '../protocol/limits.js'
 import type { Plan } from '../protocol/plan.js'
@@ -11,6 +11,7 @@ import { modelAnswered } from './model-answers.js'
 import { effectScheduled } from './operations.js'
 import { earlyReportKept } from './reset.js'
 import { describe, expect, test } from 'vitest'
+import { stepOf } from './run.js'
 
 const repeated = <T>(count: number, make: (index: number) => T): readonly T[] =>
   Array.from({ length: count }, (_, index) => make(index))
@@ -101,8 +102,8 @@ describe('a thread with everything at its bound', () => {
   test('the bounds are really reached', () => {
     expect(full.queue).toHaveLength(LIMITS.queuedItems + LIMITS.openChildren)
     expect(full.effects).toHaveLength(LIMITS.effects)
-    expect(full.run?.step?.calls).toHaveLength(LIMITS.toolCallsPerAnswer)
-    expect(full.run?.ending).toBeNull()
+    expect(stepOf(full.run)?.calls).toHaveLength(LIMITS.toolCallsPerAnswer)
+    expect(endOf(full)).toBeNull()
     expect(full.factsDropped).toBeGreaterThan(0)
   })
 

@@ -8,7 +8,7 @@ import {
   withSent,
   withStarted,
 } from '../../test/support/child-states.js'
-import { NOW, withCalls } from '../../test/support/control-states.js'
+import { NOW, endOf, withCalls } from '../../test/support/control-states.js'
 import { LIMITS } from '../protocol/limits.js'
 import { childrenPrepared, childStarted, messageLost, messagePrepared, messageSent } from './child-calls.js'
 import { acceptReport, childClosed } from './children.js'
@@ -65,7 +65,7 @@ describe('a call that starts subagents', () => {
     const children = Array.from({ length: 150 }, (_, index) => preparedChild(`child-${index}`, { agent }))
     const answer = { type: 'children', children, group: true, blocking: true } as const
     const control = childrenPrepared(withCalls('ask'), 'c0', answer, NOW)
-    expect(control.run?.ending?.reason).toBe('hard_cap')
+    expect(endOf(control)?.reason).toBe('hard_cap')
     expect(nextAction(control).kind).toBe('startChildren')
   })
 })

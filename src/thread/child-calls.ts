@@ -16,10 +16,12 @@ import {
   reportQueued,
   withoutChild,
 } from './children.js'
-import type { Call, ChildWait, ThreadControl } from './control.js'
+import type { ThreadControl } from './control.js'
 import { removed } from './inbox.js'
 import { applyOperations } from './operations.js'
 import { earlyAnswer, earlyReportsOf } from './reset.js'
+import type { Call, ChildWait } from './run.js'
+import { stepOf } from './run.js'
 
 type Children = Extract<PrepareChildAnswer, { readonly type: 'children' }>
 type Message = Extract<PrepareMessageAnswer, { readonly type: 'message' }>
@@ -31,7 +33,7 @@ export function childrenPrepared(
   answer: Children,
   now: number,
 ): ThreadControl {
-  if (control.run?.step == null) return control
+  if (stepOf(control.run) === null) return control
   const { children: starting, blocking, group } = answer
   const references = starting.map(({ reference }) => reference)
   const prepared = changeCall(control, callId, (call) => ({
@@ -81,7 +83,7 @@ export function messagePrepared(
   answer: Message,
   now: number,
 ): ThreadControl {
-  if (control.run?.step == null) return control
+  if (stepOf(control.run) === null) return control
   const { reference, messageId, role } = answer
   const wait = newWait([reference], { ...answer, group: false })
   const addressed = changeCall(control, callId, (call) => ({
@@ -160,7 +162,7 @@ function begun(control: ThreadControl): ThreadControl {
 
 /** The time of the call is over, if it still waits. */
 export function waitExpired(control: ThreadControl, callId: string, now: number): ThreadControl {
-  const call = allCalls(control.run?.step?.calls ?? []).find(({ id }) => id === callId)
+  const call = allCalls(stepOf(control.run)?.calls ?? []).find(({ id }) => id === callId)
   if (call?.state !== 'waiting' || call.wait.deadline === null || call.wait.deadline > now) return control
   const missing = missingFrom(call.wait)
   const resumable = missing.filter((reference) => isResumable(control, reference))

@@ -4,7 +4,9 @@
  */
 import type { CallReport } from '../protocol/subagent.js'
 import { allCalls, calledTool, changeCall } from './calls.js'
-import type { Call, CallIn, ChildWait, ThreadControl } from './control.js'
+import type { ThreadControl } from './control.js'
+import type { Call, CallIn, ChildWait } from './run.js'
+import { stepOf } from './run.js'
 
 /** A child and what it, or its end, says to a call. */
 export interface ChildAnswer {
@@ -39,7 +41,7 @@ export function callTaking(
   { reference, invocations }: { readonly reference: string; readonly invocations: readonly string[] },
   { kind }: CallReport,
 ): string | null {
-  const taking = allCalls(control.run?.step?.calls ?? []).find((call) => {
+  const taking = allCalls(stepOf(control.run)?.calls ?? []).find((call) => {
     if (call.state !== 'prepared' && call.state !== 'addressed' && call.state !== 'waiting') return false
     const waits = call.wait.blocking || (call.state === 'addressed' && kind === 'closed')
     return waits && invocations.includes(call.id) && missingFrom(call.wait).includes(reference)

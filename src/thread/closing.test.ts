@@ -1,18 +1,19 @@
-import { describe, expect, test } from 'vitest'
-import { idleControl, NOW, run, started } from '../../test/support/control-states.js'
+import { NOW, idleControl, run, started } from '../../test/support/control-states.js'
 import type { DeliverReportAnswer } from '../protocol/end-activities.js'
 import { advance } from './advance.js'
 import { activityFailed } from './apply.js'
 import { carry, restore, shouldContinueAsNew } from './continue-as-new.js'
 import type { CarriedControl } from './continue-as-new.js'
-import type { Ending, ThreadControl } from './control.js'
+import type { ThreadControl } from './control.js'
 import { acceptMessage, acceptStop } from './inbox.js'
 import { modelAnswered } from './model-answers.js'
 import { nextAction } from './next-action.js'
 import type { Action } from './next-action.js'
 import { applyOperations } from './operations.js'
 import { reportAnnounced, reportDelivered } from './reports.js'
+import type { Ending } from './run.js'
 import { childTold, settled } from './settling.js'
+import { describe, expect, test } from 'vitest'
 
 const ENDED: Ending = { reason: 'session_stop', outcome: 'completed', sessionCall: 'c0' }
 const parent = { threadId: 'p', callId: 'pc' }

@@ -7,7 +7,7 @@ import { STATE_VERSION } from './control.js'
 import type { DeferredChild, LateMessages, OpenChild, Report, ThreadControl } from './control.js'
 import { acceptContinue, packEntry, unpackEntry } from './inbox.js'
 import type { PackedEntry } from './inbox.js'
-import { endingOf } from './next-action.js'
+import { endingOf } from './run.js'
 
 /** The part of the bounds of rest that a run which ends may have: storing its end takes some twenty events. */
 const ENDS_BELOW = 0.8
@@ -91,14 +91,12 @@ export function carry(given: ThreadControl): CarriedControl {
 }
 
 /**
- * Takes over a carried state. One of newer code is never guessed at: the error fails the workflow task, which a
- * newer worker retries.
+ * Takes over a carried state. One of another version is never guessed at: the error fails the workflow task, which a worker
+ * of that version retries.
  */
 export function restore(carried: CarriedControl, start: ThreadStart): ThreadControl {
-  if (carried.stateVersion > STATE_VERSION)
-    throw new Error(
-      `Expected a carried state of version ${STATE_VERSION} at most, got ${carried.stateVersion}.`,
-    )
+  if (carried.stateVersion !== STATE_VERSION)
+    throw new Error(`Expected a carried state of version ${STATE_VERSION}, got ${carried.stateVersion}.`)
   return {
     ...carried,
     start,

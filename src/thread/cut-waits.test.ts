@@ -1,12 +1,13 @@
-import { describe, expect, test } from 'vitest'
 import { callOf, report, withAddressed, withSent, withStarted } from '../../test/support/child-states.js'
 import { NOW } from '../../test/support/control-states.js'
 import { childCancelled, messageLost, waitCut, waitExpired } from './child-calls.js'
 import { childrenToStop, stopForwarded } from './child-waits.js'
 import { acceptReport, childClosed } from './children.js'
-import type { Call, ThreadControl } from './control.js'
+import type { ThreadControl } from './control.js'
 import { acceptStop } from './inbox.js'
 import { nextAction } from './next-action.js'
+import type { Call } from './run.js'
+import { describe, expect, test } from 'vitest'
 
 const call = (control: ThreadControl): Call => {
   const found = callOf(control)

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { NOW, plan, resultOf, runOf, USAGE, withCalls } from '../../test/support/control-states.js'
+import { NOW, USAGE, endOf, plan, resultOf, runOf, withCalls } from '../../test/support/control-states.js'
 import { LIMITS } from '../protocol/limits.js'
 import { advance } from './advance.js'
 import { callAnswered, callPending, frameAnswered, frameBegins, kindAnswered } from './call-answers.js'
@@ -9,6 +9,7 @@ import { acceptStop } from './inbox.js'
 import { nextAction } from './next-action.js'
 import { withCutStep } from './settling.js'
 import { doingOf, statusOf } from './snapshot.js'
+import { stepOf } from './run.js'
 
 /** The prompt that the call in flight calls has answered with these calls. */
 function framed(control: ThreadControl, ...names: readonly string[]): ThreadControl {
@@ -67,7 +68,7 @@ describe('a prompt that is called as a tool', () => {
     const finishing = plan({ stopTool: 'work', sessionStop: 'ask' })
     const nested = framed({ ...withCalls('draft'), plan: finishing }, 'work', 'ask')
     const done = ['c0_0', 'c0_1', 'c0'].reduce((next, id) => callAnswered(next, id, resultOf(), NOW), nested)
-    expect(advance(done).run).toMatchObject({ step: null, ending: null })
+    expect(advance(done).run).toMatchObject({ phase: { kind: 'between_steps' } })
   })
 
   test('errors of nested calls are not counted', () => {
@@ -100,18 +101,16 @@ describe('depth', () => {
   })
 
   test('a prompt too deep that an activity names ends the run', () => {
-    const id = callInFlight(deepest.run?.step?.calls ?? [])?.call.id ?? ''
-    expect(kindAnswered(deepest, id, { kind: 'prompt', prompt: 'writer' }).run?.ending?.reason).toBe(
-      'blocked',
-    )
+    const id = callInFlight(stepOf(deepest.run)?.calls ?? [])?.call.id ?? ''
+    expect(endOf(kindAnswered(deepest, id, { kind: 'prompt', prompt: 'writer' }))?.reason).toBe('blocked')
   })
 
   test('calls that take too much of the carried state end the run', () => {
     const name = 'n'.repeat(LIMITS.nameLength)
     const names = Array.from({ length: LIMITS.toolCallsPerAnswer }, () => name)
     const full = framed(withCalls('draft'), 'draft', ...names.slice(1))
-    expect(full.run?.ending).toBeNull()
-    expect(framed(full, ...names).run?.ending).toMatchObject({ reason: 'hard_cap', outcome: 'failed' })
+    expect(endOf(full)).toBeNull()
+    expect(endOf(framed(full, ...names))).toMatchObject({ reason: 'hard_cap', outcome: 'failed' })
   })
 })
 
@@ -121,23 +120,25 @@ describe('the end of a nested call is that of its run', () => {
 
   test('a nested model that fails ends the run', () => {
     expect(ending({ type: 'end', reason: 'model_failed', outcome: 'failed' })).toMatchObject({
-      ending: { reason: 'model_failed', outcome: 'failed' },
+      phase: { ending: { reason: 'model_failed', outcome: 'failed' } },
     })
   })
 
   test('a nested model that is cut asks for the end', () => {
-    expect(ending({ type: 'interrupted' })).toMatchObject({ stopRequested: true })
+    expect(ending({ type: 'interrupted' })).toMatchObject({ stop: 'run' })
   })
 
   test('a nested model may have to wait', () => {
-    expect(ending({ type: 'wait', until: NOW + 5 })).toMatchObject({ waitUntil: NOW + 5, again: null })
+    expect(ending({ type: 'wait', until: NOW + 5 })).toMatchObject({
+      phase: { kind: 'waiting', until: NOW + 5, work: { kind: 'stepping' } },
+    })
   })
 
   test('a stop leaves no call open at any depth', () => {
     const stopped = acceptStop(one, undefined)
     expect(nextAction(stopped)).toMatchObject({ kind: 'settle', ending: { reason: 'stopped' } })
     expect(
-      withCutStep(stopped, { reason: 'stopped', outcome: 'cancelled', sessionCall: null }, NOW).run?.step
+      stepOf(withCutStep(stopped, { reason: 'stopped', outcome: 'cancelled', sessionCall: null }, NOW).run)
         ?.calls,
     ).toEqual([])
   })
@@ -175,13 +176,13 @@ describe('a name that the plan does not have', () => {
   test.each([[{ kind: 'function', timeout: 1 }], [{ kind: 'hand_off', agent: 'boss' }]] as const)(
     'what would be asked for without end ends the run: %j',
     (tool) => {
-      expect(kindAnswered(withCalls('hidden'), 'c0', tool).run?.ending?.reason).toBe('blocked')
+      expect(endOf(kindAnswered(withCalls('hidden'), 'c0', tool))?.reason).toBe('blocked')
     },
   )
 
   test('an activity says what a name is once', () => {
     const prompt = { kind: 'prompt', prompt: 'writer' } as const
     const twice = kindAnswered(kindAnswered(withCalls('hidden'), 'c0', prompt), 'c0', prompt)
-    expect(twice.run?.ending?.reason).toBe('blocked')
+    expect(endOf(twice)?.reason).toBe('blocked')
   })
 })

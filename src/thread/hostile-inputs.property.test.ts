@@ -27,6 +27,7 @@ import { modelAnswered } from './model-answers.js'
 import { nextAction } from './next-action.js'
 import { acceptOperations, itemRemoved, removalRefusal } from './operations.js'
 import { snapshotOf } from './snapshot.js'
+import { stepOf } from './run.js'
 
 /** Values that JSON can carry, and what the payload converter makes of bytes that cannot be decoded. */
 const VALUE = fc.oneof(
@@ -199,7 +200,7 @@ describe('T10 whatever a signal, update or start carries', { timeout: 60_000 }, 
         if ((given.type as string) === 'terminated') return
         const called = { side: 'a', asked: false, toolFirst: false, drain: state.queue } as const
         if (frame === null) expectUnharmed(modelAnswered(state, called, given, NOW))
-        else if (state.run?.step != null) expectUnharmed(frameAnswered(state, frame, given, NOW))
+        else if (stepOf(state.run) != null) expectUnharmed(frameAnswered(state, frame, given, NOW))
       }),
       { numRuns: 3000 },
     )

@@ -205,7 +205,7 @@ describe('stop and continue', () => {
   const running = idleControl({}, { run: run(), runs: 1 })
 
   test('a stop ends the current run and parks the thread', () => {
-    expect(acceptStop(running, undefined)).toMatchObject({ stopped: true, run: { stopRequested: true } })
+    expect(acceptStop(running, undefined)).toMatchObject({ stopped: true, run: { stop: 'run_and_children' } })
   })
 
   test('a stop of another run changes nothing', () => {

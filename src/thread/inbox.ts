@@ -15,8 +15,10 @@ import { OUR_IDS } from '../protocol/messages.js'
 import type { QueueMessage, QueueTool, Stop } from '../protocol/messages.js'
 import { utf8Length } from '../protocol/values.js'
 import { allCalls } from './calls.js'
-import type { Ending, QueueEntry, ThreadControl } from './control.js'
+import type { QueueEntry, ThreadControl } from './control.js'
 import { withFacts, withWarning } from './facts.js'
+import type { Ending } from './run.js'
+import { stepOf } from './run.js'
 
 /** Takes a `queueMessage` signal. */
 export function acceptMessage(control: ThreadControl, input: unknown, now: number): ThreadControl {
@@ -52,7 +54,7 @@ export function acceptTool(control: ThreadControl, input: unknown, now: number):
   if (problem !== undefined) return withWarning(control, 'tool_skipped', problem)
   const { toolCallId: id, name } = input as QueueTool
   // Its sender repeats it, and it is at work.
-  if (allCalls(control.run?.step?.calls ?? []).some((call) => call.id === id)) return control
+  if (allCalls(stepOf(control.run)?.calls ?? []).some((call) => call.id === id)) return control
   return enqueue(control, { kind: 'tool', id, name, queuedAt: now })
 }
 
@@ -90,8 +92,8 @@ export function acceptStop(control: ThreadControl, input: unknown): ThreadContro
   if (run === null)
     return runId === undefined && control.queue.length > 0 ? { ...control, stopped: true } : control
   if (runId !== undefined && runId !== runIdOf(run.number)) return control
-  const stopsChildren = run.stopsChildren || children !== false
-  return { ...control, stopped: true, run: { ...run, stopRequested: true, stopsChildren } }
+  const stop = run.stop === 'run_and_children' || children !== false ? 'run_and_children' : 'run'
+  return { ...control, stopped: true, run: { ...run, stop } }
 }
 
 /** Takes a signal that this version does not know: recorded and skipped, for ever (T11). */

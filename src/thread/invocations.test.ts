@@ -80,7 +80,7 @@ describe('an invocation whose message leaves the queue', () => {
 
   test('T7 a run without a definition has taken its messages', () => {
     const answer = { type: 'end', reason: 'definition_missing', outcome: 'failed' } as const
-    const control = { ...queued, run: run({ planned: false, steps: 0 }) }
+    const control = { ...queued, run: run({ planning: 'unknown', steps: 0 }) }
     const ended = modelAnswered(control, { ...asked(), drain: queued.queue }, answer, NOW)
     expect(ended).toMatchObject({ invocations: ['call-m', 'call-n'], queue: [] })
   })
@@ -90,7 +90,7 @@ describe('an invocation whose message leaves the queue', () => {
     const answer = { type: 'nothing_to_do', plan: plan() } as const
     const refused = modelAnswered(control, { ...asked(), drain: queued.queue.slice(0, 1) }, answer, NOW)
     expect(refused).toMatchObject({
-      run: { ending: { reason: 'hook_blocked', outcome: 'failed' } },
+      run: { phase: { ending: { reason: 'hook_blocked', outcome: 'failed' } } },
       invocations: ['call-m'],
       queue: [{ id: 'n' }],
     })

@@ -4,11 +4,13 @@ import type { CallModelAnswer, EndAnswer, PendingAnswer } from '../protocol/acti
 import { actualSide } from '../protocol/plan.js'
 import type { Plan, Side } from '../protocol/plan.js'
 import { runEnded, used, waitAsked, withinBudget } from './apply.js'
-import type { CallResponse, ModelCall, QueueEntry, Run, Step, ThreadControl } from './control.js'
+import type { QueueEntry, ThreadControl } from './control.js'
 import { withFacts } from './facts.js'
 import { drained } from './inbox.js'
 import { applyOperations } from './operations.js'
 import { lateSetAside } from './reset.js'
+import type { CallResponse, ModelCall, Run, Step } from './run.js'
+import { awaitAnswer, beginStep, endRun, forgetCall, leaveStep, restartTurn, setResumed } from './run.js'
 
 type Answer = Exclude<CallModelAnswer, { readonly type: 'terminated' }>
 
@@ -61,10 +63,10 @@ function drainTaken(control: ThreadControl, { drain }: Called, answer: Answer): 
 function goingOn(control: ThreadControl, called: Called, answer: Answer): ThreadControl {
   const taken = drainTaken(control, called, answer)
   if (taken.run === null) return taken
-  const { moved: _moved, ...going } = taken.run
+  const planning = taken.run.planning === 'moved' ? 'unknown' : taken.run.planning
   return {
     ...taken,
-    run: { ...going, again: null },
+    run: { ...forgetCall(taken.run), planning },
     request: hasLooked(answer) ? null : taken.request,
   }
 }
@@ -95,7 +97,11 @@ function runBegun(
 ): ThreadControl {
   const { run } = control
   if (run === null) return control
-  return applyOperations({ ...control, run: { ...run, planned: true, begun: true } }, answer.operations, now)
+  return applyOperations(
+    { ...control, run: { ...run, planning: 'known', began: 'with_tool' } },
+    answer.operations,
+    now,
+  )
 }
 
 function stepInterrupted(
@@ -106,9 +112,9 @@ function stepInterrupted(
   if (control.run === null) return control
   const run: Run = {
     ...used(control.run, answer.usage),
-    planned: true,
-    stopRequested: true,
-    sideStarts: true,
+    planning: 'known',
+    stop: control.run.stop ?? 'run',
+    turn: restartTurn(control.run.turn),
   }
   return applyOperations({ ...control, run }, answer.operations, now)
 }
@@ -121,8 +127,9 @@ function stepBegins(
 ): ThreadControl {
   const { run, plan } = control
   if (run === null) return control
-  const step = stepOf(run, plan === null ? side : actualSide(plan, side), answer)
-  const stepping = { ...control, run: { ...counted(used(run, answer.usage), step), planned: true, step } }
+  const step = createStep(run, plan === null ? side : actualSide(plan, side), answer)
+  const counting: Run = { ...counted(used(run, answer.usage), step), planning: 'known' }
+  const stepping = { ...control, run: beginStep(counting, step) }
   return withinBudget(applyOperations(stepping, answer.operations, now))
 }
 
@@ -140,11 +147,8 @@ function modelPending(
 ): ThreadControl {
   if (control.run === null) return control
   const { requestId, kind, status, next, plan, usage, operations } = answer
-  const run: Run = {
-    ...used(control.run, usage),
-    again: madeAgain(called),
-    pending: { requestId, kind, status, next, requestedAt: now },
-  }
+  const request = { requestId, kind, status, next, requestedAt: now }
+  const run = awaitAnswer(used(control.run, usage), madeAgain(called), request)
   const waiting = { ...control, progressed: true, plan: plan ?? control.plan, run }
   const answered = answer.answered === true ? modelResponded(waiting, { requestId }) : waiting
   return applyOperations(answered, operations, now)
@@ -153,9 +157,8 @@ function modelPending(
 /** The answer that a side's model call waited for: the same operation goes on. */
 export function modelResponded(control: ThreadControl, response: CallResponse): ThreadControl {
   const { run } = control
-  if (run === null || run.again === null) return control
-  const { pending: _answered, ...going } = run
-  return { ...control, run: { ...going, resumed: true, again: { ...run.again, response } } }
+  if (run?.phase.kind !== 'pending') return control
+  return { ...control, run: setResumed(leaveStep(run, { ...run.phase.call, response }), true) }
 }
 
 /** A side's model call is about to take what waits: from now on only what comes later revives the thread. */
@@ -169,7 +172,7 @@ export function modelAsked(control: ThreadControl, drain: readonly QueueEntry[])
 /** The same call is made again, where its model is called. */
 function movedTo(control: ThreadControl, plan: Plan): ThreadControl {
   if (control.run === null) return control
-  return { ...control, plan, progressed: true, run: { ...control.run, moved: true } }
+  return { ...control, plan, progressed: true, run: { ...control.run, planning: 'moved' } }
 }
 
 /**
@@ -190,8 +193,8 @@ function refusedRun(
 }
 
 /** In the store: it has its row, which only a settle ends. After a handoff its plan is another one. */
-function hasBegun({ planned, activations }: Run): boolean {
-  return planned || activations !== undefined
+function hasBegun({ planning, activations }: Run): boolean {
+  return planning === 'known' || activations !== undefined
 }
 
 /** T7: a child whose message was refused has nothing to do and would never report, or only for a later one. */
@@ -223,15 +226,18 @@ function toolSkipped(control: ThreadControl, answer: EndAnswer, now: number): Th
   const [first] = control.queue
   const ended = runEnded(control, answer, now)
   const { run } = ended
-  if (first?.kind !== 'tool' || answer.outcome === 'blocked' || run === null || run.ending === null)
-    return ended
+  if (first?.kind !== 'tool' || answer.outcome === 'blocked' || run?.phase.kind !== 'ending') return ended
   const message = 'A queued tool was skipped, for its run could not begin.'
   const warning = fact('runtime.warning', { code: 'tool_skipped', message }, { toolCallId: first.id })
-  const skipped = { ...ended, run: { ...run, ending: { ...run.ending, tool: first.id } } }
+  const skipped = { ...ended, run: endRun(run, { ...run.phase.ending, tool: first.id }) }
   return withFacts(drained(skipped, [first]), warning)
 }
 
-function stepOf(run: Run, side: Step['side'], answer: Extract<Answer, { readonly type: 'answered' }>): Step {
+function createStep(
+  run: Run,
+  side: Step['side'],
+  answer: Extract<Answer, { readonly type: 'answered' }>,
+): Step {
   return {
     number: run.steps + 1,
     side,
@@ -251,7 +257,8 @@ function counted({ cutAnswers = 0, ...run }: Run, step: Step): Run {
     ...(step.cut === true && { cutAnswers: cutAnswers + 1 }),
     side: step.side,
     // A message made the other side act: its turn has no text yet.
-    turnHasText: step.side === run.side && run.turnHasText,
+    turn: step.side === run.side || run.turn.kind === 'starting' ? run.turn : { ...run.turn, hasText: false },
+    began: 'with_step',
     steps: step.number,
     sideSteps: { ...run.sideSteps, [step.side]: run.sideSteps[step.side] + 1 },
   }
@@ -265,7 +272,7 @@ type Activates = Extract<CallModelAnswer, { readonly type: 'activates' }>
 function activationBegins(control: ThreadControl, side: Side, answer: Activates): ThreadControl {
   if (control.run === null) return control
   const activations = (control.run.activations ?? 0) + 1
-  const run: Run = { ...control.run, planned: true, again: null, activations }
+  const run: Run = { ...control.run, planning: 'known', activations }
   const step: Step = {
     number: run.steps,
     side,
@@ -277,7 +284,7 @@ function activationBegins(control: ThreadControl, side: Side, answer: Activates)
     handOff: null,
     forcedTurn: null,
   }
-  return activated({ ...control, registered: true, progressed: true, run: { ...run, step } }, side)
+  return activated({ ...control, registered: true, progressed: true, run: beginStep(run, step) }, side)
 }
 
 /** The plan that came with the answer of a side's model call, which may also tell that its prompt is active. */

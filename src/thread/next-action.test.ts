@@ -1,10 +1,9 @@
-import { describe, expect, test } from 'vitest'
 import { withPrepared, withStarted } from '../../test/support/child-states.js'
 import {
+  NOW,
   dualPlan,
   idleControl,
   message,
-  NOW,
   plan,
   run,
   started,
@@ -13,10 +12,13 @@ import {
 } from '../../test/support/control-states.js'
 import { changeCall } from './calls.js'
 import { childClosed } from './children.js'
-import type { Ending, ThreadControl } from './control.js'
+import type { ThreadControl } from './control.js'
 import { acceptStop } from './inbox.js'
-import { endingOf, nextAction } from './next-action.js'
+import { nextAction } from './next-action.js'
+import type { Ending } from './run.js'
 import { settled } from './settling.js'
+import { describe, expect, test } from 'vitest'
+import { endingOf } from './run.js'
 
 const ENDED: Ending = { reason: 'session_stop', outcome: 'completed', sessionCall: 'c0' }
 
@@ -65,7 +67,7 @@ describe('a run', () => {
   })
 
   test('an ending that was there wins over a stop and a terminate', () => {
-    const control = idleControl({}, { run: run({ ending: ENDED, stopRequested: true }), terminating: true })
+    const control = idleControl({}, { run: run({ ending: ENDED, stop: 'run' }), terminating: true })
     expect(endingOf(control)).toBe(ENDED)
   })
 

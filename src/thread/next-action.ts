@@ -11,23 +11,13 @@ import { childrenToCancel } from './child-calls.js'
 import { childrenToStop } from './child-waits.js'
 import { deferredAction, deferredDue, nextExpiryAt } from './children.js'
 import type { DeferredAction } from './children.js'
-import type {
-  Call,
-  CallIn,
-  ChildWait,
-  Closing,
-  Ending,
-  ModelCall,
-  QueueEntry,
-  Run,
-  Step,
-  Tell,
-  ThreadControl,
-} from './control.js'
+import type { Closing, QueueEntry, Tell, ThreadControl } from './control.js'
 import { drainable } from './inbox.js'
 import { effectsDue, nextEffectAt } from './operations.js'
 import { announcement, reportOfClosing, reportOfIdle, reportOfRun } from './reports.js'
 import type { DueReport } from './reports.js'
+import type { Call, CallIn, ChildWait, Ending, ModelCall, Run, Step } from './run.js'
+import { endingOf, stepOf, workOf } from './run.js'
 
 export type Action =
   | { readonly kind: 'wait' }
@@ -56,7 +46,7 @@ export type Action =
   | { readonly kind: 'close'; readonly closing: Closing }
 
 export function nextAction(control: ThreadControl): Action {
-  const child = childAction(callInFlight(control.run?.step?.calls ?? [])?.call)
+  const child = childAction(callInFlight(stepOf(control.run)?.calls ?? [])?.call)
   if (child !== null) return child
   const [tell] = control.tells
   if (tell !== undefined) return { kind: 'tell', tell }
@@ -69,23 +59,18 @@ export function nextAction(control: ThreadControl): Action {
   if (run === null)
     return idleAction(control) ?? effectAction(control) ?? closesAction(control) ?? { kind: 'wait' }
   if (ending !== null) return stopForwarding(run) ?? runEndAction(control, ending)
-  return run.waitUntil === null ? runAction(control, run) : { kind: 'waitUntil', until: run.waitUntil }
+  return run.phase.kind === 'waiting'
+    ? { kind: 'waitUntil', until: run.phase.until }
+    : workAction(control, run)
 }
 
-/** What a run does that nothing ends or holds up. */
-export function runAction(control: ThreadControl, run: Run): Action {
-  if (run.step !== null) return callAction(control, run, run.step)
-  const between = run.again === null ? (effectAction(control) ?? closesAction(control)) : null
-  return between ?? modelAction(control, run)
-}
-
-/** Why the run must end now, or null. */
-export function endingOf(control: ThreadControl): Ending | null {
-  if (control.run === null) return null
-  if (control.run.ending !== null) return control.run.ending
-  if (control.terminating) return { reason: 'terminated', outcome: 'cancelled', sessionCall: null }
-  if (control.run.stopRequested) return { reason: 'stopped', outcome: 'cancelled', sessionCall: null }
-  return null
+/** What a run does that nothing ends; of one that waits, what it waits to do. */
+export function workAction(control: ThreadControl, run: Run): Action {
+  if (run.phase.kind === 'pending') return { kind: 'awaitModel', side: run.phase.call.side }
+  const work = workOf(run)
+  if (work.kind === 'stepping') return callAction(control, run, work.step)
+  if (work.call !== null) return { kind: 'callModel', run, ...work.call, drain: [] }
+  return effectAction(control) ?? closesAction(control) ?? modelAction(control, run)
 }
 
 function closeOf(control: ThreadControl, ending: Ending | null): ThreadClose | null {
@@ -107,20 +92,18 @@ function closesAction({ closed }: ThreadControl): Action | null {
 
 /** An interrupt reaches the children that a call waits for; their later reports are ordinary items. */
 function stopForwarding(run: Run): Action | null {
-  const call = callInFlight(run.step?.calls ?? [])?.call
-  if (!run.stopsChildren || call?.state !== 'waiting') return null
+  const call = callInFlight(stepOf(run)?.calls ?? [])?.call
+  if (run.stop !== 'run_and_children' || call?.state !== 'waiting') return null
   const references = childrenToStop(call)
   return references.length === 0 ? null : { kind: 'stopChildren', call, references }
 }
 
 function modelAction(control: ThreadControl, run: Run): Action {
-  if (run.pending !== undefined) return { kind: 'awaitModel', side: run.again?.side ?? run.side }
-  if (run.again !== null) return { kind: 'callModel', run, ...run.again, drain: [] }
   // A run begins once: after a handoff the new agent's step finds the plan.
-  const toolFirst = control.queue[0]?.kind === 'tool' && !run.planned && run.steps === 0 && !run.begun
+  const toolFirst = control.queue[0]?.kind === 'tool' && run.planning !== 'known' && run.began === 'not_yet'
   const drain = drainable(control)
   const asks = drain.some(({ kind }) => kind === 'continue' || kind === 'variables')
-  const asked = asks || (run.begun && run.steps === 0)
+  const asked = asks || run.began === 'with_tool'
   return { kind: 'callModel', run, side: actingSide(control, run, drain), asked, toolFirst, drain }
 }
 

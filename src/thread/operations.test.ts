@@ -1,14 +1,14 @@
 import { describe, expect, test } from 'vitest'
 import {
+  NOW,
   answered,
   dualPlan,
+  endOf,
   idleControl,
   message,
-  NOW,
   plan,
   resultOf,
   run,
-  runOf,
   started,
   withCalls,
 } from '../../test/support/control-states.js'
@@ -23,6 +23,7 @@ import { modelAnswered } from './model-answers.js'
 import { nextAction } from './next-action.js'
 import { applyOperations } from './operations.js'
 import { cutTools, settled, withCutStep } from './settling.js'
+import { stepOf } from './run.js'
 
 const did = (control: ThreadControl, ...operations: readonly ThreadOperation[]): ThreadControl =>
   callAnswered(control, 'c0', resultOf('succeeded', { operations }), NOW)
@@ -34,18 +35,18 @@ describe('a tool that was queued during a step', () => {
     const queued = did(withCalls('work', 'work'), tool('t1'))
     expect(advance(queued)).toBe(queued)
     const next = callAnswered(queued, 'c1', resultOf(), NOW)
-    expect(next.run?.step?.phase).toBe(5)
+    expect(stepOf(next.run)?.phase).toBe(5)
     expect(nextAction(advance(next))).toMatchObject({
       kind: 'executeTool',
       call: { id: 't1', queued: true },
       promptPath: ['clerk'],
     })
-    expect(advance(callAnswered(next, 't1', resultOf(), NOW)).run?.step).toBeNull()
+    expect(stepOf(advance(callAnswered(next, 't1', resultOf(), NOW)).run)).toBeNull()
   })
 
   test('it is judged as a call of the step', () => {
     const queued = did({ ...withCalls('work'), plan: plan({ sessionStop: 'close' }) }, tool('t1', 'close'))
-    expect(advance(callAnswered(queued, 't1', resultOf(), NOW)).run?.ending).toMatchObject({
+    expect(endOf(advance(callAnswered(queued, 't1', resultOf(), NOW)))).toMatchObject({
       reason: 'session_stop',
       sessionCall: 't1',
     })
@@ -54,7 +55,7 @@ describe('a tool that was queued during a step', () => {
   test('the fifty and first of a step is refused with a warning', () => {
     const many = Array.from({ length: LIMITS.queuedToolsPerStep + 1 }, (_, index) => tool(`t${index}`))
     const queued = did(withCalls('work'), ...many)
-    expect(queued.run?.step?.calls).toHaveLength(LIMITS.queuedToolsPerStep + 1)
+    expect(stepOf(queued.run)?.calls).toHaveLength(LIMITS.queuedToolsPerStep + 1)
     expect(queued.facts.at(-1)).toMatchObject({
       scope: { toolCallId: 't50' },
       payload: { code: 'queue_full' },
@@ -63,8 +64,8 @@ describe('a tool that was queued during a step', () => {
 
   test('the call that queues it is not the last, and leaves phase 6', () => {
     const queued = did(withCalls('work'), tool('t1'))
-    expect(queued.run?.step).toMatchObject({ phase: 5, calls: [{ state: 'done' }, { id: 't1' }] })
-    expect(callAnswered(queued, 't1', resultOf(), NOW).run?.step?.phase).toBe(6)
+    expect(stepOf(queued.run)).toMatchObject({ phase: 5, calls: [{ state: 'done' }, { id: 't1' }] })
+    expect(stepOf(callAnswered(queued, 't1', resultOf(), NOW).run)?.phase).toBe(6)
   })
 
   test('phase 6 is marked for a call whose tool is refused', () => {
@@ -90,7 +91,7 @@ describe('a tool that was queued during a step', () => {
     const control = modelAnswered(started(), called, answer, NOW)
     expect(nextAction(advance(control))).toMatchObject({ kind: 'executeTool', call: { id: 't1' } })
     // The response has text and no calls of its own: the turn ends.
-    expect(advance(callAnswered(control, 't1', resultOf(), NOW)).run?.ending?.reason).toBe('stop_on_response')
+    expect(endOf(advance(callAnswered(control, 't1', resultOf(), NOW)))?.reason).toBe('stop_on_response')
   })
 
   test('between steps and without a run it is an item', () => {
@@ -120,7 +121,10 @@ describe('a tool of the inbox', () => {
   })
 
   test('T3 it is taken from the queue as a call without a step', () => {
-    expect(begun).toMatchObject({ queue: [], run: { begun: true, step: { outside: true, number: 0 } } })
+    expect(begun).toMatchObject({
+      queue: [],
+      run: { began: 'with_tool', phase: { step: { outside: true, number: 0 } } },
+    })
     expect(nextAction(begun)).toMatchObject({
       kind: 'executeTool',
       call: { id: 't1' },
@@ -147,22 +151,22 @@ describe('a tool of the inbox', () => {
   test('between two steps it is run before the next one', () => {
     const during = acceptTool(withCalls('work'), { toolCallId: 't1', name: 'work' }, NOW)
     const next = advance(callAnswered(during, 'c0', resultOf(), NOW))
-    expect(next.run?.step).toMatchObject({ outside: true, number: 1, calls: [{ id: 't1' }] })
+    expect(stepOf(next.run)).toMatchObject({ outside: true, number: 1, calls: [{ id: 't1' }] })
   })
 
   test('T3 a run that cannot begin ends with it, visibly', () => {
     const end = { type: 'end', reason: 'definition_missing', outcome: 'failed' } as const
     const ended = modelAnswered(begin, first, end, NOW)
-    expect(ended).toMatchObject({ queue: [], run: { ending: { reason: 'definition_missing' } } })
+    expect(ended).toMatchObject({ queue: [], run: { phase: { ending: { reason: 'definition_missing' } } } })
     expect(ended.facts.at(-1)).toMatchObject({
       scope: { toolCallId: 't1' },
       payload: { code: 'tool_skipped' },
     })
     // Only the end of its run can give it a result.
-    expect(cutTools(ended, runOf(ended).ending)).toEqual(['t1'])
+    expect(cutTools(ended, endOf(ended))).toEqual(['t1'])
     const blocked = modelAnswered(begin, first, { ...end, outcome: 'blocked' }, NOW)
     expect(blocked.queue).toHaveLength(1)
-    expect(cutTools(blocked, runOf(blocked).ending)).toEqual([])
+    expect(cutTools(blocked, endOf(blocked))).toEqual([])
   })
 
   test('what was cut before it ran ends with its run', () => {
@@ -180,7 +184,7 @@ describe('a tool of the inbox', () => {
       NOW,
     )
     expect(cut.facts.map(({ type }) => type)).toEqual(['queue.changed'])
-    expect(cut.run?.step?.calls).toEqual([])
+    expect(stepOf(cut.run)?.calls).toEqual([])
   })
 
   test('T3 what it queues runs after it', () => {
@@ -201,9 +205,9 @@ describe('a handoff', () => {
         steps: 1,
         sessionTurns: 0,
         side: 'a',
-        planned: false,
-        sideStarts: true,
-        ending: null,
+        planning: 'unknown',
+        turn: { kind: 'starting' },
+        phase: { kind: 'between_steps' },
       },
     })
     expect(handed.facts.at(-1)).toMatchObject({ type: 'side.completed', payload: { reason: 'hand_off' } })
@@ -212,19 +216,19 @@ describe('a handoff', () => {
 
   test('the first of a step wins', () => {
     const twice = did(withCalls('work'), handOff, { kind: 'hand_off', agent: 'other' })
-    expect(twice.run?.step?.handOff).toBe('boss')
+    expect(stepOf(twice.run)?.handOff).toBe('boss')
     expect(advance(twice).agent).toBe('boss')
   })
 
   test('a session end wins over it', () => {
     const ended = advance(did({ ...withCalls('work'), plan: plan({ sessionStop: 'work' }) }, handOff))
-    expect(ended).toMatchObject({ agent: 'clerk', run: { ending: { reason: 'session_stop' } } })
+    expect(ended).toMatchObject({ agent: 'clerk', run: { phase: { ending: { reason: 'session_stop' } } } })
   })
 
   test('a cap ends the run and leaves the thread to the new agent', () => {
     const caps = { stepsPerRun: 1, sessionTurns: 9, repeatedToolErrors: 8 }
     const ended = advance(did({ ...withCalls('work'), plan: plan({}, { caps }) }, handOff))
-    expect(ended).toMatchObject({ agent: 'boss', run: { ending: { reason: 'hard_cap' } } })
+    expect(ended).toMatchObject({ agent: 'boss', run: { phase: { ending: { reason: 'hard_cap' } } } })
   })
 
   test('a stop of the same step does not undo it', () => {
@@ -253,7 +257,7 @@ describe('what else a call may do', () => {
 
   test('a forced turn is the next one', () => {
     const forced = did({ ...withCalls('work'), plan: dualPlan({}, {}) }, { kind: 'force_turn', side: 'b' })
-    expect(advance(forced).run).toMatchObject({ side: 'b', sessionTurns: 1, sideStarts: true })
+    expect(advance(forced).run).toMatchObject({ side: 'b', sessionTurns: 1, turn: { kind: 'starting' } })
   })
 
   test('a message that waited is taken back', () => {

@@ -9,10 +9,11 @@ import type { ScheduledItem } from '../protocol/status.js'
 import { utf8Length } from '../protocol/values.js'
 import { changeStep } from './calls.js'
 import { childClosed } from './children.js'
-import type { QueueEntry, Run, Tell, ThreadControl } from './control.js'
+import type { QueueEntry, Tell, ThreadControl } from './control.js'
 import { withFacts, withWarning } from './facts.js'
 import { acceptTool, drained, enqueue, hasRoom, removed, variablesSet } from './inbox.js'
 import { handOffAsked } from './turns.js'
+import { endRun, isEnding, stepOf } from './run.js'
 
 export function applyOperations(
   control: ThreadControl,
@@ -64,11 +65,12 @@ function toolQueued(
   now: number,
 ): ThreadControl {
   const { run } = control
-  if (run?.step == null) {
+  const step = stepOf(run)
+  if (step === null) {
     if (run !== null && isEnding(run)) return control
     return enqueue(control, { kind: 'tool', id, name, queuedAt: now })
   }
-  const queued = run.step.calls.filter((call) => call.queued).length
+  const queued = step.calls.filter((call) => call.queued).length
   if (queued < LIMITS.queuedToolsPerStep)
     return changeStep(control, (step) => ({
       ...step,
@@ -84,19 +86,11 @@ function toolQueued(
   )
 }
 
-/** Its settle comes next. */
-function isEnding({ ending, stopRequested }: Run): boolean {
-  return ending !== null || stopRequested
-}
-
 /** As a stop, but the thread is not parked. */
 function runStopped(control: ThreadControl): ThreadControl {
   const { run } = control
-  if (run === null || run.ending !== null) return control
-  return {
-    ...control,
-    run: { ...run, ending: { reason: 'stopped', outcome: 'cancelled', sessionCall: null } },
-  }
+  if (run === null || (run.phase.kind === 'ending' && !run.phase.isInterrupted)) return control
+  return { ...control, run: endRun(run, { reason: 'stopped', outcome: 'cancelled', sessionCall: null }) }
 }
 
 /** Takes an `operations` signal: what a parent or child did to this thread, in its order. None clears the stop flag. */

@@ -7,6 +7,7 @@ import { acceptStop } from './inbox.js'
 import { nextAction } from './next-action.js'
 import { settled, withCutStep } from './settling.js'
 import { snapshotOf, statusOf } from './snapshot.js'
+import { stepOf } from './run.js'
 
 const REMOTE = { type: 'remote', taskQueue: 'python', activity: 'draw', timeout: 1000 } as const
 const sent = callRemote(withCalls('work', 'work'), 'c0', REMOTE)
@@ -23,7 +24,7 @@ describe('a call that runs on another worker', () => {
       doing: 'tool work',
       taskQueue: 'python',
     })
-    expect(sent.run?.step?.phase).toBe(5)
+    expect(stepOf(sent.run)?.phase).toBe(5)
   })
 
   test('however it ends, its row tells the result', () => {

@@ -1,8 +1,7 @@
-import { describe, expect, test } from 'vitest'
-import { idleControl, message, NOW, run, started } from '../../test/support/control-states.js'
+import { NOW, idleControl, message, run, started } from '../../test/support/control-states.js'
 import { LIMITS } from '../protocol/limits.js'
 import { advance } from './advance.js'
-import type { Ending, QueueEntry, Report, Run, ThreadControl } from './control.js'
+import type { QueueEntry, Report, ThreadControl } from './control.js'
 import { nextAction } from './next-action.js'
 import {
   announcement,
@@ -13,6 +12,9 @@ import {
   reportOfIdle,
   reportOfRun,
 } from './reports.js'
+import type { Ending } from './run.js'
+import { describe, expect, test } from 'vitest'
+import { markReported } from './run.js'
 
 const DONE: Ending = { reason: 'stop_on_response', outcome: 'completed', sessionCall: null }
 const SESSION: Ending = { reason: 'session_stop', outcome: 'completed', sessionCall: 'c0' }
@@ -32,8 +34,8 @@ const ask = (id: string, invocation: string): QueueEntry => ({
   invocation,
 })
 const child = (patch: Partial<ThreadControl> = {}): ThreadControl => idleControl(PARENT, patch)
-const ending = (patch: Partial<ThreadControl> = {}, of: Partial<Run> = {}): ThreadControl =>
-  child({ run: run({ ending: DONE, ...of }), ...patch })
+const ending = (patch: Partial<ThreadControl> = {}): ThreadControl =>
+  child({ run: run({ ending: DONE }), ...patch })
 
 describe('a run that ends', () => {
   test('T7 it reports to the calls whose messages it has taken', () => {
@@ -48,7 +50,7 @@ describe('a run that ends', () => {
 
   test.each([
     ['without a parent', idleControl({}, { run: run(), invocations: ['c'] })],
-    ['that is reported', ending({ invocations: ['c'] }, { reported: true })],
+    ['that is reported', ending({ invocations: ['c'], run: markReported(run({ ending: DONE })) })],
     ['while another report waits', ending({ invocations: ['c'], report: {} as Report })],
   ])('one %s does not report', (_which, control) => {
     expect(reportOfRun(control, SESSION)).toBeNull()
@@ -162,7 +164,7 @@ describe('a report that is delivered', () => {
       report: { number: 5, kind: 'notice', messageId: null, invocations: ['c0', 'c1'], announced: false },
       reports: 5,
       invocations: ['late'],
-      run: { reported: true },
+      run: { phase: { reported: true } },
       terminating: false,
     })
     expect(delivered.queue).toEqual([message('m'), ask('n', 'c2')])

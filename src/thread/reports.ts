@@ -5,8 +5,10 @@
 import type { DeliverReportAnswer } from '../protocol/end-activities.js'
 import { LIMITS } from '../protocol/limits.js'
 import type { ChildReport } from '../protocol/messages.js'
-import type { Ending, Report, ThreadControl } from './control.js'
+import type { Report, ThreadControl } from './control.js'
 import { looksAgain, queuedInvocations, withoutInvocations } from './inbox.js'
+import type { Ending } from './run.js'
+import { isReported, markReported } from './run.js'
 
 /** A report that is to be made. */
 export interface DueReport {
@@ -21,7 +23,7 @@ const TERMINATED: Ending = { reason: 'terminated', outcome: 'cancelled', session
 /** The report of a run that ends in a thread that stays open: if its session has a result, or the parent asked. */
 export function reportOfRun(control: ThreadControl, ending: Ending): DueReport | null {
   const { invocations, run } = control
-  if (!mayReport(control) || run === null || run.reported) return null
+  if (!mayReport(control) || run === null || isReported(run)) return null
   // Variables that came meanwhile: the run that looks for them answers.
   const asked = invocations.length > 0 && (control.stopped || !looksAgain(control, ending))
   return asked || ending.sessionCall !== null ? { ending, invocations, closes: false } : null
@@ -73,7 +75,7 @@ export function reportDelivered(
   const number = control.reports + 1
   return {
     ...withoutInvocations(control, invocations),
-    run: control.run === null ? null : { ...control.run, reported: true },
+    run: control.run === null ? null : markReported(control.run),
     report: { number, ...told, invocations, closes, announced: gone },
     reports: number,
     terminating: control.terminating || (gone && !closes),

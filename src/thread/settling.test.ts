@@ -1,8 +1,7 @@
-import { describe, expect, test } from 'vitest'
 import {
+  NOW,
   idleControl,
   message,
-  NOW,
   plan,
   resultOf,
   run,
@@ -11,9 +10,12 @@ import {
 import { callAnswered } from './call-answers.js'
 import { changeCall } from './calls.js'
 import { acceptReport } from './children.js'
-import type { ChildWait, Ending, OpenChild, ThreadControl } from './control.js'
+import type { OpenChild, ThreadControl } from './control.js'
 import { acceptMessage } from './inbox.js'
+import type { ChildWait, Ending } from './run.js'
 import { childTold, settled, withCutStep } from './settling.js'
+import { describe, expect, test } from 'vitest'
+import { endRun, stepOf } from './run.js'
 
 const STOPPED: Ending = { reason: 'stopped', outcome: 'cancelled', sessionCall: null }
 const CLOSE = { outcome: 'failed', reason: 'max_steps' } as const
@@ -26,6 +28,8 @@ const owed = (reference: string): OpenChild => ({
   checks: 0,
   nextCheckAt: NOW,
 })
+
+const STARTING = { kind: 'starting', wordless: false } as const
 
 describe('a step that was cut', () => {
   const told = (control: ThreadControl): readonly unknown[] =>
@@ -46,7 +50,7 @@ describe('a step that was cut', () => {
   ])('%s still gets all its phases', (_when, control, expected) => {
     const cut = withCutStep(control, STOPPED, NOW)
     expect(told(cut)).toEqual(expected)
-    expect(cut.run?.step?.calls).toEqual([])
+    expect(stepOf(cut.run)?.calls).toEqual([])
   })
 
   test('a turn that is cut between two steps is told', () => {
@@ -55,20 +59,20 @@ describe('a step that was cut', () => {
 
   test('a turn whose first model call waits has begun', () => {
     const again = { side: 'b', asked: false, toolFirst: false } as const
-    const waiting = run({ sideStarts: true, waitUntil: NOW, again })
+    const waiting = run({ turn: STARTING, waitUntil: NOW, call: again })
     const cut = withCutStep(idleControl({}, { run: waiting }), STOPPED, NOW)
     expect(cut.facts).toMatchObject([{ type: 'side.completed', payload: { side: 'b', reason: 'stopped' } }])
     // Its agent has one side, which the wait has told.
     const single = withCutStep(idleControl({}, { run: waiting, plan: plan() }), STOPPED, NOW)
     expect(single.facts).toMatchObject([{ type: 'side.completed', payload: { side: 'a' } }])
-    const failed = { ...waiting, ending: STOPPED }
+    const failed = endRun(waiting, STOPPED)
     expect(told(withCutStep(idleControl({}, { run: failed }), STOPPED, NOW))).toEqual(['side.completed'])
-    const begun = run({ sideStarts: false, waitUntil: NOW, again })
+    const begun = run({ waitUntil: NOW, call: again })
     expect(told(withCutStep(idleControl({}, { run: begun }), STOPPED, NOW))).toEqual(['side.completed'])
   })
 
   test('a turn that has not begun has nothing to tell', () => {
-    const control = idleControl({}, { run: run({ sideStarts: true }) })
+    const control = idleControl({}, { run: run({ turn: STARTING }) })
     expect(withCutStep(control, STOPPED, NOW)).toBe(control)
     expect(withCutStep(idleControl(), null, NOW)).toEqual(idleControl())
   })

@@ -7,10 +7,12 @@ import type { PendingItem } from '../protocol/status.js'
 import { remainingPhases } from './advance.js'
 import { allCalls, changeStep } from './calls.js'
 import { waitCut } from './child-calls.js'
-import type { Closing, Ending, Run, ThreadControl } from './control.js'
+import type { Closing, ThreadControl } from './control.js'
 import { withFacts } from './facts.js'
 import { looksAgain, withInvocations, withQueue } from './inbox.js'
+import type { Ending, Run } from './run.js'
 import { handedOff, sideCompleted } from './turns.js'
+import { stepOf, workOf } from './run.js'
 
 /**
  * Before a run is settled: a step or turn that was cut still gets its last events, and reports that came for one of its
@@ -19,7 +21,7 @@ import { handedOff, sideCompleted } from './turns.js'
 export function withCutStep(control: ThreadControl, ending: Ending | null, now: number): ThreadControl {
   const { run } = control
   if (run === null || ending === null) return control
-  const { step } = run
+  const step = stepOf(run)
   if (step === null || step.outside)
     return withoutCalls(withCutTurn(activationCut(control, ending), run, ending), now)
   const { reason } = ending
@@ -31,7 +33,7 @@ export function withCutStep(control: ThreadControl, ending: Ending | null, now: 
 
 /** Immediate subagents of which a stop left none begun start with the next run. */
 function activationCut(control: ThreadControl, { reason }: Ending): ThreadControl {
-  const step = control.run?.step
+  const step = stepOf(control.run)
   const isUntouched = step?.activates === true && step.calls.every(({ state }) => state === 'open')
   if (reason !== 'stopped' || !isUntouched) return control
   return { ...control, activated: control.activated.filter((side) => side !== step.side) }
@@ -39,19 +41,22 @@ function activationCut(control: ThreadControl, { reason }: Ending): ThreadContro
 
 /** The end of a turn that was judged is told already; one whose model call waits has begun with the call's drain. */
 function withCutTurn(control: ThreadControl, run: Run, { reason }: Ending): ThreadControl {
-  const { again } = run
-  if (again !== null && !again.toolFirst) {
-    const side = control.plan === null ? again.side : actualSide(control.plan, again.side)
+  const work = workOf(run)
+  const call = work.kind === 'between_steps' ? work.call : null
+  if (call !== null && !call.toolFirst) {
+    const side = control.plan === null ? call.side : actualSide(control.plan, call.side)
     return withFacts(control, sideCompleted(run, side, reason))
   }
-  const cutTurn = (run.ending === null || run.step !== null) && !run.sideStarts
-  return cutTurn ? withFacts(control, sideCompleted(run, run.side, reason)) : control
+  const isCut = run.phase.kind !== 'ending' || run.phase.isInterrupted || work.kind === 'stepping'
+  return isCut && run.turn.kind === 'under_way'
+    ? withFacts(control, sideCompleted(run, run.side, reason))
+    : control
 }
 
 /** What a cut call had asked for still happens: another agent has the thread from now on. */
 function withoutCalls(control: ThreadControl, now: number): ThreadControl {
-  const step = control.run?.step
-  if (step == null) return control
+  const step = stepOf(control.run)
+  if (step === null) return control
   const told = allCalls(step.calls).reduce((next, call) => waitCut(next, call, now), control)
   const cut = changeStep(told, (cutStep) => ({ ...cutStep, calls: [], phase: 6, handOff: null }))
   return step.handOff === null ? cut : handedOff(cut, step.handOff, 'a')
@@ -60,7 +65,8 @@ function withoutCalls(control: ThreadControl, now: number): ThreadControl {
 /** Tools of the queue that were taken from it and will not run: only the end of their run can give them a result. */
 export function cutTools({ run }: ThreadControl, ending: Ending | null): readonly string[] {
   const skipped = ending?.tool === undefined ? [] : [ending.tool]
-  const calls = run?.step?.outside === true ? run.step.calls : []
+  const step = stepOf(run)
+  const calls = step?.outside === true ? step.calls : []
   return [...skipped, ...calls.flatMap(({ id, state }) => (state === 'done' ? [] : [id]))]
 }
 

@@ -5,9 +5,11 @@ import type { ControlSnapshot, QueuedItem, ThreadStatus } from '../protocol/stat
 import { openRequests } from './call-answers.js'
 import { callInFlight } from './calls.js'
 import { missingFrom } from './child-waits.js'
-import type { ChildWait, QueueEntry, Run, ThreadControl } from './control.js'
-import { childAction, endingOf, runAction } from './next-action.js'
+import type { QueueEntry, ThreadControl } from './control.js'
+import { childAction, workAction } from './next-action.js'
 import type { Action } from './next-action.js'
+import type { ChildWait, Run } from './run.js'
+import { endingOf, stepOf } from './run.js'
 
 /** What the `snapshot` query answers. `since`: when the action under way began, in milliseconds. */
 export function snapshotOf(
@@ -46,27 +48,38 @@ export function statusOf(control: ThreadControl): ThreadStatus {
 
 function runStatus(control: ThreadControl, run: Run): ThreadStatus {
   if (endingOf(control) !== null) return 'running'
-  if (run.waitUntil !== null) return 'waiting_resource'
-  if (run.pending !== undefined) return run.pending.status
-  const call = callInFlight(run.step?.calls ?? [])?.call
-  return call?.state === 'pending' ? call.request.status : 'running'
+  const { phase } = run
+  switch (phase.kind) {
+    case 'waiting':
+      return 'waiting_resource'
+    case 'pending':
+      return phase.request.status
+    case 'stepping': {
+      const call = callInFlight(phase.step.calls)?.call
+      return call?.state === 'pending' ? call.request.status : 'running'
+    }
+    case 'between_steps':
+    case 'ending':
+      return 'running'
+  }
 }
 
 /** The innermost thing that is being done, by registered names: also shown in the Temporal UI. */
 export function doingOf(control: ThreadControl): string | null {
   const { run } = control
   if (run === null || endingOf(control) !== null) return null
-  if (run.step !== null) {
-    const call = callInFlight(run.step.calls)?.call
+  const step = stepOf(run)
+  if (step !== null) {
+    const call = callInFlight(step.calls)?.call
     if (call === undefined || childAction(call) !== null) return null
   }
-  return doing(control, runAction(control, run))
+  return doing(control, workAction(control, run))
 }
 
 /** The task queue on which that is done, if it is not the thread's own: whoever waits for it knows which worker to look at. */
 export function doingOn(control: ThreadControl): string | null {
   const { run } = control
-  return run === null || doingOf(control) === null ? null : taskQueueOf(control, runAction(control, run))
+  return run === null || doingOf(control) === null ? null : taskQueueOf(control, workAction(control, run))
 }
 
 function doing(control: ThreadControl, action: Action): string | null {
@@ -102,7 +115,7 @@ function childrenLabel(wait: ChildWait): string {
 }
 
 function modelLabel(control: ThreadControl, side: 'a' | 'b'): string {
-  const plan = control.run?.planned === true ? control.plan : null
+  const plan = control.run?.planning === 'known' ? control.plan : null
   return plan === null ? 'model' : `model ${modelOf(plan, side)}`
 }
 
@@ -115,7 +128,7 @@ function runSnapshot(control: ThreadControl, run: Run, since: number): ControlSn
   const taskQueue = doingOn(control)
   return {
     runId: runIdOf(run.number),
-    side: run.step?.side ?? run.side,
+    side: stepOf(run)?.side ?? run.side,
     steps: run.steps,
     sessionTurns: run.sessionTurns,
     doing: doingOf(control),

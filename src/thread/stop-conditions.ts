@@ -5,7 +5,7 @@
 import { promptPlanOf, sidePlanOf } from '../protocol/plan.js'
 import type { Plan, Side, SidePlan } from '../protocol/plan.js'
 import type { StopReason } from '../protocol/status.js'
-import type { Call, Run, Step } from './control.js'
+import type { Call, Run, Step } from './run.js'
 
 export type StepVerdict =
   | { readonly kind: 'end'; readonly reason: StopReason; readonly sessionCall: string | null }

@@ -1,5 +1,13 @@
 import { describe, expect, test } from 'vitest'
-import { answered, idleControl, message, NOW, plan, started } from '../../test/support/control-states.js'
+import {
+  NOW,
+  answered,
+  endOf,
+  idleControl,
+  message,
+  plan,
+  started,
+} from '../../test/support/control-states.js'
 import type { Plan } from '../protocol/plan.js'
 import { advance } from './advance.js'
 import { kindAnswered } from './call-answers.js'
@@ -63,11 +71,11 @@ describe('where an activity is scheduled', () => {
       NOW,
     )
     expect(moved.queue).toEqual(drain)
-    expect(moved.run).toMatchObject({ moved: true, planned: false, steps: 0 })
+    expect(moved.run).toMatchObject({ planning: 'moved', steps: 0 })
     expect(nextAction(moved)).toMatchObject({ kind: 'callModel', drain })
     expect(queueOf(moved)).toBe('models')
     const done = answered(moved, { text: true, plan: away })
-    expect(done.run).not.toHaveProperty('moved')
+    expect(done.run?.planning).toBe('known')
   })
 
   test('an activity may say where an unlisted name runs, once', () => {
@@ -75,7 +83,7 @@ describe('where an activity is scheduled', () => {
     const known = kindAnswered(calling('nobody', own), 'c0', tool)
     expect(nextAction(known)).toMatchObject({ kind: 'executeTool', call: { id: 'c0', tool } })
     expect(queueOf(known)).toBe('gpu')
-    expect(kindAnswered(known, 'c0', tool).run?.ending).toMatchObject({ reason: 'blocked' })
+    expect(endOf(kindAnswered(known, 'c0', tool))).toMatchObject({ reason: 'blocked' })
   })
 
   test('the snapshot names it only while something is done there', () => {

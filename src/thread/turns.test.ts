@@ -1,15 +1,18 @@
-import { describe, expect, test } from 'vitest'
-import { doneCall, dualPlan, idleControl, NOW, plan, run, step } from '../../test/support/control-states.js'
+import { NOW, doneCall, dualPlan, idleControl, plan, run, step } from '../../test/support/control-states.js'
 import { advance } from './advance.js'
-import type { Run, Step, ThreadControl } from './control.js'
+import type { ThreadControl } from './control.js'
 import { applyOperations } from './operations.js'
+import type { Step } from './run.js'
 import { evaluateStop } from './stop-conditions.js'
 import { turnLeft } from './turns.js'
+import { describe, expect, test } from 'vitest'
+
+const STARTING = { kind: 'starting', wordless: false } as const
 
 describe('a turn that is left between two steps', () => {
-  const between = (patch: Partial<Run> = {}): ThreadControl =>
+  const between = (patch: Parameters<typeof run>[0] = {}): ThreadControl =>
     idleControl({}, { plan: dualPlan({}, {}), run: run(patch) })
-  const outside = (patch: Partial<Step>): Run['step'] =>
+  const outside = (patch: Partial<Step>): Step =>
     step({ outside: true, calls: [doneCall('transfer')], ...patch })
   const told = ({ facts }: ThreadControl): readonly unknown[] =>
     facts.map(({ type, payload }) => [
@@ -29,12 +32,12 @@ describe('a turn that is left between two steps', () => {
     ['a message is for the other side', turnLeft(between(), null), null],
   ])('%s: its end is told', (_when, control, reason) => {
     expect(told(control)).toEqual([['side.completed', 'a', reason]])
-    expect(control.run?.sideStarts).toBe(true)
+    expect(control.run?.turn.kind).toBe('starting')
   })
 
   test('a turn that has not begun has no end', () => {
-    expect(told(turnLeft(between({ sideStarts: true }), null))).toEqual([])
-    expect(told(advance(between({ sideStarts: true, step: outside({ handOff: 'boss' }) })))).toEqual([])
+    expect(told(turnLeft(between({ turn: STARTING }), null))).toEqual([])
+    expect(told(advance(between({ turn: STARTING, step: outside({ handOff: 'boss' }) })))).toEqual([])
     expect(turnLeft(idleControl(), null)).toEqual(idleControl())
   })
 

@@ -4,8 +4,10 @@ import type { Fact } from '../protocol/facts.js'
 import { runIdOf } from '../protocol/ids.js'
 import type { Side } from '../protocol/plan.js'
 import { changeStep } from './calls.js'
-import type { Run, ThreadControl } from './control.js'
+import type { ThreadControl } from './control.js'
 import { withFacts } from './facts.js'
+import type { Run } from './run.js'
+import { restartTurn, stepOf } from './run.js'
 
 export function sideCompleted({ number }: Run, side: Side, reason: string | null): Fact {
   return fact('side.completed', { side, reason }, { runId: runIdOf(number) })
@@ -14,15 +16,18 @@ export function sideCompleted({ number }: Run, side: Side, reason: string | null
 /** Somebody else acts next, and no step was judged that would tell so: the turn under way is over. */
 export function turnLeft(control: ThreadControl, reason: string | null): ThreadControl {
   const { run } = control
-  if (run === null || run.sideStarts) return control
-  return { ...withFacts(control, sideCompleted(run, run.side, reason)), run: { ...run, sideStarts: true } }
+  if (run === null || run.turn.kind === 'starting') return control
+  return {
+    ...withFacts(control, sideCompleted(run, run.side, reason)),
+    run: { ...run, turn: restartTurn(run.turn) },
+  }
 }
 
 /** Another agent takes over the thread: the same run, the same counters, another plan. */
 
 /** Takes effect at the end of the step, of which the first one wins; between two steps at once. */
 export function handOffAsked(control: ThreadControl, agent: string): ThreadControl {
-  if (control.run?.step == null) return handedOff(turnLeft(control, 'hand_off'), agent, 'a')
+  if (stepOf(control.run) === null) return handedOff(turnLeft(control, 'hand_off'), agent, 'a')
   return changeStep(control, (step) => ({ ...step, handOff: step.handOff ?? agent }))
 }
 
@@ -33,6 +38,6 @@ export function handedOff(control: ThreadControl, agent: string, side: Side): Th
   if (run === null) return next
   return {
     ...next,
-    run: { ...run, side, planned: false, sideStarts: true, turnHasText: false, wordless: false },
+    run: { ...run, side, planning: 'unknown', turn: { kind: 'starting', wordless: false } },
   }
 }

@@ -29,7 +29,7 @@ describe('an activity that left no answer', () => {
 
   test('its operations are known over continue-as-new', () => {
     const missed = answerMissed(withCalls('work'), ['c0'])
-    expect(restore(carry(missed), missed.start).run?.unheard).toEqual(['c0'])
+    expect(restore(carry(missed), missed.start).run?.unacknowledged).toEqual(['c0'])
     expect(settled(missed, { ending: ENDING, close: null, queued: 0 }, NOW).run).toBeNull()
   })
 })

@@ -29,6 +29,7 @@ import { modelAnswered, modelAsked } from './model-answers.js'
 import { nextAction } from './next-action.js'
 import { settled } from './settling.js'
 import { doingOf, statusOf } from './snapshot.js'
+import { stepOf } from './run.js'
 
 const wait = { type: 'wait', until: NOW + 9, plan: plan(), usage: USAGE } as const
 const queued = { ...started(), queue: [message('m1', 'assistant')] }
@@ -54,7 +55,7 @@ test('T3 the same call follows, and drains nothing that came meanwhile', () => {
 
 test('nothing goes before the call that waits', () => {
   const tool = acceptTool({ ...waiting, queue: [] }, { toolCallId: 't', name: 'work' }, NOW)
-  const planned = { ...tool, run: { ...tool.run, ...run({ waitUntil: NOW, again: asked() }) } }
+  const planned = { ...tool, run: run({ waitUntil: NOW, call: asked() }) }
   expect(nextAction(advance(waitOver(planned))).kind).toBe('callModel')
 })
 
@@ -73,10 +74,10 @@ test('a call that has to wait is made again', () => {
 
 test('T10 a wait within a step leaves the plan of the step', () => {
   const two = dualPlan({}, {})
-  const speaking = { ...started(), run: run({ side: 'b', planned: true }), plan: two }
+  const speaking = { ...started(), run: run({ side: 'b' }), plan: two }
   const calling = answered(speaking, { calls: [{ id: 'c0', name: 'work' }], plan: two })
   const over = waitOver(waitAsked(calling, { type: 'wait', until: NOW, plan: plan() }, null))
-  expect(calling.run?.step?.side).toBe('b')
+  expect(stepOf(calling.run)?.side).toBe('b')
   expect(nextAction(over)).toMatchObject({ kind: 'executeTool', call: { id: 'c0' } })
   expect(over.plan).toEqual(two)
 })
@@ -113,7 +114,7 @@ test('T3 T4 the same model call goes on with the answer, in the same run', () =>
   const going = advance(responded(more, answer, NOW))
   const response = { requestId: 'budget_1', approved: true }
   expect(nextAction(going)).toMatchObject({ kind: 'callModel', side: 'b', asked: true, drain: [], response })
-  expect(going.run).toMatchObject({ number: 1, resumed: true })
+  expect(going.run).toMatchObject({ number: 1, phase: { resumed: true } })
   expect(responseRefusal(going, answer)).toBe('Request.NotFound')
 })
 
@@ -125,7 +126,7 @@ test('the model call of a nested step goes on with its answer too', () => {
   const going = responded(waits, { id: 'budget_1', approved: true }, NOW)
   const response = { requestId: 'budget_1', approved: true }
   expect(nextAction(going)).toMatchObject({ kind: 'callPrompt', call: { id: 'c0', response } })
-  expect(going.run?.resumed).toBe(true)
+  expect(going.run).toMatchObject({ phase: { resumed: true } })
 })
 
 test.each(['ask', 'write', 'work'])('a call of %s may wait for an answer, and is made again', (name) => {

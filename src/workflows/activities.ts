@@ -24,6 +24,7 @@ import {
 import type { ThreadControl } from '../thread/control.js'
 import { factsSent, factsToSend, hasStored } from '../thread/facts.js'
 import type { CutBy, ThreadHost } from './thread-host.js'
+import { isResumed } from '../thread/run.js'
 
 type Name = keyof ThreadActivities
 type Input<N extends Name> = Parameters<ThreadActivities[N]>[0]
@@ -126,7 +127,7 @@ function asksAgain<N extends Name>(host: ThreadHost, call: Call<N>, called: Call
 
 /** T8: nothing of a step begins any more; the settle of the run tells what came of it all the same. */
 function isStopped<N extends Name>({ control }: ThreadHost, { name }: Call<N>): boolean {
-  return resumes(name) && (control.terminating || control.run?.stopRequested === true)
+  return resumes(name) && (control.terminating || isStopping(control))
 }
 
 /** Of a call only its row is asked for: what its code did, or may do still, is not done again. */
@@ -137,7 +138,7 @@ function askingAgain<N extends Name>(name: N, input: Input<N>): Input<N> {
 /** Looking for children stores nothing, and neither does a step's activity that goes on after a wait. */
 function storesFacts({ run }: ThreadControl, name: Name): boolean {
   if (name === 'checkChildren' || name === 'expireChild') return false
-  return run?.resumed !== true || !resumes(name)
+  return run === null || !isResumed(run) || !resumes(name)
 }
 
 /** An activity of a step may have asked for the wait; others may come in between. */
@@ -176,9 +177,9 @@ function scheduled<N extends Name>(host: ThreadHost, call: Call<N>, input: Input
 
 /** A worker that died while it was told to stop leaves a failure instead of an answer. */
 function wasCut<N extends Name>(host: ThreadHost, call: Call<N>): boolean {
-  const { terminating, run } = host.control
+  const { terminating } = host.control
   if (call.cutBy === null) return false
-  return terminating || (call.cutBy === 'stop' && run?.stopRequested === true)
+  return terminating || (call.cutBy === 'stop' && isStopping(host.control))
 }
 
 /** A cut needs nothing: the state says why, and the settle closes what is open. No answer for good ends the run. */
@@ -220,4 +221,8 @@ export function activityOptions(
     },
     summary,
   }
+}
+
+function isStopping({ run }: ThreadControl): boolean {
+  return run !== null && run.stop !== null
 }

@@ -2,20 +2,10 @@
  * Child threads are child workflows, abandoned by policy (the policy would also bite when the parent continues as new);
  * what has to reach them is sent by us and awaited (T7, T8).
  */
-import { WorkflowExecutionAlreadyStartedError } from '@temporalio/common'
-import {
-  ChildWorkflowFailure,
-  getExternalWorkflowHandle,
-  isCancellation,
-  ParentClosePolicy,
-  startChild,
-  TerminatedFailure,
-} from '@temporalio/workflow'
-import type { ChildWorkflowHandle } from '@temporalio/workflow'
 import type { ThreadResult } from '../protocol/activities.js'
 import { STORE_MEMO } from '../protocol/ids.js'
 import { LIMITS } from '../protocol/limits.js'
-import { rootOf, SIGNALS, THREAD_WORKFLOW } from '../protocol/messages.js'
+import { SIGNALS, THREAD_WORKFLOW, rootOf } from '../protocol/messages.js'
 import type { QueueMessage, ThreadStart } from '../protocol/messages.js'
 import type { PreparedChild } from '../protocol/subagent.js'
 import { childCancelled, childStarted, messageLost, messageSent } from '../thread/child-calls.js'
@@ -27,11 +17,22 @@ import {
   deferredStarted,
   expiryFailed,
 } from '../thread/children.js'
-import type { CallIn, DeferredChild, ThreadControl } from '../thread/control.js'
+import type { DeferredChild, ThreadControl } from '../thread/control.js'
+import type { CallIn } from '../thread/run.js'
 import { childTold } from '../thread/settling.js'
 import { callActivity } from './activities.js'
 import { told } from './other-threads.js'
 import type { ThreadHost } from './thread-host.js'
+import { WorkflowExecutionAlreadyStartedError } from '@temporalio/common'
+import {
+  ChildWorkflowFailure,
+  ParentClosePolicy,
+  TerminatedFailure,
+  getExternalWorkflowHandle,
+  isCancellation,
+  startChild,
+} from '@temporalio/workflow'
+import type { ChildWorkflowHandle } from '@temporalio/workflow'
 
 /** `agentThread`, by the shape that a parent starts it in: its module imports this one. */
 type ThreadWorkflow = (start: ThreadStart) => Promise<ThreadResult>

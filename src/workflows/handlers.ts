@@ -46,7 +46,7 @@ export function takeMessages(host: ThreadHost, root: CancellationScope): void {
     host.update((control) => accept(control, input, Date.now()))
     const { terminating, run } = host.control
     if (terminating) host.cut('terminate')
-    else if (run?.stopRequested === true) host.cut('stop')
+    else if (run !== null && run.stop !== null) host.cut('stop')
   })
   cutOnCancel(host, root)
 }

@@ -1,15 +1,15 @@
-import { condition } from '@temporalio/workflow'
 import type { RunEnd, ThreadClose } from '../protocol/end-activities.js'
 import { LIMITS } from '../protocol/limits.js'
 import { effectGivenUp, effectRan, missedTold, terminationFound } from '../thread/apply.js'
 import { closesTold } from '../thread/children.js'
-import type { Ending } from '../thread/control.js'
 import type { Action } from '../thread/next-action.js'
 import { givenUpTold } from '../thread/operations.js'
+import type { Ending } from '../thread/run.js'
 import { cutTools, settled, withCutStep } from '../thread/settling.js'
 import { snapshotOf } from '../thread/snapshot.js'
 import { callActivity } from './activities.js'
 import type { ThreadHost } from './thread-host.js'
+import { condition } from '@temporalio/workflow'
 
 type Ends = Pick<Extract<Action, { readonly kind: 'settle' }>, 'ending' | 'close'>
 
@@ -37,7 +37,7 @@ async function isSettled(
   const number = control.settles + 1
   const after = settled(control, { ending, close, queued: control.queue.length }, Date.now())
   const { givenUp, closed } = control
-  const unheard = ending === null ? undefined : control.run?.unheard
+  const unheard = ending === null ? undefined : control.run?.unacknowledged
   const called = await callActivity(host, {
     name: 'settle',
     limit: 0,

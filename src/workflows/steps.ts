@@ -1,4 +1,3 @@
-import { ActivityFailure, CancelledFailure, proxyActivities } from '@temporalio/workflow'
 import type {
   ActivityInput,
   CallInput,
@@ -25,15 +24,17 @@ import {
 } from '../thread/call-answers.js'
 import { placeInStep } from '../thread/calls.js'
 import { childrenPrepared, messagePrepared } from '../thread/child-calls.js'
-import type { CallIn, QueueEntry, ThreadControl } from '../thread/control.js'
+import type { QueueEntry, ThreadControl } from '../thread/control.js'
 import { modelAnswered, modelAsked } from '../thread/model-answers.js'
-import { endingOf } from '../thread/next-action.js'
 import type { Action, CallWork } from '../thread/next-action.js'
+import type { CallIn } from '../thread/run.js'
 import { taskQueueOf } from '../thread/snapshot.js'
 import { turnLeft } from '../thread/turns.js'
 import { activityOptions, callActivity, notAnswered } from './activities.js'
 import type { Called } from './activities.js'
 import type { ThreadHost } from './thread-host.js'
+import { ActivityFailure, CancelledFailure, proxyActivities } from '@temporalio/workflow'
+import { endingOf } from '../thread/run.js'
 
 /** Phases 1 to 4 of a step: the queue as it is now goes into it, and what arrives meanwhile waits for the next one. */
 export async function callModel(
@@ -45,7 +46,7 @@ export async function callModel(
   if (side !== run.side) host.update((control) => turnLeft(control, null))
   host.update((control) => modelAsked(control, drain))
   const { control } = host
-  const plan = run.planned ? planOf(control) : null
+  const plan = run.planning === 'known' ? planOf(control) : null
   const called = await callActivity(host, {
     name: 'callModel',
     limit: LIMITS.modelCall,
@@ -60,17 +61,17 @@ export async function callModel(
       knownPlan: control.plan?.digest ?? null,
       toolFirst,
       frame: null,
-      trigger: run.steps === 0 && !run.begun ? run.trigger : null,
-      sideStarts: run.sideStarts || side !== run.side,
+      trigger: run.began === 'not_yet' ? run.trigger : null,
+      sideStarts: run.turn.kind === 'starting' || side !== run.side,
       asked,
       // A queued tool goes first: the step behind it looks.
       activated: toolFirst || control.activated.includes(side),
-      wordless: run.wordless && side === run.side,
+      wordless: run.turn.kind === 'starting' && run.turn.wordless && side === run.side,
       drain: drain.flatMap(drainItem),
       start: control.registered ? null : control.start,
       createdAt: control.createdAt,
       ...(run.activations !== undefined && { activations: run.activations }),
-      ...(run.moved === true && { moved: true }),
+      ...(run.planning === 'moved' && { moved: true }),
       ...(response !== undefined && { response }),
     },
   })

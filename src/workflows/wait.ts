@@ -10,10 +10,11 @@ import {
   nextCheckAt,
   reportsTaken,
 } from '../thread/children.js'
-import { comesDue, endingOf, nextDueAt } from '../thread/next-action.js'
+import { comesDue, nextDueAt } from '../thread/next-action.js'
 import type { Action } from '../thread/next-action.js'
 import { callActivity } from './activities.js'
 import type { ThreadHost } from './thread-host.js'
+import { endingOf } from '../thread/run.js'
 
 type Waits = Extract<Action, { readonly kind: 'wait' | 'awaitChildren' | 'awaitAnswer' | 'awaitModel' }>
 

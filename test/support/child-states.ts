@@ -1,8 +1,10 @@
 import type { ChildReport } from '../../src/protocol/messages.js'
 import type { PreparedChild } from '../../src/protocol/subagent.js'
-import { childrenPrepared, childStarted, messagePrepared, messageSent } from '../../src/thread/child-calls.js'
-import type { Call, OpenChild, ThreadControl } from '../../src/thread/control.js'
-import { idleControl, NOW, withCalls } from './control-states.js'
+import { childStarted, childrenPrepared, messagePrepared, messageSent } from '../../src/thread/child-calls.js'
+import type { OpenChild, ThreadControl } from '../../src/thread/control.js'
+import type { Call } from '../../src/thread/run.js'
+import { NOW, idleControl, withCalls } from './control-states.js'
+import { stepOf } from '../../src/thread/run.js'
 
 /** Control states with subagents, for tests of the pure logic. */
 export function preparedChild(reference: string, patch: Partial<PreparedChild> = {}): PreparedChild {
@@ -82,7 +84,7 @@ export function report(patch: Partial<ChildReport> = {}): ChildReport {
 
 /** The call that the states here have. */
 export function callOf(control: ThreadControl): Call | undefined {
-  return control.run?.step?.calls[0]
+  return stepOf(control.run)?.calls[0]
 }
 
 /** A thread whose only child is this one. */

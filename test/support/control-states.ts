@@ -2,9 +2,11 @@ import type { CallOutcome, CallRequest, ResultAnswer, Usage } from '../../src/pr
 import type { ThreadStart } from '../../src/protocol/messages.js'
 import type { Plan, Side, SidePlan } from '../../src/protocol/plan.js'
 import { advance } from '../../src/thread/advance.js'
-import { initialControl, NO_USAGE } from '../../src/thread/control.js'
-import type { Call, ModelCall, QueueEntry, Run, Step, ThreadControl } from '../../src/thread/control.js'
+import { initialControl } from '../../src/thread/control.js'
+import type { QueueEntry, ThreadControl } from '../../src/thread/control.js'
 import { modelAnswered } from '../../src/thread/model-answers.js'
+import { createRun, endRun } from '../../src/thread/run.js'
+import type { Call, Ending, ModelCall, Run, Step, Work } from '../../src/thread/run.js'
 
 /** Control states for tests of the pure logic, each with as little as it needs. */
 export const NOW = 1_763_767_000_000
@@ -101,31 +103,37 @@ export function withCalls(...names: readonly string[]): ThreadControl {
   return answered(started(), { calls: names.map((name, index) => ({ id: `c${index}`, name })) })
 }
 
-export function run(patch: Partial<Run> = {}): Run {
-  return {
-    number: 1,
-    side: 'a',
-    trigger: 'message',
-    begun: false,
-    steps: 1,
+/** A run of tests; its phase is said by what it is at. */
+interface RunPatch extends Partial<Omit<Run, 'phase'>> {
+  readonly step?: Step
+  /** A model call that is made again. */
+  readonly call?: ModelCall
+  readonly waitUntil?: number
+  readonly ending?: Ending
+}
+
+export function run({ step: inFlight, call, waitUntil, ending, ...patch }: RunPatch = {}): Run {
+  const { steps = 1 } = patch
+  const work: Work =
+    inFlight === undefined
+      ? { kind: 'between_steps', call: call ?? null, resumed: false }
+      : { kind: 'stepping', step: inFlight, resumed: false }
+  const made: Run = {
+    ...createRun({ number: 1, trigger: 'message', stop: null }),
+    steps,
+    began: steps === 0 ? 'not_yet' : 'with_step',
     sideSteps: { a: 1, b: 0 },
-    sessionTurns: 0,
-    usage: NO_USAGE,
-    planned: true,
-    sideStarts: false,
-    turnHasText: false,
-    wordless: false,
-    repeatedError: null,
-    step: null,
-    waitUntil: null,
-    resumed: false,
-    again: null,
-    stopRequested: false,
-    stopsChildren: false,
-    reported: false,
-    ending: null,
+    planning: 'known',
+    turn: { kind: 'under_way', hasText: false },
+    phase: waitUntil === undefined ? work : { kind: 'waiting', until: waitUntil, work },
     ...patch,
   }
+  return ending === undefined ? made : endRun(made, ending)
+}
+
+/** What the run of a state ended with, or null. */
+export function endOf({ run: ended }: Pick<ThreadControl, 'run'>): Ending | null {
+  return ended?.phase.kind === 'ending' ? ended.phase.ending : null
 }
 
 export function step(patch: Partial<Step> = {}): Step {

@@ -9,8 +9,9 @@ import type {
 } from '../../src/protocol/activities.js'
 import type { ThreadOperation } from '../../src/protocol/operations.js'
 import type { Plan, ToolPlan } from '../../src/protocol/plan.js'
-import type { Call, ModelCall, Run, ThreadControl } from '../../src/thread/control.js'
+import type { ThreadControl } from '../../src/thread/control.js'
 import type { CallWork } from '../../src/thread/next-action.js'
+import type { Call, ModelCall, Run } from '../../src/thread/run.js'
 import { USAGE } from './control-states.js'
 import type { SeededRandom } from './seeded-random.js'
 
@@ -40,10 +41,10 @@ export class RandomAnswers {
     if (random.chance(0.03)) return this.#modelPending(plan)
     if (random.chance(0.04)) return { type: 'interrupted', plan }
     if (called.toolFirst) return { type: 'begun', plan }
-    if (!run.planned && run.moved !== true && random.chance(0.1)) return { type: 'moved', plan }
+    if (run.planning === 'unknown' && random.chance(0.1)) return { type: 'moved', plan }
     if (!this.#thread.control.activated.includes(called.side) && random.chance(0.3))
       return { type: 'activates', plan, calls: this.#immediate(), usage: USAGE }
-    const mayRest = run.steps === 0 && !run.begun && run.again === null
+    const mayRest = run.began === 'not_yet' && isFresh(run)
     if (mayRest && random.chance(0.05)) return { type: 'nothing_to_do', plan }
     const number = run.steps + 1
     const names = random.pick([[], [], this.#names(3), this.#names(2), this.#names(1), []])
@@ -169,3 +170,8 @@ const REMOTE = { type: 'remote', taskQueue: 'python', activity: 'draw', timeout:
 
 /** Set by the thread that is driven: effects are due some time after its start. */
 const DUE_FROM = 1_763_767_000_000
+
+/** Nothing of it is made again. */
+export function isFresh({ phase }: Run): boolean {
+  return phase.kind === 'between_steps' && phase.call === null
+}

@@ -5,15 +5,18 @@ import * as apply from '../../src/thread/apply.js'
 import { callAnswered } from '../../src/thread/call-answers.js'
 import { carry, restore, shouldContinueAsNew } from '../../src/thread/continue-as-new.js'
 import type { CarriedControl } from '../../src/thread/continue-as-new.js'
-import type { Call, ThreadControl } from '../../src/thread/control.js'
+import type { ThreadControl } from '../../src/thread/control.js'
 import * as inbox from '../../src/thread/inbox.js'
 import * as models from '../../src/thread/model-answers.js'
-import { endingOf, nextAction } from '../../src/thread/next-action.js'
+import { nextAction } from '../../src/thread/next-action.js'
 import type { Action } from '../../src/thread/next-action.js'
 import { acceptOperations, tellDone } from '../../src/thread/operations.js'
 import * as reports from '../../src/thread/reports.js'
+import type { Call } from '../../src/thread/run.js'
 import * as settling from '../../src/thread/settling.js'
-import { idleControl, NOW, plan, resultOf, USAGE } from './control-states.js'
+import { NOW, USAGE, idleControl, plan, resultOf } from './control-states.js'
+import { endingOf } from '../../src/thread/run.js'
+import { isFresh } from './random-answers.js'
 import type { SeededRandom } from './seeded-random.js'
 
 type Kind<K extends Action['kind']> = Extract<Action, { readonly kind: K }>
@@ -142,8 +145,8 @@ export class RandomChild {
   #callModel({ run, side, asked, toolFirst, drain }: Kind<'callModel'>): void {
     this.#change((control) => models.modelAsked(control, drain))
     if (this.#random.chance(0.1)) return this.#change((control) => apply.activityFailed(control, 'failed'))
-    if (run.stopRequested && this.#random.chance(0.5)) return
-    const answer = this.#answer(run.steps === 0 && !run.begun && run.again === null, toolFirst)
+    if (run.stop !== null && this.#random.chance(0.5)) return
+    const answer = this.#answer(run.began === 'not_yet' && isFresh(run), toolFirst)
     if (this.#random.chance(0.2)) this.#signal()
     const called = { side, asked, toolFirst, drain }
     this.#change((control) => models.modelAnswered(control, called, answer, NOW))

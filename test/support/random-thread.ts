@@ -11,7 +11,7 @@ import { initialControl } from '../../src/thread/control.js'
 import type { ThreadControl } from '../../src/thread/control.js'
 import { factsSent } from '../../src/thread/facts.js'
 import * as models from '../../src/thread/model-answers.js'
-import { comesDue, endingOf, nextAction, nextDueAt } from '../../src/thread/next-action.js'
+import { comesDue, nextAction, nextDueAt } from '../../src/thread/next-action.js'
 import type { Action } from '../../src/thread/next-action.js'
 import { givenUpTold, tellDone } from '../../src/thread/operations.js'
 import * as reports from '../../src/thread/reports.js'
@@ -22,6 +22,8 @@ import { RandomFamily } from './random-family.js'
 import { randomSignal } from './random-signals.js'
 import type { SeededRandom } from './seeded-random.js'
 import { keyOf, ThreadLog } from './thread-log.js'
+import { endingOf } from '../../src/thread/run.js'
+import type { CallRequest, Run } from '../../src/thread/run.js'
 
 type Kind<K extends Action['kind']> = Extract<Action, { readonly kind: K }>
 type Change = (control: ThreadControl) => ThreadControl
@@ -219,7 +221,7 @@ export class RandomThread {
     this.change(apply.waitOver)
   }
 
-  #answer(request = this.control.run?.pending): void {
+  #answer(request = pendingRequest(this.control.run)): void {
     // A signal of the same moment may have ended or answered it.
     if (request === undefined) return
     const { requestId: id, next } = request
@@ -237,7 +239,7 @@ export class RandomThread {
   #callModel({ run, drain, ...called }: Kind<'callModel'>): void {
     this.change((control) => models.modelAsked(control, drain))
     if (this.#random.chance(0.05)) return this.change((control) => apply.activityFailed(control, 'failed'))
-    if (this.control.run?.stopRequested === true && this.#random.chance(0.5)) return
+    if ((this.control.run?.stop ?? null) !== null && this.#random.chance(0.5)) return
     const answer = this.#answers.model(run, called, this.now)
     if (this.#random.chance(0.2)) this.#signal()
     const taken = answer.type === 'activates' || answer.type === 'moved' ? [] : drain
@@ -338,4 +340,8 @@ export class RandomThread {
     this.change((control) => givenUpTold(control, givenUp))
     this.#stored()
   }
+}
+
+function pendingRequest(run: Run | null): CallRequest | undefined {
+  return run?.phase.kind === 'pending' ? run.phase.request : undefined
 }

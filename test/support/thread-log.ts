@@ -1,7 +1,9 @@
 import { allCalls } from '../../src/thread/calls.js'
 import type { ChildAnswer } from '../../src/thread/child-waits.js'
-import type { Call, QueueEntry, ThreadControl } from '../../src/thread/control.js'
+import type { QueueEntry, ThreadControl } from '../../src/thread/control.js'
 import type { Action } from '../../src/thread/next-action.js'
+import type { Call } from '../../src/thread/run.js'
+import { stepOf } from '../../src/thread/run.js'
 
 /** What a thread did, for rules to judge. */
 export class ThreadLog {
@@ -73,12 +75,12 @@ export class ThreadLog {
     for (const key of owed) if (!this.answers.has(key)) this.answers.set(key, 0)
     for (const key of owedBy(before))
       if (!owed.has(key)) this.answers.set(key, (this.answers.get(key) ?? 0) + 1)
-    if (!inTurn(after.run?.step?.calls ?? [])) this.outOfTurn.push(JSON.stringify(after.run?.step))
+    if (!inTurn(stepOf(after.run)?.calls ?? [])) this.outOfTurn.push(JSON.stringify(stepOf(after.run)))
   }
 
   carried(control: ThreadControl, json: string): void {
     this.carriedBytes.push(Buffer.byteLength(json))
-    for (const call of allCalls(control.run?.step?.calls ?? []))
+    for (const call of allCalls(stepOf(control.run)?.calls ?? []))
       if (!json.includes(call.id)) this.outOfTurn.push(`${call.id} is not carried`)
   }
 
@@ -103,7 +105,8 @@ export function owedBy({ children }: ThreadControl): readonly string[] {
 
 /** A tool of the inbox becomes a call of its own. */
 function beginsWith({ run }: ThreadControl, key: string): boolean {
-  return run?.step?.outside === true && run.step.calls.some(({ id }) => `tool ${id}` === key)
+  const step = stepOf(run)
+  return step?.outside === true && step.calls.some(({ id }) => `tool ${id}` === key)
 }
 
 /** At each level: what is done, then at most one that is being done, then what is open. */
