@@ -1,6 +1,11 @@
 /**
- * The transitions that need nothing from outside: a run starts when an item waits, a finished step is judged (phase 7).
- * T1: there is one run, one step and one call at a time, because there is one place for each.
+ * The transitions that need nothing from outside: a run starts when an item waits, a queued tool begins between two steps, a
+ * finished step is judged (phase 7), and a stop or terminate ends the run.
+ *
+ * It owns: when a run starts and what follows a step. It does not own: the rule of the stop conditions
+ * (`stop-conditions.ts`), and what is done next (`next-action.ts`).
+ * Invariants: there is one run, one step and one call at a time (T1). `advance` is called only when nothing is in flight, and
+ * calling it twice changes nothing.
  */
 import type { EventScope } from '../protocol/events.js'
 import { fact, phaseFact } from '../protocol/facts.js'

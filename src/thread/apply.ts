@@ -1,8 +1,15 @@
-/** What the answers of activities change in a run. T4: an answer is applied once; the store holds what it stands for. */
+/**
+ * What the answer of any activity changes: waits, ends, failures, refused answers, effects that ran, usage.
+ *
+ * It owns: the outcomes that all activities share. It does not own: answers of a side's model call (`model-answers.ts`) and
+ * of a tool call (`call-answers.ts`), and the end of a run in the store (`settling.ts`).
+ * Invariants: an answer is applied once; the store holds what it stands for (T4). An activity that ends without an answer may
+ * have committed one: the settle of its run returns what it did to its thread (T9).
+ */
+import { fact } from '../protocol/facts.js'
 import type { ActivityInput, EndAnswer, Frame, Usage, WaitAnswer } from '../protocol/activities.js'
 import { ACTIVITIES } from '../protocol/answer-problem.js'
 import type { FailureCause } from '../protocol/end-activities.js'
-import { fact } from '../protocol/facts.js'
 import {
   activationsOf,
   beginOperationId,
@@ -136,11 +143,6 @@ function sum(left: Usage, right: Usage): Usage {
     cost: left.cost === null || right.cost === null ? null : left.cost + right.cost,
   }
 }
-
-/**
- * An activity that leaves no answer may have committed one, or the first part of its work: its worker died, or was told to
- * stop, before it was heard. What it did to its thread is told by the settle that ends the run (T9).
- */
 
 interface Asked {
   readonly run: number

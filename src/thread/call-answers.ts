@@ -1,4 +1,11 @@
-/** What the answers of activities change in a call of the step in flight, at whatever depth it is. */
+/**
+ * What the answers of activities, and of persons, change in a call of the step in flight, at whatever depth it is.
+ *
+ * It owns: results, requests of calls, calls in other languages, the calls of a prompt that is called as a tool, and the open
+ * requests of a thread (of calls, of a side's model call, of a blocked run, of subagents that lack variables).
+ * It does not own: the start and the wait of subagents (`child-calls.ts`), and what a call needs next (`next-action.ts`).
+ * Invariants: an answer is applied once (T4). An answer from outside is checked before it changes anything (T10).
+ */
 import type {
   CallModelAnswer,
   PendingAnswer,
@@ -200,8 +207,6 @@ function repeatedError(run: Run, answer: ResultAnswer): Run['repeatedError'] {
   const same = run.repeatedError?.digest === answer.errorDigest
   return { digest: answer.errorDigest, count: same ? (run.repeatedError?.count ?? 0) + 1 : 1 }
 }
-
-/** Requests that wait for an answer from outside: of calls, of a blocked run, of subagents that lack variables. T10: an answer is checked. */
 
 /** What a kind of request is answered with; of kinds that are not listed the activities judge. */
 const ANSWERED_WITH: Readonly<Record<string, string>> = {

@@ -1,4 +1,9 @@
-/** The calls of a step with those of its frames: a tree, of which one call at a time is in flight (T1). */
+/**
+ * The calls of a step with those of its frames: a tree.
+ *
+ * It owns: how a call of the tree is found and changed. It does not own: the states of a call (`run.ts`).
+ * Invariant: one call of the tree is in flight at a time, the innermost one that is not done (T1).
+ */
 import { utf8Length } from '../protocol/values.js'
 import type { ThreadControl } from './control.js'
 import type { Call, CalledTool, Step } from './run.js'

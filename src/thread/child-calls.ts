@@ -1,4 +1,11 @@
-/** Calls that start subagents, or write to them: from what their activities prepared to the wait for the answers. */
+/**
+ * Calls that start subagents or write to them: from what their activities prepared, over the wait for the answers, to the end
+ * of that wait by a timeout or by the end of the run.
+ *
+ * It owns: the states of such a call. It does not own: the children themselves (`children.ts`).
+ * Invariants: a child whose rows exist is owed an answer and is always started (T7). An answer that a call does not take is an
+ * item of the inbox (T7).
+ */
 import type { PrepareChildAnswer, PrepareMessageAnswer } from '../protocol/activities.js'
 import type { ChildReport } from '../protocol/messages.js'
 import { withinBudget } from './apply.js'
@@ -157,8 +164,6 @@ export function messageLost(
 function begun(control: ThreadControl): ThreadControl {
   return { ...changeStep(control, (step) => ({ ...step, phase: 5 })), progressed: true }
 }
-
-/** A call of subagents that waits no longer: its time is over, or its run ends. What it does not take, an item tells (T7). */
 
 /** The time of the call is over, if it still waits. */
 export function waitExpired(control: ThreadControl, callId: string, now: number): ThreadControl {

@@ -1,6 +1,10 @@
 /**
- * What a call of subagents waits for. One call is in flight (T1), so at most one waits; it is completed only by reports
- * that name it, by closes, and by its timeout.
+ * What a call of subagents waits for.
+ *
+ * It owns: which children have not answered a call, and when the call goes on. It does not own: when a wait ends early
+ * (`child-calls.ts`).
+ * Invariant: at most one call waits, because one call is in flight (T1). It is completed only by reports that name it, by
+ * closes, and by its timeout.
  */
 import type { CallReport } from '../protocol/subagent.js'
 import { allCalls, calledTool, changeCall } from './calls.js'

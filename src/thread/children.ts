@@ -1,7 +1,12 @@
 /**
- * The children of a thread: open ones, and those that owe an answer. T7: however a child ends, its parent learns it
- * exactly once: by its report, by its close event in the run that started it, or, after continue-as-new, because it is
- * looked for.
+ * The children of a thread: those that wait for variables, those that are open, and those that owe an answer.
+ *
+ * It owns: who is open, which calls a child has not answered, groups of children that are answered for together, when a
+ * child is looked for. It does not own: the calls that wait for children (`child-calls.ts`), and reports that come before
+ * their call (`reset.ts`).
+ * Invariants: however a child ends, its parent learns it exactly once (T7): by its report, by its close event in the run that
+ * started it, or, after continue-as-new, because it is looked for. A child that waits for variables is not open yet, and
+ * nothing else answers for it.
  */
 import type { ClosedChild } from '../protocol/end-activities.js'
 import { LIMITS } from '../protocol/limits.js'
@@ -179,11 +184,6 @@ export function closesTold(control: ThreadControl, told: readonly ClosedChild[])
   return { ...control, closed: control.closed.filter((child) => !told.includes(child)) }
 }
 
-/**
- * Subagents that wait for variables: their rows are in the store, and each starts once its request is answered, or is told
- * of as a failure once its time is over. T7: until then it is no open child, and nothing else answers for it.
- */
-
 export type DeferredAction =
   | { readonly kind: 'startDeferred'; readonly deferred: DeferredChild }
   | { readonly kind: 'expireChild'; readonly deferred: DeferredChild }
@@ -295,8 +295,6 @@ function changeDeferred(
   return { ...control, deferred, progressed: true }
 }
 
-/** Children that one call has started in one go, and whose ends are told together: by one item, when all have ended. */
-
 /** No call waits for these: their group is told when they have ended, at once if all have. */
 export function groupLeft(control: ThreadControl, group: ChildGroup, now: number): ThreadControl {
   const { callId, references } = group
@@ -326,8 +324,6 @@ function childCounted(
     return groupLeft({ ...next, groups }, { callId, references }, now)
   }, control)
 }
-
-/** Children that owe an answer, and whose close this Temporal run cannot see, are looked for (T7). */
 
 /** When owed children whose close event cannot be seen have to be looked for, or null. */
 export function nextCheckAt(control: ThreadControl): number | null {

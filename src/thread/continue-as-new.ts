@@ -1,4 +1,13 @@
-/** Continue-as-new: possible whenever nothing is in flight, never two in a row without progress. */
+/**
+ * Continue-as-new, and the state that a Temporal run starts with: carried from the run before, or, of a thread that was lost,
+ * read from its rows.
+ *
+ * It owns: when a thread continues as new, and the packed form of the carried state. It does not own: the control state
+ * (`control.ts`).
+ * Invariants: a thread continues as new only when nothing is in flight, and never twice in a row without progress. Of a lost
+ * thread every number goes on behind those in use, so that nothing finished runs again (T4); a run that was interrupted is
+ * followed by another one of the same side.
+ */
 import { LIMITS } from '../protocol/limits.js'
 import type { ReopenedThread, ThreadStart } from '../protocol/messages.js'
 import { runOf } from './advance.js'
@@ -164,11 +173,6 @@ function unpackDeferred(packed: PackedDeferred): DeferredChild {
     expired: state === EXPIRED,
   }
 }
-
-/**
- * A thread that was lost goes on: its state as its rows tell it. T4: every number goes on behind those in use, and what
- * was in flight has its result already; a run that was cut off is followed by another one of the same side.
- */
 
 /** What its rows do not hold is not known: items of the queue come again as signals. */
 export function reopenThread(control: ThreadControl, reopened: ReopenedThread, now: number): ThreadControl {

@@ -1,3 +1,9 @@
+/**
+ * Facts of the event log that the workflow decides: the next activity stores them.
+ *
+ * It owns: which facts wait, and how many did not fit. It does not own: facts that activities store by themselves.
+ * Invariants: a fact is sent once. Beyond a bound facts are counted and no longer kept (T10).
+ */
 import type { WarningCode } from '../protocol/event-codes.js'
 import { fact } from '../protocol/facts.js'
 import type { Fact } from '../protocol/facts.js'

@@ -1,6 +1,10 @@
 /**
  * The inbox: everything that asks for work is an item of one FIFO queue, drained between steps.
- * T3: accepted items keep their order. T10: what is malformed is recorded and skipped. Handlers are synchronous.
+ *
+ * It owns: the handlers of signals, the order and the bounds of the queue, and the calls of the parent that this thread
+ * answers for. It does not own: rows of messages (the store), and who takes an item (`next-action.ts`).
+ * Invariants: accepted items keep their order (T3). What is malformed is recorded and skipped (T10). A call of the parent
+ * whose message leaves the queue, in whatever way, is remembered until a report names it (T7). Handlers are synchronous.
  */
 import { fact } from '../protocol/facts.js'
 import { runIdOf } from '../protocol/ids.js'
@@ -253,11 +257,6 @@ export function withQueue(control: ThreadControl, queue: readonly QueueEntry[]):
 function entryBytes(entry: QueueEntry): number {
   return utf8Length(JSON.stringify(packEntry(entry))) + 1
 }
-
-/**
- * Calls of the parent that this thread answers for. T7: one whose message leaves the queue, in whatever way, is remembered
- * until a report names it. A thread without a parent has none.
- */
 
 /** The start's own message as it is queued: of a child it belongs to the call that started it. */
 export function firstMessage({ start: { parent } }: ThreadControl, message: QueueMessage): QueueMessage {

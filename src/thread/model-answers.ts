@@ -1,4 +1,11 @@
-/** What the answer of a side's model call changes in a run. T4: it is applied once; the store holds what it stands for. */
+/**
+ * What the answer of a side's model call changes in a run.
+ *
+ * It owns: what is drained, how a step begins, and how a prompt becomes active: its immediate subagents start before its first
+ * step, also when a message is there already. It does not own: the model call of a prompt that is called as a tool
+ * (`call-answers.ts`).
+ * Invariant: an answer is applied once; the store holds what it stands for (T4).
+ */
 import { fact } from '../protocol/facts.js'
 import type { CallModelAnswer, EndAnswer, PendingAnswer } from '../protocol/activities.js'
 import { actualSide } from '../protocol/plan.js'
@@ -263,8 +270,6 @@ function counted({ cutAnswers = 0, ...run }: Run, step: Step): Run {
     sideSteps: { ...run.sideSteps, [step.side]: run.sideSteps[step.side] + 1 },
   }
 }
-
-/** A prompt becomes active: its immediate subagents start before its first step, also when a message is there already. */
 
 type Activates = Extract<CallModelAnswer, { readonly type: 'activates' }>
 

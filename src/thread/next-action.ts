@@ -1,4 +1,11 @@
-/** What the workflow does next. Called only when nothing is in flight (T1), after `advance`. */
+/**
+ * What the workflow does next: of a call, of a run, of a thread that ends. It also says what comes due by itself.
+ *
+ * It owns: the order of actions. It does not own: how an action is carried out (`workflows/`).
+ * Invariants: it is called only when nothing is in flight (T1), after `advance`. At the end of a run and of a thread the
+ * order is: report into the parent's store, settle, announce the report, tell the children, close (T7, T8). By the time the
+ * parent learns of an end, it is settled.
+ */
 import type { Completion, Frame } from '../protocol/activities.js'
 import type { ThreadClose } from '../protocol/end-activities.js'
 import { LIMITS } from '../protocol/limits.js'
@@ -114,8 +121,6 @@ function actingSide(control: ThreadControl, run: Run, [first]: readonly QueueEnt
   return first.kind === 'message' && first.role === 'assistant' ? 'b' : 'a'
 }
 
-/** What the call in flight of a step needs next, at whatever depth it is. */
-
 /** A call to be worked at, and where it is. */
 export interface CallWork {
   readonly run: Run
@@ -214,11 +219,6 @@ function answerOf({ blocking, references, reports }: ChildWait): Completion {
   return { kind: 'children', reports: inOrder }
 }
 
-/**
- * How a run ends, how a thread ends, and what is told between two runs. In this order: report into the parent's store,
- * settle, announce the report, tell the children, close (T7, T8): by the time the parent hears of an end, it is settled.
- */
-
 /** The end of a run of a thread that stays open. */
 function runEndAction(control: ThreadControl, ending: Ending): Action {
   return deliver(reportOfRun(control, ending)) ?? { kind: 'settle', ending, close: null }
@@ -251,8 +251,6 @@ function announce(control: ThreadControl): Action | null {
   const report = announcement(control)
   return report === null ? null : { kind: 'announceReport', report }
 }
-
-/** What comes due by itself, whatever the thread is doing: effects, and requests that nobody answered. */
 
 /** What is due is an item, or marked; nothing else happens to it. */
 export function comesDue(control: ThreadControl, now: number): ThreadControl {

@@ -1,4 +1,12 @@
-/** What user code did to its thread, as answers of activities tell it: committed with its outcome, applied once (T9). */
+/**
+ * What user code, a parent or a child does to a thread: queued items, effects, handoffs, operations on other threads.
+ *
+ * It owns: how an operation changes the control state, the due times of effects, and the outbound signals that wait. It does
+ * not own: the commit of an operation (the activities), and how a signal is sent (`workflows/`).
+ * Invariants: an operation is committed with the outcome of its call and is applied once (T9). An effect that becomes due is
+ * an item of the inbox (T3). The rows of an item, not this state, say that it is taken back (T3). Outbound signals are sent
+ * one by one, in order, before anything else.
+ */
 import { fact } from '../protocol/facts.js'
 import { LIMITS } from '../protocol/limits.js'
 import { operationsProblem, removeQueuedProblem } from '../protocol/message-problems.js'
@@ -115,8 +123,6 @@ function taken(control: ThreadControl, operation: ThreadOperation, now: number):
   return acceptTool(control, { toolCallId: operation.id, name: operation.name }, now)
 }
 
-/** Delayed work: its due times. T3: one that becomes due is an item of the inbox, and nothing else happens to it. */
-
 /** An effect was scheduled, or scheduled anew; beyond the bounds it is refused. */
 export function effectScheduled(control: ThreadControl, { id, dueAt }: ScheduledItem): ThreadControl {
   const others = effectRemoved(control, id)
@@ -166,11 +172,6 @@ function effectBytes(effects: readonly ScheduledItem[]): number {
   return effects.reduce((bytes, { id, dueAt }) => bytes + utf8Length(JSON.stringify([id, dueAt])) + 1, 0)
 }
 
-/**
- * Operations on other threads: their rows were committed with the outcome of a call, their workflows are told one by one,
- * in order, before anything else.
- */
-
 /** Something was done to another thread; beyond the bound its workflow is not told, visibly. */
 function tellAdded(control: ThreadControl, { to, operation }: Tell): ThreadControl {
   if (control.tells.length < LIMITS.waitingTells)
@@ -209,8 +210,6 @@ export function toldAs({ start }: ThreadControl, { to, operation }: Tell): ToldA
 export function tellDone(control: ThreadControl): ThreadControl {
   return { ...control, tells: control.tells.slice(1), progressed: true }
 }
-
-/** Items that somebody takes back while they wait. T3: their rows, not this state, say that they are never delivered. */
 
 /** Why the removal is refused, or null: nothing changes then. */
 export function removalRefusal(

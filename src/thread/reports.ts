@@ -1,6 +1,9 @@
 /**
- * What a child tells its parent: when a report is due, whom it answers, and what is announced of it. T7: an invocation is
- * named by one report, however it ends; a report is announced once what it tells of is settled.
+ * What a child tells its parent.
+ *
+ * It owns: when a report is due, whom it answers, and what is announced of it. It does not own: its text (the store).
+ * Invariants: a call of the parent is named by one report, however the run ends (T7). A report is announced once what it tells
+ * of is settled.
  */
 import type { DeliverReportAnswer } from '../protocol/end-activities.js'
 import { LIMITS } from '../protocol/limits.js'

@@ -1,4 +1,10 @@
-/** The end of a run and of a thread. T8: what is left is told, marked and refused before the thread closes. */
+/**
+ * The end of a run and of a thread in the store.
+ *
+ * It owns: the last facts of a step or turn that is interrupted, the results of its calls, and what is refused when a thread
+ * closes. It does not own: why a run ends (`run.ts`, `stop-conditions.ts`).
+ * Invariant: what is left is told, marked and refused before the thread closes (T8).
+ */
 import { fact } from '../protocol/facts.js'
 import type { ThreadClose } from '../protocol/end-activities.js'
 import { runIdOf, stepIdOf } from '../protocol/ids.js'

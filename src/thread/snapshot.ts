@@ -1,3 +1,10 @@
+/**
+ * What the `snapshot` query answers, and where the activity of an action is scheduled.
+ *
+ * It owns: the status of a thread, the labels of the Temporal UI, the task queue of an action. It does not own: the control
+ * state.
+ * Invariant: ids, registered names and numbers only, never content (T5).
+ */
 import { runIdOf } from '../protocol/ids.js'
 import { actualSide, modelOf, promptPlanOf, sidePlanOf } from '../protocol/plan.js'
 import type { Plan, Side } from '../protocol/plan.js'
@@ -141,8 +148,6 @@ function queuedItem(entry: QueueEntry): QueuedItem {
   const kind = entry.kind === 'child_closed' || entry.kind === 'group' ? 'report' : entry.kind
   return { id: entry.id, kind, queuedAt: entry.queuedAt }
 }
-
-/** Where the activity of an action is scheduled, if not on the thread's own task queue; names of the plan only (T5). */
 
 export function taskQueueOf(control: ThreadControl, action: Action): string | null {
   switch (action.kind) {

@@ -1,6 +1,10 @@
 /**
- * Phase 7: what follows a step. Pure, in the order of Standard Agents: session tools (fail before stop), a handoff, stop
- * tool, response, a forced turn, then the limits for the side that would act next.
+ * Phase 7: what follows a step.
+ *
+ * It owns: the verdict on a step, in the order of Standard Agents: session tools (fail before stop), a handoff, stop tool,
+ * response, a forced turn, then the limits for the side that would act next. It does not own: what the verdict changes
+ * (`advance.ts`).
+ * Invariant: it is a pure function of plan, run and step.
  */
 import { promptPlanOf, sidePlanOf } from '../protocol/plan.js'
 import type { Plan, Side, SidePlan } from '../protocol/plan.js'

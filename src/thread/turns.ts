@@ -1,4 +1,9 @@
-/** The turns of a run: each that has begun is told to have ended, once. */
+/**
+ * The turns of a run, and the handoff to another agent: the same run and counters go on with another plan.
+ *
+ * It owns: the end of a turn that no step was judged for. It does not own: turns that end with a step (`advance.ts`).
+ * Invariant: a turn that has begun is told to have ended, once.
+ */
 import { fact } from '../protocol/facts.js'
 import type { Fact } from '../protocol/facts.js'
 import { runIdOf } from '../protocol/ids.js'
@@ -22,8 +27,6 @@ export function turnLeft(control: ThreadControl, reason: string | null): ThreadC
     run: { ...run, turn: restartTurn(run.turn) },
   }
 }
-
-/** Another agent takes over the thread: the same run, the same counters, another plan. */
 
 /** Takes effect at the end of the step, of which the first one wins; between two steps at once. */
 export function handOffAsked(control: ThreadControl, agent: string): ThreadControl {
