@@ -24,10 +24,10 @@ import type {
   RequestKind,
   WarningCode,
 } from './event-codes.js'
-import type { JsonValue } from './values.js'
 import type { AttachmentRef, Message, MessageRole } from './message.js'
 import type { Side } from './plan.js'
 import type { CallOutcome, QueuedItem, StopReason, ThreadStatus, Usage } from './status.js'
+import type { JsonValue } from './values.js'
 
 /** What an event is about, where it applies. */
 export interface EventScope {

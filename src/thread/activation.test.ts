@@ -20,9 +20,9 @@ import type { ThreadControl } from './control.js'
 import { acceptStop, acceptTool } from './inbox.js'
 import { modelAnswered } from './model-answers.js'
 import { nextAction } from './next-action.js'
+import { leaveStep } from './run.js'
 import { cutTools, withCutStep } from './settling.js'
 import { handedOff } from './turns.js'
-import { leaveStep } from './run.js'
 
 const CALLS = [
   { id: 'i1', name: 'ask', tool: { kind: 'subagent', agent: 'helper' } },

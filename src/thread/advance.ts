@@ -16,11 +16,11 @@ import { runOutcome } from '../protocol/status.js'
 import type { QueueEntry, ThreadControl } from './control.js'
 import { withFacts } from './facts.js'
 import { drained } from './inbox.js'
+import { beginStep, createRun, endRun, endingOf, leaveStep, restartTurn } from './run.js'
 import type { Ending, Run, Step } from './run.js'
 import { evaluateStop } from './stop-conditions.js'
 import type { StepVerdict } from './stop-conditions.js'
 import { handedOff, turnLeft } from './turns.js'
-import { beginStep, createRun, endRun, endingOf, leaveStep, restartTurn } from './run.js'
 
 export function advance(control: ThreadControl): ThreadControl {
   const next = advanced(control)

@@ -6,10 +6,10 @@
  * Invariants: an answer is applied once; the store holds what it stands for (T4). An activity that ends without an answer may
  * have committed one: the settle of its run returns what it did to its thread (T9).
  */
-import { fact } from '../protocol/facts.js'
 import type { ActivityInput, EndAnswer, Frame, Usage, WaitAnswer } from '../protocol/activities.js'
 import { ACTIVITIES } from '../protocol/answer-problem.js'
 import type { FailureCause } from '../protocol/end-activities.js'
+import { fact } from '../protocol/facts.js'
 import {
   activationsOf,
   beginOperationId,
@@ -26,8 +26,8 @@ import type { ThreadControl } from './control.js'
 import { withFacts } from './facts.js'
 import { removed } from './inbox.js'
 import { applyOperations, operationsTaken } from './operations.js'
-import type { ModelCall, Run } from './run.js'
 import { endRun, isResumed, pauseRun, resumeRun, setResumed, stepOf } from './run.js'
+import type { ModelCall, Run } from './run.js'
 
 /**
  * An activity asked to be called again later; a side's model call is made again as it was. A step works by the plan that it

@@ -19,9 +19,9 @@ import type { ThreadControl } from './control.js'
 import { acceptMessage, acceptSetEnv, acceptStop } from './inbox.js'
 import { modelAnswered } from './model-answers.js'
 import { nextAction } from './next-action.js'
+import { stepOf } from './run.js'
 import { settled, withCutStep } from './settling.js'
 import { snapshotOf, statusOf } from './snapshot.js'
-import { stepOf } from './run.js'
 
 const APPROVAL = {
   requestId: 'approval_c0',

@@ -29,8 +29,8 @@ import { withFacts } from './facts.js'
 import { variablesSet } from './inbox.js'
 import { modelResponded } from './model-answers.js'
 import { applyOperations } from './operations.js'
-import type { Call, CallIn, CallRequest, CallResponse, Run, Step } from './run.js'
 import { endingOf, setResumed, stepOf } from './run.js'
+import type { Call, CallIn, CallRequest, CallResponse, Run, Step } from './run.js'
 
 /** The result of a call, and what the call did to its thread. */
 export function callAnswered(

@@ -1,8 +1,8 @@
+import { expect, test } from 'vitest'
 import { withCalls } from '../../test/support/control-states.js'
 import { placeInStep } from './calls.js'
-import type { Step } from './run.js'
-import { expect, test } from 'vitest'
 import { stepOf } from './run.js'
+import type { Step } from './run.js'
 
 const step = (outside = false): Step => {
   const found = stepOf(withCalls('work', 'draft').run)

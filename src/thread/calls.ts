@@ -6,8 +6,8 @@
  */
 import { utf8Length } from '../protocol/values.js'
 import type { ThreadControl } from './control.js'
-import type { Call, CalledTool, Step } from './run.js'
 import { changeStepOf, stepOf } from './run.js'
+import type { Call, CalledTool, Step } from './run.js'
 
 /** A call and the prompts that were called as tools on the way to it. */
 export interface CallPlace {

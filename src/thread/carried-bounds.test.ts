@@ -1,3 +1,4 @@
+import { describe, expect, test } from 'vitest'
 import { NOW, endOf, idleControl, plan, started } from '../../test/support/control-states.js'
 import { fact } from '../protocol/facts.js'
 import { LIMITS } from '../protocol/limits.js'
@@ -10,7 +11,6 @@ import { acceptMessage, enqueue, packEntry, unpackEntry } from './inbox.js'
 import { modelAnswered } from './model-answers.js'
 import { effectScheduled } from './operations.js'
 import { earlyReportKept } from './reset.js'
-import { describe, expect, test } from 'vitest'
 import { stepOf } from './run.js'
 
 const repeated = <T>(count: number, make: (index: number) => T): readonly T[] =>

@@ -27,8 +27,8 @@ import type { ThreadControl } from './control.js'
 import { removed } from './inbox.js'
 import { applyOperations } from './operations.js'
 import { earlyAnswer, earlyReportsOf } from './reset.js'
-import type { Call, ChildWait } from './run.js'
 import { stepOf } from './run.js'
+import type { Call, ChildWait } from './run.js'
 
 type Children = Extract<PrepareChildAnswer, { readonly type: 'children' }>
 type Message = Extract<PrepareMessageAnswer, { readonly type: 'message' }>

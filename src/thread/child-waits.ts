@@ -9,8 +9,8 @@
 import type { CallReport } from '../protocol/subagent.js'
 import { allCalls, calledTool, changeCall } from './calls.js'
 import type { ThreadControl } from './control.js'
-import type { Call, CallIn, ChildWait } from './run.js'
 import { stepOf } from './run.js'
+import type { Call, CallIn, ChildWait } from './run.js'
 
 /** A child and what it, or its end, says to a call. */
 export interface ChildAnswer {

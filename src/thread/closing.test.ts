@@ -1,3 +1,4 @@
+import { describe, expect, test } from 'vitest'
 import { NOW, idleControl, run, started } from '../../test/support/control-states.js'
 import type { DeliverReportAnswer } from '../protocol/end-activities.js'
 import { advance } from './advance.js'
@@ -13,7 +14,6 @@ import { applyOperations } from './operations.js'
 import { reportAnnounced, reportDelivered } from './reports.js'
 import type { Ending } from './run.js'
 import { childTold, settled } from './settling.js'
-import { describe, expect, test } from 'vitest'
 
 const ENDED: Ending = { reason: 'session_stop', outcome: 'completed', sessionCall: 'c0' }
 const parent = { threadId: 'p', callId: 'pc' }

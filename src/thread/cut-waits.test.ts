@@ -1,3 +1,4 @@
+import { describe, expect, test } from 'vitest'
 import { callOf, report, withAddressed, withSent, withStarted } from '../../test/support/child-states.js'
 import { NOW } from '../../test/support/control-states.js'
 import { childCancelled, messageLost, waitCut, waitExpired } from './child-calls.js'
@@ -7,7 +8,6 @@ import type { ThreadControl } from './control.js'
 import { acceptStop } from './inbox.js'
 import { nextAction } from './next-action.js'
 import type { Call } from './run.js'
-import { describe, expect, test } from 'vitest'
 
 const call = (control: ThreadControl): Call => {
   const found = callOf(control)

@@ -1,3 +1,4 @@
+import { describe, expect, test } from 'vitest'
 import { callOf, openChildOf, preparedChild, report } from '../../test/support/child-states.js'
 import { NOW, idleControl, withCalls } from '../../test/support/control-states.js'
 import { LIMITS } from '../protocol/limits.js'
@@ -5,7 +6,6 @@ import { childStarted, childrenPrepared, messagePrepared } from './child-calls.j
 import { acceptReport } from './children.js'
 import type { ThreadControl } from './control.js'
 import { earlyReportKept } from './reset.js'
-import { describe, expect, test } from 'vitest'
 
 const reset = (control: ThreadControl, said = report()): ThreadControl => acceptReport(control, said, NOW)
 

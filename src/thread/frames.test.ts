@@ -7,9 +7,9 @@ import { callInFlight } from './calls.js'
 import type { ThreadControl } from './control.js'
 import { acceptStop } from './inbox.js'
 import { nextAction } from './next-action.js'
+import { stepOf } from './run.js'
 import { withCutStep } from './settling.js'
 import { doingOf, statusOf } from './snapshot.js'
-import { stepOf } from './run.js'
 
 /** The prompt that the call in flight calls has answered with these calls. */
 function framed(control: ThreadControl, ...names: readonly string[]): ThreadControl {

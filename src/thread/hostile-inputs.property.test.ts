@@ -26,8 +26,8 @@ import * as inbox from './inbox.js'
 import { modelAnswered } from './model-answers.js'
 import { nextAction } from './next-action.js'
 import { acceptOperations, itemRemoved, removalRefusal } from './operations.js'
-import { snapshotOf } from './snapshot.js'
 import { stepOf } from './run.js'
+import { snapshotOf } from './snapshot.js'
 
 /** Values that JSON can carry, and what the payload converter makes of bytes that cannot be decoded. */
 const VALUE = fc.oneof(

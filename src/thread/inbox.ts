@@ -21,8 +21,8 @@ import { utf8Length } from '../protocol/values.js'
 import { allCalls } from './calls.js'
 import type { QueueEntry, ThreadControl } from './control.js'
 import { withFacts, withWarning } from './facts.js'
-import type { Ending } from './run.js'
 import { stepOf } from './run.js'
+import type { Ending } from './run.js'
 
 /** Takes a `queueMessage` signal. */
 export function acceptMessage(control: ThreadControl, input: unknown, now: number): ThreadControl {

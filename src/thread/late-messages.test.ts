@@ -1,8 +1,8 @@
+import { describe, expect, test } from 'vitest'
 import { NOW, idleControl } from '../../test/support/control-states.js'
 import type { CallModelAnswer } from '../protocol/activities.js'
 import type { QueueEntry } from './control.js'
 import { lateBegins, lateSetAside } from './reset.js'
-import { describe, expect, test } from 'vitest'
 
 const numbers = { runs: 3, settles: 4, reports: 2 }
 const answer: CallModelAnswer = {

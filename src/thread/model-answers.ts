@@ -6,8 +6,8 @@
  * (`call-answers.ts`).
  * Invariant: an answer is applied once; the store holds what it stands for (T4).
  */
-import { fact } from '../protocol/facts.js'
 import type { CallModelAnswer, EndAnswer, PendingAnswer } from '../protocol/activities.js'
+import { fact } from '../protocol/facts.js'
 import { actualSide } from '../protocol/plan.js'
 import type { Plan, Side } from '../protocol/plan.js'
 import { runEnded, used, waitAsked, withinBudget } from './apply.js'
@@ -16,8 +16,8 @@ import { withFacts } from './facts.js'
 import { drained } from './inbox.js'
 import { applyOperations } from './operations.js'
 import { lateSetAside } from './reset.js'
-import type { CallResponse, ModelCall, Run, Step } from './run.js'
 import { awaitAnswer, beginStep, endRun, forgetCall, leaveStep, restartTurn, setResumed } from './run.js'
+import type { CallResponse, ModelCall, Run, Step } from './run.js'
 
 type Answer = Exclude<CallModelAnswer, { readonly type: 'terminated' }>
 

@@ -1,3 +1,4 @@
+import { describe, expect, test } from 'vitest'
 import { withPrepared, withStarted } from '../../test/support/child-states.js'
 import {
   NOW,
@@ -15,10 +16,9 @@ import { childClosed } from './children.js'
 import type { ThreadControl } from './control.js'
 import { acceptStop } from './inbox.js'
 import { nextAction } from './next-action.js'
+import { endingOf } from './run.js'
 import type { Ending } from './run.js'
 import { settled } from './settling.js'
-import { describe, expect, test } from 'vitest'
-import { endingOf } from './run.js'
 
 const ENDED: Ending = { reason: 'session_stop', outcome: 'completed', sessionCall: 'c0' }
 

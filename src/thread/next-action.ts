@@ -23,8 +23,8 @@ import { drainable } from './inbox.js'
 import { effectsDue, nextEffectAt } from './operations.js'
 import { announcement, reportOfClosing, reportOfIdle, reportOfRun } from './reports.js'
 import type { DueReport } from './reports.js'
-import type { Call, CallIn, ChildWait, Ending, ModelCall, Run, Step } from './run.js'
 import { endingOf, stepOf, workOf } from './run.js'
+import type { Call, CallIn, ChildWait, Ending, ModelCall, Run, Step } from './run.js'
 
 export type Action =
   | { readonly kind: 'wait' }

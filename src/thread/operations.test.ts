@@ -22,8 +22,8 @@ import { acceptStop, acceptTool } from './inbox.js'
 import { modelAnswered } from './model-answers.js'
 import { nextAction } from './next-action.js'
 import { applyOperations } from './operations.js'
-import { cutTools, settled, withCutStep } from './settling.js'
 import { stepOf } from './run.js'
+import { cutTools, settled, withCutStep } from './settling.js'
 
 const did = (control: ThreadControl, ...operations: readonly ThreadOperation[]): ThreadControl =>
   callAnswered(control, 'c0', resultOf('succeeded', { operations }), NOW)

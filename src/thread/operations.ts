@@ -20,8 +20,8 @@ import { childClosed } from './children.js'
 import type { QueueEntry, Tell, ThreadControl } from './control.js'
 import { withFacts, withWarning } from './facts.js'
 import { acceptTool, drained, enqueue, hasRoom, removed, variablesSet } from './inbox.js'
-import { handOffAsked } from './turns.js'
 import { endRun, isEnding, stepOf } from './run.js'
+import { handOffAsked } from './turns.js'
 
 export function applyOperations(
   control: ThreadControl,

@@ -5,9 +5,9 @@ import { carry, restore } from './continue-as-new.js'
 import type { CarriedControl } from './continue-as-new.js'
 import { acceptStop } from './inbox.js'
 import { nextAction } from './next-action.js'
+import { stepOf } from './run.js'
 import { settled, withCutStep } from './settling.js'
 import { snapshotOf, statusOf } from './snapshot.js'
-import { stepOf } from './run.js'
 
 const REMOTE = { type: 'remote', taskQueue: 'python', activity: 'draw', timeout: 1000 } as const
 const sent = callRemote(withCalls('work', 'work'), 'c0', REMOTE)

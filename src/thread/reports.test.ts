@@ -1,3 +1,4 @@
+import { describe, expect, test } from 'vitest'
 import { NOW, idleControl, message, run, started } from '../../test/support/control-states.js'
 import { LIMITS } from '../protocol/limits.js'
 import { advance } from './advance.js'
@@ -12,9 +13,8 @@ import {
   reportOfIdle,
   reportOfRun,
 } from './reports.js'
-import type { Ending } from './run.js'
-import { describe, expect, test } from 'vitest'
 import { markReported } from './run.js'
+import type { Ending } from './run.js'
 
 const DONE: Ending = { reason: 'stop_on_response', outcome: 'completed', sessionCall: null }
 const SESSION: Ending = { reason: 'session_stop', outcome: 'completed', sessionCall: 'c0' }

@@ -10,8 +10,8 @@ import { LIMITS } from '../protocol/limits.js'
 import type { ChildReport } from '../protocol/messages.js'
 import type { Report, ThreadControl } from './control.js'
 import { looksAgain, queuedInvocations, withoutInvocations } from './inbox.js'
-import type { Ending } from './run.js'
 import { isReported, markReported } from './run.js'
+import type { Ending } from './run.js'
 
 /** A report that is to be made. */
 export interface DueReport {

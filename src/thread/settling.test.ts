@@ -1,3 +1,4 @@
+import { describe, expect, test } from 'vitest'
 import {
   NOW,
   idleControl,
@@ -12,10 +13,9 @@ import { changeCall } from './calls.js'
 import { acceptReport } from './children.js'
 import type { OpenChild, ThreadControl } from './control.js'
 import { acceptMessage } from './inbox.js'
+import { endRun, stepOf } from './run.js'
 import type { ChildWait, Ending } from './run.js'
 import { childTold, settled, withCutStep } from './settling.js'
-import { describe, expect, test } from 'vitest'
-import { endRun, stepOf } from './run.js'
 
 const STOPPED: Ending = { reason: 'stopped', outcome: 'cancelled', sessionCall: null }
 const CLOSE = { outcome: 'failed', reason: 'max_steps' } as const

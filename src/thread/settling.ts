@@ -5,8 +5,8 @@
  * closes. It does not own: why a run ends (`run.ts`, `stop-conditions.ts`).
  * Invariant: what is left is told, marked and refused before the thread closes (T8).
  */
-import { fact } from '../protocol/facts.js'
 import type { ThreadClose } from '../protocol/end-activities.js'
+import { fact } from '../protocol/facts.js'
 import { runIdOf, stepIdOf } from '../protocol/ids.js'
 import { actualSide } from '../protocol/plan.js'
 import type { PendingItem } from '../protocol/status.js'
@@ -16,9 +16,9 @@ import { waitCut } from './child-calls.js'
 import type { Closing, ThreadControl } from './control.js'
 import { withFacts } from './facts.js'
 import { looksAgain, withInvocations, withQueue } from './inbox.js'
+import { stepOf, workOf } from './run.js'
 import type { Ending, Run } from './run.js'
 import { handedOff, sideCompleted } from './turns.js'
-import { stepOf, workOf } from './run.js'
 
 /**
  * Before a run is settled: a step or turn that was cut still gets its last events, and reports that came for one of its

@@ -15,8 +15,8 @@ import { missingFrom } from './child-waits.js'
 import type { QueueEntry, ThreadControl } from './control.js'
 import { childAction, workAction } from './next-action.js'
 import type { Action } from './next-action.js'
-import type { ChildWait, Run } from './run.js'
 import { endingOf, stepOf } from './run.js'
+import type { ChildWait, Run } from './run.js'
 
 /** What the `snapshot` query answers. `since`: when the action under way began, in milliseconds. */
 export function snapshotOf(

@@ -1,8 +1,8 @@
+import { describe, expect, test } from 'vitest'
 import { doneCall, dualPlan, plan, run, step } from '../../test/support/control-states.js'
 import type { Plan } from '../protocol/plan.js'
 import type { Run, Step } from './run.js'
 import { evaluateStop } from './stop-conditions.js'
-import { describe, expect, test } from 'vitest'
 
 const LIFECYCLE = { stopTool: 'finish', sessionStop: 'close', sessionFail: 'give_up' }
 

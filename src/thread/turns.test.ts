@@ -1,3 +1,4 @@
+import { describe, expect, test } from 'vitest'
 import { NOW, doneCall, dualPlan, idleControl, plan, run, step } from '../../test/support/control-states.js'
 import { advance } from './advance.js'
 import type { ThreadControl } from './control.js'
@@ -5,7 +6,6 @@ import { applyOperations } from './operations.js'
 import type { Step } from './run.js'
 import { evaluateStop } from './stop-conditions.js'
 import { turnLeft } from './turns.js'
-import { describe, expect, test } from 'vitest'
 
 const STARTING = { kind: 'starting', wordless: false } as const
 

@@ -11,8 +11,8 @@ import type { Side } from '../protocol/plan.js'
 import { changeStep } from './calls.js'
 import type { ThreadControl } from './control.js'
 import { withFacts } from './facts.js'
-import type { Run } from './run.js'
 import { restartTurn, stepOf } from './run.js'
+import type { Run } from './run.js'
 
 export function sideCompleted({ number }: Run, side: Side, reason: string | null): Fact {
   return fact('side.completed', { side, reason }, { runId: runIdOf(number) })

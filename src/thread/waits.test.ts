@@ -27,9 +27,9 @@ import type { ThreadControl } from './control.js'
 import { acceptMessage, acceptStop, acceptTool } from './inbox.js'
 import { modelAnswered, modelAsked } from './model-answers.js'
 import { nextAction } from './next-action.js'
+import { stepOf } from './run.js'
 import { settled } from './settling.js'
 import { doingOf, statusOf } from './snapshot.js'
-import { stepOf } from './run.js'
 
 const wait = { type: 'wait', until: NOW + 9, plan: plan(), usage: USAGE } as const
 const queued = { ...started(), queue: [message('m1', 'assistant')] }

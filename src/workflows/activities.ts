@@ -23,8 +23,8 @@ import {
 } from '../thread/apply.js'
 import type { ThreadControl } from '../thread/control.js'
 import { factsSent, factsToSend, hasStored } from '../thread/facts.js'
-import type { CutBy, ThreadHost } from './thread-host.js'
 import { isResumed } from '../thread/run.js'
+import type { CutBy, ThreadHost } from './thread-host.js'
 
 type Name = keyof ThreadActivities
 type Input<N extends Name> = Parameters<ThreadActivities[N]>[0]

@@ -4,9 +4,9 @@
  * actions. It never fails for what a signal, a model, a tool or a store does (T10); only a bug fails its task.
  */
 import {
-  allHandlersFinished,
   CancellationScope,
   CancelledFailure,
+  allHandlersFinished,
   condition,
   continueAsNew,
   workflowInfo,
@@ -25,31 +25,15 @@ import { acceptMessage, firstMessage } from '../thread/inbox.js'
 import { comesDue, nextAction, nextDueAt } from '../thread/next-action.js'
 import type { Action } from '../thread/next-action.js'
 import { lateBegins } from '../thread/reset.js'
-import {
-  cancelChild,
-  cancelLate,
-  expireChild,
-  sendMessage,
-  startChildren,
-  startDeferred,
-  stopChildren,
-} from './children.js'
-import { takeAnswers, takeMessages } from './handlers.js'
-import { announceReport, deliverReport, tellThread } from './other-threads.js'
+import { performForChildren } from './children.js'
+import { registerHandlers } from './handlers.js'
+import { performForOthers } from './other-threads.js'
 import { runEffect, settle } from './settle.js'
 import { showStatus } from './status.js'
-import {
-  callModel,
-  callPrompt,
-  completeCall,
-  executeTool,
-  prepareChild,
-  prepareMessage,
-  runRemote,
-} from './steps.js'
+import { performStep } from './steps.js'
 import { createThreadHost } from './thread-host.js'
 import type { ThreadHost } from './thread-host.js'
-import { createAlarm, waitForResource, waitForSomething } from './wait.js'
+import { createAlarm, waitFor } from './wait.js'
 
 /**
  * A durable agent thread; its workflow id is the thread's id.
@@ -62,8 +46,7 @@ export async function agentThread(start: ThreadStart, carried?: CarriedControl):
   if (problem !== undefined) throw failure('Thread.InvalidStart')
   const host = createThreadHost(firstControl(start, carried), LEVEL)
   const root = CancellationScope.current()
-  takeMessages(host, root)
-  takeAnswers(host)
+  registerHandlers(host, root)
   // Cancellation is terminate(): it is a fact of the state, seen between actions, and cuts none of the final writes.
   const closed = await CancellationScope.nonCancellable(() => run(host))
   return closeWorkflow(host, closed, root)
@@ -135,47 +118,32 @@ function perform(host: ThreadHost, action: Exclude<Action, { readonly kind: 'clo
     case 'awaitChildren':
     case 'awaitAnswer':
     case 'awaitModel':
-      return waitForSomething(host, action)
     case 'waitUntil':
-      return waitForResource(host, action.until)
+      return waitFor(host, action)
     case 'callModel':
-      return callModel(host, action)
     case 'callPrompt':
-      return callPrompt(host, action)
     case 'executeTool':
-      return executeTool(host, action)
     case 'prepareChild':
-      return prepareChild(host, action)
     case 'prepareMessage':
-      return prepareMessage(host, action)
-    case 'startChildren':
-      return startChildren(host, action.call)
-    case 'sendMessage':
-      return sendMessage(host, action.call)
-    case 'stopChildren':
-      return stopChildren(host, action.call, action.references)
-    case 'cancelLate':
-      return cancelLate(host, action.call, action.reference)
-    case 'startDeferred':
-      return startDeferred(host, action.deferred)
-    case 'expireChild':
-      return expireChild(host, action.deferred)
-    case 'runRemote':
-      return runRemote(host, action.call)
     case 'completeCall':
-      return completeCall(host, action)
+    case 'runRemote':
+      return performStep(host, action)
+    case 'startChildren':
+    case 'sendMessage':
+    case 'stopChildren':
+    case 'cancelLate':
+    case 'startDeferred':
+    case 'expireChild':
+    case 'cancelChild':
+      return performForChildren(host, action)
+    case 'deliverReport':
+    case 'announceReport':
+    case 'tell':
+      return performForOthers(host, action)
     case 'runEffect':
       return runEffect(host, action.effectId)
-    case 'deliverReport':
-      return deliverReport(host, action.due)
-    case 'announceReport':
-      return announceReport(host, action.report)
-    case 'tell':
-      return tellThread(host, action.tell)
     case 'settle':
       return settle(host, action)
-    case 'cancelChild':
-      return cancelChild(host, action.reference)
   }
 }
 

@@ -2,6 +2,16 @@
  * Child threads are child workflows, abandoned by policy (the policy would also bite when the parent continues as new);
  * what has to reach them is sent by us and awaited (T7, T8).
  */
+import { WorkflowExecutionAlreadyStartedError } from '@temporalio/common'
+import {
+  ChildWorkflowFailure,
+  ParentClosePolicy,
+  TerminatedFailure,
+  getExternalWorkflowHandle,
+  isCancellation,
+  startChild,
+} from '@temporalio/workflow'
+import type { ChildWorkflowHandle } from '@temporalio/workflow'
 import type { ThreadResult } from '../protocol/activities.js'
 import { STORE_MEMO } from '../protocol/ids.js'
 import { LIMITS } from '../protocol/limits.js'
@@ -18,21 +28,46 @@ import {
   expiryFailed,
 } from '../thread/children.js'
 import type { DeferredChild, ThreadControl } from '../thread/control.js'
+import type { Action } from '../thread/next-action.js'
 import type { CallIn } from '../thread/run.js'
 import { childTold } from '../thread/settling.js'
 import { callActivity } from './activities.js'
 import { told } from './other-threads.js'
 import type { ThreadHost } from './thread-host.js'
-import { WorkflowExecutionAlreadyStartedError } from '@temporalio/common'
-import {
-  ChildWorkflowFailure,
-  ParentClosePolicy,
-  TerminatedFailure,
-  getExternalWorkflowHandle,
-  isCancellation,
-  startChild,
-} from '@temporalio/workflow'
-import type { ChildWorkflowHandle } from '@temporalio/workflow'
+
+type ChildrenAction = Extract<
+  Action,
+  {
+    readonly kind:
+      | 'startChildren'
+      | 'sendMessage'
+      | 'stopChildren'
+      | 'cancelLate'
+      | 'startDeferred'
+      | 'expireChild'
+      | 'cancelChild'
+  }
+>
+
+/** Carries out an action that concerns children and applies what came of it. */
+export function performForChildren(host: ThreadHost, action: ChildrenAction): Promise<void> {
+  switch (action.kind) {
+    case 'startChildren':
+      return startChildren(host, action.call)
+    case 'sendMessage':
+      return sendMessage(host, action.call)
+    case 'stopChildren':
+      return stopChildren(host, action.call, action.references)
+    case 'cancelLate':
+      return cancelLate(host, action.call, action.reference)
+    case 'startDeferred':
+      return startDeferred(host, action.deferred)
+    case 'expireChild':
+      return expireChild(host, action.deferred)
+    case 'cancelChild':
+      return cancelChild(host, action.reference)
+  }
+}
 
 /** `agentThread`, by the shape that a parent starts it in: its module imports this one. */
 type ThreadWorkflow = (start: ThreadStart) => Promise<ThreadResult>
@@ -45,7 +80,7 @@ interface Starting {
 }
 
 /** Starts the children whose rows are in the store, and awaits their started events. */
-export async function startChildren(host: ThreadHost, call: CallIn<'prepared'>): Promise<void> {
+async function startChildren(host: ThreadHost, call: CallIn<'prepared'>): Promise<void> {
   const starts = call.starting.map(async (child) => {
     const { reference } = child
     const isObserved = await started(host, { child, callId: call.id })
@@ -55,7 +90,7 @@ export async function startChildren(host: ThreadHost, call: CallIn<'prepared'>):
 }
 
 /** Starts a child that has its variables now. */
-export async function startDeferred(host: ThreadHost, deferred: DeferredChild): Promise<void> {
+async function startDeferred(host: ThreadHost, deferred: DeferredChild): Promise<void> {
   host.update((control) => deferredOpened(control, deferred, Date.now()))
   const isObserved = await started(host, deferred)
   host.update((control) => deferredStarted(control, deferred, { isObserved, now: Date.now() }))
@@ -115,7 +150,7 @@ function closeStatus(error: unknown): string {
 }
 
 /** Sends the message that is in the child's store. One that is gone is answered for (T7). */
-export async function sendMessage(host: ThreadHost, call: CallIn<'addressed'>): Promise<void> {
+async function sendMessage(host: ThreadHost, call: CallIn<'addressed'>): Promise<void> {
   const { id: callId, reference, messageId, role } = call
   const message: QueueMessage = { messageId, role, from: 'parent', invocation: callId }
   const taken = await told(() =>
@@ -129,7 +164,7 @@ export async function sendMessage(host: ThreadHost, call: CallIn<'addressed'>): 
 }
 
 /** Passes an interrupt on to the children that a call waits for. */
-export async function stopChildren(
+async function stopChildren(
   host: ThreadHost,
   { id }: CallIn<'waiting'>,
   references: readonly string[],
@@ -141,17 +176,13 @@ export async function stopChildren(
 }
 
 /** Ends a child that nobody waits for any more. */
-export async function cancelLate(
-  host: ThreadHost,
-  { id }: CallIn<'reported'>,
-  reference: string,
-): Promise<void> {
+async function cancelLate(host: ThreadHost, { id }: CallIn<'reported'>, reference: string): Promise<void> {
   await told(() => getExternalWorkflowHandle(reference).cancel())
   host.update((control) => childCancelled(control, id, reference))
 }
 
 /** The cascade of terminate: acknowledged before the parent closes. */
-export async function cancelChild(host: ThreadHost, reference: string): Promise<void> {
+async function cancelChild(host: ThreadHost, reference: string): Promise<void> {
   await told(() => getExternalWorkflowHandle(reference).cancel())
   host.update((control) => childTold(control, reference))
 }
@@ -178,7 +209,7 @@ function childLabels(
 }
 
 /** Nobody gave a subagent its variables in time: the store says so, unless they came after all. */
-export async function expireChild(host: ThreadHost, { requestId, child }: DeferredChild): Promise<void> {
+async function expireChild(host: ThreadHost, { requestId, child }: DeferredChild): Promise<void> {
   const called = await callActivity(host, {
     name: 'expireChild',
     limit: 0,

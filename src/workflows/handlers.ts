@@ -33,12 +33,18 @@ const ACCEPT: ReadonlyMap<string, Accept> = new Map<string, Accept>([
 
 const snapshotQuery = defineQuery<ControlSnapshot>(QUERIES.snapshot)
 
+/** Registers all handlers of a thread, before the first await. */
+export function registerHandlers(host: ThreadHost, root: CancellationScope): void {
+  takeMessages(host, root)
+  takeAnswers(host)
+}
+
 /**
  * Registers the handlers, before the first await. Signals have one handler for all names: with one each, those that wait
  * for a run's first task would be taken name by name and not in their order (T3). It is synchronous, checks the shape,
  * records and skips what is wrong, and never throws (T10).
  */
-export function takeMessages(host: ThreadHost, root: CancellationScope): void {
+function takeMessages(host: ThreadHost, root: CancellationScope): void {
   setHandler(snapshotQuery, () => snapshotOf(host.control, { now: Date.now(), since: host.since }))
   setDefaultSignalHandler((name, input) => {
     host.countSignal()
@@ -69,7 +75,7 @@ const respondUpdate = defineUpdate<void, [Respond]>(UPDATES.respond)
  * `Request.Invalid`; a removal as `Item.NotFound` or `Item.Invalid`) leaves no trace, and both are synchronous: what was
  * accepted is in the state before anything else happens (T10).
  */
-export function takeAnswers(host: ThreadHost): void {
+function takeAnswers(host: ThreadHost): void {
   setHandler(
     respondUpdate,
     (answer) => {

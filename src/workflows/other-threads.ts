@@ -7,6 +7,7 @@ import { SIGNALS } from '../protocol/messages.js'
 import type { ChildReport } from '../protocol/messages.js'
 import { terminationFound } from '../thread/apply.js'
 import type { Tell } from '../thread/control.js'
+import type { Action } from '../thread/next-action.js'
 import { tellDone, toldAs } from '../thread/operations.js'
 import { reportAnnounced, reportDelivered, reportKind } from '../thread/reports.js'
 import type { DueReport } from '../thread/reports.js'
@@ -14,8 +15,22 @@ import { callActivity } from './activities.js'
 import { untilStored } from './settle.js'
 import type { ThreadHost } from './thread-host.js'
 
+type OthersAction = Extract<Action, { readonly kind: 'deliverReport' | 'announceReport' | 'tell' }>
+
+/** Carries out an action that another thread learns of, and applies what came of it. */
+export function performForOthers(host: ThreadHost, action: OthersAction): Promise<void> {
+  switch (action.kind) {
+    case 'deliverReport':
+      return deliverReport(host, action.due)
+    case 'announceReport':
+      return announceReport(host, action.report)
+    case 'tell':
+      return tellThread(host, action.tell)
+  }
+}
+
 /** Copies what the parent gets into its store, whenever that takes it; the announcement follows (T7). */
-export async function deliverReport(host: ThreadHost, due: DueReport): Promise<void> {
+async function deliverReport(host: ThreadHost, due: DueReport): Promise<void> {
   const { parent } = host.control.start
   if (parent === undefined) return
   const answer = await untilStored(host, () => storedReport(host, due, parent))
@@ -48,7 +63,7 @@ async function storedReport(
 }
 
 /** Tells the parent that its store holds the report; acknowledged before this thread goes on or closes. */
-export async function announceReport(host: ThreadHost, report: ChildReport): Promise<void> {
+async function announceReport(host: ThreadHost, report: ChildReport): Promise<void> {
   const { parent } = host.control.start
   if (parent === undefined) return
   const taken = await told(() =>
@@ -58,7 +73,7 @@ export async function announceReport(host: ThreadHost, report: ChildReport): Pro
 }
 
 /** Tells another thread's workflow what this thread did to it; its rows say so already (T2). */
-export async function tellThread(host: ThreadHost, tell: Tell): Promise<void> {
+async function tellThread(host: ThreadHost, tell: Tell): Promise<void> {
   const message = toldAs(host.control, tell)
   const thread = getExternalWorkflowHandle(tell.to)
   await told(() => (message.signal === null ? thread.cancel() : thread.signal(message.signal, message.input)))

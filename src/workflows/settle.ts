@@ -1,3 +1,4 @@
+import { condition } from '@temporalio/workflow'
 import type { RunEnd, ThreadClose } from '../protocol/end-activities.js'
 import { LIMITS } from '../protocol/limits.js'
 import { effectGivenUp, effectRan, missedTold, terminationFound } from '../thread/apply.js'
@@ -9,7 +10,6 @@ import { cutTools, settled, withCutStep } from '../thread/settling.js'
 import { snapshotOf } from '../thread/snapshot.js'
 import { callActivity } from './activities.js'
 import type { ThreadHost } from './thread-host.js'
-import { condition } from '@temporalio/workflow'
 
 type Ends = Pick<Extract<Action, { readonly kind: 'settle' }>, 'ending' | 'close'>
 

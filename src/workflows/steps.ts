@@ -1,3 +1,4 @@
+import { ActivityFailure, CancelledFailure, proxyActivities } from '@temporalio/workflow'
 import type {
   ActivityInput,
   CallInput,
@@ -27,17 +28,51 @@ import { childrenPrepared, messagePrepared } from '../thread/child-calls.js'
 import type { QueueEntry, ThreadControl } from '../thread/control.js'
 import { modelAnswered, modelAsked } from '../thread/model-answers.js'
 import type { Action, CallWork } from '../thread/next-action.js'
+import { endingOf } from '../thread/run.js'
 import type { CallIn } from '../thread/run.js'
 import { taskQueueOf } from '../thread/snapshot.js'
 import { turnLeft } from '../thread/turns.js'
 import { activityOptions, callActivity, notAnswered } from './activities.js'
 import type { Called } from './activities.js'
 import type { ThreadHost } from './thread-host.js'
-import { ActivityFailure, CancelledFailure, proxyActivities } from '@temporalio/workflow'
-import { endingOf } from '../thread/run.js'
+
+/** What is done for a step: its model call and its tool calls. */
+type StepAction = Extract<
+  Action,
+  {
+    readonly kind:
+      | 'callModel'
+      | 'callPrompt'
+      | 'executeTool'
+      | 'prepareChild'
+      | 'prepareMessage'
+      | 'completeCall'
+      | 'runRemote'
+  }
+>
+
+/** Carries out an action of a step and applies what came of it. */
+export function performStep(host: ThreadHost, action: StepAction): Promise<void> {
+  switch (action.kind) {
+    case 'callModel':
+      return callModel(host, action)
+    case 'callPrompt':
+      return callPrompt(host, action)
+    case 'executeTool':
+      return executeTool(host, action)
+    case 'prepareChild':
+      return prepareChild(host, action)
+    case 'prepareMessage':
+      return prepareMessage(host, action)
+    case 'completeCall':
+      return completeCall(host, action)
+    case 'runRemote':
+      return runRemote(host, action.call)
+  }
+}
 
 /** Phases 1 to 4 of a step: the queue as it is now goes into it, and what arrives meanwhile waits for the next one. */
-export async function callModel(
+async function callModel(
   host: ThreadHost,
   action: Extract<Action, { readonly kind: 'callModel' }>,
 ): Promise<void> {
@@ -96,7 +131,7 @@ function drainItem(entry: QueueEntry): DrainItem[] {
 }
 
 /** The nested step of a prompt that was called as a tool: its model call; its calls are on top of that call then. */
-export async function callPrompt(
+async function callPrompt(
   host: ThreadHost,
   action: Extract<Action, { readonly kind: 'callPrompt' }>,
 ): Promise<void> {
@@ -140,7 +175,7 @@ export async function callPrompt(
 }
 
 /** A function tool, or a name that the plan does not have: the activity says what it is. */
-export async function executeTool(
+async function executeTool(
   host: ThreadHost,
   work: Extract<Action, { readonly kind: 'executeTool' }>,
 ): Promise<void> {
@@ -167,7 +202,7 @@ function timeLimit({ call, tool }: CallWork): number {
 }
 
 /** The first half of a subagent call; its children are started next. */
-export async function prepareChild(host: ThreadHost, work: CallWork): Promise<void> {
+async function prepareChild(host: ThreadHost, work: CallWork): Promise<void> {
   const { control } = host
   const called = await callActivity(host, {
     name: 'prepareChild',
@@ -184,7 +219,7 @@ export async function prepareChild(host: ThreadHost, work: CallWork): Promise<vo
 }
 
 /** The first half of a message to a subagent; it is sent next. */
-export async function prepareMessage(host: ThreadHost, work: CallWork): Promise<void> {
+async function prepareMessage(host: ThreadHost, work: CallWork): Promise<void> {
   const called = await callActivity(host, {
     name: 'prepareMessage',
     limit: 0,
@@ -196,7 +231,7 @@ export async function prepareMessage(host: ThreadHost, work: CallWork): Promise<
 }
 
 /** The second half of a call that did not end with its own activity: children, a frame or a person have answered. */
-export async function completeCall(
+async function completeCall(
   host: ThreadHost,
   { by, ...work }: Extract<Action, { readonly kind: 'completeCall' }>,
 ): Promise<void> {
@@ -272,7 +307,7 @@ function applied(control: ThreadControl, callId: string, answer: Answer): Thread
  * A tool in another language: ids go there, and nothing of what comes back is read (T5). However its activity ends, the
  * store says what came of it; one that a stop or terminate has cut is closed with its run.
  */
-export async function runRemote(host: ThreadHost, { id, name, remote }: CallIn<'remote'>): Promise<void> {
+async function runRemote(host: ThreadHost, { id, name, remote }: CallIn<'remote'>): Promise<void> {
   const { control, level } = host
   const { threadId } = control
   const { taskQueue, activity, timeout } = remote

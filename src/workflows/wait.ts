@@ -12,9 +12,17 @@ import {
 } from '../thread/children.js'
 import { comesDue, nextDueAt } from '../thread/next-action.js'
 import type { Action } from '../thread/next-action.js'
+import { endingOf } from '../thread/run.js'
 import { callActivity } from './activities.js'
 import type { ThreadHost } from './thread-host.js'
-import { endingOf } from '../thread/run.js'
+
+/** Waits until the state changes, or until the time that an activity has asked for. */
+export function waitFor(
+  host: ThreadHost,
+  action: Waits | Extract<Action, { readonly kind: 'waitUntil' }>,
+): Promise<void> {
+  return action.kind === 'waitUntil' ? waitForResource(host, action.until) : waitForSomething(host, action)
+}
 
 type Waits = Extract<Action, { readonly kind: 'wait' | 'awaitChildren' | 'awaitAnswer' | 'awaitModel' }>
 
@@ -22,7 +30,7 @@ type Waits = Extract<Action, { readonly kind: 'wait' | 'awaitChildren' | 'awaitA
  * Waits until the state changes. No timer of its own, unless a call has a timeout, or a child is owed that this Temporal run
  * cannot see closing: then it is looked for, so that no way for a child to end leaves this thread waiting (T7).
  */
-export async function waitForSomething(host: ThreadHost, action: Waits): Promise<void> {
+async function waitForSomething(host: ThreadHost, action: Waits): Promise<void> {
   const { control } = host
   const changed = (): boolean => host.control !== control || tookMany(host)
   const deadline = action.kind === 'awaitChildren' ? action.call.wait.deadline : null
@@ -61,7 +69,7 @@ async function lookForChildren(host: ThreadHost): Promise<void> {
 }
 
 /** Waits as long as an activity asked for. Messages do not cut it, a stop and a terminate do. */
-export async function waitForResource(host: ThreadHost, until: number): Promise<void> {
+async function waitForResource(host: ThreadHost, until: number): Promise<void> {
   const now = Date.now()
   host.startsAction(now)
   // A subagent that has its variables starts meanwhile.

@@ -2,9 +2,9 @@ import type { ChildReport } from '../../src/protocol/messages.js'
 import type { PreparedChild } from '../../src/protocol/subagent.js'
 import { childStarted, childrenPrepared, messagePrepared, messageSent } from '../../src/thread/child-calls.js'
 import type { OpenChild, ThreadControl } from '../../src/thread/control.js'
+import { stepOf } from '../../src/thread/run.js'
 import type { Call } from '../../src/thread/run.js'
 import { NOW, idleControl, withCalls } from './control-states.js'
-import { stepOf } from '../../src/thread/run.js'
 
 /** Control states with subagents, for tests of the pure logic. */
 export function preparedChild(reference: string, patch: Partial<PreparedChild> = {}): PreparedChild {

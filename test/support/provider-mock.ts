@@ -1,11 +1,9 @@
 import { createServer } from 'node:http'
-import { setTimeout as sleep } from 'node:timers/promises'
-
-import { createProviderRules } from './provider-rules.js'
-import { WIRE_FORMATS } from './provider-wire.js'
-
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { createProviderRules } from './provider-rules.js'
+import { WIRE_FORMATS } from './provider-wire.js'
 import type { WireAnswer } from './provider-wire.js'
 
 /**

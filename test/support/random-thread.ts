@@ -15,6 +15,8 @@ import { comesDue, nextAction, nextDueAt } from '../../src/thread/next-action.js
 import type { Action } from '../../src/thread/next-action.js'
 import { givenUpTold, tellDone } from '../../src/thread/operations.js'
 import * as reports from '../../src/thread/reports.js'
+import { endingOf } from '../../src/thread/run.js'
+import type { CallRequest, Run } from '../../src/thread/run.js'
 import * as settling from '../../src/thread/settling.js'
 import { dualPlan, NOW, plan } from './control-states.js'
 import { RandomAnswers } from './random-answers.js'
@@ -22,8 +24,6 @@ import { RandomFamily } from './random-family.js'
 import { randomSignal } from './random-signals.js'
 import type { SeededRandom } from './seeded-random.js'
 import { keyOf, ThreadLog } from './thread-log.js'
-import { endingOf } from '../../src/thread/run.js'
-import type { CallRequest, Run } from '../../src/thread/run.js'
 
 type Kind<K extends Action['kind']> = Extract<Action, { readonly kind: K }>
 type Change = (control: ThreadControl) => ThreadControl

@@ -1,9 +1,9 @@
 // The servers that tests run on. Where they are comes from temporal-dev.sh, and how the dev server is
 // started from the flags that temporal-dev.sh uses, so that tests and `up` meet the same server.
 import { execFileSync, spawn } from 'node:child_process'
+import type { ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
-import type { ChildProcess } from 'node:child_process'
 import { freePort } from './free-port.js'
 
 const projectFolder = new URL('../..', import.meta.url)

@@ -1,7 +1,6 @@
 import { expect } from 'vitest'
-
-import { ThreadNotFoundError } from '../../src/index.js'
 import type { ThreadHandle } from '../../src/client/index.js'
+import { ThreadNotFoundError } from '../../src/index.js'
 import type { Message } from '../../src/index.js'
 import type { ThreadEvent } from '../../src/protocol/events.js'
 import { deliveredEventProblems } from './event-shapes.js'

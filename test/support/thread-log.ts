@@ -2,8 +2,8 @@ import { allCalls } from '../../src/thread/calls.js'
 import type { ChildAnswer } from '../../src/thread/child-waits.js'
 import type { QueueEntry, ThreadControl } from '../../src/thread/control.js'
 import type { Action } from '../../src/thread/next-action.js'
-import type { Call } from '../../src/thread/run.js'
 import { stepOf } from '../../src/thread/run.js'
+import type { Call } from '../../src/thread/run.js'
 
 /** What a thread did, for rules to judge. */
 export class ThreadLog {

@@ -6,7 +6,7 @@ import { workflowBundleOptions } from '../../../src/worker/index.js'
 type WebpackConfig = Parameters<NonNullable<BundleOptions['webpackConfigHook']>>[0]
 type WebpackPlugin = Extract<NonNullable<WebpackConfig['plugins']>[number], object>
 
-const CHANGED = new URL('call-model.ts', import.meta.url).pathname
+const CHANGED = new URL('steps.ts', import.meta.url).pathname
 
 /** The workflow code of the next version: what is deployed, with one file of `src/workflows` changed. */
 export async function bundleNextVersion(): Promise<string> {
