@@ -23,7 +23,7 @@ import { countUndelivered } from '../store/messages/message-writes.js'
 import { removeQueuedItem } from '../store/messages/queue.js'
 import { statusMetadata } from '../store/messages/status-line.js'
 import { findMessage } from '../store/messages/transcript.js'
-import { amendOperation, findOperation, insertOperation } from '../store/operations.js'
+import { amendOperation, findOperation } from '../store/operations.js'
 import type { OperationRecord } from '../store/operations.js'
 import type { Reader, Writer } from '../store/store.js'
 import { closeChild, findChild, updateChild } from '../store/threads/children.js'
@@ -34,8 +34,8 @@ import { updateThread } from '../store/threads/threads.js'
 import type { ThreadRecord } from '../store/threads/threads.js'
 import { whileBeating } from './activity.js'
 import type { ActivityDependencies } from './activity.js'
-import { fittingOperations, newFacts, toldFacts } from './operation.js'
-import type { ToldFacts } from './operation.js'
+import { fittingOperations, lookUp, newFacts, record, storedFacts } from './operation.js'
+import type { OperationKey, StoredFacts } from './operation.js'
 import { giveUpEffect } from './run-effect.js'
 import { microseconds } from './scope.js'
 import { recordClosedChild } from './subagents/closed-child.js'
@@ -55,21 +55,22 @@ export async function settle(
     store.write(async (tx): Promise<SettleAnswer> => {
       const thread = await anyThread(tx, input)
       if (thread === null) return SETTLED
-      const known = await findOperation(tx, input.threadId, settleOperationId(input.settle))
-      if (known !== null) return settledAgain(tx, { thread, input, known })
+      const { threadId } = input
+      const found = await lookUp<SettleAnswer>(tx, { threadId, id: settleOperationId(input.settle) })
+      if (found.kind === 'answered') return settleAgain(tx, { thread, input, known: found.operation })
       if (input.end !== null) await beginRun(tx, input, input.end)
       // The results of cut calls come before the end of their step, which is among the facts.
       if (input.end !== null) await closeCalls(tx, input, input.end)
       // Whoever follows a thread reads to its close: what a late signal left behind it is told to nobody.
       if (thread.closed_at === null || input.end !== null)
-        await appendEvents(tx, { threadId: input.threadId, events: input.facts, now: microseconds(input) })
+        await appendEvents(tx, { threadId, events: input.facts, now: microseconds(input) })
       for (const id of input.givenUp ?? []) await giveUpEffect(tx, input, id)
       await closeChildren(tx, input, input.closed)
       await takeBackUnheard(tx, input)
       if (input.end !== null) await endRun(tx, { thread, input, failureText }, input.end)
       if (input.close !== null) await close(tx, { thread, input }, input.close)
       const answer = answerOf({ thread, input }, await toldOperations(tx, input))
-      await record(tx, input)
+      await recordSettle(tx, input, found)
       return answer
     }),
   )
@@ -92,10 +93,10 @@ interface Again extends Settling {
  * Nobody heard that it is stored, so what came meanwhile is stored now, and told is what this one asks for: after a reset a
  * call that went unheard before may have been heard (T9).
  */
-async function settledAgain(tx: Writer, { thread, input, known }: Again): Promise<SettleAnswer> {
+async function settleAgain(tx: Writer, { thread, input, known }: Again): Promise<SettleAnswer> {
   const { threadId } = input
   // Written below: the store's boundary.
-  const { closed = [] } = (known.detail ?? {}) as Told
+  const { closed = [] } = (known.detail ?? {}) as SettleDetail
   const events = thread.closed_at === null ? newFacts(input.facts, known) : []
   const gone = (input.closed ?? []).filter(({ reference }) => !closed.includes(reference))
   for (const id of input.givenUp ?? []) await giveUpEffect(tx, input, id)
@@ -103,19 +104,20 @@ async function settledAgain(tx: Writer, { thread, input, known }: Again): Promis
   if (events.length > 0 || gone.length > 0) {
     await appendEvents(tx, { threadId, events, now: microseconds(input) })
     await closeChildren(tx, input, gone)
-    const detail = told(toldFacts(events, known), [...closed, ...gone.map(({ reference }) => reference)])
+    const references = [...closed, ...gone.map(({ reference }) => reference)]
+    const detail = settleDetail(storedFacts(events, known), references)
     await amendOperation(tx, { threadId, id: known.id, detail })
   }
   return answerOf({ thread, input }, fittingOperations(await unheardOperations(tx, input)))
 }
 
-/** What of a settle may have grown when it is asked for again. */
-interface Told extends ToldFacts {
+/** What of a settle may have grown when the workflow asks for it again. */
+interface SettleDetail extends StoredFacts {
   /** References. */
   readonly closed?: readonly string[]
 }
 
-function told(facts: ToldFacts, closed: readonly string[]): Told {
+function settleDetail(facts: StoredFacts, closed: readonly string[]): SettleDetail {
   return closed.length === 0 ? facts : { ...facts, closed }
 }
 
@@ -274,24 +276,13 @@ async function close(tx: Writer, { thread, input }: Settling, closing: ThreadClo
 }
 
 /** The recorded snapshot serves readers that meet no worker. What was told is computed anew for who asks again. */
-async function record(tx: Writer, input: SettleInput): Promise<void> {
+async function recordSettle(tx: Writer, input: SettleInput, key: OperationKey): Promise<void> {
   const { threadId, snapshot } = input
   const now = microseconds(input)
   await updateThread(tx, threadId, { status: snapshot.status, snapshot, snapshot_at: now })
-  await insertOperation(tx, {
-    thread_id: threadId,
-    id: settleOperationId(input.settle),
-    kind: 'settle',
-    state: 'finished',
-    attempt: 1,
-    answer: SETTLED,
-    detail: told(
-      toldFacts(input.facts),
-      (input.closed ?? []).map(({ reference }) => reference),
-    ),
-    started_at: now,
-    finished_at: now,
-  })
+  const closed = (input.closed ?? []).map(({ reference }) => reference)
+  const detail = settleDetail(storedFacts(input.facts), closed)
+  await record(tx, key, { kind: 'settle', answer: SETTLED, detail, now })
 }
 
 const CUT_SHORT = 'The call that was to start it was cut short.'

@@ -1,5 +1,5 @@
-import type { CompleteCallAnswer, CompleteCallInput, Completion } from '../../protocol/activities.js'
-import { resultOperationId } from '../../protocol/ids.js'
+import type { PlanContent } from '../../definitions/plan/plan-content.js'
+import type { CompleteCallInput, Completion } from '../../protocol/activities.js'
 import type { AttachmentRef, Message } from '../../protocol/message.js'
 import type { CallReport } from '../../protocol/subagent.js'
 import { findMessage } from '../../store/messages/transcript.js'
@@ -7,13 +7,11 @@ import type { Reader, Store, Writer } from '../../store/store.js'
 import { dropReports, findChild } from '../../store/threads/children.js'
 import type { ChildRecord, StoredReport } from '../../store/threads/children.js'
 import { requestTermination } from '../../store/threads/threads.js'
-import type { ActivityDependencies } from '../activity.js'
-import { keptPlan } from '../plan-content.js'
-import { activePrompt, callHooks } from '../tool/call-hooks.js'
+import type { HookBatch } from '../hooks/hook-batch.js'
+import { activePrompt } from '../tool/call-hooks.js'
 import { failed, succeeded } from '../tool/call-result.js'
 import type { CallResult } from '../tool/call-result.js'
-import { commitResult } from '../tool/commit-result.js'
-import { beginCall } from '../tool/held-call.js'
+import type { CompletedCall } from '../tool/commit-result.js'
 import type { HeldCall } from '../tool/held-call.js'
 import { recordClosedChild } from './closed-child.js'
 import { groupFiles, groupText, nameOfChild, reportText, SILENT_END } from './report-text.js'
@@ -26,19 +24,19 @@ interface Answered {
   readonly outcome: ChildOutcome
 }
 
+interface Waiting {
+  readonly input: CompleteCallInput
+  readonly content: PlanContent
+  readonly call: HeldCall
+  readonly hooks: HookBatch
+}
+
 /** All that the call waited for have answered, have closed, or are waited for no longer (T7). */
-export async function completeByChildren(
-  dependencies: ActivityDependencies,
-  input: CompleteCallInput,
-  { reports }: Extract<Completion, { readonly kind: 'children' }>,
-): Promise<CompleteCallAnswer> {
-  const { store } = dependencies
-  const content = await keptPlan(dependencies, input.plan)
-  const hooks = callHooks(dependencies, { input, content })
-  const operationId = resultOperationId(input.callId)
-  const begun = await beginCall(store, input, { operationId, again: true, opens: false })
-  if (begun.kind === 'answered') return begun.answer
-  const { call } = begun
+export async function resultOfChildren(
+  store: Store,
+  { input, content, call, hooks }: Waiting,
+  reports: Extract<Completion, { readonly kind: 'children' }>['reports'],
+): Promise<CompletedCall> {
   const { subagents } = activePrompt(content, input)
   const answered: Answered[] = []
   for (const { reference, report } of reports)
@@ -53,15 +51,18 @@ export async function completeByChildren(
   if (first === undefined) throw new Error(`Expected the call ${input.callId} to have children, got none.`)
   const isGroup = answered.length > 1 || first.child?.spawn_group_id === input.callId
   const { messageId } = first.outcome
-  return commitResult(store, call, isGroup ? groupResult(answered) : singleResult(first), {
-    hooks,
-    ...(!isGroup && messageId !== null && { reportId: messageId }),
-    opening: async (tx) => {
-      for (const one of answered) await recordEnd(tx, call, one)
-      if (isGroup) await dropTaken(tx, call, answered)
-      return []
+  return {
+    result: isGroup ? groupResult(answered) : singleResult(first),
+    alongside: {
+      hooks,
+      ...(!isGroup && messageId !== null && { reportId: messageId }),
+      opening: async (tx) => {
+        for (const one of answered) await recordEnd(tx, call, one)
+        if (isGroup) await dropTaken(tx, call, answered)
+        return []
+      },
     },
-  })
+  }
 }
 
 interface Reported extends Pick<Answered, 'reference' | 'report'> {

@@ -11,8 +11,7 @@ import { findToolCall } from '../../store/calls/tool-calls.js'
 import { appendEvents } from '../../store/events.js'
 import { stageMessage } from '../../store/messages/message-writes.js'
 import { lastFailure, lastWords, madeInRun } from '../../store/messages/transcript.js'
-import { amendOperation, findOperation, insertOperation } from '../../store/operations.js'
-import type { OperationRecord } from '../../store/operations.js'
+import { amendOperation } from '../../store/operations.js'
 import type { Reader, Writer } from '../../store/store.js'
 import { findChild, findChildName, saveReport } from '../../store/threads/children.js'
 import type { ChildRecord, StoredReport } from '../../store/threads/children.js'
@@ -20,7 +19,8 @@ import { findThread } from '../../store/threads/threads.js'
 import { whileBeating } from '../activity.js'
 import type { ActivityDependencies } from '../activity.js'
 import { copyAttachments } from '../attachments.js'
-import { newFacts, toldFacts } from '../operation.js'
+import { lookUp, newFacts, record as recordOperation, storedFacts } from '../operation.js'
+import type { Answered } from '../operation.js'
 import { microseconds } from '../scope.js'
 import { saysIfCut } from '../tool/call-result.js'
 import { TRY_AGAIN } from '../turn/answer-facts.js'
@@ -51,40 +51,34 @@ async function deliveredOnce(
   dependencies: ActivityDependencies,
   input: DeliverReportInput,
 ): Promise<DeliverReportAnswer> {
-  const id = reportOperationId(input.report)
-  const done = await findOperation(tx, input.threadId, id)
-  if (done !== null) return deliveredAgain(tx, input, done)
+  const found = await lookUp<DeliverReportAnswer>(tx, {
+    threadId: input.threadId,
+    id: reportOperationId(input.report),
+  })
+  if (found.kind === 'answered') return deliveredAgain(tx, input, found)
   const answer = await deliver(tx, dependencies, input)
   const now = microseconds(input)
-  await insertOperation(tx, {
-    thread_id: input.threadId,
-    id,
-    kind: 'report',
-    state: 'finished',
-    attempt: 1,
-    answer,
-    detail: { invocations: input.invocations, closes: input.closes, ...toldFacts(input.facts) },
-    started_at: now,
-    finished_at: now,
-  })
+  const { invocations, closes, facts } = input
+  const detail = { invocations, closes, ...storedFacts(facts) }
+  await recordOperation(tx, found, { kind: 'report', answer, detail, now })
   await appendEvents(tx, { threadId: input.threadId, events: input.facts, now })
   return answer
 }
 
-/** Nobody heard that it is done: what came meanwhile is stored now. */
+/** The answer never reached the workflow: facts that came since are stored now. */
 async function deliveredAgain(
   tx: Writer,
   { threadId, facts, ...input }: DeliverReportInput,
-  done: OperationRecord,
+  { answer, operation }: Answered<DeliverReportAnswer>,
 ): Promise<DeliverReportAnswer> {
-  const events = newFacts(facts, done)
+  const events = newFacts(facts, operation)
   if (events.length > 0) {
     await appendEvents(tx, { threadId, events, now: microseconds(input) })
     // Written above: the store's boundary.
-    const detail = { ...(done.detail as object), ...toldFacts(events, done) }
-    await amendOperation(tx, { threadId, id: done.id, detail })
+    const detail = { ...(operation.detail as object), ...storedFacts(events, operation) }
+    await amendOperation(tx, { threadId, id: operation.id, detail })
   }
-  return done.answer as DeliverReportAnswer
+  return answer
 }
 
 async function deliver(

@@ -8,7 +8,7 @@ import type { PreparedChild } from '../../protocol/subagent.js'
 import { insertRequest } from '../../store/calls/requests.js'
 import { appendEvents } from '../../store/events.js'
 import { stageMessage } from '../../store/messages/message-writes.js'
-import { amendOperation, finishOperation } from '../../store/operations.js'
+import { amendOperation } from '../../store/operations.js'
 import type { SecretBox } from '../../store/secret-box.js'
 import type { Store, Writer } from '../../store/store.js'
 import { insertChild } from '../../store/threads/children.js'
@@ -21,7 +21,7 @@ import { copyAttachments } from '../attachments.js'
 import { guardState } from '../hooks/guarded-state.js'
 import type { HookBatch } from '../hooks/hook-batch.js'
 import { stepBatch } from '../hooks/step-batch.js'
-import { commitHeld, OperationLost } from '../operation.js'
+import { commit, finish } from '../operation.js'
 import { keptPlan } from '../plan-content.js'
 import { openBufferedState } from '../thread-state/buffered-state.js'
 import type { BufferedState } from '../thread-state/buffered-state.js'
@@ -48,10 +48,9 @@ export async function prepareChild(
   return whileBeating(async () => {
     const { store } = dependencies
     const content = await keptPlan(dependencies, input.plan)
-    // Nothing outside the store is done here, so an attempt that was cut off is done again.
-    const beginning = { operationId: input.callId, again: true, opens: true }
     const hooks = callHooks(dependencies, { input, content })
-    const begun = await beginCall(store, input, beginning)
+    // Nothing outside the store is done here.
+    const begun = await beginCall(store, input, { id: input.callId, onInterrupted: 'rerun' })
     if (begun.kind === 'answered') return begun.answer
     const { call } = begun
     const asking = { input, content, prompt: activePrompt(content, input) }
@@ -82,10 +81,10 @@ async function startChildren(
   { plan, made: { children, commitParent } }: Starting,
 ): Promise<PrepareChildAnswer> {
   const { threadId } = call.input
-  const { now, attempt, operationId: id } = call
+  const { operation } = call
   const { binding } = plan.subject
   const group = binding.fanOut
-  return commitHeld(store, { threadId, id }, async (tx): Promise<PrepareChildAnswer> => {
+  return commit(store, operation, async (tx): Promise<PrepareChildAnswer> => {
     const parent = await findThread(tx, threadId)
     if (parent === null || parent.terminate_requested_at !== null) return { type: 'terminated' }
     const cap = await instanceCapProblem(tx, threadId, binding)
@@ -98,13 +97,13 @@ async function startChildren(
       blocking,
       ...(blocking && timeout !== null && { timeout }),
     }
-    if (!(await finishOperation(tx, { threadId, id, attempt, answer, now }))) throw new OperationLost()
+    await finish(tx, operation, { answer })
     for (const child of children)
       await writeChild(tx, store.secrets, { call, parent, plan, child, group, status: 'running' })
     const operations = await commitParent(tx)
     if (operations.length === 0) return answer
     const amended: PrepareChildAnswer = { ...answer, operations }
-    await amendOperation(tx, { threadId, id, answer: amended })
+    await amendOperation(tx, { threadId, id: operation.id, answer: amended })
     return amended
   })
 }

@@ -7,7 +7,6 @@ import { LIMITS } from '../../protocol/limits.js'
 import { utf8Length } from '../../protocol/values.js'
 import { appendEvents } from '../../store/events.js'
 import { countUndelivered, stageMessage } from '../../store/messages/message-writes.js'
-import { finishOperation } from '../../store/operations.js'
 import type { Store, Writer } from '../../store/store.js'
 import { findChild, openInstances, updateChild } from '../../store/threads/children.js'
 import type { ChildRecord } from '../../store/threads/children.js'
@@ -16,7 +15,7 @@ import { whileBeating } from '../activity.js'
 import type { ActivityDependencies } from '../activity.js'
 import { copyAttachments, missingFile } from '../attachments.js'
 import type { HookBatch } from '../hooks/hook-batch.js'
-import { commitHeld, OperationLost } from '../operation.js'
+import { commit, finish } from '../operation.js'
 import { keptPlan } from '../plan-content.js'
 import { activePrompt, callHooks } from '../tool/call-hooks.js'
 import { failed } from '../tool/call-result.js'
@@ -42,8 +41,8 @@ export async function prepareMessage(
     const { store } = dependencies
     const content = await keptPlan(dependencies, input.plan)
     const hooks = callHooks(dependencies, { input, content })
-    // Nothing outside the store is done here, so an attempt that was cut off is done again.
-    const begun = await beginCall(store, input, { operationId: input.callId, again: true, opens: true })
+    // Nothing outside the store is done here.
+    const begun = await beginCall(store, input, { id: input.callId, onInterrupted: 'rerun' })
     if (begun.kind === 'answered') return begun.answer
     const { call } = begun
     const plan = await messagePlan(dependencies, call, {
@@ -172,10 +171,10 @@ async function writeMessage(
   message: Message,
 ): Promise<PrepareMessageAnswer | CallResult> {
   const { threadId } = call.input
-  const { operationId: id, attempt, now } = call
+  const { operation } = call
   const { blocking, timeout, child } = message
   const { reference } = child
-  return commitHeld(store, { threadId, id }, async (tx): Promise<PrepareMessageAnswer | CallResult> => {
+  return commit(store, operation, async (tx): Promise<PrepareMessageAnswer | CallResult> => {
     const thread = await findThread(tx, threadId)
     if (thread === null || thread.terminate_requested_at !== null) return { type: 'terminated' }
     const problem = await queueProblem(tx, reference)
@@ -185,8 +184,7 @@ async function writeMessage(
     const limit = blocking && timeout !== null ? { timeout } : {}
     const answer: PrepareMessageAnswer = { type: 'message', reference, messageId, role, blocking, ...limit }
     const detail = { before: child.status } satisfies WrittenMessage
-    if (!(await finishOperation(tx, { threadId, id, attempt, answer, detail, now })))
-      throw new OperationLost()
+    await finish(tx, operation, { answer, detail })
     await stage(tx, call, { message, messageId, role })
     return answer
   })

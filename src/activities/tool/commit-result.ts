@@ -11,13 +11,12 @@ import { FileError } from '../../store/files/file-row.js'
 import { appendMessage, turnIntoToolResult } from '../../store/messages/delivery.js'
 import type { NewMessage } from '../../store/messages/message-row.js'
 import { deleteMessage } from '../../store/messages/message-writes.js'
-import { findOperation, finishOperation } from '../../store/operations.js'
 import type { Store, Writer } from '../../store/store.js'
 import { meanwhile } from '../../store/transaction.js'
 import { withoutHooks } from '../hooks/hook-batch.js'
 import type { HookBatch } from '../hooks/hook-batch.js'
 import { draftRow } from '../hooks/message-hooks.js'
-import { assertFitting, commitHeld, finishOrLose, TooManyOperations } from '../operation.js'
+import { assertFitting, commit, finish, finishForHolder, TooManyOperations } from '../operation.js'
 import { publishStatus } from '../publish-status.js'
 import { stepScope } from '../scope.js'
 import type { StateEffects } from '../thread-state/buffered-state.js'
@@ -31,6 +30,8 @@ import type { PreparedResult } from './tool-result.js'
 interface Alongside {
   /** The hooks around the call, with its state: what both did to the thread is committed with the result. */
   readonly hooks?: HookBatch
+  /** The state is that of the call's own code. @default only the hooks have written to it */
+  readonly isStateOfCall?: boolean
   /** What the workflow has to do about it, beside what they did. */
   readonly operations?: readonly ThreadOperation[]
   /** A child's queued report that becomes the result's row. */
@@ -45,7 +46,17 @@ interface Alongside {
   readonly ending?: (tx: Writer) => Promise<void>
 }
 
-/** A call that did more to its thread than its answer can tell has done nothing, and the model reads why. */
+/** What a call comes to, and what is committed with its result. */
+export interface CompletedCall {
+  readonly result: CallResult | PreparedResult
+  readonly alongside: Alongside
+}
+
+/**
+ * Commits the result of a call with all that the call did to its thread. A call that did more than its answer can hold
+ * has done nothing; so has one whose state puts a file where another writer has made a folder since, or a folder where
+ * that writer has made a file. The model reads why.
+ */
 export async function commitResult(
   store: Store,
   call: HeldCall,
@@ -56,9 +67,11 @@ export async function commitResult(
     const named = 'put' in made ? made : await saysIfCallIsCut(store, call.row, made)
     return await commitMade(store, call, named, alongside)
   } catch (error) {
-    if (!(error instanceof TooManyOperations)) throw error
-    const { hooks: _undone, operations: _untold, ...others } = alongside
-    return commitMade(store, call, failed(error.message, 'too_many_operations'), others)
+    const { hooks: _undone, operations: _unsent, ...others } = alongside
+    if (error instanceof TooManyOperations)
+      return commitMade(store, call, failed(error.message, 'too_many_operations'), others)
+    if (alongside.isStateOfCall !== true || !FileError.isInstance(error)) throw error
+    return commitMade(store, call, failed(error.message, 'invalid_file'), others)
   }
 }
 
@@ -73,7 +86,7 @@ async function commitMade(
   const prepared = 'put' in made ? made : await preparedResult(store, call, { made, hooks })
   const draft = await draftResult(call, prepared, { hooks, reportId })
   await hooks.settled()
-  return commitHeld(store, { threadId, id: call.operationId }, async (tx): Promise<ResultAnswer> => {
+  return commit(store, call.operation, async (tx): Promise<ResultAnswer> => {
     const opening = (await alongside.opening?.(tx)) ?? []
     let row: StoredRow = { messageId: null, events: [] }
     const effects = await hooks.commit(tx, async (moved) => {
@@ -84,9 +97,11 @@ async function commitMade(
     const following = await storeFollowing(tx, call, result)
     const answer = answerOf(result, placed, alongside)
     assertFitting(answer.operations)
-    const { attempt, now } = call
-    meanwhile(tx, finishOrLose(tx, { threadId, id: call.operationId, attempt, answer, now }))
-    if (alongside.closes !== undefined) await close(tx, call, { id: alongside.closes, answer })
+    const { now } = call
+    meanwhile(tx, finish(tx, call.operation, { answer }))
+    // T4: whoever looks for the outcome of the first half finds that of the call.
+    if (alongside.closes !== undefined)
+      await finishForHolder(tx, { threadId, id: alongside.closes }, { answer, now })
     await alongside.ending?.(tx)
     const { outcome: status, errorCode, session } = result
     const finished = { threadId, callId, status, errorCode, session, now }
@@ -103,16 +118,6 @@ async function commitMade(
     await appendEvents(tx, { threadId, events, now, movesActivity: alongside.opening !== undefined })
     return answer
   })
-}
-
-/** T4: whoever looks for the outcome of the first half finds that of the call. */
-async function close(
-  tx: Writer,
-  { input: { threadId }, now }: HeldCall,
-  { id, answer }: { readonly id: string; readonly answer: ResultAnswer },
-): Promise<void> {
-  const operation = await findOperation(tx, threadId, id)
-  if (operation !== null) await finishOperation(tx, { threadId, id, attempt: operation.attempt, answer, now })
 }
 
 function answerOf(result: CallResult, effects: StateEffects, alongside: Alongside): ResultAnswer {
@@ -145,31 +150,6 @@ function resultEvents(
   return [...phase, fact('tool.result', payload, { ...about, ...child })]
 }
 
-interface Made extends Pick<Alongside, 'ending'> {
-  readonly result: CallResult | PreparedResult
-  /** With the state of the call. */
-  readonly hooks: HookBatch
-  readonly usage?: Usage | null
-}
-
-/**
- * The result with all that the call did to its thread (T9). A path that somebody else has turned into another kind
- * meanwhile costs the call its effects, not its result.
- */
-export async function commitWithEffects(
-  store: Store,
-  call: HeldCall,
-  { result, hooks, usage = null, ending }: Made,
-): Promise<ResultAnswer> {
-  const alongside = { usage, ...(ending !== undefined && { ending }) }
-  try {
-    return await commitResult(store, call, result, { ...alongside, hooks })
-  } catch (error) {
-    if (!FileError.isInstance(error)) throw error
-    return commitResult(store, call, failed(error.message, 'invalid_file'), alongside)
-  }
-}
-
 interface Place {
   readonly hooks: HookBatch
   /** A child's queued report that becomes the row. */
@@ -186,7 +166,7 @@ async function draftResult(
   { hooks, reportId }: Place,
 ): Promise<NewMessage | null> {
   const metadata = await hooks.resultMetadata()
-  const id = reportId ?? call.resultId ?? randomUUID()
+  const id = reportId ?? call.operation.messageId ?? randomUUID()
   const draft = { ...resultRow(call, result, id), metadata }
   const isStopped = result.outcome === 'interrupted' || result.outcome === 'cancelled'
   if (!erased && !isStopped) return draftRow(hooks, draft)
@@ -232,7 +212,7 @@ async function storeResult(
   const turned = { threadId, messageId: reportId, ...what, run, step, side }
   if ((await turnIntoToolResult(tx, turned)) !== null) return { messageId: reportId, events: [] }
   // The report has gone: the result has a row of its own.
-  const id = call.resultId ?? randomUUID()
+  const id = call.operation.messageId ?? randomUUID()
   await appendMessage(tx, { ...draft, attachments, id })
   return { messageId: id, events: [] }
 }

@@ -20,12 +20,12 @@ import type { ToolCallRecord } from '../../store/calls/tool-calls.js'
 import { digestOf } from '../../store/digest.js'
 import { recordError } from '../../store/errors.js'
 import { appendEvents } from '../../store/events.js'
-import { insertOperation, takeOperation } from '../../store/operations.js'
 import type { OperationRecord } from '../../store/operations.js'
 import type { Store, Writer } from '../../store/store.js'
 import { assertStoppedByUser } from '../activity.js'
 import type { ActivityDependencies } from '../activity.js'
 import type { HookBatch } from '../hooks/hook-batch.js'
+import { heldBefore, postpone } from '../operation.js'
 import { callScope, microseconds, phaseFive } from '../scope.js'
 import { readThrown } from '../thrown.js'
 import type { Thrown } from '../thrown.js'
@@ -63,12 +63,13 @@ export async function executeFunction(
   const { remote } = tool
   const isEnded = input.failed === true && remote === undefined
   // What is only sent elsewhere has not happened yet: whether it may be repeated is asked there.
-  const again = (tool.idempotent === true && !isEnded) || remote !== undefined
-  const { response } = input
-  const begun = await beginCall(store, input, { operationId: input.callId, again, opens: true, response })
+  const isRepeatable = (tool.idempotent === true && !isEnded) || remote !== undefined
+  const onInterrupted = isRepeatable ? 'rerun' : 'report'
+  const { callId: id, response } = input
+  const begun = await beginCall(store, input, { id, onInterrupted, response })
   if (begun.kind === 'answered') return begun.answer
   const { call } = begun
-  if (begun.kind === 'cut_off')
+  if (begun.kind === 'interrupted')
     return commitResult(store, call, isEnded ? endedFromOutside(true) : unknown(), { hooks })
   if (!parsed.ok) return commitResult(store, call, failed(parsed.problem, 'invalid_arguments'), { hooks })
   if (isEnded) return commitResult(store, call, endedFromOutside(false), { hooks })
@@ -108,14 +109,14 @@ async function heldUp(
 async function commitDenial(
   store: Store,
   { input, row, hooks }: FunctionCall,
-  { attempt, reason }: Extract<Permission, { readonly kind: 'denied' }>,
+  { operation, reason }: Extract<Permission, { readonly kind: 'denied' }>,
 ): Promise<ExecuteToolAnswer> {
   const holder = await store.read((db) => callHolder(db, row))
-  const { callId, response } = input
+  const { response } = input
+  const now = microseconds(input)
   const call = {
-    ...{ input, row, holder, attempt, asked: 0, operationId: callId, resultId: null },
-    scope: callScope(input),
-    now: microseconds(input),
+    ...{ input, row, holder, operation: heldBefore(operation, now) },
+    ...{ scope: callScope(input), now },
   }
   return commitResult(store, call, denied(reason), {
     hooks,
@@ -140,7 +141,7 @@ type Permission =
   | { readonly kind: 'granted' }
   | { readonly kind: 'never_asked' }
   | { readonly kind: 'waiting'; readonly answer: PendingAnswer }
-  | { readonly kind: 'denied'; readonly attempt: number; readonly reason: string | null }
+  | { readonly kind: 'denied'; readonly operation: OperationRecord; readonly reason: string | null }
   /** The arguments are no longer those that were shown. */
   | { readonly kind: 'outdated'; readonly asked: number }
 
@@ -162,7 +163,7 @@ async function permissionOf(store: Store, { input, row, operation }: Asking): Pr
   // The workflow goes on from an answer only when it has heard of it; a retry of the activity that asked has not.
   const decided = response?.requestId === request.id ? decisionOf(request, response.approved) : null
   if (decided === null) return { kind: 'waiting', answer: approvalAnswer(request.id) }
-  if (!decided) return { kind: 'denied', attempt: operation.attempt, reason: request.reason }
+  if (!decided) return { kind: 'denied', operation, reason: request.reason }
   return request.digest === argumentsDigest(row) ? { kind: 'granted' } : { kind: 'outdated', asked }
 }
 
@@ -210,21 +211,10 @@ async function askApproval(
   return store.write(async (tx) => {
     const entered = await enterCall(tx, input, callId)
     if (entered.kind === 'answered') return entered.answer
-    const { operation, row, opening } = entered
-    if (operation?.state === 'started') return null
+    const { found, row, opening } = entered
+    if (found.operation?.state === 'started') return null
     const now = microseconds(input)
-    const state = 'waiting'
-    const attempt = (operation?.attempt ?? 0) + 1
-    if (operation === null)
-      await insertOperation(tx, {
-        thread_id: threadId,
-        id: callId,
-        kind: 'tool',
-        state,
-        attempt,
-        started_at: now,
-      })
-    else await takeOperation(tx, { threadId, id: callId, attempt, state })
+    await postpone(tx, found, { kind: 'tool', now })
     const id = approvalId(callId, asked + 1)
     const digest = argumentsDigest(row)
     const request = {

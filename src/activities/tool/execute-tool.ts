@@ -26,7 +26,6 @@ import type { ToolPlan } from '../../protocol/plan.js'
 import { findToolCall } from '../../store/calls/tool-calls.js'
 import type { ToolCallRecord } from '../../store/calls/tool-calls.js'
 import { appendEvents } from '../../store/events.js'
-import { findOperation, insertOperation } from '../../store/operations.js'
 import type { OperationRecord } from '../../store/operations.js'
 import type { Store } from '../../store/store.js'
 import { findThread } from '../../store/threads/threads.js'
@@ -34,6 +33,7 @@ import { whileBeating } from '../activity.js'
 import type { ActivityDependencies } from '../activity.js'
 import { filesAt } from '../attachments.js'
 import type { HookBatch } from '../hooks/hook-batch.js'
+import { lookUp, record } from '../operation.js'
 import { keptPlan, waitForDefinition } from '../plan-content.js'
 import { callScope, microseconds } from '../scope.js'
 import { Context } from '../temporal-activity.js'
@@ -45,7 +45,7 @@ import { failed, succeeded } from './call-result.js'
 import type { CallResult } from './call-result.js'
 import { commitResult } from './commit-result.js'
 import { executeFunction } from './execute-function.js'
-import { beginCall, enterCall } from './held-call.js'
+import { answerOfCall, beginCall, enterCall } from './held-call.js'
 import { mappedPaths, mappedText } from './tool-values.js'
 
 export async function executeTool(
@@ -87,12 +87,7 @@ async function refuse(
 ): Promise<ExecuteToolAnswer> {
   const { response } = input
   // Nothing outside the store is done, so an attempt that was cut off is done again.
-  const begun = await beginCall(store, input, {
-    operationId: input.callId,
-    again: true,
-    opens: true,
-    response,
-  })
+  const begun = await beginCall(store, input, { id: input.callId, onInterrupted: 'rerun', response })
   return begun.kind === 'answered' ? begun.answer : commitResult(store, begun.call, result, { hooks })
 }
 
@@ -107,27 +102,19 @@ type Seen =
       readonly operation: OperationRecord | null
     }
 
-/** What has an outcome is answered at once, whatever this worker knows of its tool (T4). */
-async function lookAtCall(
-  store: Store,
-  { threadId, callId, queued, run, step }: ExecuteToolInput,
-): Promise<Seen> {
-  return store.read(async (db) => {
-    const [operation, row] = await Promise.all([
-      findOperation(db, threadId, callId),
-      findToolCall(db, threadId, callId),
+/** A call that has an outcome is answered at once, whatever this worker knows of its tool (T4). */
+async function lookAtCall(store: Store, input: ExecuteToolInput): Promise<Seen> {
+  const { threadId, callId: id, queued } = input
+  return store.read(async (db): Promise<Seen> => {
+    const [found, row] = await Promise.all([
+      lookUp<ExecuteToolAnswer>(db, { threadId, id }),
+      findToolCall(db, threadId, id),
     ])
-    // Written by `finishOperation` of the same activity: the store's boundary.
-    const answer = operation?.state === 'finished' ? (operation.answer as ExecuteToolAnswer) : null
-    // A queued call that is over asked or waited before: it does neither again. Another step that names it has it told
-    // nothing, while a retry or a reset of the step that ran it gets what it did to its thread (T9).
-    const over = queued && row !== null && row.status !== 'open'
-    if (over && (answer?.type !== 'result' || row.run !== run || row.step !== step))
-      return { kind: 'answered', answer: { type: 'result', outcome: row.status, untold: true } } as const
-    if (answer !== null) return { kind: 'answered', answer } as const
-    if (row === null && queued) return { kind: 'missing' } as const
-    if (row === null) throw new Error(`Expected a row of the call ${callId}, found none.`)
-    return { kind: 'open', row, operation } as const
+    const answer = answerOfCall(input, { found, row })
+    if (answer !== null) return { kind: 'answered', answer }
+    if (row === null && queued) return { kind: 'missing' }
+    if (row === null) throw new Error(`Expected a row of the call ${id}, found none.`)
+    return { kind: 'open', row, operation: found.operation }
   })
 }
 
@@ -140,14 +127,11 @@ async function skipMissing(store: Store, input: ExecuteToolInput): Promise<Resul
   return store.write(async (tx) => {
     if ((await openThread(tx, { threadId, start: null, createdAt: 0 })) === null)
       return { type: 'terminated' }
-    const id = `${callId}_missing`
+    const key = { threadId, id: `${callId}_missing` }
     const detail = { run, step }
-    const done = await insertOperation(tx, {
-      ...{ thread_id: threadId, id, kind: 'tool', state: 'finished', attempt: 1 },
-      ...{ answer: SKIPPED, detail, started_at: now, finished_at: now },
-    })
+    const done = await record(tx, key, { kind: 'tool', answer: SKIPPED, detail, now })
     // Another step named it, and its facts are not stored: a retry's are.
-    const known = done ? null : await findOperation(tx, threadId, id)
+    const known = done ? null : (await lookUp(tx, key)).operation
     if (known !== null && !isDeepStrictEqual(known.detail, detail)) return { ...SKIPPED, untold: true }
     const message = 'A queued tool was skipped: nothing is stored under its id. Queue tools by a client.'
     const warning = fact('runtime.warning', { code: 'tool_skipped', message }, callScope(input))
@@ -165,10 +149,7 @@ async function answerKind(store: Store, input: ExecuteToolInput, tool: ToolPlan)
     if (entered.kind === 'answered') return entered.answer
     const { threadId } = input
     const now = microseconds(input)
-    await insertOperation(tx, {
-      ...{ thread_id: threadId, id, kind: 'tool', state: 'finished', attempt: 1, answer },
-      ...{ started_at: now, finished_at: now },
-    })
+    await record(tx, entered.found, { kind: 'tool', answer, now })
     await appendEvents(tx, { threadId, events: [...input.facts, ...entered.opening], now })
     return answer
   })
@@ -184,9 +165,9 @@ async function handOff(
   { binding, hooks }: { readonly binding: HandoffContent; readonly hooks: HookBatch },
 ): Promise<ExecuteToolAnswer> {
   const { store } = dependencies
-  const { callId: operationId, response } = input
+  const { callId: id, response } = input
   // Nothing outside the store is done, so an attempt that was cut off is done again.
-  const begun = await beginCall(store, input, { operationId, again: true, opens: true, response })
+  const begun = await beginCall(store, input, { id, onInterrupted: 'rerun', response })
   if (begun.kind === 'answered') return begun.answer
   const { call } = begun
   const result = await handedOff(dependencies, { input, binding, row: call.row })

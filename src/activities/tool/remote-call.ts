@@ -1,13 +1,11 @@
 import type { PlanContent } from '../../definitions/plan/plan-content.js'
 import type { RemoteActivity, ToolDefinition } from '../../definitions/tool.js'
 import type {
-  CompleteCallAnswer,
   CompleteCallInput,
   ExecuteToolInput,
   RemoteAnswer,
   ResultAnswer,
 } from '../../protocol/activities.js'
-import { resultOperationId } from '../../protocol/ids.js'
 import type { JsonObject } from '../../protocol/values.js'
 import {
   findRemoteCall,
@@ -28,21 +26,19 @@ import {
   remoteSecretPlace,
 } from '../../store/calls/remote-secrets.js'
 import { FileError } from '../../store/files/file-row.js'
-import { finishOperation } from '../../store/operations.js'
 import { StoreError } from '../../store/store-error.js'
 import type { Store, Writer } from '../../store/store.js'
 import { activeTraceparent } from '../../telemetry/spans.js'
 import type { ActivityDependencies } from '../activity.js'
 import type { HookBatch } from '../hooks/hook-batch.js'
-import { commitHeld, OperationLost } from '../operation.js'
-import { keptPlan } from '../plan-content.js'
+import { commit, finish } from '../operation.js'
 import { microseconds } from '../scope.js'
 import { resolveVariables } from '../variables/resolve-variables.js'
-import { activePrompt, callHooks, openHookedCall } from './call-hooks.js'
+import { activePrompt, openHookedCall } from './call-hooks.js'
 import { failed, unknown } from './call-result.js'
 import type { CallResult } from './call-result.js'
-import { commitResult, commitWithEffects } from './commit-result.js'
-import { beginCall } from './held-call.js'
+import { commitResult } from './commit-result.js'
+import type { CompletedCall } from './commit-result.js'
 import type { HeldCall } from './held-call.js'
 import { toCallResult } from './tool-result.js'
 
@@ -72,9 +68,9 @@ export async function sendRemote(
   const known = await knownToWorker(dependencies, sending)
   if (typeof known === 'string') return commitResult(store, call, failed(known, 'no_key'), { hooks })
   const answer: RemoteAnswer = { type: 'remote', ...remote, timeout }
-  const { operationId: id, attempt, now } = call
-  return commitHeld(store, { threadId, id }, async (tx): Promise<RemoteAnswer | ResultAnswer> => {
-    if (!(await finishOperation(tx, { threadId, id, attempt, answer, now }))) throw new OperationLost()
+  const { operation, now } = call
+  return commit(store, operation, async (tx): Promise<RemoteAnswer | ResultAnswer> => {
+    await finish(tx, operation, { answer })
     await insertRemoteCall(tx, { threadId, callId }, { call: known, now })
     return answer
   })
@@ -120,35 +116,36 @@ async function variablesOf(
   return Object.fromEntries(values)
 }
 
+interface Returned {
+  readonly input: CompleteCallInput
+  readonly content: PlanContent
+  readonly call: HeldCall
+  /** Of a call that has lost its state. */
+  readonly hooks: HookBatch
+}
+
 /** The other worker is done with the call, or has left it: from here on its row takes no answer any more. */
-export async function completeByRemote(
+export async function resultOfRemote(
   dependencies: ActivityDependencies,
-  input: CompleteCallInput,
-): Promise<CompleteCallAnswer> {
+  { input, content, call, hooks }: Returned,
+): Promise<CompletedCall> {
   const { store } = dependencies
-  const content = await keptPlan(dependencies, input.plan)
-  const lost = callHooks(dependencies, { input, content })
-  const operationId = resultOperationId(input.callId)
-  const begun = await beginCall(store, input, { operationId, again: true, opens: false })
-  if (begun.kind === 'answered') return begun.answer
-  const { call } = begun
   const remote = await closedRemote(store, input)
   const { threadId, callId } = input
   const ending = (tx: Writer) => forgetRemoteSecrets(tx, { threadId, callIds: [callId] })
-  if (!isAnswered(remote)) return commitResult(store, call, withoutAnswer(remote), { hooks: lost, ending })
+  if (!isAnswered(remote)) return { result: withoutAnswer(remote), alongside: { hooks, ending } }
   const opened = await openHookedCall(
     dependencies,
-    { input, content, originId: operationId },
+    { input, content, originId: call.operation.id },
     new AbortController().signal,
   )
   // First of all: what is placed and what is said are both the worker's words.
   noteSecrets(store, { call, remote, state: opened.state })
-  const placed = await placeFiles(opened.state, remote)
-  if (placed !== null)
-    return commitResult(store, call, failed(placed, 'invalid_file'), { hooks: lost, ending })
-  const result = resultOf(store, { call, remote, state: opened.state })
-  const made = await toCallResult(store, { call, ...opened, args: remote.args, content, result })
-  return commitWithEffects(store, call, { result: made, hooks: opened.hooks, ending })
+  const problem = await placeFiles(opened.state, remote)
+  if (problem !== null) return { result: failed(problem, 'invalid_file'), alongside: { hooks, ending } }
+  const answered = resultOf(store, { call, remote, state: opened.state })
+  const result = await toCallResult(store, { call, ...opened, args: remote.args, content, result: answered })
+  return { result, alongside: { hooks: opened.hooks, isStateOfCall: true, ending } }
 }
 
 type State = Awaited<ReturnType<typeof openHookedCall>>['state']

@@ -15,14 +15,13 @@ import { insertRequest, takeEarlyAnswer } from '../../store/calls/requests.js'
 import { recordError } from '../../store/errors.js'
 import { appendEvents } from '../../store/events.js'
 import { FileError } from '../../store/files/file-row.js'
-import { finishOperation } from '../../store/operations.js'
 import type { Store, Writer } from '../../store/store.js'
 import { findThread } from '../../store/threads/threads.js'
 import { assertStoppedByUser } from '../activity.js'
 import type { ActivityDependencies } from '../activity.js'
 import { guardState } from '../hooks/guarded-state.js'
 import type { HookBatch } from '../hooks/hook-batch.js'
-import { assertFitting, commitHeld, holdsStill, OperationLost, TooManyOperations } from '../operation.js'
+import { assertFitting, commit, finish, holdsStill, TooManyOperations } from '../operation.js'
 import { log } from '../temporal-activity.js'
 import type { BufferedState } from '../thread-state/buffered-state.js'
 import { errorFields, readThrown } from '../thrown.js'
@@ -33,7 +32,7 @@ import type { Bounded } from './bounded.js'
 import { openHookedCall } from './call-hooks.js'
 import { cancelled, failed, interrupted } from './call-result.js'
 import type { CallResult } from './call-result.js'
-import { commitResult, commitWithEffects } from './commit-result.js'
+import { commitResult } from './commit-result.js'
 import type { HeldCall } from './held-call.js'
 import { createInvoker } from './in-place.js'
 import { toCallResult } from './tool-result.js'
@@ -78,7 +77,8 @@ export async function runTool(dependencies: ActivityDependencies, run: ToolRun):
     if (!(await slept(pause, run.signal)))
       return conclude(dependencies.store, run, { ...tried, ended: { kind: 'stopped' } })
     // Another attempt has it, or its outcome: this one can only find that out, at its commit.
-    if (!(await holdsStill(dependencies.store, heldBy(run)))) return conclude(dependencies.store, run, tried)
+    if (!(await holdsStill(dependencies.store, run.call.operation)))
+      return conclude(dependencies.store, run, tried)
   }
 }
 
@@ -88,7 +88,8 @@ async function tryOnce(
   { number, timeout }: { readonly number: number; readonly timeout: number },
 ): Promise<Omit<Tried, 'usage'> & { readonly spent: Usage | null }> {
   const { call, tool, args, signal, content } = run
-  const { threadId, callId, side } = call.input
+  const { input, operation } = call
+  const { threadId, callId, side } = input
   const abort = new AbortController()
   const caller = { threadId, id: callId, side, content, signal: abort.signal }
   const invoker = createInvoker(dependencies, caller)
@@ -98,7 +99,7 @@ async function tryOnce(
   const { state, close } = guardState(opened.state.state, { label, abortSignal: abort.signal })
   const made = {
     id: callId,
-    attempt: call.attempt - call.asked + number - 1,
+    attempt: operation.attempt - operation.asked + number - 1,
     idempotencyKey: idempotencyKeyOf(threadId, callId),
   }
   const { redactor } = opened.state
@@ -110,10 +111,6 @@ async function tryOnce(
   await opened.state.settled()
   const said = ended.kind === 'threw' ? { ...ended, error: redactor.redactThrown(ended.error) } : ended
   return { ended: said, ...opened, spent: invoker.usage() }
-}
-
-function heldBy({ call: { input, operationId: id, attempt } }: ToolRun) {
-  return { threadId: input.threadId, id, attempt }
 }
 
 /** Milliseconds, or null if the tool asks for no further try. */
@@ -150,7 +147,7 @@ async function conclude(
     case 'answered': {
       if (isPending(ended.value)) return commitPending(store, call, { state, hooks })
       const result = await toCallResult(store, { ...run, state, hooks, result: ended.value })
-      return commitWithEffects(store, call, { result, hooks, usage })
+      return commitResult(store, call, result, { hooks, isStateOfCall: true, usage })
     }
   }
 }
@@ -166,10 +163,8 @@ async function commitThrown(
   const errorId = `${threadId}:${callId}`
   log.warn('A tool failed.', { tool: call.row.name, errorId, ...errorFields(thrown) })
   const kept = { id: errorId, threadId, at: call.now, type: 'tool.threw', ...thrown }
-  return commitWithEffects(store, call, {
-    result: failed(messageOf(thrown), null, { errorId }),
-    hooks,
-    usage,
+  return commitResult(store, call, failed(messageOf(thrown), null, { errorId }), {
+    ...{ hooks, isStateOfCall: true, usage },
     ending: (tx) => recordError(tx, kept),
   })
 }
@@ -196,14 +191,11 @@ async function commitPending(
   call: HeldCall,
   { state, hooks }: { readonly state: BufferedState; readonly hooks: HookBatch },
 ): Promise<PendingAnswer | ResultAnswer> {
-  const { input, operationId } = call
   const badContext = state.lookAtContext()
   if (badContext !== undefined)
     return commitResult(store, call, failed(badContext, 'invalid_context'), { hooks })
   try {
-    return await commitHeld(store, { threadId: input.threadId, id: operationId }, (tx) =>
-      ask(tx, call, hooks),
-    )
+    return await commit(store, call.operation, (tx) => ask(tx, call, hooks))
   } catch (error) {
     if (error instanceof TooManyOperations)
       return commitResult(store, call, failed(error.message, 'too_many_operations'))
@@ -213,7 +205,7 @@ async function commitPending(
 }
 
 async function ask(tx: Writer, call: HeldCall, hooks: HookBatch): Promise<PendingAnswer> {
-  const { input, row, operationId: id, attempt, now, scope } = call
+  const { input, row, operation, now, scope } = call
   const { threadId, callId } = input
   const { operations } = await hooks.commit(tx)
   assertFitting(operations)
@@ -225,7 +217,7 @@ async function ask(tx: Writer, call: HeldCall, hooks: HookBatch): Promise<Pendin
     ...(isAnswered && { answered: true }),
     ...(operations.length === 0 ? {} : { operations }),
   }
-  if (!(await finishOperation(tx, { threadId, id, attempt, answer, now }))) throw new OperationLost()
+  await finish(tx, operation, { answer })
   const payload = { requestId: callId, kind: 'call', toolName: row.name } as const
   await appendEvents(tx, { threadId, events: [fact('action.required', payload, scope)], now })
   return answer

@@ -8,15 +8,14 @@ import type { CallModelAnswer, CallModelInput, ImmediateCall } from '../../proto
 import { fact } from '../../protocol/facts.js'
 import type { Fact } from '../../protocol/facts.js'
 import { nestedCallIdOf } from '../../protocol/ids.js'
-import { actualSide } from '../../protocol/plan.js'
 import { putPlan } from '../../store/agents.js'
 import { appendEvents } from '../../store/events.js'
 import { stageQueuedTool } from '../../store/messages/queued-tools.js'
-import { findOperation, finishOperation, insertOperation } from '../../store/operations.js'
 import type { Store, Writer } from '../../store/store.js'
 import { countOpenInstances } from '../../store/threads/child-registry.js'
 import type { ActivityDependencies } from '../activity.js'
-import { commitHeld, OperationLost } from '../operation.js'
+import { begin, commit, finish, lookUp } from '../operation.js'
+import type { Beginning, HeldOperation, OperationKey } from '../operation.js'
 import { promptOf } from '../plan-content.js'
 import { microseconds, stepScope } from '../scope.js'
 import { openThread } from '../thread-row.js'
@@ -36,39 +35,33 @@ import type {
   Immediate,
 } from './bootstrap.js'
 import { hookDrain } from './drain-hooks.js'
-import {
-  heldAgain,
-  newOperation,
-  newPlan,
-  operationOf,
-  operationsOf,
-  planOfStep,
-  withOperations,
-} from './model-operation.js'
-import type { HeldOperation } from './model-operation.js'
+import { modelBeginning, newPlan, operationOf, operationsOf, withOperations } from './model-operation.js'
 import { beginRunRow, handOver, startedFact } from './run-start.js'
 
 /** Null: there is nothing to start, and the step begins. */
 export async function activate(
   dependencies: ActivityDependencies,
-  asked: CallModelInput,
+  { input: step, content }: Pick<Activation, 'content'> & { readonly input: CallModelInput },
   signal: AbortSignal,
 ): Promise<CallModelAnswer | null> {
   const { store } = dependencies
-  const content = await planOfStep(dependencies, activationInput(asked))
-  // The step itself says so.
-  if (content === null) return null
-  const input = activationInput({ ...asked, side: actualSide(content.plan, asked.side) })
+  const input = activationInput(step)
   const activation = { input, content, prompt: promptOf(content, input.side) }
-  const { threadId, id } = operationOf(input)
   const due = await dueImmediates(dependencies, activation)
-  const known = due.length > 0 || (await store.read((db) => findOperation(db, threadId, id))) !== null
-  // What an earlier attempt began is ended, also when a flag was turned off meanwhile.
-  if (!known) return null
-  const held = await beginActivation(dependencies, activation)
-  if ('type' in held) return held
+  // An activation that an earlier attempt began is ended, also when a flag was turned off since.
+  if (due.length === 0 && !(await isBegun(store, operationOf(input)))) return null
+  const begun = await beginActivation(dependencies, activation)
+  if (begun.kind === 'answered') return begun.answer
+  const { held } = begun
   const derived = await deriveCalls(dependencies, { ...activation, held }, { due, signal })
   return commitActivation(store, { ...activation, held }, derived)
+}
+
+function isBegun(store: Store, key: OperationKey): Promise<boolean> {
+  return store.read(async (db) => {
+    const found = await lookUp(db, key)
+    return found.operation !== null
+  })
 }
 
 /**
@@ -108,25 +101,36 @@ async function hasRoom(
 async function beginActivation(
   dependencies: ActivityDependencies,
   { input, content }: Activation,
-): Promise<CallModelAnswer | HeldOperation> {
+): Promise<BegunActivation> {
   // A run that begins here runs the hooks of a new thread, under the name that all runs without a drain have.
   const begins = { ...input, toolFirst: true, drain: [] }
   const hooked = await hookDrain(dependencies, begins, content)
   const { threadId } = input
   const now = microseconds(input)
-  return dependencies.store.write(async (tx): Promise<CallModelAnswer | HeldOperation> => {
+  return dependencies.store.write(async (tx): Promise<BegunActivation> => {
     const thread = await openThread(tx, input)
-    if (thread === null) return { type: 'terminated' }
-    const known = await findOperation(tx, threadId, operationOf(input).id)
-    if (known !== null) return heldAgain(tx, known)
+    if (thread === null) return { kind: 'answered', answer: { type: 'terminated' } }
+    const found = await lookUp<CallModelAnswer>(tx, operationOf(input))
+    if (found.kind === 'answered') return found
+    if (found.operation !== null) {
+      const { held } = await begin(tx, found, activationBeginning(input, content))
+      return { kind: 'held', held }
+    }
     const handed = await handOver(tx, input, thread)
     if (input.plan === null) await putPlan(tx, { digest: content.plan.digest, content, now })
     const started = await beginRun(tx, input)
     await appendEvents(tx, { threadId, events: [...input.facts, ...handed, ...started], now })
-    const operation = { ...newOperation(input, content, await hooked.commit(tx)), kind: 'activation' }
-    await insertOperation(tx, operation)
-    return operation
+    const { held } = await begin(tx, found, activationBeginning(input, content, await hooked.commit(tx)))
+    return { kind: 'held', held }
   })
+}
+
+type BegunActivation =
+  | { readonly kind: 'answered'; readonly answer: CallModelAnswer }
+  | { readonly kind: 'held'; readonly held: HeldOperation }
+
+function activationBeginning(...[input, content, operations]: Parameters<typeof modelBeginning>): Beginning {
+  return { ...modelBeginning(input, content, operations), kind: 'activation' }
 }
 
 /** A run whose prompt lacks nothing ends what earlier runs asked for. */
@@ -159,10 +163,9 @@ async function commitActivation(
   }
   const answer = withOperations(activates, operationsOf(held))
   const now = microseconds(input)
-  return commitHeld(store, operationOf(input), async (tx): Promise<CallModelAnswer> => {
+  return commit(store, held, async (tx): Promise<CallModelAnswer> => {
     if ((await openThread(tx, input)) === null) return { type: 'terminated' }
-    const finished = { ...operationOf(input), attempt: held.attempt, answer, detail: log.detail(), now }
-    if (!(await finishOperation(tx, finished))) throw new OperationLost()
+    await finish(tx, held, { answer, detail: log.detail() })
     for (const call of made) await stage(tx, activation, call)
     const events = calls.flatMap((call) => (call.args === null ? [skippedFact(activation, call)] : []))
     await appendEvents(tx, { threadId, events, now })

@@ -50,7 +50,7 @@ export function admission(registry: Registry, { step, model, signal }: Visitor):
   const { provider } = model
   const limit = limitOf(registry, provider)
   const { gate, pause, time } = sharedOf(model)
-  const key = `${step.input.threadId}:${step.operationId}`
+  const key = `${step.input.threadId}:${step.operation.id}`
   const caller = { signal, patience: patienceOf(step) }
   time.hear(step)
   return {

@@ -129,10 +129,10 @@ export async function recordFailures(tx: Writer, step: ModelStep): Promise<void>
 
 /** Under which id the store has the words of a failed request. */
 export function failureId(
-  { input, operationId }: Pick<ModelStep, 'input' | 'operationId'>,
+  { operation: { threadId, id } }: Pick<ModelStep, 'operation'>,
   number: number,
 ): string {
-  return `${input.threadId}:${operationId}:${number}`
+  return `${threadId}:${id}:${number}`
 }
 
 /** What a provider said: its status, its message, and its whole answer where that says more. */

@@ -10,20 +10,19 @@ import { MODEL_LIMITS } from '../../model/stream-answer.js'
 import type { ModelLimits } from '../../model/stream-answer.js'
 import { fact, phaseFact } from '../../protocol/facts.js'
 import type { Fact } from '../../protocol/facts.js'
-import { failure } from '../../protocol/failures.js'
 import { LIMITS } from '../../protocol/limits.js'
 import { appendEvents } from '../../store/events.js'
 import { namesSecret, noteSecret } from '../../store/known-secrets.js'
 import { insertBoundary } from '../../store/messages/context-boundaries.js'
 import { dropAttempts } from '../../store/messages/deltas.js'
-import { takeOperation } from '../../store/operations.js'
 import { StoreError } from '../../store/store-error.js'
-import type { Store, Writer } from '../../store/store.js'
+import type { Store } from '../../store/store.js'
 import { meanwhile } from '../../store/transaction.js'
 import { errorTypeOf } from '../../telemetry/spans.js'
 import { watchModel } from '../../telemetry/watch-model.js'
 import type { ModelWatch } from '../../telemetry/watch-model.js'
 import type { ActivityDependencies } from '../activity.js'
+import { keep } from '../operation.js'
 import { stepScope } from '../scope.js'
 import { log } from '../temporal-activity.js'
 import { errorFields } from '../thrown.js'
@@ -32,7 +31,6 @@ import { failedFact, failureId, providerWords } from './answer-facts.js'
 import type { Answered, FailedModel } from './answer-facts.js'
 import type { BuiltRequest } from './build-request.js'
 import type { DeltaWriter } from './deltas.js'
-import { operationOf } from './model-operation.js'
 import { streamedMessage } from './model-step.js'
 import type { ModelStep } from './model-step.js'
 import { askedModel, providedModel, withinRequest } from './provided-model.js'
@@ -212,7 +210,7 @@ async function startRequest(store: Store, step: ModelStep, next: NextRequest): P
   const { boundary } = next.built
   try {
     await store.write(async (tx) => {
-      meanwhile(tx, holdOrLose(tx, step))
+      meanwhile(tx, keep(tx, step.operation, { state: 'started', detail: log.detail() }))
       if (boundary !== null && !next.again) await insertBoundary(tx, boundary)
       if (first && log.number > 1) await dropAttempts(tx, streamedMessage(step), log.number)
       await appendEvents(tx, { threadId: input.threadId, events, now: step.now, movesActivity: false })
@@ -221,11 +219,6 @@ async function startRequest(store: Store, step: ModelStep, next: NextRequest): P
     // A store that cannot take what happened between two attempts costs no answer; the commit waits for it.
     if (!next.again || !StoreError.isInstance(error)) throw error
   }
-}
-
-async function holdOrLose(tx: Writer, { input, attempt, log }: ModelStep): Promise<void> {
-  const hold = { ...operationOf(input), attempt, state: 'started', detail: log.detail() } as const
-  if (!(await takeOperation(tx, hold))) throw failure('Operation.Lost')
 }
 
 function follows({ log }: ModelStep, { model }: NextRequest): 'retry' | 'fallback' {

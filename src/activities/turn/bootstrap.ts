@@ -20,12 +20,12 @@ import { LIMITS } from '../../protocol/limits.js'
 import type { JsonObject } from '../../protocol/values.js'
 import { digestOf } from '../../store/digest.js'
 import { appendEvents } from '../../store/events.js'
-import { takeOperation } from '../../store/operations.js'
 import type { Store } from '../../store/store.js'
 import { assertStoppedByUser } from '../activity.js'
 import type { ActivityDependencies } from '../activity.js'
 import { stepBatch } from '../hooks/step-batch.js'
-import { commitHeld, OperationLost } from '../operation.js'
+import { commit, keep } from '../operation.js'
+import type { HeldOperation } from '../operation.js'
 import { waitForDefinition } from '../plan-content.js'
 import { microseconds, stepScope } from '../scope.js'
 import { shownValues } from '../variables/resolve-variables.js'
@@ -34,8 +34,6 @@ import { askModels } from './ask-models.js'
 import type { Reply } from './ask-models.js'
 import type { BuiltRequest } from './build-request.js'
 import type { DeltaWriter } from './deltas.js'
-import { operationOf } from './model-operation.js'
-import type { HeldOperation } from './model-operation.js'
 import type { ModelStep } from './model-step.js'
 import { candidatesOf } from './provided-model.js'
 import { RequestLog } from './request-log.js'
@@ -187,11 +185,10 @@ function writtenIn({ toolCalls }: ModelAnswer): string | null {
 
 /** What it cost is kept whatever becomes of this attempt. */
 async function record(store: Store, step: ModelStep, reply: Reply | null): Promise<void> {
-  const { input, attempt, log, now } = step
+  const { input, operation, log, now } = step
   const events = recordedFacts(step, reply)
-  await commitHeld<unknown>(store, operationOf(input), async (tx) => {
-    const hold = { ...operationOf(input), attempt, state: 'started', detail: log.detail() } as const
-    if (!(await takeOperation(tx, hold))) throw new OperationLost()
+  await commit<unknown>(store, operation, async (tx) => {
+    await keep(tx, operation, { state: 'started', detail: log.detail() })
     await recordFailures(tx, step)
     await appendEvents(tx, { threadId: input.threadId, events, now })
   })
@@ -207,17 +204,16 @@ function recordedFacts(step: ModelStep, reply: Reply | null): readonly Fact[] {
 
 function bootstrapStep(dependencies: ActivityDependencies, { activation, log }: Bootstrapping): ModelStep {
   const { input, content, prompt, held } = activation
-  const { id: operationId } = operationOf(input)
   const hooks = {
     input,
     content,
     ids: [],
     promptPath: [prompt.name],
-    name: operationId,
+    name: held.id,
     recordsMissing: false,
   }
   return {
-    ...{ input, content, prompt, operationId, attempt: held.attempt },
+    ...{ input, content, prompt, operation: held },
     // It becomes no message.
     messageId: randomUUID(),
     parentId: null,

@@ -20,7 +20,7 @@ import { appendMessage } from '../../store/messages/delivery.js'
 import { deleteDeltas } from '../../store/messages/deltas.js'
 import type { NewMessage } from '../../store/messages/message-row.js'
 import { statusMetadata } from '../../store/messages/status-line.js'
-import { amendOperation, takeOperation } from '../../store/operations.js'
+import { amendOperation } from '../../store/operations.js'
 import type { Store, Writer } from '../../store/store.js'
 import { countWait } from '../../store/threads/runs.js'
 import { findThread } from '../../store/threads/threads.js'
@@ -28,7 +28,7 @@ import { meanwhile } from '../../store/transaction.js'
 import type { ActivityDependencies } from '../activity.js'
 import type { RequestBlocked } from '../hooks/hook-points.js'
 import { draftRow } from '../hooks/message-hooks.js'
-import { commitHeld, finishOrLose, OperationLost } from '../operation.js'
+import { commit, finish, keep } from '../operation.js'
 import type { StateEffects } from '../thread-state/buffered-state.js'
 import { atNewPath } from '../thread-state/message-input.js'
 import {
@@ -40,7 +40,7 @@ import {
   recordFailures,
 } from './answer-facts.js'
 import type { Answered, FailedModel } from './answer-facts.js'
-import { newPlan, operationOf, withOperations } from './model-operation.js'
+import { newPlan, withOperations } from './model-operation.js'
 import { streamedMessage } from './model-step.js'
 import type { ModelStep } from './model-step.js'
 import { sumOf } from './request-log.js'
@@ -172,17 +172,15 @@ async function conclude(store: Store, step: ModelStep, conclusion: Conclusion): 
   const created = fact('message.created', { role: roleOf(step) }, step.scope)
   const draft = message === null ? null : await draftAnswer(step, message, calls)
   await step.hooks.settled()
-  return commitHeld(store, operationOf(step.input), async (tx): Promise<CallModelAnswer> => {
+  return commit(store, step.operation, async (tx): Promise<CallModelAnswer> => {
     const finished = withOperations(result, step.operations)
-    const { attempt, log, now } = step
-    const held = { ...operationOf(step.input), attempt, detail: log.detail(), now }
-    meanwhile(tx, finishOrLose(tx, { ...held, answer: finished }))
+    meanwhile(tx, finish(tx, step.operation, { answer: finished, detail: step.log.detail() }))
     const { operations } =
       draft === null
         ? await step.hooks.commit(tx)
         : await step.hooks.commit(tx, (moved) => appendAnswer(tx, step, rowOf(step, draft, moved), calls))
     const answer = withOperations(finished, operations)
-    if (operations.length > 0) await amendOperation(tx, { ...operationOf(step.input), answer })
+    if (operations.length > 0) await amendOperation(tx, { threadId, id: step.operation.id, answer })
     await deleteDeltas(tx, streamedMessage(step))
     await recordFailures(tx, step)
     const events = [...before, ...(message === null ? [] : [created]), ...after]
@@ -241,7 +239,7 @@ export async function commitWait(
   step: ModelStep,
   milliseconds: number,
 ): Promise<CallModelAnswer> {
-  const { input, attempt, log, startedAt } = step
+  const { input, operation, log, startedAt } = step
   const { threadId, run, now } = input
   // Counted from the workflow's time: the worker's clock is not its timer's.
   const until = Math.ceil(now + performance.now() - startedAt + milliseconds)
@@ -249,9 +247,8 @@ export async function commitWait(
   const last = log.failures.at(-1)
   log.wait(milliseconds)
   const state = step.resumed || log.number > 0 ? 'started' : 'drained'
-  return commitHeld(store, operationOf(input), async (tx): Promise<CallModelAnswer> => {
-    const hold = { ...operationOf(input), attempt, state, detail: log.detail() } as const
-    if (!(await takeOperation(tx, hold))) throw new OperationLost()
+  return commit(store, operation, async (tx): Promise<CallModelAnswer> => {
+    await keep(tx, operation, { state, detail: log.detail() })
     await countWait(tx, { threadId, number: run }, milliseconds)
     await deleteDeltas(tx, streamedMessage(step))
     await recordFailures(tx, step)

@@ -6,7 +6,6 @@ import type { NewDelta } from '../../store/messages/deltas.js'
 import { isHeld } from '../../store/operations.js'
 import { StoreError } from '../../store/store-error.js'
 import type { Store } from '../../store/store.js'
-import { operationOf } from './model-operation.js'
 import { streamedMessage } from './model-step.js'
 import type { ModelStep } from './model-step.js'
 
@@ -167,10 +166,9 @@ export function createStreamedText(store: Store, step: ModelStep): StreamedText 
  * Answers the rows' ids.
  */
 function write(store: Store, step: ModelStep, deltas: readonly NewDelta[]): Promise<readonly number[]> {
-  const held = { ...operationOf(step.input), attempt: step.attempt }
   return store.write(async (tx) => {
     noteFleeting(tx)
-    if (!(await isHeld(tx, held))) return []
+    if (!(await isHeld(tx, step.operation))) return []
     const ids: number[] = []
     for (const delta of deltas) ids.push(await appendDelta(tx, delta))
     return ids

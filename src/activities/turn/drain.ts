@@ -7,19 +7,18 @@ import type { Fact } from '../../protocol/facts.js'
 import { CUT_OFF } from '../../protocol/message.js'
 import type { Message } from '../../protocol/message.js'
 import type { ThreadOperation } from '../../protocol/operations.js'
-import { actualSide } from '../../protocol/plan.js'
 import type { Plan } from '../../protocol/plan.js'
 import { putPlan } from '../../store/agents.js'
 import { appendEvents } from '../../store/events.js'
 import { deliverMessages, refuseMessages } from '../../store/messages/delivery.js'
 import { highestNumbers, unanswered } from '../../store/messages/late-messages.js'
-import { amendOperation, findOperation, insertOperation } from '../../store/operations.js'
-import type { OperationRecord } from '../../store/operations.js'
+import { amendOperation, findOperation } from '../../store/operations.js'
 import type { Schema } from '../../store/schema.js'
 import type { Store, Writer } from '../../store/store.js'
 import { startDeferred } from '../../store/threads/children.js'
-import { meanwhile } from '../../store/transaction.js'
 import type { ActivityDependencies } from '../activity.js'
+import { begin, lookUp, record } from '../operation.js'
+import type { HeldOperation, Unfinished } from '../operation.js'
 import { promptOf } from '../plan-content.js'
 import { microseconds, stepScope } from '../scope.js'
 import { movesActivity, openThread } from '../thread-row.js'
@@ -28,63 +27,51 @@ import { hookDrain, UNHOOKED } from './drain-hooks.js'
 import type { HookedDrain } from './drain-hooks.js'
 import {
   beginOperationOf,
-  heldAgain,
   MISSING,
-  newOperation,
+  modelBeginning,
   newPlan,
   operationOf,
   operationsOf,
-  planOfStep,
   withOperations,
 } from './model-operation.js'
-import type { HeldOperation } from './model-operation.js'
 import { beginRunRow, handOver, startedFact } from './run-start.js'
 import { appendWordlessLine, stageItems } from './staged-items.js'
 
 type Drained =
   | { readonly kind: 'answered'; readonly answer: CallModelAnswer }
-  | {
-      readonly kind: 'held'
-      /** With the side that acts. */
-      readonly input: CallModelInput
-      readonly content: PlanContent
-      readonly held: HeldOperation
-    }
+  | { readonly kind: 'held'; readonly held: HeldOperation }
 
 const TERMINATED: TerminatedAnswer = { type: 'terminated' }
-/** Transaction 1: positions for this step's messages, in queue order (T3). Done once, whatever happens to the call. */
-export async function drainStep(dependencies: ActivityDependencies, asked: CallModelInput): Promise<Drained> {
-  const { store } = dependencies
-  const plan = await planOfStep(dependencies, asked)
-  if (plan === null) return { kind: 'answered', answer: await drainWithoutPlan(store, asked) }
-  const input = { ...asked, side: actualSide(plan.plan, asked.side) }
-  const hooked = await hookDrain(dependencies, input, plan)
-  const result = await store.write(async (tx): Promise<CallModelAnswer | HeldOperation> => {
-    const [thread, operation] = await Promise.all([
-      openThread(tx, input),
-      findOperation(tx, input.threadId, operationOf(input).id),
-    ])
-    if (thread === null) return TERMINATED
-    if (operation !== null) return takeAgain(tx, input, { operation, hooked })
-    if (input.run === 1) await startDeferred(tx, { ...thread, reference: input.threadId })
-    return drainNow(tx, input, {
-      ...{ thread, content: plan, hooked },
-      handed: await handOver(tx, input, thread),
-    })
-  })
-  if ('type' in result) return { kind: 'answered', answer: result }
-  return { kind: 'held', input, content: plan, held: result }
+
+interface Step {
+  /** With the side that acts. */
+  readonly input: CallModelInput
+  readonly content: PlanContent
 }
 
-async function takeAgain(
-  tx: Writer,
-  input: CallModelInput,
-  { operation, hooked }: { readonly operation: OperationRecord; readonly hooked: HookedDrain },
-): Promise<CallModelAnswer | HeldOperation> {
-  const found = await heldAgain(tx, operation)
-  return 'type' in found
-    ? withOperations(found, await deliverLate(tx, input, hooked))
-    : deliverMore(tx, input, { held: found, hooked })
+/** Transaction 1: positions for this step's messages, in queue order (T3). Done once, whatever happens to the call. */
+export async function drainStep(dependencies: ActivityDependencies, step: Step): Promise<Drained> {
+  const { input, content } = step
+  const hooked = await hookDrain(dependencies, input, content)
+  return dependencies.store.write(async (tx): Promise<Drained> => {
+    const [thread, found] = await Promise.all([
+      openThread(tx, input),
+      lookUp<CallModelAnswer>(tx, operationOf(input)),
+    ])
+    if (thread === null) return { kind: 'answered', answer: TERMINATED }
+    if (found.kind === 'answered')
+      return {
+        kind: 'answered',
+        answer: withOperations(found.answer, await deliverLate(tx, input, hooked)),
+      }
+    if (found.operation !== null) {
+      const { held } = await begin(tx, found, modelBeginning(input, content))
+      return { kind: 'held', held: await deliverMore(tx, input, { held, hooked }) }
+    }
+    if (input.run === 1) await startDeferred(tx, { ...thread, reference: input.threadId })
+    const handed = await handOver(tx, input, thread)
+    return drainNow(tx, step, { thread, found, handed, hooked })
+  })
 }
 
 /**
@@ -102,9 +89,9 @@ async function deliverMore(
     await appendEvents(tx, { threadId, events: createdFacts(input, delivered), now: microseconds(input) })
   const operations = await hooked.commit(tx)
   if (operations.length === 0) return held
-  // Written by `newOperation`: the store's boundary.
+  // Made by `modelBeginning`: the store's boundary.
   const detail = { ...(held.detail as object), operations: [...operationsOf(held), ...operations] }
-  await amendOperation(tx, { ...operationOf(input), detail })
+  await amendOperation(tx, { threadId, id: held.id, detail })
   return { ...held, detail }
 }
 
@@ -141,16 +128,16 @@ async function deliverItems(
 
 interface Draining {
   readonly thread: OpenThread
-  readonly content: PlanContent
+  readonly found: Unfinished
   readonly handed: readonly Fact[]
   readonly hooked: HookedDrain
 }
 
 async function drainNow(
   tx: Writer,
-  input: CallModelInput,
-  { thread, content, handed, hooked }: Draining,
-): Promise<CallModelAnswer | HeldOperation> {
+  { input, content }: Step,
+  { thread, found, handed, hooked }: Draining,
+): Promise<Drained> {
   const { threadId } = input
   const now = microseconds(input)
   if (input.wordless) await appendWordlessLine(tx, input)
@@ -166,13 +153,13 @@ async function drainNow(
   if (idle) {
     const nothing: CallModelAnswer = { type: 'nothing_to_do', ...newPlan(input, content) }
     const answer = withOperations(nothing, operations)
-    const finished = { state: 'finished', answer, finished_at: now } as const
-    await insertOperation(tx, { ...newOperation(input, content), ...finished })
-    return answer
+    const { detail } = modelBeginning(input, content)
+    await record(tx, found, { kind: 'model', answer, detail, now })
+    return { kind: 'answered', answer }
   }
-  const operation = { ...newOperation(input, content, operations), message_id: randomUUID() }
-  meanwhile(tx, insertOperation(tx, operation))
-  return operation
+  const beginning = { ...modelBeginning(input, content, operations), messageId: randomUUID() }
+  const { held } = await begin(tx, found, beginning)
+  return { kind: 'held', held }
 }
 
 /** A run that a tool began goes on whatever there is. */
@@ -187,16 +174,13 @@ async function isIdle(
 }
 
 /** No worker has had the agent for a minute: the run ends, with its messages in the transcript all the same (T3). */
-async function drainWithoutPlan(store: Store, input: CallModelInput): Promise<CallModelAnswer> {
+export async function drainWithoutPlan(store: Store, input: CallModelInput): Promise<CallModelAnswer> {
   const { threadId, run, step } = input
   const now = microseconds(input)
   return store.write(async (tx): Promise<CallModelAnswer> => {
     if ((await openThread(tx, input)) === null) return TERMINATED
-    const { id } = operationOf(input)
-    const operation = { thread_id: threadId, id, kind: 'model', attempt: 1, started_at: now }
-    const ended = { ...operation, state: 'finished', answer: MISSING, finished_at: now } as const
     // A retry whose first attempt got this far; after a reset there may be more to deliver.
-    if (!(await insertOperation(tx, ended))) {
+    if (!(await record(tx, operationOf(input), { kind: 'model', answer: MISSING, now }))) {
       const operations = await deliverLate(tx, input, UNHOOKED)
       return withOperations<CallModelAnswer>(MISSING, operations)
     }

@@ -3,11 +3,12 @@ import type { PlanContent } from '../../definitions/plan/plan-content.js'
 import { parseArguments } from '../../definitions/plan/tool-arguments.js'
 import type { CallModelAnswer, CallModelInput, Frame, ResultAnswer } from '../../protocol/activities.js'
 import type { AttachmentRef } from '../../protocol/message.js'
-import { findOperation, insertOperation } from '../../store/operations.js'
 import type { ActivityDependencies } from '../activity.js'
 import { filesAt } from '../attachments.js'
 import type { HookBatch } from '../hooks/hook-batch.js'
 import { stepBatch } from '../hooks/step-batch.js'
+import { begin, lookUp } from '../operation.js'
+import type { HeldOperation } from '../operation.js'
 import { keptPlan, promptOf, waitForDefinition } from '../plan-content.js'
 import type { HeldInput } from '../scope.js'
 import { failed } from '../tool/call-result.js'
@@ -17,8 +18,7 @@ import { subpromptOf } from '../tool/frame-report.js'
 import { beginCall } from '../tool/held-call.js'
 import type { HeldCall } from '../tool/held-call.js'
 import { mappedPaths, mappedText } from '../tool/tool-values.js'
-import { heldAgain, newOperation, operationOf } from './model-operation.js'
-import type { HeldOperation } from './model-operation.js'
+import { modelBeginning, operationOf } from './model-operation.js'
 
 type OpenedFrame =
   | { readonly kind: 'answered'; readonly answer: CallModelAnswer }
@@ -38,21 +38,17 @@ export async function openFrame(
   const { store } = dependencies
   if (input.plan === null) throw new Error('Expected the plan of the outer step, got none.')
   const content = await keptPlan(dependencies, input.plan)
-  const { threadId, id } = operationOf(input)
-  const known = await store.read((db) => findOperation(db, threadId, id))
-  // Written by this activity: the store's boundary.
-  if (known?.state === 'finished') return { kind: 'answered', answer: known.answer as CallModelAnswer }
+  const key = operationOf(input)
+  const known = await store.read((db) => lookUp<CallModelAnswer>(db, key))
+  if (known.kind === 'answered') return known
   const frame = await beginFrame(dependencies, input, content)
   if (frame.kind === 'answered') return frame
-  const held = await store.write(async (tx): Promise<CallModelAnswer | HeldOperation> => {
-    const operation = await findOperation(tx, threadId, id)
-    if (operation !== null) return heldAgain(tx, operation)
-    const added = { ...newOperation(input, content), message_id: randomUUID() }
-    await insertOperation(tx, added)
-    return added
+  return store.write(async (tx): Promise<OpenedFrame> => {
+    const found = await lookUp<CallModelAnswer>(tx, key)
+    if (found.kind === 'answered') return found
+    const { held } = await begin(tx, found, { ...modelBeginning(input, content), messageId: randomUUID() })
+    return { kind: 'held', input, content, held, frame }
   })
-  if ('type' in held) return { kind: 'answered', answer: held }
-  return { kind: 'held', input, content, held, frame }
 }
 
 /** What the nested step of a prompt tool is given. */
@@ -84,15 +80,15 @@ export async function beginFrame(
   if (asked === null) throw new Error('Expected the input of a nested step, got that of a step.')
   const { callId, prompt } = asked
   const given = heldInput(input, asked)
-  const beginning = { operationId: callId, again: true, opens: true, resultId: randomUUID() }
-  const begun = await beginCall(store, given, beginning)
+  const resultId = randomUUID()
+  const begun = await beginCall(store, given, { id: callId, onInterrupted: 'rerun', resultId })
   if (begun.kind === 'answered') {
     const { answer } = begun
     return { kind: 'answered', answer: answer.type === 'result' ? refusal(answer) : answer }
   }
   const { call } = begun
   const frame = await frameOf(dependencies, call, { content, prompt })
-  if (frame.kind === 'begun') return { ...frame, parentId: call.resultId ?? beginning.resultId }
+  if (frame.kind === 'begun') return { ...frame, parentId: call.operation.messageId ?? resultId }
   const hooks = hooksOfMaker(dependencies, call, { input, content })
   return { kind: 'answered', answer: refusal(await commitResult(store, call, frame.result, { hooks })) }
 }
