@@ -1,3 +1,23 @@
+/**
+ * An operation is an act of a thread that happens once, however often Temporal attempts it: a call of a model or of a
+ * tool, an effect, a report, the end of a run. Its row is all that the attempts of an activity share.
+ *
+ * Owns: the life of that row, from `begin` to the commit; the fence against stale attempts; what a lost attempt answers;
+ * which facts were stored with an answer, and how large an answer may be.
+ * Does not own: what is done between the two transactions, and what else they write.
+ *
+ *     (no row) --begin--> drained | started --keep--> drained | started --finish--> finished
+ *     (no row) --postpone--> waiting --begin--> started
+ *     (no row) --record--> finished      an operation that is one transaction
+ *
+ * Invariants, which are T4 in detail:
+ * - A finished operation is never done again: every later attempt answers with the recorded answer (`lookUp`).
+ * - One attempt holds an operation. A stale attempt, which Temporal scheduled before the holder, takes nothing (`begin`).
+ * - Only the holder commits: `finish` and `keep` roll back the transaction of any other attempt.
+ * - An attempt that lost its operation answers with the recorded answer, or fails while the holder is at work (`commit`).
+ * - An operation that was started and has no outcome was interrupted: it is done again, or reported as such, as `begin`
+ *   is told by `onInterrupted`. Whatever acts outside of the store and is not idempotent is reported.
+ */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Fact } from '../protocol/facts.js'
 import { failure, hasFailureType } from '../protocol/failures.js'
@@ -75,13 +95,9 @@ export interface Begun {
 }
 
 /** The recorded answer of an operation, or what is known of one that is not finished. */
-export async function lookUp<Answer>(db: Reader, { threadId, id }: OperationKey): Promise<Found<Answer>> {
-  return foundIn(await findOperation(db, threadId, id), { threadId, id })
-}
-
-/** As `lookUp`, of a row that was read already. */
-export function foundIn<Answer>(operation: OperationRecord | null, key: OperationKey): Found<Answer> {
+export async function lookUp<Answer>(db: Reader, key: OperationKey): Promise<Found<Answer>> {
   const { threadId, id } = key
+  const operation = await findOperation(db, threadId, id)
   if (operation?.state !== 'finished') return { kind: 'unfinished', threadId, id, operation }
   // `finish` and `record` are called by the same activity, which has typed the answer: the store's boundary.
   return { kind: 'answered', answer: operation.answer as Answer, operation }
@@ -106,7 +122,7 @@ function insert(tx: Writer, { threadId, id }: Unfinished, beginning: Beginning):
   return { threadId, id, attempt: 1, state, asked: 0, messageId, detail, now }
 }
 
-/** Of an operation that waited to be allowed: nothing of it has happened so far. */
+/** Starts an operation that waited for a permission: nothing of it has happened so far. */
 function start(tx: Writer, operation: OperationRecord, { now, messageId }: Beginning): HeldOperation {
   const { thread_id: threadId, id, attempt: asked } = operation
   const attempt = asked + 1
@@ -125,7 +141,7 @@ function start(tx: Writer, operation: OperationRecord, { now, messageId }: Begin
  */
 async function takeOver(tx: Writer, operation: OperationRecord, { now }: Beginning): Promise<HeldOperation> {
   const held = heldBefore(operation, now)
-  // Null: code of before schema version 5 holds it.
+  // Null: code of before schema version 5 began it, which had no fence.
   if (operation.scheduled_at !== null && operation.scheduled_at > scheduledAt())
     throw failure('Operation.Late')
   const { threadId, id, state } = held
@@ -134,12 +150,18 @@ async function takeOver(tx: Writer, operation: OperationRecord, { now }: Beginni
   return { ...held, attempt }
 }
 
-/** Microseconds of Temporal's clock: when it scheduled this attempt. The row of an operation names its holder so. */
+/**
+ * The time at which Temporal scheduled this attempt, in microseconds of Temporal's clock. The row of an operation
+ * names its holder by it.
+ */
 function scheduledAt(): number {
   return Context.current().info.currentAttemptScheduledTimestampMs * 1000
 }
 
-/** The hold of the attempt that had it last, for an outcome that needs no beginning: its call was not allowed. */
+/**
+ * The hold of the attempt that had the operation last, for an outcome that begins nothing: a person has not allowed
+ * the call.
+ */
 export function heldBefore(operation: OperationRecord, now: number): HeldOperation {
   const { thread_id: threadId, id, attempt, state, message_id: messageId, detail } = operation
   if (state === 'finished') throw new Error(`Expected the operation ${id} to be unfinished.`)
@@ -161,8 +183,8 @@ export async function postpone(
 }
 
 /**
- * Runs the transaction that ends with `finish` or `keep`. It must not be lost: while the store fails in passing, it is
- * tried again, through a user's stop.
+ * Runs the transaction that ends with `finish` or `keep`. Its content must not be lost: while the store fails in
+ * passing, the transaction is tried again, also through a user's stop.
  * @throws `Operation.Lost` if another attempt holds the operation and is still at work
  */
 export async function commit<T>(
@@ -197,7 +219,10 @@ export async function finish(
     throw failure('Operation.Lost')
 }
 
-/** Goes on holding an operation that is not finished. @throws as `finish` */
+/**
+ * Updates the row of an operation that is not finished, which this attempt goes on holding.
+ * @throws as `finish`
+ */
 export async function keep(
   tx: Writer,
   { threadId, id, attempt }: HeldOperation,
@@ -228,7 +253,7 @@ export async function finishForHolder(
   await finishOperation(tx, { threadId: key.threadId, id: key.id, attempt, answer, now })
 }
 
-/** Whether this attempt holds its operation still: what it does from now on would else be done behind another's back. */
+/** Whether this attempt still holds its operation. An attempt that has lost it must not act any more. */
 export async function holdsStill(store: Store, held: HeldOperation): Promise<boolean> {
   return persistently(() => store.read((db) => isHeld(db, held)))
 }
@@ -261,7 +286,7 @@ type Detailed = Pick<OperationRecord, 'detail'>
 
 /**
  * Of the facts that come with an operation that is finished, those that are not stored: the answer never reached the
- * workflow, which has gone on and asks again. Two equal facts are two.
+ * workflow, which goes on and asks again. Two equal facts are two.
  */
 export function newFacts(given: readonly Fact[], { detail }: Detailed): readonly Fact[] {
   const known = [...storedBefore(detail)]
@@ -298,7 +323,7 @@ export class TooManyOperations extends Error {
   }
 }
 
-/** @throws `TooManyOperations`, before anything is committed that the workflow cannot be told (T9) */
+/** @throws `TooManyOperations`, before anything is committed that the answer cannot hold (T9) */
 export function assertFitting(operations: readonly ThreadOperation[] = []): void {
   if (bytesOf(operations) > LIMITS.operationBytes) throw new TooManyOperations(operations)
 }

@@ -1,13 +1,15 @@
 /**
- * A due effect, outside of any step: at least once in code, exactly once in effect. Its operation is looked at before
- * anything is done, and the commit is conditional on the attempt, so one that a crash cut off runs again, and what it
- * writes is there once (T4, T9). As with tools, a throw keeps what it did before; a timeout or a cut keeps nothing.
+ * Runs a due effect, outside of any step. Its code may run more than once; what it writes is there once (T4, T9).
+ * Owns: the effect's operation from begin to commit, and the end of its row.
+ * Does not own: when an effect is due, which the workflow's timers say, and the state that its code sees.
+ * An interrupted effect runs again, because nothing of the interrupted attempt was committed. An effect that throws
+ * keeps what it wrote before, as a tool does; one that times out or is stopped keeps nothing.
  */
-import type { EffectFailureCode } from '../protocol/event-codes.js'
 import type { EffectDefinition } from '../definitions/effect.js'
 import { buildPlan } from '../definitions/plan/build-plan.js'
 import { parseArguments } from '../definitions/plan/tool-arguments.js'
 import type { ActivityInput, RunEffectAnswer, RunEffectInput } from '../protocol/activities.js'
+import type { EffectFailureCode } from '../protocol/event-codes.js'
 import { fact } from '../protocol/facts.js'
 import type { Fact } from '../protocol/facts.js'
 import { LIMITS } from '../protocol/limits.js'
@@ -49,25 +51,28 @@ export async function runEffect(
   })
 }
 
-/** A path that somebody else has turned into another kind meanwhile costs the effect what it did, and so does too much of it. */
+/**
+ * An effect loses what it wrote, and fails, when it wrote too much for one answer, or a path whose kind (file or
+ * folder) another writer has changed since.
+ */
 async function commitEffect(
   store: Store,
   effect: HeldEffect,
   outcome: EffectOutcome,
 ): Promise<RunEffectAnswer> {
   try {
-    return await commitOnce(store, effect, outcome)
+    return await commitOutcome(store, effect, outcome)
   } catch (error) {
     if (error instanceof TooManyOperations)
-      return commitOnce(store, effect, { failure: { code: 'too_many_operations', error } })
+      return commitOutcome(store, effect, { failure: { code: 'too_many_operations', error } })
     if (!FileError.isInstance(error)) throw error
-    return commitOnce(store, effect, { failure: { code: 'invalid_file', error } })
+    return commitOutcome(store, effect, { failure: { code: 'invalid_file', error } })
   }
 }
 
 const NO_EFFECTS: StateEffects = { operations: [], moved: new Map() }
 
-async function commitOnce(
+async function commitOutcome(
   store: Store,
   { input, row, operation, now }: HeldEffect,
   { failure, state }: EffectOutcome,
@@ -97,7 +102,7 @@ interface FailedEffect {
   readonly now: number
 }
 
-/** T5: what it threw is for operators. */
+/** T5: the error is for operators. */
 async function recordFailure(tx: Writer, { input, failure, now }: FailedEffect): Promise<string> {
   const { threadId, effectId } = input
   const id = `${threadId}:${effectId}`
@@ -132,7 +137,7 @@ async function beginEffect(store: Store, input: RunEffectInput): Promise<BegunEf
     const now = microseconds(input)
     if (found.operation === null) await appendEvents(tx, { threadId, events: input.facts, now })
     const row = await findEffect(tx, threadId, effectId)
-    // The code of an effect is run again: what an interrupted attempt wrote to the store was not committed (T9).
+    // What an interrupted attempt wrote was not committed, so its code runs again (T9).
     const beginning = { kind: 'effect', onInterrupted: 'rerun', now } as const
     // It was removed while its turn came.
     if (row?.status !== 'scheduled') {
@@ -147,12 +152,12 @@ async function beginEffect(store: Store, input: RunEffectInput): Promise<BegunEf
 
 /** What came of an effect; `state` is committed with it. */
 interface EffectOutcome {
-  /** `code` is for events; the error has its words. */
+  /** `code` is for events; `error` is for operators. */
   readonly failure?: { readonly code: EffectFailureCode; readonly error: unknown }
   readonly state?: BufferedState
 }
 
-/** Runs the code of an effect. Nothing that it does fails the activity. */
+/** Runs the code of an effect. Its errors never fail the activity. */
 async function performEffect(
   dependencies: ActivityDependencies,
   effect: HeldEffect,
@@ -214,7 +219,7 @@ type Ended =
   | { readonly kind: 'timed_out' }
   | { readonly kind: 'stopped' }
 
-/** One that never ends is not waited for: its state is closed behind it. */
+/** Code that does not end in time is not waited for: its state is closed. */
 function runHandler({ definition, args, state, signal }: Handling): Promise<Ended> {
   return new Promise((resolve) => {
     const end = (ended: Ended): void => {
@@ -237,8 +242,9 @@ function runHandler({ definition, args, state, signal }: Handling): Promise<Ende
 }
 
 /**
- * Closes an effect whose activity failed for good, with its event (T3). A worker that still has it commits nothing any
- * more (T4), and one that committed it was first. The row is not read: what is wrong with it may be why nothing worked.
+ * Ends an effect whose activity has failed for good, with its event (T3). A worker that still runs the effect commits
+ * nothing any more (T4); one that has committed it was first. The arguments in its row are not read: they may be what
+ * fails.
  */
 export async function giveUpEffect(tx: Writer, input: ActivityInput, effectId: string): Promise<void> {
   const { threadId } = input

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
-import { fact } from '../../protocol/facts.js'
 import type { ExpireChildAnswer, ExpireChildInput } from '../../protocol/end-activities.js'
+import { fact } from '../../protocol/facts.js'
 import { closeRequests } from '../../store/calls/requests.js'
 import type { PendingRecord } from '../../store/calls/requests.js'
 import { appendEvents } from '../../store/events.js'
@@ -16,8 +16,8 @@ import { openThread } from '../thread-row.js'
 import { failureText } from './report-text.js'
 
 /**
- * The variables that a subagent waits for did not come in time: unless they came after all, it is closed before it ever
- * ran, and its parent gets a failure (T7). Done once.
+ * The activity `expireChild`: the variables that a deferred subagent waits for did not come in time. Unless they came
+ * after all, the subagent is closed before it ever ran, and its parent gets a failure (T7). It is done once.
  */
 export async function expireChild(
   { store }: ActivityDependencies,

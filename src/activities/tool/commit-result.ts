@@ -1,4 +1,11 @@
-/** Phase 6: outcome, tool row, effects and events in one transaction, by the attempt that holds the call (T2, T4, T9). */
+/**
+ * Phase 6: commits the result of a call.
+ * Owns: the transaction of the outcome: the operation, the rows of call and result, the row after the result, what the
+ * call did to its thread, its events.
+ * Does not own: what the result is, and whether this attempt holds the call (`operation.ts`).
+ * All of it is committed by the attempt that holds the call, or nothing (T2, T4, T9). What a call did to its thread is
+ * only there with its outcome.
+ */
 import { randomUUID } from 'node:crypto'
 import type { ResultAnswer, Usage } from '../../protocol/activities.js'
 import { fact, phaseFact } from '../../protocol/facts.js'
@@ -21,10 +28,10 @@ import { publishStatus } from '../publish-status.js'
 import { stepScope } from '../scope.js'
 import type { StateEffects } from '../thread-state/buffered-state.js'
 import { atNewPath } from '../thread-state/message-input.js'
-import { errorDigest, failed, saysIfCallIsCut } from './call-result.js'
+import { errorDigest, explainCutCall, failed } from './call-result.js'
 import type { CallResult } from './call-result.js'
 import type { HeldCall } from './held-call.js'
-import { atNewPaths, preparedResult } from './tool-result.js'
+import { atNewPaths, prepareResult } from './tool-result.js'
 import type { PreparedResult } from './tool-result.js'
 
 interface Alongside {
@@ -32,17 +39,17 @@ interface Alongside {
   readonly hooks?: HookBatch
   /** The state is that of the call's own code. @default only the hooks have written to it */
   readonly isStateOfCall?: boolean
-  /** What the workflow has to do about it, beside what they did. */
+  /** Operations for the workflow, beside those of state and hooks. */
   readonly operations?: readonly ThreadOperation[]
   /** A child's queued report that becomes the result's row. */
   readonly reportId?: string
-  /** Events that come first, of a call that ends where it would have begun. */
+  /** Events that come first: of a call that ends in the transaction in which it would have begun. */
   readonly opening?: (tx: Writer) => Promise<readonly Fact[]>
-  /** Of models that were called within the call. */
+  /** The usage of models that were called within the call. */
   readonly usage?: Usage | null
   /** The operation of the call's first half, where it is still open: it ends with the call. */
   readonly closes?: string
-  /** What else ends with the call. */
+  /** Further writes of the transaction. */
   readonly ending?: (tx: Writer) => Promise<void>
 }
 
@@ -64,7 +71,7 @@ export async function commitResult(
   alongside: Alongside = {},
 ): Promise<ResultAnswer> {
   try {
-    const named = 'put' in made ? made : await saysIfCallIsCut(store, call.row, made)
+    const named = 'put' in made ? made : await explainCutCall(store, call.row, made)
     return await commitMade(store, call, named, alongside)
   } catch (error) {
     const { hooks: _undone, operations: _unsent, ...others } = alongside
@@ -83,7 +90,7 @@ async function commitMade(
 ): Promise<ResultAnswer> {
   const { threadId, callId } = call.input
   const { hooks = withoutHooks(), reportId = null } = alongside
-  const prepared = 'put' in made ? made : await preparedResult(store, call, { made, hooks })
+  const prepared = 'put' in made ? made : await prepareResult(store, call, { made, hooks })
   const draft = await draftResult(call, prepared, { hooks, reportId })
   await hooks.settled()
   return commit(store, call.operation, async (tx): Promise<ResultAnswer> => {
@@ -99,7 +106,7 @@ async function commitMade(
     assertFitting(answer.operations)
     const { now } = call
     meanwhile(tx, finish(tx, call.operation, { answer }))
-    // T4: whoever looks for the outcome of the first half finds that of the call.
+    // T4: a lookup of the first half finds the outcome of the call.
     if (alongside.closes !== undefined)
       await finishForHolder(tx, { threadId, id: alongside.closes }, { answer, now })
     await alongside.ending?.(tx)
@@ -114,7 +121,7 @@ async function commitMade(
       ...resultEvents(call, result, { messageId: placed.messageId, answer }),
       ...following,
     ]
-    // What began the call has moved it.
+    // The begin of the call has moved it.
     await appendEvents(tx, { threadId, events, now, movesActivity: alongside.opening !== undefined })
     return answer
   })
@@ -157,8 +164,8 @@ interface Place {
 }
 
 /**
- * The row of a result as its create hooks leave it, with a place among what call and hooks write; null for a call that is
- * erased. A result that a stop made meets no hook.
+ * Drafts the row of a result: it runs the create hooks, and reserves a place for the row among what call and hooks
+ * write. Null for a call that is erased. A result that a stop made has no hooks.
  */
 async function draftResult(
   call: HeldCall,
@@ -223,7 +230,7 @@ async function erase(
   reportId: string | null,
 ): Promise<readonly Fact[]> {
   const { threadId, callId } = input
-  // Its words were this call's result: they are no message of their own any more.
+  // The report was this call's result: it is no message of its own.
   if (reportId !== null) await deleteMessage(tx, threadId, reportId)
   const { message_id: messageId } = row
   const type = await eraseCall(tx, { threadId, callId, messageId })
@@ -241,7 +248,10 @@ function resultRow({ input, row, holder, now }: HeldCall, result: CallResult, id
   return { ...common, id, role: 'tool', createdAt: now, sentBy: 'tool', subagentId }
 }
 
-/** What comes behind the result: the words of a stop tool, the first message of a handoff; answers its event. */
+/**
+ * Stores the row after the result, which is the text of a stop tool or the first message of a handoff; returns its
+ * event.
+ */
 async function storeFollowing(
   tx: Writer,
   { input, now }: HeldCall,

@@ -30,8 +30,11 @@ import { resultOfRemote } from './remote-call.js'
 import { toCallResult } from './tool-result.js'
 
 /**
- * A call that did not end with its own activity gets its result: from its children, its nested step, a worker in another
- * language, or from outside. Nothing outside of the store is done here, so an interrupted attempt is done again (T4).
+ * The activity `completeCall`: the result of a call that did not end with its own activity. It comes from the call's
+ * children, its nested step, a worker in another language, or from outside.
+ * Owns: the second half of such a call: its operation, and which result each kind of completion gives.
+ * Does not own: the commit (`commit-result.ts`), and when a call is complete: the workflow decides it.
+ * Nothing outside of the store is done here, so an interrupted attempt is done again (T4).
  */
 export async function completeCall(
   dependencies: ActivityDependencies,
@@ -40,7 +43,7 @@ export async function completeCall(
   return whileBeating(async () => {
     const { store } = dependencies
     const content = await keptPlan(dependencies, input.plan)
-    // Before the call begins: a hook that is waited for must not leave it started.
+    // Before the call begins: a hook that is waited for must not leave it `started`.
     const hooks = callHooks(dependencies, { input, content })
     const begun = await beginCall(store, input, {
       id: resultOperationId(input.callId),
@@ -60,7 +63,7 @@ async function beginningOf(
 ): Promise<Pick<CallBeginning, 'response' | 'resultId'>> {
   if (by.kind === 'response') return { response: { requestId: by.requestId } }
   if (by.kind !== 'frame') return {}
-  // The rows of the frame name the row of the result as their parent since it began.
+  // The rows of the frame have named the row of the result as their parent.
   const outer = await store.read((db) => findOperation(db, threadId, callId))
   return { resultId: outer?.message_id ?? undefined }
 }
@@ -69,7 +72,7 @@ interface Completing {
   readonly input: CompleteCallInput
   readonly content: PlanContent
   readonly call: HeldCall
-  /** Of a call that has no state of its own. */
+  /** The hooks of a call that has no state of its own. */
   readonly hooks: HookBatch
 }
 
@@ -90,7 +93,7 @@ async function resultOf(dependencies: ActivityDependencies, completing: Completi
   }
 }
 
-/** The call does not wait: it says who works, and how the result comes. */
+/** The call does not wait for its children: its result names them, and how their results come. */
 async function resultOfSent(
   store: Store,
   { input, hooks }: Completing,
@@ -117,7 +120,7 @@ function sentText(children: readonly ChildRecord[]): string {
   return `The subagent ${names.join('')} works now; ${how}.`
 }
 
-/** The nested step of a prompt tool is over: its rows become the result of the call that made it. */
+/** The nested step of a prompt tool is over: its rows give the result of the call that made it. */
 async function resultOfFrame(
   store: Store,
   { input, content, call, hooks }: Completing,
@@ -130,7 +133,7 @@ async function resultOfFrame(
   return { result, alongside: { hooks, closes: input.callId } }
 }
 
-/** The words of the step's answer, and what its calls came to. */
+/** Reads the text of the step's answer, and its calls with their results. */
 async function nestedStep(
   db: Reader,
   { threadId, run, step }: CompleteCallInput,
@@ -140,9 +143,9 @@ async function nestedStep(
   const answer = operation?.message_id == null ? null : await findMessage(db, threadId, operation.message_id)
   const made = await nestedToolCalls(db, threadId, frame.callId)
   const calls: NestedCall[] = []
-  // An answer of nothing has nothing to report; there is no further step that could mend it.
+  // An empty answer has nothing to report; no further step can mend it.
   for (const call of made) if (call.name !== EMPTY_ANSWER_TOOL) calls.push(await nestedCall(db, call))
-  // Its words say why no model answered, or which hook kept it from being asked.
+  // Its text says why no model answered, or which hook blocked the request.
   const hasFailed = answer?.status === 'failed'
   const { content = '', attachments = [], finish_reason = null } = answer ?? {}
   return { text: content ?? '', isCut: finish_reason === CUT_OFF, attachments, calls, hasFailed }
@@ -155,7 +158,7 @@ async function nestedCall(db: Reader, call: ToolCallRecord): Promise<NestedCall>
   return { name, args, succeeded: call.status === 'succeeded', content: content ?? '', attachments }
 }
 
-/** The answer from outside is the result: looked at as the tool's own would have been, its files included. */
+/** The answer from outside is the result. It is checked as the tool's own answer would be, files included. */
 async function resultOfResponse(
   dependencies: ActivityDependencies,
   { input, content, call, hooks }: Completing,
@@ -164,7 +167,7 @@ async function resultOfResponse(
   const { store } = dependencies
   const { threadId, callId } = input
   const request = await store.read((db) => findRequest(db, threadId, requestId))
-  // A bare update says that there is an answer, and anybody can send one (T10).
+  // A bare update only claims that there is an answer, and anybody can send one (T10).
   if (request?.answer == null) {
     await store.write((tx) => closeRequests(tx, { threadId, callIds: [callId] }))
     return {
@@ -174,14 +177,14 @@ async function resultOfResponse(
   }
   const args = argumentsOf(dependencies, call.row)
   const signal = new AbortController().signal
-  // The first half of the call has made ids from the call's own.
+  // The first half of the call has made ids from the call's id.
   const calling = { input, content, originId: call.operation.id }
   const opened = await openHookedCall(dependencies, calling, signal)
   const result = await toCallResult(store, { call, ...opened, args, content, result: request.answer })
   return { result, alongside: { hooks: opened.hooks, isStateOfCall: true } }
 }
 
-/** As the tool had them; a session's payload may be mapped from them. */
+/** The arguments as the tool had them; the payload of a session may be mapped from them. */
 function argumentsOf(
   { registry }: ActivityDependencies,
   { name, arguments: text }: ToolCallRecord,

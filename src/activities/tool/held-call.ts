@@ -24,13 +24,13 @@ import type { HeldInput } from '../scope.js'
 import { movesActivity, openThread } from '../thread-row.js'
 import type { OpenThread } from '../thread-row.js'
 
-/** A call that this attempt holds. */
+/** A call that this attempt holds (see `operation.ts`). */
 export interface HeldCall {
   readonly input: HeldInput
   readonly row: ToolCallRecord
-  /** Where the message of the call is, and so its result. */
+  /** The message of the call, next to which its result stands. */
   readonly holder: CallHolder
-  /** Its `messageId` is kept for the result's row, because nested rows name it. */
+  /** `messageId` is the id that is kept for the result's row, because nested rows name it. */
   readonly operation: HeldOperation
   readonly scope: EventScope
   /** Microseconds. */
@@ -125,7 +125,7 @@ export async function enterCall(tx: Writer, input: HeldInput, id: string): Promi
   const { run, step, side } = input
   const place = { run, step, side, now: microseconds(input) }
   const opening = input.queued && !holder.placed ? await placeQueuedTool(tx, row, place) : []
-  // Its row has a place, and the step that queued it came to nothing: it belongs to the one that runs it.
+  // Its row has a place, and the step that queued it did not run it: it belongs to the step that does.
   if (input.queued && holder.placed && (row.run !== run || row.step !== step))
     await adoptToolCall(tx, { threadId, callId, run, step, side })
   return { kind: 'entered', thread, row, holder, found, opening }
@@ -146,19 +146,23 @@ export function answerOfCall<Answer extends { readonly type: string }>(
 ): Answer | ResultAnswer | null {
   const answer = found.kind === 'answered' ? found.answer : null
   if (row === null || row.status === 'open') return answer
-  // A queued call that is over asked or waited before: it does neither again. Another step that names it is told nothing
-  // of it, while a retry or a reset of the step that ran it gets what the call did to its thread (T9).
+  // A queued call that is over must neither ask nor wait again. Another step that names it gets only the outcome,
+  // while a retry or a reset of the step that ran it gets what the call did to its thread (T9).
   const isOfOtherStep = queued && (answer?.type !== 'result' || row.run !== run || row.step !== step)
   return answer === null || isOfOtherStep ? { type: 'result', outcome: row.status, untold: true } : answer
 }
 
-/** What a call waited for has come: the row of the request holds it, `approved` only what a bare update said. */
+/**
+ * The response that a call waited for: the row of the request holds it, and `approved` only what a bare update claims.
+ */
 type CallResponse = NonNullable<ExecuteToolInput['response']>
 
-/** Who decided, where a bare update came from the command line and so nobody wrote a decision into the row before. */
+/** The decider of a bare update from Temporal's command line: no client wrote a decision into the row. */
 const COMMAND_LINE = 'cli'
 
-/** Writes down what only the update said, and answers the event of the decision: once, where a call goes on from it. */
+/**
+ * Stores a decision that only an update carried, and returns the event of the decision: once, where the call goes on.
+ */
 export async function resolveRequest(
   tx: Writer,
   input: HeldInput,
@@ -166,7 +170,7 @@ export async function resolveRequest(
 ): Promise<readonly Fact[]> {
   const { threadId } = input
   if (approved !== undefined)
-    // Refused if the row holds a decision: that one counts.
+    // A decision that the row holds already stays.
     await answerRequest(tx, {
       ...{ threadId, id: requestId, approved, by: COMMAND_LINE },
       now: microseconds(input),

@@ -55,8 +55,13 @@ interface Sending {
 }
 
 /**
- * The first half of a call whose code is in another language: what its worker may know is written down, then the workflow
- * schedules that worker's activity. Nothing has happened outside of the store, so an attempt that was cut off is made again.
+ * Calls of tools in other languages: the first half hands the call to the other worker, the second takes its answer.
+ * Owns: what the other worker may know, the close of the remote row, and the result without an answer.
+ * Does not own: the protocol of that worker (`store/remote-calls`, the HTTP routes), and the activity that the
+ * workflow schedules for it.
+ * Nothing has happened outside of the store before the other worker takes the call, so an interrupted first half is
+ * done again. After that the rule is that of local tools: an idempotent call is tried again, any other is `unknown`
+ * (T4).
  */
 export async function sendRemote(
   dependencies: ActivityDependencies,
@@ -65,7 +70,7 @@ export async function sendRemote(
   const { store } = dependencies
   const { call, remote, timeout, hooks } = sending
   const { threadId, callId } = call.input
-  const known = await knownToWorker(dependencies, sending)
+  const known = await describeCall(dependencies, sending)
   if (typeof known === 'string') return commitResult(store, call, failed(known, 'no_key'), { hooks })
   const answer: RemoteAnswer = { type: 'remote', ...remote, timeout }
   const { operation, now } = call
@@ -76,8 +81,8 @@ export async function sendRemote(
   })
 }
 
-/** A sentence where a secret cannot be sealed. */
-async function knownToWorker(
+/** What the other worker may know; a sentence where a secret cannot be sealed. */
+async function describeCall(
   dependencies: ActivityDependencies,
   sending: Sending,
 ): Promise<RemoteCall | string> {
@@ -88,7 +93,7 @@ async function knownToWorker(
       taskQueue: remote.taskQueue,
       timeout,
       idempotent: tool.idempotent === true,
-      // What a schema makes of JSON may be dates and the like: what goes over HTTP is JSON again.
+      // Parsed arguments may hold dates and the like; over HTTP they are JSON again.
       args: JSON.parse(JSON.stringify(args)) as JsonObject,
       variables: await variablesOf(dependencies, sending),
       traceparent: activeTraceparent(),
@@ -120,26 +125,26 @@ interface Returned {
   readonly input: CompleteCallInput
   readonly content: PlanContent
   readonly call: HeldCall
-  /** Of a call that has lost its state. */
+  /** The hooks of a call that has lost its state. */
   readonly hooks: HookBatch
 }
 
-/** The other worker is done with the call, or has left it: from here on its row takes no answer any more. */
+/** The result of a call that the other worker has finished or left: from here on its row takes no answer. */
 export async function resultOfRemote(
   dependencies: ActivityDependencies,
   { input, content, call, hooks }: Returned,
 ): Promise<CompletedCall> {
   const { store } = dependencies
-  const remote = await closedRemote(store, input)
+  const remote = await closeRemote(store, input)
   const { threadId, callId } = input
   const ending = (tx: Writer) => forgetRemoteSecrets(tx, { threadId, callIds: [callId] })
-  if (!isAnswered(remote)) return { result: withoutAnswer(remote), alongside: { hooks, ending } }
+  if (!isAnswered(remote)) return { result: resultWithoutAnswer(remote), alongside: { hooks, ending } }
   const opened = await openHookedCall(
     dependencies,
     { input, content, originId: call.operation.id },
     new AbortController().signal,
   )
-  // First of all: what is placed and what is said are both the worker's words.
+  // Comes first: both the files and the text come from the other worker.
   noteSecrets(store, { call, remote, state: opened.state })
   const problem = await placeFiles(opened.state, remote)
   if (problem !== null) return { result: failed(problem, 'invalid_file'), alongside: { hooks, ending } }
@@ -156,7 +161,7 @@ interface Answered {
   readonly state: State
 }
 
-/** T5: what the worker was given as a secret does not come back in its words. */
+/** T5: secrets that the worker was given are redacted in its answer. */
 function noteSecrets(store: Store, { call, remote, state }: Answered): void {
   for (const { name, value, secret } of openRemoteVariables(store.secrets, call.input, remote))
     if (secret) state.redactor.note(name, value)
@@ -170,7 +175,7 @@ function resultOf(store: Store, { call, remote, state }: Answered): unknown {
   return state.redactor.redactJson(openResult(store.secrets, key, result))
 }
 
-/** T9: what the call has written comes with its result. A sentence on what cannot be. */
+/** T9: files that the call has written are placed with its result. Returns a sentence if one cannot be. */
 async function placeFiles(state: State, { files }: RemoteRecord): Promise<string | null> {
   const { redact } = state.redactor
   try {
@@ -186,8 +191,8 @@ async function placeFiles(state: State, { files }: RemoteRecord): Promise<string
   }
 }
 
-/** T4: an answer that comes later is refused, so that what the model reads stays true. */
-async function closedRemote(store: Store, input: CompleteCallInput): Promise<RemoteRecord> {
+/** T4: a later answer is refused, so that what the model reads stays true. */
+async function closeRemote(store: Store, input: CompleteCallInput): Promise<RemoteRecord> {
   const { threadId, callId } = input
   return store.write(async (tx) => {
     const record = await findRemoteCall(tx, { threadId, callId })
@@ -199,7 +204,7 @@ async function closedRemote(store: Store, input: CompleteCallInput): Promise<Rem
   })
 }
 
-function withoutAnswer({ answer, idempotent, attempt, tool, taskQueue }: RemoteRecord): CallResult {
+function resultWithoutAnswer({ answer, idempotent, attempt, tool, taskQueue }: RemoteRecord): CallResult {
   const isTaken = answer !== null && 'taken' in answer && answer.taken === true
   if (!isTaken)
     return failed(

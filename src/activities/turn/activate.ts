@@ -1,6 +1,10 @@
 /**
- * A prompt becomes active: before its first step, and before anything is drained, the subagents that it lists as
- * `immediate` are called. What they are called with is decided here; the workflow then runs the calls as queued tools.
+ * Activates a prompt: the subagents that it lists as `immediate` are called before its first step, and before anything
+ * is drained.
+ * Owns: which of them start, the operation of the activation, and the staged calls.
+ * Does not own: the arguments of the calls (`bootstrap.ts`), and their execution: the workflow runs them as queued
+ * tools.
+ * An activation happens once (T4); an interrupted one is done again, and ends also when a flag was turned off since.
  */
 import { LIFECYCLE_TOOLS } from '../../definitions/plan/lifecycle-tools.js'
 import type { SubagentContent } from '../../definitions/plan/plan-content.js'
@@ -34,11 +38,11 @@ import type {
   HeldActivation,
   Immediate,
 } from './bootstrap.js'
-import { hookDrain } from './drain-hooks.js'
+import { runDrainHooks } from './drain-hooks.js'
 import { modelBeginning, newPlan, operationOf, operationsOf, withOperations } from './model-operation.js'
 import { beginRunRow, handOver, startedFact } from './run-start.js'
 
-/** Null: there is nothing to start, and the step begins. */
+/** Calls the immediate subagents. Null: there are none to start, and the step begins. */
 export async function activate(
   dependencies: ActivityDependencies,
   { input: step, content }: Pick<Activation, 'content'> & { readonly input: CallModelInput },
@@ -48,7 +52,7 @@ export async function activate(
   const input = activationInput(step)
   const activation = { input, content, prompt: promptOf(content, input.side) }
   const due = await dueImmediates(dependencies, activation)
-  // An activation that an earlier attempt began is ended, also when a flag was turned off since.
+  // An activation that an earlier attempt began must end, also when a flag was turned off since.
   if (due.length === 0 && !(await isBegun(store, operationOf(input)))) return null
   const begun = await beginActivation(dependencies, activation)
   if (begun.kind === 'answered') return begun.answer
@@ -65,8 +69,8 @@ function isBegun(store: Store, key: OperationKey): Promise<boolean> {
 }
 
 /**
- * The subagents that start now, in the order of the prompt: those that are enabled, and of which there are not as many as
- * there may be. None while the prompt itself cannot run: it becomes active when it has its variables.
+ * The subagents that start now, in the order of the prompt: those that are enabled and have room for one more
+ * instance. None while the prompt itself lacks variables: it becomes active when it has them.
  */
 async function dueImmediates(
   dependencies: ActivityDependencies,
@@ -95,16 +99,17 @@ async function hasRoom(
 }
 
 /**
- * The first transaction: the run and its agent are there before anything is asked of a model, and this attempt holds the
- * activation (T4). Nothing is drained.
+ * The first transaction: it writes the run and its agent before any model is asked, and takes the activation for this
+ * attempt (T4). It drains nothing.
  */
 async function beginActivation(
   dependencies: ActivityDependencies,
   { input, content }: Activation,
 ): Promise<BegunActivation> {
-  // A run that begins here runs the hooks of a new thread, under the name that all runs without a drain have.
+  // A run that begins with an activation runs the hooks of a new thread, under the name that is the same for all runs
+  // that begin without a drain.
   const begins = { ...input, toolFirst: true, drain: [] }
-  const hooked = await hookDrain(dependencies, begins, content)
+  const hooked = await runDrainHooks(dependencies, begins, content)
   const { threadId } = input
   const now = microseconds(input)
   return dependencies.store.write(async (tx): Promise<BegunActivation> => {
@@ -133,7 +138,7 @@ function activationBeginning(...[input, content, operations]: Parameters<typeof 
   return { ...modelBeginning(input, content, operations), kind: 'activation' }
 }
 
-/** A run whose prompt lacks nothing ends what earlier runs asked for. */
+/** Begins the run. Its prompt has all of its variables, so the requests of earlier runs for variables end. */
 async function beginRun(
   tx: Writer,
   input: ActivationInput,
@@ -145,7 +150,7 @@ async function beginRun(
   return [startedFact(input, trigger)]
 }
 
-/** The last transaction: the calls are staged as queued tools are, and the workflow is told of them. */
+/** The last transaction: it stages the calls as queued tools are staged, and answers with them. */
 async function commitActivation(
   store: Store,
   activation: HeldActivation,

@@ -1,7 +1,11 @@
 /**
- * Phases 1 to 4 of a step in one activity: drain, assemble context, call the model, persist its answer. Three short
- * transactions, none held across the network: drain, start, commit (T2, T4). A retry finds the drain done; a finished
- * operation is answered from its row.
+ * The activity `callModel`: phases 1 to 4 of a step: drain, assemble the context, call the model, persist its answer.
+ * Owns: the order of these phases, the beginning of a run, and its end where a variable is missing.
+ * Does not own: each phase (`drain.ts`, `build-request.ts`, `ask-models.ts`, `commit-answer.ts`), and what follows the
+ * answer: the workflow decides it.
+ * Three short transactions, none of them held across the network: drain, start, commit (T2, T4). A retry finds the
+ * drain done; a finished operation is answered from its row. A model that was asked and did not answer is asked again,
+ * and every request is counted.
  */
 import type { PlanContent, PromptContent } from '../../definitions/plan/plan-content.js'
 import { ModelAbortedError } from '../../model/model-error.js'
@@ -47,7 +51,7 @@ import {
   commitWait,
 } from './commit-answer.js'
 import { writeDeltas } from './deltas.js'
-import { hookDrain, UNHOOKED } from './drain-hooks.js'
+import { runDrainHooks, UNHOOKED } from './drain-hooks.js'
 import { drainStep, drainWithoutPlan } from './drain.js'
 import { openFrame } from './frame.js'
 import {
@@ -82,9 +86,12 @@ export async function callModel(
     const drained = await drainStep(dependencies, { input, content })
     if (drained.kind === 'answered') return drained.answer
     const { held } = drained
-    const blocked = await blockedRun(dependencies, { input, content, held })
+    const blocked = await endIfBlocked(dependencies, { input, content, held })
     if (blocked !== null) return blocked
-    const prompt = await resolved(dependencies, input, { content, prompt: promptOf(content, input.side) })
+    const prompt = await resolvePrompt(dependencies, input, {
+      content,
+      prompt: promptOf(content, input.side),
+    })
     const hooks = hooksOf(dependencies, { input, content, prompt, held, path: [] })
     const step = openStep({ input, content, held, prompt, parentId: null, hooks })
     return callProviders(dependencies, step, { frameMessage: null, signal })
@@ -101,15 +108,15 @@ async function callInFrame(
   const { message: frameMessage, parentId } = opened.frame
   const { input, content, held } = opened
   const listed = promptNamed(content, asked.frame.prompt)
-  const prompt = await resolved(dependencies, input, { content, prompt: listed })
+  const prompt = await resolvePrompt(dependencies, input, { content, prompt: listed })
   const path = [promptOf(content, input.side).name]
   const hooks = hooksOf(dependencies, { input, content, prompt, held, path })
   const step = openStep({ input, content, held, prompt, parentId, hooks })
   return callProviders(dependencies, step, { frameMessage, signal })
 }
 
-/** With the words of its variables, and the tools that their flags allow. */
-async function resolved(
+/** Resolves the variables of a prompt, and the tools that the flags of its subagents allow. */
+async function resolvePrompt(
   dependencies: ActivityDependencies,
   { threadId, agent }: CallModelInput,
   { content, prompt }: Pick<ModelStep, 'content' | 'prompt'>,
@@ -120,7 +127,7 @@ async function resolved(
 
 interface Hooked extends Pick<ModelStep, 'input' | 'content' | 'prompt'> {
   readonly held: HeldOperation
-  /** The prompts above it. */
+  /** The names of the prompts around this one. */
   readonly path: readonly string[]
 }
 
@@ -183,14 +190,14 @@ async function commitReply(
   return wait === null ? commitFailure(dependencies, step, failures) : commitWait(store, step, wait)
 }
 
-/** The words of a system text, whose parts are joined without separators. */
+/** The text of a system prompt, whose parts are joined without separators. */
 function systemText(parts: PromptContent['system']): string {
   return parts.map((part) => (part.type === 'text' ? part.content : '')).join('')
 }
 
 /**
- * Before the first step of a run the workflow has no plan of it, and may have asked on another task queue than that of
- * the model. Nothing is done then: it asks again, once, with this plan.
+ * Before the first step of a run the workflow does not have its plan, and may have asked on another task queue than
+ * that of the model. Then nothing is done: the workflow asks once more, with this plan.
  */
 function runsElsewhere(asked: CallModelInput, content: PlanContent): boolean {
   if (asked.plan !== null || asked.moved === true) return false
@@ -199,12 +206,15 @@ function runsElsewhere(asked: CallModelInput, content: PlanContent): boolean {
   return taskQueue !== undefined && taskQueue !== Context.current().info.taskQueue
 }
 
-/** A run that a queued tool begins gets its row and its plan: nothing is drained, and no model is asked. */
+/**
+ * Begins a run whose first call is a queued tool: its row and its plan are written, nothing is drained, and no model
+ * is asked.
+ */
 async function beginRun(dependencies: ActivityDependencies, input: CallModelInput): Promise<CallModelAnswer> {
   const key = beginOperationOf(input)
   const content = await planOfStep(dependencies, input, [key])
   const begun: CallModelAnswer = content === null ? MISSING : { type: 'begun', ...newPlan(input, content) }
-  const hooked = content === null ? UNHOOKED : await hookDrain(dependencies, input, content)
+  const hooked = content === null ? UNHOOKED : await runDrainHooks(dependencies, input, content)
   const now = microseconds(input)
   return dependencies.store.write(async (tx): Promise<CallModelAnswer> => {
     const thread = await openThread(tx, input)
@@ -238,16 +248,17 @@ interface DrainedStep {
 }
 
 /**
- * Behind the drain and before any model: a run whose prompt lacks a variable that it requires ends here, its messages in
- * the transcript, and asks for it. Null: it goes on. The first step of a run also ends what earlier runs asked for.
+ * After the drain and before any model: ends a run whose prompt lacks a required variable, and asks for the variable.
+ * The drained messages are in the transcript. Null: the run goes on. The first step of a run also ends the requests of
+ * earlier runs for variables.
  */
-async function blockedRun(
+async function endIfBlocked(
   dependencies: ActivityDependencies,
   step: DrainedStep,
 ): Promise<CallModelAnswer | null> {
   const { store } = dependencies
   const { input, content } = step
-  // A nested step runs in a run that was looked at with all its prompts.
+  // The variables of nested steps were checked when their run began.
   if (input.frame !== null) return null
   const { threadId, agent, side } = input
   const prompt = promptOf(content, side).name
@@ -285,7 +296,7 @@ async function endBlocked(
   return answer
 }
 
-/** A step that ends before its model call still gets all of its events. */
+/** The remaining events of a step that ends before its model call. */
 function restOfStep(input: CallModelInput): readonly Fact[] {
   const scope = stepScope(input)
   return [...([2, 3, 4] as const).map((phase) => phaseFact(phase, scope)), ...lastFacts({ input }, 'blocked')]

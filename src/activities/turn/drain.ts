@@ -23,7 +23,7 @@ import { promptOf } from '../plan-content.js'
 import { microseconds, stepScope } from '../scope.js'
 import { movesActivity, openThread } from '../thread-row.js'
 import type { OpenThread } from '../thread-row.js'
-import { hookDrain, UNHOOKED } from './drain-hooks.js'
+import { runDrainHooks, UNHOOKED } from './drain-hooks.js'
 import type { HookedDrain } from './drain-hooks.js'
 import {
   beginOperationOf,
@@ -44,15 +44,18 @@ type Drained =
 const TERMINATED: TerminatedAnswer = { type: 'terminated' }
 
 interface Step {
-  /** With the side that acts. */
+  /** Its side is the one that acts. */
   readonly input: CallModelInput
   readonly content: PlanContent
 }
 
-/** Transaction 1: positions for this step's messages, in queue order (T3). Done once, whatever happens to the call. */
+/**
+ * Transaction 1: gives the messages of this step their positions, in the order of the queue (T3), and begins the
+ * operation of its model call. It is done once, whatever becomes of the call.
+ */
 export async function drainStep(dependencies: ActivityDependencies, step: Step): Promise<Drained> {
   const { input, content } = step
-  const hooked = await hookDrain(dependencies, input, content)
+  const hooked = await runDrainHooks(dependencies, input, content)
   return dependencies.store.write(async (tx): Promise<Drained> => {
     const [thread, found] = await Promise.all([
       openThread(tx, input),
@@ -75,8 +78,8 @@ export async function drainStep(dependencies: ActivityDependencies, step: Step):
 }
 
 /**
- * After a reset a call without an answer may be asked again with more in its drain: these are of its step too, and the
- * model reads them (T3). A retry has nothing more, and no hook has run for it.
+ * After a reset the workflow may ask again for a call that has no answer, with more messages in its drain. They belong
+ * to its step too, and the model reads them (T3). For a retry there is nothing more to deliver, and no hook has run.
  */
 async function deliverMore(
   tx: Writer,
@@ -96,8 +99,8 @@ async function deliverMore(
 }
 
 /**
- * After a reset a recorded call may meet messages that came later: they get their places all the same (T3), and the
- * workflow is told of those that no run has answered.
+ * After a reset a finished call may be asked for with messages that came later. They get their positions all the same
+ * (T3), and the answer names those that no run has answered.
  */
 async function deliverLate(
   tx: Writer,
@@ -142,7 +145,7 @@ async function drainNow(
   const now = microseconds(input)
   if (input.wordless) await appendWordlessLine(tx, input)
   const delivered = await deliverItems(tx, input, hooked)
-  // Later steps of a run took their plan from there.
+  // A later step has its plan from the store already.
   if (input.plan === null) await putPlan(tx, { digest: content.plan.digest, content, now })
   const idle = await isIdle(tx, input, { content, delivered })
   const begins = !idle && input.trigger !== null && (await beginRunRow(tx, input, input.trigger))
@@ -162,24 +165,27 @@ async function drainNow(
   return { kind: 'held', held }
 }
 
-/** A run that a tool began goes on whatever there is. */
+/** Whether a run has nothing to do. A run that a tool began goes on in any case. */
 async function isIdle(
   tx: Writer,
   input: CallModelInput,
   { content, delivered }: { readonly content: PlanContent; readonly delivered: readonly Message[] },
 ): Promise<boolean> {
   if (input.trigger === null || delivered.length > 0) return false
-  if (input.asked && (await asksForStep(tx, input, content.plan.type))) return false
+  if (input.asked && (await needsModel(tx, input, content.plan.type))) return false
   return (await findOperation(tx, input.threadId, beginOperationOf(input).id)) === null
 }
 
-/** No worker has had the agent for a minute: the run ends, with its messages in the transcript all the same (T3). */
+/**
+ * Drains a run whose agent no worker has had for a minute: the run ends, and its messages are in the transcript all
+ * the same (T3).
+ */
 export async function drainWithoutPlan(store: Store, input: CallModelInput): Promise<CallModelAnswer> {
   const { threadId, run, step } = input
   const now = microseconds(input)
   return store.write(async (tx): Promise<CallModelAnswer> => {
     if ((await openThread(tx, input)) === null) return TERMINATED
-    // A retry whose first attempt got this far; after a reset there may be more to deliver.
+    // It is there when an earlier attempt got this far; after a reset there may be more to deliver.
     if (!(await record(tx, operationOf(input), { kind: 'model', answer: MISSING, now }))) {
       const operations = await deliverLate(tx, input, UNHOOKED)
       return withOperations<CallModelAnswer>(MISSING, operations)
@@ -219,10 +225,10 @@ function createdFacts(input: CallModelInput, delivered: readonly Message[]): rea
 }
 
 /**
- * Whether a thread that is asked to go on has something to say: what was cut, what failed, or what nobody has answered.
- * Immediate subagents start by themselves: nobody has said anything by that.
+ * Whether a thread that is asked to go on needs a model: its last row was interrupted, has failed, is cut by a limit,
+ * or has no answer. Calls of immediate subagents, which the runtime makes, do not count.
  */
-async function asksForStep(tx: Writer, input: CallModelInput, type: Plan['type']): Promise<boolean> {
+async function needsModel(tx: Writer, input: CallModelInput, type: Plan['type']): Promise<boolean> {
   const last = await tx
     .selectFrom('messages')
     .select(['role', 'status', 'finish_reason'])
@@ -240,12 +246,12 @@ async function asksForStep(tx: Writer, input: CallModelInput, type: Plan['type']
 
 type Rows = ExpressionBuilder<Schema, 'messages'>
 
-/** No model is sent one. */
+/** A status line of the runtime, which no request shows. */
 function isStatusLine(rows: Rows) {
   return rows.and([rows('role', '=', 'system'), rows('sent_by', '=', 'runtime')])
 }
 
-/** That the row holds a call which the runtime made, or is its result. */
+/** Whether the row holds a call that the runtime made, or the result of one. */
 function isOwnCall(rows: Rows) {
   return rows.exists(
     rows

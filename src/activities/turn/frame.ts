@@ -30,7 +30,10 @@ type OpenedFrame =
       readonly frame: Extract<BegunFrame, { readonly kind: 'begun' }>
     }
 
-/** The nested step of a prompt tool drains nothing: its operation is held, below the call that it answers (T4). */
+/**
+ * Opens the nested step of a prompt tool. It drains nothing: its operation is held, below the call that it answers
+ * (T4).
+ */
 export async function openFrame(
   dependencies: ActivityDependencies,
   input: CallModelInput,
@@ -51,13 +54,13 @@ export async function openFrame(
   })
 }
 
-/** What the nested step of a prompt tool is given. */
+/** The input of a prompt tool's nested step. */
 interface FrameBeginning {
-  /** The user's words in its context, which are no row of the transcript. */
+  /** The user message in its context, which is no row of the transcript. */
   readonly message: { readonly text: string; readonly attachments: readonly AttachmentRef[] } | null
   /** Parsed, with defaults applied. */
   readonly args: Record<string, unknown>
-  /** The id that the row of the call's result will have: the parent of the frame's rows. */
+  /** The id that is kept for the row of the call's result: the parent of the frame's rows. */
   readonly parentId: string
 }
 
@@ -66,9 +69,9 @@ export type BegunFrame =
   | ({ readonly kind: 'begun' } & FrameBeginning)
 
 /**
- * A prompt tool's call begins with the model call of its frame: arguments are checked before a model hears of them, and
- * the call is `started` with its event. The first transaction of that activity, so it stores the workflow's facts. A
- * retry gives the same again; a call that cannot be made, or that has its result, is answered at once.
+ * Begins the call of a prompt tool, with the model call of its frame: arguments are checked before a model sees them,
+ * and the call is `started` with its event. It is the first transaction of that activity, so it stores the workflow's
+ * facts. A retry returns the same; a call that cannot be made, or that has its result, is answered at once.
  */
 export async function beginFrame(
   dependencies: ActivityDependencies,
@@ -93,7 +96,7 @@ export async function beginFrame(
   return { kind: 'answered', answer: refusal(await commitResult(store, call, frame.result, { hooks })) }
 }
 
-/** Those of the prompt whose answer made the call. */
+/** The hooks of the prompt whose answer made the call. */
 function hooksOfMaker(
   dependencies: ActivityDependencies,
   { holder, scope, input: { callId } }: HeldCall,
@@ -112,7 +115,7 @@ function refusal(result: ResultAnswer): CallModelAnswer {
   return { type: 'refused', result }
 }
 
-/** The workflow has marked phase 5 itself; a tool that came out of the queue is in no step, and marks nothing. */
+/** The workflow has emitted phase 5 itself; a queued tool belongs to no step, and has no phases. */
 function heldInput({ threadId, run, step, side, now, facts }: CallModelInput, frame: Frame): HeldInput {
   const { callId, last = false } = frame
   return { threadId, callId, run, step, side, now, facts, queued: false, first: false, last }
@@ -130,26 +133,26 @@ async function frameOf(
   const definition = registry.prompt(prompt)
   if (definition === undefined) {
     waitForDefinition(`prompt "${prompt}"`)
-    return refused(`The prompt "${prompt}" is not available at the moment.`, 'unknown_tool')
+    return refuseFrame(`The prompt "${prompt}" is not available at the moment.`, 'unknown_tool')
   }
   const parsed = parseArguments(definition.requiredSchema, call.row.arguments)
-  if (!parsed.ok) return refused(parsed.problem, 'invalid_arguments')
+  if (!parsed.ok) return refuseFrame(parsed.problem, 'invalid_arguments')
   const { args } = parsed
   const binding = subpromptOf(content, call, prompt)
   const paths = mappedPaths(args, binding.initAttachmentsProperty)
-  if (typeof paths === 'string') return refused(paths, 'invalid_arguments')
+  if (typeof paths === 'string') return refuseFrame(paths, 'invalid_arguments')
   const attachments = await store.read((db) => filesAt(db, call.input.threadId, paths))
-  if (typeof attachments === 'string') return refused(attachments, 'invalid_attachment')
+  if (typeof attachments === 'string') return refuseFrame(attachments, 'invalid_attachment')
   const text = mappedText(args, binding.initUserMessageProperty) ?? allArguments(args)
   const message = text === '' && attachments.length === 0 ? null : { text, attachments }
   return { kind: 'begun', message, args }
 }
 
-/** Without a property for it, the model would be told nothing of what it was called with. */
+/** Where no property is mapped to the message, all arguments are the message. */
 function allArguments(args: Record<string, unknown>): string {
   return Object.keys(args).length === 0 ? '' : JSON.stringify(args)
 }
 
-function refused(reason: string, errorCode: string): FrameAsked {
+function refuseFrame(reason: string, errorCode: string): FrameAsked {
   return { kind: 'refused', result: failed(reason, errorCode) }
 }

@@ -9,7 +9,7 @@ import type { Beginning, OperationKey } from '../operation.js'
 import { currentPlan, keptPlan } from '../plan-content.js'
 import { microseconds } from '../scope.js'
 
-/** What the drain noted for the answer. */
+/** The operations of hooks that ran with the drain, which the answer returns. */
 export function operationsOf({ detail }: Pick<OperationRecord, 'detail'>): readonly ThreadOperation[] {
   if (typeof detail !== 'object' || detail === null || !('operations' in detail)) return []
   // Made by `modelBeginning`: the store's boundary.
@@ -27,12 +27,12 @@ export function beginOperationOf(input: CallModelInput): OperationKey {
   return { threadId: input.threadId, id: beginOperationId(input.run) }
 }
 
-/** The end of a run that needs what this worker has lacked for a minute. */
+/** The end of a run whose agent no worker has had for a minute. */
 export const MISSING = { type: 'end', reason: 'definition_missing', outcome: 'failed' } as const
 
 /**
- * The plan that a step runs with: the workflow's; else that of the first of these operations which an earlier attempt
- * began; else the one that this worker's definitions make. Null: this worker has lacked the agent for a minute.
+ * The plan that a step runs with: the workflow's; else that of the first of these operations that an earlier attempt
+ * has begun; else the one that this worker's definitions give. Null: this worker has lacked the agent for a minute.
  */
 export async function planOfStep(
   dependencies: ActivityDependencies,
@@ -52,7 +52,7 @@ function planDigestOf(operation: OperationRecord | null): string | null {
   return typeof detail === 'object' && detail !== null && 'plan' in detail ? String(detail.plan) : null
 }
 
-/** What a model call begins with: its input is drained, and no model was asked yet. `operations`: of hooks, for the answer. */
+/** How a model call begins: its input is drained, and no model was asked yet. `operations` are those of hooks. */
 export function modelBeginning(
   input: CallModelInput,
   { plan }: PlanContent,
@@ -60,7 +60,7 @@ export function modelBeginning(
 ): Beginning {
   return {
     kind: 'model',
-    // A model that was asked and did not answer is asked again.
+    // A model that was asked and did not answer is asked again; each request is counted.
     onInterrupted: 'rerun',
     state: 'drained',
     now: microseconds(input),
@@ -68,7 +68,7 @@ export function modelBeginning(
   }
 }
 
-/** The plan rides back only when the workflow does not have it. */
+/** The answer carries the plan only if the workflow does not have it. */
 export function newPlan(
   input: CallModelInput,
   { plan }: PlanContent,
@@ -76,7 +76,7 @@ export function newPlan(
   return plan.digest === input.knownPlan ? {} : { plan }
 }
 
-/** An answer with what hooks did to the thread, besides what it says already. */
+/** Adds what hooks did to the thread to an answer. */
 export function withOperations<Answer extends CallModelAnswer>(
   answer: Answer,
   operations: readonly ThreadOperation[],

@@ -16,21 +16,21 @@ export interface ModelStep {
   readonly content: PlanContent
   readonly prompt: PromptContent & { readonly name: string }
   readonly operation: HeldOperation
-  /** The assistant message that the answer will become. */
+  /** The id of the message that the answer will become. */
   readonly messageId: string
   /** The row that the answer stands below; null at the top. */
   readonly parentId: string | null
   readonly scope: EventScope
   /** Microseconds. */
   readonly now: number
-  /** Of `performance`: when this attempt began. */
+  /** The time of `performance` at which this attempt began. */
   readonly startedAt: number
   readonly log: RequestLog
-  /** Those around this call: what they do is committed with its answer. */
+  /** The hooks around this call: what they do is committed with its answer. */
   readonly hooks: HookBatch
-  /** Of hooks that ran with the drain, for the answer. */
+  /** The operations of hooks that ran with the drain. */
   readonly operations: readonly ThreadOperation[]
-  /** An earlier attempt marked the phases up to the model call. */
+  /** An earlier attempt has emitted the phases up to the model call. */
   readonly resumed: boolean
 }
 
@@ -43,7 +43,7 @@ export function openStep({ held, ...opening }: Opening): ModelStep {
   const { input, content } = opening
   const { messageId, state, now } = held
   if (messageId === null) throw new Error('Expected a model operation with its message, found none.')
-  // Written by this activity: the store's boundary.
+  // Written by `RequestLog`: the store's boundary.
   const known = held.detail as Partial<OperationDetail> | null
   return {
     ...opening,
