@@ -20,12 +20,15 @@ export interface ActivityDependencies {
 }
 
 /**
- * The worker's options let one beat a second through, so every other of these is free; and work that is done before the
- * first costs none at all (docs/decisions/0020).
+ * The worker throttles heartbeats to one a second, so every second call of these costs nothing; an activity that is
+ * done before the first beat sends none (docs/decisions/0020).
  */
 const BEAT_INTERVAL = 500
 
-/** Beats after half a second and on while `work` runs: a stop arrives with a beat, and a dead worker is noticed by its absence. */
+/**
+ * Sends heartbeats while `work` runs, from half a second on: a cancellation arrives with a heartbeat, and Temporal
+ * notices a dead worker by their absence.
+ */
 export async function whileBeating<T>(work: (signal: AbortSignal) => Promise<T>): Promise<T> {
   const context = Context.current()
   const timer = setInterval(() => context.heartbeat(), BEAT_INTERVAL)
@@ -37,8 +40,8 @@ export async function whileBeating<T>(work: (signal: AbortSignal) => Promise<T>)
 }
 
 /**
- * Called when the activity's signal has aborted: returns if a user's stop or terminate did it.
- * @throws `Worker.Shutdown` if the worker is shutting down or has lost the task: not a stop, another attempt follows
+ * Returns if a user's stop or a termination has aborted the activity's signal.
+ * @throws `Worker.Shutdown` if the worker is shutting down or has lost the task: another attempt follows
  */
 export function assertStoppedByUser(): void {
   const details = Context.current().cancellationDetails

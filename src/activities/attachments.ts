@@ -41,8 +41,8 @@ interface Crossing {
 }
 
 /**
- * Copies files into another thread: each gets a path that is valid and free there, and costs one row whatever its size.
- * A file that is gone meanwhile is left out.
+ * Copies files into another thread: each gets a path that is valid and free there, and costs one row whatever its
+ * size. A file that was deleted since is left out.
  */
 export async function copyAttachments(
   tx: Writer,

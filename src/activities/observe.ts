@@ -1,6 +1,6 @@
 /**
- * What operators see of activities: a span for each attempt, counts, and a line of the log. Ids, registered names, numbers
- * and our own words only (T5).
+ * Telemetry of activities: a span for each attempt, counts, and a line of the log. Only ids, registered names, numbers
+ * and this runtime's own words are in it (T5).
  */
 import { context, ROOT_CONTEXT, SpanKind, trace } from '@opentelemetry/api'
 import type { Attributes, Context, Link } from '@opentelemetry/api'
@@ -33,7 +33,7 @@ export async function observeStep(
   input: CallModelInput,
   work: () => Promise<CallModelAnswer>,
 ): Promise<CallModelAnswer> {
-  const answer = await spanned(await stepSpan(store, input), work)
+  const answer = await runInSpan(await stepSpan(store, input), work)
   const agent = { 'gen_ai.agent.name': input.agent }
   if (input.frame === null) instruments().steps.add(1, { ...agent, 'everthread.answer': answer.type })
   if (answer.type === 'wait') instruments().waits.add(1, { 'everthread.wait': 'provider' })
@@ -42,14 +42,14 @@ export async function observeStep(
   return answer
 }
 
-/** `executeTool`, and the activities that prepare or complete a call. */
+/** Observes `executeTool` and the activities that prepare or complete a call. */
 export async function observeCall<Answer extends ObservedAnswer>(
   { store }: ActivityDependencies,
   { activity, input }: { readonly activity: string; readonly input: CallInput },
   work: () => Promise<Answer>,
 ): Promise<Answer> {
   const began = performance.now()
-  const answer: ObservedAnswer = await spanned(await callSpan(store, activity, input), work)
+  const answer: ObservedAnswer = await runInSpan(await callSpan(store, activity, input), work)
   const tool = { 'gen_ai.tool.name': input.name }
   if (answer.type === 'pending') instruments().waits.add(1, { 'everthread.wait': answer.kind })
   if (answer.type === 'wait') instruments().waits.add(1, { 'everthread.wait': 'provider' })
@@ -73,10 +73,13 @@ export async function observeWork<Answer extends ObservedAnswer>(
   { activity, input }: { readonly activity: string; readonly input: ActivityInput },
   work: () => Promise<Answer>,
 ): Promise<Answer> {
-  return spanned(await runSpan(store, activity, input), work)
+  return runInSpan(await runSpan(store, activity, input), work)
 }
 
-function spanned<Answer extends ObservedAnswer>(span: NewSpan, work: () => Promise<Answer>): Promise<Answer> {
+function runInSpan<Answer extends ObservedAnswer>(
+  span: NewSpan,
+  work: () => Promise<Answer>,
+): Promise<Answer> {
   return inSpan(span, async (current) => {
     const answer = await work()
     const problem = activityProblem(answer)
@@ -86,8 +89,8 @@ function spanned<Answer extends ObservedAnswer>(span: NewSpan, work: () => Promi
 }
 
 /**
- * A run is done by many processes and may take weeks, so its span is made when it ends: beside its steps, not above them,
- * for nobody could have known its id before.
+ * Many processes work on a run, which may take weeks, so its span is made when it ends. The span stands beside the
+ * spans of its steps, not above them: its id was not known to them.
  */
 export async function observeSettle(
   { store }: ActivityDependencies,
@@ -106,7 +109,7 @@ export async function observeSettle(
 }
 
 function recordRun(input: SettleInput, end: RunEnd, run: RunRecord): void {
-  // Both by the workflow's clock.
+  // Both times are of the workflow's clock.
   const startTime = run.started_at / 1000
   const agent = { 'gen_ai.agent.name': input.snapshot.agent }
   const failed = end.outcome !== 'completed'
@@ -136,7 +139,7 @@ function runAttributes({ threadId, run }: SettleInput, { reason, steps, usage }:
   }
 }
 
-/** A step stands below the message that began its run; those that it takes on the way are linked. */
+/** The span of a step is a child of the message that began its run; messages that the step drains are linked. */
 async function stepSpan(store: Store, input: CallModelInput): Promise<NewSpan> {
   const { threadId, run: number, frame, drain } = input
   const taken = drain.flatMap((item) => (item.kind === 'message' ? [item.id] : []))
@@ -158,7 +161,7 @@ async function stepSpan(store: Store, input: CallModelInput): Promise<NewSpan> {
   }
 }
 
-/** A call stands below the step whose model asked for it, or below whoever queued it. */
+/** The span of a call is a child of the step whose model asked for it, or of the caller that queued it. */
 async function callSpan(store: Store, activity: string, input: CallInput): Promise<NewSpan> {
   const [parent = null] = await found(store, async (db) => [
     await traceOfCall(db, input.threadId, input.callId),
@@ -170,7 +173,7 @@ async function callSpan(store: Store, activity: string, input: CallInput): Promi
     attributes: {
       ...stepAttributes(input),
       ...(executes && { 'gen_ai.operation.name': 'execute_tool', 'gen_ai.tool.type': 'function' }),
-      // A name of the plan: any other is words of a model, and has not come here (T5).
+      // Only names of the plan reach this place: any other name is words of a model (T5).
       'gen_ai.tool.name': input.name,
       'gen_ai.tool.call.id': input.callId,
     },
@@ -190,7 +193,7 @@ async function runSpan(store: Store, activity: string, input: ActivityInput): Pr
   }
 }
 
-/** Nothing is read while nobody traces, and a store that cannot be read costs a trace its parent, no more. */
+/** The store is not read while tracing is off; a store that cannot be read costs a span its parent and nothing else. */
 async function found(
   store: Store,
   read: (db: Reader) => Promise<readonly (string | null)[]>,
@@ -198,7 +201,7 @@ async function found(
   return isTracing() ? store.read(read).catch(() => []) : []
 }
 
-/** Where what is done for a run stands. */
+/** The trace context of what is done for a run. */
 function runBase(traceparent: string | null): Context {
   const parent = readTraceparent(traceparent)
   if (parent === null || traceparent === null) return context.active()
@@ -228,7 +231,7 @@ function stepAttributes(input: StepInput): Attributes {
   }
 }
 
-/** What one of our activities answers. */
+/** An answer of any activity. */
 type ObservedAnswer =
   | CallModelAnswer
   | ExecuteToolAnswer
@@ -238,7 +241,7 @@ type ObservedAnswer =
   | DeliverReportAnswer
   | RunEffectAnswer
 
-/** Why an answer is no success, by a word of ours; null if it is one. */
+/** The reason why an answer is no success, as a word of this runtime; null if it is one. */
 function activityProblem(answer: ObservedAnswer): string | null {
   switch (answer.type) {
     case 'result':

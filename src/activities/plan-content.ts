@@ -9,10 +9,10 @@ import type { Store } from '../store/store.js'
 import type { ActivityDependencies } from './activity.js'
 import { Context, log } from './temporal-activity.js'
 
-/** Contents are immutable under their digest; a worker meets a handful of them. */
+/** Plans are immutable under their digest, and a worker meets few of them. */
 const contents = new WeakMap<Store, Map<string, PlanContent>>()
 
-/** The plan that a new run starts with, or null when this worker has had no such agent for a minute. */
+/** The plan that a new run starts with; null when this worker has lacked the agent for a minute. */
 export function currentPlan(dependencies: ActivityDependencies, agent: string): PlanContent | null {
   const content = buildPlan(dependencies.registry, agent, dependencies.caps)
   if (!('missing' in content)) return content
@@ -20,7 +20,7 @@ export function currentPlan(dependencies: ActivityDependencies, agent: string): 
   return null
 }
 
-/** The plan that a run started with: it keeps its own while workers change. */
+/** The plan that a run started with. A run keeps its plan while workers change. */
 export async function keptPlan({ store }: ActivityDependencies, digest: string): Promise<PlanContent> {
   const cache = contents.get(store) ?? new Map<string, PlanContent>()
   contents.set(store, cache)
@@ -45,11 +45,13 @@ export function promptNamed(content: PlanContent, name: string): PromptContent &
   return { ...prompt, name }
 }
 
-/** When each was last said, in milliseconds: an attempt of every waiting thread comes every second or so. */
+/**
+ * When the log last named each missing definition, in milliseconds: every waiting thread attempts about once a second.
+ */
 const warnedAt = new Map<string, number>()
 const MOST_WARNED = 1000
 
-/** Once for as long as a definition is waited for. */
+/** Logs a missing definition once in `LIMITS.missingDefinition`. */
 function warnOfMissing(what: string): void {
   const now = performance.now()
   if (now - (warnedAt.get(what) ?? -Infinity) < LIMITS.missingDefinition) return
@@ -62,8 +64,8 @@ function warnOfMissing(what: string): void {
 }
 
 /**
- * In a rolling deploy another worker may have what this one lacks: the first minute is retried. `what` is told to the
- * operators of this worker.
+ * In a rolling deploy another worker may have the definition that this one lacks, so the first minute is retried.
+ * `what` names the definition in this worker's log.
  * @throws `Definition.Missing` within that minute
  */
 export function waitForDefinition(what = 'definition'): void {

@@ -14,11 +14,11 @@ interface PublishedStatus {
 }
 
 /**
- * What a thread says of itself: on its own row, with the event `thread.status`, and in its parent's registry, with the event
- * `subagent.status`. A child that is closed, or has not started, stays known to its parent as such.
+ * Publishes the status text of a thread: on its own row, with the event `thread.status`, and in its parent's registry,
+ * with the event `subagent.status`. The registry keeps the status of a child that is closed or has not started.
  */
 export async function publishStatus(tx: Writer, { reference, text, now }: PublishedStatus): Promise<void> {
-  const status = fitting(text)
+  const status = cutToFit(text)
   await updateThread(tx, reference, { status_text: status })
   await appendEvents(tx, { threadId: reference, events: [fact('thread.status', {})], now })
   const thread = await tx
@@ -35,7 +35,7 @@ export async function publishStatus(tx: Writer, { reference, text, now }: Publis
   await appendEvents(tx, { threadId: thread.parent, events: [event], now })
 }
 
-function fitting(text: string): string {
-  // The cut may leave half a character.
+function cutToFit(text: string): string {
+  // The slice may end within a surrogate pair.
   return text.slice(0, LIMITS.statusText).replace(/\p{Surrogate}$/u, '')
 }

@@ -1,20 +1,21 @@
 /**
- * A due effect, outside of any step: at least once in code, exactly once in effect. Its operation is looked at before
- * anything is done, and the commit is conditional on the attempt, so one that a crash cut off runs again, and what it
- * writes is there once (T4, T9). As with tools, a throw keeps what it did before; a timeout or a cut keeps nothing.
+ * Runs a due effect, outside of any step. Its code may run more than once; what it writes is there once (T4, T9).
+ * Owns: the effect's operation from begin to commit, and the end of its row.
+ * Does not own: when an effect is due, which the workflow's timers say, and the state that its code sees.
+ * An interrupted effect runs again, because nothing of the interrupted attempt was committed. An effect that throws
+ * keeps what it wrote before, as a tool does; one that times out or is stopped keeps nothing.
  */
-import type { EffectFailureCode } from '../protocol/event-codes.js'
 import type { EffectDefinition } from '../definitions/effect.js'
 import { buildPlan } from '../definitions/plan/build-plan.js'
 import { parseArguments } from '../definitions/plan/tool-arguments.js'
 import type { ActivityInput, RunEffectAnswer, RunEffectInput } from '../protocol/activities.js'
+import type { EffectFailureCode } from '../protocol/event-codes.js'
 import { fact } from '../protocol/facts.js'
 import type { Fact } from '../protocol/facts.js'
 import { LIMITS } from '../protocol/limits.js'
 import { recordError } from '../store/errors.js'
 import { appendEvents } from '../store/events.js'
 import { FileError } from '../store/files/file-row.js'
-import { findOperation, finishOperation, insertOperation } from '../store/operations.js'
 import type { Store, Writer } from '../store/store.js'
 import { endEffect, findEffect } from '../store/threads/effects.js'
 import type { EffectRecord } from '../store/threads/effects.js'
@@ -22,12 +23,15 @@ import { assertStoppedByUser, whileBeating } from './activity.js'
 import type { ActivityDependencies } from './activity.js'
 import {
   assertFitting,
-  commitHeld,
-  OperationLost,
-  scheduledAt,
-  takeOver,
+  begin,
+  commit,
+  finish,
+  finishForHolder,
+  lookUp,
+  record,
   TooManyOperations,
 } from './operation.js'
+import type { HeldOperation } from './operation.js'
 import { waitForDefinition } from './plan-content.js'
 import { microseconds } from './scope.js'
 import { openThread } from './thread-row.js'
@@ -47,36 +51,38 @@ export async function runEffect(
   })
 }
 
-/** A path that somebody else has turned into another kind meanwhile costs the effect what it did, and so does too much of it. */
+/**
+ * An effect loses what it wrote, and fails, when it wrote too much for one answer, or a path whose kind (file or
+ * folder) another writer has changed since.
+ */
 async function commitEffect(
   store: Store,
   effect: HeldEffect,
   outcome: EffectOutcome,
 ): Promise<RunEffectAnswer> {
   try {
-    return await commit(store, effect, outcome)
+    return await commitOutcome(store, effect, outcome)
   } catch (error) {
     if (error instanceof TooManyOperations)
-      return commit(store, effect, { failure: { code: 'too_many_operations', error } })
+      return commitOutcome(store, effect, { failure: { code: 'too_many_operations', error } })
     if (!FileError.isInstance(error)) throw error
-    return commit(store, effect, { failure: { code: 'invalid_file', error } })
+    return commitOutcome(store, effect, { failure: { code: 'invalid_file', error } })
   }
 }
 
 const NO_EFFECTS: StateEffects = { operations: [], moved: new Map() }
 
-async function commit(
+async function commitOutcome(
   store: Store,
-  { input, row, attempt, now }: HeldEffect,
+  { input, row, operation, now }: HeldEffect,
   { failure, state }: EffectOutcome,
 ): Promise<RunEffectAnswer> {
   const { threadId, effectId } = input
-  return commitHeld(store, { threadId, id: effectId }, async (tx): Promise<RunEffectAnswer> => {
+  return commit(store, operation, async (tx): Promise<RunEffectAnswer> => {
     const { operations } = (await state?.commit(tx)) ?? NO_EFFECTS
     assertFitting(operations)
     const answer: RunEffectAnswer = { type: 'ran', ...(operations.length === 0 ? {} : { operations }) }
-    if (!(await finishOperation(tx, { threadId, id: effectId, attempt, answer, now })))
-      throw new OperationLost()
+    await finish(tx, operation, { answer })
     const error = failure === undefined ? null : await recordFailure(tx, { input, failure, now })
     const status = failure === undefined ? 'done' : 'failed'
     await endEffect(tx, { threadId, id: effectId, status, error, now })
@@ -96,7 +102,7 @@ interface FailedEffect {
   readonly now: number
 }
 
-/** T5: what it threw is for operators. */
+/** T5: the error is for operators. */
 async function recordFailure(tx: Writer, { input, failure, now }: FailedEffect): Promise<string> {
   const { threadId, effectId } = input
   const id = `${threadId}:${effectId}`
@@ -109,7 +115,7 @@ async function recordFailure(tx: Writer, { input, failure, now }: FailedEffect):
 interface HeldEffect {
   readonly input: RunEffectInput
   readonly row: EffectRecord
-  readonly attempt: number
+  readonly operation: HeldOperation
   /** Microseconds. */
   readonly now: number
 }
@@ -126,42 +132,32 @@ async function beginEffect(store: Store, input: RunEffectInput): Promise<BegunEf
   return store.write(async (tx): Promise<BegunEffect> => {
     const thread = await openThread(tx, { threadId, start: null, createdAt: 0 })
     if (thread === null) return { kind: 'answered', answer: { type: 'terminated' } }
-    const operation = await findOperation(tx, threadId, effectId)
-    // Written by the same activity: the store's boundary.
-    if (operation?.state === 'finished')
-      return { kind: 'answered', answer: operation.answer as RunEffectAnswer }
+    const found = await lookUp<RunEffectAnswer>(tx, { threadId, id: effectId })
+    if (found.kind === 'answered') return found
     const now = microseconds(input)
-    if (operation === null) await appendEvents(tx, { threadId, events: input.facts, now })
+    if (found.operation === null) await appendEvents(tx, { threadId, events: input.facts, now })
     const row = await findEffect(tx, threadId, effectId)
-    // Somebody removed it while its turn came.
-    const gone = row?.status !== 'scheduled'
-    const attempt =
-      operation === null ? await insert(tx, input, gone) : await takeOver(tx, operation, 'started')
-    if (gone) return { kind: 'answered', answer: NOTHING_DONE }
-    return { kind: 'held', effect: { input, row, attempt, now } }
+    // What an interrupted attempt wrote was not committed, so its code runs again (T9).
+    const beginning = { kind: 'effect', onInterrupted: 'rerun', now } as const
+    // It was removed while its turn came.
+    if (row?.status !== 'scheduled') {
+      if (found.operation === null) await record(tx, found, { kind: 'effect', answer: NOTHING_DONE, now })
+      else await begin(tx, found, beginning)
+      return { kind: 'answered', answer: NOTHING_DONE }
+    }
+    const { held: operation } = await begin(tx, found, beginning)
+    return { kind: 'held', effect: { input, row, operation, now } }
   })
-}
-
-/** The number of its first attempt. */
-async function insert(tx: Writer, input: RunEffectInput, gone: boolean): Promise<number> {
-  const now = microseconds(input)
-  const { threadId: thread_id, effectId: id } = input
-  const attempt = 1
-  const operation = { thread_id, id, kind: 'effect', attempt, started_at: now } as const
-  const ended = { state: 'finished', answer: NOTHING_DONE, finished_at: now } as const
-  const begun = { state: 'started', scheduled_at: scheduledAt() } as const
-  await insertOperation(tx, { ...operation, ...(gone ? ended : begun) })
-  return attempt
 }
 
 /** What came of an effect; `state` is committed with it. */
 interface EffectOutcome {
-  /** `code` is for events; the error has its words. */
+  /** `code` is for events; `error` is for operators. */
   readonly failure?: { readonly code: EffectFailureCode; readonly error: unknown }
   readonly state?: BufferedState
 }
 
-/** Runs the code of an effect. Nothing that it does fails the activity. */
+/** Runs the code of an effect. Its errors never fail the activity. */
 async function performEffect(
   dependencies: ActivityDependencies,
   effect: HeldEffect,
@@ -223,7 +219,7 @@ type Ended =
   | { readonly kind: 'timed_out' }
   | { readonly kind: 'stopped' }
 
-/** One that never ends is not waited for: its state is closed behind it. */
+/** Code that does not end in time is not waited for: its state is closed. */
 function runHandler({ definition, args, state, signal }: Handling): Promise<Ended> {
   return new Promise((resolve) => {
     const end = (ended: Ended): void => {
@@ -245,11 +241,10 @@ function runHandler({ definition, args, state, signal }: Handling): Promise<Ende
   })
 }
 
-const GIVEN_UP: RunEffectAnswer = { type: 'ran' }
-
 /**
- * Closes an effect whose activity failed for good, with its event (T3). A worker that still has it commits nothing any
- * more (T4), and one that committed it was first. The row is not read: what is wrong with it may be why nothing worked.
+ * Ends an effect whose activity has failed for good, with its event (T3). A worker that still runs the effect commits
+ * nothing any more (T4); one that has committed it was first. The arguments in its row are not read: they may be what
+ * fails.
  */
 export async function giveUpEffect(tx: Writer, input: ActivityInput, effectId: string): Promise<void> {
   const { threadId } = input
@@ -257,11 +252,7 @@ export async function giveUpEffect(tx: Writer, input: ActivityInput, effectId: s
   const error = `${threadId}:${effectId}`
   const name = await endEffect(tx, { threadId, id: effectId, status: 'failed', error, now })
   if (name === null) return
-  const operation = await findOperation(tx, threadId, effectId)
-  if (operation !== null) {
-    const { attempt } = operation
-    await finishOperation(tx, { threadId, id: effectId, attempt, answer: GIVEN_UP, now })
-  }
+  await finishForHolder(tx, { threadId, id: effectId }, { answer: NOTHING_DONE, now })
   const message = `The effect "${name}" was given up: its activity failed for good. The log of its worker says why.`
   await recordError(tx, { id: error, threadId, at: now, type: 'Effect.given_up', message, stack: null })
   const payload = { effectId, name, code: 'given_up', errorId: error } as const

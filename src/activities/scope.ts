@@ -14,7 +14,7 @@ export function microseconds(input: { readonly now: number }): number {
   return input.now * 1000
 }
 
-/** What the transactions of a call need to know of it. */
+/** The part of a call's input that its transactions need. */
 export type HeldInput = Pick<
   CallInput,
   'threadId' | 'callId' | 'run' | 'step' | 'side' | 'now' | 'facts' | 'queued' | 'first' | 'last'

@@ -1,4 +1,12 @@
-/** The end of a run, of a thread, or of both, in one transaction (T8). */
+/**
+ * Settles the end of a run, of a thread, or of both, in one transaction (T8).
+ * Owns: the last rows and events of a run (open calls, results, session, visible reason), the close of the thread, the
+ * recorded snapshot, and what becomes of answers that never reached the workflow.
+ * Does not own: when a run ends, which the workflow decides, and what closing means for the rows of a thread
+ * (`store/threads/close-thread.ts`).
+ * A settle is done once. When the workflow asks again, because the answer never reached it, only facts that are new
+ * are stored, and its operations are computed anew (T9).
+ */
 import { randomUUID } from 'node:crypto'
 import { failureTextOf } from '../definitions/failure-text.js'
 import type { FailureText } from '../definitions/failure-text.js'
@@ -23,7 +31,7 @@ import { countUndelivered } from '../store/messages/message-writes.js'
 import { removeQueuedItem } from '../store/messages/queue.js'
 import { statusMetadata } from '../store/messages/status-line.js'
 import { findMessage } from '../store/messages/transcript.js'
-import { amendOperation, findOperation, insertOperation } from '../store/operations.js'
+import { amendOperation, findOperation } from '../store/operations.js'
 import type { OperationRecord } from '../store/operations.js'
 import type { Reader, Writer } from '../store/store.js'
 import { closeChild, findChild, updateChild } from '../store/threads/children.js'
@@ -34,8 +42,8 @@ import { updateThread } from '../store/threads/threads.js'
 import type { ThreadRecord } from '../store/threads/threads.js'
 import { whileBeating } from './activity.js'
 import type { ActivityDependencies } from './activity.js'
-import { fittingOperations, newFacts, toldFacts } from './operation.js'
-import type { ToldFacts } from './operation.js'
+import { fittingOperations, lookUp, newFacts, record, storedFacts } from './operation.js'
+import type { OperationKey, StoredFacts } from './operation.js'
 import { giveUpEffect } from './run-effect.js'
 import { microseconds } from './scope.js'
 import { recordClosedChild } from './subagents/closed-child.js'
@@ -55,21 +63,22 @@ export async function settle(
     store.write(async (tx): Promise<SettleAnswer> => {
       const thread = await anyThread(tx, input)
       if (thread === null) return SETTLED
-      const known = await findOperation(tx, input.threadId, settleOperationId(input.settle))
-      if (known !== null) return settledAgain(tx, { thread, input, known })
+      const { threadId } = input
+      const found = await lookUp<SettleAnswer>(tx, { threadId, id: settleOperationId(input.settle) })
+      if (found.kind === 'answered') return settleAgain(tx, { thread, input, known: found.operation })
       if (input.end !== null) await beginRun(tx, input, input.end)
-      // The results of cut calls come before the end of their step, which is among the facts.
+      // The results of interrupted calls come before the end of their step, which is among the facts.
       if (input.end !== null) await closeCalls(tx, input, input.end)
-      // Whoever follows a thread reads to its close: what a late signal left behind it is told to nobody.
+      // Subscribers read to the close of a thread: facts that a late signal left behind it are not stored.
       if (thread.closed_at === null || input.end !== null)
-        await appendEvents(tx, { threadId: input.threadId, events: input.facts, now: microseconds(input) })
+        await appendEvents(tx, { threadId, events: input.facts, now: microseconds(input) })
       for (const id of input.givenUp ?? []) await giveUpEffect(tx, input, id)
       await closeChildren(tx, input, input.closed)
-      await takeBackUnheard(tx, input)
+      await takeBackUnacknowledged(tx, input)
       if (input.end !== null) await endRun(tx, { thread, input, failureText }, input.end)
       if (input.close !== null) await close(tx, { thread, input }, input.close)
-      const answer = answerOf({ thread, input }, await toldOperations(tx, input))
-      await record(tx, input)
+      const answer = answerOf({ thread, input }, await answeredOperations(tx, input))
+      await recordSettle(tx, input, found)
       return answer
     }),
   )
@@ -89,33 +98,34 @@ interface Again extends Settling {
 }
 
 /**
- * Nobody heard that it is stored, so what came meanwhile is stored now, and told is what this one asks for: after a reset a
- * call that went unheard before may have been heard (T9).
+ * The previous answer was lost: store only the facts and closed children that are new, and return the operations of
+ * the calls that are unacknowledged now. After a reset these may differ from those of the first time (T9).
  */
-async function settledAgain(tx: Writer, { thread, input, known }: Again): Promise<SettleAnswer> {
+async function settleAgain(tx: Writer, { thread, input, known }: Again): Promise<SettleAnswer> {
   const { threadId } = input
-  // Written below: the store's boundary.
-  const { closed = [] } = (known.detail ?? {}) as Told
+  // Made by `settleDetail`: the store's boundary.
+  const { closed = [] } = (known.detail ?? {}) as SettleDetail
   const events = thread.closed_at === null ? newFacts(input.facts, known) : []
-  const gone = (input.closed ?? []).filter(({ reference }) => !closed.includes(reference))
+  const added = (input.closed ?? []).filter(({ reference }) => !closed.includes(reference))
   for (const id of input.givenUp ?? []) await giveUpEffect(tx, input, id)
-  await takeBackUnheard(tx, input)
-  if (events.length > 0 || gone.length > 0) {
+  await takeBackUnacknowledged(tx, input)
+  if (events.length > 0 || added.length > 0) {
     await appendEvents(tx, { threadId, events, now: microseconds(input) })
-    await closeChildren(tx, input, gone)
-    const detail = told(toldFacts(events, known), [...closed, ...gone.map(({ reference }) => reference)])
+    await closeChildren(tx, input, added)
+    const references = [...closed, ...added.map(({ reference }) => reference)]
+    const detail = settleDetail(storedFacts(events, known), references)
     await amendOperation(tx, { threadId, id: known.id, detail })
   }
-  return answerOf({ thread, input }, fittingOperations(await unheardOperations(tx, input)))
+  return answerOf({ thread, input }, fittingOperations(await unacknowledgedOperations(tx, input)))
 }
 
-/** What of a settle may have grown when it is asked for again. */
-interface Told extends ToldFacts {
+/** What of a settle may have grown when the workflow asks for it again. */
+interface SettleDetail extends StoredFacts {
   /** References. */
   readonly closed?: readonly string[]
 }
 
-function told(facts: ToldFacts, closed: readonly string[]): Told {
+function settleDetail(facts: StoredFacts, closed: readonly string[]): SettleDetail {
   return closed.length === 0 ? facts : { ...facts, closed }
 }
 
@@ -127,11 +137,14 @@ function answerOf({ thread, input }: Settling, operations: readonly ThreadOperat
   }
 }
 
-/** An answer that is too large is never heard, and a settle without one is asked for for ever: the rest is lost, visibly. */
-async function toldOperations(tx: Writer, input: SettleInput): Promise<readonly ThreadOperation[]> {
-  const unheard = await unheardOperations(tx, input)
-  const fitting = fittingOperations(unheard)
-  const count = unheard.length - fitting.length
+/**
+ * An answer that is too large never reaches the workflow, which would ask for ever: operations beyond the limit are
+ * dropped, with a warning in the log of events.
+ */
+async function answeredOperations(tx: Writer, input: SettleInput): Promise<readonly ThreadOperation[]> {
+  const operations = await unacknowledgedOperations(tx, input)
+  const fitting = fittingOperations(operations)
+  const count = operations.length - fitting.length
   if (count > 0) {
     const warning = fact('runtime.warning', { code: 'operations_dropped', count })
     await appendEvents(tx, { threadId: input.threadId, events: [warning], now: microseconds(input) })
@@ -139,7 +152,7 @@ async function toldOperations(tx: Writer, input: SettleInput): Promise<readonly 
   return fitting
 }
 
-/** T7: the registry offers them to nobody any more. */
+/** T7: the registry no longer offers closed children. */
 async function closeChildren(
   tx: Writer,
   input: SettleInput,
@@ -161,7 +174,7 @@ async function closeCalls(
   await closeOpenCalls(tx, { threadId, now: microseconds(input), outcome, cut: { tools, run, step: steps } })
 }
 
-/** A run that ended before its first drain has no row yet, and whoever watches has heard of no beginning. */
+/** Makes the row of a run that ended before its first drain, and its `run.started` event. */
 async function beginRun(tx: Writer, input: SettleInput, { trigger = 'message' }: RunEnd): Promise<void> {
   const { threadId, run } = input
   const now = microseconds(input)
@@ -187,7 +200,7 @@ async function endRun(tx: Writer, ending: EndingRun, end: RunEnd): Promise<void>
       reason,
       steps,
       usage: { ...usage },
-      ...(reason === 'definition_missing' && { error: noAgent(input) }),
+      ...(reason === 'definition_missing' && { error: missingAgentText(input) }),
     },
     scope,
   )
@@ -206,7 +219,7 @@ const VISIBLE_REASONS: Readonly<Record<string, string>> = {
   hard_cap: 'The run was ended because it reached the limit of steps or turns of this runtime.',
 }
 
-function waitsFor(missing: readonly string[]): string {
+function waitingText(missing: readonly string[]): string {
   return `The run waits for variables that have no value: ${missing.join(', ')}. It goes on when they are supplied.`
 }
 
@@ -216,19 +229,19 @@ async function visibleReason(
   { reason, failure = 'timed_out' }: RunEnd,
 ): Promise<string | undefined> {
   if (reason === 'definition_missing')
-    return `The run was ended because ${noAgent(input)}. Start a worker that has it, then send a message to try again.`
+    return `The run was ended because ${missingAgentText(input)}. Start a worker that has it, then send a message to try again.`
   if (reason !== 'blocked') return VISIBLE_REASONS[reason]
   const missing = await missingOfRun(tx, input)
-  if (missing.length > 0) return waitsFor(missing)
+  if (missing.length > 0) return waitingText(missing)
   return `The run was ended because ${WITHOUT_ANSWER[failure]}. Send a message to try again.`
 }
 
-/** The agent is the workflow's: after a handoff the row may still have the one before. */
-function noAgent({ snapshot }: SettleInput): string {
+/** The agent is that of the workflow: after a handoff the row may still name the previous one. */
+function missingAgentText({ snapshot }: SettleInput): string {
   return `no worker has the agent "${snapshot.agent}"`
 }
 
-/** What a person would otherwise wonder about is said in the transcript. */
+/** Ends that are no answer are explained by a message in the transcript. */
 async function appendVisibleReason(
   tx: Writer,
   { thread, input, failureText }: EndingRun,
@@ -263,7 +276,9 @@ async function appendVisibleReason(
   })
 }
 
-/** The rows of the thread, and what its parent's registry says of it: a report of its end was stored before (T7). */
+/**
+ * Closes the rows of the thread, and its entry in its parent's registry. A report of its end was stored before (T7).
+ */
 async function close(tx: Writer, { thread, input }: Settling, closing: ThreadClose): Promise<void> {
   const { threadId } = input
   const now = microseconds(input)
@@ -273,40 +288,33 @@ async function close(tx: Writer, { thread, input }: Settling, closing: ThreadClo
   await closeChild(tx, { ...key, status: closing.outcome, now })
 }
 
-/** The recorded snapshot serves readers that meet no worker. What was told is computed anew for who asks again. */
-async function record(tx: Writer, input: SettleInput): Promise<void> {
+/**
+ * The recorded snapshot serves readers while no worker runs. The operations of the answer are not recorded: a later
+ * attempt computes them anew.
+ */
+async function recordSettle(tx: Writer, input: SettleInput, key: OperationKey): Promise<void> {
   const { threadId, snapshot } = input
   const now = microseconds(input)
   await updateThread(tx, threadId, { status: snapshot.status, snapshot, snapshot_at: now })
-  await insertOperation(tx, {
-    thread_id: threadId,
-    id: settleOperationId(input.settle),
-    kind: 'settle',
-    state: 'finished',
-    attempt: 1,
-    answer: SETTLED,
-    detail: told(
-      toldFacts(input.facts),
-      (input.closed ?? []).map(({ reference }) => reference),
-    ),
-    started_at: now,
-    finished_at: now,
-  })
+  const closed = (input.closed ?? []).map(({ reference }) => reference)
+  const detail = settleDetail(storedFacts(input.facts), closed)
+  await record(tx, key, { kind: 'settle', answer: SETTLED, detail, now })
 }
 
 const CUT_SHORT = 'The call that was to start it was cut short.'
-/** As an operation that was cut before it had an outcome: nobody owes an answer to its call (`reopen`). */
+/** The answer of an operation that was interrupted: its call has its result, so that `reopen` expects no other. */
 const CUT = { type: 'end', reason: 'interrupted', outcome: 'failed' } as const
 
 /**
- * Subagents, or a message to one, that were written for a call and never heard of: no workflow starts or tells them, and the
- * call has another result by now. They are closed or removed, so that nothing waits for ever (T7).
+ * Takes back subagents, or a message to one, that were written for a call whose answer never reached the workflow: no
+ * workflow starts or addresses them, and the call has another result by now. They are closed or removed, so that no
+ * parent waits for them (T7).
  */
-async function takeBackUnheard(tx: Writer, input: SettleInput): Promise<void> {
+async function takeBackUnacknowledged(tx: Writer, input: SettleInput): Promise<void> {
   const { threadId } = input
   for (const id of input.unheard ?? []) {
     const known = await findOperation(tx, threadId, id)
-    // Written by the activities of a call: the store's boundary.
+    // Written by `prepareChild` and `prepareMessage`: the store's boundary.
     const answer = known?.answer as PrepareChildAnswer | PrepareMessageAnswer | null | undefined
     if (answer?.type !== 'children' && answer?.type !== 'message') continue
     const isBack =
@@ -318,7 +326,10 @@ async function takeBackUnheard(tx: Writer, input: SettleInput): Promise<void> {
   }
 }
 
-/** After a reset one of them may be at work: it was heard of before, and its report is taken as any other. */
+/**
+ * After a reset a child may be at work already, because the first answer did reach the workflow: it stays, and its
+ * report is taken as any other.
+ */
 async function takeBackChildren(
   tx: Writer,
   input: SettleInput,
@@ -340,7 +351,7 @@ interface Message {
   readonly messageId: string
 }
 
-/** Hooks may have written to its transcript already. */
+/** Whether a child has not begun. Hooks may have written to its transcript already. */
 async function isUntouched(db: Reader, { reference, messageId }: Message): Promise<boolean> {
   const first = await findMessage(db, reference, messageId)
   return first?.status === 'pending' && (await lastRun(db, reference)) === null
@@ -355,22 +366,23 @@ async function takeBackMessage(
   if ((await removeQueuedItem(tx, { threadId: reference, id: messageId, now })) !== 'removed') return false
   const key = { parentThreadId: input.threadId, reference }
   const child = await findChild(tx, key.parentThreadId, reference)
-  const isIdle = child?.closed_at === null && child.status === 'running' && !(await isAsked(tx, reference))
+  const isIdle = child?.closed_at === null && child.status === 'running' && !(await isBusy(tx, reference))
   if (isIdle) await updateChild(tx, key, { status: before })
   return true
 }
 
-/** It works, or has something else to read. */
-async function isAsked(db: Reader, reference: string): Promise<boolean> {
+/** Whether the child runs, or has another message to read. */
+async function isBusy(db: Reader, reference: string): Promise<boolean> {
   const run = await lastRun(db, reference)
   return (run !== null && run.ended_at === null) || (await countUndelivered(db, reference)) > 0
 }
 
 /**
- * What was committed with answers that nobody heard, or before there was one, as what hooks did with a drain (T9). Called
- * when the calls of the run are closed: a tool that one of them queued for its step has its result by then, and runs no more.
+ * The operations that were committed with unacknowledged answers, or by hooks of a drain whose call has no answer
+ * (T9). Called when the calls of the run are closed: a tool that such an operation queues for this step has its result
+ * by then, and does not run.
  */
-async function unheardOperations(
+async function unacknowledgedOperations(
   db: Reader,
   { threadId, unheard = [], givenUp = [] }: Pick<SettleInput, 'threadId' | 'unheard' | 'givenUp'>,
 ): Promise<readonly ThreadOperation[]> {
@@ -380,16 +392,16 @@ async function unheardOperations(
       ? findActivation(db, threadId, id)
       : findOperation(db, threadId, id))
     if (known === null) continue
-    // Written by the activities of a step: the store's boundary.
+    // Written by `callModel` and the activities of a call: the store's boundary.
     const answer = known.answer as { readonly operations?: readonly ThreadOperation[] } | null
-    // An answer has those of its drain among its own.
+    // The operations of an answer include those of its drain.
     for (const operation of answer?.operations ?? operationsOf(known))
       if (operation.kind !== 'queue_tool' || (await isOpen(db, threadId, operation.id))) found.push(operation)
   }
   return found
 }
 
-/** The step knows how many activations came before it, but not the key of the prompt. */
+/** The id of an activation holds a key of its prompt, which the workflow does not know: a star stands for it. */
 async function findActivation(db: Reader, threadId: string, id: string): Promise<OperationRecord | null> {
   const [before = '', after = ''] = id.split('*')
   const row = await db

@@ -9,18 +9,21 @@ import type { NewThread, ThreadRecord } from '../store/threads/threads.js'
 
 interface Registration {
   readonly threadId: string
-  /** Null when the row is known to be there. */
+  /** Null: the row must exist. */
   readonly start: ThreadStart | null
   readonly createdAt: number
 }
 
-/** What an activity of a step needs of the thread's row: not its snapshot, which is large and written at run ends. */
+/**
+ * The columns of a thread's row that a step needs. The snapshot, which is large and written at run ends, is not among
+ * them.
+ */
 export type OpenThread = Pick<ThreadRecord, 'agent' | 'parent_thread_id' | 'depth' | 'last_activity_at'>
 
 /**
- * The thread's row in the transaction at hand; null if the thread is terminated, or its row was deleted: nothing of it
- * may run (T8). A thread started from the command line gets its row here. A row that is missing was deleted: the guard of
- * activities lets only workers of the thread's store come here.
+ * The thread's row, in the transaction at hand. Null if the thread is terminated, or its row was deleted: nothing may
+ * run for it (T8). A thread that was started from Temporal's command line gets its row here. A missing row means
+ * deletion, because the guard of activities admits only workers of the thread's store.
  */
 export async function openThread(tx: Writer, registration: Registration): Promise<OpenThread | null> {
   const found = await tx
@@ -32,12 +35,15 @@ export async function openThread(tx: Writer, registration: Registration): Promis
   return thread === null || thread.terminate_requested_at !== null ? null : thread
 }
 
-/** A thread in the midst of a run moves its last activity now and then; the end of the run is its exact time. */
+/**
+ * Whether `last_activity_at` is to move. Within a run it is precise to `LIMITS.activityPrecision`; the end of a run
+ * sets it exactly.
+ */
 export function movesActivity({ last_activity_at: last }: OpenThread, now: number): boolean {
   return now - last >= LIMITS.activityPrecision * 1000
 }
 
-/** As `openThread`, but a terminated thread has its row too. */
+/** As `openThread`, but also for a terminated thread. */
 export async function anyThread(tx: Writer, registration: Registration): Promise<ThreadRecord | null> {
   return (await findThread(tx, registration.threadId)) ?? register(tx, registration)
 }

@@ -1,6 +1,6 @@
 import { redactKnownSecrets } from '../store/known-secrets.js'
 
-/** What was thrown, in words that can be told and stored. */
+/** A thrown value as text that can be stored. */
 export interface Thrown {
   readonly message: string
   readonly stack: string | null
@@ -9,8 +9,8 @@ export interface Thrown {
 const NO_WORDS = 'Something was thrown that has no words.'
 
 /**
- * Reads what code of the user's has thrown. That may be anything: an error whose message is no text, which no row can
- * hold, or a value that throws when it is read. Neither may fail the activity, which would be tried again for a day.
+ * Reads a value that user code has thrown. It may be anything: an error whose message is no text, which no row can
+ * hold, or a value that throws when it is read. Neither may fail the activity, which would be retried for a day.
  */
 export function readThrown(thrown: unknown): Thrown {
   try {
@@ -22,10 +22,10 @@ export function readThrown(thrown: unknown): Thrown {
   }
 }
 
-/** One line of a log holds at most this of a text: the whole is in the table `errors`. */
+/** The most characters of a text in one line of the log; the table `errors` holds the whole. */
 const MOST_LOGGED = 2000
 
-/** What a line of the worker's log says of an error: its words and its stack, without the secrets that this process knows. */
+/** The fields of a log line about an error: message and stack, without the secrets that this process knows. */
 export function errorFields({ message, stack }: Thrown): {
   readonly reason: string
   readonly stack?: string
@@ -38,6 +38,6 @@ function wordsOf(message: unknown, thrown: object): string {
   if (typeof message === 'string') return message
   const value: unknown = message ?? thrown
   const words = String(value)
-  // JSON of a value whose `toJSON` gives nothing is no text.
+  // JSON.stringify gives undefined for a value whose `toJSON` gives nothing.
   return words.startsWith('[object ') ? (JSON.stringify(value) ?? NO_WORDS) : words
 }

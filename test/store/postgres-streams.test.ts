@@ -75,7 +75,7 @@ test('all else is kept before it is answered', async () => {
 const STEP = {
   input: { threadId: 't', run: 1, step: 1, frame: null },
   messageId: 'streamed',
-  attempt: 1,
+  operation: { threadId: 't', id: 'model_1_1', attempt: 1 },
 } as unknown as ModelStep
 
 /** A stream of words, each written on its own; nothing of it is on the disk at once. */

@@ -1,5 +1,5 @@
-import type { CompleteCallAnswer, CompleteCallInput, Completion } from '../../protocol/activities.js'
-import { resultOperationId } from '../../protocol/ids.js'
+import type { PlanContent } from '../../definitions/plan/plan-content.js'
+import type { CompleteCallInput, Completion } from '../../protocol/activities.js'
 import type { AttachmentRef, Message } from '../../protocol/message.js'
 import type { CallReport } from '../../protocol/subagent.js'
 import { findMessage } from '../../store/messages/transcript.js'
@@ -7,18 +7,16 @@ import type { Reader, Store, Writer } from '../../store/store.js'
 import { dropReports, findChild } from '../../store/threads/children.js'
 import type { ChildRecord, StoredReport } from '../../store/threads/children.js'
 import { requestTermination } from '../../store/threads/threads.js'
-import type { ActivityDependencies } from '../activity.js'
-import { keptPlan } from '../plan-content.js'
-import { activePrompt, callHooks } from '../tool/call-hooks.js'
+import type { HookBatch } from '../hooks/hook-batch.js'
+import { activePrompt } from '../tool/call-hooks.js'
 import { failed, succeeded } from '../tool/call-result.js'
 import type { CallResult } from '../tool/call-result.js'
-import { commitResult } from '../tool/commit-result.js'
-import { beginCall } from '../tool/held-call.js'
+import type { CompletedCall } from '../tool/commit-result.js'
 import type { HeldCall } from '../tool/held-call.js'
 import { recordClosedChild } from './closed-child.js'
 import { groupFiles, groupText, nameOfChild, reportText, SILENT_END } from './report-text.js'
 
-/** A child that the call has waited for, and what came of it. */
+/** A child that the call has waited for, and its outcome. */
 interface Answered {
   readonly reference: string
   readonly child: ChildRecord | null
@@ -26,19 +24,22 @@ interface Answered {
   readonly outcome: ChildOutcome
 }
 
-/** All that the call waited for have answered, have closed, or are waited for no longer (T7). */
-export async function completeByChildren(
-  dependencies: ActivityDependencies,
-  input: CompleteCallInput,
-  { reports }: Extract<Completion, { readonly kind: 'children' }>,
-): Promise<CompleteCallAnswer> {
-  const { store } = dependencies
-  const content = await keptPlan(dependencies, input.plan)
-  const hooks = callHooks(dependencies, { input, content })
-  const operationId = resultOperationId(input.callId)
-  const begun = await beginCall(store, input, { operationId, again: true, opens: false })
-  if (begun.kind === 'answered') return begun.answer
-  const { call } = begun
+interface Waiting {
+  readonly input: CompleteCallInput
+  readonly content: PlanContent
+  readonly call: HeldCall
+  readonly hooks: HookBatch
+}
+
+/**
+ * The result of a call that waited for children: all of them have answered or closed, or are waited for no longer
+ * (T7).
+ */
+export async function resultOfChildren(
+  store: Store,
+  { input, content, call, hooks }: Waiting,
+  reports: Extract<Completion, { readonly kind: 'children' }>['reports'],
+): Promise<CompletedCall> {
   const { subagents } = activePrompt(content, input)
   const answered: Answered[] = []
   for (const { reference, report } of reports)
@@ -53,15 +54,18 @@ export async function completeByChildren(
   if (first === undefined) throw new Error(`Expected the call ${input.callId} to have children, got none.`)
   const isGroup = answered.length > 1 || first.child?.spawn_group_id === input.callId
   const { messageId } = first.outcome
-  return commitResult(store, call, isGroup ? groupResult(answered) : singleResult(first), {
-    hooks,
-    ...(!isGroup && messageId !== null && { reportId: messageId }),
-    opening: async (tx) => {
-      for (const one of answered) await recordEnd(tx, call, one)
-      if (isGroup) await dropTaken(tx, call, answered)
-      return []
+  return {
+    result: isGroup ? groupResult(answered) : singleResult(first),
+    alongside: {
+      hooks,
+      ...(!isGroup && messageId !== null && { reportId: messageId }),
+      opening: async (tx) => {
+        for (const one of answered) await recordEnd(tx, call, one)
+        if (isGroup) await dropTaken(tx, call, answered)
+        return []
+      },
     },
-  })
+  }
 }
 
 interface Reported extends Pick<Answered, 'reference' | 'report'> {
@@ -81,14 +85,17 @@ function answerOf(
   })
 }
 
-/** The text is the mapped payload and nothing else; by what a child that stays is messaged, the registry note says. */
+/**
+ * The text is the mapped payload and nothing else; the registry note names the reference by which a resumable child is
+ * addressed.
+ */
 function singleResult({ reference, outcome }: Answered): CallResult {
   const { kind, text, attachments, errorCode } = outcome
   const more = { attachments, subagentId: reference }
   return kind === 'failure' ? failed(text, errorCode, more) : succeeded(text, more)
 }
 
-/** An error only where none of them has a result. */
+/** The result of a group is an error only if no child has a result. */
 function groupResult(answered: readonly Answered[]): CallResult {
   const members = answered.map(({ reference, child, outcome }) => ({
     reference,
@@ -105,7 +112,7 @@ function groupResult(answered: readonly Answered[]): CallResult {
     : succeeded(text, { attachments, subagentId })
 }
 
-/** What the registry says of a child that closed, or that nobody waits for any more. */
+/** Records the end of a child that closed, or that the call waits for no longer. */
 async function recordEnd(
   tx: Writer,
   { input: { threadId }, scope, now }: HeldCall,
@@ -114,14 +121,18 @@ async function recordEnd(
   if (report.kind === 'closed')
     await recordClosedChild(tx, { threadId, reference, status: report.status, scope, now })
   if (report.kind !== 'timed_out' || child === null || child.resumable) return
-  // T8: its workflow is told, and nothing of it runs from here on; what it would still say is ignored.
+  // T8: its workflow is terminated, and nothing of it runs from here on; a later report is ignored.
   await requestTermination(tx, { threadId: reference, reason: 'Its parent waits no longer.', now })
   await recordClosedChild(tx, { threadId, reference, status: 'terminated', scope, now })
-  const told = (await findChild(tx, threadId, reference))?.report?.messageId
-  await dropReports(tx, { threadId, references: [reference], ids: told === undefined ? [] : [told] })
+  const messageId = (await findChild(tx, threadId, reference))?.report?.messageId
+  await dropReports(tx, {
+    threadId,
+    references: [reference],
+    ids: messageId === undefined ? [] : [messageId],
+  })
 }
 
-/** Their words are in the result now. */
+/** Drops the reports whose text is in the result. */
 async function dropTaken(
   tx: Writer,
   { input: { threadId } }: HeldCall,
@@ -132,14 +143,14 @@ async function dropTaken(
   await dropReports(tx, { threadId, references: taken.map(({ reference }) => reference), ids })
 }
 
-/** What a child's answer to a call comes to: its own words from the store, or what is known of it (T7). */
+/** The outcome of a child for the call: its own words from the store, or what is known of its end (T7). */
 
 interface ChildOutcome {
   readonly kind: 'result' | 'failure' | 'notice'
   readonly text: string
   readonly attachments: readonly AttachmentRef[]
   readonly errorCode: string | null
-  /** The queued message that holds the words. */
+  /** The queued message that holds its report. */
   readonly messageId: string | null
 }
 
@@ -150,7 +161,7 @@ interface AnsweringChild {
   /** Null: the thread has no such child. */
   readonly child: ChildRecord | null
   readonly report: CallReport
-  /** Milliseconds that the call waited for at most, where it is known. */
+  /** The milliseconds that the call waited at most, where they are known. */
   readonly timeout: number | null
 }
 
@@ -160,10 +171,10 @@ async function childOutcome(db: Reader, answered: AnsweringChild): Promise<Child
   const { child, report, timeout } = answered
   switch (report.kind) {
     case 'closed':
-      return closed(db, answered, report.status)
+      return outcomeOfClosed(db, answered, report.status)
     case 'timed_out': {
       const limit = timeout === null ? 'in time' : `within ${timeout / 1000} seconds, the limit of this call`
-      const text = `The subagent did not answer ${limit}.${child === null ? '' : afterLimit(child)}`
+      const text = `The subagent did not answer ${limit}.${child === null ? '' : textAfterLimit(child)}`
       return { ...FAILED, text, errorCode: 'timeout' }
     }
     case 'notice':
@@ -171,28 +182,28 @@ async function childOutcome(db: Reader, answered: AnsweringChild): Promise<Child
     case 'result':
     case 'failure': {
       const { kind, messageId = null } = report
-      return reported(db, answered, { kind, messageId })
+      return outcomeOfReport(db, answered, { kind, messageId })
     }
   }
 }
 
-function afterLimit({ resumable, reference }: ChildRecord): string {
+function textAfterLimit({ resumable, reference }: ChildRecord): string {
   return resumable === true
     ? ' It goes on; what it reports comes as a message.'
     : ` It was ended; its reference was ${reference}.`
 }
 
-/** It may have reported to the store before it could tell its parent's workflow. */
-async function closed(db: Reader, answered: AnsweringChild, status: string): Promise<ChildOutcome> {
+/** The child may have reported to the store before it could signal its parent's workflow. */
+async function outcomeOfClosed(db: Reader, answered: AnsweringChild, status: string): Promise<ChildOutcome> {
   const stored = answered.child?.report ?? null
   if (stored?.invocations?.includes(answered.callId) === true)
-    return reported(db, answered, { kind: stored.kind, messageId: stored.messageId ?? null })
+    return outcomeOfReport(db, answered, { kind: stored.kind, messageId: stored.messageId ?? null })
   const text = `The subagent was closed without a report (${status}).`
   return { ...FAILED, text, errorCode: 'subagent_closed' }
 }
 
-/** The words of the very report that is named: one that stays may have reported again since. */
-async function reported(
+/** The text of the report that is named: a resumable child may have reported again since. */
+async function outcomeOfReport(
   db: Reader,
   { threadId, reference, child }: AnsweringChild,
   { kind, messageId }: { readonly kind: 'result' | 'failure'; readonly messageId: string | null },
@@ -200,10 +211,10 @@ async function reported(
   const stored = child?.report ?? null
   const found = messageId === null ? null : await findMessage(db, threadId, messageId)
   const row = found?.subagent_id === reference ? found : null
-  const told = row === null ? null : toldIn(row, { reference, kind })
-  // The registry has the newest one, whole.
+  const named = row === null ? null : reportIn(row, { reference, kind })
+  // The registry holds the newest report, whole.
   const isNewest = row === null || (stored !== null && row.content === reportText({ reference, ...stored }))
-  const report = isNewest ? stored : told
+  const report = isNewest ? stored : named
   // Anybody can send a signal that looks like a report (T10).
   if (report === null)
     return { ...FAILED, text: 'The subagent sent no report.', errorCode: 'subagent_failed' }
@@ -212,8 +223,8 @@ async function reported(
   return { kind: report.kind, text, attachments, errorCode, messageId: row?.id ?? null }
 }
 
-/** The child's own words, without what stands around them in a message. */
-function toldIn(
+/** The child's own text, without the frame of its message. */
+function reportIn(
   { content, attachments }: Message,
   { reference, kind }: { readonly reference: string; readonly kind: 'result' | 'failure' },
 ): StoredReport {

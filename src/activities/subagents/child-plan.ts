@@ -28,7 +28,7 @@ import { nameOfChild } from './report-text.js'
 
 type Refused = Extract<RequestedChildren, { readonly kind: 'refused' }>
 
-/** What children begin with, or why the call cannot be done, in words for the model. */
+/** Plans the children of a call: what they begin with, or why the call cannot be done, in words for the model. */
 export type ChildPlan =
   | Refused
   | {
@@ -36,9 +36,9 @@ export type ChildPlan =
       readonly subject: Subject
       readonly children: readonly RequestedChild[]
       readonly depth: number
-      /** Values that the parent hands over. */
+      /** The values that the parent hands over. */
       readonly given: readonly GivenVariable[]
-      /** What they cannot run without. */
+      /** The variables that they require. */
       readonly variables: RequiredVariables
     }
 
@@ -55,7 +55,7 @@ export async function childPlan(
   const asked =
     name === LIFECYCLE_TOOLS.create
       ? await createRequest(dependencies, asking, rawJson)
-      : await byOwnName(dependencies, call, asking)
+      : await planByName(dependencies, call, asking)
   if (asked.kind === 'refused') return asked
   const { subject, children } = asked
   const problem = await problemOf(dependencies, asking.input, asked)
@@ -71,8 +71,8 @@ export async function childPlan(
   return { kind: 'children', subject, children, depth, given, variables }
 }
 
-/** A subagent that is called by its own name. */
-async function byOwnName(
+/** Plans a subagent that is called by its own name. */
+async function planByName(
   dependencies: ActivityDependencies,
   { row }: HeldCall,
   asking: Asking,
@@ -89,7 +89,9 @@ async function byOwnName(
   return directRequest(registry, { binding, agent }, row.arguments)
 }
 
-/** As the active prompt lists it; a tool that code has queued is listed by none, and the registry says what it is. */
+/**
+ * The subagent as the active prompt lists it; the registry describes one that code has queued, which no prompt lists.
+ */
 function bindingOf(
   { registry }: ActivityDependencies,
   { prompt, input }: Asking,
@@ -130,7 +132,7 @@ async function problemOf(
   return null
 }
 
-/** `subagent_create`: a new instance of a subagent that stays, in the order of its checks. */
+/** `subagent_create`: a new instance of a resumable subagent, in the order of its checks. */
 
 type Fields = Readonly<Record<string, unknown>>
 
@@ -140,7 +142,7 @@ async function createRequest(
   rawJson: string,
 ): Promise<RequestedChildren> {
   const parsed = parseObject(rawJson)
-  if (!parsed.ok) return invalid(parsed.problem)
+  if (!parsed.ok) return refuseArguments(parsed.problem)
   const { args: fields } = parsed
   const { agent: agentName } = fields
   const subagents = (await enabledNow(dependencies, active)).filter(({ resumable }) => resumable !== null)
@@ -162,16 +164,17 @@ function instanceOf({ registry }: ActivityDependencies, subject: Subject, fields
   const { binding, agent } = subject
   const name = givenText(fields, 'name')
   if (name === null)
-    return invalid('Expected "name" as a text that is not blank: what the instance is called.')
+    return refuseArguments('Expected "name" as a text that is not blank: what the instance is called.')
   const message = fields['message'] === undefined ? undefined : givenText(fields, 'message')
   if (message === null || (message === undefined && fields['arguments'] === undefined))
-    return invalid('Expected "message" as a text that is not blank: what the instance is to do.')
+    return refuseArguments('Expected "message" as a text that is not blank: what the instance is to do.')
   const paths = givenPaths(fields)
-  if (paths === null) return invalid('Expected "attachments" as a list of paths of files in this thread.')
+  if (paths === null)
+    return refuseArguments('Expected "attachments" as a list of paths of files in this thread.')
   const args = argumentsOf(registry.prompt(agent.sideA.prompt)?.requiredSchema, fields['arguments'])
-  if (!args.ok) return invalid(`arguments: ${args.problem}`)
+  if (!args.ok) return refuseArguments(`arguments: ${args.problem}`)
   const mapped = mappedPaths(args.args, binding.initAttachmentsProperty)
-  if (typeof mapped === 'string') return invalid(mapped)
+  if (typeof mapped === 'string') return refuseArguments(mapped)
   const words = message ?? mappedText(args.args, binding.initUserMessageProperty) ?? JSON.stringify(args.args)
   return {
     kind: 'requested',
@@ -180,7 +183,7 @@ function instanceOf({ registry }: ActivityDependencies, subject: Subject, fields
   }
 }
 
-/** They are optional: the message says what is to be done. */
+/** The arguments are optional: the message is the task. */
 function argumentsOf(
   schema: Parameters<typeof parseArguments>[0],
   given: unknown,
@@ -188,21 +191,23 @@ function argumentsOf(
   return given === undefined ? { ok: true, args: {} } : parseArguments(schema, JSON.stringify(given))
 }
 
-/** A call of a subagent by its own name: its arguments are the child's, or a list of them for several in one go. */
+/**
+ * A call of a subagent by its own name: its arguments are those of the child, or a list of them for several children.
+ */
 function directRequest(registry: Registry, subject: Subject, rawJson: string): RequestedChildren {
   const children: RequestedChild[] = []
   const texts = subject.binding.fanOut ? itemsOf(rawJson) : [rawJson]
-  if (typeof texts === 'string') return invalid(texts)
+  if (typeof texts === 'string') return refuseArguments(texts)
   for (const [index, text] of texts.entries()) {
     const child = childOf(registry, subject, text)
     if (typeof child === 'string')
-      return invalid(subject.binding.fanOut ? `items[${index}]: ${child}` : child)
+      return refuseArguments(subject.binding.fanOut ? `items[${index}]: ${child}` : child)
     children.push(child)
   }
   return { kind: 'requested', subject, children }
 }
 
-/** Each as JSON. */
+/** The arguments of each child, as JSON. */
 function itemsOf(rawJson: string): readonly string[] | string {
   const parsed = parseObject(rawJson)
   if (!parsed.ok) return parsed.problem
@@ -213,7 +218,7 @@ function itemsOf(rawJson: string): readonly string[] | string {
   return `Expected "items" as a list of 1 to ${LIMITS.fanOut} arguments, got ${came}.`
 }
 
-/** A sentence where the arguments are wrong. */
+/** One child; a sentence for the model if its arguments are invalid. */
 function childOf(registry: Registry, { binding, agent }: Subject, rawJson: string): RequestedChild | string {
   const parsed = parseArguments(registry.prompt(agent.sideA.prompt)?.requiredSchema, rawJson)
   if (!parsed.ok) return parsed.problem
@@ -225,17 +230,14 @@ function childOf(registry: Registry, { binding, agent }: Subject, rawJson: strin
   return { name, message, paths }
 }
 
-/** A value that a child gets as its own. */
+/** A variable that a child gets as its own. */
 interface GivenVariable {
   readonly name: string
   readonly value: string
   readonly type: 'text' | 'secret'
 }
 
-/**
- * What the parent hands to a subagent that starts with its prompt: the values of `scopedEnv` that are there. A sentence
- * where a secret among them cannot be kept.
- */
+/** The values of `scopedEnv` that the parent hands over; a sentence where a secret among them cannot be stored. */
 async function givenVariables(
   dependencies: ActivityDependencies,
   { input, row }: HeldCall,
@@ -244,7 +246,7 @@ async function givenVariables(
   const { store, registry } = dependencies
   const { agent, immediate } = asking.binding
   if (immediate === null || immediate.scopedEnv.length === 0) return []
-  // One that a model calls is a call like any other.
+  // The runtime makes the calls of immediate subagents only; any other call is made by a model or by code.
   const holder = await store.read((db) => findMessage(db, input.threadId, row.message_id))
   if (holder?.metadata?.['immediate'] !== true) return []
   const values = await resolveVariables(dependencies, scopeOf(asking), immediate.scopedEnv)
@@ -257,27 +259,27 @@ async function givenVariables(
   return `The subagent "${agent}" is to be given the secret ${sealed.name}, and this worker has no EVERTHREAD_SECRET_KEY.`
 }
 
-/** Names that the child's graph declares secrets. */
+/** The names that the child's graph declares as secrets. */
 function secretNames(registry: ActivityDependencies['registry'], agent: string): ReadonlySet<string> {
   const variables = agentGraph(registry, agent).flatMap(({ prompt }) => prompt.variables)
   return new Set(variables.flatMap(({ name, type }) => (type === 'secret' ? [name] : [])))
 }
 
-/** What one child begins with. */
+/** The beginning of one child. */
 export interface RequestedChild {
-  /** The instance's own name. */
+  /** The name of the instance. */
   readonly name: string
   readonly message: string
-  /** Files of the parent that it gets. */
+  /** Paths of the parent's files that it gets. */
   readonly paths: readonly string[]
 }
 
-/** The children that a call asks for, or why they cannot be had, in words for the model. */
+/** The children that a call requests, or why they cannot be started, in words for the model. */
 type RequestedChildren =
   | { readonly kind: 'refused'; readonly result: CallResult }
   | { readonly kind: 'requested'; readonly subject: Subject; readonly children: readonly RequestedChild[] }
 
-/** Whom the children are instances of. */
+/** The agent of the children, and how it is bound. */
 interface Subject {
   readonly binding: SubagentContent
   readonly agent: AgentDefinition
@@ -290,12 +292,12 @@ function refusal(
   return { kind: 'refused', result: failed(reason, errorCode) }
 }
 
-/** Arguments that are wrong. */
-function invalid(reason: string): ReturnType<typeof refusal> {
+/** The refusal of invalid arguments. */
+function refuseArguments(reason: string): ReturnType<typeof refusal> {
   return refusal(reason, 'invalid_arguments')
 }
 
-/** Says that a subagent has as many instances as it may, and what to do instead; null while there is room. */
+/** Why no more instances of a subagent may start, and what to do instead; null while there is room. */
 export async function instanceCapProblem(
   db: Reader,
   threadId: string,
@@ -312,5 +314,5 @@ export async function instanceCapProblem(
   )
 }
 
-/** Thrown inside a transaction to roll it back: the last place was taken meanwhile. */
+/** Thrown inside a transaction to roll it back: another call has taken the last place. */
 export class InstanceCapReached extends Error {}

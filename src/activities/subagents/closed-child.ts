@@ -12,8 +12,9 @@ import type { ActivityDependencies } from '../activity.js'
 import { Context } from '../temporal-activity.js'
 
 /**
- * Looks for children whose close event can no longer reach their parent, and for reports that did not (T7). An answer that
- * would be too large (T10) ends before the child whose reports do not fit; the next check begins with that one.
+ * The activity `checkChildren`: finds children whose close event can no longer reach their parent, and reports that
+ * did not reach it (T7). An answer that would be too large (T10) ends before the child whose reports do not fit; the
+ * next check begins with that child.
  */
 export async function checkChildren(
   { store }: Pick<ActivityDependencies, 'store'>,
@@ -25,7 +26,7 @@ export async function checkChildren(
     let bytes = 0
     for (const [index, reference] of references.entries()) {
       const status = await closeStatus(reference)
-      // What it said before it closed comes first.
+      // Reports that it sent before it closed come first.
       const reports = await store.read((db) => missedReports(db, reference, taken[index] ?? 0))
       const found = status === null ? [] : [{ reference, status }]
       bytes += Buffer.byteLength(JSON.stringify([reports, found]))
@@ -38,7 +39,7 @@ export async function checkChildren(
   })
 }
 
-/** What Temporal says of a child that is closed or unknown; null while it runs. */
+/** Temporal's status of a child that is closed or unknown; null while it runs. */
 export async function closeStatus(reference: string): Promise<string | null> {
   try {
     const { status } = await Context.current().client.workflow.getHandle(reference).describe()
@@ -52,7 +53,7 @@ export async function closeStatus(reference: string): Promise<string | null> {
 interface ClosedChild {
   readonly threadId: string
   readonly reference: string
-  /** Temporal's. */
+  /** Temporal's status. */
   readonly status: string
   readonly scope: EventScope
   /** Microseconds. */
@@ -60,8 +61,8 @@ interface ClosedChild {
 }
 
 /**
- * A child that closed without a report: its parent's registry and log say so, whatever becomes of it there (T7). What the
- * registry has of its end already stays.
+ * Records a child that closed without a report, in its parent's registry and event log, whatever becomes of it there
+ * (T7). An end that the registry has already stays.
  */
 export async function recordClosedChild(tx: Writer, closed: ClosedChild): Promise<void> {
   const { threadId, reference, status, scope, now } = closed

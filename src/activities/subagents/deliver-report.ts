@@ -11,8 +11,7 @@ import { findToolCall } from '../../store/calls/tool-calls.js'
 import { appendEvents } from '../../store/events.js'
 import { stageMessage } from '../../store/messages/message-writes.js'
 import { lastFailure, lastWords, madeInRun } from '../../store/messages/transcript.js'
-import { amendOperation, findOperation, insertOperation } from '../../store/operations.js'
-import type { OperationRecord } from '../../store/operations.js'
+import { amendOperation } from '../../store/operations.js'
 import type { Reader, Writer } from '../../store/store.js'
 import { findChild, findChildName, saveReport } from '../../store/threads/children.js'
 import type { ChildRecord, StoredReport } from '../../store/threads/children.js'
@@ -20,16 +19,20 @@ import { findThread } from '../../store/threads/threads.js'
 import { whileBeating } from '../activity.js'
 import type { ActivityDependencies } from '../activity.js'
 import { copyAttachments } from '../attachments.js'
-import { newFacts, toldFacts } from '../operation.js'
+import { lookUp, newFacts, record as recordOperation, storedFacts } from '../operation.js'
+import type { Answered } from '../operation.js'
 import { microseconds } from '../scope.js'
-import { saysIfCut } from '../tool/call-result.js'
+import { withCutNote } from '../tool/call-result.js'
 import { TRY_AGAIN } from '../turn/answer-facts.js'
 import { missingOfRun } from '../variables/missing-variables.js'
-import { fitting, reportText } from './report-text.js'
+import { cutToFit, reportText } from './report-text.js'
 
 /**
- * Writes a child's report into its parent's store, files included, before the parent's workflow hears of it (T2). Done
- * once; a parent that is terminated or gone takes none.
+ * The activity `deliverReport`: writes a child's report into its parent's store, files included, before the parent's
+ * workflow gets the signal (T2).
+ * Owns: what a session comes to, and which message and registry entry its parent gets.
+ * Does not own: the signal, which the workflow sends, and the text around a report (`report-text.ts`).
+ * A report is delivered once; a parent that is terminated or deleted takes none.
  */
 export async function deliverReport(
   dependencies: ActivityDependencies,
@@ -37,54 +40,48 @@ export async function deliverReport(
 ): Promise<DeliverReportAnswer> {
   return whileBeating(() =>
     dependencies.store.write(async (tx): Promise<DeliverReportAnswer> => {
-      const answer = await deliveredOnce(tx, dependencies, input)
+      const answer = await deliverOnce(tx, dependencies, input)
       if (answer.type === 'parent_gone' || input.closes) return answer
-      // It may have made no other call that says so.
+      // No other activity may have reported the termination.
       const thread = await findThread(tx, input.threadId)
       return thread?.terminate_requested_at == null ? answer : { ...answer, terminated: true }
     }),
   )
 }
 
-async function deliveredOnce(
+async function deliverOnce(
   tx: Writer,
   dependencies: ActivityDependencies,
   input: DeliverReportInput,
 ): Promise<DeliverReportAnswer> {
-  const id = reportOperationId(input.report)
-  const done = await findOperation(tx, input.threadId, id)
-  if (done !== null) return deliveredAgain(tx, input, done)
+  const found = await lookUp<DeliverReportAnswer>(tx, {
+    threadId: input.threadId,
+    id: reportOperationId(input.report),
+  })
+  if (found.kind === 'answered') return deliverAgain(tx, input, found)
   const answer = await deliver(tx, dependencies, input)
   const now = microseconds(input)
-  await insertOperation(tx, {
-    thread_id: input.threadId,
-    id,
-    kind: 'report',
-    state: 'finished',
-    attempt: 1,
-    answer,
-    detail: { invocations: input.invocations, closes: input.closes, ...toldFacts(input.facts) },
-    started_at: now,
-    finished_at: now,
-  })
+  const { invocations, closes, facts } = input
+  const detail = { invocations, closes, ...storedFacts(facts) }
+  await recordOperation(tx, found, { kind: 'report', answer, detail, now })
   await appendEvents(tx, { threadId: input.threadId, events: input.facts, now })
   return answer
 }
 
-/** Nobody heard that it is done: what came meanwhile is stored now. */
-async function deliveredAgain(
+/** The previous answer was lost: facts that are new are stored. */
+async function deliverAgain(
   tx: Writer,
   { threadId, facts, ...input }: DeliverReportInput,
-  done: OperationRecord,
+  { answer, operation }: Answered<DeliverReportAnswer>,
 ): Promise<DeliverReportAnswer> {
-  const events = newFacts(facts, done)
+  const events = newFacts(facts, operation)
   if (events.length > 0) {
     await appendEvents(tx, { threadId, events, now: microseconds(input) })
-    // Written above: the store's boundary.
-    const detail = { ...(done.detail as object), ...toldFacts(events, done) }
-    await amendOperation(tx, { threadId, id: done.id, detail })
+    // Written by `deliverOnce`: the store's boundary.
+    const detail = { ...(operation.detail as object), ...storedFacts(events, operation) }
+    await amendOperation(tx, { threadId, id: operation.id, detail })
   }
-  return done.answer as DeliverReportAnswer
+  return answer
 }
 
 async function deliver(
@@ -95,7 +92,7 @@ async function deliver(
   const { parent, threadId: reference, closes, invocations, sessionCall } = input
   if (!(await takesReports(tx, parent.threadId))) return { type: 'parent_gone' }
   const child = await findChild(tx, parent.threadId, reference)
-  // The parent waits for it no more: a call that timed out has its result.
+  // The parent waits for the child no longer: a call that timed out has its result.
   if (child !== null && child.closed_at !== null)
     return { type: 'delivered', kind: 'notice', messageId: null }
   if (closes && invocations.length === 0 && sessionCall === null) return writeClosing(tx, { input, child })
@@ -114,12 +111,12 @@ async function takesReports(db: Reader, threadId: string): Promise<boolean> {
 
 interface Reporting {
   readonly input: DeliverReportInput
-  /** As the parent's registry knows it; null for a thread that was started by hand. */
+  /** The child in the parent's registry; null for a thread that was started by hand. */
   readonly child: ChildRecord | null
   readonly payload: SessionPayload
 }
 
-/** Puts into the parent's store what it is to know of the session: at most a message, and the registry in any case. */
+/** Writes the report into the parent's store: at most one message, and the registry in any case. */
 async function writeReport(tx: Writer, reporting: Reporting): Promise<DeliverReportAnswer> {
   const { input, child, payload } = reporting
   if (child?.parent_communication === 'explicit') {
@@ -130,19 +127,22 @@ async function writeReport(tx: Writer, reporting: Reporting): Promise<DeliverRep
   const { parent, threadId: from } = input
   const now = microseconds(input)
   const attachments = await copyAttachments(tx, { from, to: parent.threadId, paths: payload.paths, now })
-  const messageId = isToldWithItsGroup(reporting) ? null : randomUUID()
+  const messageId = isReportedWithGroup(reporting) ? null : randomUUID()
   await register(tx, reporting, { attachments, messageId })
   if (messageId !== null) await stage(tx, reporting, { attachments, messageId })
   await record(tx, reporting, messageId)
   return { type: 'delivered', kind: payload.kind, messageId }
 }
 
-/** The call that started them all is answered once, from the registry; a later session of the child is its own. */
-function isToldWithItsGroup({ child, input }: Reporting): boolean {
+/**
+ * Whether the call that started the group answers for this report: once, from the registry. A later session of the
+ * child is its own.
+ */
+function isReportedWithGroup({ child, input }: Reporting): boolean {
   return child?.spawn_group_id != null && input.invocations.includes(child.spawn_group_id)
 }
 
-/** Nobody asked for anything: the parent's registry says that the child is gone, and nobody reads a message. */
+/** Records the end of a child that owes no answer, in its parent's registry; there is no message. */
 async function writeClosing(
   tx: Writer,
   { input, child }: Omit<Reporting, 'payload'>,
@@ -158,13 +158,13 @@ async function writeClosing(
   return { type: 'delivered', kind: 'notice', messageId: null }
 }
 
-/** What its parent is told it with. */
+/** The message and files of a report. */
 interface Means {
   readonly attachments: readonly AttachmentRef[]
   readonly messageId: string | null
 }
 
-/** The text of one that says nothing by itself is not kept in its parent's store. */
+/** Saves the report. The text of a child that reports explicitly is not kept in its parent's store. */
 async function register(tx: Writer, { input, payload }: Reporting, means: Means | null): Promise<void> {
   const { parent, threadId: reference, report: number, closes, reason } = input
   const { kind, text } = payload
@@ -177,16 +177,19 @@ async function register(tx: Writer, { input, payload }: Reporting, means: Means 
   })
 }
 
-/** With what it answers, and where: a parent that never hears of it finds it when it finds the child closed (T7). */
+/**
+ * The report as the registry keeps it, with the calls that it answers and its message: a parent that never receives it
+ * finds it when it finds the child closed (T7).
+ */
 function storedReport(
   { invocations }: DeliverReportInput,
-  told: Pick<StoredReport, 'kind' | 'text'>,
+  words: Pick<StoredReport, 'kind' | 'text'>,
   { attachments, messageId }: Means,
 ): StoredReport {
-  return { ...told, attachments, ...(messageId !== null && { messageId }), invocations }
+  return { ...words, attachments, ...(messageId !== null && { messageId }), invocations }
 }
 
-/** A report is let into a full queue: a parent may wait for that very one (T7). */
+/** Stages the message. A full queue takes it too, because a parent may wait for this report (T7). */
 async function stage(
   tx: Writer,
   { input, payload: { kind, text } }: Reporting,
@@ -224,15 +227,15 @@ async function record(
   await appendEvents(tx, { threadId: parent.threadId, events: [ended], now: microseconds(input) })
 }
 
-/** What a session came to. */
+/** The outcome of a session. */
 interface SessionPayload {
   readonly kind: 'result' | 'failure'
   readonly text: string
-  /** Files of the child. */
+  /** Paths of the child's files. */
   readonly paths: readonly string[]
 }
 
-/** Ends that an agent was made for, if it has no tool that ends its session. */
+/** Ends that are regular for an agent without session tools. */
 const MEANT: ReadonlySet<StopReason> = new Set([
   'stop_on_response',
   'answer_cut',
@@ -244,8 +247,8 @@ const WORDLESS = 'The subagent ended its work without a text.'
 const FILES_ONLY = 'The subagent ended its work with files and without a text.'
 
 /**
- * The mapped payload of the session tool, with the files that models made. Of an agent without such tools it is what was said
- * last; any other session that ended without one is a failure that says why.
+ * The mapped payload of the session tool, with the files that models made. For an agent without session tools it is
+ * the last message; any other session without a payload is a failure that says why.
  */
 async function sessionPayload(
   db: Reader,
@@ -258,7 +261,7 @@ async function sessionPayload(
   if (session != null) {
     const kind = session.kind === 'stop' ? 'result' : 'failure'
     const named = [...new Set(session.attachments.map(({ path }) => path))]
-    // A call that names no files means those that were made.
+    // Without named files, the payload has those that models made.
     const paths = kind === 'result' && named.length === 0 ? await made() : named
     return { kind, text: session.message, paths }
   }
@@ -266,35 +269,38 @@ async function sessionPayload(
     const words = await lastWords(db, { threadId, number: run })
     const paths = await made()
     const wordless = paths.length === 0 ? WORDLESS : FILES_ONLY
-    const text = words === null || words.content === '' ? wordless : saysIfCut(words)
+    const text = words === null || words.content === '' ? wordless : withCutNote(words)
     return { kind: 'result', text, paths }
   }
   const missing = reason === 'blocked' ? await missingOfRun(db, input) : []
   if (missing.length > 0) return { kind: 'failure', text: waitsForVariables(missing), paths: [] }
-  const text = [withoutResult(reason, failure), ...(await whatFailed(db, input))].join(' ')
+  const text = [withoutResult(reason, failure), ...(await failureDetails(db, input))].join(' ')
   return { kind: 'failure', text, paths: [] }
 }
 
-/** Whose words say more than the reason of an end. */
+/** Ends for which the error of a tool or a model says more than the reason. */
 const FAILED: ReadonlyMap<StopReason, 'tool' | 'model'> = new Map([
   ['repeated_tool_error', 'tool'],
   ['model_failed', 'model'],
   ['hook_blocked', 'model'],
 ])
 
-/** From the child's transcript: a parent cannot read it. */
-async function whatFailed(
+/** The error from the child's transcript, which its parent cannot read. */
+async function failureDetails(
   db: Reader,
   { threadId, run, reason }: DeliverReportInput,
 ): Promise<readonly string[]> {
   const of = FAILED.get(reason)
   const failure = of === undefined ? null : await lastFailure(db, { threadId, number: run }, of)
   if (failure === null) return []
-  const text = fitting(failure.text.replace(TRY_AGAIN, '').trim(), LIMITS.answerTextBytes)
+  const text = cutToFit(failure.text.replace(TRY_AGAIN, '').trim(), LIMITS.answerTextBytes)
   return [failure.tool === null ? text : `The last error, of ${failure.tool}: ${text}`]
 }
 
-/** Of an agent that this worker lacks nothing is known: its session has then ended without what it may have been for. */
+/**
+ * Whether the agent has session tools. For an agent that this worker lacks it is assumed: the session has then ended
+ * without its payload.
+ */
 async function hasSessionTools(db: Reader, registry: Registry, threadId: string): Promise<boolean> {
   const thread = await findThread(db, threadId)
   const agent = thread === null ? undefined : registry.agent(thread.agent)
@@ -329,14 +335,14 @@ const WHY: Readonly<Record<string, string>> = {
   terminated: 'it was terminated',
 }
 
-/** What a parent reads of a session that ended without a payload; the reason itself is in it. */
+/** The text for a parent about a session that ended without a payload; the reason itself is in it. */
 function withoutResult(reason: StopReason, failure?: FailureCause): string {
   const known = Object.hasOwn(WHY, reason) ? `: ${WHY[reason]}` : ''
   const why = failure === undefined ? known : `: ${WITHOUT_ANSWER[failure]}`
   return `The session ended without a result (${reason})${why}.`
 }
 
-/** What it reads of one that waits for variables. `env_required` is the code that callers look for. */
+/** The text for a parent about a session that waits for variables. Callers look for the code `env_required`. */
 function waitsForVariables(missing: readonly string[]): string {
   return `env_required: The subagent cannot go on, for these variables have no value: ${missing.join(', ')}. Once somebody has set them, it can be asked again.`
 }

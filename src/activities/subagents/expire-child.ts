@@ -1,23 +1,23 @@
 import { randomUUID } from 'node:crypto'
-import { fact } from '../../protocol/facts.js'
 import type { ExpireChildAnswer, ExpireChildInput } from '../../protocol/end-activities.js'
+import { fact } from '../../protocol/facts.js'
 import { closeRequests } from '../../store/calls/requests.js'
 import type { PendingRecord } from '../../store/calls/requests.js'
 import { appendEvents } from '../../store/events.js'
 import { stageMessage } from '../../store/messages/message-writes.js'
-import { findOperation, insertOperation } from '../../store/operations.js'
 import type { Writer } from '../../store/store.js'
 import { findChild, findChildName, saveReport, updateChild } from '../../store/threads/children.js'
 import { closeThread } from '../../store/threads/close-thread.js'
 import { whileBeating } from '../activity.js'
 import type { ActivityDependencies } from '../activity.js'
+import { lookUp, record } from '../operation.js'
 import { microseconds } from '../scope.js'
 import { openThread } from '../thread-row.js'
 import { failureText } from './report-text.js'
 
 /**
- * The variables that a subagent waits for did not come in time: unless they came after all, it is closed before it ever
- * ran, and its parent gets a failure (T7). Done once.
+ * The activity `expireChild`: the variables that a deferred subagent waits for did not come in time. Unless they came
+ * after all, the subagent is closed before it ever ran, and its parent gets a failure (T7). It is done once.
  */
 export async function expireChild(
   { store }: ActivityDependencies,
@@ -26,15 +26,12 @@ export async function expireChild(
   return whileBeating(() =>
     store.write(async (tx): Promise<ExpireChildAnswer> => {
       const { threadId, requestId } = input
-      const id = `expire_${requestId}`
-      const done = await findOperation(tx, threadId, id)
-      // Written below: the store's boundary.
-      if (done !== null) return done.answer as ExpireChildAnswer
+      const found = await lookUp<ExpireChildAnswer>(tx, { threadId, id: `expire_${requestId}` })
+      if (found.kind === 'answered') return found.answer
       const now = microseconds(input)
       await appendEvents(tx, { threadId, events: input.facts, now })
       const answer = { type: 'expired', messageId: await expire(tx, input) } as const
-      const operation = { thread_id: threadId, id, kind: 'expire', state: 'finished', attempt: 1 } as const
-      await insertOperation(tx, { ...operation, answer, started_at: now, finished_at: now })
+      await record(tx, found, { kind: 'expire', answer, now })
       return answer
     }),
   )

@@ -1,14 +1,14 @@
 import { randomUUID } from 'node:crypto'
 import type { PlanContent } from '../../definitions/plan/plan-content.js'
-import { fact } from '../../protocol/facts.js'
 import type { PrepareChildAnswer, PrepareChildInput, ResultAnswer } from '../../protocol/activities.js'
+import { fact } from '../../protocol/facts.js'
 import { LIMITS } from '../../protocol/limits.js'
 import type { ThreadOperation } from '../../protocol/operations.js'
 import type { PreparedChild } from '../../protocol/subagent.js'
 import { insertRequest } from '../../store/calls/requests.js'
 import { appendEvents } from '../../store/events.js'
 import { stageMessage } from '../../store/messages/message-writes.js'
-import { amendOperation, finishOperation } from '../../store/operations.js'
+import { amendOperation } from '../../store/operations.js'
 import type { SecretBox } from '../../store/secret-box.js'
 import type { Store, Writer } from '../../store/store.js'
 import { insertChild } from '../../store/threads/children.js'
@@ -21,7 +21,7 @@ import { copyAttachments } from '../attachments.js'
 import { guardState } from '../hooks/guarded-state.js'
 import type { HookBatch } from '../hooks/hook-batch.js'
 import { stepBatch } from '../hooks/step-batch.js'
-import { commitHeld, OperationLost } from '../operation.js'
+import { commit, finish } from '../operation.js'
 import { keptPlan } from '../plan-content.js'
 import { openBufferedState } from '../thread-state/buffered-state.js'
 import type { BufferedState } from '../thread-state/buffered-state.js'
@@ -36,10 +36,13 @@ import { childPlan, instanceCapProblem, InstanceCapReached } from './child-plan.
 import type { Asking, ChildPlan, RequestedChild } from './child-plan.js'
 
 /**
- * Writes everything of one child, or of those that a call starts in one go, but their workflows: rows, files, first
- * messages and the parent's registry entries. Their ids are kept as the operation's answer, so that a retry or a reset
- * finds the same children. A call that cannot be done gets an error result; so does one whose children lack variables,
- * which start once these are supplied.
+ * The activity `prepareChild`: writes everything of the children of a call but their workflows: rows, files, first
+ * messages and the parent's registry entries.
+ * Owns: these rows, the ids of the children, and the requests of children that lack variables.
+ * Does not own: what the children begin with (`child-plan.ts`), and their start, which is the parent's workflow's.
+ * The ids are kept as the operation's answer, so that a retry or a reset finds the same children (T4). The children
+ * are there with all that they begin with, or none of them is (T2). A call that cannot be done gets an error result;
+ * so does a call whose children lack variables, and these children start once they have them.
  */
 export async function prepareChild(
   dependencies: ActivityDependencies,
@@ -48,10 +51,9 @@ export async function prepareChild(
   return whileBeating(async () => {
     const { store } = dependencies
     const content = await keptPlan(dependencies, input.plan)
-    // Nothing outside the store is done here, so an attempt that was cut off is done again.
-    const beginning = { operationId: input.callId, again: true, opens: true }
     const hooks = callHooks(dependencies, { input, content })
-    const begun = await beginCall(store, input, beginning)
+    // Nothing outside of the store is done here.
+    const begun = await beginCall(store, input, { id: input.callId, onInterrupted: 'rerun' })
     if (begun.kind === 'answered') return begun.answer
     const { call } = begun
     const asking = { input, content, prompt: activePrompt(content, input) }
@@ -63,7 +65,7 @@ export async function prepareChild(
       return await deferChildren(store, call, { plan, made, hooks })
     } catch (error) {
       if (!(error instanceof InstanceCapReached)) throw error
-      // The hooks of the attempt that was rolled back have had their result.
+      // The hooks of the transaction that was rolled back have run.
       const again = callHooks(dependencies, { input, content })
       return commitResult(store, call, failed(error.message, 'max_instances'), { hooks: again })
     }
@@ -75,17 +77,17 @@ interface Starting {
   readonly made: NewChildren
 }
 
-/** One transaction: the children are there with all that they begin with, or none of them is (T2). */
+/** Writes the children in one transaction (T2). */
 async function startChildren(
   store: Store,
   call: HeldCall,
   { plan, made: { children, commitParent } }: Starting,
 ): Promise<PrepareChildAnswer> {
   const { threadId } = call.input
-  const { now, attempt, operationId: id } = call
+  const { operation } = call
   const { binding } = plan.subject
   const group = binding.fanOut
-  return commitHeld(store, { threadId, id }, async (tx): Promise<PrepareChildAnswer> => {
+  return commit(store, operation, async (tx): Promise<PrepareChildAnswer> => {
     const parent = await findThread(tx, threadId)
     if (parent === null || parent.terminate_requested_at !== null) return { type: 'terminated' }
     const cap = await instanceCapProblem(tx, threadId, binding)
@@ -98,13 +100,13 @@ async function startChildren(
       blocking,
       ...(blocking && timeout !== null && { timeout }),
     }
-    if (!(await finishOperation(tx, { threadId, id, attempt, answer, now }))) throw new OperationLost()
+    await finish(tx, operation, { answer })
     for (const child of children)
       await writeChild(tx, store.secrets, { call, parent, plan, child, group, status: 'running' })
     const operations = await commitParent(tx)
     if (operations.length === 0) return answer
     const amended: PrepareChildAnswer = { ...answer, operations }
-    await amendOperation(tx, { threadId, id, answer: amended })
+    await amendOperation(tx, { threadId, id: operation.id, answer: amended })
     return amended
   })
 }
@@ -116,13 +118,13 @@ interface Deferring {
 }
 
 interface Deferred extends NewChild {
-  /** Whoever knows it may supply the values: it cannot be guessed. */
+  /** Its holder may supply the values, so it must not be guessable. */
   readonly requestId: string
 }
 
 /**
- * Children that lack variables: all of them is written, and each asks for what it lacks. The call gets an error that says
- * where the values are taken; each child starts once it has its own, and reports as one that nobody waits for.
+ * Writes children that lack variables, and a request for each. The call gets an error result that says where the
+ * values are taken. Each child starts once it has its values, and reports as a child that no call waits for.
  */
 async function deferChildren(
   store: Store,
@@ -135,7 +137,7 @@ async function deferChildren(
     hooks,
     operations,
     opening: async (tx) => {
-      // Of an attempt of the commit that failed.
+      // They may be of an earlier try of the commit.
       operations.length = 0
       operations.push(
         ...(await writeDeferred(tx, store, { call, plan, deferred })),
@@ -162,7 +164,7 @@ async function writeDeferred(
   if (cap !== null) throw new InstanceCapReached(cap)
   const operations: ThreadOperation[] = []
   for (const child of deferred) {
-    // Each is answered on its own, so none of them is one of a group.
+    // Each of them answers on its own, so they form no group.
     await writeChild(tx, store.secrets, { call, parent, plan, child, group: false, status: 'deferred' })
     await ask(tx, call, { plan, child })
     const { requestId, prepared } = child
@@ -192,7 +194,7 @@ async function ask(
 
 const CODE = 'subagent_env_required'
 
-/** JSON, for whoever supplies the values may read it. */
+/** The text is JSON, so that the code that supplies the values can read it. */
 function deferredResult(
   { input: { threadId } }: HeldCall,
   { subject, variables: { required, missing } }: PlannedChildren,
@@ -213,22 +215,22 @@ function deferredResult(
 
 type PlannedChildren = Extract<ChildPlan, { readonly kind: 'children' }>
 
-/** A child on its way into the store. */
+/** A child that is being written. */
 interface NewChild extends RequestedChild {
   readonly prepared: PreparedChild
-  /** Among those of its call, from 0. */
+  /** Its place among the children of its call, from 0. */
   readonly place: number
-  /** What hooks did to it: behind its row, before its first message. */
+  /** Writes what hooks did to it: after its row, before its first message. */
   readonly commitHooked: (tx: Writer) => Promise<void>
 }
 
 interface NewChildren {
   readonly children: readonly NewChild[]
-  /** What hooks did to their parent, once they are written. */
+  /** Writes what hooks did to their parent, after the children. */
   readonly commitParent: ChildHooks['commitParent']
 }
 
-/** Gives them their ids, and to the hooks of the parent. */
+/** Gives the children their ids, and runs the hooks of the parent for each. */
 async function newChildren(
   dependencies: ActivityDependencies,
   { input, content }: Asking,
@@ -247,8 +249,8 @@ async function newChildren(
 }
 
 /**
- * Hooks of the parent's prompt see a child before its first message and before its parent's registry knows it. They run
- * before its rows are written, outside of any transaction; what they did to both threads is committed with them (T9).
+ * The hooks of a parent's prompt that see its new children. They run before the rows of a child are written, outside
+ * of any transaction; what they did to both threads is committed with those rows (T9).
  */
 
 interface Hooking {
@@ -256,25 +258,27 @@ interface Hooking {
   readonly content: PlanContent
 }
 
-/** The hooks around all children of one call: they share one state of the parent, and so its bounds for one call. */
+/** The hooks around all children of one call. They share one state of the parent, and so its bounds for one call. */
 interface ChildHooks {
-  /** Answers what the hooks did to the child: to be written behind its row, before its first message. */
+  /**
+   * Runs the hooks; returns what they did to the child, which is written after its row and before its first message.
+   */
   readonly meet: (child: HookedChild) => Promise<(tx: Writer) => Promise<void>>
   readonly commitParent: (tx: Writer) => Promise<readonly ThreadOperation[]>
 }
 
 interface HookedChild {
   readonly reference: string
-  /** The child's. */
+  /** The agent of the child. */
   readonly agent: string
 }
 
-/** Costs nothing where the prompt has no such hook. */
+/** Opens the hooks. It costs nothing where the prompt has none. */
 function childHooks(dependencies: ActivityDependencies, hooking: Hooking): ChildHooks {
   const { input, content } = hooking
   const { name: prompt, hooks: ids } = activePrompt(content, input)
   const promptPath = input.promptPath.length === 0 ? [prompt] : input.promptPath
-  // Ids of what the hooks write are made from it.
+  // Ids of what the hooks write are made from this name.
   const name = `child_${input.callId}`
   const batch = stepBatch(dependencies, { input, content, ids, promptPath, name, recordsMissing: true })
   return {
@@ -297,7 +301,7 @@ function childHooks(dependencies: ActivityDependencies, hooking: Hooking): Child
   }
 }
 
-/** Outside of any run: the child has had none. */
+/** Opens the state of a child that has had no run. */
 async function openChild(
   dependencies: ActivityDependencies,
   {
@@ -324,7 +328,7 @@ async function openChild(
     origin: { kind: 'hook', id: 'hooks_created', run: null, step: null, side: null },
     content: null,
     execution: null,
-    // One hook has both states, and its failures are recorded by the batch.
+    // A hook has both states; the batch records its failures, and redacts the secrets of both.
     redactor,
   })
 }
@@ -334,12 +338,12 @@ interface Written {
   readonly parent: ThreadRecord
   readonly plan: PlannedChildren
   readonly child: NewChild
-  /** One of those that the call starts in one go, and that are answered for together. */
+  /** The child is one of a group, which answers as one. */
   readonly group: boolean
   readonly status: 'running' | 'deferred'
 }
 
-/** All rows of one child, in the transaction at hand. */
+/** Writes all rows of one child, in the transaction at hand. */
 async function writeChild(tx: Writer, secrets: SecretBox, written: Written): Promise<void> {
   const { call, plan, child } = written
   const { now } = call
@@ -363,8 +367,8 @@ async function writeChild(tx: Writer, secrets: SecretBox, written: Written): Pro
   await registerChild(tx, written)
 }
 
-/** In microseconds, by which lists of children are in their order: those of one call come one after the other. */
-function madeAt({ call, child }: Written): number {
+/** Microseconds: lists of children are ordered by it, so the children of one call differ by one. */
+function creationTime({ call, child }: Written): number {
   return call.now + child.place
 }
 
@@ -382,7 +386,7 @@ async function writeThread(tx: Writer, written: Written): Promise<void> {
     depth: plan.depth,
     title: nameOf(child),
     resumable,
-    created_at: madeAt(written),
+    created_at: creationTime(written),
   })
   const events = [fact('thread.started', { agent, parent: parent.id })]
   await appendEvents(tx, { threadId: reference, events, now: call.now })
@@ -408,7 +412,7 @@ async function registerChild(tx: Writer, written: Written): Promise<void> {
     spawn_group_id: group ? input.callId : null,
     parent_communication: resumable?.parentCommunication ?? 'implicit',
     receives: resumable?.receives ?? null,
-    created_at: madeAt(written),
+    created_at: creationTime(written),
     status,
   })
   const scope = { ...call.scope, childId: reference }

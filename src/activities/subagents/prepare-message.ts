@@ -1,13 +1,12 @@
 import { randomUUID } from 'node:crypto'
 import type { SubagentContent } from '../../definitions/plan/plan-content.js'
 import { parseObject } from '../../definitions/plan/tool-arguments.js'
-import { fact } from '../../protocol/facts.js'
 import type { PrepareMessageAnswer, PrepareMessageInput } from '../../protocol/activities.js'
+import { fact } from '../../protocol/facts.js'
 import { LIMITS } from '../../protocol/limits.js'
 import { utf8Length } from '../../protocol/values.js'
 import { appendEvents } from '../../store/events.js'
 import { countUndelivered, stageMessage } from '../../store/messages/message-writes.js'
-import { finishOperation } from '../../store/operations.js'
 import type { Store, Writer } from '../../store/store.js'
 import { findChild, openInstances, updateChild } from '../../store/threads/children.js'
 import type { ChildRecord } from '../../store/threads/children.js'
@@ -16,7 +15,7 @@ import { whileBeating } from '../activity.js'
 import type { ActivityDependencies } from '../activity.js'
 import { copyAttachments, missingFile } from '../attachments.js'
 import type { HookBatch } from '../hooks/hook-batch.js'
-import { commitHeld, OperationLost } from '../operation.js'
+import { commit, finish } from '../operation.js'
 import { keptPlan } from '../plan-content.js'
 import { activePrompt, callHooks } from '../tool/call-hooks.js'
 import { failed } from '../tool/call-result.js'
@@ -31,8 +30,11 @@ import { closeStatus, recordClosedChild } from './closed-child.js'
 import { nameOfChild } from './report-text.js'
 
 /**
- * `subagent_message`: puts a message for a subagent that stays into its store, files first, before its workflow hears of
- * it (T2). One that cannot be sent gets an error result; a subagent that is found closed is answered for (T7).
+ * The activity `prepareMessage` (`subagent_message`): stages a message for a resumable subagent, files first, before
+ * its workflow gets the signal (T2).
+ * Owns: which subagent is addressed, and the message's row.
+ * Does not own: the signal, and the answer of the subagent.
+ * A message that cannot be sent gets an error result; a subagent that is found closed is answered for (T7).
  */
 export async function prepareMessage(
   dependencies: ActivityDependencies,
@@ -42,8 +44,8 @@ export async function prepareMessage(
     const { store } = dependencies
     const content = await keptPlan(dependencies, input.plan)
     const hooks = callHooks(dependencies, { input, content })
-    // Nothing outside the store is done here, so an attempt that was cut off is done again.
-    const begun = await beginCall(store, input, { operationId: input.callId, again: true, opens: true })
+    // Nothing outside of the store is done here.
+    const begun = await beginCall(store, input, { id: input.callId, onInterrupted: 'rerun' })
     if (begun.kind === 'answered') return begun.answer
     const { call } = begun
     const plan = await messagePlan(dependencies, call, {
@@ -52,14 +54,14 @@ export async function prepareMessage(
       prompt: activePrompt(content, input),
     })
     if (plan.kind === 'refused') return commitResult(store, call, plan.result, { hooks })
-    if (plan.kind === 'closed') return foundClosed(dependencies, call, { plan, hooks })
+    if (plan.kind === 'closed') return commitClosed(dependencies, call, { plan, hooks })
     const answer = await writeMessage(store, call, plan)
     return 'content' in answer ? commitResult(store, call, answer, { hooks }) : answer
   })
 }
 
-/** The workflow of the thread takes it as it takes any close of a child. */
-async function foundClosed(
+/** The workflow of the thread handles it as any close of a child. */
+async function commitClosed(
   { store }: ActivityDependencies,
   call: HeldCall,
   {
@@ -83,13 +85,13 @@ async function foundClosed(
 /** A message to a subagent, or why it cannot be sent, in words for the model. */
 type MessagePlan =
   | { readonly kind: 'refused'; readonly result: CallResult }
-  /** Its workflow is not there any more, with Temporal's status. */
+  /** Its workflow is closed, with Temporal's status. */
   | { readonly kind: 'closed'; readonly child: ChildRecord; readonly status: string }
   | {
       readonly kind: 'message'
       readonly child: ChildRecord
       readonly text: string
-      /** Files of this thread. */
+      /** Paths of files of this thread. */
       readonly paths: readonly string[]
       readonly blocking: boolean
       readonly timeout: number | null
@@ -102,35 +104,38 @@ async function messagePlan(
 ): Promise<MessagePlan> {
   const { store } = dependencies
   const parsed = parseObject(row.arguments)
-  if (!parsed.ok) return refused(parsed.problem)
+  if (!parsed.ok) return refuse(parsed.problem)
   const { args: fields } = parsed
   const reference = givenText(fields, 'referenceId') ?? givenText(fields, 'reference')
-  if (reference === null) return refused('Expected "referenceId" as the reference of a subagent.')
+  if (reference === null) return refuse('Expected "referenceId" as the reference of a subagent.')
   const text = givenText(fields, 'message')
-  if (text === null) return refused('Expected "message" as a text that is not blank.')
+  if (text === null) return refuse('Expected "message" as a text that is not blank.')
   if (utf8Length(text) > LIMITS.messageBytes)
-    return refused(`Expected a message of at most ${LIMITS.messageBytes} bytes: put the rest into a file.`)
+    return refuse(`Expected a message of at most ${LIMITS.messageBytes} bytes: put the rest into a file.`)
   const paths = givenPaths(fields)
   if (paths === null || paths.length > LIMITS.messageAttachments)
-    return refused(
+    return refuse(
       `Expected "attachments" as a list of at most ${LIMITS.messageAttachments} paths of files in this thread.`,
     )
   const child = await store.read((db) => findChild(db, threadId, reference))
   const problem = child === null ? 'names no subagent of this thread' : addressProblem(child)
   if (child === null || problem !== null)
-    return refused(`"referenceId" ${problem}. ${await whoIsOpen(dependencies, threadId)}`, 'unknown_subagent')
+    return refuse(
+      `"referenceId" ${problem}. ${await openSubagentsText(dependencies, threadId)}`,
+      'unknown_subagent',
+    )
   const binding = bindingOf(active, child)
   if (binding !== undefined && !(await enabledNow(dependencies, active)).includes(binding))
-    return refused(...notEnabled(child.agent))
+    return refuse(...notEnabled(child.agent))
   const missing = await store.read((db) => missingFile(db, threadId, paths))
-  if (missing !== null) return refused(missing, 'invalid_attachment')
+  if (missing !== null) return refuse(missing, 'invalid_attachment')
   const status = await closeStatus(reference)
   if (status !== null) return { kind: 'closed', child, status }
   const { blocking } = binding ?? child
   return { kind: 'message', child, text, paths, blocking, timeout: binding?.timeout ?? null }
 }
 
-/** As the active prompt lists the agent now; a prompt that a handoff brought may not list it. */
+/** The subagent as the active prompt lists it; the prompt of a handoff may not list it. */
 function bindingOf(
   { prompt: { subagents } }: ActivePrompt,
   { agent }: ChildRecord,
@@ -145,7 +150,7 @@ function addressProblem({ resumable, closed_at, status }: ChildRecord): string |
   return status === 'deferred' ? 'names a subagent that has not started: it waits for variables' : null
 }
 
-async function whoIsOpen({ store }: ActivityDependencies, threadId: string): Promise<string> {
+async function openSubagentsText({ store }: ActivityDependencies, threadId: string): Promise<string> {
   const open = (await store.read((db) => openInstances(db, { parentThreadId: threadId }))).filter(
     (child) => addressProblem(child) === null,
   )
@@ -154,28 +159,28 @@ async function whoIsOpen({ store }: ActivityDependencies, threadId: string): Pro
   return `Those that take messages: ${names.join(', ')}.`
 }
 
-function refused(reason: string, errorCode = 'invalid_arguments'): MessagePlan {
+function refuse(reason: string, errorCode = 'invalid_arguments'): MessagePlan {
   return { kind: 'refused', result: failed(reason, errorCode) }
 }
 
-/** Kept with the operation: what the registry said of the child before it was asked again. */
+/** Kept in the operation's detail: the child's status before this message. */
 export interface WrittenMessage {
   readonly before: string
 }
 
 type Message = Extract<MessagePlan, { readonly kind: 'message' }>
 
-/** One transaction: files, message and registry; or an error result, and nothing is written. */
+/** Writes files, message and registry in one transaction; or returns an error result, and writes nothing. */
 async function writeMessage(
   store: Store,
   call: HeldCall,
   message: Message,
 ): Promise<PrepareMessageAnswer | CallResult> {
   const { threadId } = call.input
-  const { operationId: id, attempt, now } = call
+  const { operation } = call
   const { blocking, timeout, child } = message
   const { reference } = child
-  return commitHeld(store, { threadId, id }, async (tx): Promise<PrepareMessageAnswer | CallResult> => {
+  return commit(store, operation, async (tx): Promise<PrepareMessageAnswer | CallResult> => {
     const thread = await findThread(tx, threadId)
     if (thread === null || thread.terminate_requested_at !== null) return { type: 'terminated' }
     const problem = await queueProblem(tx, reference)
@@ -185,14 +190,13 @@ async function writeMessage(
     const limit = blocking && timeout !== null ? { timeout } : {}
     const answer: PrepareMessageAnswer = { type: 'message', reference, messageId, role, blocking, ...limit }
     const detail = { before: child.status } satisfies WrittenMessage
-    if (!(await finishOperation(tx, { threadId, id, attempt, answer, detail, now })))
-      throw new OperationLost()
+    await finish(tx, operation, { answer, detail })
     await stage(tx, call, { message, messageId, role })
     return answer
   })
 }
 
-/** The child's row is the authority (T8), whatever its workflow still does. */
+/** Why the child's queue takes no message. The child's row is the authority (T8), whatever its workflow still does. */
 async function queueProblem(tx: Writer, reference: string): Promise<string | null> {
   const thread = await findThread(tx, reference)
   if (thread === null || thread.terminate_requested_at !== null || thread.closed_at !== null)

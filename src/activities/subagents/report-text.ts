@@ -2,33 +2,33 @@ import { LIMITS } from '../../protocol/limits.js'
 import type { AttachmentRef } from '../../protocol/message.js'
 import type { ChildRecord } from '../../store/threads/children.js'
 
-/** What a child has told, on its way into a message of its parent. */
-interface ToldReport {
+/** A child's report on its way into a message of its parent. */
+interface ReportedText {
   /** The child's thread id. */
   readonly reference: string
   readonly kind: 'result' | 'failure'
   readonly text: string
-  /** Files of the parent. */
+  /** The files, with their paths in the parent. */
   readonly attachments: readonly AttachmentRef[]
 }
 
-/** What a parent reads of a child: the exact wording of Standard Agents, then its files by their paths in the parent. */
-export function reportText({ reference, kind, text, attachments }: ToldReport): string {
+/** The message of a report: the exact wording of Standard Agents, then its files by their paths in the parent. */
+export function reportText({ reference, kind, text, attachments }: ReportedText): string {
   const what = kind === 'result' ? 'returned the following result' : 'reported a failure'
-  const told = `Subagent (reference: ${reference}) has ${what}:\n${fitting(text)}`
-  if (attachments.length === 0) return told
-  return [`${told}\n`, 'Files, by their paths in this thread:', ...attachments.map(pathLine)].join('\n')
+  const message = `Subagent (reference: ${reference}) has ${what}:\n${cutToFit(text)}`
+  if (attachments.length === 0) return message
+  return [`${message}\n`, 'Files, by their paths in this thread:', ...attachments.map(pathLine)].join('\n')
 }
 
 function pathLine({ path }: AttachmentRef): string {
   return `- ${path}`
 }
 
-/** A message holds so much and no more; the registry keeps the whole. */
-export function fitting(text: string, most: number = LIMITS.messageBytes): string {
+/** Cuts a text to what a message may hold; the registry keeps the whole. */
+export function cutToFit(text: string, most: number = LIMITS.messageBytes): string {
   const bytes = Buffer.from(text)
   if (bytes.byteLength <= most) return text
-  // The cut may leave half a character.
+  // The slice may end within a character.
   const head = bytes
     .subarray(0, most)
     .toString()
@@ -36,12 +36,12 @@ export function fitting(text: string, most: number = LIMITS.messageBytes): strin
   return `${head}\n[… cut: ${bytes.byteLength} bytes in all; the rest is in the registry of subagents only …]`
 }
 
-/** Words alone. */
+/** The message of a failure without files. */
 export function failureText(reference: string, text: string): string {
   return reportText({ reference, kind: 'failure', text, attachments: [] })
 }
 
-/** What became of one child of those that a call has started in one go. */
+/** The outcome of one child of a group. */
 export interface GroupMember {
   readonly reference: string
   readonly name: string
@@ -56,7 +56,7 @@ const HEADINGS: Readonly<Record<GroupMember['outcome'], string>> = {
   notice: 'has ended',
 }
 
-/** One text that answers for all of them, in the order in which they were started. */
+/** One text that answers for a whole group, in the order in which the children were started. */
 export function groupText(members: readonly GroupMember[]): string {
   const parts = members.map(({ name, reference, outcome, text }, index) => {
     return `${index + 1}. ${name} (reference: ${reference}) ${HEADINGS[outcome]}:\n${text}`
@@ -65,7 +65,7 @@ export function groupText(members: readonly GroupMember[]): string {
   return [`${count} ended.`, ...parts].join('\n\n')
 }
 
-/** Their one message holds so much and no more: short ones keep their words, long ones share what is left. */
+/** Cuts the texts of a group to what one message may hold: short texts stay whole, long ones share the rest. */
 export function fittingMembers(members: readonly GroupMember[]): readonly GroupMember[] {
   const texts = members.map(({ text }) => Buffer.byteLength(text)).toSorted((one, other) => one - other)
   let left: number = LIMITS.groupBytes
@@ -75,10 +75,10 @@ export function fittingMembers(members: readonly GroupMember[]): readonly GroupM
     if (bytes > share) break
     left -= bytes
   }
-  return members.map((member) => ({ ...member, text: fitting(member.text, share) }))
+  return members.map((member) => ({ ...member, text: cutToFit(member.text, share) }))
 }
 
-/** As many of their files as one message or result may have, and words about the others. */
+/** As many files of a group as one message or result may have, and a note about the others. */
 export function groupFiles(members: readonly GroupMember[]): GroupFiles {
   const all = members.flatMap((member) => member.attachments)
   const attachments = all.slice(0, LIMITS.messageAttachments)
@@ -91,11 +91,11 @@ export function groupFiles(members: readonly GroupMember[]): GroupFiles {
 
 interface GroupFiles {
   readonly attachments: readonly AttachmentRef[]
-  /** Behind the text; empty where all of them are there. */
+  /** A note after the text; empty if all files are there. */
   readonly note: string
 }
 
-/** As a list of children names it: by its own name. */
+/** The name of a child in lists: the instance's own, else that of its agent. */
 export function nameOfChild({ thread_name: own, name }: ChildRecord): string {
   return own ?? name
 }

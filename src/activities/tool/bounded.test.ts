@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { bounded } from './bounded.js'
+import { runBounded } from './bounded.js'
 
 const never = () => new Promise<never>(() => undefined)
 const parts = (timeout = 60_000) => {
@@ -10,7 +10,7 @@ const parts = (timeout = 60_000) => {
 
 test('work that answers is answered, and not aborted', async () => {
   const { abort, bounds } = parts()
-  expect(await bounded(() => 7, bounds)).toEqual({ kind: 'answered', value: 7 })
+  expect(await runBounded(() => 7, bounds)).toEqual({ kind: 'answered', value: 7 })
   expect(abort.signal.aborted).toBe(false)
 })
 
@@ -23,18 +23,18 @@ test.each([
   ],
   ['rejects', () => Promise.reject(new Error('No.'))],
 ])('work that %s threw', async (_what, work: () => Promise<never>) => {
-  expect(await bounded(work, parts().bounds)).toMatchObject({ kind: 'threw' })
+  expect(await runBounded(work, parts().bounds)).toMatchObject({ kind: 'threw' })
 })
 
 test('work that never settles times out, and is told', async () => {
   const { abort, bounds } = parts(1)
-  expect(await bounded(never, bounds)).toEqual({ kind: 'timed_out' })
+  expect(await runBounded(never, bounds)).toEqual({ kind: 'timed_out' })
   expect(abort.signal.aborted).toBe(true)
 })
 
 test('a stop ends it, and it is told', async () => {
   const { stop, abort, bounds } = parts()
-  const running = bounded(never, bounds)
+  const running = runBounded(never, bounds)
   stop.abort()
   expect(await running).toEqual({ kind: 'stopped' })
   expect(abort.signal.aborted).toBe(true)
@@ -44,6 +44,6 @@ test('a stop that came before keeps it from beginning', async () => {
   const { stop, bounds } = parts()
   stop.abort()
   let begun = false
-  expect(await bounded(() => (begun = true), bounds)).toEqual({ kind: 'stopped' })
+  expect(await runBounded(() => (begun = true), bounds)).toEqual({ kind: 'stopped' })
   expect(begun).toBe(false)
 })

@@ -1,4 +1,4 @@
-/** How work that somebody else wrote came to its end. */
+/** How a piece of user code ended. */
 export type Bounded<T> =
   | { readonly kind: 'answered'; readonly value: T }
   | { readonly kind: 'threw'; readonly error: unknown }
@@ -8,14 +8,17 @@ export type Bounded<T> =
 interface Bounds {
   /** Milliseconds. */
   readonly timeout: number
-  /** A stop from outside. */
+  /** Aborts when the work is stopped from outside. */
   readonly signal: AbortSignal
-  /** Told to the work when it is no longer waited for. */
+  /** Aborted when the work is no longer waited for. */
   readonly abort: AbortController
 }
 
-/** Runs it until it answers, throws, takes too long or is stopped. What ignores its abort signal is not waited for. */
-export function bounded<T>(
+/**
+ * Runs user code until it answers, throws, takes too long or is stopped. Code that ignores its abort signal is not
+ * waited for.
+ */
+export function runBounded<T>(
   work: () => T | Promise<T>,
   { timeout, signal, abort }: Bounds,
 ): Promise<Bounded<T>> {

@@ -18,8 +18,8 @@ interface Calling {
 }
 
 /**
- * The hooks around a call that has no state of its own, or has lost it. To be made before the call begins: a hook that
- * has to be waited for must not leave it `started`.
+ * The hooks around a call that has no state of its own, or has lost it. They are made before the call begins: a hook
+ * that is waited for must not leave the call `started`.
  * @throws `Definition.Missing` while a hook that this worker lacks is waited for
  */
 export function callHooks(dependencies: ActivityDependencies, { input, content }: Calling): HookBatch {
@@ -34,11 +34,11 @@ export function callHooks(dependencies: ActivityDependencies, { input, content }
 
 interface HookedCall {
   readonly state: BufferedState
-  /** They see what the call wrote, and are committed with it. */
+  /** The hooks see what the call wrote, and are committed with it. */
   readonly hooks: HookBatch
 }
 
-/** The state of a call's own code, with the hooks that share it. */
+/** Opens the state of a call's own code, with the hooks that share it. */
 export async function openHookedCall(
   dependencies: ActivityDependencies,
   {
@@ -69,14 +69,14 @@ export async function openHookedCall(
 interface OpeningState {
   readonly input: CallInput
   readonly content: PlanContent
-  /** Left out where nothing can be invoked: in a check before the call. */
+  /** Left out where nothing can be invoked, as in a check before the call. */
   readonly invokeTool?: InvokeTool
   readonly messageHooks?: MessageHooks
-  /** Ids of what is written are made from it. @default the call's id */
+  /** Ids of what the code writes are made from it. @default the call's id */
   readonly originId?: string
 }
 
-/** The thread as the code of a call sees it. */
+/** Opens the thread's state for the code of a call. */
 export function openCallState(
   dependencies: ActivityDependencies,
   { input, content, invokeTool, messageHooks, originId = input.callId }: OpeningState,

@@ -8,7 +8,7 @@ import type { SessionCall, ToolCallRecord } from '../../store/calls/tool-calls.j
 import { findMessage } from '../../store/messages/transcript.js'
 import type { Store } from '../../store/store.js'
 
-/** What became of a call, on its way into the store: data for the model, never an exception. */
+/** The result of a call on its way into the store. An error is data for the model, never an exception. */
 export interface CallResult {
   readonly outcome: CallOutcome
   readonly content: string
@@ -16,11 +16,11 @@ export interface CallResult {
   readonly attachments: readonly AttachmentRef[]
   readonly session: SessionCall | null
   readonly subagentId: string | null
-  /** A row of the transcript that comes behind the result, in the same transaction. */
+  /** A row of the transcript after the result, written in the same transaction. */
   readonly followedBy: FollowingMessage | null
-  /** What the parent's registry shows of this thread from now on. */
+  /** The status text of this thread from now on, which its parent's registry shows. */
   readonly statusText: string | null
-  /** Under which id the store has what the tool's code has thrown. */
+  /** The id under which the table `errors` holds what the tool's code has thrown. */
   readonly errorId: string | null
 }
 
@@ -28,7 +28,7 @@ export interface FollowingMessage {
   readonly role: 'user' | 'assistant'
   readonly content: string
   readonly attachments: readonly AttachmentRef[]
-  /** Whose words they are; null: they come from outside of both sides. */
+  /** The side that speaks; null: the message comes from outside of both sides. */
   readonly side: Side | null
   readonly prompt: string | null
 }
@@ -47,10 +47,10 @@ export function succeeded(content: string, more: Partial<CallResult> = {}): Call
   return { ...NOTHING_MORE, ...more, outcome: 'succeeded', content }
 }
 
-/** Before the words of an error, as Standard Agents fixes it. */
+/** The prefix of an error's text, as Standard Agents fixes it. */
 export const ERROR_PREFIX = 'Error: '
 
-/** An error result: the fixed prefix of Standard Agents, and the reason in words for the model. */
+/** An error result: the prefix of Standard Agents, and the reason in words for the model. */
 export function failed(
   reason: string,
   errorCode: string | null = null,
@@ -59,14 +59,14 @@ export function failed(
   return { ...NOTHING_MORE, ...more, outcome: 'failed', errorCode, content: `${ERROR_PREFIX}${reason}` }
 }
 
-/** A person said no; the model reads why. */
+/** A person did not allow the call; the model reads why. */
 export function denied(reason: string | null): CallResult {
   const why = reason === null || reason.trim() === '' ? '' : ` The reason: ${reason}`
   const content = `Error: A person did not allow this call, so it was not made.${why}`
   return { ...NOTHING_MORE, outcome: 'denied', errorCode: 'denied', content }
 }
 
-/** A side effect that was cut off: the word is never softened. */
+/** The result of an interrupted side effect: its outcome is unknown, and no other word is used for it. */
 export function unknown(why = 'the process that ran it ended before it answered'): CallResult {
   const content =
     `The outcome of this call is unknown: ${why}. ` +
@@ -74,7 +74,7 @@ export function unknown(why = 'the process that ran it ended before it answered'
   return { ...NOTHING_MORE, outcome: 'unknown', errorCode: 'unknown', content }
 }
 
-/** An operator, or a worker that cannot do it, ended the call's activity: its code is not run (any more). */
+/** The call's activity was ended by an operator, or by a worker that cannot run it: its code is not run (any more). */
 export function endedFromOutside(hasBegun: boolean): CallResult {
   return hasBegun
     ? unknown('it was ended from outside before it answered')
@@ -89,7 +89,7 @@ export function cancelled(): CallResult {
   return { ...NOTHING_MORE, outcome: 'cancelled', errorCode: 'cancelled', content: CUT_CALL.cancelled }
 }
 
-/** Errors that differ only in quoted parts, paths and numbers are the same error. */
+/** A digest by which errors that differ only in quoted parts, paths and numbers are the same error. */
 export function errorDigest(content: string): string {
   const normalised = content
     .toLowerCase()
@@ -100,7 +100,9 @@ export function errorDigest(content: string): string {
   return createHash('sha256').update(normalised).digest('hex').slice(0, 16)
 }
 
-/** What is said of an answer that its limit of length cut off, to whoever would take it for a whole one. */
+/**
+ * Notes about an answer that its limit of length cut off, for models and callers that would take it for a whole one.
+ */
 
 const NOTE = '(The answer ends here, because it reached its limit of length.)'
 
@@ -111,13 +113,19 @@ const CUT_ARGUMENTS =
 const CUT_EMPTY =
   'Your last answer reached its limit of length before it said anything. Answer with a short text, or call a tool.'
 
-/** The words, with a note where they are cut off. */
-export function saysIfCut({ content, isCut }: { readonly content: string; readonly isCut: boolean }): string {
+/** The text, with a note where it is cut off. */
+export function withCutNote({
+  content,
+  isCut,
+}: {
+  readonly content: string
+  readonly isCut: boolean
+}): string {
   return isCut ? `${content}\n\n${NOTE}` : content
 }
 
-/** A result that says what a cut made of the call, where that is why it failed. */
-export async function saysIfCallIsCut(
+/** Replaces the error of a call whose arguments were cut off: the new one says so. */
+export async function explainCutCall(
   store: Store,
   { thread_id: threadId, message_id: messageId, arguments: args }: ToolCallRecord,
   result: CallResult,

@@ -1,4 +1,11 @@
-/** Phase 6: outcome, tool row, effects and events in one transaction, by the attempt that holds the call (T2, T4, T9). */
+/**
+ * Phase 6: commits the result of a call.
+ * Owns: the transaction of the outcome: the operation, the rows of call and result, the row after the result, what the
+ * call did to its thread, its events.
+ * Does not own: what the result is, and whether this attempt holds the call (`operation.ts`).
+ * All of it is committed by the attempt that holds the call, or nothing (T2, T4, T9). What a call did to its thread is
+ * only there with its outcome.
+ */
 import { randomUUID } from 'node:crypto'
 import type { ResultAnswer, Usage } from '../../protocol/activities.js'
 import { fact, phaseFact } from '../../protocol/facts.js'
@@ -11,41 +18,52 @@ import { FileError } from '../../store/files/file-row.js'
 import { appendMessage, turnIntoToolResult } from '../../store/messages/delivery.js'
 import type { NewMessage } from '../../store/messages/message-row.js'
 import { deleteMessage } from '../../store/messages/message-writes.js'
-import { findOperation, finishOperation } from '../../store/operations.js'
 import type { Store, Writer } from '../../store/store.js'
 import { meanwhile } from '../../store/transaction.js'
 import { withoutHooks } from '../hooks/hook-batch.js'
 import type { HookBatch } from '../hooks/hook-batch.js'
 import { draftRow } from '../hooks/message-hooks.js'
-import { assertFitting, commitHeld, finishOrLose, TooManyOperations } from '../operation.js'
+import { assertFitting, commit, finish, finishForHolder, TooManyOperations } from '../operation.js'
 import { publishStatus } from '../publish-status.js'
 import { stepScope } from '../scope.js'
 import type { StateEffects } from '../thread-state/buffered-state.js'
 import { atNewPath } from '../thread-state/message-input.js'
-import { errorDigest, failed, saysIfCallIsCut } from './call-result.js'
+import { errorDigest, explainCutCall, failed } from './call-result.js'
 import type { CallResult } from './call-result.js'
 import type { HeldCall } from './held-call.js'
-import { atNewPaths, preparedResult } from './tool-result.js'
+import { atNewPaths, prepareResult } from './tool-result.js'
 import type { PreparedResult } from './tool-result.js'
 
 interface Alongside {
   /** The hooks around the call, with its state: what both did to the thread is committed with the result. */
   readonly hooks?: HookBatch
-  /** What the workflow has to do about it, beside what they did. */
+  /** The state is that of the call's own code. @default only the hooks have written to it */
+  readonly isStateOfCall?: boolean
+  /** Operations for the workflow, beside those of state and hooks. */
   readonly operations?: readonly ThreadOperation[]
   /** A child's queued report that becomes the result's row. */
   readonly reportId?: string
-  /** Events that come first, of a call that ends where it would have begun. */
+  /** Events that come first: of a call that ends in the transaction in which it would have begun. */
   readonly opening?: (tx: Writer) => Promise<readonly Fact[]>
-  /** Of models that were called within the call. */
+  /** The usage of models that were called within the call. */
   readonly usage?: Usage | null
   /** The operation of the call's first half, where it is still open: it ends with the call. */
   readonly closes?: string
-  /** What else ends with the call. */
+  /** Further writes of the transaction. */
   readonly ending?: (tx: Writer) => Promise<void>
 }
 
-/** A call that did more to its thread than its answer can tell has done nothing, and the model reads why. */
+/** What a call comes to, and what is committed with its result. */
+export interface CompletedCall {
+  readonly result: CallResult | PreparedResult
+  readonly alongside: Alongside
+}
+
+/**
+ * Commits the result of a call with all that the call did to its thread. A call that did more than its answer can hold
+ * has done nothing; so has one whose state puts a file where another writer has made a folder since, or a folder where
+ * that writer has made a file. The model reads why.
+ */
 export async function commitResult(
   store: Store,
   call: HeldCall,
@@ -53,12 +71,14 @@ export async function commitResult(
   alongside: Alongside = {},
 ): Promise<ResultAnswer> {
   try {
-    const named = 'put' in made ? made : await saysIfCallIsCut(store, call.row, made)
+    const named = 'put' in made ? made : await explainCutCall(store, call.row, made)
     return await commitMade(store, call, named, alongside)
   } catch (error) {
-    if (!(error instanceof TooManyOperations)) throw error
-    const { hooks: _undone, operations: _untold, ...others } = alongside
-    return commitMade(store, call, failed(error.message, 'too_many_operations'), others)
+    const { hooks: _undone, operations: _unsent, ...others } = alongside
+    if (error instanceof TooManyOperations)
+      return commitMade(store, call, failed(error.message, 'too_many_operations'), others)
+    if (alongside.isStateOfCall !== true || !FileError.isInstance(error)) throw error
+    return commitMade(store, call, failed(error.message, 'invalid_file'), others)
   }
 }
 
@@ -70,10 +90,10 @@ async function commitMade(
 ): Promise<ResultAnswer> {
   const { threadId, callId } = call.input
   const { hooks = withoutHooks(), reportId = null } = alongside
-  const prepared = 'put' in made ? made : await preparedResult(store, call, { made, hooks })
+  const prepared = 'put' in made ? made : await prepareResult(store, call, { made, hooks })
   const draft = await draftResult(call, prepared, { hooks, reportId })
   await hooks.settled()
-  return commitHeld(store, { threadId, id: call.operationId }, async (tx): Promise<ResultAnswer> => {
+  return commit(store, call.operation, async (tx): Promise<ResultAnswer> => {
     const opening = (await alongside.opening?.(tx)) ?? []
     let row: StoredRow = { messageId: null, events: [] }
     const effects = await hooks.commit(tx, async (moved) => {
@@ -84,9 +104,11 @@ async function commitMade(
     const following = await storeFollowing(tx, call, result)
     const answer = answerOf(result, placed, alongside)
     assertFitting(answer.operations)
-    const { attempt, now } = call
-    meanwhile(tx, finishOrLose(tx, { threadId, id: call.operationId, attempt, answer, now }))
-    if (alongside.closes !== undefined) await close(tx, call, { id: alongside.closes, answer })
+    const { now } = call
+    meanwhile(tx, finish(tx, call.operation, { answer }))
+    // T4: a lookup of the first half finds the outcome of the call.
+    if (alongside.closes !== undefined)
+      await finishForHolder(tx, { threadId, id: alongside.closes }, { answer, now })
     await alongside.ending?.(tx)
     const { outcome: status, errorCode, session } = result
     const finished = { threadId, callId, status, errorCode, session, now }
@@ -99,20 +121,10 @@ async function commitMade(
       ...resultEvents(call, result, { messageId: placed.messageId, answer }),
       ...following,
     ]
-    // What began the call has moved it.
+    // The begin of the call has moved it.
     await appendEvents(tx, { threadId, events, now, movesActivity: alongside.opening !== undefined })
     return answer
   })
-}
-
-/** T4: whoever looks for the outcome of the first half finds that of the call. */
-async function close(
-  tx: Writer,
-  { input: { threadId }, now }: HeldCall,
-  { id, answer }: { readonly id: string; readonly answer: ResultAnswer },
-): Promise<void> {
-  const operation = await findOperation(tx, threadId, id)
-  if (operation !== null) await finishOperation(tx, { threadId, id, attempt: operation.attempt, answer, now })
 }
 
 function answerOf(result: CallResult, effects: StateEffects, alongside: Alongside): ResultAnswer {
@@ -145,31 +157,6 @@ function resultEvents(
   return [...phase, fact('tool.result', payload, { ...about, ...child })]
 }
 
-interface Made extends Pick<Alongside, 'ending'> {
-  readonly result: CallResult | PreparedResult
-  /** With the state of the call. */
-  readonly hooks: HookBatch
-  readonly usage?: Usage | null
-}
-
-/**
- * The result with all that the call did to its thread (T9). A path that somebody else has turned into another kind
- * meanwhile costs the call its effects, not its result.
- */
-export async function commitWithEffects(
-  store: Store,
-  call: HeldCall,
-  { result, hooks, usage = null, ending }: Made,
-): Promise<ResultAnswer> {
-  const alongside = { usage, ...(ending !== undefined && { ending }) }
-  try {
-    return await commitResult(store, call, result, { ...alongside, hooks })
-  } catch (error) {
-    if (!FileError.isInstance(error)) throw error
-    return commitResult(store, call, failed(error.message, 'invalid_file'), alongside)
-  }
-}
-
 interface Place {
   readonly hooks: HookBatch
   /** A child's queued report that becomes the row. */
@@ -177,8 +164,8 @@ interface Place {
 }
 
 /**
- * The row of a result as its create hooks leave it, with a place among what call and hooks write; null for a call that is
- * erased. A result that a stop made meets no hook.
+ * Drafts the row of a result: it runs the create hooks, and reserves a place for the row among what call and hooks
+ * write. Null for a call that is erased. A result that a stop made has no hooks.
  */
 async function draftResult(
   call: HeldCall,
@@ -186,7 +173,7 @@ async function draftResult(
   { hooks, reportId }: Place,
 ): Promise<NewMessage | null> {
   const metadata = await hooks.resultMetadata()
-  const id = reportId ?? call.resultId ?? randomUUID()
+  const id = reportId ?? call.operation.messageId ?? randomUUID()
   const draft = { ...resultRow(call, result, id), metadata }
   const isStopped = result.outcome === 'interrupted' || result.outcome === 'cancelled'
   if (!erased && !isStopped) return draftRow(hooks, draft)
@@ -232,7 +219,7 @@ async function storeResult(
   const turned = { threadId, messageId: reportId, ...what, run, step, side }
   if ((await turnIntoToolResult(tx, turned)) !== null) return { messageId: reportId, events: [] }
   // The report has gone: the result has a row of its own.
-  const id = call.resultId ?? randomUUID()
+  const id = call.operation.messageId ?? randomUUID()
   await appendMessage(tx, { ...draft, attachments, id })
   return { messageId: id, events: [] }
 }
@@ -243,7 +230,7 @@ async function erase(
   reportId: string | null,
 ): Promise<readonly Fact[]> {
   const { threadId, callId } = input
-  // Its words were this call's result: they are no message of their own any more.
+  // The report was this call's result: it is no message of its own.
   if (reportId !== null) await deleteMessage(tx, threadId, reportId)
   const { message_id: messageId } = row
   const type = await eraseCall(tx, { threadId, callId, messageId })
@@ -261,7 +248,10 @@ function resultRow({ input, row, holder, now }: HeldCall, result: CallResult, id
   return { ...common, id, role: 'tool', createdAt: now, sentBy: 'tool', subagentId }
 }
 
-/** What comes behind the result: the words of a stop tool, the first message of a handoff; answers its event. */
+/**
+ * Stores the row after the result, which is the text of a stop tool or the first message of a handoff; returns its
+ * event.
+ */
 async function storeFollowing(
   tx: Writer,
   { input, now }: HeldCall,

@@ -1,5 +1,6 @@
+import type { PlanContent } from '../../definitions/plan/plan-content.js'
 import { parseArguments } from '../../definitions/plan/tool-arguments.js'
-import type { CompleteCallAnswer, CompleteCallInput, Completion, Frame } from '../../protocol/activities.js'
+import type { CompleteCallAnswer, CompleteCallInput, Frame } from '../../protocol/activities.js'
 import { modelOperationId, resultOperationId } from '../../protocol/ids.js'
 import { CUT_OFF } from '../../protocol/message.js'
 import { closeRequests, findRequest } from '../../store/calls/requests.js'
@@ -7,65 +8,104 @@ import { nestedToolCalls } from '../../store/calls/tool-calls.js'
 import type { ToolCallRecord } from '../../store/calls/tool-calls.js'
 import { findMessage } from '../../store/messages/transcript.js'
 import { findOperation } from '../../store/operations.js'
-import type { Reader } from '../../store/store.js'
+import type { Reader, Store } from '../../store/store.js'
 import { findChild } from '../../store/threads/children.js'
 import type { ChildRecord } from '../../store/threads/children.js'
 import { whileBeating } from '../activity.js'
 import type { ActivityDependencies } from '../activity.js'
+import type { HookBatch } from '../hooks/hook-batch.js'
 import { keptPlan, waitForDefinition } from '../plan-content.js'
-import { completeByChildren } from '../subagents/child-outcome.js'
+import { resultOfChildren } from '../subagents/child-outcome.js'
 import { nameOfChild } from '../subagents/report-text.js'
 import { EMPTY_ANSWER_TOOL } from '../turn/commit-answer.js'
 import { callHooks, openHookedCall } from './call-hooks.js'
 import { failed, succeeded } from './call-result.js'
-import { commitResult, commitWithEffects } from './commit-result.js'
+import { commitResult } from './commit-result.js'
+import type { CompletedCall } from './commit-result.js'
 import { frameReport, subpromptOf } from './frame-report.js'
 import type { NestedCall, NestedStep } from './frame-report.js'
 import { beginCall } from './held-call.js'
-import { completeByRemote } from './remote-call.js'
+import type { CallBeginning, HeldCall } from './held-call.js'
+import { resultOfRemote } from './remote-call.js'
 import { toCallResult } from './tool-result.js'
 
-/** A call that did not end with its own activity gets its result: from its children, its nested step, or from outside. */
+/**
+ * The activity `completeCall`: the result of a call that did not end with its own activity. It comes from the call's
+ * children, its nested step, a worker in another language, or from outside.
+ * Owns: the second half of such a call: its operation, and which result each kind of completion gives.
+ * Does not own: the commit (`commit-result.ts`), and when a call is complete: the workflow decides it.
+ * Nothing outside of the store is done here, so an interrupted attempt is done again (T4).
+ */
 export async function completeCall(
   dependencies: ActivityDependencies,
   input: CompleteCallInput,
 ): Promise<CompleteCallAnswer> {
   return whileBeating(async () => {
-    const { by } = input
-    switch (by.kind) {
-      case 'children':
-        return completeByChildren(dependencies, input, by)
-      case 'sent':
-        return completeBySent(dependencies, input, by)
-      case 'frame':
-        return completeByFrame(dependencies, input, by.frame)
-      case 'remote':
-        return completeByRemote(dependencies, input)
-      case 'response':
-        return completeByResponse(dependencies, input, by.requestId)
-    }
+    const { store } = dependencies
+    const content = await keptPlan(dependencies, input.plan)
+    // Before the call begins: a hook that is waited for must not leave it `started`.
+    const hooks = callHooks(dependencies, { input, content })
+    const begun = await beginCall(store, input, {
+      id: resultOperationId(input.callId),
+      onInterrupted: 'rerun',
+      ...(await beginningOf(store, input)),
+    })
+    if (begun.kind === 'answered') return begun.answer
+    const { call } = begun
+    const { result, alongside } = await resultOf(dependencies, { input, content, call, hooks })
+    return commitResult(store, call, result, alongside)
   })
 }
 
-/** The call does not wait: it says who works, and how the result comes. */
-async function completeBySent(
-  dependencies: ActivityDependencies,
-  input: CompleteCallInput,
-  { references }: Extract<Completion, { readonly kind: 'sent' }>,
-): Promise<CompleteCallAnswer> {
+async function beginningOf(
+  store: Store,
+  { threadId, callId, by }: CompleteCallInput,
+): Promise<Pick<CallBeginning, 'response' | 'resultId'>> {
+  if (by.kind === 'response') return { response: { requestId: by.requestId } }
+  if (by.kind !== 'frame') return {}
+  // The rows of the frame have named the row of the result as their parent.
+  const outer = await store.read((db) => findOperation(db, threadId, callId))
+  return { resultId: outer?.message_id ?? undefined }
+}
+
+interface Completing {
+  readonly input: CompleteCallInput
+  readonly content: PlanContent
+  readonly call: HeldCall
+  /** The hooks of a call that has no state of its own. */
+  readonly hooks: HookBatch
+}
+
+async function resultOf(dependencies: ActivityDependencies, completing: Completing): Promise<CompletedCall> {
   const { store } = dependencies
-  const content = await keptPlan(dependencies, input.plan)
-  const hooks = callHooks(dependencies, { input, content })
-  const operationId = resultOperationId(input.callId)
-  const begun = await beginCall(store, input, { operationId, again: true, opens: false })
-  if (begun.kind === 'answered') return begun.answer
+  const { by } = completing.input
+  switch (by.kind) {
+    case 'children':
+      return resultOfChildren(store, completing, by.reports)
+    case 'sent':
+      return resultOfSent(store, completing, by.references)
+    case 'frame':
+      return resultOfFrame(store, completing, by.frame)
+    case 'remote':
+      return resultOfRemote(dependencies, completing)
+    case 'response':
+      return resultOfResponse(dependencies, completing, by.requestId)
+  }
+}
+
+/** The call does not wait for its children: its result names them, and how their results come. */
+async function resultOfSent(
+  store: Store,
+  { input, hooks }: Completing,
+  references: readonly string[],
+): Promise<CompletedCall> {
   const children: ChildRecord[] = []
   for (const reference of references) {
     const child = await store.read((db) => findChild(db, input.threadId, reference))
     if (child !== null) children.push(child)
   }
   const subagentId = references.length === 1 ? (references[0] ?? null) : null
-  return commitResult(store, begun.call, succeeded(sentText(children), { subagentId }), { hooks })
+  return { result: succeeded(sentText(children), { subagentId }), alongside: { hooks } }
 }
 
 function sentText(children: readonly ChildRecord[]): string {
@@ -80,33 +120,20 @@ function sentText(children: readonly ChildRecord[]): string {
   return `The subagent ${names.join('')} works now; ${how}.`
 }
 
-/** The nested step of a prompt tool is over: its rows become the result of the call that made it. */
-async function completeByFrame(
-  dependencies: ActivityDependencies,
-  input: CompleteCallInput,
+/** The nested step of a prompt tool is over: its rows give the result of the call that made it. */
+async function resultOfFrame(
+  store: Store,
+  { input, content, call, hooks }: Completing,
   frame: Frame,
-): Promise<CompleteCallAnswer> {
-  const { store } = dependencies
-  const { threadId, callId } = input
-  const content = await keptPlan(dependencies, input.plan)
-  // Its rows name the row of the result as their parent since the frame began.
-  const outer = await store.read((db) => findOperation(db, threadId, callId))
-  const resultId = outer?.message_id ?? null
-  const hooks = callHooks(dependencies, { input, content })
-  const begun = await beginCall(store, input, {
-    ...{ operationId: resultOperationId(callId), again: true, opens: false },
-    ...(resultId === null ? {} : { resultId }),
-  })
-  if (begun.kind === 'answered') return begun.answer
-  const { call } = begun
+): Promise<CompletedCall> {
   const step = await store.read((db) => nestedStep(db, input, frame))
-  const report = step.hasFailed
+  const result = step.hasFailed
     ? failed(step.text, 'model_failed')
     : frameReport(subpromptOf(content, call, frame.prompt), step)
-  return commitResult(store, call, report, { hooks, closes: callId })
+  return { result, alongside: { hooks, closes: input.callId } }
 }
 
-/** The words of the step's answer, and what its calls came to. */
+/** Reads the text of the step's answer, and its calls with their results. */
 async function nestedStep(
   db: Reader,
   { threadId, run, step }: CompleteCallInput,
@@ -116,9 +143,9 @@ async function nestedStep(
   const answer = operation?.message_id == null ? null : await findMessage(db, threadId, operation.message_id)
   const made = await nestedToolCalls(db, threadId, frame.callId)
   const calls: NestedCall[] = []
-  // An answer of nothing has nothing to report; there is no further step that could mend it.
+  // An empty answer has nothing to report; no further step can mend it.
   for (const call of made) if (call.name !== EMPTY_ANSWER_TOOL) calls.push(await nestedCall(db, call))
-  // Its words say why no model answered, or which hook kept it from being asked.
+  // Its text says why no model answered, or which hook blocked the request.
   const hasFailed = answer?.status === 'failed'
   const { content = '', attachments = [], finish_reason = null } = answer ?? {}
   return { text: content ?? '', isCut: finish_reason === CUT_OFF, attachments, calls, hasFailed }
@@ -131,38 +158,33 @@ async function nestedCall(db: Reader, call: ToolCallRecord): Promise<NestedCall>
   return { name, args, succeeded: call.status === 'succeeded', content: content ?? '', attachments }
 }
 
-/** The answer from outside is the result: looked at as the tool's own would have been, its files included. */
-async function completeByResponse(
+/** The answer from outside is the result. It is checked as the tool's own answer would be, files included. */
+async function resultOfResponse(
   dependencies: ActivityDependencies,
-  input: CompleteCallInput,
+  { input, content, call, hooks }: Completing,
   requestId: string,
-): Promise<CompleteCallAnswer> {
+): Promise<CompletedCall> {
   const { store } = dependencies
-  const content = await keptPlan(dependencies, input.plan)
-  const lost = callHooks(dependencies, { input, content })
-  const begun = await beginCall(store, input, {
-    ...{ operationId: resultOperationId(input.callId), again: true, opens: false },
-    response: { requestId },
-  })
-  if (begun.kind === 'answered') return begun.answer
-  const { call } = begun
-  const request = await store.read((db) => findRequest(db, input.threadId, requestId))
-  // A bare update says that there is an answer, and anybody can send one (T10).
+  const { threadId, callId } = input
+  const request = await store.read((db) => findRequest(db, threadId, requestId))
+  // A bare update only claims that there is an answer, and anybody can send one (T10).
   if (request?.answer == null) {
-    await store.write((tx) => closeRequests(tx, { threadId: input.threadId, callIds: [input.callId] }))
-    const problem = failed('The call was answered without a result.', 'invalid_result')
-    return commitResult(store, call, problem, { hooks: lost })
+    await store.write((tx) => closeRequests(tx, { threadId, callIds: [callId] }))
+    return {
+      result: failed('The call was answered without a result.', 'invalid_result'),
+      alongside: { hooks },
+    }
   }
   const args = argumentsOf(dependencies, call.row)
   const signal = new AbortController().signal
-  // The first half of the call has made ids from the call's own.
-  const calling = { input, content, originId: resultOperationId(input.callId) }
+  // The first half of the call has made ids from the call's id.
+  const calling = { input, content, originId: call.operation.id }
   const opened = await openHookedCall(dependencies, calling, signal)
   const result = await toCallResult(store, { call, ...opened, args, content, result: request.answer })
-  return commitWithEffects(store, call, { result, hooks: opened.hooks })
+  return { result, alongside: { hooks: opened.hooks, isStateOfCall: true } }
 }
 
-/** As the tool had them; a session's payload may be mapped from them. */
+/** The arguments as the tool had them; the payload of a session may be mapped from them. */
 function argumentsOf(
   { registry }: ActivityDependencies,
   { name, arguments: text }: ToolCallRecord,

@@ -20,16 +20,16 @@ import type { ToolCallRecord } from '../../store/calls/tool-calls.js'
 import { digestOf } from '../../store/digest.js'
 import { recordError } from '../../store/errors.js'
 import { appendEvents } from '../../store/events.js'
-import { insertOperation, takeOperation } from '../../store/operations.js'
 import type { OperationRecord } from '../../store/operations.js'
 import type { Store, Writer } from '../../store/store.js'
 import { assertStoppedByUser } from '../activity.js'
 import type { ActivityDependencies } from '../activity.js'
 import type { HookBatch } from '../hooks/hook-batch.js'
+import { heldBefore, postpone } from '../operation.js'
 import { callScope, microseconds, phaseFive } from '../scope.js'
 import { readThrown } from '../thrown.js'
 import type { Thrown } from '../thrown.js'
-import { bounded } from './bounded.js'
+import { runBounded } from './bounded.js'
 import { openCallState } from './call-hooks.js'
 import { denied, endedFromOutside, failed, unknown } from './call-result.js'
 import { commitResult } from './commit-result.js'
@@ -40,7 +40,7 @@ import { runTool } from './run-tool.js'
 interface FunctionCall {
   readonly input: ExecuteToolInput
   readonly row: ToolCallRecord
-  /** As it was found; null: nobody has touched the call yet. */
+  /** As it was found; null: no attempt has begun the call. */
   readonly operation: OperationRecord | null
   readonly content: PlanContent
   readonly tool: ToolDefinition
@@ -50,7 +50,7 @@ interface FunctionCall {
   readonly hooks: HookBatch
 }
 
-/** A tool's own code, after whoever has to has allowed it. */
+/** Runs a function tool, after the permission that it may need. */
 export async function executeFunction(
   dependencies: ActivityDependencies,
   calling: FunctionCall,
@@ -58,17 +58,19 @@ export async function executeFunction(
   const { store } = dependencies
   const { input, row, tool, hooks } = calling
   const parsed = parseToolArguments(tool, row.arguments)
-  const held = parsed.ok ? await heldUp(dependencies, calling, parsed.args) : null
+  const held = parsed.ok ? await answerUnlessPermitted(dependencies, calling, parsed.args) : null
   if (held !== null) return held
   const { remote } = tool
   const isEnded = input.failed === true && remote === undefined
-  // What is only sent elsewhere has not happened yet: whether it may be repeated is asked there.
-  const again = (tool.idempotent === true && !isEnded) || remote !== undefined
-  const { response } = input
-  const begun = await beginCall(store, input, { operationId: input.callId, again, opens: true, response })
+  // A remote call is only sent here, so nothing has happened yet: `remote-call.ts` decides whether it may be
+  // repeated.
+  const isRepeatable = (tool.idempotent === true && !isEnded) || remote !== undefined
+  const onInterrupted = isRepeatable ? 'rerun' : 'report'
+  const { callId: id, response } = input
+  const begun = await beginCall(store, input, { id, onInterrupted, response })
   if (begun.kind === 'answered') return begun.answer
   const { call } = begun
-  if (begun.kind === 'cut_off')
+  if (begun.kind === 'interrupted')
     return commitResult(store, call, isEnded ? endedFromOutside(true) : unknown(), { hooks })
   if (!parsed.ok) return commitResult(store, call, failed(parsed.problem, 'invalid_arguments'), { hooks })
   if (isEnded) return commitResult(store, call, endedFromOutside(false), { hooks })
@@ -76,8 +78,8 @@ export async function executeFunction(
   return runTool(dependencies, { ...calling, call, args: parsed.args })
 }
 
-/** What comes instead of running it, if it must not run yet, or at all. */
-async function heldUp(
+/** The answer of a call that must not run yet, or not at all; null: it may run. */
+async function answerUnlessPermitted(
   dependencies: ActivityDependencies,
   calling: FunctionCall,
   args: Record<string, unknown>,
@@ -96,7 +98,7 @@ async function heldUp(
     case 'outdated':
       return askApproval(store, input, { asked: permission.asked, problem: null })
     case 'never_asked': {
-      // Its code is not run, so nobody is asked.
+      // Its code is not run, so no permission is needed.
       if (input.failed === true) return null
       const verdict = await needsApproval(dependencies, calling, args)
       return verdict.asks ? askApproval(store, input, { asked: 0, problem: verdict.problem }) : null
@@ -104,18 +106,18 @@ async function heldUp(
   }
 }
 
-/** One transaction: a call that nobody allowed never begins. */
+/** Commits the denial in one transaction: a call that was not allowed never begins. */
 async function commitDenial(
   store: Store,
   { input, row, hooks }: FunctionCall,
-  { attempt, reason }: Extract<Permission, { readonly kind: 'denied' }>,
+  { operation, reason }: Extract<Permission, { readonly kind: 'denied' }>,
 ): Promise<ExecuteToolAnswer> {
   const holder = await store.read((db) => callHolder(db, row))
-  const { callId, response } = input
+  const { response } = input
+  const now = microseconds(input)
   const call = {
-    ...{ input, row, holder, attempt, asked: 0, operationId: callId, resultId: null },
-    scope: callScope(input),
-    now: microseconds(input),
+    ...{ input, row, holder, operation: heldBefore(operation, now) },
+    ...{ scope: callScope(input), now },
   }
   return commitResult(store, call, denied(reason), {
     hooks,
@@ -128,19 +130,17 @@ async function commitDenial(
 }
 
 /**
- * Whether a call may run. It asks before its operation is `started`, so a call that waited, for minutes or weeks, is never
- * `unknown` (T4). The row of the request holds the decision and the digest of the arguments that were shown: others ask
- * again. Words in the conversation decide nothing.
+ * The permission of a call. It is asked for before the operation is `started`, so a call that waited, for minutes or
+ * weeks, is never `unknown` (T4). The row of the request holds the decision and the digest of the arguments that were
+ * shown; other arguments ask again. Text of the conversation decides nothing.
  */
-
-/** How far a call has come with being allowed. */
 type Permission =
-  /** It has begun or needs none: the operation's row says what follows. */
+  /** The call has begun, or waits for nothing: the row of its operation decides. */
   | { readonly kind: 'begun' }
   | { readonly kind: 'granted' }
   | { readonly kind: 'never_asked' }
   | { readonly kind: 'waiting'; readonly answer: PendingAnswer }
-  | { readonly kind: 'denied'; readonly attempt: number; readonly reason: string | null }
+  | { readonly kind: 'denied'; readonly operation: OperationRecord; readonly reason: string | null }
   /** The arguments are no longer those that were shown. */
   | { readonly kind: 'outdated'; readonly asked: number }
 
@@ -159,17 +159,17 @@ async function permissionOf(store: Store, { input, row, operation }: Asking): Pr
   const asked = requests.length
   const request = requests.find(({ id }) => id === approvalId(callId, asked))
   if (request === undefined) return { kind: 'never_asked' }
-  // The workflow goes on from an answer only when it has heard of it; a retry of the activity that asked has not.
+  // Only a call with the workflow's response goes on: a retry of the activity that asked has none.
   const decided = response?.requestId === request.id ? decisionOf(request, response.approved) : null
   if (decided === null) return { kind: 'waiting', answer: approvalAnswer(request.id) }
-  if (!decided) return { kind: 'denied', attempt: operation.attempt, reason: request.reason }
+  if (!decided) return { kind: 'denied', operation, reason: request.reason }
   return request.digest === argumentsDigest(row) ? { kind: 'granted' } : { kind: 'outdated', asked }
 }
 
-/** The row's own decision; else that of a bare update; null if there is none. */
+/** The decision of the row; else that of a bare update; null if there is none. */
 function decisionOf({ status, approved }: PendingRecord, said: boolean | undefined): boolean | null {
   if (status === 'open') return said ?? null
-  // An answer without a yes allows nothing.
+  // Only an explicit approval allows the call.
   return status === 'answered' && approved === true
 }
 
@@ -188,19 +188,21 @@ function approvalAnswer(requestId: string): PendingAnswer {
   }
 }
 
-/** Of what the model wrote, which is what is shown; broken JSON never gets as far as a request. */
+/**
+ * The digest of the arguments as the model wrote them, which is what a person sees. Broken JSON never gets this far.
+ */
 function argumentsDigest({ arguments: text }: ToolCallRecord): string {
   return digestOf(text.trim() === '' ? {} : (JSON.parse(text) as JsonValue))
 }
 
 interface Question {
-  /** How often the call has asked before. */
+  /** How many requests the call has made before. */
   readonly asked: number
-  /** Why the tool's own check gave no answer, if it did not. */
+  /** Why the tool's own check failed, if it did. */
   readonly problem: Thrown | null
 }
 
-/** Puts the question to a person, in one transaction. Null: another attempt has begun the call meanwhile. */
+/** Asks a person, in one transaction. Null: another attempt has begun the call since. */
 async function askApproval(
   store: Store,
   input: ExecuteToolInput,
@@ -210,21 +212,10 @@ async function askApproval(
   return store.write(async (tx) => {
     const entered = await enterCall(tx, input, callId)
     if (entered.kind === 'answered') return entered.answer
-    const { operation, row, opening } = entered
-    if (operation?.state === 'started') return null
+    const { found, row, opening } = entered
+    if (found.operation?.state === 'started') return null
     const now = microseconds(input)
-    const state = 'waiting'
-    const attempt = (operation?.attempt ?? 0) + 1
-    if (operation === null)
-      await insertOperation(tx, {
-        thread_id: threadId,
-        id: callId,
-        kind: 'tool',
-        state,
-        attempt,
-        started_at: now,
-      })
-    else await takeOperation(tx, { threadId, id: callId, attempt, state })
+    await postpone(tx, found, { kind: 'tool', now })
     const id = approvalId(callId, asked + 1)
     const digest = argumentsDigest(row)
     const request = {
@@ -249,7 +240,7 @@ async function askApproval(
   })
 }
 
-/** A check that fails asks, and says so where operators look (T5). */
+/** Records that the check failed, where operators look (T5); a person is asked. */
 async function recordProblem(tx: Writer, input: ExecuteToolInput, problem: Thrown): Promise<Fact> {
   const { threadId, callId } = input
   const at = microseconds(input)
@@ -282,8 +273,8 @@ const NO: Verdict = { asks: false, problem: null }
 const YES: Verdict = { asks: true, problem: null }
 
 /**
- * Whether a person has to allow a call. Fails closed: a check that throws, that hangs, or that answers anything but false
- * asks. What it writes to the thread is not kept.
+ * Whether a person has to allow a call. It fails closed: a check that throws, hangs, or answers anything but false
+ * asks. What the check writes to the thread is not kept.
  */
 async function needsApproval(
   dependencies: ActivityDependencies,
@@ -298,7 +289,7 @@ async function needsApproval(
   const { state, redactor, close } = await openCallState(dependencies, calling, abort.signal)
   // `args` were parsed by the tool's own schema.
   const bounds = { timeout: LIMITS.approvalCheck, signal, abort }
-  const checked = await bounded(() => check(state, args as never), bounds)
+  const checked = await runBounded(() => check(state, args as never), bounds)
   close()
   switch (checked.kind) {
     case 'answered':

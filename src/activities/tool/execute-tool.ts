@@ -1,7 +1,12 @@
 /**
- * One tool call, phases 5 and 6: a committed `started` row precedes the call, and the outcome is committed with
- * everything that the call did to its thread (T2, T9). A call that was started and has no outcome is `unknown`, unless
- * its tool is idempotent (T4). Nothing that a tool does fails the activity.
+ * The activity `executeTool`: one tool call, phases 5 and 6.
+ * Owns: what a called name stands for, and which way its call goes: a function, a handoff, a refusal, or back to the
+ * workflow.
+ * Does not own: permission and code of a function (`execute-function.ts`), the life of the operation (`operation.ts`),
+ * and the commit (`commit-result.ts`).
+ * A committed `started` row precedes the call, and the outcome is committed with everything that the call did to its
+ * thread (T2, T9). A call that was started and has no outcome is `unknown`, unless its tool is idempotent (T4).
+ * Nothing that a tool does fails the activity.
  */
 import { isDeepStrictEqual } from 'node:util'
 import { registered } from '../../definitions/known-definitions.js'
@@ -26,7 +31,6 @@ import type { ToolPlan } from '../../protocol/plan.js'
 import { findToolCall } from '../../store/calls/tool-calls.js'
 import type { ToolCallRecord } from '../../store/calls/tool-calls.js'
 import { appendEvents } from '../../store/events.js'
-import { findOperation, insertOperation } from '../../store/operations.js'
 import type { OperationRecord } from '../../store/operations.js'
 import type { Store } from '../../store/store.js'
 import { findThread } from '../../store/threads/threads.js'
@@ -34,6 +38,7 @@ import { whileBeating } from '../activity.js'
 import type { ActivityDependencies } from '../activity.js'
 import { filesAt } from '../attachments.js'
 import type { HookBatch } from '../hooks/hook-batch.js'
+import { lookUp, record } from '../operation.js'
 import { keptPlan, waitForDefinition } from '../plan-content.js'
 import { callScope, microseconds } from '../scope.js'
 import { Context } from '../temporal-activity.js'
@@ -45,7 +50,7 @@ import { failed, succeeded } from './call-result.js'
 import type { CallResult } from './call-result.js'
 import { commitResult } from './commit-result.js'
 import { executeFunction } from './execute-function.js'
-import { beginCall, enterCall } from './held-call.js'
+import { answerOfCall, beginCall, enterCall } from './held-call.js'
 import { mappedPaths, mappedText } from './tool-values.js'
 
 export async function executeTool(
@@ -60,7 +65,7 @@ export async function executeTool(
     const { row, operation } = seen
     const content = await keptPlan(dependencies, input.plan)
     const subject = callSubject(dependencies, { content, input, row })
-    // Before the call begins: a hook that is waited for must not leave it started.
+    // Before the call begins: a hook that is waited for must not leave it `started`.
     const hooks = callHooks(dependencies, { input, content })
     const calling = { input, row, content, signal, hooks }
     switch (subject.kind) {
@@ -73,7 +78,7 @@ export async function executeTool(
       case 'refused':
         return refuse(dependencies, input, { result: subject.result, hooks })
       case 'unknown': {
-        const result = await unknownTool(dependencies, { content, input, name: row.name })
+        const result = await unknownToolResult(dependencies, { content, input, name: row.name })
         return refuse(dependencies, input, { result, hooks })
       }
     }
@@ -87,12 +92,7 @@ async function refuse(
 ): Promise<ExecuteToolAnswer> {
   const { response } = input
   // Nothing outside the store is done, so an attempt that was cut off is done again.
-  const begun = await beginCall(store, input, {
-    operationId: input.callId,
-    again: true,
-    opens: true,
-    response,
-  })
+  const begun = await beginCall(store, input, { id: input.callId, onInterrupted: 'rerun', response })
   return begun.kind === 'answered' ? begun.answer : commitResult(store, begun.call, result, { hooks })
 }
 
@@ -103,51 +103,40 @@ type Seen =
   | {
       readonly kind: 'open'
       readonly row: ToolCallRecord
-      /** Null: nobody has touched the call yet. */
+      /** Null: no attempt has begun the call. */
       readonly operation: OperationRecord | null
     }
 
-/** What has an outcome is answered at once, whatever this worker knows of its tool (T4). */
-async function lookAtCall(
-  store: Store,
-  { threadId, callId, queued, run, step }: ExecuteToolInput,
-): Promise<Seen> {
-  return store.read(async (db) => {
-    const [operation, row] = await Promise.all([
-      findOperation(db, threadId, callId),
-      findToolCall(db, threadId, callId),
+/** A call that has an outcome is answered at once, whatever this worker knows of its tool (T4). */
+async function lookAtCall(store: Store, input: ExecuteToolInput): Promise<Seen> {
+  const { threadId, callId: id, queued } = input
+  return store.read(async (db): Promise<Seen> => {
+    const [found, row] = await Promise.all([
+      lookUp<ExecuteToolAnswer>(db, { threadId, id }),
+      findToolCall(db, threadId, id),
     ])
-    // Written by `finishOperation` of the same activity: the store's boundary.
-    const answer = operation?.state === 'finished' ? (operation.answer as ExecuteToolAnswer) : null
-    // A queued call that is over asked or waited before: it does neither again. Another step that names it has it told
-    // nothing, while a retry or a reset of the step that ran it gets what it did to its thread (T9).
-    const over = queued && row !== null && row.status !== 'open'
-    if (over && (answer?.type !== 'result' || row.run !== run || row.step !== step))
-      return { kind: 'answered', answer: { type: 'result', outcome: row.status, untold: true } } as const
-    if (answer !== null) return { kind: 'answered', answer } as const
-    if (row === null && queued) return { kind: 'missing' } as const
-    if (row === null) throw new Error(`Expected a row of the call ${callId}, found none.`)
-    return { kind: 'open', row, operation } as const
+    const answer = answerOfCall(input, { found, row })
+    if (answer !== null) return { kind: 'answered', answer }
+    if (row === null && queued) return { kind: 'missing' }
+    if (row === null) throw new Error(`Expected a row of the call ${id}, found none.`)
+    return { kind: 'open', row, operation: found.operation }
   })
 }
 
 const SKIPPED: ResultAnswer = { type: 'result', outcome: 'failed' }
 
-/** A tool was queued by a bare signal, without the row that holds its arguments: recorded and skipped (T10). */
+/** Skips a tool that a bare signal has queued without the row that holds its arguments, and records it (T10). */
 async function skipMissing(store: Store, input: ExecuteToolInput): Promise<ResultAnswer | TerminatedAnswer> {
   const { threadId, callId, run, step } = input
   const now = microseconds(input)
   return store.write(async (tx) => {
     if ((await openThread(tx, { threadId, start: null, createdAt: 0 })) === null)
       return { type: 'terminated' }
-    const id = `${callId}_missing`
+    const key = { threadId, id: `${callId}_missing` }
     const detail = { run, step }
-    const done = await insertOperation(tx, {
-      ...{ thread_id: threadId, id, kind: 'tool', state: 'finished', attempt: 1 },
-      ...{ answer: SKIPPED, detail, started_at: now, finished_at: now },
-    })
-    // Another step named it, and its facts are not stored: a retry's are.
-    const known = done ? null : await findOperation(tx, threadId, id)
+    const done = await record(tx, key, { kind: 'tool', answer: SKIPPED, detail, now })
+    // The facts of another step that names it are not stored; those of a retry are.
+    const known = done ? null : (await lookUp(tx, key)).operation
     if (known !== null && !isDeepStrictEqual(known.detail, detail)) return { ...SKIPPED, untold: true }
     const message = 'A queued tool was skipped: nothing is stored under its id. Queue tools by a client.'
     const warning = fact('runtime.warning', { code: 'tool_skipped', message }, callScope(input))
@@ -156,7 +145,10 @@ async function skipMissing(store: Store, input: ExecuteToolInput): Promise<Resul
   })
 }
 
-/** The workflow goes on with it. Kept as an operation of its own: a retry on another worker says the same. */
+/**
+ * Answers with the kind of the tool: the workflow goes on with it. It is an operation of its own, so that a retry on
+ * another worker gives the same answer.
+ */
 async function answerKind(store: Store, input: ExecuteToolInput, tool: ToolPlan): Promise<ExecuteToolAnswer> {
   const id = `${input.callId}_kind`
   const answer: KindAnswer = { type: 'kind', tool }
@@ -165,18 +157,15 @@ async function answerKind(store: Store, input: ExecuteToolInput, tool: ToolPlan)
     if (entered.kind === 'answered') return entered.answer
     const { threadId } = input
     const now = microseconds(input)
-    await insertOperation(tx, {
-      ...{ thread_id: threadId, id, kind: 'tool', state: 'finished', attempt: 1, answer },
-      ...{ started_at: now, finished_at: now },
-    })
+    await record(tx, entered.found, { kind: 'tool', answer, now })
     await appendEvents(tx, { threadId, events: [...input.facts, ...entered.opening], now })
     return answer
   })
 }
 
 /**
- * Another agent takes over the thread at the end of the step: the result says so, the message for it comes behind, and
- * the workflow is told. What cannot be done is an error result, and the agent goes on.
+ * Hands the thread over to another agent at the end of the step: the result says so, the message for the agent comes
+ * after it, and the workflow gets an operation. If it cannot be done, the result is an error, and the agent goes on.
  */
 async function handOff(
   dependencies: ActivityDependencies,
@@ -184,12 +173,12 @@ async function handOff(
   { binding, hooks }: { readonly binding: HandoffContent; readonly hooks: HookBatch },
 ): Promise<ExecuteToolAnswer> {
   const { store } = dependencies
-  const { callId: operationId, response } = input
+  const { callId: id, response } = input
   // Nothing outside the store is done, so an attempt that was cut off is done again.
-  const begun = await beginCall(store, input, { operationId, again: true, opens: true, response })
+  const begun = await beginCall(store, input, { id, onInterrupted: 'rerun', response })
   if (begun.kind === 'answered') return begun.answer
   const { call } = begun
-  const result = await handedOff(dependencies, { input, binding, row: call.row })
+  const result = await handOffResult(dependencies, { input, binding, row: call.row })
   const operations = [{ kind: 'hand_off', agent: binding.agent }] as const
   return commitResult(store, call, result, {
     hooks,
@@ -203,7 +192,7 @@ interface Handoff {
   readonly row: ToolCallRecord
 }
 
-async function handedOff(
+async function handOffResult(
   { registry, store }: ActivityDependencies,
   { input, binding, row }: Handoff,
 ): Promise<CallResult> {
@@ -233,11 +222,11 @@ async function handedOff(
   return succeeded(`"${agent.title ?? agent.name}" takes over this conversation.`, { followedBy })
 }
 
-/** What a called name stands for, and so what is done about it. */
+/** What a called name stands for, which decides how its call goes on. */
 type CallSubject =
   | { readonly kind: 'function'; readonly tool: ToolDefinition; readonly timeout: number }
   | { readonly kind: 'hand_off'; readonly binding: HandoffContent }
-  /** Not done here: the workflow makes a nested step of it, or a child, or asks on its task queue. */
+  /** The workflow goes on: with a nested step, a child, or on the tool's task queue. */
   | { readonly kind: 'elsewhere'; readonly tool: ToolPlan }
   | { readonly kind: 'refused'; readonly result: CallResult }
   /** No name that may be called here. */
@@ -246,8 +235,8 @@ type CallSubject =
 type Asked = Pick<ExecuteToolInput, 'side' | 'promptPath' | 'queued' | 'depth' | 'moved'>
 
 /**
- * What the active prompt lists under the name; for a tool that code has queued, also what the registry has under it.
- * A model's call of anything else is refused.
+ * Finds what the active prompt lists under the name; for a tool that code has queued, also what the registry has. A
+ * model's call of any other name is refused.
  * @throws `Definition.Missing` while a rolling deploy may still bring what this worker lacks
  */
 function callSubject(
@@ -261,7 +250,7 @@ function callSubject(
   const { name } = row
   const prompt = activePrompt(content, input)
   const listed = toolPlanOf(content.plan, prompt.name, name)
-  // One that stays is started by the lifecycle tools, whoever asks for it.
+  // A resumable subagent is only started by the lifecycle tools.
   const isResumable = Object.hasOwn(prompt.subagents, name) && prompt.subagents[name]?.resumable != null
   const named = listed === undefined && input.queued && !isResumable ? namedTool(registry, name) : undefined
   const planned = listed ?? (named === undefined ? undefined : toolPlan(named))
@@ -280,7 +269,7 @@ function callSubject(
     case 'hand_off':
       return { kind: 'hand_off', binding: prompt.handoffs[name] ?? { agent: planned.agent } }
     case 'prompt':
-      if (input.depth >= LIMITS.frameDepth) return refused(tooDeep(name))
+      if (input.depth >= LIMITS.frameDepth) return refuseSubject(tooDeepResult(name))
       return Object.hasOwn(content.prompts, planned.prompt)
         ? { kind: 'elsewhere', tool: planned }
         : inPlace(registry, planned.prompt)
@@ -291,12 +280,15 @@ function callSubject(
   }
 }
 
-/** The workflow cannot know where a name runs that its prompt does not list, or that was queued from outside a step. */
+/**
+ * Whether the tool runs on another task queue. The workflow does not know the queue of a name that its prompt does not
+ * list.
+ */
 function isElsewhere({ taskQueue }: Extract<ToolPlan, { readonly kind: 'function' }>): boolean {
   return taskQueue !== undefined && taskQueue !== Context.current().info.taskQueue
 }
 
-/** A prompt that no prompt of the plan reaches: only code can have asked for it, so it runs as code does. */
+/** A prompt that no prompt of the plan reaches: only code can have queued it, so it runs in place, as code does. */
 function inPlace(registry: ActivityDependencies['registry'], name: string): CallSubject {
   const { toolDescription: description, requiredSchema } = registered(
     registry.prompt(name),
@@ -310,11 +302,11 @@ function inPlace(registry: ActivityDependencies['registry'], name: string): Call
   return { kind: 'function', tool, timeout: LIMITS.toolTimeout }
 }
 
-function refused(result: CallResult): CallSubject {
+function refuseSubject(result: CallResult): CallSubject {
   return { kind: 'refused', result }
 }
 
-function tooDeep(name: string): CallResult {
+function tooDeepResult(name: string): CallResult {
   return failed(
     `"${name}" was called ${LIMITS.frameDepth} prompts deep, the deepest they may be: answer without it.`,
     'too_deep',
@@ -324,12 +316,12 @@ function tooDeep(name: string): CallResult {
 interface UnknownCall {
   readonly content: PlanContent
   readonly input: Pick<CallInput, 'threadId' | 'agent' | 'side' | 'promptPath'>
-  /** As it was called. */
+  /** The name in the call. */
   readonly name: string
 }
 
-/** What a model reads about a name that it cannot call: why not, and what it may call instead. */
-async function unknownTool(
+/** The error for a name that cannot be called: why not, and what may be called instead. */
+async function unknownToolResult(
   dependencies: ActivityDependencies,
   { content, input, name }: UnknownCall,
 ): Promise<CallResult> {
@@ -339,19 +331,19 @@ async function unknownTool(
   const { threadId, agent } = input
   const enabled = await enabledSubagents(dependencies, { threadId, agent, content }, prompt)
   const subagent = Object.hasOwn(prompt.subagents, name) ? prompt.subagents[name] : undefined
-  if (subagent !== undefined) return uncalledSubagent(subagent, enabled.includes(subagent))
+  if (subagent !== undefined) return uncalledSubagentResult(subagent, enabled.includes(subagent))
   const offered = offeredTools(prompt, enabled)
-  if (offered.some((tool) => tool.name === name)) return unavailable(name)
+  if (offered.some((tool) => tool.name === name)) return unavailableResult(name)
   const names = offered.map((tool) => tool.name).join(', ')
   const known = names === '' ? 'There are no tools.' : `The tools are: ${names}.`
   return failed(`There is no tool "${name}". ${known}`, 'unknown_tool')
 }
 
-/** A resumable agent is reached by the lifecycle tools. */
-function uncalledSubagent({ agent, resumable }: SubagentContent, isEnabled: boolean): CallResult {
+/** A resumable agent is called by the lifecycle tools. */
+function uncalledSubagentResult({ agent, resumable }: SubagentContent, isEnabled: boolean): CallResult {
   if (!isEnabled)
     return failed(`The agent "${agent}" is not enabled here, so it cannot be called.`, 'not_enabled')
-  if (resumable === null) return unavailable(agent)
+  if (resumable === null) return unavailableResult(agent)
   const { create, message } = LIFECYCLE_TOOLS
   return failed(
     `"${agent}" is no tool: start an instance with ${create} and the agent "${agent}", or write with ${message} to one that is there.`,
@@ -359,6 +351,6 @@ function uncalledSubagent({ agent, resumable }: SubagentContent, isEnabled: bool
   )
 }
 
-function unavailable(name: string): CallResult {
+function unavailableResult(name: string): CallResult {
   return failed(`The tool "${name}" is not available at the moment.`, 'unknown_tool')
 }

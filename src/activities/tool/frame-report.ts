@@ -1,6 +1,6 @@
 import type { PlanContent, SubpromptContent } from '../../definitions/plan/plan-content.js'
 import type { AttachmentRef } from '../../protocol/message.js'
-import { failed, saysIfCut, succeeded } from './call-result.js'
+import { failed, succeeded, withCutNote } from './call-result.js'
 import type { CallResult } from './call-result.js'
 import type { HeldCall } from './held-call.js'
 
@@ -15,11 +15,11 @@ export interface NestedCall {
 
 export interface NestedStep {
   readonly text: string
-  /** The text is cut off by its limit of length. */
+  /** The text was cut off by its limit of length. */
   readonly isCut: boolean
   readonly attachments: readonly AttachmentRef[]
   readonly calls: readonly NestedCall[]
-  /** Files come along that the thread does not have yet. */
+  /** New files come with the result. */
   readonly hasNewFiles?: boolean
 }
 
@@ -29,8 +29,8 @@ const NOTHING = 'The call succeeded. There is nothing to report.'
 const FILES_ONLY = 'The call succeeded. Its result is in the attached files.'
 
 /**
- * What a prompt tool's nested step comes to: its words, and the calls that it made with their results. One failed call
- * makes it an error, without the words, for they were written before the failure was known. Files are passed up.
+ * The result of a prompt tool's nested step: its text, and its calls with their results. One failed call makes it an
+ * error without the text, which was written before the failure was known. Files are passed on.
  */
 export function frameReport(shown: Shown, step: NestedStep): CallResult {
   const failures = step.calls.filter((call) => !call.succeeded)
@@ -46,7 +46,7 @@ export function frameReport(shown: Shown, step: NestedStep): CallResult {
 
 function wordsOf({ text, isCut }: NestedStep): string {
   const content = text.trim()
-  return content === '' ? '' : saysIfCut({ content, isCut })
+  return content === '' ? '' : withCutNote({ content, isCut })
 }
 
 function callsText(calls: readonly NestedCall[]): string {
@@ -69,7 +69,7 @@ function reasonOf(content: string): string {
   return content.replace(/^Error: /, '')
 }
 
-/** How the prompt that made a call lists the prompt it calls; one queued by code is listed by none. */
+/** The entry of a called prompt in the prompt that made the call; a prompt that code has queued has none. */
 export function subpromptOf(
   content: PlanContent,
   { holder, row }: Pick<HeldCall, 'holder' | 'row'>,

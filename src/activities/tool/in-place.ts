@@ -29,26 +29,26 @@ import type { InvokeTool } from '../thread-state/buffered-state.js'
 import { failureMessage, providerWords } from '../turn/answer-facts.js'
 import type { FailedModel } from '../turn/answer-facts.js'
 import { fileName } from '../turn/commit-answer.js'
-import { askedModel, providedModel, withinRequest } from '../turn/provided-model.js'
+import { modelNames, providedModel, withinRequest } from '../turn/provided-model.js'
 import { addUsage, pricesOf, usageOf } from '../turn/request-log.js'
 import { withOfferedTools, withVariables } from '../variables/resolved-prompt.js'
 import { frameReport } from './frame-report.js'
 import type { NestedCall } from './frame-report.js'
-import { createNamedCalls, refused } from './named-call.js'
+import { createNamedCalls, errorResult } from './named-call.js'
 import type { InPlace } from './named-call.js'
 import { filesOf, wordsOf } from './tool-values.js'
 
-/** A tool call or a hook that calls tools in place. */
+/** The tool call or hook that calls tools in place. */
 interface InvokingCall extends InPlace {
   readonly side: Side
-  /** Null where no worker has the agent. */
+  /** Null: no worker has the agent. */
   readonly content: PlanContent | null
 }
 
 interface Invoker {
-  /** What is wrong with the call is an error result, never a throw. */
+  /** Any problem of the call is an error result, never a throw. */
   readonly invoke: InvokeTool
-  /** Of the models that were asked; null: none was. */
+  /** The usage of models; null: none was called. */
   readonly usage: () => Usage | null
 }
 
@@ -59,7 +59,7 @@ export function createInvoker(dependencies: ActivityDependencies, caller: Invoki
     registry: dependencies.registry,
     caller,
     async runPrompt(prompt, text, place, depth) {
-      if (depth >= LIMITS.frameDepth) return refused(`Prompts are called ${depth} deep here.`, 'too_deep')
+      if (depth >= LIMITS.frameDepth) return errorResult(`Prompts are called ${depth} deep here.`, 'too_deep')
       const answer = await invokePrompt(dependencies, {
         ...{ caller, state: place.state, prompt, text },
         callTool: (tool, args) => call(tool, args, place, depth + 1),
@@ -85,19 +85,19 @@ interface PromptAnswer {
   readonly usage: Usage | null
 }
 
-/** A prompt tool in place: one step of its model, then the tools of that step, in place too. Nothing of it is stored. */
+/** Runs a prompt tool in place: one step of its model, then the tools of that step. Nothing of it is stored. */
 async function invokePrompt(
   dependencies: ActivityDependencies,
   invocation: PromptInvocation,
 ): Promise<PromptAnswer> {
   const { prompt, text, caller, state } = invocation
   const parsed = parseArguments(prompt.requiredSchema, text)
-  if (!parsed.ok) return nothing(parsed.problem, 'invalid_arguments')
+  if (!parsed.ok) return errorAnswer(parsed.problem, 'invalid_arguments')
   const content = contentOf(dependencies, invocation)
-  if (content === null) return nothing(`The agent "${state.agentId}" is not available at the moment.`)
+  if (content === null) return errorAnswer(`The agent "${state.agentId}" is not available at the moment.`)
   const asked = { caller, state, prompt: content, args: parsed.args }
   const reply = await askInPlace(dependencies, asked)
-  if (reply.kind === 'failed') return nothing(reply.problem, 'model_failed')
+  if (reply.kind === 'failed') return errorAnswer(reply.problem, 'model_failed')
   const { answer, usage } = reply
   const calls: { readonly nested: NestedCall; readonly files: ReturnType<typeof filesOf> }[] = []
   for (const call of answer.toolCalls.slice(0, LIMITS.toolCallsPerAnswer)) {
@@ -119,7 +119,7 @@ async function invokePrompt(
   return { result: { status: 'error', error, ...attachments }, usage }
 }
 
-/** As the run's plan has it; one that no prompt of the plan reaches, as the registry has it. */
+/** The prompt as the run's plan has it; a prompt that the plan lacks, as the registry has it. */
 function contentOf(
   { registry }: ActivityDependencies,
   { prompt, caller, state }: PromptInvocation,
@@ -132,7 +132,7 @@ function contentOf(
   return agent === undefined ? null : { ...promptContent(registry, prompt, agent), name }
 }
 
-/** A model calls what its prompt lists, here as anywhere. */
+/** Models call only what their prompt lists. */
 async function callListed(
   { tools }: PromptContent,
   { name, input }: ModelToolCall,
@@ -157,7 +157,7 @@ function nestedCall({ name, input }: ModelToolCall, result: ToolResult): NestedC
   }
 }
 
-function nothing(error: string, code?: string): PromptAnswer {
+function errorAnswer(error: string, code?: string): PromptAnswer {
   return {
     result: { status: 'error', error, ...(code === undefined ? {} : { error_code: code }) },
     usage: null,
@@ -175,7 +175,7 @@ type Reply =
   | { readonly kind: 'answered'; readonly answer: ModelAnswer; readonly usage: Usage }
   | { readonly kind: 'failed'; readonly problem: string }
 
-/** One model step whose words nobody streams and no row holds: the prompt's model, then its fallbacks. */
+/** Asks the prompt's model, then its fallbacks; the answer is neither streamed nor stored. */
 async function askInPlace(dependencies: ActivityDependencies, asked: AskedInPlace): Promise<Reply> {
   const { registry } = dependencies
   const first = registry.model(asked.prompt.model)
@@ -194,7 +194,7 @@ async function askInPlace(dependencies: ActivityDependencies, asked: AskedInPlac
         hasFallback: model !== candidates.at(-1),
         onDelta: () => watch.token(),
         onAttempt: ({ error }) =>
-          error === undefined ? watch.begin(askedModel(model, provided)) : watch.failed(error.kind),
+          error === undefined ? watch.begin(modelNames(model, provided)) : watch.failed(error.kind),
       })
       watch.answered(answer)
       return { kind: 'answered', answer, usage: usageOf(pricesOf(model), answer.usage) }
@@ -210,7 +210,7 @@ async function askInPlace(dependencies: ActivityDependencies, asked: AskedInPlac
   return { kind: 'failed', problem: failures.length === 0 ? missing : failureMessage(failures) }
 }
 
-/** For operators only (T5); a store that does not take them costs no answer. */
+/** Records the error for operators (T5). A store that cannot take it costs no answer. */
 async function keepWords(store: Store, { caller }: AskedInPlace, { error }: FailedModel): Promise<void> {
   const kept = { id: randomUUID(), threadId: caller.threadId, at: Date.now() * 1000, type: error.kind }
   await store.write((tx) => recordError(tx, { ...kept, ...providerWords(error) })).catch(() => undefined)
@@ -227,11 +227,11 @@ async function requestOf(
 ): Promise<ModelRequest> {
   const { caller, state } = asked
   const content = withPrompt(caller.content, asked.prompt)
-  // T5: never a secret.
+  // T5: secrets are not resolved.
   const scope = { threadId: caller.threadId, agent: state.agentId, content }
   const prompt = await withVariables(dependencies, scope, asked.prompt)
   const offered = await withOfferedTools(dependencies, scope, prompt)
-  // Nothing is created in place, so only what the prompt itself lists.
+  // Subagents are not started in place, so only the tools of the prompt itself are offered.
   const listed = offered.tools.filter((tool) => prompt.tools.includes(tool))
   const tools = model?.capabilities?.supportsToolCalls === false ? [] : listed
   const { side, threadId } = caller
@@ -254,15 +254,15 @@ async function requestOf(
   }
 }
 
-/** The plan may not have it; what it declares and gives counts all the same. */
+/** Adds the prompt to the plan, which may lack it: its declared variables and values count. */
 function withPrompt(content: PlanContent | null, prompt: AskedInPlace['prompt']): PlanContent | null {
   return content === null ? null : { ...content, prompts: { ...content.prompts, [prompt.name]: prompt } }
 }
 
-/** Rows that no step of a run has made. */
+/** The fields of rows that no step of a run has made. */
 const UNPLACED = { run: null, answer_parts: null, sent_by: null } as const
 
-/** With what the caller itself has written so far. */
+/** The conversation, with what the caller has written so far. */
 async function historyOf({ prompt, state }: AskedInPlace): Promise<readonly TranscriptRow[]> {
   if (!prompt.includeChat) return []
   const newest = { limit: LIMITS.contextRows, order: 'desc', includeSilent: true } as const
@@ -272,7 +272,7 @@ async function historyOf({ prompt, state }: AskedInPlace): Promise<readonly Tran
   return rows.filter(({ role }) => role !== 'tool').map((row) => ({ ...row, tool_calls: null }))
 }
 
-/** The arguments, as the counterpart's words. */
+/** The arguments, as a message of the other side. */
 function ownRow({ args, caller }: AskedInPlace): readonly TranscriptRow[] {
   if (Object.keys(args).length === 0) return []
   const id = `${caller.id}:arguments`

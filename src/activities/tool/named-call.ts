@@ -1,6 +1,9 @@
 /**
- * A tool that code calls in place, by its name: its writes are those of the caller, and nothing of it is in the transcript.
- * What would have to wait, for a person or for another thread, cannot be done in place.
+ * Calls of tools by name, in place, from code.
+ * Owns: what may be called in place, and the run of a function in place.
+ * Does not own: prompts in place (`in-place.ts`), and the state that the code writes to, which is the caller's.
+ * What a tool writes in place is written by its caller, and nothing of the call is in the transcript. A tool that
+ * waits, for a person or for another thread, cannot be called in place.
  */
 import type { Registry } from '../../definitions/known-definitions.js'
 import { LIFECYCLE_TOOLS } from '../../definitions/plan/lifecycle-tools.js'
@@ -14,22 +17,22 @@ import { idempotencyKeyOf } from '../../protocol/ids.js'
 import { LIMITS } from '../../protocol/limits.js'
 import type { InvokedIn } from '../thread-state/buffered-state.js'
 import { readThrown } from '../thrown.js'
-import { bounded } from './bounded.js'
+import { runBounded } from './bounded.js'
 import { answerProblem, isPending } from './tool-values.js'
 
-/** Who calls tools in place. */
+/** The caller of tools in place. */
 export interface InPlace {
   readonly threadId: string
-  /** Keys of services that deduplicate are made from it: the same in each attempt. */
+  /** Idempotency keys are made from it: they are the same in each attempt. */
   readonly id: string
-  /** Of the caller. */
+  /** The signal of the caller. */
   readonly signal: AbortSignal
 }
 
 interface NamedCalls {
   readonly registry: Registry
   readonly caller: InPlace
-  /** One step of its model. `text`: the arguments, as JSON. */
+  /** Runs a prompt in place. `text`: the arguments, as JSON. */
   readonly runPrompt: (
     prompt: PromptDefinition,
     text: string,
@@ -38,33 +41,33 @@ interface NamedCalls {
   ) => Promise<ToolResult>
 }
 
-/** What is wrong with the call is an error result, never a throw. */
+/** Any problem of the call is an error result, never a throw. */
 type CallNamed = (
   name: string,
   args: unknown,
   place: InvokedIn,
-  /** Prompts around it. */
+  /** How many prompts are around it. */
   depth?: number,
 ) => Promise<ToolResult>
 
 const LIFECYCLE: ReadonlySet<string> = new Set(Object.values(LIFECYCLE_TOOLS))
 
-/** Finds what a name stands for, and runs it where it can be run in place. */
+/** Returns the function that finds what a name stands for and runs it in place. */
 export function createNamedCalls({ registry, caller, runPrompt }: NamedCalls): CallNamed {
   let made = 0
   return async (name, args, place, depth = 0) => {
     const { state, redactor } = place
     if (LIFECYCLE.has(name))
-      return refused(
+      return errorResult(
         `"${name}" starts or addresses an agent, which cannot be done inside a call: use queueTool.`,
         'not_in_place',
       )
     const named = namedTool(registry, name)
-    if (named === undefined) return refused(`There is no tool "${name}".`, 'unknown_tool')
-    // T5: those of a prompt are in a request to its model.
+    if (named === undefined) return errorResult(`There is no tool "${name}".`, 'unknown_tool')
+    // T5: arguments of a prompt go to its model.
     const text = textOf(named.kind === 'prompt' ? redactor.redactJson(args) : args)
     if (text === null)
-      return refused('Expected the arguments as an object that is JSON.', 'invalid_arguments')
+      return errorResult('Expected the arguments as an object that is JSON.', 'invalid_arguments')
     switch (named.kind) {
       case 'function': {
         made += 1
@@ -74,7 +77,7 @@ export function createNamedCalls({ registry, caller, runPrompt }: NamedCalls): C
         return runPrompt(named.prompt, text, place, depth)
       case 'hand_off':
       case 'subagent':
-        return refused(
+        return errorResult(
           `"${name}" is an agent, which cannot run inside a call: use queueTool.`,
           'not_in_place',
         )
@@ -101,35 +104,35 @@ interface Invocation {
 async function invokeFunction(tool: ToolDefinition, invocation: Invocation): Promise<ToolResult> {
   const { name, text, state, id, caller } = invocation
   const parsed = parseToolArguments(tool, text)
-  if (!parsed.ok) return refused(parsed.problem, 'invalid_arguments')
+  if (!parsed.ok) return errorResult(parsed.problem, 'invalid_arguments')
   const { signal, threadId } = caller
   const timeout = tool.timeout ?? LIMITS.toolTimeout
   const call = { id, attempt: 1, idempotencyKey: idempotencyKeyOf(threadId, id) }
-  // Its state is the caller's, whose signal stands for both; a late answer finds nobody.
+  // The signal of the caller's state stands for both; nothing waits for a late answer.
   const abort = new AbortController()
   // The arguments were parsed by the tool's own schema.
   const args = parsed.args as never
   const work = async (): Promise<unknown> => {
-    if (await asksFirst(tool, state, args)) return NEEDS_APPROVAL
+    if (await requiresApproval(tool, state, args)) return NEEDS_APPROVAL
     return tool.execute(state, args, call)
   }
-  const ended = await bounded(work, { timeout, signal, abort })
+  const ended = await runBounded(work, { timeout, signal, abort })
   switch (ended.kind) {
     case 'answered':
       return resultOf(name, ended.value)
     case 'threw':
-      return refused(readThrown(ended.error).message)
+      return errorResult(readThrown(ended.error).message)
     case 'timed_out':
-      return refused(`The tool "${name}" did not answer within ${timeout / 1000} seconds.`, 'timeout')
+      return errorResult(`The tool "${name}" did not answer within ${timeout / 1000} seconds.`, 'timeout')
     case 'stopped':
-      return refused(`The tool "${name}" was stopped with the call that invoked it.`, 'interrupted')
+      return errorResult(`The tool "${name}" was stopped with the call that invoked it.`, 'interrupted')
   }
 }
 
 const NEEDS_APPROVAL = Symbol('needs approval')
 
-/** Fails closed, as for a call of a model. */
-async function asksFirst(
+/** Whether the tool needs a permission. It fails closed, as for a call of a model. */
+async function requiresApproval(
   { needsApproval = false }: ToolDefinition,
   state: ThreadState,
   args: never,
@@ -144,15 +147,15 @@ async function asksFirst(
 
 function resultOf(name: string, value: unknown): ToolResult {
   if (value === NEEDS_APPROVAL)
-    return refused(`"${name}" needs the approval of a person: use queueTool.`, 'approval_required')
+    return errorResult(`"${name}" needs the approval of a person: use queueTool.`, 'approval_required')
   if (isPending(value))
-    return refused(`"${name}" is answered later, from outside: use queueTool.`, 'not_in_place')
+    return errorResult(`"${name}" is answered later, from outside: use queueTool.`, 'not_in_place')
   const problem = answerProblem(value)
-  // What `answerProblem` found to be one: the boundary to the tool.
-  return problem === null ? (value as ToolResult) : refused(problem, 'invalid_result')
+  // Checked by `answerProblem`: the boundary to the tool.
+  return problem === null ? (value as ToolResult) : errorResult(problem, 'invalid_result')
 }
 
-/** What is wrong with a call in place: a result, never a throw. */
-export function refused(reason: string, code?: string): ToolResult {
+/** The error result of a call in place. */
+export function errorResult(reason: string, code?: string): ToolResult {
   return { status: 'error', error: reason, ...(code === undefined ? {} : { error_code: code }) }
 }

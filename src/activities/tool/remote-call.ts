@@ -1,13 +1,11 @@
 import type { PlanContent } from '../../definitions/plan/plan-content.js'
 import type { RemoteActivity, ToolDefinition } from '../../definitions/tool.js'
 import type {
-  CompleteCallAnswer,
   CompleteCallInput,
   ExecuteToolInput,
   RemoteAnswer,
   ResultAnswer,
 } from '../../protocol/activities.js'
-import { resultOperationId } from '../../protocol/ids.js'
 import type { JsonObject } from '../../protocol/values.js'
 import {
   findRemoteCall,
@@ -28,21 +26,19 @@ import {
   remoteSecretPlace,
 } from '../../store/calls/remote-secrets.js'
 import { FileError } from '../../store/files/file-row.js'
-import { finishOperation } from '../../store/operations.js'
 import { StoreError } from '../../store/store-error.js'
 import type { Store, Writer } from '../../store/store.js'
 import { activeTraceparent } from '../../telemetry/spans.js'
 import type { ActivityDependencies } from '../activity.js'
 import type { HookBatch } from '../hooks/hook-batch.js'
-import { commitHeld, OperationLost } from '../operation.js'
-import { keptPlan } from '../plan-content.js'
+import { commit, finish } from '../operation.js'
 import { microseconds } from '../scope.js'
 import { resolveVariables } from '../variables/resolve-variables.js'
-import { activePrompt, callHooks, openHookedCall } from './call-hooks.js'
+import { activePrompt, openHookedCall } from './call-hooks.js'
 import { failed, unknown } from './call-result.js'
 import type { CallResult } from './call-result.js'
-import { commitResult, commitWithEffects } from './commit-result.js'
-import { beginCall } from './held-call.js'
+import { commitResult } from './commit-result.js'
+import type { CompletedCall } from './commit-result.js'
 import type { HeldCall } from './held-call.js'
 import { toCallResult } from './tool-result.js'
 
@@ -59,8 +55,13 @@ interface Sending {
 }
 
 /**
- * The first half of a call whose code is in another language: what its worker may know is written down, then the workflow
- * schedules that worker's activity. Nothing has happened outside of the store, so an attempt that was cut off is made again.
+ * Calls of tools in other languages: the first half hands the call to the other worker, the second takes its answer.
+ * Owns: what the other worker may know, the close of the remote row, and the result without an answer.
+ * Does not own: the protocol of that worker (`store/remote-calls`, the HTTP routes), and the activity that the
+ * workflow schedules for it.
+ * Nothing has happened outside of the store before the other worker takes the call, so an interrupted first half is
+ * done again. After that the rule is that of local tools: an idempotent call is tried again, any other is `unknown`
+ * (T4).
  */
 export async function sendRemote(
   dependencies: ActivityDependencies,
@@ -69,19 +70,19 @@ export async function sendRemote(
   const { store } = dependencies
   const { call, remote, timeout, hooks } = sending
   const { threadId, callId } = call.input
-  const known = await knownToWorker(dependencies, sending)
+  const known = await describeCall(dependencies, sending)
   if (typeof known === 'string') return commitResult(store, call, failed(known, 'no_key'), { hooks })
   const answer: RemoteAnswer = { type: 'remote', ...remote, timeout }
-  const { operationId: id, attempt, now } = call
-  return commitHeld(store, { threadId, id }, async (tx): Promise<RemoteAnswer | ResultAnswer> => {
-    if (!(await finishOperation(tx, { threadId, id, attempt, answer, now }))) throw new OperationLost()
+  const { operation, now } = call
+  return commit(store, operation, async (tx): Promise<RemoteAnswer | ResultAnswer> => {
+    await finish(tx, operation, { answer })
     await insertRemoteCall(tx, { threadId, callId }, { call: known, now })
     return answer
   })
 }
 
-/** A sentence where a secret cannot be sealed. */
-async function knownToWorker(
+/** What the other worker may know; a sentence where a secret cannot be sealed. */
+async function describeCall(
   dependencies: ActivityDependencies,
   sending: Sending,
 ): Promise<RemoteCall | string> {
@@ -92,7 +93,7 @@ async function knownToWorker(
       taskQueue: remote.taskQueue,
       timeout,
       idempotent: tool.idempotent === true,
-      // What a schema makes of JSON may be dates and the like: what goes over HTTP is JSON again.
+      // Parsed arguments may hold dates and the like; over HTTP they are JSON again.
       args: JSON.parse(JSON.stringify(args)) as JsonObject,
       variables: await variablesOf(dependencies, sending),
       traceparent: activeTraceparent(),
@@ -120,35 +121,36 @@ async function variablesOf(
   return Object.fromEntries(values)
 }
 
-/** The other worker is done with the call, or has left it: from here on its row takes no answer any more. */
-export async function completeByRemote(
+interface Returned {
+  readonly input: CompleteCallInput
+  readonly content: PlanContent
+  readonly call: HeldCall
+  /** The hooks of a call that has lost its state. */
+  readonly hooks: HookBatch
+}
+
+/** The result of a call that the other worker has finished or left: from here on its row takes no answer. */
+export async function resultOfRemote(
   dependencies: ActivityDependencies,
-  input: CompleteCallInput,
-): Promise<CompleteCallAnswer> {
+  { input, content, call, hooks }: Returned,
+): Promise<CompletedCall> {
   const { store } = dependencies
-  const content = await keptPlan(dependencies, input.plan)
-  const lost = callHooks(dependencies, { input, content })
-  const operationId = resultOperationId(input.callId)
-  const begun = await beginCall(store, input, { operationId, again: true, opens: false })
-  if (begun.kind === 'answered') return begun.answer
-  const { call } = begun
-  const remote = await closedRemote(store, input)
+  const remote = await closeRemote(store, input)
   const { threadId, callId } = input
   const ending = (tx: Writer) => forgetRemoteSecrets(tx, { threadId, callIds: [callId] })
-  if (!isAnswered(remote)) return commitResult(store, call, withoutAnswer(remote), { hooks: lost, ending })
+  if (!isAnswered(remote)) return { result: resultWithoutAnswer(remote), alongside: { hooks, ending } }
   const opened = await openHookedCall(
     dependencies,
-    { input, content, originId: operationId },
+    { input, content, originId: call.operation.id },
     new AbortController().signal,
   )
-  // First of all: what is placed and what is said are both the worker's words.
+  // Comes first: both the files and the text come from the other worker.
   noteSecrets(store, { call, remote, state: opened.state })
-  const placed = await placeFiles(opened.state, remote)
-  if (placed !== null)
-    return commitResult(store, call, failed(placed, 'invalid_file'), { hooks: lost, ending })
-  const result = resultOf(store, { call, remote, state: opened.state })
-  const made = await toCallResult(store, { call, ...opened, args: remote.args, content, result })
-  return commitWithEffects(store, call, { result: made, hooks: opened.hooks, ending })
+  const problem = await placeFiles(opened.state, remote)
+  if (problem !== null) return { result: failed(problem, 'invalid_file'), alongside: { hooks, ending } }
+  const answered = resultOf(store, { call, remote, state: opened.state })
+  const result = await toCallResult(store, { call, ...opened, args: remote.args, content, result: answered })
+  return { result, alongside: { hooks: opened.hooks, isStateOfCall: true, ending } }
 }
 
 type State = Awaited<ReturnType<typeof openHookedCall>>['state']
@@ -159,7 +161,7 @@ interface Answered {
   readonly state: State
 }
 
-/** T5: what the worker was given as a secret does not come back in its words. */
+/** T5: secrets that the worker was given are redacted in its answer. */
 function noteSecrets(store: Store, { call, remote, state }: Answered): void {
   for (const { name, value, secret } of openRemoteVariables(store.secrets, call.input, remote))
     if (secret) state.redactor.note(name, value)
@@ -173,7 +175,7 @@ function resultOf(store: Store, { call, remote, state }: Answered): unknown {
   return state.redactor.redactJson(openResult(store.secrets, key, result))
 }
 
-/** T9: what the call has written comes with its result. A sentence on what cannot be. */
+/** T9: files that the call has written are placed with its result. Returns a sentence if one cannot be. */
 async function placeFiles(state: State, { files }: RemoteRecord): Promise<string | null> {
   const { redact } = state.redactor
   try {
@@ -189,8 +191,8 @@ async function placeFiles(state: State, { files }: RemoteRecord): Promise<string
   }
 }
 
-/** T4: an answer that comes later is refused, so that what the model reads stays true. */
-async function closedRemote(store: Store, input: CompleteCallInput): Promise<RemoteRecord> {
+/** T4: a later answer is refused, so that what the model reads stays true. */
+async function closeRemote(store: Store, input: CompleteCallInput): Promise<RemoteRecord> {
   const { threadId, callId } = input
   return store.write(async (tx) => {
     const record = await findRemoteCall(tx, { threadId, callId })
@@ -202,7 +204,7 @@ async function closedRemote(store: Store, input: CompleteCallInput): Promise<Rem
   })
 }
 
-function withoutAnswer({ answer, idempotent, attempt, tool, taskQueue }: RemoteRecord): CallResult {
+function resultWithoutAnswer({ answer, idempotent, attempt, tool, taskQueue }: RemoteRecord): CallResult {
   const isTaken = answer !== null && 'taken' in answer && answer.taken === true
   if (!isTaken)
     return failed(

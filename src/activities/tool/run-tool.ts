@@ -15,25 +15,24 @@ import { insertRequest, takeEarlyAnswer } from '../../store/calls/requests.js'
 import { recordError } from '../../store/errors.js'
 import { appendEvents } from '../../store/events.js'
 import { FileError } from '../../store/files/file-row.js'
-import { finishOperation } from '../../store/operations.js'
 import type { Store, Writer } from '../../store/store.js'
 import { findThread } from '../../store/threads/threads.js'
 import { assertStoppedByUser } from '../activity.js'
 import type { ActivityDependencies } from '../activity.js'
 import { guardState } from '../hooks/guarded-state.js'
 import type { HookBatch } from '../hooks/hook-batch.js'
-import { assertFitting, commitHeld, holdsStill, OperationLost, TooManyOperations } from '../operation.js'
+import { assertFitting, commit, finish, holdsStill, TooManyOperations } from '../operation.js'
 import { log } from '../temporal-activity.js'
 import type { BufferedState } from '../thread-state/buffered-state.js'
 import { errorFields, readThrown } from '../thrown.js'
 import type { Thrown } from '../thrown.js'
 import { addUsage } from '../turn/request-log.js'
-import { bounded } from './bounded.js'
+import { runBounded } from './bounded.js'
 import type { Bounded } from './bounded.js'
 import { openHookedCall } from './call-hooks.js'
 import { cancelled, failed, interrupted } from './call-result.js'
 import type { CallResult } from './call-result.js'
-import { commitResult, commitWithEffects } from './commit-result.js'
+import { commitResult } from './commit-result.js'
 import type { HeldCall } from './held-call.js'
 import { createInvoker } from './in-place.js'
 import { toCallResult } from './tool-result.js'
@@ -48,21 +47,24 @@ interface ToolRun {
   /** Milliseconds, over all tries. */
   readonly timeout: number
   readonly signal: AbortSignal
-  /** Of a call that has lost its state. */
+  /** The hooks of a call that has lost its state. */
   readonly hooks: HookBatch
 }
 
-/** One try of a tool, with a state of its own: what a failed one did to its thread goes with it (T9). */
+/** One try of a tool, with a state of its own: what a failed try did to its thread is dropped with it (T9). */
 interface Tried {
   readonly ended: Bounded<unknown>
   readonly state: BufferedState
-  /** They share it. */
+  /** The hooks share the state. */
   readonly hooks: HookBatch
-  /** Of the models that this try and those before it have asked. */
+  /** The usage of models in this try and those before it. */
   readonly usage: Usage | null
 }
 
-/** Runs the tool's own code. A throw is a result, and keeps what the last try did before; a timeout or a cut keeps nothing. */
+/**
+ * Runs the tool's own code, with its retries. An error is a result, and keeps what the last try did before it; a
+ * timeout or an interruption keeps nothing.
+ */
 export async function runTool(dependencies: ActivityDependencies, run: ToolRun): Promise<ExecuteToolAnswer> {
   const deadline = performance.now() + run.timeout
   let usage: Usage | null = null
@@ -75,10 +77,11 @@ export async function runTool(dependencies: ActivityDependencies, run: ToolRun):
     const pause = pauseBefore(run.tool, number + 1)
     if (pause === null || performance.now() + pause >= deadline)
       return conclude(dependencies.store, run, tried)
-    if (!(await slept(pause, run.signal)))
+    if (!(await pauseUnlessStopped(pause, run.signal)))
       return conclude(dependencies.store, run, { ...tried, ended: { kind: 'stopped' } })
-    // Another attempt has it, or its outcome: this one can only find that out, at its commit.
-    if (!(await holdsStill(dependencies.store, heldBy(run)))) return conclude(dependencies.store, run, tried)
+    // Another attempt holds the call or has finished it; the commit finds out which.
+    if (!(await holdsStill(dependencies.store, run.call.operation)))
+      return conclude(dependencies.store, run, tried)
   }
 }
 
@@ -88,7 +91,8 @@ async function tryOnce(
   { number, timeout }: { readonly number: number; readonly timeout: number },
 ): Promise<Omit<Tried, 'usage'> & { readonly spent: Usage | null }> {
   const { call, tool, args, signal, content } = run
-  const { threadId, callId, side } = call.input
+  const { input, operation } = call
+  const { threadId, callId, side } = input
   const abort = new AbortController()
   const caller = { threadId, id: callId, side, content, signal: abort.signal }
   const invoker = createInvoker(dependencies, caller)
@@ -98,32 +102,28 @@ async function tryOnce(
   const { state, close } = guardState(opened.state.state, { label, abortSignal: abort.signal })
   const made = {
     id: callId,
-    attempt: call.attempt - call.asked + number - 1,
+    attempt: operation.attempt - operation.asked + number - 1,
     idempotencyKey: idempotencyKeyOf(threadId, callId),
   }
   const { redactor } = opened.state
   // `args` were parsed by the tool's own schema.
   const work = async () => redactor.redactJson<unknown>(await tool.execute(state, args as never, made))
-  const ended = await bounded<unknown>(work, { timeout, signal, abort })
-  // What it left running changes nothing any more; its hooks still may.
+  const ended = await runBounded<unknown>(work, { timeout, signal, abort })
+  // Code that the tool left running must not write any more; hooks still may.
   close()
   await opened.state.settled()
   const said = ended.kind === 'threw' ? { ...ended, error: redactor.redactThrown(ended.error) } : ended
   return { ended: said, ...opened, spent: invoker.usage() }
 }
 
-function heldBy({ call: { input, operationId: id, attempt } }: ToolRun) {
-  return { threadId: input.threadId, id, attempt }
-}
-
-/** Milliseconds, or null if the tool asks for no further try. */
+/** The pause before a further try, in milliseconds; null if the tool asks for none. */
 function pauseBefore({ retry }: ToolDefinition, number: number): number | null {
   if (retry === undefined || number > retry.maximumAttempts) return null
   return (retry.initialInterval ?? LIMITS.toolRetryPause) * 2 ** (number - 2)
 }
 
 /** False if a stop came first. */
-async function slept(milliseconds: number, signal: AbortSignal): Promise<boolean> {
+async function pauseUnlessStopped(milliseconds: number, signal: AbortSignal): Promise<boolean> {
   try {
     await sleep(milliseconds, undefined, { signal })
     return true
@@ -142,20 +142,23 @@ async function conclude(
   if (ended.kind === 'stopped') assertStoppedByUser()
   switch (ended.kind) {
     case 'stopped':
-      return commitResult(store, call, await cutResult(store, call.input.threadId), { usage })
+      return commitResult(store, call, await stoppedResult(store, call.input.threadId), { usage })
     case 'timed_out':
-      return commitResult(store, call, timedOut(run), { usage, hooks: run.hooks })
+      return commitResult(store, call, timeoutResult(run), { usage, hooks: run.hooks })
     case 'threw':
       return commitThrown(store, call, { error: ended.error, hooks, usage })
     case 'answered': {
       if (isPending(ended.value)) return commitPending(store, call, { state, hooks })
       const result = await toCallResult(store, { ...run, state, hooks, result: ended.value })
-      return commitWithEffects(store, call, { result, hooks, usage })
+      return commitResult(store, call, result, { hooks, isStateOfCall: true, usage })
     }
   }
 }
 
-/** What the tool's code has thrown: its message is the result, and operators find words and stack under the error's id. */
+/**
+ * Commits an error of the tool's code: its message is the result; operators find message and stack under the error's
+ * id.
+ */
 async function commitThrown(
   store: Store,
   call: HeldCall,
@@ -166,20 +169,18 @@ async function commitThrown(
   const errorId = `${threadId}:${callId}`
   log.warn('A tool failed.', { tool: call.row.name, errorId, ...errorFields(thrown) })
   const kept = { id: errorId, threadId, at: call.now, type: 'tool.threw', ...thrown }
-  return commitWithEffects(store, call, {
-    result: failed(messageOf(thrown), null, { errorId }),
-    hooks,
-    usage,
+  return commitResult(store, call, failed(messageOf(thrown), null, { errorId }), {
+    ...{ hooks, isStateOfCall: true, usage },
     ending: (tx) => recordError(tx, kept),
   })
 }
 
-async function cutResult(store: Store, threadId: string): Promise<CallResult> {
+async function stoppedResult(store: Store, threadId: string): Promise<CallResult> {
   const thread = await store.read((db) => findThread(db, threadId))
   return thread?.terminate_requested_at == null ? interrupted() : cancelled()
 }
 
-function timedOut({ timeout, call }: ToolRun): CallResult {
+function timeoutResult({ timeout, call }: ToolRun): CallResult {
   return failed(`The tool "${call.row.name}" did not answer within ${timeout / 1000} seconds.`, 'timeout')
 }
 
@@ -188,22 +189,19 @@ function messageOf({ message }: Thrown): string {
 }
 
 /**
- * The tool has done its part, and the answer comes from outside, under the call's own id: what the call did to its thread
- * is kept now (T9), and the answer's checks are those of any result. One that came before the question is found here.
+ * Commits a call whose answer comes from outside, under the call's own id: what the call did to its thread is kept now
+ * (T9), and the answer is checked as any result. An answer that came before the question is found here.
  */
 async function commitPending(
   store: Store,
   call: HeldCall,
   { state, hooks }: { readonly state: BufferedState; readonly hooks: HookBatch },
 ): Promise<PendingAnswer | ResultAnswer> {
-  const { input, operationId } = call
   const badContext = state.lookAtContext()
   if (badContext !== undefined)
     return commitResult(store, call, failed(badContext, 'invalid_context'), { hooks })
   try {
-    return await commitHeld(store, { threadId: input.threadId, id: operationId }, (tx) =>
-      ask(tx, call, hooks),
-    )
+    return await commit(store, call.operation, (tx) => storeQuestion(tx, call, hooks))
   } catch (error) {
     if (error instanceof TooManyOperations)
       return commitResult(store, call, failed(error.message, 'too_many_operations'))
@@ -212,8 +210,8 @@ async function commitPending(
   }
 }
 
-async function ask(tx: Writer, call: HeldCall, hooks: HookBatch): Promise<PendingAnswer> {
-  const { input, row, operationId: id, attempt, now, scope } = call
+async function storeQuestion(tx: Writer, call: HeldCall, hooks: HookBatch): Promise<PendingAnswer> {
+  const { input, row, operation, now, scope } = call
   const { threadId, callId } = input
   const { operations } = await hooks.commit(tx)
   assertFitting(operations)
@@ -225,7 +223,7 @@ async function ask(tx: Writer, call: HeldCall, hooks: HookBatch): Promise<Pendin
     ...(isAnswered && { answered: true }),
     ...(operations.length === 0 ? {} : { operations }),
   }
-  if (!(await finishOperation(tx, { threadId, id, attempt, answer, now }))) throw new OperationLost()
+  await finish(tx, operation, { answer })
   const payload = { requestId: callId, kind: 'call', toolName: row.name } as const
   await appendEvents(tx, { threadId, events: [fact('action.required', payload, scope)], now })
   return answer

@@ -26,15 +26,17 @@ import { answerProblem, filesOf, mappedPaths, mappedText, wordsOf } from './tool
 interface ToolAnswered {
   readonly call: HeldCall
   readonly state: BufferedState
-  /** They share its state. */
+  /** The hooks share its state. */
   readonly hooks: HookBatch
   readonly args: Record<string, unknown>
   readonly content: PlanContent
-  /** Whatever came: it is checked here. */
+  /** The answer, unchecked. */
   readonly result: unknown
 }
 
-/** Turns what a tool answered into what the model reads; what cannot be taken becomes an error result. */
+/**
+ * Turns a tool's answer into the result that the model reads; an answer that cannot be taken becomes an error result.
+ */
 export async function toCallResult(
   store: Store,
   answered: ToolAnswered,
@@ -42,7 +44,7 @@ export async function toCallResult(
   const { call, state, hooks } = answered
   const problem = answerProblem(answered.result)
   if (problem !== null) return failed(problem, 'invalid_result')
-  // What `answerProblem` found to be one: the boundary to the tool.
+  // Checked by `answerProblem`: the boundary to the tool.
   const given = answered.result as ToolResult
   const points = hooksOfResult(hooks, call)
   const after = await points.afterCall(given)
@@ -64,7 +66,7 @@ export async function toCallResult(
           attachments: files,
           session: ended,
           followedBy: stopToolWords(succeededAs),
-          // The parent is told before the result is stored.
+          // The status text is taken before the hooks of storing.
           statusText: statusTextOf({ ...succeededAs, result: after ?? given }),
         })
   return { result: made, erased: after === null, put }
@@ -83,8 +85,8 @@ interface SessionAnswer {
 }
 
 /**
- * A tool that ends its session carries the session's payload: mapped from its arguments, else from its result. It never
- * ends on files that it cannot deliver: then the sentence for the model comes instead.
+ * The payload of a tool that ends its session: mapped from its arguments, else from its result. A session does not end
+ * with files that it cannot deliver: the result is then a sentence for the model.
  */
 async function sessionOf(answered: SessionAnswer): Promise<SessionCall | string | null> {
   const { call, state, args, content, result } = answered
@@ -99,7 +101,7 @@ async function sessionOf(answered: SessionAnswer): Promise<SessionCall | string 
   return { kind: binding.kind, message: message.slice(0, LIMITS.answerBytes), attachments }
 }
 
-/** A call inside a prompt tool is no word of its side: it ends nothing. */
+/** The session tool that the call is; null for any other call. A call within a prompt tool ends no session. */
 function sessionBinding(
   content: PlanContent,
   { input: { side }, row: { name, parent_call_id: parent } }: HeldCall,
@@ -115,8 +117,8 @@ interface Succeeded extends Omit<ToolAnswered, 'result'> {
 }
 
 /**
- * The words with which a stop tool ends its side's turn: from its result if that has the property, else from its
- * arguments. Stored roles say who wrote them: side A `assistant`, side B `user`.
+ * The text with which a stop tool ends its side's turn: from its result if that has the property, else from its
+ * arguments. The stored role names the writer: side A `assistant`, side B `user`.
  */
 function stopToolWords(answered: Succeeded): FollowingMessage | null {
   const { call, args, result } = answered
@@ -131,7 +133,7 @@ function stopToolWords(answered: Succeeded): FollowingMessage | null {
   return { role, content, attachments: [], side, prompt: call.holder.prompt }
 }
 
-/** What a status tool tells the parent. */
+/** The status text that a status tool reports to the parent. */
 function statusTextOf(answered: Succeeded): string | null {
   const { call, args, result } = answered
   const binding = bindingsOf(answered)?.sessionStatus ?? null
@@ -139,7 +141,7 @@ function statusTextOf(answered: Succeeded): string | null {
   return mappedText(args, binding.messageProperty) ?? wordsOf(result)
 }
 
-/** A call inside a prompt tool is no word of its side. */
+/** The tool bindings of the call's side; null within a prompt tool. */
 function bindingsOf({ call, content }: Succeeded): LifecycleContent | null {
   return call.row.parent_call_id === null ? content.lifecycle[call.input.side] : null
 }
@@ -152,30 +154,33 @@ function isJsonObject(value: JsonValue): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-/** A result that has met the hooks of results, and is bounded. */
+/** A result after the hooks of results, and within its bounds. */
 export interface PreparedResult {
   readonly result: CallResult
-  /** A hook took the call and its result out of the transcript. */
+  /** A hook erased the call and its result from the transcript. */
   readonly erased: boolean
-  /** Stores what goes with it. */
+  /** Stores what goes with the result. */
   readonly put: (tx: Writer) => Promise<void>
 }
 
-/** A result of words only: what a hook makes of it is stored whole beside its head and tail, as every long text is. */
-export async function preparedResult(
+/**
+ * Runs the hooks of a result that is only text. What a hook makes of it is stored whole beside its head and tail, as
+ * every long text is.
+ */
+export async function prepareResult(
   store: Store,
   call: HeldCall,
   { made, hooks }: { readonly made: CallResult; readonly hooks: HookBatch },
 ): Promise<PreparedResult> {
   const { result, erased } = await hookResult(hooks, call, made)
   const { content, outcome } = result
-  // The file holds the words themselves.
+  // The file holds the text without the prefix.
   const prefix = outcome !== 'succeeded' && content.startsWith(ERROR_PREFIX) ? ERROR_PREFIX : ''
   const { text, put } = await shownText(store, call, content.slice(prefix.length))
   return { result: { ...result, content: prefix + text }, erased, put }
 }
 
-/** With its files where the commit put them. */
+/** The result with its files at the paths where the commit put them. */
 export function atNewPaths(result: CallResult, moved: ReadonlyMap<string, string>): CallResult {
   const { session } = result
   const attachments = result.attachments.map((file) => atNewPath(file, moved))
@@ -192,13 +197,13 @@ function hooksOfResult(hooks: HookBatch, { row }: HeldCall): ToolHooks {
 
 interface HookedResult {
   readonly result: CallResult
-  /** Call and result are to leave the transcript. */
+  /** Call and result are to be erased from the transcript. */
   readonly erased: boolean
 }
 
 const POINTS = ['after_tool_call_success', 'after_tool_call_failure', 'before_store_tool_result'] as const
 
-/** What hooks make of a result that no tool's own code has answered; one that a stop made meets none. */
+/** What hooks make of a result that is not the answer of a tool's code. A result that a stop made has no hooks. */
 async function hookResult(hooks: HookBatch, call: HeldCall, result: CallResult): Promise<HookedResult> {
   const { outcome } = result
   if (outcome === 'interrupted' || outcome === 'cancelled' || !hooks.has(...POINTS))
@@ -208,7 +213,10 @@ async function hookResult(hooks: HookBatch, call: HeldCall, result: CallResult):
   const after = await points.afterCall(seen)
   if (after === null) return { result, erased: true }
   const stored = await points.beforeStore(after)
-  return { result: stored === seen ? result : await changed(hooks, result, { seen, stored }), erased: false }
+  return {
+    result: stored === seen ? result : await applyHooks(hooks, result, { seen, stored }),
+    erased: false,
+  }
 }
 
 function toToolResult({ outcome, content, errorCode, attachments }: CallResult): ToolResult {
@@ -218,8 +226,8 @@ function toToolResult({ outcome, content, errorCode, attachments }: CallResult):
   return { status: 'error', error, ...(errorCode === null ? {} : { error_code: errorCode }), ...files }
 }
 
-/** An outcome that says more than `failed` stays what it is, as long as the result is an error. */
-async function changed(
+/** An outcome more precise than `failed` stays, as long as the result is an error. */
+async function applyHooks(
   hooks: HookBatch,
   result: CallResult,
   { seen, stored }: { readonly seen: ToolResult; readonly stored: ToolResult },
@@ -236,8 +244,8 @@ async function changed(
 type Given = Parameters<BufferedState['attach']>[0]
 
 /**
- * A sentence for the model where a file is not there, not fit, or empty: an empty one was never meant. What throws when it is
- * looked at is not fit.
+ * Attaches files; returns a sentence for the model if a file is missing, invalid or empty. A value that throws when it
+ * is read is invalid.
  */
 async function attachFiles(state: BufferedState, files: Given): Promise<readonly AttachmentRef[] | string> {
   if (files.length === 0) return []
@@ -274,7 +282,7 @@ interface ShownText {
   readonly put: (tx: Writer) => Promise<void>
 }
 
-/** A text above 64 KB is stored whole as a file of the thread; the model reads its head, its tail and the path. */
+/** Stores a text above 64 KB whole as a file of the thread; the model reads its head, its tail and the path. */
 async function shownText(store: Store, { input, now }: HeldCall, text: string): Promise<ShownText> {
   const bytes = Buffer.from(text)
   if (bytes.byteLength <= LIMITS.toolResultBytes) return { text, put: async () => undefined }

@@ -1,6 +1,9 @@
 import type { PendingToolResult, ToolResult } from '../../definitions/tool-result.js'
 
-/** Tools are written in JavaScript too: what they answer is checked like anything from outside. */
+/**
+ * Why an answer is no tool result; null if it is one. Tools may be written in JavaScript, so that their answers are
+ * checked like any input.
+ */
 export function answerProblem(result: unknown): string | null {
   try {
     return problemOf(result)
@@ -43,13 +46,13 @@ export function isPending(result: unknown): result is PendingToolResult {
   }
 }
 
-/** What the model reads. */
+/** The text that the model reads. */
 export function wordsOf(result: ToolResult): string {
   if (result.status === 'success') return textOf(result) || 'The tool call succeeded.'
   return result.error ?? (textOf(result) || 'The tool failed without a reason.')
 }
 
-/** Text parts win over `result`. */
+/** Text parts take precedence over `result`. */
 function textOf({ result, content = [] }: ToolResult): string {
   const parts = content.flatMap((part) => (part.type === 'text' ? [part.text] : []))
   if (parts.length > 0) return parts.join('\n')
@@ -67,14 +70,14 @@ export function filesOf({
 
 type Fields = Readonly<Record<string, unknown>>
 
-/** The text that an argument or a result's property carries; null if it carries none. */
+/** The text in a property of arguments or a result; null if there is none. */
 export function mappedText(from: Fields, property: string | null | undefined): string | null {
   const value = valueOf(from, property)
   if (value === undefined || value === null || value === '') return null
   return typeof value === 'string' ? value : JSON.stringify(value)
 }
 
-/** One path or a list, as an argument may hold them; a sentence for the model for anything else. */
+/** The paths in a property, which may be one or a list; a sentence for the model for anything else. */
 export function mappedPaths(from: Fields, property: string | null | undefined): readonly string[] | string {
   const value = valueOf(from, property)
   if (value === undefined || value === null || value === '') return []
@@ -90,13 +93,13 @@ function valueOf(from: Fields, property: string | null | undefined): unknown {
 /** Arguments of the lifecycle tools of subagents, as a model wrote them. */
 type GivenFields = Readonly<Record<string, unknown>>
 
-/** A text that says something; null for anything else. */
+/** A text that is not blank; null for anything else. */
 export function givenText(fields: GivenFields, name: string): string | null {
   const text = fields[name]
   return typeof text === 'string' && text.trim() !== '' ? text : null
 }
 
-/** The list `attachments`, empty where it was left out; null for anything but paths. */
+/** The list `attachments`, empty if it is left out; null if it holds anything but paths. */
 export function givenPaths({ attachments = [] }: GivenFields): readonly string[] | null {
   if (!Array.isArray(attachments)) return null
   return attachments.every((path) => typeof path === 'string') ? [...new Set(attachments)] : null

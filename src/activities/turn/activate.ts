@@ -1,6 +1,10 @@
 /**
- * A prompt becomes active: before its first step, and before anything is drained, the subagents that it lists as
- * `immediate` are called. What they are called with is decided here; the workflow then runs the calls as queued tools.
+ * Activates a prompt: the subagents that it lists as `immediate` are called before its first step, and before anything
+ * is drained.
+ * Owns: which of them start, the operation of the activation, and the staged calls.
+ * Does not own: the arguments of the calls (`bootstrap.ts`), and their execution: the workflow runs them as queued
+ * tools.
+ * An activation happens once (T4); an interrupted one is done again, and ends also when a flag was turned off since.
  */
 import { LIFECYCLE_TOOLS } from '../../definitions/plan/lifecycle-tools.js'
 import type { SubagentContent } from '../../definitions/plan/plan-content.js'
@@ -8,15 +12,14 @@ import type { CallModelAnswer, CallModelInput, ImmediateCall } from '../../proto
 import { fact } from '../../protocol/facts.js'
 import type { Fact } from '../../protocol/facts.js'
 import { nestedCallIdOf } from '../../protocol/ids.js'
-import { actualSide } from '../../protocol/plan.js'
 import { putPlan } from '../../store/agents.js'
 import { appendEvents } from '../../store/events.js'
 import { stageQueuedTool } from '../../store/messages/queued-tools.js'
-import { findOperation, finishOperation, insertOperation } from '../../store/operations.js'
 import type { Store, Writer } from '../../store/store.js'
 import { countOpenInstances } from '../../store/threads/child-registry.js'
 import type { ActivityDependencies } from '../activity.js'
-import { commitHeld, OperationLost } from '../operation.js'
+import { begin, commit, finish, lookUp } from '../operation.js'
+import type { Beginning, HeldOperation, OperationKey } from '../operation.js'
 import { promptOf } from '../plan-content.js'
 import { microseconds, stepScope } from '../scope.js'
 import { openThread } from '../thread-row.js'
@@ -35,45 +38,39 @@ import type {
   HeldActivation,
   Immediate,
 } from './bootstrap.js'
-import { hookDrain } from './drain-hooks.js'
-import {
-  heldAgain,
-  newOperation,
-  newPlan,
-  operationOf,
-  operationsOf,
-  planOfStep,
-  withOperations,
-} from './model-operation.js'
-import type { HeldOperation } from './model-operation.js'
+import { runDrainHooks } from './drain-hooks.js'
+import { modelBeginning, newPlan, operationOf, operationsOf, withOperations } from './model-operation.js'
 import { beginRunRow, handOver, startedFact } from './run-start.js'
 
-/** Null: there is nothing to start, and the step begins. */
+/** Calls the immediate subagents. Null: there are none to start, and the step begins. */
 export async function activate(
   dependencies: ActivityDependencies,
-  asked: CallModelInput,
+  { input: step, content }: Pick<Activation, 'content'> & { readonly input: CallModelInput },
   signal: AbortSignal,
 ): Promise<CallModelAnswer | null> {
   const { store } = dependencies
-  const content = await planOfStep(dependencies, activationInput(asked))
-  // The step itself says so.
-  if (content === null) return null
-  const input = activationInput({ ...asked, side: actualSide(content.plan, asked.side) })
+  const input = activationInput(step)
   const activation = { input, content, prompt: promptOf(content, input.side) }
-  const { threadId, id } = operationOf(input)
   const due = await dueImmediates(dependencies, activation)
-  const known = due.length > 0 || (await store.read((db) => findOperation(db, threadId, id))) !== null
-  // What an earlier attempt began is ended, also when a flag was turned off meanwhile.
-  if (!known) return null
-  const held = await beginActivation(dependencies, activation)
-  if ('type' in held) return held
+  // An activation that an earlier attempt began must end, also when a flag was turned off since.
+  if (due.length === 0 && !(await isBegun(store, operationOf(input)))) return null
+  const begun = await beginActivation(dependencies, activation)
+  if (begun.kind === 'answered') return begun.answer
+  const { held } = begun
   const derived = await deriveCalls(dependencies, { ...activation, held }, { due, signal })
   return commitActivation(store, { ...activation, held }, derived)
 }
 
+function isBegun(store: Store, key: OperationKey): Promise<boolean> {
+  return store.read(async (db) => {
+    const found = await lookUp(db, key)
+    return found.operation !== null
+  })
+}
+
 /**
- * The subagents that start now, in the order of the prompt: those that are enabled, and of which there are not as many as
- * there may be. None while the prompt itself cannot run: it becomes active when it has its variables.
+ * The subagents that start now, in the order of the prompt: those that are enabled and have room for one more
+ * instance. None while the prompt itself lacks variables: it becomes active when it has them.
  */
 async function dueImmediates(
   dependencies: ActivityDependencies,
@@ -102,34 +99,46 @@ async function hasRoom(
 }
 
 /**
- * The first transaction: the run and its agent are there before anything is asked of a model, and this attempt holds the
- * activation (T4). Nothing is drained.
+ * The first transaction: it writes the run and its agent before any model is asked, and takes the activation for this
+ * attempt (T4). It drains nothing.
  */
 async function beginActivation(
   dependencies: ActivityDependencies,
   { input, content }: Activation,
-): Promise<CallModelAnswer | HeldOperation> {
-  // A run that begins here runs the hooks of a new thread, under the name that all runs without a drain have.
+): Promise<BegunActivation> {
+  // A run that begins with an activation runs the hooks of a new thread, under the name that is the same for all runs
+  // that begin without a drain.
   const begins = { ...input, toolFirst: true, drain: [] }
-  const hooked = await hookDrain(dependencies, begins, content)
+  const hooked = await runDrainHooks(dependencies, begins, content)
   const { threadId } = input
   const now = microseconds(input)
-  return dependencies.store.write(async (tx): Promise<CallModelAnswer | HeldOperation> => {
+  return dependencies.store.write(async (tx): Promise<BegunActivation> => {
     const thread = await openThread(tx, input)
-    if (thread === null) return { type: 'terminated' }
-    const known = await findOperation(tx, threadId, operationOf(input).id)
-    if (known !== null) return heldAgain(tx, known)
+    if (thread === null) return { kind: 'answered', answer: { type: 'terminated' } }
+    const found = await lookUp<CallModelAnswer>(tx, operationOf(input))
+    if (found.kind === 'answered') return found
+    if (found.operation !== null) {
+      const { held } = await begin(tx, found, activationBeginning(input, content))
+      return { kind: 'held', held }
+    }
     const handed = await handOver(tx, input, thread)
     if (input.plan === null) await putPlan(tx, { digest: content.plan.digest, content, now })
     const started = await beginRun(tx, input)
     await appendEvents(tx, { threadId, events: [...input.facts, ...handed, ...started], now })
-    const operation = { ...newOperation(input, content, await hooked.commit(tx)), kind: 'activation' }
-    await insertOperation(tx, operation)
-    return operation
+    const { held } = await begin(tx, found, activationBeginning(input, content, await hooked.commit(tx)))
+    return { kind: 'held', held }
   })
 }
 
-/** A run whose prompt lacks nothing ends what earlier runs asked for. */
+type BegunActivation =
+  | { readonly kind: 'answered'; readonly answer: CallModelAnswer }
+  | { readonly kind: 'held'; readonly held: HeldOperation }
+
+function activationBeginning(...[input, content, operations]: Parameters<typeof modelBeginning>): Beginning {
+  return { ...modelBeginning(input, content, operations), kind: 'activation' }
+}
+
+/** Begins the run. Its prompt has all of its variables, so the requests of earlier runs for variables end. */
 async function beginRun(
   tx: Writer,
   input: ActivationInput,
@@ -141,7 +150,7 @@ async function beginRun(
   return [startedFact(input, trigger)]
 }
 
-/** The last transaction: the calls are staged as queued tools are, and the workflow is told of them. */
+/** The last transaction: it stages the calls as queued tools are staged, and answers with them. */
 async function commitActivation(
   store: Store,
   activation: HeldActivation,
@@ -159,10 +168,9 @@ async function commitActivation(
   }
   const answer = withOperations(activates, operationsOf(held))
   const now = microseconds(input)
-  return commitHeld(store, operationOf(input), async (tx): Promise<CallModelAnswer> => {
+  return commit(store, held, async (tx): Promise<CallModelAnswer> => {
     if ((await openThread(tx, input)) === null) return { type: 'terminated' }
-    const finished = { ...operationOf(input), attempt: held.attempt, answer, detail: log.detail(), now }
-    if (!(await finishOperation(tx, finished))) throw new OperationLost()
+    await finish(tx, held, { answer, detail: log.detail() })
     for (const call of made) await stage(tx, activation, call)
     const events = calls.flatMap((call) => (call.args === null ? [skippedFact(activation, call)] : []))
     await appendEvents(tx, { threadId, events, now })

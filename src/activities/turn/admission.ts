@@ -19,17 +19,18 @@ interface Visitor {
   readonly signal: AbortSignal
 }
 
-/** What all threads of this process share of one provider object, whatever definitions share it. */
+/** The state that all threads of this process share for one provider object, whatever definitions name it. */
 interface SharedProvider {
   readonly gate: ProviderGate
-  /** By the provider's id of the model: providers count requests by model. */
+  /** By the provider's model id: providers count requests by model. */
   readonly pauses: Map<string, ProviderPause>
   readonly time: TemporalTime
 }
 
 /**
- * Temporal's time, as far as the steps of this process have told it: a thread comes back by that time, and a server of
- * tests skips hours of it. Of two steps the one that waited less for its worker knows the time better.
+ * Temporal's time, estimated from the steps of this process. A thread that waits comes back by Temporal's clock, and a
+ * test server may skip hours of it. Of two steps the one that waited less for a worker knows the time better, so the
+ * largest offset wins.
  */
 class TemporalTime {
   #ahead = -Infinity
@@ -45,12 +46,15 @@ class TemporalTime {
 
 const providers = new WeakMap<Provider, SharedProvider>()
 
-/** What a provider takes at a time, and the pause that it asked for, hold for all threads of this worker. */
-export function admission(registry: Registry, { step, model, signal }: Visitor): Admission {
+/**
+ * Admits a request: the concurrency and rate limits of a provider, and the pause that it asked for, hold for all
+ * threads of this worker.
+ */
+export function createAdmission(registry: Registry, { step, model, signal }: Visitor): Admission {
   const { provider } = model
   const limit = limitOf(registry, provider)
   const { gate, pause, time } = sharedOf(model)
-  const key = `${step.input.threadId}:${step.operationId}`
+  const key = `${step.input.threadId}:${step.operation.id}`
   const caller = { signal, patience: patienceOf(step) }
   time.hear(step)
   return {
@@ -58,7 +62,7 @@ export function admission(registry: Registry, { step, model, signal }: Visitor):
       await pause.pass(caller)
       if (limit === null) return work()
       return gate.run({ limit, key, signal }, async () => {
-        // The line may have taken longer than it took another thread to be refused.
+        // While this request was queued, another one may have been refused.
         await pause.pass(caller)
         return work()
       })
@@ -89,7 +93,7 @@ function sleep(milliseconds: number, signal: AbortSignal): Promise<unknown> {
   return sleepFor(milliseconds, undefined, { signal })
 }
 
-/** Of all definitions with this provider object the strictest limit holds; null if none has one. */
+/** The strictest limits of all definitions with this provider object; null if none has any. */
 function limitOf(registry: Registry, provider: Provider): ModelRateLimit | null {
   const limits = registry.names().models.flatMap((name) => {
     const model = registry.model(name)
@@ -110,19 +114,22 @@ function strictest(limits: readonly (number | undefined)[]): number | undefined 
 }
 
 /**
- * How long a run waits for its providers: each pause that one of them asks for, as long as all pauses of the run together
- * stay within the patience of its agent. What is waited for inside of a request, ten seconds at a time, is not counted.
+ * Milliseconds: the first wait for a provider that does not name one; each further wait of the step is twice as long.
  */
-
-/** Milliseconds: the first wait for a provider that does not say how long, doubled with each further one of the step. */
 const FIRST_WAIT = 2000
 
-/** Milliseconds in all. */
+/**
+ * The patience of an agent: the milliseconds that a run waits for its providers in all. Only waits of the workflow
+ * count; waits inside of one request, ten seconds at most each, do not.
+ */
 export function patienceOf({ content }: Pick<ModelStep, 'content'>): number {
   return content.providerPatience ?? LIMITS.providerPatience
 }
 
-/** Milliseconds until one of the models may be asked again; null if none asks for a pause, or the run has waited enough. */
+/**
+ * Milliseconds until one of the models may be asked again; null if no model asks for a pause, or the patience of the
+ * run is used up.
+ */
 export async function waitBeforeNext(
   store: Store,
   step: ModelStep,
@@ -132,33 +139,33 @@ export async function waitBeforeNext(
   if (wait === null) return null
   const { threadId, run } = step.input
   const waited = await store.read((db) => waitedOf(db, { threadId, number: run }))
-  return waited + wait.asked > patienceOf(step) ? null : withoutHurry(wait)
+  return waited + wait.asked > patienceOf(step) ? null : spreadWait(wait)
 }
 
 interface Wait {
   /** Milliseconds. */
   readonly asked: number
-  /** The time is this thread's own already: others have other times. */
+  /** The wait is spread already: each thread got a time of its own. */
   readonly isOwn: boolean
 }
 
-/** Of the models that ask for a pause the first that can be asked again. */
+/** The shortest wait of the models that ask for a pause. */
 function shortestWait(failures: readonly FailedModel[], waits: number): Wait | null {
   const asked = failures
     .filter(({ error }) => asksForPause(error))
     .map(({ error: { kind, retryAfter } }): Wait => {
       const isOwn = kind === 'throttled' || kind === 'paused'
-      return { asked: isOwn ? (retryAfter ?? 0) : grown(retryAfter ?? 0, waits), isOwn }
+      return { asked: isOwn ? (retryAfter ?? 0) : growWait(retryAfter ?? 0, waits), isOwn }
     })
     .toSorted((one, other) => one.asked - other.asked)
   return asked[0] ?? null
 }
 
-/** A provider that still refuses after the wait that it asked for is given ever more time. */
-function grown(asked: number, waits: number): number {
+/** Doubles the wait of a provider that refuses again after it. */
+function growWait(asked: number, waits: number): number {
   return Math.max(asked, Math.min(FIRST_WAIT * 2 ** waits, LIMITS.longestProviderWait))
 }
 
-function withoutHurry({ asked, isOwn }: Wait): number {
+function spreadWait({ asked, isOwn }: Wait): number {
   return isOwn ? asked : withJitter(asked)
 }

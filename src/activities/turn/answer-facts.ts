@@ -16,7 +16,7 @@ import type { ModelStep } from './model-step.js'
 
 export interface Answered {
   readonly answer: ModelAnswer
-  /** From the request that was answered to its last byte. */
+  /** From the begin of the request that was answered to its last byte. */
   readonly milliseconds: number
 }
 
@@ -31,7 +31,10 @@ export function completedFact(step: ModelStep, { answer, milliseconds }: Answere
   return fact('model.completed', payload, step.scope)
 }
 
-/** The newest request failed, and what follows it; a failure of the provider's has words in the store. */
+/**
+ * The event of the newest request's failure, and what follows it. The provider's own words are in the store, under
+ * `errorId`.
+ */
 export function failedFact(
   step: ModelStep,
   { kind }: Pick<ModelError, 'kind'> | { readonly kind: 'interrupted' },
@@ -42,7 +45,7 @@ export function failedFact(
   return fact('model.failed', { ...log.newest, error: kind, next, ...words }, scope)
 }
 
-/** The marks of the phases up to the persisted answer that are not there yet; a nested step has none. */
+/** The phase events up to the persisted answer that were not emitted yet. A nested step has none. */
 export function phasesToAnswer({ input, log, resumed }: ModelStep): readonly Fact[] {
   if (input.frame !== null) return []
   const scope = stepScope(input)
@@ -52,7 +55,7 @@ export function phasesToAnswer({ input, log, resumed }: ModelStep): readonly Fac
     .map((phase) => phaseFact(phase, scope))
 }
 
-/** A step that ends with its model call still gets all of its events, and so does its turn; a nested one has neither. */
+/** The remaining events of a step that ends with its model call, and of its turn. A nested step has none. */
 export function lastFacts({ input }: Pick<ModelStep, 'input'>, reason: StopReason): readonly Fact[] {
   if (input.frame !== null) return []
   const scope = stepScope(input)
@@ -64,7 +67,7 @@ export function lastFacts({ input }: Pick<ModelStep, 'input'>, reason: StopReaso
   ]
 }
 
-/** Why one of the models that were asked gave no answer. */
+/** Why one of the models gave no answer. */
 export interface FailedModel {
   /** Name of its definition. */
   readonly model: string
@@ -91,10 +94,13 @@ const SENTENCES: Readonly<Record<ModelErrorKind, string>> = {
   unknown: 'of an unknown error',
 }
 
-/** For the user alone: a parent can do other things. */
+/** Only users read it: a parent that waits for a result has other means. */
 export const TRY_AGAIN = 'Send a message to try again.'
 
-/** What the user reads when no model gave an answer: the kinds of the failures, never the providers' words. */
+/**
+ * The message that a user reads when no model gave an answer. It names the kinds of the failures, never the providers'
+ * words.
+ */
 export function failureMessage(failures: readonly FailedModel[]): string {
   const reasons = failures.map(({ model, error }, index) => {
     const because = `because ${reasonOf(error)}.`
@@ -109,16 +115,16 @@ function reasonOf({ kind, message }: ModelError): string {
   return kind === 'unsupported_version' ? `${SENTENCES[kind]} (${message})` : SENTENCES[kind]
 }
 
-/** Of a step whose worker has neither the model nor a fallback of it. */
+/** The failure of a step whose worker has neither the model nor a fallback of it. */
 export function notRegistered(model: string): FailedModel {
   const message = `No worker has the model "${model}".`
   return { model, error: new ModelError({ kind: 'not_registered', message, retryable: false }) }
 }
 
-/** Providers answer with whole pages of HTML, too. */
+/** Providers may answer with whole pages of HTML. */
 const MOST_OF_BODY = 4000
 
-/** The providers' own words of the requests that failed in this attempt, for operators only (T5). */
+/** Stores the providers' own words of the requests that failed in this attempt, for operators only (T5). */
 export async function recordFailures(tx: Writer, step: ModelStep): Promise<void> {
   const { threadId } = step.input
   for (const { number, error } of step.log.failures) {
@@ -127,15 +133,15 @@ export async function recordFailures(tx: Writer, step: ModelStep): Promise<void>
   }
 }
 
-/** Under which id the store has the words of a failed request. */
+/** The id under which the table `errors` holds the words of a failed request. */
 export function failureId(
-  { input, operationId }: Pick<ModelStep, 'input' | 'operationId'>,
+  { operation: { threadId, id } }: Pick<ModelStep, 'operation'>,
   number: number,
 ): string {
-  return `${input.threadId}:${operationId}:${number}`
+  return `${threadId}:${id}:${number}`
 }
 
-/** What a provider said: its status, its message, and its whole answer where that says more. */
+/** The provider's own words: its status, its message, and its whole answer where that says more. */
 export function providerWords(error: ModelError): Thrown {
   const cause = error.cause instanceof Error ? error.cause : error
   const { message, stack } = readThrown(cause)

@@ -1,6 +1,11 @@
 /**
- * Phase 3: the prompt's model, then its fallbacks, until one answers. A stop ends all of it at once; a context that is
- * too long is cut and asked again, which is no attempt.
+ * Phase 3: asks the prompt's model, then its fallbacks, until one answers.
+ * Owns: the order of candidates, the time limit of all of them together, the transaction before each request, and what
+ * is recorded of each.
+ * Does not own: retries and streaming of one model (`model/call-model.ts`), admission (`admission.ts`), and the commit
+ * of the answer.
+ * A stop ends all of it at once. A context that is too long is cut and sent again, which is no further attempt. No
+ * request is sent by an attempt that does not hold the operation (T4).
  */
 import type { ModelDefinition } from '../../definitions/model.js'
 import { callWithRetries } from '../../model/call-model.js'
@@ -10,42 +15,40 @@ import { MODEL_LIMITS } from '../../model/stream-answer.js'
 import type { ModelLimits } from '../../model/stream-answer.js'
 import { fact, phaseFact } from '../../protocol/facts.js'
 import type { Fact } from '../../protocol/facts.js'
-import { failure } from '../../protocol/failures.js'
 import { LIMITS } from '../../protocol/limits.js'
 import { appendEvents } from '../../store/events.js'
 import { namesSecret, noteSecret } from '../../store/known-secrets.js'
 import { insertBoundary } from '../../store/messages/context-boundaries.js'
 import { dropAttempts } from '../../store/messages/deltas.js'
-import { takeOperation } from '../../store/operations.js'
 import { StoreError } from '../../store/store-error.js'
-import type { Store, Writer } from '../../store/store.js'
+import type { Store } from '../../store/store.js'
 import { meanwhile } from '../../store/transaction.js'
 import { errorTypeOf } from '../../telemetry/spans.js'
 import { watchModel } from '../../telemetry/watch-model.js'
 import type { ModelWatch } from '../../telemetry/watch-model.js'
 import type { ActivityDependencies } from '../activity.js'
+import { keep } from '../operation.js'
 import { stepScope } from '../scope.js'
 import { log } from '../temporal-activity.js'
 import { errorFields } from '../thrown.js'
-import { admission, patienceOf } from './admission.js'
+import { createAdmission, patienceOf } from './admission.js'
 import { failedFact, failureId, providerWords } from './answer-facts.js'
 import type { Answered, FailedModel } from './answer-facts.js'
 import type { BuiltRequest } from './build-request.js'
 import type { DeltaWriter } from './deltas.js'
-import { operationOf } from './model-operation.js'
 import { streamedMessage } from './model-step.js'
 import type { ModelStep } from './model-step.js'
-import { askedModel, providedModel, withinRequest } from './provided-model.js'
+import { modelNames, providedModel, withinRequest } from './provided-model.js'
 import { pricesOf } from './request-log.js'
 
-/** Milliseconds: a timer may ring a little before its time, and nobody answers in so few. */
+/** Milliseconds: a timer may fire a little early, and no model answers in so short a time. */
 const TIMER_SLACK = 5
 
 interface Question {
   readonly step: ModelStep
   /** At least one. */
   readonly candidates: readonly ModelDefinition[]
-  /** The request to a model, its context cut that many times more than usual. */
+  /** Builds the request to a model, with its context cut that many times more than usual. */
   readonly build: (model: string, cuts: number) => Promise<BuiltRequest>
   readonly deltas: DeltaWriter
   readonly signal: AbortSignal
@@ -61,14 +64,14 @@ export async function askModels(dependencies: ActivityDependencies, question: Qu
   const failures: FailedModel[] = []
   let cuts = 0
   for (const candidate of question.candidates) {
-    const reply = await asked(candidate)
+    const reply = await askCandidate(candidate)
     if (!ModelError.isInstance(reply)) return reply
     failures.push({ model: candidate.name, error: reply })
     if (left() <= TIMER_SLACK) break
   }
   return { failures }
 
-  async function asked(candidate: ModelDefinition): Promise<Answered | ModelError> {
+  async function askCandidate(candidate: ModelDefinition): Promise<Answered | ModelError> {
     for (;;) {
       const built = await question.build(candidate.name, cuts)
       const hasFallback = candidate !== question.candidates.at(-1)
@@ -103,7 +106,7 @@ async function askModel(
       options: built.options,
       signal,
       limits,
-      admission: admission(dependencies.registry, { step, model: candidate, signal }),
+      admission: createAdmission(dependencies.registry, { step, model: candidate, signal }),
       hasFallback,
       patience: patienceOf(step),
       onDelta: (delta) => {
@@ -121,7 +124,7 @@ async function askModel(
   }
 }
 
-/** A model that its provider cannot give is a model that failed, not a worker. */
+/** A provider that cannot give the model counts as a model that failed, not as a failure of the worker. */
 async function languageModelOf(
   candidate: ModelDefinition,
   requests: RecordedRequests,
@@ -134,13 +137,13 @@ async function languageModelOf(
   }
 }
 
-/** The requests to one model, as the store and those who watch learn of them. */
+/** Records the requests to one model: in the log of the operation, in events, and in telemetry. */
 interface RecordedRequests {
   readonly watch: ModelWatch
   begin(model: LanguageModel | null): Promise<void>
-  /** Once for each request. */
+  /** Call it once for each request. */
   failed(error: ModelError): void
-  /** It was cut, or something else than the model failed. */
+  /** The request was cancelled, or something other than the model failed. */
   cut(error: unknown): void
   answered(answer: ModelAnswer): Answered
 }
@@ -164,7 +167,7 @@ function recordRequests(
       asked = provided
       deltas.begin(step.log.number)
       since = performance.now()
-      watch.begin(askedModel(candidate, provided))
+      watch.begin(modelNames(candidate, provided))
     },
     failed(error) {
       if (!step.log.open) return
@@ -186,10 +189,7 @@ function recordRequests(
   }
 }
 
-/**
- * Transaction 2, before each request: this attempt holds the operation before the provider hears of it (T2, T4), and
- * the event log says what was asked of which model.
- */
+/** The next request to a model. */
 
 interface NextRequest {
   readonly model: string
@@ -198,7 +198,11 @@ interface NextRequest {
   readonly again: boolean
 }
 
-/** @throws `Operation.Lost` if another attempt holds the operation: nothing more is paid for then */
+/**
+ * Transaction 2, before each request: this attempt holds the operation before the provider gets the request (T2, T4),
+ * and the event log says what is asked of which model.
+ * @throws `Operation.Lost` if another attempt holds the operation: it must not be paid for twice
+ */
 async function startRequest(store: Store, step: ModelStep, next: NextRequest): Promise<void> {
   const { input, log } = step
   const first = log.fresh
@@ -212,27 +216,22 @@ async function startRequest(store: Store, step: ModelStep, next: NextRequest): P
   const { boundary } = next.built
   try {
     await store.write(async (tx) => {
-      meanwhile(tx, holdOrLose(tx, step))
+      meanwhile(tx, keep(tx, step.operation, { state: 'started', detail: log.detail() }))
       if (boundary !== null && !next.again) await insertBoundary(tx, boundary)
       if (first && log.number > 1) await dropAttempts(tx, streamedMessage(step), log.number)
       await appendEvents(tx, { threadId: input.threadId, events, now: step.now, movesActivity: false })
     })
   } catch (error) {
-    // A store that cannot take what happened between two attempts costs no answer; the commit waits for it.
+    // A store that fails between two requests costs no answer: the commit waits for the store.
     if (!next.again || !StoreError.isInstance(error)) throw error
   }
-}
-
-async function holdOrLose(tx: Writer, { input, attempt, log }: ModelStep): Promise<void> {
-  const hold = { ...operationOf(input), attempt, state: 'started', detail: log.detail() } as const
-  if (!(await takeOperation(tx, hold))) throw failure('Operation.Lost')
 }
 
 function follows({ log }: ModelStep, { model }: NextRequest): 'retry' | 'fallback' {
   return log.model === model ? 'retry' : 'fallback'
 }
 
-/** A first start marks the phases; a later one follows an attempt that waited or died behind them. */
+/** The first request of a step emits its phases; a later one follows an attempt that waited or died after them. */
 function resolvedFacts(step: ModelStep, built: BuiltRequest, first: boolean): readonly Fact[] {
   const { messages, tools, dropped, estimatedTokens } = built
   const payload = { messages, tools, dropped, estimatedTokens }
@@ -250,9 +249,9 @@ function requestedFact({ scope, log }: ModelStep): Fact {
 const KEY_HEADER = /^(?:proxy-)?authorization$|^cookie$/i
 
 /**
- * Notes the keys that the provider of a failed request sends, so that they are found in the error that quotes them. The
- * models of the AI SDK's packages hold a `config` whose `headers` they send; it is no part of the specification, so a model
- * without it is left to what else is known of secrets (`store/known-secrets.ts`).
+ * Notes the keys that the provider of a failed request sends, so that they are redacted in the error that quotes them.
+ * Models of the AI SDK's packages hold a `config` whose `headers` they send. It is no part of the specification: for a
+ * model without it, only the other known secrets are redacted (`store/known-secrets.ts`).
  */
 function noteProviderKeys(candidate: ModelDefinition, model: LanguageModel | null): void {
   const noteAll = (headers: unknown): void => {
@@ -263,11 +262,11 @@ function noteProviderKeys(candidate: ModelDefinition, model: LanguageModel | nul
   }
   try {
     const headers = sentHeaders(model)
-    // A key that is fetched is most often there already, and has come before the failed answer is stored.
+    // A key that is fetched asynchronously is cached in most cases, and is noted before the failed answer is stored.
     if (headers instanceof Promise) headers.then(noteAll, () => undefined)
     else noteAll(headers)
   } catch {
-    // A key that is missing throws here; the failure of the request says so.
+    // A missing key throws here; the failure of the request reports it.
   }
 }
 

@@ -20,12 +20,12 @@ import { LIMITS } from '../../protocol/limits.js'
 import type { JsonObject } from '../../protocol/values.js'
 import { digestOf } from '../../store/digest.js'
 import { appendEvents } from '../../store/events.js'
-import { takeOperation } from '../../store/operations.js'
 import type { Store } from '../../store/store.js'
 import { assertStoppedByUser } from '../activity.js'
 import type { ActivityDependencies } from '../activity.js'
 import { stepBatch } from '../hooks/step-batch.js'
-import { commitHeld, OperationLost } from '../operation.js'
+import { commit, keep } from '../operation.js'
+import type { HeldOperation } from '../operation.js'
 import { waitForDefinition } from '../plan-content.js'
 import { microseconds, stepScope } from '../scope.js'
 import { shownValues } from '../variables/resolve-variables.js'
@@ -34,15 +34,13 @@ import { askModels } from './ask-models.js'
 import type { Reply } from './ask-models.js'
 import type { BuiltRequest } from './build-request.js'
 import type { DeltaWriter } from './deltas.js'
-import { operationOf } from './model-operation.js'
-import type { HeldOperation } from './model-operation.js'
 import type { ModelStep } from './model-step.js'
 import { candidatesOf } from './provided-model.js'
 import { RequestLog } from './request-log.js'
 import type { OperationDetail } from './request-log.js'
 import { requestSettings } from './request-settings.js'
 
-/** A call with what it says; without arguments it is not made. */
+/** A call and its arguments; without arguments it is not made. */
 export interface DerivedCall extends Immediate {
   readonly args: JsonObject | null
 }
@@ -53,8 +51,8 @@ export interface Derived {
 }
 
 /**
- * The arguments of each call: nothing where that is enough, else what a model makes of the hints, else the hints.
- * Models are asked for LIMITS.bootstraps in all.
+ * Derives the arguments of each call: none where the schema requires none, else what a model makes of the hints, else
+ * the hints themselves. Models are asked at most LIMITS.bootstraps times in all.
  */
 export async function deriveCalls(
   dependencies: ActivityDependencies,
@@ -62,14 +60,14 @@ export async function deriveCalls(
   { due, signal }: { readonly due: readonly Immediate[]; readonly signal: AbortSignal },
 ): Promise<Derived> {
   const deadline = performance.now() + LIMITS.bootstraps
-  // Written by this activity: the store's boundary.
+  // Written by `record`: the store's boundary.
   const known = activation.held.detail as Partial<OperationDetail> | null
   let log = new RequestLog({ plan: activation.content.plan.digest, ...known })
   const calls: DerivedCall[] = []
   for (const { callId, subagent } of due) {
     const callee = calleeOf(dependencies, subagent)
     const hints = await hintsOf(dependencies, activation, subagent)
-    let args = callee === null ? null : enough(callee, hints)
+    let args = callee === null ? null : argumentsWithoutModel(callee, hints)
     if (callee !== null && args === null) {
       const bootstrapping = { activation, signal, deadline, log }
       const { written, log: asked } = await bootstrap(dependencies, bootstrapping, { subagent, hints })
@@ -81,8 +79,8 @@ export async function deriveCalls(
   return { calls, log }
 }
 
-/** What needs no model: without hints there is nothing to make of them. */
-function enough(callee: Callee, { name, description }: Hints): JsonObject | null {
+/** The arguments that need no model: without hints there is nothing to derive them from. */
+function argumentsWithoutModel(callee: Callee, { name, description }: Hints): JsonObject | null {
   const { subagent } = callee
   const hasUse = subagent.resumable !== null || takesArguments(subagent)
   if (hasUse && (name !== null || description !== null)) return null
@@ -97,7 +95,7 @@ function calleeOf({ registry }: ActivityDependencies, subagent: SubagentContent)
   return null
 }
 
-/** T5: the values that anybody may see; those of `scopedEnv` are not looked at here. */
+/** T5: the hints are values that are not secret; `scopedEnv` is not looked at here. */
 async function hintsOf(
   dependencies: ActivityDependencies,
   { input, content, prompt }: HeldActivation,
@@ -116,18 +114,13 @@ function wordsOf(values: ReadonlyMap<string, string>, name: string | null): stri
   return value === undefined || value.trim() === '' ? null : value
 }
 
-/**
- * One forced call of a model that derives a subagent's first arguments from its hints. It is a convenience: whatever
- * goes wrong, and a provider that is busy, costs the hints nothing.
- */
-
-/** Nobody watches it. */
+/** The text of this model call is not streamed. */
 const UNWATCHED: DeltaWriter = { add: () => undefined, begin: () => undefined, done: async () => undefined }
 
 interface Bootstrapping {
   readonly activation: HeldActivation
   readonly signal: AbortSignal
-  /** Of `performance`: when models are asked no more. */
+  /** The time of `performance` after which no model is asked. */
   readonly deadline: number
   /** All requests of the activation so far. */
   readonly log: RequestLog
@@ -139,7 +132,11 @@ interface Bootstrapped {
   readonly log: RequestLog
 }
 
-/** @throws `Operation.Lost` if another attempt holds the activation */
+/**
+ * Derives a subagent's first arguments from its hints, by one model call with a forced tool. It is a convenience: any
+ * failure, also of a busy provider, only leaves the hints as they are.
+ * @throws `Operation.Lost` if another attempt holds the activation
+ */
 async function bootstrap(
   dependencies: ActivityDependencies,
   bootstrapping: Bootstrapping,
@@ -170,7 +167,7 @@ async function bootstrap(
   return { written: reply !== null && 'answer' in reply ? writtenIn(reply.answer) : null, log: step.log }
 }
 
-/** Null: somebody stopped the run, and what is known without a model has to do. */
+/** Null: a user stopped the run, and the arguments are what is known without a model. */
 async function unlessStopped(ask: () => Promise<Reply>): Promise<Reply | null> {
   try {
     return await ask()
@@ -185,13 +182,12 @@ function writtenIn({ toolCalls }: ModelAnswer): string | null {
   return toolCalls.find(({ name }) => name === BOOTSTRAP_TOOL)?.input ?? null
 }
 
-/** What it cost is kept whatever becomes of this attempt. */
+/** Records the cost of the request, whatever becomes of this attempt. */
 async function record(store: Store, step: ModelStep, reply: Reply | null): Promise<void> {
-  const { input, attempt, log, now } = step
+  const { input, operation, log, now } = step
   const events = recordedFacts(step, reply)
-  await commitHeld<unknown>(store, operationOf(input), async (tx) => {
-    const hold = { ...operationOf(input), attempt, state: 'started', detail: log.detail() } as const
-    if (!(await takeOperation(tx, hold))) throw new OperationLost()
+  await commit<unknown>(store, operation, async (tx) => {
+    await keep(tx, operation, { state: 'started', detail: log.detail() })
     await recordFailures(tx, step)
     await appendEvents(tx, { threadId: input.threadId, events, now })
   })
@@ -207,18 +203,17 @@ function recordedFacts(step: ModelStep, reply: Reply | null): readonly Fact[] {
 
 function bootstrapStep(dependencies: ActivityDependencies, { activation, log }: Bootstrapping): ModelStep {
   const { input, content, prompt, held } = activation
-  const { id: operationId } = operationOf(input)
   const hooks = {
     input,
     content,
     ids: [],
     promptPath: [prompt.name],
-    name: operationId,
+    name: held.id,
     recordsMissing: false,
   }
   return {
-    ...{ input, content, prompt, operationId, attempt: held.attempt },
-    // It becomes no message.
+    ...{ input, content, prompt, operation: held },
+    // The answer becomes no message.
     messageId: randomUUID(),
     parentId: null,
     scope: stepScope(input),
@@ -243,7 +238,9 @@ interface Bootstrap {
   readonly hints: Hints
 }
 
-/** A request with one forced tool, about one subagent: no history, and no variable but the two that are hints. */
+/**
+ * A request with one forced tool, about one subagent, without history and without variables other than the two hints.
+ */
 function bootstrapRequest(
   { input, content, prompt }: Activation,
   { subagent, hints }: Bootstrap,
@@ -252,7 +249,7 @@ function bootstrapRequest(
   const model = Object.hasOwn(content.models, modelName) ? content.models[modelName] : undefined
   if (model === undefined) throw new Error(`The plan has no model ${modelName}.`)
   const tool = bootstrapTool(subagent)
-  // Models that reason cannot be forced to call a tool, with some providers.
+  // With some providers, models that reason cannot be forced to call a tool.
   const asked = { ...prompt, tools: [tool], reasoning: null }
   const settings = requestSettings({ input, prompt: asked, model })
   const text = words({ subagent, hints })
@@ -286,7 +283,7 @@ function bootstrapTool(subagent: SubagentContent): ToolContent {
   return { name: BOOTSTRAP_TOOL, description, inputSchema: bootstrapSchema(subagent) }
 }
 
-/** The arguments of the call; of one that creates an instance, what is not known yet. */
+/** The schema of the call's arguments; for a call that creates an instance, of those that are not known yet. */
 function bootstrapSchema(subagent: SubagentContent): JSONSchema7 {
   const { resumable, inputSchema } = subagent
   if (resumable === null) return inputSchema
@@ -300,9 +297,7 @@ function bootstrapSchema(subagent: SubagentContent): JSONSchema7 {
   return { type: 'object', properties, required, additionalProperties: false }
 }
 
-/** What a call that no model has made says: arguments that its subagent takes, or none at all. */
-
-/** A subagent, and the schema of its arguments as this worker has it. */
+/** A subagent, and the schema of its arguments on this worker. */
 interface Callee {
   readonly subagent: SubagentContent
   readonly schema: z.ZodObject | undefined
@@ -314,15 +309,18 @@ interface Hints {
   readonly description: string | null
 }
 
-/** An instance that stays has to be told something, and there is nothing to tell. */
+/** The first message of a resumable instance for which there are no words. */
 const FIRST_MESSAGE = 'Begin.'
 
-/** Without anything to go by; null if the subagent needs more. */
+/** The arguments without any hint; null if the subagent requires some. */
 function plainArguments(callee: Callee): JsonObject | null {
   return completed(callee, { name: null, message: null, own: {} })
 }
 
-/** With the hints as they are: in their mapped arguments, or as name and message of an instance that stays. */
+/**
+ * The arguments from the hints as they are: in their mapped properties, or as name and message of a resumable
+ * instance.
+ */
 function hintedArguments(callee: Callee, { name, description }: Hints): JsonObject | null {
   const { initAgentNameProperty, initUserMessageProperty } = callee.subagent
   const message = description ?? name
@@ -335,7 +333,7 @@ function hintedArguments(callee: Callee, { name, description }: Hints): JsonObje
   return completed(callee, { name, message, own: mapped }) ?? completed(callee, { name, message, own: {} })
 }
 
-/** As a model wrote them under `bootstrapSchema`; null if they are not right. */
+/** The arguments as a model wrote them under `bootstrapSchema`; null if they do not fit. */
 function writtenArguments(callee: Callee, rawJson: string): JsonObject | null {
   const written = parseObject(rawJson)
   if (written === null) return null
@@ -349,7 +347,7 @@ function writtenArguments(callee: Callee, rawJson: string): JsonObject | null {
 interface Beginning {
   readonly name: string | null
   readonly message: string | null
-  /** Of the subagent's own schema. */
+  /** The part that the subagent's own schema describes. */
   readonly own: JsonObject
 }
 
@@ -375,7 +373,7 @@ function parseObject(rawJson: string): JsonObject | null {
   }
 }
 
-/** What was JSON has nothing else in it. */
+/** A parsed JSON value that is an object has only JSON values. */
 function isObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
@@ -395,18 +393,20 @@ export interface Activation {
 export type HeldActivation = Activation & { readonly held: HeldOperation }
 
 /**
- * As if it were a nested step of its own: its operation is another one than that of the step which follows (T4), and it
- * marks no phases of that step.
+ * The input of an activation, which has the shape of a nested step: its operation differs from that of the step that
+ * follows (T4), and it emits no phases of that step.
  */
 export type ActivationInput = CallModelInput & { readonly frame: Frame }
 
-/** Before one step several prompts may become active, one even twice: an agent hands over, a side is forced. */
+/**
+ * Several prompts may become active before one step, and one of them twice: an agent hands over, or a side is forced.
+ */
 export function activationInput(input: CallModelInput): ActivationInput {
   const key = `${input.side}${digestOf([input.agent]).slice(0, 8)}${activationSuffix(input.activations)}`
   return { ...input, frame: { callId: immediatesId(input, key), prompt: '', depth: 1 } }
 }
 
-/** A subagent that starts by itself, and the id of the call that does it. */
+/** An immediate subagent, and the id of the call that starts it. */
 export interface Immediate {
   readonly callId: string
   readonly subagent: SubagentContent

@@ -1,4 +1,10 @@
-/** Phase 2: what the provider gets. The same rows always give the same bytes, and new rows only append (T12). */
+/**
+ * Phase 2: builds the request to a provider, from a window of bounded size.
+ * Owns: which rows a prompt sees, how a full window is cut, the note about subagents, and the order of all parts.
+ * Does not own: reading the rows (`context-window.ts`), tools and provider options (`request-settings.ts`), and the
+ * format of messages (`model/context/`).
+ * The same rows always give the same bytes, and new rows only append, so that providers can cache the prefix (T12).
+ */
 import type { LanguageModelV4Message, LanguageModelV4Prompt } from '@ai-sdk/provider'
 import type { ModelContent, PlanContent, PromptContent } from '../../definitions/plan/plan-content.js'
 import { rowsOfTurn } from '../../model/context/answer-parts.js'
@@ -29,11 +35,11 @@ import type { ContextWindow } from './context-window.js'
 import { operationOf } from './model-operation.js'
 import { requestSettings } from './request-settings.js'
 
-/** What hooks do to the context. */
+/** The hooks that see the context. */
 export interface ContextHooks {
-  /** Of the rows after the cut; they may be left out, changed or added to. */
+  /** Filters the rows after the cut; rows may be left out, changed or added. */
   readonly filterMessages?: (rows: readonly TranscriptRow[]) => Promise<readonly TranscriptRow[]>
-  /** Of the whole prompt, with its system message. */
+  /** Changes the whole prompt, with its system message. */
   readonly prefilter?: (prompt: LanguageModelV4Prompt) => Promise<LanguageModelV4Prompt>
 }
 
@@ -44,7 +50,7 @@ export interface RequestParts {
   readonly prompt: PromptContent & { readonly name: string }
   /** A name of `content.models`: the prompt's own, or a fallback. */
   readonly model: string
-  /** How often the provider has refused this step's request as too long. */
+  /** How often the provider has refused the request of this step as too long. */
   readonly cuts: number
   /** Rendered. */
   readonly system: string
@@ -54,14 +60,16 @@ export interface RequestParts {
 
 export interface BuiltRequest {
   readonly options: ModelRequest
-  /** Rows that it shows. */
+  /** Rows that the request shows. */
   readonly messages: number
   readonly tools: number
-  /** Rows that the window leaves out. */
+  /** Rows before the window. */
   readonly dropped: number
   /** See `textTokens`. */
   readonly estimatedTokens: number
-  /** To be stored before the request is sent, so that the next ones begin like this one; null: nothing was cut for good. */
+  /**
+   * Stored before the request is sent, so that the next requests begin like this one; null: the cut is not for good.
+   */
   readonly boundary: NewBoundary | null
 }
 
@@ -72,23 +80,23 @@ export async function buildRequest(parts: RequestParts): Promise<BuiltRequest> {
     Promise.all([readWindow(db, input, prompt), noteOfChildren(db, parts)]),
   )
   const context = requestContext({ ...parts, note })
-  const before = weighedRows(context, shownRows(parts, window))
+  const before = weighRows(context, shownRows(parts, window))
   const fixed = context.settingsTokens + tokensOf(before, [window.opening, context.frameRow])
   const cut = await cutContext(store, {
     input,
     window,
     perspective: context.perspective,
-    // Tools that fill the window by themselves leave no room for anything: the provider says so.
+    // Where the tools alone fill the window, the provider is to refuse the request.
     budget: Math.max(context.mostTokens - fixed, context.mostTokens / 8),
     halvings: Math.max(0, parts.cuts - cutsDone(parts, window)),
     tokensOf: (row) => before.get(row.id) ?? 0,
   })
-  const rows = [...(await filtered(parts, shownRows(parts, cut))), ...frameRows(context)]
+  const rows = [...(await filterRows(parts, shownRows(parts, cut))), ...frameRows(context)]
   const options = withPermittedThinking({
     ...context.settings,
-    prompt: await assembled(parts, context, { rows, window, cut, note }),
+    prompt: await assemble(parts, context, { rows, window, cut, note }),
   })
-  const estimatedTokens = context.settingsTokens + sum(weighedRows(context, rows))
+  const estimatedTokens = context.settingsTokens + sum(weighRows(context, rows))
   const tokens = { tokensBefore: context.settingsTokens + sum(before), tokensAfter: estimatedTokens }
   return {
     options,
@@ -100,7 +108,7 @@ export async function buildRequest(parts: RequestParts): Promise<BuiltRequest> {
   }
 }
 
-/** A nested step hears of them only if it may start or write to some itself. */
+/** A nested step gets the note only if it may start subagents or write to them itself. */
 async function noteOfChildren(db: Reader, { input, prompt }: RequestParts): Promise<string | null> {
   const tells = input.frame === null || Object.keys(prompt.subagents).length > 0
   return tells ? registryNote(await listOpenInstances(db, input.threadId)) : null
@@ -115,7 +123,7 @@ function shownRows(
   return visibleRows(all, prompt, input.frame === null ? input.run : null)
 }
 
-async function filtered(
+async function filterRows(
   { hooks }: RequestParts,
   rows: readonly TranscriptMessage[],
 ): Promise<readonly TranscriptRow[]> {
@@ -126,18 +134,18 @@ interface Assembling {
   readonly rows: readonly TranscriptRow[]
   readonly window: ContextWindow
   readonly cut: CutContext
-  /** What is said of the thread's children. */
+  /** The note about the thread's children. */
   readonly note: string | null
 }
 
-async function assembled(
+async function assemble(
   { store, input, prompt, system, hooks }: RequestParts,
   { perspective, inlining, author, frameRow }: RequestContext,
   { rows, window, cut, note }: Assembling,
 ): Promise<LanguageModelV4Prompt> {
   const files = await readFiles(store, input.threadId, filesToInline(rows, inlining))
   const begins = (cut.cut ?? window.boundary)?.position ?? null
-  // A prompt that sees the run at hand only does not miss what was before it.
+  // A prompt that sees only the current run misses nothing that came before it.
   const misses = prompt.includeChat || cut.opening?.run === input.run
   const gapBefore = misses ? begins : null
   const history = assemblePrompt({ system, messages: rows, perspective, files, author, gapBefore })
@@ -147,15 +155,15 @@ async function assembled(
   return withCacheHints(pairToolMessages(await hooks.prefilter(whole)), passing)
 }
 
-/** The cuts for this step that are stored already: by an earlier request, or by an attempt that died. */
+/** The cuts for this step that are stored already, by an earlier request or by an attempt that died. */
 function cutsDone({ input }: RequestParts, { boundary }: ContextWindow): number {
   const isOurs = boundary?.kind === 'context_length' && boundary.operation === operationOf(input).id
   return isOurs ? boundary.detail.cuts : 0
 }
 
 /**
- * A fallback with a smaller window, a nested step, or a prompt that sees its own run only must not take from the side what
- * its own prompt and model can see.
+ * Only the side's own prompt and model move the boundary of the side. A fallback with a smaller window, a nested step,
+ * or a prompt that sees only its own run must not take rows from them.
  */
 function boundaryOf(
   { input, prompt, model, cuts }: RequestParts,
@@ -180,7 +188,7 @@ function frameRows({ frameRow }: RequestContext): readonly TranscriptRow[] {
   return frameRow === null ? [] : [frameRow]
 }
 
-function weighedRows(
+function weighRows(
   { inlining, author, frameRow, perspective }: RequestContext,
   rows: readonly TranscriptRow[],
 ): ReadonlyMap<string, number> {
@@ -198,7 +206,7 @@ function sum(weighed: ReadonlyMap<string, number>): number {
   return [...weighed.values()].reduce((total, tokens) => total + tokens, 0)
 }
 
-/** What a nested step is asked, by the arguments of its call; it is no row of the transcript. */
+/** The arguments of a nested step's call, as a message; it is no row of the transcript. */
 export interface FrameMessage {
   readonly text: string
   readonly attachments: readonly AttachmentRef[]
@@ -211,19 +219,22 @@ interface Asked {
   readonly model: string
   readonly system: string
   readonly frameMessage: FrameMessage | null
-  /** Behind all rows. */
+  /** The note about children, which comes after all rows. */
   readonly note: string | null
 }
 
-/** What is the same for all rows of a request. */
+/** The parts of a request that are the same for all rows. */
 interface RequestContext {
   readonly perspective: Perspective
   readonly inlining: Inlining
   readonly author: Author
   readonly settings: Omit<ModelRequest, 'prompt'>
-  /** Of system text, tools and the note. */
+  /** The tokens of system text, tools and the note. */
   readonly settingsTokens: number
-  /** What rows, system text and tools may fill: the rest is for the answer, and for what the estimate misses. */
+  /**
+   * The tokens that rows, system text and tools may fill; the rest is for the answer, and for the error of the
+   * estimate.
+   */
   readonly mostTokens: number
   readonly frameRow: TranscriptMessage | null
 }
@@ -259,7 +270,7 @@ function sensesOf({ supportsImages, supportsDocuments, supportsAudio }: ModelCon
   return { images: supportsImages, documents: supportsDocuments, audio: supportsAudio }
 }
 
-/** As if the other side had said it. */
+/** The message of a nested step is a message of the other side. */
 function frameRow(input: CallModelInput, { text, attachments }: FrameMessage): TranscriptMessage {
   return {
     ...BLANK_ROW,
@@ -272,11 +283,11 @@ function frameRow(input: CallModelInput, { text, attachments }: FrameMessage): T
   }
 }
 
-/** A window that fits, and what the next requests have to know to begin alike. */
+/** A window that fits, and what the next requests need to begin alike. */
 interface CutContext {
   readonly opening: TranscriptMessage | null
   readonly rows: readonly TranscriptMessage[]
-  /** Null: nothing was cut now. */
+  /** Null: nothing was cut by this request. */
   readonly cut: { readonly position: number; readonly detail: Omit<BoundaryDetail, 'cuts'> } | null
 }
 
@@ -284,16 +295,16 @@ interface Cutting {
   readonly input: CallModelInput
   readonly window: ContextWindow
   readonly perspective: Perspective
-  /** Tokens for the rows. */
+  /** The tokens that the rows may fill. */
   readonly budget: number
-  /** How often what would be sent is halved: once for each refusal of the provider. */
+  /** How often the window is halved: once for each refusal of the provider. */
   readonly halvings: number
   readonly tokensOf: (row: TranscriptMessage) => number
 }
 
 /**
- * Cuts a full window to half; what is not full stays as it is, so that requests share their beginnings up to the next cut
- * (T12). The message that began the run stays with every cut in that run's midst; where one step alone is too large, its
+ * Cuts a full window to half. A window that is not full stays as it is, so that requests share their beginnings until
+ * the next cut (T12). A cut within a run keeps the message that began the run. Where one step alone is too large, its
  * results are clipped.
  */
 async function cutContext(store: Store, cutting: Cutting): Promise<CutContext> {
@@ -304,13 +315,13 @@ async function cutContext(store: Store, cutting: Cutting): Promise<CutContext> {
   const full = halvings === 0 ? all : { ...all, tokens: size.tokens / 2 ** halvings }
   const isFull = window.overflows || fillOf(size, full) > 1
   if (!isFull) return { opening: window.opening, rows: window.rows, cut: null }
-  const most = halvings === 0 ? half(full) : full
+  const most = halvings === 0 ? halve(full) : full
   const stays = weighed.slice(cutIndex(weighed, { most, perspective }))
-  const rows = fillOf(sizeOf(stays), full) > 1 ? clipped(stays) : stays.map(rowOf)
-  return concluded(store, cutting, rows)
+  const rows = fillOf(sizeOf(stays), full) > 1 ? clipRows(stays) : stays.map(rowOf)
+  return concludeCut(store, cutting, rows)
 }
 
-async function concluded(
+async function concludeCut(
   store: Store,
   { window, input }: Cutting,
   rows: readonly TranscriptMessage[],
@@ -318,7 +329,7 @@ async function concluded(
   const position = rows[0]?.position
   const same = position === window.rows[0]?.position && !window.overflows
   const isClipped = rows.some((row) => !window.rows.includes(row))
-  // One message is all there is: the provider decides.
+  // Only one message is left: the provider is to decide.
   if (position == null || (same && !isClipped)) return { ...window, cut: null }
   const opening = same ? window.opening : await openingOf(store, input, { window, first: rows[0] })
   const newest = rows.at(-1)?.position ?? null
@@ -332,7 +343,7 @@ async function concluded(
   return { opening, rows, cut: { position, detail } }
 }
 
-/** What began the run, if the cut is in that run's midst. */
+/** The message that began the run, if the cut is within that run. */
 async function openingOf(
   store: Store,
   { threadId, run }: CallModelInput,
@@ -354,11 +365,11 @@ function rowOf({ row }: Weighed): TranscriptMessage {
   return row
 }
 
-function clipped(rows: readonly Weighed[]): readonly TranscriptMessage[] {
+function clipRows(rows: readonly Weighed[]): readonly TranscriptMessage[] {
   return rows.map(({ row }) => clipResult(row))
 }
 
-function half({ tokens, rows, bytes }: WindowSize): WindowSize {
+function halve({ tokens, rows, bytes }: WindowSize): WindowSize {
   return { tokens: tokens / 2, rows: rows / 2, bytes: bytes / 2 }
 }
 
@@ -367,16 +378,16 @@ const HEADING =
   'work: it is idle, and takes messages.'
 
 /**
- * What a parent's model is told of its children, behind the history: they change from step to step, and what stands
- * before them stays (T12). Null without children. One JSON object a line: what a child says of itself cannot look like
- * another line.
+ * The note to a parent's model about its children. It comes after the history, because it changes from step to step
+ * and the rows before it do not (T12). Null without children. Each child is one JSON object on a line of its own, so
+ * that the status text of a child cannot look like another line.
  */
 function registryNote(instances: readonly OpenInstance[]): string | null {
   if (instances.length === 0) return null
   return [HEADING, ...instances.map(instanceLine)].join('\n')
 }
 
-/** A system message as every provider takes it in that place. */
+/** A system message in a form that every provider takes at this place. */
 function registryMessage(note: string): LanguageModelV4Message {
   return { role: 'user', content: [{ type: 'text', text: SYSTEM_NOTE + note }] }
 }
@@ -393,7 +404,7 @@ function instanceLine({ reference, name, title, threadName, description, status 
 }
 
 /**
- * The rows that a prompt sees: those of the run at hand always; earlier ones with `includeChat`, and their tool calls
+ * The rows that a prompt sees: always those of the current run; earlier ones with `includeChat`, and their tool calls
  * and results with `includePastTools`. A nested step has no run of its own (`run` is null), and does not see the calls
  * that wait for it.
  */
@@ -402,7 +413,7 @@ function visibleRows(
   prompt: Pick<PromptContent, 'includeChat' | 'includePastTools'>,
   run: number | null,
 ): readonly TranscriptMessage[] {
-  // What the runtime says of itself is for people: neither hooks nor models meet it.
+  // Status lines of the runtime are for people: neither hooks nor models see them.
   const rows = transcript.filter(({ metadata }) => metadata?.['status_kind'] === undefined)
   const visible =
     prompt.includeChat && prompt.includePastTools

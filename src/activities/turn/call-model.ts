@@ -1,7 +1,11 @@
 /**
- * Phases 1 to 4 of a step in one activity: drain, assemble context, call the model, persist its answer. Three short
- * transactions, none held across the network: drain, start, commit (T2, T4). A retry finds the drain done; a finished
- * operation is answered from its row.
+ * The activity `callModel`: phases 1 to 4 of a step: drain, assemble the context, call the model, persist its answer.
+ * Owns: the order of these phases, the beginning of a run, and its end where a variable is missing.
+ * Does not own: each phase (`drain.ts`, `build-request.ts`, `ask-models.ts`, `commit-answer.ts`), and what follows the
+ * answer: the workflow decides it.
+ * Three short transactions, none of them held across the network: drain, start, commit (T2, T4). A retry finds the
+ * drain done; a finished operation is answered from its row. A model that was asked and did not answer is asked again,
+ * and every request is counted.
  */
 import type { PlanContent, PromptContent } from '../../definitions/plan/plan-content.js'
 import { ModelAbortedError } from '../../model/model-error.js'
@@ -11,14 +15,14 @@ import type { Fact } from '../../protocol/facts.js'
 import { actualSide } from '../../protocol/plan.js'
 import { putPlan } from '../../store/agents.js'
 import { appendEvents } from '../../store/events.js'
-import { findOperation, finishOperation, insertOperation } from '../../store/operations.js'
 import type { Writer } from '../../store/store.js'
 import { assertStoppedByUser, whileBeating } from '../activity.js'
 import type { ActivityDependencies } from '../activity.js'
 import type { HookBatch } from '../hooks/hook-batch.js'
 import { RequestBlocked, requestHooks } from '../hooks/hook-points.js'
 import { stepBatch } from '../hooks/step-batch.js'
-import { commitHeld, OperationLost } from '../operation.js'
+import { commit, finish, lookUp, record } from '../operation.js'
+import type { HeldOperation } from '../operation.js'
 import { promptNamed, promptOf } from '../plan-content.js'
 import { microseconds, stepScope } from '../scope.js'
 import { Context } from '../temporal-activity.js'
@@ -36,6 +40,7 @@ import { waitBeforeNext } from './admission.js'
 import { lastFacts, notRegistered } from './answer-facts.js'
 import { askModels } from './ask-models.js'
 import type { Reply } from './ask-models.js'
+import { activationInput } from './bootstrap.js'
 import { buildRequest } from './build-request.js'
 import type { FrameMessage } from './build-request.js'
 import {
@@ -46,8 +51,8 @@ import {
   commitWait,
 } from './commit-answer.js'
 import { writeDeltas } from './deltas.js'
-import { hookDrain, UNHOOKED } from './drain-hooks.js'
-import { drainStep } from './drain.js'
+import { runDrainHooks, UNHOOKED } from './drain-hooks.js'
+import { drainStep, drainWithoutPlan } from './drain.js'
 import { openFrame } from './frame.js'
 import {
   beginOperationOf,
@@ -58,7 +63,6 @@ import {
   planOfStep,
   withOperations,
 } from './model-operation.js'
-import type { HeldOperation } from './model-operation.js'
 import { openStep } from './model-step.js'
 import type { ModelStep } from './model-step.js'
 import { candidatesOf } from './provided-model.js'
@@ -72,18 +76,24 @@ export async function callModel(
     const { toolFirst, frame, activated } = asked
     if (toolFirst) return beginRun(dependencies, asked)
     if (frame !== null) return callInFrame(dependencies, { ...asked, frame }, signal)
-    const moved = await movedModel(dependencies, asked)
-    if (moved !== null) return moved
-    const activates = activated ? null : await activate(dependencies, asked, signal)
+    const begun = [operationOf(asked), ...(activated ? [] : [operationOf(activationInput(asked))])]
+    const content = await planOfStep(dependencies, asked, begun)
+    if (content === null) return drainWithoutPlan(dependencies.store, asked)
+    if (runsElsewhere(asked, content)) return { type: 'moved', plan: content.plan }
+    const input = { ...asked, side: actualSide(content.plan, asked.side) }
+    const activates = activated ? null : await activate(dependencies, { input, content }, signal)
     if (activates !== null) return activates
-    const drained = await drainStep(dependencies, asked)
+    const drained = await drainStep(dependencies, { input, content })
     if (drained.kind === 'answered') return drained.answer
-    const { content, input } = drained
-    const blocked = await blockedRun(dependencies, { input, content, held: drained.held })
+    const { held } = drained
+    const blocked = await endIfBlocked(dependencies, { input, content, held })
     if (blocked !== null) return blocked
-    const prompt = await resolved(dependencies, input, { content, prompt: promptOf(content, input.side) })
-    const hooks = hooksOf(dependencies, { input, content, prompt, path: [] })
-    const step = openStep({ ...drained, prompt, parentId: null, hooks })
+    const prompt = await resolvePrompt(dependencies, input, {
+      content,
+      prompt: promptOf(content, input.side),
+    })
+    const hooks = hooksOf(dependencies, { input, content, prompt, held, path: [] })
+    const step = openStep({ input, content, held, prompt, parentId: null, hooks })
     return callProviders(dependencies, step, { frameMessage: null, signal })
   })
 }
@@ -96,17 +106,17 @@ async function callInFrame(
   const opened = await openFrame(dependencies, asked)
   if (opened.kind === 'answered') return opened.answer
   const { message: frameMessage, parentId } = opened.frame
-  const { input, content } = opened
+  const { input, content, held } = opened
   const listed = promptNamed(content, asked.frame.prompt)
-  const prompt = await resolved(dependencies, input, { content, prompt: listed })
+  const prompt = await resolvePrompt(dependencies, input, { content, prompt: listed })
   const path = [promptOf(content, input.side).name]
-  const hooks = hooksOf(dependencies, { input, content, prompt, path })
-  const step = openStep({ ...opened, prompt, parentId, hooks })
+  const hooks = hooksOf(dependencies, { input, content, prompt, held, path })
+  const step = openStep({ input, content, held, prompt, parentId, hooks })
   return callProviders(dependencies, step, { frameMessage, signal })
 }
 
-/** With the words of its variables, and the tools that their flags allow. */
-async function resolved(
+/** Resolves the variables of a prompt, and the tools that the flags of its subagents allow. */
+async function resolvePrompt(
   dependencies: ActivityDependencies,
   { threadId, agent }: CallModelInput,
   { content, prompt }: Pick<ModelStep, 'content' | 'prompt'>,
@@ -116,19 +126,22 @@ async function resolved(
 }
 
 interface Hooked extends Pick<ModelStep, 'input' | 'content' | 'prompt'> {
-  /** The prompts above it. */
+  readonly held: HeldOperation
+  /** The names of the prompts around this one. */
   readonly path: readonly string[]
 }
 
-function hooksOf(dependencies: ActivityDependencies, { input, content, prompt, path }: Hooked): HookBatch {
+function hooksOf(
+  dependencies: ActivityDependencies,
+  { input, content, prompt, held, path }: Hooked,
+): HookBatch {
   const promptPath = [...path, prompt.name]
-  const { id: name } = operationOf(input)
   return stepBatch(dependencies, {
     input,
     content,
     ids: prompt.hooks,
     promptPath,
-    name,
+    name: held.id,
     recordsMissing: true,
   })
 }
@@ -177,49 +190,44 @@ async function commitReply(
   return wait === null ? commitFailure(dependencies, step, failures) : commitWait(store, step, wait)
 }
 
-/** The words of a system text, whose parts are joined without separators. */
+/** The text of a system prompt, whose parts are joined without separators. */
 function systemText(parts: PromptContent['system']): string {
   return parts.map((part) => (part.type === 'text' ? part.content : '')).join('')
 }
 
 /**
- * Before the first step of a run the workflow has no plan of it, and may have asked on another task queue than that of
- * the model. Nothing is done then: it asks again, once, with this plan.
+ * Before the first step of a run the workflow does not have its plan, and may have asked on another task queue than
+ * that of the model. Then nothing is done: the workflow asks once more, with this plan.
  */
-async function movedModel(
-  dependencies: ActivityDependencies,
-  asked: CallModelInput,
-): Promise<CallModelAnswer | null> {
-  if (asked.plan !== null || asked.moved === true) return null
-  const content = await planOfStep(dependencies, asked)
-  if (content === null) return null
+function runsElsewhere(asked: CallModelInput, content: PlanContent): boolean {
+  if (asked.plan !== null || asked.moved === true) return false
   const { plan } = content
   const { taskQueue } = plan.prompts[promptOf(content, actualSide(plan, asked.side)).name] ?? {}
-  const isHere = taskQueue === undefined || taskQueue === Context.current().info.taskQueue
-  return isHere ? null : { type: 'moved', plan }
+  return taskQueue !== undefined && taskQueue !== Context.current().info.taskQueue
 }
 
-/** A run that a queued tool begins gets its row and its plan: nothing is drained, and no model is asked. */
+/**
+ * Begins a run whose first call is a queued tool: its row and its plan are written, nothing is drained, and no model
+ * is asked.
+ */
 async function beginRun(dependencies: ActivityDependencies, input: CallModelInput): Promise<CallModelAnswer> {
-  const content = await planOfStep(dependencies, input)
+  const key = beginOperationOf(input)
+  const content = await planOfStep(dependencies, input, [key])
   const begun: CallModelAnswer = content === null ? MISSING : { type: 'begun', ...newPlan(input, content) }
-  const hooked = content === null ? UNHOOKED : await hookDrain(dependencies, input, content)
+  const hooked = content === null ? UNHOOKED : await runDrainHooks(dependencies, input, content)
   const now = microseconds(input)
   return dependencies.store.write(async (tx): Promise<CallModelAnswer> => {
     const thread = await openThread(tx, input)
     if (thread === null) return { type: 'terminated' }
-    const { threadId, id } = beginOperationOf(input)
-    const known = await findOperation(tx, threadId, id)
-    // Written by this activity: the store's boundary.
-    if (known !== null) return known.answer as CallModelAnswer
+    const found = await lookUp<CallModelAnswer>(tx, key)
+    if (found.kind === 'answered') return found.answer
     const handed = content === null ? [] : await handOver(tx, input, thread)
     if (content !== null) await putPlan(tx, { digest: content.plan.digest, content, now })
     const detail = content === null ? null : { plan: content.plan.digest }
     const events = [...input.facts, ...handed, ...(await startedFacts(tx, input))]
-    await appendEvents(tx, { threadId, events, now })
+    await appendEvents(tx, { threadId: key.threadId, events, now })
     const answer = withOperations(begun, await hooked.commit(tx))
-    const operation = { thread_id: threadId, id, kind: 'begin', state: 'finished', attempt: 1 } as const
-    await insertOperation(tx, { ...operation, answer, detail, started_at: now, finished_at: now })
+    await record(tx, key, { kind: 'begin', answer, detail, now })
     return answer
   })
 }
@@ -240,16 +248,17 @@ interface DrainedStep {
 }
 
 /**
- * Behind the drain and before any model: a run whose prompt lacks a variable that it requires ends here, its messages in
- * the transcript, and asks for it. Null: it goes on. The first step of a run also ends what earlier runs asked for.
+ * After the drain and before any model: ends a run whose prompt lacks a required variable, and asks for the variable.
+ * The drained messages are in the transcript. Null: the run goes on. The first step of a run also ends the requests of
+ * earlier runs for variables.
  */
-async function blockedRun(
+async function endIfBlocked(
   dependencies: ActivityDependencies,
   step: DrainedStep,
 ): Promise<CallModelAnswer | null> {
   const { store } = dependencies
   const { input, content } = step
-  // A nested step runs in a run that was looked at with all its prompts.
+  // The variables of nested steps were checked when their run began.
   if (input.frame !== null) return null
   const { threadId, agent, side } = input
   const prompt = promptOf(content, side).name
@@ -257,7 +266,7 @@ async function blockedRun(
   const now = microseconds(input)
   const requests = input.trigger === null ? [] : await store.read((db) => openVariablesRequests(db, threadId))
   if (variables.missing.length > 0)
-    return commitHeld(store, operationOf(input), async (tx) => {
+    return commit(store, step.held, async (tx) => {
       await endVariablesRequests(tx, { threadId, requests, decision: 'closed', now })
       return endBlocked(tx, step, variables)
     })
@@ -282,13 +291,12 @@ async function endBlocked(
     ...newPlan(input, content),
   }
   const answer = withOperations(blocked, operationsOf(held))
-  const { attempt } = held
-  if (!(await finishOperation(tx, { ...operationOf(input), attempt, answer, now }))) throw new OperationLost()
+  await finish(tx, held, { answer })
   await appendEvents(tx, { threadId, events: restOfStep(input), now })
   return answer
 }
 
-/** A step that ends before its model call still gets all of its events. */
+/** The remaining events of a step that ends before its model call. */
 function restOfStep(input: CallModelInput): readonly Fact[] {
   const scope = stepScope(input)
   return [...([2, 3, 4] as const).map((phase) => phaseFact(phase, scope)), ...lastFacts({ input }, 'blocked')]

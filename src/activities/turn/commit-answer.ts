@@ -1,4 +1,9 @@
-/** Transaction 3: the answer, its tool calls, usage and outcome, all or nothing, by the attempt that holds it (T2, T4). */
+/**
+ * Transaction 3: commits the outcome of a model call, by the attempt that holds its operation (T2, T4).
+ * Owns: the rows of an answer, its tool calls, its files and events, and the wait for a provider.
+ * Does not own: what the workflow does next.
+ * All of an answer is committed, or nothing of it: its row, its calls, its usage, what hooks did to the thread (T9).
+ */
 import { failureTextOf } from '../../definitions/failure-text.js'
 import { textDigest } from '../../model/context/answer-parts.js'
 import type { AnswerDetails, StoredPart } from '../../model/context/answer-parts.js'
@@ -20,7 +25,7 @@ import { appendMessage } from '../../store/messages/delivery.js'
 import { deleteDeltas } from '../../store/messages/deltas.js'
 import type { NewMessage } from '../../store/messages/message-row.js'
 import { statusMetadata } from '../../store/messages/status-line.js'
-import { amendOperation, takeOperation } from '../../store/operations.js'
+import { amendOperation } from '../../store/operations.js'
 import type { Store, Writer } from '../../store/store.js'
 import { countWait } from '../../store/threads/runs.js'
 import { findThread } from '../../store/threads/threads.js'
@@ -28,7 +33,7 @@ import { meanwhile } from '../../store/transaction.js'
 import type { ActivityDependencies } from '../activity.js'
 import type { RequestBlocked } from '../hooks/hook-points.js'
 import { draftRow } from '../hooks/message-hooks.js'
-import { commitHeld, finishOrLose, OperationLost } from '../operation.js'
+import { commit, finish, keep } from '../operation.js'
 import type { StateEffects } from '../thread-state/buffered-state.js'
 import { atNewPath } from '../thread-state/message-input.js'
 import {
@@ -40,7 +45,7 @@ import {
   recordFailures,
 } from './answer-facts.js'
 import type { Answered, FailedModel } from './answer-facts.js'
-import { newPlan, operationOf, withOperations } from './model-operation.js'
+import { newPlan, withOperations } from './model-operation.js'
 import { streamedMessage } from './model-step.js'
 import type { ModelStep } from './model-step.js'
 import { sumOf } from './request-log.js'
@@ -76,7 +81,7 @@ export async function commitAnswer(
   })
 }
 
-/** A stop cut the call: the text and files so far are kept, and the step gets its remaining phases. */
+/** A stop interrupted the call: the text and files so far are kept, and the step gets its remaining events. */
 export async function commitInterruption(
   store: Store,
   step: ModelStep,
@@ -95,8 +100,8 @@ export async function commitInterruption(
 }
 
 /**
- * No model gave an answer: the run ends with a visible message, and the thread stays usable. A nested step ends with
- * that message as its answer, which is what the outer call's result says.
+ * No model gave an answer: the run ends with a visible message, and the thread stays usable. For a nested step that
+ * message is its answer, and so the result of the outer call.
  */
 export async function commitFailure(
   { store, failureText }: ActivityDependencies,
@@ -105,7 +110,7 @@ export async function commitFailure(
 ): Promise<CallModelAnswer> {
   const { threadId, agent, frame } = step.input
   const failed = { threadId, agent, reason: 'model_failed', text: failureMessage(failures) } as const
-  // What a nested step says is read by the model that asked for it, not by a person.
+  // The message of a nested step is read by the model that called it, not by a person.
   const asked = frame === null && failureText !== undefined
   const thread = asked ? await store.read((db) => findThread(db, threadId)) : null
   const parent = thread?.parent_thread_id ?? null
@@ -122,7 +127,7 @@ export async function commitFailure(
   })
 }
 
-/** A hook ended the run on purpose, and no model is asked: what it says is what people read. */
+/** A hook ended the run on purpose, and no model is asked: people read the hook's message. */
 export async function commitBlocked(
   store: Store,
   step: ModelStep,
@@ -136,13 +141,15 @@ export async function commitBlocked(
   })
 }
 
-/** A nested step does not end the run: its message is what the outer call's result says. */
+/**
+ * The answer of a step that ends the run. A nested step does not end it: its message is the result of the outer call.
+ */
 function endOf(step: ModelStep, reason: StopReason): CallModelAnswer {
   if (step.input.frame === null) return { type: 'end', reason, outcome: 'failed', ...unreported(step) }
   return { type: 'answered', text: false, calls: [], usage: step.log.unreported() ?? sumOf([]) }
 }
 
-/** A stop during a request is one record; one in a pause leaves the failure that the pause followed. */
+/** A stop during a request is one failure; a stop in a pause leaves the failure before the pause. */
 function cutFacts(step: ModelStep): readonly Fact[] {
   return step.log.open ? [failedFact(step, { kind: 'interrupted' }, 'none')] : lastFailure(step)
 }
@@ -161,7 +168,7 @@ interface Conclusion {
   readonly result: CallModelAnswer
   readonly message: AnswerMessage | null
   readonly calls?: readonly CallOfAnswer[]
-  /** Events up to the marker of phase 4, and those behind what it persists. */
+  /** Events up to that of phase 4, and those after what it persists. */
   readonly before: readonly Fact[]
   readonly after?: readonly Fact[]
 }
@@ -172,17 +179,15 @@ async function conclude(store: Store, step: ModelStep, conclusion: Conclusion): 
   const created = fact('message.created', { role: roleOf(step) }, step.scope)
   const draft = message === null ? null : await draftAnswer(step, message, calls)
   await step.hooks.settled()
-  return commitHeld(store, operationOf(step.input), async (tx): Promise<CallModelAnswer> => {
+  return commit(store, step.operation, async (tx): Promise<CallModelAnswer> => {
     const finished = withOperations(result, step.operations)
-    const { attempt, log, now } = step
-    const held = { ...operationOf(step.input), attempt, detail: log.detail(), now }
-    meanwhile(tx, finishOrLose(tx, { ...held, answer: finished }))
+    meanwhile(tx, finish(tx, step.operation, { answer: finished, detail: step.log.detail() }))
     const { operations } =
       draft === null
         ? await step.hooks.commit(tx)
         : await step.hooks.commit(tx, (moved) => appendAnswer(tx, step, rowOf(step, draft, moved), calls))
     const answer = withOperations(finished, operations)
-    if (operations.length > 0) await amendOperation(tx, { ...operationOf(step.input), answer })
+    if (operations.length > 0) await amendOperation(tx, { threadId, id: step.operation.id, answer })
     await deleteDeltas(tx, streamedMessage(step))
     await recordFailures(tx, step)
     const events = [...before, ...(message === null ? [] : [created]), ...after]
@@ -199,7 +204,10 @@ interface AnswerDraft {
   readonly attachments: readonly AttachmentRef[]
 }
 
-/** Create hooks see what the model said, also where it was cut; they do not see the runtime's own words. */
+/**
+ * Drafts the row of an answer. Create hooks see an answer of a model, also an interrupted one, but no message of the
+ * runtime.
+ */
 async function draftAnswer(
   step: ModelStep,
   message: AnswerMessage,
@@ -234,24 +242,26 @@ function atNewPaths(
   return attachments.map((file) => atNewPath(file, moved))
 }
 
-/** A provider asked to wait, or its limit is reached: the operation stays held, and goes on under the same id (T4). */
+/**
+ * A provider asked for a pause, or its rate limit is reached: this attempt keeps the operation, and the call goes on
+ * under the same id (T4).
+ */
 
 export async function commitWait(
   store: Store,
   step: ModelStep,
   milliseconds: number,
 ): Promise<CallModelAnswer> {
-  const { input, attempt, log, startedAt } = step
+  const { input, operation, log, startedAt } = step
   const { threadId, run, now } = input
-  // Counted from the workflow's time: the worker's clock is not its timer's.
+  // The time counts from that of the workflow: its timer runs by Temporal's clock, not by the worker's.
   const until = Math.ceil(now + performance.now() - startedAt + milliseconds)
   const usage = log.unreported()
   const last = log.failures.at(-1)
   log.wait(milliseconds)
   const state = step.resumed || log.number > 0 ? 'started' : 'drained'
-  return commitHeld(store, operationOf(input), async (tx): Promise<CallModelAnswer> => {
-    const hold = { ...operationOf(input), attempt, state, detail: log.detail() } as const
-    if (!(await takeOperation(tx, hold))) throw new OperationLost()
+  return commit(store, operation, async (tx): Promise<CallModelAnswer> => {
+    await keep(tx, operation, { state, detail: log.detail() })
     await countWait(tx, { threadId, number: run }, milliseconds)
     await deleteDeltas(tx, streamedMessage(step))
     await recordFailures(tx, step)
@@ -261,13 +271,13 @@ export async function commitWait(
   })
 }
 
-/** What the model is asked to mend when it answers with nothing. */
+/** The name of the failed call that stands for an answer without text and calls: the model reads its error. */
 export const EMPTY_ANSWER_TOOL = 'invalid_assistant_response'
 
-/** A call of an answer, under our id. */
+/** A call of an answer, under the id that this runtime gives it. */
 type CallOfAnswer = ModelToolCall & { readonly id: string }
 
-/** The calls of an answer; an answer with nothing becomes one that fails and says so. */
+/** The calls of an answer. An answer without text, files and calls becomes a call that fails and says so. */
 function callsOf(step: ModelStep, answer: ModelAnswer): readonly CallOfAnswer[] {
   const { run, step: number, frame } = step.input
   const made = answer.toolCalls.slice(0, LIMITS.toolCallsPerAnswer)
@@ -280,7 +290,7 @@ function callsOf(step: ModelStep, answer: ModelAnswer): readonly CallOfAnswer[] 
   }))
 }
 
-/** The words and files of an answer and how they came to their end. */
+/** The text and files of an answer, and how it ended. */
 interface AnswerMessage {
   readonly content: string | null
   readonly reasoning: string | null
@@ -288,18 +298,18 @@ interface AnswerMessage {
   readonly parts?: readonly AnswerPart[]
   readonly finishReason?: string
   readonly status: MessageStatus
-  /** No words of a model: why it ended the run. */
+  /** The reason why it ended the run; left out for an answer of a model. */
   readonly ended?: StopReason
 }
 
-/** What an answer holds beside its words, under our names. */
+/** The calls and files of an answer, under the ids and paths of this runtime. */
 interface Made {
   readonly calls: readonly CallOfAnswer[]
   /** Its files, in their order. */
   readonly attachments: readonly AttachmentRef[]
 }
 
-/** The row of an answer; of a nested step below the call that it answers. */
+/** The row of an answer. That of a nested step stands below the call that it answers. */
 function answerRow(step: ModelStep, message: AnswerMessage, { calls, attachments }: Made): NewMessage {
   const { threadId, run, side, frame } = step.input
   return {
@@ -328,7 +338,7 @@ function answerRow(step: ModelStep, message: AnswerMessage, { calls, attachments
   }
 }
 
-/** The row of an answer and those of its calls. */
+/** Writes the row of an answer and the rows of its calls. */
 async function appendAnswer(
   tx: Writer,
   step: ModelStep,
@@ -355,7 +365,7 @@ async function appendAnswer(
   )
 }
 
-/** What the next requests need to give the parts back as they came; null where words and calls say it all. */
+/** The details by which the next requests give the parts back as they came; null where text and calls are all of it. */
 function detailsOf(
   { content, prompt, log }: ModelStep,
   { content: text, reasoning, parts = [] }: AnswerMessage,
@@ -385,12 +395,12 @@ function storedPart(part: AnswerPart, { calls, attachments }: Made): readonly St
     const path = attachments[index]?.path
     return path === undefined ? [] : [{ kind, path, ...given }]
   }
-  // Of too many calls only the first are made.
+  // Calls beyond the limit are not made.
   const id = calls[index]?.id
   return id === undefined ? [] : [{ kind: 'call', id, ...given }]
 }
 
-/** What the workflow learns of the calls: names of the plan only (T5). */
+/** The calls as the workflow sees them: with names of the plan only (T5). */
 function requestsOf(step: ModelStep, calls: readonly CallOfAnswer[]): readonly CallRequest[] {
   return calls.map(({ id, name }) => ({ id, name: nameForWorkflow(step, name) }))
 }
@@ -403,12 +413,12 @@ function entryOf(call: CallOfAnswer): ToolCallEntry {
   return { id: call.id, type: 'function', function: { name: call.name, arguments: call.input } }
 }
 
-/** Stored roles say who wrote it: side A writes `assistant`, side B `user`. */
+/** The stored role names the writer: side A writes `assistant`, side B `user`. */
 function roleOf(step: ModelStep): 'assistant' | 'user' {
   return step.input.side === 'a' ? 'assistant' : 'user'
 }
 
-/** Extensions that their subtype does not say. */
+/** Extensions that differ from the subtype. */
 const EXTENSIONS: ReadonlyMap<string, string> = new Map([
   ['image/jpeg', 'jpg'],
   ['image/svg+xml', 'svg'],
@@ -420,8 +430,9 @@ const EXTENSIONS: ReadonlyMap<string, string> = new Map([
 ])
 
 /**
- * Makes the files of an answer files of the thread: the bytes go to the blob store now, the entries are written with the answer
- * (T9). Hooks of the message can read them. Models give no names, so they are called by their kind.
+ * Makes the files of an answer files of the thread: their bytes go to the blob store now, their entries are written
+ * with the answer (T9). Hooks of the message can read them. Models give no names, so the files are named by their
+ * kind.
  */
 async function attachFiles(
   { hooks }: ModelStep,

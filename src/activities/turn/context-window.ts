@@ -17,21 +17,24 @@ import type { Reader, Store } from '../../store/store.js'
 /** The rows of the transcript that a request is made of, as its window was cut last. */
 export interface ContextWindow {
   readonly boundary: Boundary | null
-  /** Of the run in whose midst the window was cut; it stands before the rows. */
+  /** The first message of the run within which the window was cut; it stands before the rows. */
   readonly opening: TranscriptMessage | null
   readonly rows: readonly TranscriptMessage[]
   readonly bytes: ReadonlyMap<number, number>
-  /** There may be more rows behind the boundary than were read. */
+  /** There may be more rows after the boundary than were read. */
   readonly overflows: boolean
 }
 
-/** Reads what is behind the last boundary, at most what a window holds: its cost does not grow with the thread (T6). */
+/**
+ * Reads the rows after the last boundary, at most as many as a window holds: the cost does not grow with the thread
+ * (T6).
+ */
 export async function readWindow(
   db: Reader,
   { threadId, side, run, frame }: CallModelInput,
   { includeChat }: PromptContent,
 ): Promise<ContextWindow> {
-  // A nested step without the conversation has its own message only.
+  // A nested step without the conversation has only its own message.
   if (frame !== null && !includeChat) return NOTHING
   const boundary = await lastBoundary(db, threadId, side)
   const transcript: Transcript = { threadId, from: boundary?.position ?? 0, run: includeChat ? null : run }
@@ -58,7 +61,7 @@ const NOTHING: ContextWindow = {
   overflows: false,
 }
 
-/** The newest of them that can be read whole; the newest one always. */
+/** The newest rows that can be read whole; always the newest one. */
 function withinLimits(newestFirst: readonly RowSize[]): readonly RowSize[] {
   let bytes = 0
   const over = newestFirst.findIndex((row, index) => {
@@ -68,7 +71,10 @@ function withinLimits(newestFirst: readonly RowSize[]): readonly RowSize[] {
   return over === -1 ? newestFirst : newestFirst.slice(0, over)
 }
 
-/** The bytes of files of a thread, each path read once; null where there are none, or not of the kind they should be. */
+/**
+ * The bytes of files of a thread, each path read once; null where a file is missing or not of the kind that its
+ * attachment names.
+ */
 export async function readFiles(
   store: Store,
   threadId: string,
@@ -94,7 +100,9 @@ async function readFile(store: Store, threadId: string, path: string): Promise<I
   return data === null || mediaType === null ? null : { mediaType, data }
 }
 
-/** A broken file is told to the model; a store that fails in passing is asked again by the next attempt. */
+/**
+ * A corrupt file is left out of the request, which says so; while the store fails in passing, the activity is retried.
+ */
 async function bytesOf({ blobs }: Store, digest: string): Promise<Uint8Array | null> {
   try {
     return await blobs.read(digest)
@@ -104,7 +112,7 @@ async function bytesOf({ blobs }: Store, digest: string): Promise<Uint8Array | n
   }
 }
 
-/** A PNG that is called a JPEG will do; a PDF that is called an image is nothing that the model was asked to take. */
+/** A PNG that is named a JPEG is sent; a PDF that is named an image is not, because models may not take it. */
 function isOfKind({ mediaType }: InlinedFile, { mimeType }: AttachmentRef): boolean {
   return mediaType.split('/')[0] === mimeType.toLowerCase().split('/')[0]
 }

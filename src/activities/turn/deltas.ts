@@ -6,20 +6,23 @@ import type { NewDelta } from '../../store/messages/deltas.js'
 import { isHeld } from '../../store/operations.js'
 import { StoreError } from '../../store/store-error.js'
 import type { Store } from '../../store/store.js'
-import { operationOf } from './model-operation.js'
 import { streamedMessage } from './model-step.js'
 import type { ModelStep } from './model-step.js'
 
 /**
- * Streams an answer into the store for subscribers: the first text at once, then in small batches. What comes while a
- * batch is being written waits for it as one: a store that is slow makes larger batches, not a line of them. A batch that
- * the store could not take goes before what waits, so that the text has no gap; it is never more than one answer.
+ * Streams an answer into the store for subscribers: the first text at once, then in small batches.
+ * Owns: the size and time of batches, retries of those that the store could not take, and the repair of text that a
+ * killed database has lost.
+ * Does not own: the answer itself, which is committed with its operation; live text is never the only copy.
+ * Text that comes while a batch is written waits, and is the next batch: a slow store makes larger batches, not a
+ * queue of them. A batch that the store could not take goes before what waits, so that the text has no gap. At most
+ * one answer is held in memory.
  */
 export interface DeltaWriter {
   add(delta: AnswerDelta): void
   /** The request of this number begins: its text starts at offset 0. */
   begin(request: number): void
-  /** Waits for what is being written; nothing is added after this. */
+  /** Waits for the batches that are being written; nothing is added after it. */
   done(): Promise<void>
 }
 
@@ -29,7 +32,7 @@ export function writeDeltas(store: Store, step: ModelStep): DeltaWriter {
   let timer: NodeJS.Timeout | null = null
   let writing: Promise<void> | null = null
   let lastWrite = 0
-  /** Of a store that has just refused. */
+  /** The time until which a store that has failed is left alone. */
   let notBefore = 0
   let ended = false
 
@@ -43,13 +46,13 @@ export function writeDeltas(store: Store, step: ModelStep): DeltaWriter {
       writing = null
       if (!taken) {
         notBefore = performance.now() + LIMITS.deltaRetry
-        // Without it what follows would stand behind a gap, and the message comes at once.
+        // Text after a gap is of no use, and the whole message follows at once.
         if (ended) waiting.take()
         else waiting.giveBack(deltas)
       }
       schedule()
     })
-    // What is no StoreError is a bug: `done` throws it, and nothing is written any more.
+    // Any error other than a StoreError is a bug: `done` throws it, and nothing more is written.
     written.catch(() => undefined)
     writing = written
   }
@@ -85,11 +88,11 @@ export function writeDeltas(store: Store, step: ModelStep): DeltaWriter {
   }
 }
 
-/** What an answer has streamed into the store so far. */
+/** The text of an answer that is in the store so far. */
 interface StreamedText {
   /** False: the store could not take it. */
   append(deltas: readonly NewDelta[]): Promise<boolean>
-  /** The text of earlier attempts is of no interest any more. */
+  /** Forgets the text of earlier attempts. */
   begin(attempt: number): void
 }
 
@@ -99,14 +102,14 @@ interface Row {
 }
 
 /**
- * A database that is killed forgets the last moments of what it took: nobody waits for live text to be on its disk. So what
- * was written lately is looked for each second, and after a write that took so long, for it may have waited for the
- * database to come back; if any of it is gone, the whole text is written again, and readers skip what they saw of it.
+ * A database that is killed loses the last moments of what it took, because writes of live text do not wait for its
+ * disk. So rows that were written lately are looked up once a second, and after a write that took so long that the
+ * database may have restarted. If one is missing, the whole text is written again; readers skip what they have.
  */
 export function createStreamedText(store: Store, step: ModelStep): StreamedText {
   let attempt = 1
   let text: readonly NewDelta[] = []
-  /** Not known to be on the disk; only a look that finds all of them takes the older ones off. */
+  /** Rows that may not be on the disk yet; only a look that finds all of them drops the older ones. */
   let recent: readonly Row[] = []
   let looked = performance.now()
 
@@ -130,7 +133,7 @@ export function createStreamedText(store: Store, step: ModelStep): StreamedText 
     if (deltas.every(isCurrent)) recent = [...recent, ...ids.map((id) => ({ id, at }))]
   }
 
-  /** What fails here is looked for after the next write. */
+  /** A failure here is ignored: the next write looks again. */
   async function mend(): Promise<void> {
     const mended = attempt
     try {
@@ -163,14 +166,12 @@ export function createStreamedText(store: Store, step: ModelStep): StreamedText 
 }
 
 /**
- * A worker that was given up and does not know it streams to nobody: its text would stand among its successor's (T4).
- * Answers the rows' ids.
+ * A stale attempt streams nothing: its text would stand among that of its successor (T4). Returns the ids of the rows.
  */
 function write(store: Store, step: ModelStep, deltas: readonly NewDelta[]): Promise<readonly number[]> {
-  const held = { ...operationOf(step.input), attempt: step.attempt }
   return store.write(async (tx) => {
     noteFleeting(tx)
-    if (!(await isHeld(tx, held))) return []
+    if (!(await isHeld(tx, step.operation))) return []
     const ids: number[] = []
     for (const delta of deltas) ids.push(await appendDelta(tx, delta))
     return ids
@@ -179,14 +180,14 @@ function write(store: Store, step: ModelStep, deltas: readonly NewDelta[]): Prom
 
 type Kind = AnswerDelta['kind']
 
-/** Text of an answer that is not in the store yet, each piece with its place in the answer. */
+/** Text of an answer that is not in the store yet, each piece with its offset in the answer. */
 interface WaitingText {
   /** Characters. */
   readonly length: number
   add(kind: Kind, text: string): void
-  /** All of it; nothing waits then. */
+  /** Takes all of it. */
   take(): readonly NewDelta[]
-  /** It goes before what waits; text of earlier attempts is left out. */
+  /** Puts it before what waits; text of earlier attempts is dropped. */
   giveBack(deltas: readonly NewDelta[]): void
   /** The request of this number begins: its text starts at offset 0. */
   begin(attempt: number): void
@@ -203,7 +204,7 @@ export function createWaitingText(message: Pick<NewDelta, 'threadId' | 'messageI
     },
     add(kind, piece) {
       const whole = halves[kind] + piece
-      // Half a character: no row keeps it, and the other half comes with the next piece.
+      // Half of a surrogate pair cannot be stored; it is joined with the next piece.
       halves[kind] = /[\uD800-\uDBFF]?$/.exec(whole)?.[0] ?? ''
       const text = whole.slice(0, whole.length - halves[kind].length)
       if (text === '') return
@@ -226,7 +227,7 @@ export function createWaitingText(message: Pick<NewDelta, 'threadId' | 'messageI
   }
 }
 
-/** Text that follows on the delta before it is one with it. */
+/** Joins each delta with the one before it, where they are of one kind and attempt. */
 function joinDeltas(deltas: readonly NewDelta[]): readonly NewDelta[] {
   const joined: NewDelta[] = []
   for (const delta of deltas) {

@@ -1,7 +1,9 @@
 /**
- * The create hooks of a step's messages, outside of any transaction: nothing is held while user code runs. What they made
- * of the messages, and did to their thread, is committed with the drain; a retry that finds the drain done does not run
- * them again (T9).
+ * Runs the create hooks of a step's messages, before the transaction of the drain: no lock is held while user code
+ * runs.
+ * Owns: which messages hooks change or refuse, and the hooks of a new thread.
+ * Does not own: the delivery of the messages (`drain.ts`).
+ * What hooks did is committed with the drain. A retry that finds the drain done does not run them again (T9).
  */
 import type { PlanContent } from '../../definitions/plan/plan-content.js'
 import type { CallModelInput } from '../../protocol/activities.js'
@@ -22,19 +24,19 @@ import { beginOperationOf } from './model-operation.js'
 import { stageItems } from './staged-items.js'
 
 export interface HookedDrain {
-  /** What became of messages that hooks changed. */
+  /** The messages that hooks changed, by id. */
   readonly changed: ReadonlyMap<string, ChangedMessage>
-  /** A hook refused them: they never get a place in the transcript. */
+  /** The ids of messages that a hook refused: they never get a place in the transcript. */
   readonly refused: readonly string[]
-  /** In the transaction that delivers them, behind it. */
+  /** Called in the transaction that delivers the messages, after the delivery. */
   readonly commit: (tx: Writer) => Promise<readonly ThreadOperation[]>
 }
 
-/** Of a prompt without such hooks. */
+/** The result for a prompt without such hooks. */
 export const UNHOOKED: HookedDrain = { changed: new Map(), refused: [], commit: async () => [] }
 
-/** Costs nothing where the prompt has no such hooks. */
-export async function hookDrain(
+/** Runs the hooks. It costs nothing where the prompt has none. */
+export async function runDrainHooks(
   dependencies: ActivityDependencies,
   input: CallModelInput,
   content: PlanContent,
@@ -72,7 +74,7 @@ interface Waiting {
   readonly isNew: boolean
 }
 
-/** Null for a thread that is terminated. Items that came without a row get it here: hooks look at rows. */
+/** Null for a terminated thread. Items that came without a row get one here, because hooks take rows. */
 async function readWaiting(
   { store }: ActivityDependencies,
   input: CallModelInput,
@@ -85,7 +87,7 @@ async function readWaiting(
   })
 }
 
-/** A hook that fails refuses the message, also by its silence: what it was to mask or reject must not pass it by. */
+/** A hook that fails, or gives no value, refuses the message: what it was to mask or reject must not pass. */
 async function hookMessages(
   batch: HookBatch,
   messages: readonly Message[],

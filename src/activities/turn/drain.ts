@@ -7,89 +7,79 @@ import type { Fact } from '../../protocol/facts.js'
 import { CUT_OFF } from '../../protocol/message.js'
 import type { Message } from '../../protocol/message.js'
 import type { ThreadOperation } from '../../protocol/operations.js'
-import { actualSide } from '../../protocol/plan.js'
 import type { Plan } from '../../protocol/plan.js'
 import { putPlan } from '../../store/agents.js'
 import { appendEvents } from '../../store/events.js'
 import { deliverMessages, refuseMessages } from '../../store/messages/delivery.js'
 import { highestNumbers, unanswered } from '../../store/messages/late-messages.js'
-import { amendOperation, findOperation, insertOperation } from '../../store/operations.js'
-import type { OperationRecord } from '../../store/operations.js'
+import { amendOperation, findOperation } from '../../store/operations.js'
 import type { Schema } from '../../store/schema.js'
 import type { Store, Writer } from '../../store/store.js'
 import { startDeferred } from '../../store/threads/children.js'
-import { meanwhile } from '../../store/transaction.js'
 import type { ActivityDependencies } from '../activity.js'
+import { begin, lookUp, record } from '../operation.js'
+import type { HeldOperation, Unfinished } from '../operation.js'
 import { promptOf } from '../plan-content.js'
 import { microseconds, stepScope } from '../scope.js'
 import { movesActivity, openThread } from '../thread-row.js'
 import type { OpenThread } from '../thread-row.js'
-import { hookDrain, UNHOOKED } from './drain-hooks.js'
+import { runDrainHooks, UNHOOKED } from './drain-hooks.js'
 import type { HookedDrain } from './drain-hooks.js'
 import {
   beginOperationOf,
-  heldAgain,
   MISSING,
-  newOperation,
+  modelBeginning,
   newPlan,
   operationOf,
   operationsOf,
-  planOfStep,
   withOperations,
 } from './model-operation.js'
-import type { HeldOperation } from './model-operation.js'
 import { beginRunRow, handOver, startedFact } from './run-start.js'
 import { appendWordlessLine, stageItems } from './staged-items.js'
 
 type Drained =
   | { readonly kind: 'answered'; readonly answer: CallModelAnswer }
-  | {
-      readonly kind: 'held'
-      /** With the side that acts. */
-      readonly input: CallModelInput
-      readonly content: PlanContent
-      readonly held: HeldOperation
-    }
+  | { readonly kind: 'held'; readonly held: HeldOperation }
 
 const TERMINATED: TerminatedAnswer = { type: 'terminated' }
-/** Transaction 1: positions for this step's messages, in queue order (T3). Done once, whatever happens to the call. */
-export async function drainStep(dependencies: ActivityDependencies, asked: CallModelInput): Promise<Drained> {
-  const { store } = dependencies
-  const plan = await planOfStep(dependencies, asked)
-  if (plan === null) return { kind: 'answered', answer: await drainWithoutPlan(store, asked) }
-  const input = { ...asked, side: actualSide(plan.plan, asked.side) }
-  const hooked = await hookDrain(dependencies, input, plan)
-  const result = await store.write(async (tx): Promise<CallModelAnswer | HeldOperation> => {
-    const [thread, operation] = await Promise.all([
-      openThread(tx, input),
-      findOperation(tx, input.threadId, operationOf(input).id),
-    ])
-    if (thread === null) return TERMINATED
-    if (operation !== null) return takeAgain(tx, input, { operation, hooked })
-    if (input.run === 1) await startDeferred(tx, { ...thread, reference: input.threadId })
-    return drainNow(tx, input, {
-      ...{ thread, content: plan, hooked },
-      handed: await handOver(tx, input, thread),
-    })
-  })
-  if ('type' in result) return { kind: 'answered', answer: result }
-  return { kind: 'held', input, content: plan, held: result }
-}
 
-async function takeAgain(
-  tx: Writer,
-  input: CallModelInput,
-  { operation, hooked }: { readonly operation: OperationRecord; readonly hooked: HookedDrain },
-): Promise<CallModelAnswer | HeldOperation> {
-  const found = await heldAgain(tx, operation)
-  return 'type' in found
-    ? withOperations(found, await deliverLate(tx, input, hooked))
-    : deliverMore(tx, input, { held: found, hooked })
+interface Step {
+  /** Its side is the one that acts. */
+  readonly input: CallModelInput
+  readonly content: PlanContent
 }
 
 /**
- * After a reset a call without an answer may be asked again with more in its drain: these are of its step too, and the
- * model reads them (T3). A retry has nothing more, and no hook has run for it.
+ * Transaction 1: gives the messages of this step their positions, in the order of the queue (T3), and begins the
+ * operation of its model call. It is done once, whatever becomes of the call.
+ */
+export async function drainStep(dependencies: ActivityDependencies, step: Step): Promise<Drained> {
+  const { input, content } = step
+  const hooked = await runDrainHooks(dependencies, input, content)
+  return dependencies.store.write(async (tx): Promise<Drained> => {
+    const [thread, found] = await Promise.all([
+      openThread(tx, input),
+      lookUp<CallModelAnswer>(tx, operationOf(input)),
+    ])
+    if (thread === null) return { kind: 'answered', answer: TERMINATED }
+    if (found.kind === 'answered')
+      return {
+        kind: 'answered',
+        answer: withOperations(found.answer, await deliverLate(tx, input, hooked)),
+      }
+    if (found.operation !== null) {
+      const { held } = await begin(tx, found, modelBeginning(input, content))
+      return { kind: 'held', held: await deliverMore(tx, input, { held, hooked }) }
+    }
+    if (input.run === 1) await startDeferred(tx, { ...thread, reference: input.threadId })
+    const handed = await handOver(tx, input, thread)
+    return drainNow(tx, step, { thread, found, handed, hooked })
+  })
+}
+
+/**
+ * After a reset the workflow may ask again for a call that has no answer, with more messages in its drain. They belong
+ * to its step too, and the model reads them (T3). For a retry there is nothing more to deliver, and no hook has run.
  */
 async function deliverMore(
   tx: Writer,
@@ -102,15 +92,15 @@ async function deliverMore(
     await appendEvents(tx, { threadId, events: createdFacts(input, delivered), now: microseconds(input) })
   const operations = await hooked.commit(tx)
   if (operations.length === 0) return held
-  // Written by `newOperation`: the store's boundary.
+  // Made by `modelBeginning`: the store's boundary.
   const detail = { ...(held.detail as object), operations: [...operationsOf(held), ...operations] }
-  await amendOperation(tx, { ...operationOf(input), detail })
+  await amendOperation(tx, { threadId, id: held.id, detail })
   return { ...held, detail }
 }
 
 /**
- * After a reset a recorded call may meet messages that came later: they get their places all the same (T3), and the
- * workflow is told of those that no run has answered.
+ * After a reset a finished call may be asked for with messages that came later. They get their positions all the same
+ * (T3), and the answer names those that no run has answered.
  */
 async function deliverLate(
   tx: Writer,
@@ -141,21 +131,21 @@ async function deliverItems(
 
 interface Draining {
   readonly thread: OpenThread
-  readonly content: PlanContent
+  readonly found: Unfinished
   readonly handed: readonly Fact[]
   readonly hooked: HookedDrain
 }
 
 async function drainNow(
   tx: Writer,
-  input: CallModelInput,
-  { thread, content, handed, hooked }: Draining,
-): Promise<CallModelAnswer | HeldOperation> {
+  { input, content }: Step,
+  { thread, found, handed, hooked }: Draining,
+): Promise<Drained> {
   const { threadId } = input
   const now = microseconds(input)
   if (input.wordless) await appendWordlessLine(tx, input)
   const delivered = await deliverItems(tx, input, hooked)
-  // Later steps of a run took their plan from there.
+  // A later step has its plan from the store already.
   if (input.plan === null) await putPlan(tx, { digest: content.plan.digest, content, now })
   const idle = await isIdle(tx, input, { content, delivered })
   const begins = !idle && input.trigger !== null && (await beginRunRow(tx, input, input.trigger))
@@ -166,37 +156,37 @@ async function drainNow(
   if (idle) {
     const nothing: CallModelAnswer = { type: 'nothing_to_do', ...newPlan(input, content) }
     const answer = withOperations(nothing, operations)
-    const finished = { state: 'finished', answer, finished_at: now } as const
-    await insertOperation(tx, { ...newOperation(input, content), ...finished })
-    return answer
+    const { detail } = modelBeginning(input, content)
+    await record(tx, found, { kind: 'model', answer, detail, now })
+    return { kind: 'answered', answer }
   }
-  const operation = { ...newOperation(input, content, operations), message_id: randomUUID() }
-  meanwhile(tx, insertOperation(tx, operation))
-  return operation
+  const beginning = { ...modelBeginning(input, content, operations), messageId: randomUUID() }
+  const { held } = await begin(tx, found, beginning)
+  return { kind: 'held', held }
 }
 
-/** A run that a tool began goes on whatever there is. */
+/** Whether a run has nothing to do. A run that a tool began goes on in any case. */
 async function isIdle(
   tx: Writer,
   input: CallModelInput,
   { content, delivered }: { readonly content: PlanContent; readonly delivered: readonly Message[] },
 ): Promise<boolean> {
   if (input.trigger === null || delivered.length > 0) return false
-  if (input.asked && (await asksForStep(tx, input, content.plan.type))) return false
+  if (input.asked && (await needsModel(tx, input, content.plan.type))) return false
   return (await findOperation(tx, input.threadId, beginOperationOf(input).id)) === null
 }
 
-/** No worker has had the agent for a minute: the run ends, with its messages in the transcript all the same (T3). */
-async function drainWithoutPlan(store: Store, input: CallModelInput): Promise<CallModelAnswer> {
+/**
+ * Drains a run whose agent no worker has had for a minute: the run ends, and its messages are in the transcript all
+ * the same (T3).
+ */
+export async function drainWithoutPlan(store: Store, input: CallModelInput): Promise<CallModelAnswer> {
   const { threadId, run, step } = input
   const now = microseconds(input)
   return store.write(async (tx): Promise<CallModelAnswer> => {
     if ((await openThread(tx, input)) === null) return TERMINATED
-    const { id } = operationOf(input)
-    const operation = { thread_id: threadId, id, kind: 'model', attempt: 1, started_at: now }
-    const ended = { ...operation, state: 'finished', answer: MISSING, finished_at: now } as const
-    // A retry whose first attempt got this far; after a reset there may be more to deliver.
-    if (!(await insertOperation(tx, ended))) {
+    // It is there when an earlier attempt got this far; after a reset there may be more to deliver.
+    if (!(await record(tx, operationOf(input), { kind: 'model', answer: MISSING, now }))) {
       const operations = await deliverLate(tx, input, UNHOOKED)
       return withOperations<CallModelAnswer>(MISSING, operations)
     }
@@ -235,10 +225,10 @@ function createdFacts(input: CallModelInput, delivered: readonly Message[]): rea
 }
 
 /**
- * Whether a thread that is asked to go on has something to say: what was cut, what failed, or what nobody has answered.
- * Immediate subagents start by themselves: nobody has said anything by that.
+ * Whether a thread that is asked to go on needs a model: its last row was interrupted, has failed, is cut by a limit,
+ * or has no answer. Calls of immediate subagents, which the runtime makes, do not count.
  */
-async function asksForStep(tx: Writer, input: CallModelInput, type: Plan['type']): Promise<boolean> {
+async function needsModel(tx: Writer, input: CallModelInput, type: Plan['type']): Promise<boolean> {
   const last = await tx
     .selectFrom('messages')
     .select(['role', 'status', 'finish_reason'])
@@ -256,12 +246,12 @@ async function asksForStep(tx: Writer, input: CallModelInput, type: Plan['type']
 
 type Rows = ExpressionBuilder<Schema, 'messages'>
 
-/** No model is sent one. */
+/** A status line of the runtime, which no request shows. */
 function isStatusLine(rows: Rows) {
   return rows.and([rows('role', '=', 'system'), rows('sent_by', '=', 'runtime')])
 }
 
-/** That the row holds a call which the runtime made, or is its result. */
+/** Whether the row holds a call that the runtime made, or the result of one. */
 function isOwnCall(rows: Rows) {
   return rows.exists(
     rows

@@ -3,11 +3,12 @@ import type { PlanContent } from '../../definitions/plan/plan-content.js'
 import { parseArguments } from '../../definitions/plan/tool-arguments.js'
 import type { CallModelAnswer, CallModelInput, Frame, ResultAnswer } from '../../protocol/activities.js'
 import type { AttachmentRef } from '../../protocol/message.js'
-import { findOperation, insertOperation } from '../../store/operations.js'
 import type { ActivityDependencies } from '../activity.js'
 import { filesAt } from '../attachments.js'
 import type { HookBatch } from '../hooks/hook-batch.js'
 import { stepBatch } from '../hooks/step-batch.js'
+import { begin, lookUp } from '../operation.js'
+import type { HeldOperation } from '../operation.js'
 import { keptPlan, promptOf, waitForDefinition } from '../plan-content.js'
 import type { HeldInput } from '../scope.js'
 import { failed } from '../tool/call-result.js'
@@ -17,8 +18,7 @@ import { subpromptOf } from '../tool/frame-report.js'
 import { beginCall } from '../tool/held-call.js'
 import type { HeldCall } from '../tool/held-call.js'
 import { mappedPaths, mappedText } from '../tool/tool-values.js'
-import { heldAgain, newOperation, operationOf } from './model-operation.js'
-import type { HeldOperation } from './model-operation.js'
+import { modelBeginning, operationOf } from './model-operation.js'
 
 type OpenedFrame =
   | { readonly kind: 'answered'; readonly answer: CallModelAnswer }
@@ -30,7 +30,10 @@ type OpenedFrame =
       readonly frame: Extract<BegunFrame, { readonly kind: 'begun' }>
     }
 
-/** The nested step of a prompt tool drains nothing: its operation is held, below the call that it answers (T4). */
+/**
+ * Opens the nested step of a prompt tool. It drains nothing: its operation is held, below the call that it answers
+ * (T4).
+ */
 export async function openFrame(
   dependencies: ActivityDependencies,
   input: CallModelInput,
@@ -38,30 +41,26 @@ export async function openFrame(
   const { store } = dependencies
   if (input.plan === null) throw new Error('Expected the plan of the outer step, got none.')
   const content = await keptPlan(dependencies, input.plan)
-  const { threadId, id } = operationOf(input)
-  const known = await store.read((db) => findOperation(db, threadId, id))
-  // Written by this activity: the store's boundary.
-  if (known?.state === 'finished') return { kind: 'answered', answer: known.answer as CallModelAnswer }
+  const key = operationOf(input)
+  const known = await store.read((db) => lookUp<CallModelAnswer>(db, key))
+  if (known.kind === 'answered') return known
   const frame = await beginFrame(dependencies, input, content)
   if (frame.kind === 'answered') return frame
-  const held = await store.write(async (tx): Promise<CallModelAnswer | HeldOperation> => {
-    const operation = await findOperation(tx, threadId, id)
-    if (operation !== null) return heldAgain(tx, operation)
-    const added = { ...newOperation(input, content), message_id: randomUUID() }
-    await insertOperation(tx, added)
-    return added
+  return store.write(async (tx): Promise<OpenedFrame> => {
+    const found = await lookUp<CallModelAnswer>(tx, key)
+    if (found.kind === 'answered') return found
+    const { held } = await begin(tx, found, { ...modelBeginning(input, content), messageId: randomUUID() })
+    return { kind: 'held', input, content, held, frame }
   })
-  if ('type' in held) return { kind: 'answered', answer: held }
-  return { kind: 'held', input, content, held, frame }
 }
 
-/** What the nested step of a prompt tool is given. */
+/** The input of a prompt tool's nested step. */
 interface FrameBeginning {
-  /** The user's words in its context, which are no row of the transcript. */
+  /** The user message in its context, which is no row of the transcript. */
   readonly message: { readonly text: string; readonly attachments: readonly AttachmentRef[] } | null
   /** Parsed, with defaults applied. */
   readonly args: Record<string, unknown>
-  /** The id that the row of the call's result will have: the parent of the frame's rows. */
+  /** The id that is kept for the row of the call's result: the parent of the frame's rows. */
   readonly parentId: string
 }
 
@@ -70,9 +69,9 @@ export type BegunFrame =
   | ({ readonly kind: 'begun' } & FrameBeginning)
 
 /**
- * A prompt tool's call begins with the model call of its frame: arguments are checked before a model hears of them, and
- * the call is `started` with its event. The first transaction of that activity, so it stores the workflow's facts. A
- * retry gives the same again; a call that cannot be made, or that has its result, is answered at once.
+ * Begins the call of a prompt tool, with the model call of its frame: arguments are checked before a model sees them,
+ * and the call is `started` with its event. It is the first transaction of that activity, so it stores the workflow's
+ * facts. A retry returns the same; a call that cannot be made, or that has its result, is answered at once.
  */
 export async function beginFrame(
   dependencies: ActivityDependencies,
@@ -84,20 +83,20 @@ export async function beginFrame(
   if (asked === null) throw new Error('Expected the input of a nested step, got that of a step.')
   const { callId, prompt } = asked
   const given = heldInput(input, asked)
-  const beginning = { operationId: callId, again: true, opens: true, resultId: randomUUID() }
-  const begun = await beginCall(store, given, beginning)
+  const resultId = randomUUID()
+  const begun = await beginCall(store, given, { id: callId, onInterrupted: 'rerun', resultId })
   if (begun.kind === 'answered') {
     const { answer } = begun
     return { kind: 'answered', answer: answer.type === 'result' ? refusal(answer) : answer }
   }
   const { call } = begun
   const frame = await frameOf(dependencies, call, { content, prompt })
-  if (frame.kind === 'begun') return { ...frame, parentId: call.resultId ?? beginning.resultId }
+  if (frame.kind === 'begun') return { ...frame, parentId: call.operation.messageId ?? resultId }
   const hooks = hooksOfMaker(dependencies, call, { input, content })
   return { kind: 'answered', answer: refusal(await commitResult(store, call, frame.result, { hooks })) }
 }
 
-/** Those of the prompt whose answer made the call. */
+/** The hooks of the prompt whose answer made the call. */
 function hooksOfMaker(
   dependencies: ActivityDependencies,
   { holder, scope, input: { callId } }: HeldCall,
@@ -116,7 +115,7 @@ function refusal(result: ResultAnswer): CallModelAnswer {
   return { type: 'refused', result }
 }
 
-/** The workflow has marked phase 5 itself; a tool that came out of the queue is in no step, and marks nothing. */
+/** The workflow has emitted phase 5 itself; a queued tool belongs to no step, and has no phases. */
 function heldInput({ threadId, run, step, side, now, facts }: CallModelInput, frame: Frame): HeldInput {
   const { callId, last = false } = frame
   return { threadId, callId, run, step, side, now, facts, queued: false, first: false, last }
@@ -134,26 +133,26 @@ async function frameOf(
   const definition = registry.prompt(prompt)
   if (definition === undefined) {
     waitForDefinition(`prompt "${prompt}"`)
-    return refused(`The prompt "${prompt}" is not available at the moment.`, 'unknown_tool')
+    return refuseFrame(`The prompt "${prompt}" is not available at the moment.`, 'unknown_tool')
   }
   const parsed = parseArguments(definition.requiredSchema, call.row.arguments)
-  if (!parsed.ok) return refused(parsed.problem, 'invalid_arguments')
+  if (!parsed.ok) return refuseFrame(parsed.problem, 'invalid_arguments')
   const { args } = parsed
   const binding = subpromptOf(content, call, prompt)
   const paths = mappedPaths(args, binding.initAttachmentsProperty)
-  if (typeof paths === 'string') return refused(paths, 'invalid_arguments')
+  if (typeof paths === 'string') return refuseFrame(paths, 'invalid_arguments')
   const attachments = await store.read((db) => filesAt(db, call.input.threadId, paths))
-  if (typeof attachments === 'string') return refused(attachments, 'invalid_attachment')
+  if (typeof attachments === 'string') return refuseFrame(attachments, 'invalid_attachment')
   const text = mappedText(args, binding.initUserMessageProperty) ?? allArguments(args)
   const message = text === '' && attachments.length === 0 ? null : { text, attachments }
   return { kind: 'begun', message, args }
 }
 
-/** Without a property for it, the model would be told nothing of what it was called with. */
+/** Where no property is mapped to the message, all arguments are the message. */
 function allArguments(args: Record<string, unknown>): string {
   return Object.keys(args).length === 0 ? '' : JSON.stringify(args)
 }
 
-function refused(reason: string, errorCode: string): FrameAsked {
+function refuseFrame(reason: string, errorCode: string): FrameAsked {
   return { kind: 'refused', result: failed(reason, errorCode) }
 }

@@ -4,9 +4,9 @@ import type { EventScope } from '../../protocol/events.js'
 import type { ThreadOperation } from '../../protocol/operations.js'
 import type { StreamedMessage } from '../../store/messages/deltas.js'
 import type { HookBatch } from '../hooks/hook-batch.js'
-import { microseconds, stepScope } from '../scope.js'
-import { operationOf, operationsOf } from './model-operation.js'
-import type { HeldOperation } from './model-operation.js'
+import type { HeldOperation } from '../operation.js'
+import { stepScope } from '../scope.js'
+import { operationsOf } from './model-operation.js'
 import { RequestLog } from './request-log.js'
 import type { OperationDetail } from './request-log.js'
 
@@ -15,23 +15,22 @@ export interface ModelStep {
   readonly input: CallModelInput
   readonly content: PlanContent
   readonly prompt: PromptContent & { readonly name: string }
-  readonly operationId: string
-  readonly attempt: number
-  /** The assistant message that the answer will become. */
+  readonly operation: HeldOperation
+  /** The id of the message that the answer will become. */
   readonly messageId: string
   /** The row that the answer stands below; null at the top. */
   readonly parentId: string | null
   readonly scope: EventScope
   /** Microseconds. */
   readonly now: number
-  /** Of `performance`: when this attempt began. */
+  /** The time of `performance` at which this attempt began. */
   readonly startedAt: number
   readonly log: RequestLog
-  /** Those around this call: what they do is committed with its answer. */
+  /** The hooks around this call: what they do is committed with its answer. */
   readonly hooks: HookBatch
-  /** Of hooks that ran with the drain, for the answer. */
+  /** The operations of hooks that ran with the drain. */
   readonly operations: readonly ThreadOperation[]
-  /** An earlier attempt marked the phases up to the model call. */
+  /** An earlier attempt has emitted the phases up to the model call. */
   readonly resumed: boolean
 }
 
@@ -42,17 +41,16 @@ interface Opening extends Pick<ModelStep, 'input' | 'content' | 'prompt' | 'pare
 /** @throws for an operation without a message: a bug of the caller */
 export function openStep({ held, ...opening }: Opening): ModelStep {
   const { input, content } = opening
-  const { message_id: messageId, attempt, state } = held
+  const { messageId, state, now } = held
   if (messageId === null) throw new Error('Expected a model operation with its message, found none.')
-  // Written by this activity: the store's boundary.
+  // Written by `RequestLog`: the store's boundary.
   const known = held.detail as Partial<OperationDetail> | null
   return {
     ...opening,
-    operationId: operationOf(input).id,
-    attempt,
+    operation: held,
     messageId,
     scope: { ...stepScope(input), messageId },
-    now: microseconds(input),
+    now,
     startedAt: performance.now(),
     log: new RequestLog({ plan: content.plan.digest, ...known }),
     resumed: state !== 'drained',

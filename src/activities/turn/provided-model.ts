@@ -10,18 +10,18 @@ import { log } from '../temporal-activity.js'
 import type { ModelStep } from './model-step.js'
 
 /**
- * The provider's own model: asked for when it is called, for it may need a key that only workers have.
+ * The provider's model. It is created when it is called, because it may need a key that only workers have.
  * @throws ModelError if the provider does not have it, lacks its key, or is of another version of the AI SDK
  */
 export function providedModel({ name, provider, model }: ModelDefinition): LanguageModel {
-  const provided = made(provider, model)
+  const provided = createModel(provider, model)
   const problem = modelVersionProblem(provided)
   if (problem === undefined) return provided
   log.error(`The model "${name}" cannot be used: ${problem}.`)
   throw new ModelError({ kind: 'unsupported_version', message: problem, retryable: false })
 }
 
-function made(provider: ModelDefinition['provider'], model: string): LanguageModel {
+function createModel(provider: ModelDefinition['provider'], model: string): LanguageModel {
   try {
     return provider.languageModel(model)
   } catch (error) {
@@ -29,12 +29,12 @@ function made(provider: ModelDefinition['provider'], model: string): LanguageMod
   }
 }
 
-/** What a provider calls it; one that its provider does not have bears the name that was asked for. */
-export function askedModel(definition: ModelDefinition, model: LanguageModel | null): AskedModel {
+/** The names of a model for telemetry: the provider's own; the definition's where the provider does not have it. */
+export function modelNames(definition: ModelDefinition, model: LanguageModel | null): AskedModel {
   return { provider: model?.provider ?? 'unknown', model: model?.modelId ?? definition.model }
 }
 
-/** The same model, whose own spans stand below the request at hand. */
+/** The same model, with its own spans as children of the span of the request. */
 export function withinRequest(model: LanguageModel, watch: ModelWatch): LanguageModel {
   return {
     specificationVersion: model.specificationVersion,
@@ -47,8 +47,8 @@ export function withinRequest(model: LanguageModel, watch: ModelWatch): Language
 }
 
 /**
- * The prompt's model and its own fallbacks, in the order in which they are asked. One that this worker lacks counts as
- * one that failed; none at all gives an empty list.
+ * The prompt's model and its fallbacks, in the order in which they are asked. A model that this worker lacks counts as
+ * failed and is left out.
  * @throws `Definition.Missing` while another worker may have the prompt's model
  */
 export function candidatesOf(

@@ -3,10 +3,10 @@ import type { ModelUsage } from '../../model/model-answer.js'
 import type { ModelError } from '../../model/model-error.js'
 import type { Usage } from '../../protocol/activities.js'
 
-/** One request to a provider. `error`: why it gave no answer; `lost` if its attempt died over it. */
+/** One request to a provider. `error` says why it gave no answer: `lost` if its attempt died during it. */
 interface RequestRecord {
   readonly model: string
-  /** Those that are known. */
+  /** The prices that are known. */
   readonly prices: Partial<Prices>
   readonly usage: Usage | null
   readonly error: string | null
@@ -14,12 +14,12 @@ interface RequestRecord {
 
 /** The detail of a model operation's row. */
 export interface OperationDetail {
-  /** Digest of the plan that it runs with. */
+  /** The digest of its plan. */
   readonly plan: string
   readonly requests: readonly RequestRecord[]
-  /** How many of them are in the usage of an earlier answer. */
+  /** How many requests are in the usage of an earlier answer. */
   readonly reported?: number
-  /** Waits for providers so far, and their milliseconds in all; left out while there was none, as nearly always. */
+  /** The waits for providers so far, and their milliseconds in all; left out while there are none. */
   readonly waits?: number
   readonly waited?: number
 }
@@ -33,8 +33,8 @@ interface FailedRequest {
 }
 
 /**
- * The requests of an operation over all its attempts, numbered from 1: a subscriber drops what a lower number streamed,
- * and none is paid for without being counted.
+ * The requests of an operation over all its attempts, numbered from 1. Subscribers drop the text of lower numbers, and
+ * every request that is paid for is counted.
  */
 export class RequestLog {
   readonly #known: Known
@@ -46,7 +46,7 @@ export class RequestLog {
   #waits: number
   #waited: number
 
-  /** Whatever else the detail holds stays in it. */
+  /** Other fields of the detail stay in it. */
   constructor(known: Known) {
     const { requests = [], reported = 0, waits = 0, waited = 0 } = known
     this.#known = known
@@ -63,17 +63,17 @@ export class RequestLog {
     return this.#requests.length
   }
 
-  /** A request is under way. */
+  /** Whether a request is under way. */
   get open(): boolean {
     return this.#open
   }
 
-  /** This attempt has asked nothing yet. */
+  /** Whether this attempt has sent no request yet. */
   get fresh(): boolean {
     return this.#fresh
   }
 
-  /** Those of this attempt. */
+  /** The failures of this attempt. */
   get failures(): readonly FailedRequest[] {
     return this.#failures
   }
@@ -103,7 +103,7 @@ export class RequestLog {
     this.#fresh = false
   }
 
-  /** What the answer to the newest request cost. */
+  /** Records the usage of the newest request's answer. */
   answered(usage: ModelUsage): Usage {
     const cost = usageOf(pricesOf(this.#newest().prices), usage)
     this.#end({ usage: cost, error: null })
@@ -122,7 +122,7 @@ export class RequestLog {
     this.#waited += milliseconds
   }
 
-  /** The sum of what no answer has told yet; null if nothing was reported. */
+  /** The usage that no answer has reported yet; null if there is none. */
   unreported(): Usage | null {
     const usages = this.#requests
       .slice(this.#reported)
@@ -147,7 +147,7 @@ export class RequestLog {
   }
 }
 
-/** Dollars per million tokens; null when unknown. */
+/** Dollars per million tokens; null if unknown. */
 type Prices = Pick<ModelContent, 'inputPrice' | 'outputPrice' | 'cachedPrice'>
 
 export function pricesOf(
@@ -158,19 +158,19 @@ export function pricesOf(
 }
 
 /**
- * Tokens and cost of one request. Prices are dollars per million tokens, so tokens times price are millionths of a
- * dollar; cached tokens are a part of the input. Null when a price is unknown.
+ * The tokens and cost of one request. Prices are dollars per million tokens, so tokens times price are millionths of a
+ * dollar; cached tokens are a part of the input. The cost is null if a price is unknown.
  */
 export function usageOf(prices: Prices, usage: ModelUsage): Usage {
   return { ...usage, cost: costOf(prices, usage) }
 }
 
-/** Of several requests; a cost that is unknown makes the sum unknown. */
+/** The usage of several requests; one unknown cost makes the sum unknown. */
 export function sumOf(usages: readonly Usage[]): Usage {
   return usages.reduce<Usage>(addUsage, { inputTokens: 0, outputTokens: 0, cachedInputTokens: 0, cost: 0 })
 }
 
-/** The sum so far, with one more. */
+/** The sum so far, plus one more. */
 export function addUsage(sum: Usage | null, usage: Usage): Usage {
   if (sum === null) return usage
   return {

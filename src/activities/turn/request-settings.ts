@@ -7,7 +7,7 @@ import type { CallModelInput } from '../../protocol/activities.js'
 
 type Effort = Exclude<NonNullable<ModelRequest['reasoning']>, 'provider-default'>
 
-/** Levels of reasoning from 0 to 100, as Standard Agents has them. */
+/** Standard Agents' levels of reasoning, from 0 to 100. */
 const LEVELS = { low: 33, medium: 66, high: 100 } as const
 const EFFORTS: ReadonlySet<string> = new Set<Effort>([
   'none',
@@ -25,7 +25,7 @@ interface Asking {
   readonly model: ModelContent
 }
 
-/** All of a request but its messages: tools, how the model may choose among them, how it reasons, and its provider's options. */
+/** The parts of a request other than its messages: tools, tool choice, reasoning, and provider options. */
 export function requestSettings(asking: Asking): Omit<ModelRequest, 'prompt'> {
   const { prompt, model } = asking
   const tools = model.supportsToolCalls ? prompt.tools : []
@@ -40,7 +40,7 @@ export function requestSettings(asking: Asking): Omit<ModelRequest, 'prompt'> {
   }
 }
 
-/** In the model's own word for the nearest level; words that the AI SDK does not know go with the provider options. */
+/** The model's own name for the nearest level. Names that the AI SDK does not know go into the provider options. */
 function effortOf(
   reasoning: PromptContent['reasoning'],
   words: ModelContent['reasoningLevels'],
@@ -58,7 +58,9 @@ function isEffort(word: string): word is Effort {
   return EFFORTS.has(word)
 }
 
-/** What follows from the prompt's own fields, overridden by the model's options, and those by the prompt's. */
+/**
+ * Provider options: those that follow from the prompt's fields, overridden by the model's, overridden by the prompt's.
+ */
 function providerOptions({ input, prompt, model }: Asking, hasTools: boolean): SharedV4ProviderOptions {
   const { side, threadId } = input
   const origin: RequestOrigin = { prompt: prompt.name, side, threadId }
@@ -67,12 +69,15 @@ function providerOptions({ input, prompt, model }: Asking, hasTools: boolean): S
     reasoningOptions(prompt.reasoning),
   ]
   const given = [model.providerOptions ?? {}, prompt.providerOptions ?? {}]
-  return { ...[...derived, ...given].reduce(overridden), everthread: { ...origin } }
+  return { ...[...derived, ...given].reduce(mergeOptions), everthread: { ...origin } }
 }
 
-/** Calls run one after another in any case; those that were made without knowing each other's results are often wrong. */
+/**
+ * Calls run one after another in any case; calls that a model makes without knowing each other's results are often
+ * wrong.
+ */
 function parallelOptions(parallel: boolean): SharedV4ProviderOptions {
-  // It is the default of both, and some models refuse to be told.
+  // It is the default of both providers, and some models refuse the option.
   if (parallel) return {}
   return { openai: { parallelToolCalls: false }, anthropic: { disableParallelToolUse: true } }
 }
@@ -88,7 +93,7 @@ function reasoningOptions(reasoning: PromptContent['reasoning']): SharedV4Provid
   }
 }
 
-function overridden(one: SharedV4ProviderOptions, other: SharedV4ProviderOptions): SharedV4ProviderOptions {
+function mergeOptions(one: SharedV4ProviderOptions, other: SharedV4ProviderOptions): SharedV4ProviderOptions {
   const providers = new Set([...Object.keys(one), ...Object.keys(other)])
   return Object.fromEntries([...providers].map((key) => [key, { ...one[key], ...other[key] }]))
 }

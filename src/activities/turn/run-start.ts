@@ -9,7 +9,7 @@ import { runTraceparent } from '../../telemetry/spans.js'
 import { microseconds, stepScope } from '../scope.js'
 import type { OpenThread } from '../thread-row.js'
 
-/** False if it has one: it began before. */
+/** Writes the row of a run; false if the run has begun before. */
 export async function beginRunRow(tx: Writer, input: CallModelInput, trigger: string): Promise<boolean> {
   const { threadId, run } = input
   const begins = await insertRun(tx, {
@@ -23,12 +23,12 @@ export async function beginRunRow(tx: Writer, input: CallModelInput, trigger: st
   return begins
 }
 
-/** Of a run that just began. */
+/** The event of a run that begins. */
 export function startedFact(input: CallModelInput, trigger: string): Fact {
   return fact('run.started', { trigger }, stepScope(input))
 }
 
-/** The first step of an agent that took the thread over makes it the thread's own. */
+/** Makes the agent of the first step after a handoff the thread's own. */
 export async function handOver(
   tx: Writer,
   input: CallModelInput,

@@ -21,8 +21,8 @@ import {
 import type { GroupMember } from '../subagents/report-text.js'
 
 /**
- * The ids of the rows of this step's items, in their order. Items that came without a row get one: inline messages of raw
- * signals, children that closed without a report, groups of children. Done twice, it makes nothing new.
+ * The ids of the rows of this step's items, in their order. Items that came without a row get one: inline messages of
+ * raw signals, children that closed without a report, groups of children. Doing it twice makes no second row.
  */
 export async function stageItems(tx: Writer, input: CallModelInput): Promise<readonly string[]> {
   const ids: string[] = []
@@ -32,7 +32,7 @@ export async function stageItems(tx: Writer, input: CallModelInput): Promise<rea
   return ids
 }
 
-/** A drain that was cut without an answer is done again, and must not make a second row of an item (T3). */
+/** An interrupted drain is done again, and must not make a second row of an item (T3). */
 async function rowOf(tx: Writer, input: CallModelInput, item: DrainItem): Promise<string> {
   const digest = digestOf(item)
   if (digest === null) return item.id
@@ -44,8 +44,8 @@ async function rowOf(tx: Writer, input: CallModelInput, item: DrainItem): Promis
     .executeTakeFirst()
   if (made !== undefined) return made.id
   if (item.kind === 'group') return stageGroup(tx, input, { id: item.id, digest })
-  const told = item.kind === 'child_closed' ? await closedChildRow(tx, input, { item, digest }) : null
-  if (told !== null) return told
+  const report = item.kind === 'child_closed' ? await closedChildRow(tx, input, { item, digest }) : null
+  if (report !== null) return report
   const draft = draftOf(input, item, digest)
   if (draft === null) return item.id
   await stageMessage(tx, draft)
@@ -54,22 +54,24 @@ async function rowOf(tx: Writer, input: CallModelInput, item: DrainItem): Promis
 
 type ClosedItem = Extract<DrainItem, { readonly kind: 'child_closed' }>
 
-/** The row of a report that the child left in the store, untold; null: there is none, and another row says so. */
+/**
+ * The row of a closed child: of its last report, if that never reached the parent; null if another row tells its end.
+ */
 async function closedChildRow(
   tx: Writer,
   input: CallModelInput,
   { item, digest }: { readonly item: ClosedItem; readonly digest: string },
 ): Promise<string | null> {
-  const told = await untoldReport(tx, input, item.reference)
+  const messageId = await unacknowledgedReport(tx, input, item.reference)
   await recordClosed(tx, input, item)
-  if (told === null) return null
+  if (messageId === null) return null
   await tx
     .updateTable('messages')
     .set({ digest })
     .where('thread_id', '=', input.threadId)
-    .where('id', '=', told)
+    .where('id', '=', messageId)
     .execute()
-  return told
+  return messageId
 }
 
 async function recordClosed(
@@ -82,9 +84,9 @@ async function recordClosed(
   await recordClosedChild(tx, { threadId, reference, status, scope, now: microseconds(input) })
 }
 
-/** Marks the row that is made of an item; null: the item's own row is there already. */
+/** Identifies the row that is made of an item; null: the item has its own row. */
 function digestOf(item: DrainItem): string | null {
-  // Its id is that of a call, and no other item's.
+  // Its id is the id of a call, which no other item has.
   if (item.kind === 'group') return `group:${item.id}`
   return item.kind === 'message' && item.inline === undefined ? null : `item:${item.id}`
 }
@@ -113,7 +115,9 @@ function draftOf(
   return { ...common, role, content, silent, sentBy: 'cli', digest }
 }
 
-/** The other side's turn had no text, and a request must end with words of the counterpart. */
+/**
+ * Appends a line for a turn of the other side that had no text: a request must end with a message of the counterpart.
+ */
 export async function appendWordlessLine(tx: Writer, input: CallModelInput): Promise<void> {
   const side = input.side === 'a' ? 'b' : 'a'
   await appendMessage(tx, {
@@ -130,7 +134,7 @@ export async function appendWordlessLine(tx: Writer, input: CallModelInput): Pro
   })
 }
 
-/** All children that a call has started in one go have ended: one silent message says what came of them (T7). */
+/** All children of a group have ended: one silent message says how (T7). */
 async function stageGroup(
   tx: Writer,
   input: CallModelInput,
@@ -163,7 +167,7 @@ async function stageGroup(
   return id
 }
 
-/** All have ended: one without a report was closed, or says nothing by itself. */
+/** All children have ended: one without a report was closed, or has nothing to report. */
 function memberOf(child: ChildRecord): GroupMember {
   const { reference, report, status } = child
   const about = { reference, name: nameOfChild(child) }
@@ -175,21 +179,21 @@ function memberOf(child: ChildRecord): GroupMember {
 }
 
 /**
- * The message of a closed child's last report that its parent's workflow never heard of: the child was ended before it
- * could say so, or a Temporal reset took back what the parent knew (T7). Null if there is none.
+ * The message of a closed child's last report, if its parent's workflow never received it: the child was ended before
+ * it could send it, or a Temporal reset took back what the parent knew (T7). Null if there is none.
  */
-async function untoldReport(
+async function unacknowledgedReport(
   db: Reader,
   { threadId, drain }: CallModelInput,
   reference: string,
 ): Promise<string | null> {
   const child = await findChild(db, threadId, reference)
   const id = child?.report?.messageId
-  // It is in the queue, before the news of the close.
+  // The report is in the queue already, before the close.
   if (child === null || id === undefined || drain.some((item) => item.id === id)) return null
   const row = await findMessage(db, threadId, id)
   if (row === null || row.subagent_id !== reference) return null
   if (row.position === null) return row.status === 'pending' ? id : null
-  // One that stays may owe a later answer; of any other this was the only one.
+  // A resumable child may owe a later answer; for any other this was the only report.
   return child.resumable ? null : id
 }

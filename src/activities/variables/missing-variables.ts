@@ -16,13 +16,16 @@ import type { ActivityDependencies } from '../activity.js'
 import { agentGraph, graphValues, ownValue, resolveVariables } from './resolve-variables.js'
 import type { VariableScope } from './resolve-variables.js'
 
-/** What a prompt cannot run without, and what of it has no value. */
+/** The variables that a prompt requires, and those of them that have no value. */
 export interface RequiredVariables {
   readonly required: readonly string[]
   readonly missing: readonly string[]
 }
 
-/** Looks for the values that a prompt, its tools, and the prompts among them require. Opens none. */
+/**
+ * Finds the required variables of a prompt, its tools, and the prompts among them that have no value. It opens no
+ * secret.
+ */
 export async function missingVariables(
   dependencies: ActivityDependencies,
   scope: VariableScope & { readonly content: PlanContent; readonly prompt: string },
@@ -47,16 +50,16 @@ function requiredNames(content: PlanContent, first: string): readonly string[] {
 }
 
 interface NewSubagent {
-  /** The parent's. */
+  /** The parent's thread. */
   readonly threadId: string
   readonly agent: string
-  /** What the parent hands over. */
+  /** The names that the parent hands over. */
   readonly given: ReadonlySet<string>
 }
 
 /**
- * What a new subagent cannot run without and does not get from its parent: variables that its graph declares scoped and
- * required, anywhere below it. Values of the worker, of its agents and prompts count.
+ * The required variables that a new subagent does not get from its parent: those that its graph, anywhere below it,
+ * declares as scoped. Values of the worker, of its agents and prompts count.
  */
 export async function missingScoped(
   { registry, store, env }: ActivityDependencies,
@@ -84,14 +87,17 @@ interface RunOfThread {
   readonly run: number
 }
 
-/** The one request for variables that a run may end with. */
+/** The id of the one request for variables that a run may end with. */
 function variablesRequestId(run: number): string {
   return `variables_${run}`
 }
 
-/** Requests of earlier runs that still ask for variables; those of deferred subagents outlive any run. */
+/**
+ * The open requests of earlier runs for variables. Those of deferred subagents are not among them: they outlive any
+ * run.
+ */
 export async function openVariablesRequests(db: Reader, threadId: string): Promise<readonly PendingRecord[]> {
-  // Beside those of deferred subagents a thread has few: one for the call at hand, and one for variables.
+  // Beside the requests of deferred subagents a thread has few: one for the current call, and one for variables.
   const open = await openRequests(db, { threadId, limit: 2 * LIMITS.openChildren })
   return open.filter((request) => request.kind === 'variables' && deferredChildOf(request) === null)
 }
@@ -102,7 +108,7 @@ interface Asked extends RequiredVariables {
   readonly now: number
 }
 
-/** Asks for what a run lacks: names only, the values come with `setEnv`. Answers the request's id. */
+/** Requests the variables that a run lacks, by name: the values come with `setEnv`. Returns the request's id. */
 export async function openVariablesRequest(
   tx: Writer,
   { threadId, run }: RunOfThread,
@@ -125,7 +131,7 @@ interface Supersession {
   readonly now: number
 }
 
-/** The next run looks again: what an earlier one asked for is there now, or is asked for anew. */
+/** Ends the requests of earlier runs: what they asked for has a value now, or is requested anew. */
 export async function endVariablesRequests(
   tx: Writer,
   { threadId, requests, decision, now }: Supersession,
@@ -138,7 +144,7 @@ export async function endVariablesRequests(
   await appendEvents(tx, { threadId, events, now })
 }
 
-/** What a blocked run waits for; none if it was blocked by something else. */
+/** The variables that a blocked run waits for; none if it was blocked by something else. */
 export async function missingOfRun(db: Reader, { threadId, run }: RunOfThread): Promise<readonly string[]> {
   const request = await findRequest(db, threadId, variablesRequestId(run))
   const missing = request?.detail?.['missing']

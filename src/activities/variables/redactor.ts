@@ -1,7 +1,9 @@
 /**
- * T5: what a state gives to code as a secret does not come back in its texts: `[secret NAME]` stands where the value was.
- * Found are the value as it is, without the blanks around it, and as JSON and URLs write it; not what code has made of it
- * (base64, a digest, a part), nor values so short that they would be found in ordinary words.
+ * T5: redacts the secrets that a state has given to code: in its texts, `[secret NAME]` stands in place of the value.
+ * Owns: which secrets one state has given out, and where texts are searched in values.
+ * Does not own: the secrets that the process knows (`store/known-secrets.ts`).
+ * It finds the value as it is, without the blanks around it, and as JSON and URLs write it. It does not find what code
+ * has made of a value (base64, a digest, a part), nor values so short that ordinary words hold them.
  */
 import { createTextRedactor } from '../../store/known-secrets.js'
 import type { TextRedactor } from '../../store/known-secrets.js'
@@ -9,9 +11,12 @@ import { readThrown } from '../thrown.js'
 
 /** The secrets that one state has given out. */
 export interface Redactor extends Omit<TextRedactor, 'empty'> {
-  /** Its texts, with the names of its fields. What holds no secret is the same object; bytes are not looked into. */
+  /**
+   * Redacts all texts of a value, with the names of its fields. A value without secrets is returned as it is; bytes
+   * are not searched.
+   */
   redactJson<Value>(value: Value): Value
-  /** What code has thrown, with its stack. */
+  /** Redacts a thrown value, with its stack. */
   redactThrown(thrown: unknown): unknown
 }
 
@@ -24,7 +29,7 @@ export function createRedactor(): Redactor {
   return {
     note: texts.note,
     redact: texts.redact,
-    // Of the same shape: only texts in it differ, and fields that hold bytes stay.
+    // The shape stays the same: only texts differ, and fields that hold bytes stay.
     redactJson: <Value>(value: Value): Value =>
       texts.empty ? value : (walk(value, texts.redact, new Set()) as Value),
     redactThrown: (thrown) => (texts.empty ? thrown : redactThrown(thrown, texts.redact)),
@@ -37,7 +42,7 @@ function walk(value: unknown, redact: Redact, above: Set<object>): unknown {
   if (typeof value === 'string') return redact(value)
   if (typeof value === 'number') return redactNumber(value, redact)
   if (typeof value !== 'object' || value === null || ArrayBuffer.isView(value)) return value
-  // Whoever takes it refuses a ring, which JSON cannot carry.
+  // A ring is refused where the value is stored, because JSON cannot hold it.
   if (above.has(value)) return value
   if (above.size >= DEPTH) return TOO_DEEP
   above.add(value)
@@ -46,7 +51,7 @@ function walk(value: unknown, redact: Redact, above: Set<object>): unknown {
   return redacted
 }
 
-/** One that holds a secret among other digits is something else. */
+/** A number is only redacted if the secret is all of it. */
 function redactNumber(value: number, redact: Redact): unknown {
   const text = redact(String(value))
   return /^\[secret .*\]$/.test(text) ? text : value

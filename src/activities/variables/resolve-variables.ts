@@ -1,7 +1,10 @@
 /**
- * What a variable's value is, for one thread: its own, else that of its parents unless a graph on the way down scopes the
- * name, else the worker's, the agent's, the prompt's. Values of parents are looked up at each read; nothing is copied. A
- * value that a thread was given as it was started is for its whole graph: subagents that scope the name have it too.
+ * Resolves the variables of one thread: its own value, else that of its parents unless a graph on the way down scopes
+ * the name, else the worker's, the agent's, the prompt's.
+ * Owns: this order, what agent graphs declare as scoped, and which names are secrets.
+ * Does not own: storing and sealing values (`store/`).
+ * Values of parents are looked up at each read; nothing is copied. A value that a thread was given when it was started
+ * holds for its whole graph: also for subagents that scope the name.
  */
 import type { VariableDefinition } from '../../definitions/agent.js'
 import type { Registry } from '../../definitions/known-definitions.js'
@@ -16,24 +19,24 @@ import type { ActivityDependencies } from '../activity.js'
 
 type VariableType = VariableDefinition['type']
 
-/** Who asks. */
+/** The thread, agent and prompt for which variables are resolved. */
 export interface VariableScope {
   readonly threadId: string
-  /** The active agent, and what its run knows of it; null where no worker has it. */
+  /** The active agent, and the plan of its run; null where no worker has the agent. */
   readonly agent: string
   readonly content: PlanContent | null
   /** The active prompt; null: that of side A. */
   readonly prompt: string | null
 }
 
-/** A value that is there. */
+/** A variable that has a value. */
 export interface ResolvedVariable {
   readonly type: VariableType
   /** @throws StoreError `no_key`, `corrupt` */
   readonly open: () => string
 }
 
-/** Those of the names that have a value. */
+/** Resolves names; those without a value are left out. */
 export async function resolveVariables(
   dependencies: ActivityDependencies,
   scope: VariableScope,
@@ -57,7 +60,7 @@ export async function resolveVariables(
   return resolved
 }
 
-/** As the prompt and its tools declare it; a name that anybody declares a secret is one. */
+/** The declared type of a name in the prompt and its tools; any declaration as a secret makes it one. */
 export function declaredType({ content }: VariableScope, name: string): VariableType | undefined {
   const declared = Object.values(content?.prompts ?? {}).flatMap(({ variables }) =>
     variables.flatMap((variable) => (variable.name === name ? [variable.type] : [])),
@@ -70,7 +73,7 @@ interface Lookup {
   readonly names: readonly string[]
 }
 
-/** Those of the names that this thread, or one above it, was given for its whole graph. */
+/** The names whose values this thread, or one above it, was given for its whole graph. */
 export async function graphValues(
   db: Reader,
   threadId: string,
@@ -115,7 +118,10 @@ async function parentOf(db: Reader, threadId: string): Promise<{ id: string; age
   return parent === null ? null : findThread(db, parent)
 }
 
-/** What no thread gives. The words of definitions are in the store in plain sight: they are no secrets of their own. */
+/**
+ * A value that no thread holds: of the worker, the agent or the prompt. Values in definitions are stored in plain
+ * text, so they are no secrets.
+ */
 function givenVariable(
   { env }: ActivityDependencies,
   scope: VariableScope,
@@ -131,7 +137,7 @@ function givenVariable(
   return { type: declaredType(scope, name) ?? undeclared, open: () => value }
 }
 
-/** A variable may be called `constructor`. */
+/** A variable may be named `constructor`, so only own properties count. */
 export function ownValue(
   values: Readonly<Record<string, string>> | undefined,
   name: string,
@@ -139,7 +145,7 @@ export function ownValue(
   return values !== undefined && Object.hasOwn(values, name) ? values[name] : undefined
 }
 
-/** The names that an agent's graph declares scoped: a thread of that agent does not get them from its parent. */
+/** The names that an agent's graph declares as scoped: a thread of that agent does not get them from its parent. */
 function scopedNames(registry: Registry, agent: string): ReadonlySet<string> {
   const variables = agentGraph(registry, agent).flatMap(({ prompt }) => prompt.variables)
   return new Set(variables.flatMap(({ name, scoped }) => (scoped === true ? [name] : [])))
@@ -148,7 +154,7 @@ function scopedNames(registry: Registry, agent: string): ReadonlySet<string> {
 /** A prompt of the graph, as this agent runs it. */
 interface GraphPrompt {
   readonly agent: string
-  /** Of the agent. */
+  /** The agent's own values. */
   readonly env: Readonly<Record<string, string>>
   readonly prompt: PromptContent
 }
@@ -156,8 +162,8 @@ interface GraphPrompt {
 const known = new WeakMap<Registry, Map<string, readonly GraphPrompt[]>>()
 
 /**
- * All prompts that a thread of this agent may come to run, itself or in threads below it: its own, those they reach as
- * tools, and those of the agents that they start or hand over to. Agents that this worker does not have are left out.
+ * All prompts that a thread of this agent may run, itself or in threads below it: its own, those they reach as tools,
+ * and those of the agents that they start or hand over to. Agents that this worker does not have are left out.
  */
 export function agentGraph(registry: Registry, agent: string): readonly GraphPrompt[] {
   const graphs = known.get(registry) ?? new Map<string, readonly GraphPrompt[]>()
@@ -169,7 +175,7 @@ export function agentGraph(registry: Registry, agent: string): readonly GraphPro
 
 function collect(registry: Registry, first: string): readonly GraphPrompt[] {
   const graph: GraphPrompt[] = []
-  // A set goes on to what is added to it meanwhile.
+  // The iteration of a set reaches what is added to it on the way.
   const agents = new Set([first])
   for (const agent of agents) {
     const content = buildPlan(registry, agent)
@@ -183,7 +189,7 @@ function collect(registry: Registry, first: string): readonly GraphPrompt[] {
   return graph
 }
 
-/** The values of these variables that anybody may see: those without a value and secrets (T5) are left out. */
+/** The values of these variables that are no secrets (T5); those without a value are left out. */
 export async function shownValues(
   dependencies: ActivityDependencies,
   scope: VariableScope,

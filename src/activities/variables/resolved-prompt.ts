@@ -11,7 +11,7 @@ import type { ActivityDependencies } from '../activity.js'
 import { resolveVariables, shownValues } from './resolve-variables.js'
 import type { ResolvedVariable, VariableScope } from './resolve-variables.js'
 
-/** A prompt whose system text is words only: variables are resolved anew at each step. */
+/** Renders the system text of a prompt. Variables are resolved anew at each step. */
 export async function withVariables<Prompt extends PromptContent & { readonly name: string }>(
   dependencies: ActivityDependencies,
   scope: Omit<VariableScope, 'prompt'>,
@@ -26,7 +26,7 @@ export async function withVariables<Prompt extends PromptContent & { readonly na
   }
 }
 
-/** T5: a secret never gets into a prompt; neither does a name that has no value. */
+/** Renders a system text. Secrets (T5) and names without a value are left out. */
 function renderSystem(
   parts: readonly SystemPart[],
   resolve: (name: string) => ResolvedVariable | undefined,
@@ -44,7 +44,7 @@ const YES: ReadonlySet<string> = new Set(['true', '1', 'yes'])
 
 /**
  * The subagents of a prompt that its thread may start now, in the order of the prompt: those without a flag, and those
- * whose flag is on. A flag that has no value, or whose value is a secret, is off.
+ * whose flag is on. A flag without a value, or whose value is a secret, is off.
  */
 export async function enabledSubagents(
   dependencies: ActivityDependencies,
@@ -57,24 +57,24 @@ export async function enabledSubagents(
   return subagents.filter(({ optional }) => optional === null || isOn(values.get(optional)))
 }
 
-/** As Standard Agents has it: in any case, and whatever blanks are around it. */
+/** Standard Agents reads flags in any letter case, with any blanks around them. */
 function isOn(value: string | undefined): boolean {
   return value !== undefined && YES.has(value.trim().toLowerCase())
 }
 
-/** Whose call it is. */
+/** The prompt that made a call. */
 export interface ActivePrompt {
   readonly input: Pick<CallInput, 'threadId' | 'agent'>
   readonly content: PlanContent
   readonly prompt: PromptContent & { readonly name: string }
 }
 
-/** Where the variables of the prompt are looked up. */
+/** The scope in which the variables of the prompt are resolved. */
 export function scopeOf({ input, content, prompt }: ActivePrompt): VariableScope {
   return { threadId: input.threadId, agent: input.agent, content, prompt: prompt.name }
 }
 
-/** The flags are looked at anew: a model may call what it was offered before (SA-R-07.3a). */
+/** The subagents that are enabled now: a model may call one that it was offered before (SA-R-07.3a). */
 export async function enabledNow(
   dependencies: ActivityDependencies,
   active: ActivePrompt,
@@ -82,12 +82,15 @@ export async function enabledNow(
   return enabledSubagents(dependencies, scopeOf(active), active.prompt)
 }
 
-/** In words for the model. */
+/** The refusal of a subagent that is not enabled, in words for the model. */
 export function notEnabled(agent: string): readonly [reason: string, errorCode: string] {
   return [`The agent "${agent}" is not enabled here, so it cannot be called.`, 'not_enabled']
 }
 
-/** What a prompt may call while these of its subagents are enabled; the resumable ones by the lifecycle tools. */
+/**
+ * The tools that a prompt may call while these subagents are enabled; resumable subagents are called by the lifecycle
+ * tools.
+ */
 export function offeredTools(
   { tools, subagents }: Pick<PromptContent, 'tools' | 'subagents'>,
   enabled: readonly SubagentContent[],
@@ -97,7 +100,7 @@ export function offeredTools(
   return [...called, ...lifecycleTools(enabled.filter(({ resumable }) => resumable !== null))]
 }
 
-/** The same prompt with what it may call at this moment: flags are looked at anew in each step. */
+/** The prompt with the tools that it may call now: flags are read anew in each step. */
 export async function withOfferedTools<Prompt extends PromptContent & { readonly name: string }>(
   dependencies: ActivityDependencies,
   scope: Omit<VariableScope, 'prompt'>,

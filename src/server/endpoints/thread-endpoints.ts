@@ -4,8 +4,8 @@ import type { InvokeTool } from '../../activities/thread-state/buffered-state.js
 import { openEndpointState } from '../../activities/thread-state/endpoint-state.js'
 import type { EndpointState } from '../../activities/thread-state/endpoint-state.js'
 import { readThrown } from '../../activities/thrown.js'
-import { bounded } from '../../activities/tool/bounded.js'
-import { createNamedCalls, refused } from '../../activities/tool/named-call.js'
+import { runBounded } from '../../activities/tool/bounded.js'
+import { createNamedCalls, errorResult } from '../../activities/tool/named-call.js'
 import type { ClientContext } from '../../client/client-context.js'
 import { terminateThread } from '../../client/terminate-thread.js'
 import { contextOf } from '../../client/thread-client.js'
@@ -173,7 +173,7 @@ async function runEndpoint(
   const request = new Request(run.request, { signal })
   const running = answerOf(run, acting, request)
   const never = new AbortController().signal
-  const ended = await bounded(() => running, { timeout: run.timeout, signal: never, abort })
+  const ended = await runBounded(() => running, { timeout: run.timeout, signal: never, abort })
   // A body that streams has its state until it ends.
   if (ended.kind === 'answered') return ended.value
   void running.then(dropAnswer, () => undefined)
@@ -276,7 +276,7 @@ function invokeInPlace({ registry, threadId, signal }: Invoking): InvokeTool {
     registry,
     caller: { threadId, id: `endpoint_${randomUUID()}`, signal },
     runPrompt: async ({ name }) =>
-      refused(`"${name}" asks a model, which an endpoint does not: use queueTool.`, 'not_in_place'),
+      errorResult(`"${name}" asks a model, which an endpoint does not: use queueTool.`, 'not_in_place'),
   })
   return async (name, args, place) => {
     const result = await call(name, args, place)
