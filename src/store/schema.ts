@@ -140,7 +140,7 @@ export interface OperationsTable {
   state: string
   /** The attempt that holds it; only that one may commit (T4). */
   attempt: number
-  /** When Temporal scheduled that attempt; null: code of before schema version 5 began it, or no activity did. */
+  /** When Temporal scheduled that attempt; null: no activity began it. */
   scheduled_at: number | null
   /** JSON of the activity's answer once finished: what a retry or a reset gets. */
   answer: string | null

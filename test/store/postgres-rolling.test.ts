@@ -1,14 +1,14 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { Kysely, PostgresDialect, sql } from 'kysely'
+import { sql } from 'kysely'
+import type { Kysely } from 'kysely'
 import pg from 'pg'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { readTranscript } from '../../src/store/messages/transcript.js'
-import { createFirstSchema } from '../../src/store/migrations/0001-first.js'
-import { createSessionSchema } from '../../src/store/migrations/0002-session.js'
-import { createSubagentSchema } from '../../src/store/migrations/0003-subagents.js'
 import { openStore, prepareStore } from '../../src/store/open-store.js'
+import { MIGRATIONS } from '../../src/store/migrations/migrate.js'
+import type { Migration } from '../../src/store/migrations/migrate.js'
 import { migratePostgres } from '../../src/store/postgres/open-postgres.js'
 import type { Reader, Store } from '../../src/store/store.js'
 import { createDatabase } from '../support/postgres-database.js'
@@ -52,7 +52,7 @@ test('a process works on while the schema goes one version further', async () =>
   await makeThread(store, 't')
   const workers = ['a', 'b'].map((name) => runProcess('append', place(), name, '150'))
   await until('the processes to write', async () => (await count(store)) > 20)
-  await migrateFurther(4)
+  await migrateFurther(1)
   const then = await count(store)
   expect(then).toBeLessThan(300)
   await Promise.all(workers.map((worker) => worker.ended()))
@@ -69,7 +69,7 @@ test('what connections keep planned is planned anew after a migration', async ()
   const lookEverywhere = () =>
     Promise.all(atOnce.flatMap(() => [store.read(look), store.write((tx) => look(tx))]))
   for (const _ of [1, 2]) await lookEverywhere()
-  await migrateFurther(4)
+  await migrateFurther(1)
   expect(await lookEverywhere()).toEqual(Array.from({ length: 18 }, () => []))
 })
 
@@ -95,17 +95,17 @@ test('a store keeps its id until it is given another', async () => {
 })
 
 test('code of before starts on a schema that allows it, and leaves it', async () => {
-  await migrateFurther(4)
+  await migrateFurther(1)
   await prepareStore(place())
   await makeThread(await open(), 't')
-  expect(await ask('select version, oldest_code from schema_info')).toEqual([{ version: 7, oldest_code: 4 }])
+  expect(await ask('select version, oldest_code from schema_info')).toEqual([{ version: 2, oldest_code: 1 }])
 })
 
 test('code of before refuses a schema that needs a newer one', async () => {
   const running = await open()
   await makeThread(running, 't')
-  await migrateFurther(7)
-  const words = /may use, got schema version 7, which needs at least 7: install a newer version of everthread/
+  await migrateFurther(2)
+  const words = /may use, got schema version 2, which needs at least 2: install a newer version of everthread/
   await expect(openStore(place())).rejects.toThrow(words)
   await expect(prepareStore(place())).rejects.toThrow(words)
   // One that runs is on its way out: what it has begun it may end.
@@ -117,16 +117,16 @@ test('a migration waits in turns for tables that are in use', async () => {
   const holder = new pg.Client({ connectionString: old.url })
   const other = new pg.Client({ connectionString: old.url, statement_timeout: 10_000 })
   try {
-    await makeVersion(old.url, 3)
+    await migratePostgres(old.url)
     for (const client of [holder, other]) await client.connect()
     await holder.query('begin; lock table messages in share mode')
-    const migrating = migratePostgres(old.url)
+    const migrating = migratePostgres(old.url, [...MIGRATIONS, NEXT])
     await until('the migration to wait', async () => (await other.query(WAITING)).rowCount === 1)
     // Whoever comes behind the migration is let through, again and again.
     for (const _ of [1, 2]) await other.query('select * from messages')
     await holder.query('rollback')
     await migrating
-    expect((await other.query('select version from schema_info')).rows).toEqual([{ version: 6 }])
+    expect((await other.query('select version from schema_info')).rows).toEqual([{ version: 2 }])
   } finally {
     await holder.end()
     await other.end()
@@ -136,19 +136,11 @@ test('a migration waits in turns for tables that are in use', async () => {
 
 const WAITING = "select 1 from pg_stat_activity where wait_event_type = 'Lock' and query like 'alter table%'"
 
-/** A database as the code of that version left it. */
-async function makeVersion(url: string, version: number): Promise<void> {
-  const db = new Kysely<unknown>({
-    dialect: new PostgresDialect({ pool: new pg.Pool({ connectionString: url }) }),
-  })
-  const changer = { schema: db.schema, getExecutor: () => db.getExecutor(), kind: 'postgres' } as const
-  for (const up of [createFirstSchema, createSessionSchema, createSubagentSchema].slice(0, version))
-    await up(changer)
-  await sql`create table schema_info (version int not null, oldest_code int not null, store_id text not null)`.execute(
-    db,
-  )
-  await sql`insert into schema_info values (${version}, 1, ${'0123456789ab'})`.execute(db)
-  await db.destroy()
+/** What a later version might do: add a column and an index. */
+const NEXT: Migration = {
+  version: MIGRATIONS.length + 1,
+  oldestCode: 1,
+  up: async (db) => void (await sql.raw('alter table messages add column mood text').execute(db)),
 }
 
 /** One of three reads. */

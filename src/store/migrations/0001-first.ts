@@ -1,3 +1,5 @@
+import { sql } from 'kysely'
+
 import { createTable } from './create-table.js'
 import type { SchemaChanger, Table } from './create-table.js'
 
@@ -50,6 +52,8 @@ const TABLES: Readonly<Record<string, Table>> = {
       attachments: 'text',
       reasoning_content: 'text?',
       finish_reason: 'text?',
+      // The parts of an answer, with what its provider wants back with each.
+      answer_parts: 'text?',
       prompt: 'text?',
       subagent_id: 'text?',
       side: 'text?',
@@ -57,6 +61,8 @@ const TABLES: Readonly<Record<string, Table>> = {
       run: 'int?',
       step: 'int?',
       digest: 'text',
+      // W3C trace context of the sender: a step is a part of the trace of the message that it takes.
+      traceparent: 'text?',
     },
     // A sender's id is its own thread's: the same one elsewhere neither collides nor tells that it is there.
     key: ['thread_id', 'id'],
@@ -72,6 +78,8 @@ const TABLES: Readonly<Record<string, Table>> = {
       side: 'text',
       name: 'text',
       provider_call_id: 'text',
+      // The call that a nested call was made for.
+      parent_call_id: 'text?',
       arguments: 'text',
       status: 'text',
       error_code: 'text?',
@@ -89,6 +97,8 @@ const TABLES: Readonly<Record<string, Table>> = {
       kind: 'text',
       state: 'text',
       attempt: 'int',
+      // Of the attempt that holds it: one that Temporal gave up long ago takes nothing from its successor.
+      scheduled_at: 'big?',
       answer: 'text?',
       message_id: 'text?',
       detail: 'text?',
@@ -112,6 +122,8 @@ const TABLES: Readonly<Record<string, Table>> = {
       session: 'text?',
       error: 'text?',
       context: 'text',
+      // Of the message that began it: the same trace for all its steps.
+      traceparent: 'text?',
     },
     key: ['thread_id', 'number'],
   },
@@ -130,9 +142,14 @@ const TABLES: Readonly<Record<string, Table>> = {
       spawn_group_id: 'text?',
       created_at: 'big',
       status: 'text',
+      // What a child says of itself decides nothing: its state is another column.
+      status_text: 'text?',
       parent_communication: 'text',
       last_report: 'int',
       report: 'text?',
+      // Who in the child gets the messages of its parent.
+      receives: 'text?',
+      closed_at: 'big?',
     },
     key: ['parent_thread_id', 'reference'],
   },
@@ -184,27 +201,145 @@ const TABLES: Readonly<Record<string, Table>> = {
     columns: { id: 'text', thread_id: 'text?', at: 'big', type: 'text', message: 'text', stack: 'text?' },
     key: ['id'],
   },
+  pending: {
+    columns: {
+      thread_id: 'text',
+      id: 'text',
+      kind: 'text',
+      call_id: 'text?',
+      tool_name: 'text?',
+      digest: 'text?',
+      detail: 'text?',
+      status: 'text',
+      requested_at: 'big',
+      answered_at: 'big?',
+      answered_by: 'text?',
+      approved: 'int?',
+      reason: 'text?',
+      answer: 'text?',
+      answer_digest: 'text?',
+    },
+    key: ['thread_id', 'id'],
+  },
+  effects: {
+    columns: {
+      thread_id: 'text',
+      id: 'text',
+      name: 'text',
+      args: 'text',
+      due_at: 'big',
+      created_at: 'big',
+      status: 'text',
+      finished_at: 'big?',
+      error: 'text?',
+    },
+    key: ['thread_id', 'id'],
+  },
+  variables: {
+    columns: {
+      thread_id: 'text',
+      name: 'text',
+      type: 'text',
+      value: 'text',
+      key_id: 'text?',
+      updated_at: 'big',
+      // Given to a child for itself and for all that it starts.
+      for_graph: 'int',
+    },
+    key: ['thread_id', 'name'],
+  },
+  boundaries: {
+    columns: {
+      id: 'id',
+      thread_id: 'text',
+      side: 'text',
+      position: 'int',
+      kind: 'text',
+      operation: 'text',
+      tokens_before: 'int?',
+      tokens_after: 'int?',
+      detail: 'text?',
+      created_at: 'big',
+    },
+  },
+  agents: {
+    columns: {
+      name: 'text',
+      type: 'text',
+      title: 'text?',
+      description: 'text?',
+      icon: 'text?',
+      expose_as_tool: 'int',
+      updated_at: 'big',
+    },
+    key: ['name'],
+  },
+  // A list by tag would otherwise read all threads.
+  thread_tags: { columns: { tag: 'text', thread_id: 'text' }, key: ['tag', 'thread_id'] },
 }
+
+/**
+ * Rows that a step changes in place, in percent of a page that new rows fill: without room in its page a changed row moves
+ * to another one, and writes to every index of its table (docs/decisions/0051).
+ */
+const FILLED = { threads: 50, operations: 70, tool_calls: 70, runs: 70, children: 70 } as const
 
 /** The first schema: tables, keys and the indexes that the reads of `src/store` use. */
 export async function createFirstSchema(db: SchemaChanger): Promise<void> {
   for (const [name, table] of Object.entries(TABLES)) await createTable(db, name, table)
+  await createIndexes(db)
+  if (db.kind === 'postgres') await createPostgresParts(db)
+}
 
-  const index = (name: string) => db.schema.createIndex(name)
-  await index('threads_by_activity').on('threads').columns(['last_activity_at', 'id']).execute()
-  await index('threads_by_parent').on('threads').columns(['parent_thread_id', 'last_activity_at']).execute()
-  await index('threads_by_user').on('threads').columns(['user_id', 'last_activity_at']).execute()
-  // T3: two deliveries can never share a place.
-  await index('messages_by_position').unique().on('messages').columns(['thread_id', 'position']).execute()
-  await index('tool_calls_open')
-    .on('tool_calls')
-    .column('thread_id')
-    .where('status' as never, '=', 'open')
-    .execute()
-  await index('files_by_folder').on('files').columns(['thread_id', 'folder', 'name']).execute()
-  await index('events_by_thread').unique().on('events').columns(['thread_id', 'sequence']).execute()
-  // For `settledRows` of PostgreSQL; SQLite reads by the id.
-  if (db.kind === 'postgres') await index('events_by_writer').on('events').columns(['writer', 'id']).execute()
-  await index('deltas_by_thread').on('deltas').columns(['thread_id', 'id']).execute()
-  await index('deltas_by_message').on('deltas').columns(['thread_id', 'message_id']).execute()
+async function createIndexes(db: SchemaChanger): Promise<void> {
+  const index = (name: string, table: string, columns: readonly string[]) =>
+    db.schema
+      .createIndex(name)
+      .on(table)
+      .columns([...columns])
+  const all = [
+    index('threads_by_activity', 'threads', ['last_activity_at', 'id']),
+    index('threads_by_parent', 'threads', ['parent_thread_id', 'last_activity_at']),
+    index('threads_by_root', 'threads', ['root_thread_id', 'last_activity_at']),
+    index('threads_by_user', 'threads', ['user_id', 'last_activity_at']),
+    index('threads_by_agent', 'threads', ['agent', 'last_activity_at', 'id']),
+    index('threads_by_status', 'threads', ['status', 'last_activity_at', 'id']),
+    index('threads_by_account', 'threads', ['account', 'last_activity_at', 'id']),
+    index('threads_roots', 'threads', ['last_activity_at', 'id']).where(of('parent_thread_id'), 'is', null),
+    index('threads_closed', 'threads', ['closed_at']).where(of('closed_at'), 'is not', null),
+    index('tags_by_thread', 'thread_tags', ['thread_id']),
+    // A thread with thousands of children that are gone looks, at each call, for the few that stay.
+    index('children_by_kind', 'children', ['parent_thread_id', 'resumable', 'created_at', 'reference']),
+    // T3: two deliveries can never share a place.
+    index('messages_by_position', 'messages', ['thread_id', 'position']).unique(),
+    index('tool_calls_open', 'tool_calls', ['thread_id']).where(of('status'), '=', 'open'),
+    index('pending_open', 'pending', ['requested_at', 'thread_id']).where(of('status'), '=', 'open'),
+    index('boundaries_by_thread', 'boundaries', ['thread_id', 'side', 'id']),
+    // Each start of a process asks whether it has the keys of all secrets.
+    index('variables_sealed', 'variables', ['key_id']).where(of('key_id'), 'is not', null),
+    index('files_by_folder', 'files', ['thread_id', 'folder', 'name']),
+    // The sweep looks for blobs that no file names any more.
+    index('files_by_blob', 'files', ['blob']),
+    index('events_by_thread', 'events', ['thread_id', 'sequence']).unique(),
+    index('deltas_by_thread', 'deltas', ['thread_id', 'id']),
+    index('deltas_by_message', 'deltas', ['thread_id', 'message_id']),
+    // The deletion of a thread deletes its errors.
+    index('errors_by_thread', 'errors', ['thread_id']),
+  ]
+  for (const builder of all) await builder.execute()
+}
+
+/** Kysely types the column of a condition by a schema, and a migration has none. */
+function of(column: string): never {
+  return column as never
+}
+
+/** SQLite answers for its commits itself, reads events by their ids, and has no room to leave in pages. */
+async function createPostgresParts(db: SchemaChanger): Promise<void> {
+  await createTable(db, 'commits', { columns: { id: 'text', committed_at: 'big' }, key: ['id'] })
+  await db.schema.createIndex('commits_by_time').on('commits').column('committed_at').execute()
+  // For `settledRows`.
+  await db.schema.createIndex('events_by_writer').on('events').columns(['writer', 'id']).execute()
+  for (const [table, percent] of Object.entries(FILLED))
+    await sql`alter table ${sql.table(table)} set (fillfactor = ${sql.lit(percent)})`.execute(db)
 }

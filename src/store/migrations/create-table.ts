@@ -33,16 +33,6 @@ export async function createTable(db: SchemaChanger, name: string, { columns, ke
   await builder.execute()
 }
 
-/** Adds columns that may be null: the older code of a rolling deploy writes rows without them. */
-export async function addColumns(
-  db: SchemaChanger,
-  table: string,
-  columns: Readonly<Record<string, Kind>>,
-): Promise<void> {
-  for (const [column, kind] of Object.entries(columns))
-    await db.schema.alterTable(table).addColumn(column, dataType(db, kind)).execute()
-}
-
 function dataType(db: SchemaChanger, kind: Kind): 'integer' | 'bigint' | 'text' | Expression<unknown> {
   if (kind === 'writer') return sql`xid8`
   if (kind === 'id') return db.kind === 'postgres' ? 'bigint' : 'integer'

@@ -4,30 +4,18 @@ import { StoreError } from '../store-error.js'
 import { makeStoreId } from '../store-location.js'
 import type { Writer } from '../store.js'
 import { createFirstSchema } from './0001-first.js'
-import { createSessionSchema } from './0002-session.js'
-import { createSubagentSchema } from './0003-subagents.js'
-import { createProductionSchema } from './0004-production.js'
-import { createLateAttemptsSchema } from './0005-late-attempts.js'
-import { leaveRoomInPages } from './0006-room-in-pages.js'
 import type { SchemaChanger, SchemaDialect } from './create-table.js'
 
 /** One step of the schema. Steps only add: nullable columns or ones with a default; what goes is dropped two releases later. */
-interface Migration {
+export interface Migration {
   readonly version: number
   /** The oldest schema version whose code may work on the result. */
   readonly oldestCode: number
   readonly up: (db: SchemaChanger) => Promise<void>
 }
 
-const MIGRATIONS: readonly Migration[] = [
-  { version: 1, oldestCode: 1, up: createFirstSchema },
-  { version: 2, oldestCode: 1, up: createSessionSchema },
-  { version: 3, oldestCode: 1, up: createSubagentSchema },
-  // Older code makes threads whose tags no list finds.
-  { version: 4, oldestCode: 4, up: createProductionSchema },
-  { version: 5, oldestCode: 4, up: createLateAttemptsSchema },
-  { version: 6, oldestCode: 4, up: leaveRoomInPages },
-]
+/** Until the first release there is one: it changes, and no store of before is migrated. */
+export const MIGRATIONS: readonly Migration[] = [{ version: 1, oldestCode: 1, up: createFirstSchema }]
 
 /** The schema version that this code was written for. */
 const CODE_VERSION = MIGRATIONS.length
@@ -45,19 +33,23 @@ interface SchemaInfo {
  * Brings a database to this code's schema, once however many processes try, and answers the id of its store; a newer
  * schema is left as it is, if it allows this code, so that a rolling deploy works. @throws StoreError `incompatible`
  */
-export async function migrate(database: Kysely<Schema>, dialect: SchemaDialect): Promise<string> {
+export async function migrate(
+  database: Kysely<Schema>,
+  dialect: SchemaDialect,
+  migrations: readonly Migration[] = MIGRATIONS,
+): Promise<string> {
   const db = database.withTables<InfoSchema>()
   const before = await readInfo(db, dialect)
-  if (before !== null && isCurrent(before)) return before.store_id
+  if (before !== null && isCurrent(before, migrations.length)) return before.store_id
   return db.transaction().execute(async (tx) => {
     await dialect.lock(tx)
     // Another process may have done it while this one waited for the lock.
     const found = await readInfo(tx, dialect)
-    if (found !== null && isCurrent(found)) return found.store_id
+    if (found !== null && isCurrent(found, migrations.length)) return found.store_id
     const storeId = found?.store_id ?? makeStoreId()
     if (found === null) await createInfo(tx, storeId)
     const changer = { schema: tx.schema, getExecutor: () => tx.getExecutor(), kind: dialect.kind }
-    for (const migration of MIGRATIONS.slice(found?.version ?? 0)) {
+    for (const migration of migrations.slice(found?.version ?? 0)) {
       await migration.up(changer)
       await tx
         .updateTable('schema_info')
@@ -126,15 +118,15 @@ async function assertReleased(
 }
 
 /** @throws StoreError for a schema that this code is too old for */
-function isCurrent(found: SchemaInfo): boolean {
-  if (found.version > CODE_VERSION && found.oldest_code > CODE_VERSION) {
+function isCurrent(found: SchemaInfo, code = CODE_VERSION): boolean {
+  if (found.version > code && found.oldest_code > code) {
     throw new StoreError(
       'incompatible',
-      `Expected a database that code of schema version ${CODE_VERSION} may use, got schema version ` +
+      `Expected a database that code of schema version ${code} may use, got schema version ` +
         `${found.version}, which needs at least ${found.oldest_code}: install a newer version of everthread`,
     )
   }
-  return found.version >= CODE_VERSION
+  return found.version >= code
 }
 
 async function createInfo(db: Kysely<Schema & InfoSchema>, storeId: string): Promise<void> {

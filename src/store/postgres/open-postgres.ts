@@ -5,6 +5,7 @@ import { readAllEvents } from '../events.js'
 import type { SettledRows } from '../events.js'
 import type { SchemaDialect } from '../migrations/create-table.js'
 import { assertMigrated, migrate } from '../migrations/migrate.js'
+import type { Migration } from '../migrations/migrate.js'
 import type { Schema } from '../schema.js'
 import type { Database } from '../store.js'
 import type { TransactionPlace } from '../transaction.js'
@@ -100,7 +101,7 @@ const settledRows: SettledRows = async (db, { after, limit }) =>
     .execute()
 
 /** Brings a database to this code's schema, once however many processes try. @throws StoreError */
-export async function migratePostgres(database: string): Promise<void> {
+export async function migratePostgres(database: string, migrations?: readonly Migration[]): Promise<void> {
   const place = postgresPlace(database)
   // An index on a large table takes its time; so does the turn of another who migrates.
   const { database: db } = connect(place, {
@@ -112,7 +113,10 @@ export async function migratePostgres(database: string): Promise<void> {
     shares: false,
   })
   try {
-    await retryPassing(() => migrate(db, POSTGRES_SCHEMA), performance.now() + LIMITS.migrationPatience)
+    await retryPassing(
+      () => migrate(db, POSTGRES_SCHEMA, migrations),
+      performance.now() + LIMITS.migrationPatience,
+    )
   } catch (error) {
     throw asStoreError(error, place.name)
   } finally {
