@@ -6,14 +6,8 @@ import type {
 } from '../../src/protocol/activities.js'
 import type { SettleAnswer, SettleInput } from '../../src/protocol/end-activities.js'
 import { phaseFact } from '../../src/protocol/facts.js'
+import { runIdOf, settleOperationId, stepIdOf } from '../../src/protocol/ids.js'
 import type { RunOutcome } from '../../src/protocol/status.js'
-import {
-  modelOperationId,
-  runIdOf,
-  settleOperationId,
-  stepIdOf,
-  stepOfModelOperation,
-} from '../../src/protocol/ids.js'
 import type { ThreadOperation } from '../../src/protocol/operations.js'
 import { rejectWaiting } from '../store/messages.js'
 import type { ChildRow, LoggedFact, Operation, ThreadRow } from '../store/rows.js'
@@ -151,8 +145,9 @@ function endOperation(thread: ThreadRow, operation: Operation, reason: string): 
 }
 
 function cutStepEvents(id: string, state: Operation['state'], reason: string): readonly LoggedFact[] {
-  const { run, step } = stepOfModelOperation(id)
-  if (id !== modelOperationId(run, step)) return []
+  // Nested steps have no phases of their own.
+  const [, run, step] = /^model_(\d+)_(\d+)$/.exec(id)?.map(Number) ?? []
+  if (run === undefined || step === undefined) return []
   const scope = { runId: runIdOf(run), stepId: stepIdOf(run, step) }
   const marked = state === 'drained' ? 1 : 3
   const phases = ([2, 3, 4, 5, 6, 7] as const).filter((phase) => phase > marked)

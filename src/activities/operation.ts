@@ -32,7 +32,7 @@ import {
   isHeld,
   takeOperation,
 } from '../store/operations.js'
-import type { OperationHold, OperationRecord } from '../store/operations.js'
+import type { OperationHold, OperationPlace, OperationRecord } from '../store/operations.js'
 import { StoreError } from '../store/store-error.js'
 import type { Reader, Store, Writer } from '../store/store.js'
 import { meanwhile } from '../store/transaction.js'
@@ -78,6 +78,7 @@ type Kind = 'model' | 'tool' | 'effect' | 'activation' | 'begin' | 'settle' | 'e
 
 export interface Beginning {
   readonly kind: Kind
+  readonly place: OperationPlace
   /** What to do with an operation that an earlier attempt started and left without an outcome. */
   readonly onInterrupted: 'rerun' | 'report'
   /** Microseconds. */
@@ -116,8 +117,8 @@ export async function begin(tx: Writer, found: Unfinished, beginning: Beginning)
 }
 
 function insert(tx: Writer, { threadId, id }: Unfinished, beginning: Beginning): HeldOperation {
-  const { kind, now, state = 'started', messageId = null, detail = null } = beginning
-  const row = { thread_id: threadId, id, kind, state, attempt: 1, message_id: messageId, detail }
+  const { kind, place, now, state = 'started', messageId = null, detail = null } = beginning
+  const row = { thread_id: threadId, id, kind, ...place, state, attempt: 1, message_id: messageId, detail }
   meanwhile(tx, insertOperation(tx, { ...row, started_at: now, scheduled_at: scheduledAt() }))
   return { threadId, id, attempt: 1, state, asked: 0, messageId, detail, now }
 }
@@ -173,12 +174,12 @@ export function heldBefore(operation: OperationRecord, now: number): HeldOperati
 export async function postpone(
   tx: Writer,
   { threadId, id, operation }: Unfinished,
-  { kind, now }: { readonly kind: Kind; readonly now: number },
+  { kind, place, now }: Pick<Beginning, 'kind' | 'place' | 'now'>,
 ): Promise<void> {
   const state = 'waiting'
   const attempt = (operation?.attempt ?? 0) + 1
   if (operation === null)
-    await insertOperation(tx, { thread_id: threadId, id, kind, state, attempt, started_at: now })
+    await insertOperation(tx, { thread_id: threadId, id, kind, ...place, state, attempt, started_at: now })
   else await takeOperation(tx, { threadId, id, attempt, state })
 }
 
@@ -235,9 +236,9 @@ export async function keep(
 export function record(
   tx: Writer,
   { threadId, id }: OperationKey,
-  { kind, now, answer, detail = null }: Outcome & { readonly kind: Kind; readonly now: number },
+  { kind, place, now, answer, detail = null }: Outcome & Pick<Beginning, 'kind' | 'place' | 'now'>,
 ): Promise<boolean> {
-  const row = { thread_id: threadId, id, kind, state: 'finished', attempt: 1, answer, detail } as const
+  const row = { thread_id: threadId, id, kind, ...place, state: 'finished', attempt: 1, answer, detail } as const
   return insertOperation(tx, { ...row, started_at: now, finished_at: now })
 }
 

@@ -138,10 +138,10 @@ async function beginEffect(store: Store, input: RunEffectInput): Promise<BegunEf
     if (found.operation === null) await appendEvents(tx, { threadId, events: input.facts, now })
     const row = await findEffect(tx, threadId, effectId)
     // What an interrupted attempt wrote was not committed, so its code runs again (T9).
-    const beginning = { kind: 'effect', onInterrupted: 'rerun', now } as const
+    const beginning = { kind: 'effect', place: {}, onInterrupted: 'rerun', now } as const
     // It was removed while its turn came.
     if (row?.status !== 'scheduled') {
-      if (found.operation === null) await record(tx, found, { kind: 'effect', answer: NOTHING_DONE, now })
+      if (found.operation === null) await record(tx, found, { kind: 'effect', place: {}, answer: NOTHING_DONE, now })
       else await begin(tx, found, beginning)
       return { kind: 'answered', answer: NOTHING_DONE }
     }

@@ -31,7 +31,7 @@ import { countUndelivered } from '../store/messages/message-writes.js'
 import { removeQueuedItem } from '../store/messages/queue.js'
 import { statusMetadata } from '../store/messages/status-line.js'
 import { findMessage } from '../store/messages/transcript.js'
-import { amendOperation, findOperation } from '../store/operations.js'
+import { amendOperation, findActivation, findOperation } from '../store/operations.js'
 import type { OperationRecord } from '../store/operations.js'
 import type { Reader, Writer } from '../store/store.js'
 import { closeChild, findChild, updateChild } from '../store/threads/children.js'
@@ -298,7 +298,8 @@ async function recordSettle(tx: Writer, input: SettleInput, key: OperationKey): 
   await updateThread(tx, threadId, { status: snapshot.status, snapshot, snapshot_at: now })
   const closed = (input.closed ?? []).map(({ reference }) => reference)
   const detail = settleDetail(storedFacts(input.facts), closed)
-  await record(tx, key, { kind: 'settle', answer: SETTLED, detail, now })
+  const place = { run: input.run, number: input.settle }
+  await record(tx, key, { kind: 'settle', place, answer: SETTLED, detail, now })
 }
 
 const CUT_SHORT = 'The call that was to start it was cut short.'
@@ -388,9 +389,7 @@ async function unacknowledgedOperations(
 ): Promise<readonly ThreadOperation[]> {
   const found: ThreadOperation[] = []
   for (const id of [...unheard, ...givenUp]) {
-    const known = await (id.includes('*')
-      ? findActivation(db, threadId, id)
-      : findOperation(db, threadId, id))
+    const known = (await findOperation(db, threadId, id)) ?? (await findActivation(db, threadId, id))
     if (known === null) continue
     // Written by `callModel` and the activities of a call: the store's boundary.
     const answer = known.answer as { readonly operations?: readonly ThreadOperation[] } | null
@@ -399,19 +398,6 @@ async function unacknowledgedOperations(
       if (operation.kind !== 'queue_tool' || (await isOpen(db, threadId, operation.id))) found.push(operation)
   }
   return found
-}
-
-/** The id of an activation holds a key of its prompt, which the workflow does not know: a star stands for it. */
-async function findActivation(db: Reader, threadId: string, id: string): Promise<OperationRecord | null> {
-  const [before = '', after = ''] = id.split('*')
-  const row = await db
-    .selectFrom('operations')
-    .select('id')
-    .where('thread_id', '=', threadId)
-    .where('kind', '=', 'activation')
-    .where('id', 'like', `${before}_________${after}`)
-    .executeTakeFirst()
-  return row === undefined ? null : findOperation(db, threadId, row.id)
 }
 
 async function isOpen(db: Reader, threadId: string, callId: string): Promise<boolean> {

@@ -18,12 +18,6 @@ export function beginOperationId(run: number): string {
   return `begin_${run}`
 }
 
-/** The run and step of a model operation's id. */
-export function stepOfModelOperation(id: string): { readonly run: number; readonly step: number } {
-  const [, run, step] = id.split('_')
-  return { run: Number(run), step: Number(step) }
-}
-
 /** Also the operation id of the call, and what providers see as tool-call id. */
 export function callIdOf(run: number, step: number, index: number): string {
   return `call_${run}_${step}_${index}`
@@ -42,12 +36,15 @@ export function activationSuffix(activations: number | undefined): string {
   return activations === undefined ? '' : `n${activations}`
 }
 
-/** The operation of what comes before a step, by whoever does not know whose prompt it is: a star stands for that. */
-export function activationsOf(
-  step: { readonly run: number; readonly step: number },
+/**
+ * By this id the workflow names what comes before a step: it knows how many prompts became active before that step, and not
+ * for which side the activity finds a prompt. It is the key of the operation, whose own id also names agent and side.
+ */
+export function activationId(
+  { run, step }: { readonly run: number; readonly step: number },
   activations: number | undefined,
 ): string {
-  return modelOperationId(step.run, step.step, immediatesId(step, `*${activationSuffix(activations)}`))
+  return `activation_${run}_${step}${activationSuffix(activations)}`
 }
 
 /** A call that the nested step of a prompt tool makes. */
@@ -71,11 +68,6 @@ export function settleOperationId(settle: number): string {
 
 export function reportOperationId(report: number): string {
   return `report_${report}`
-}
-
-/** The number that a settle's or a report's operation has. */
-export function numberOfOperation(operationId: string): number {
-  return Number(operationId.split('_')[1])
 }
 
 /** What a tool gives to the service it calls, so that a repeated request does nothing twice. */

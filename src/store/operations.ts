@@ -18,6 +18,9 @@ export type NewOperation = Pick<
 > &
   Partial<OperationRecord>
 
+/** The columns that say what an operation belongs to; those that are left out are null. */
+export type OperationPlace = Partial<Pick<OperationRecord, 'run' | 'step' | 'side' | 'number' | 'key'>>
+
 const codec = rowCodec<Selectable<OperationsTable>, Columns>({ json: ['answer', 'detail'] })
 
 export async function findOperation(
@@ -32,6 +35,46 @@ export async function findOperation(
     .where('id', '=', id)
     .executeTakeFirst()
   return row === undefined ? null : codec.fromRow(row)
+}
+
+/** The newest activation that the workflow knows by this id (`activationId`). */
+export async function findActivation(
+  db: Reader,
+  threadId: string,
+  key: string,
+): Promise<OperationRecord | null> {
+  const row = await db
+    .selectFrom('operations')
+    .selectAll()
+    .where('thread_id', '=', threadId)
+    .where('kind', '=', 'activation')
+    .where('key', '=', key)
+    .orderBy('started_at', 'desc')
+    .limit(1)
+    .executeTakeFirst()
+  return row === undefined ? null : codec.fromRow(row)
+}
+
+export interface HighestNumbers {
+  readonly runs: number
+  readonly settles: number
+  readonly reports: number
+}
+
+/** The highest numbers that operations of the thread have; each counts from 1, and what failed for good has left no row. */
+export async function highestNumbers(db: Reader, threadId: string): Promise<HighestNumbers> {
+  const rows = await db
+    .selectFrom('operations')
+    .select(['kind', ({ fn }) => fn.max('run').as('run'), ({ fn }) => fn.max('number').as('number')])
+    .where('thread_id', '=', threadId)
+    .groupBy('kind')
+    .execute()
+  const numberOf = (kind: string): number => rows.find((row) => row.kind === kind)?.number ?? 0
+  return {
+    runs: Math.max(0, ...rows.map(({ run }) => run ?? 0)),
+    settles: numberOf('settle'),
+    reports: numberOf('report'),
+  }
 }
 
 /** False if there is one already, which is left as it is. */

@@ -134,8 +134,22 @@ export interface ToolCallsTable {
 
 export interface OperationsTable {
   thread_id: string
+  /** Made from the columns below and never read back: whoever wants to know them reads the columns. */
   id: string
+  /** model, activation, begin, tool, remote, settle, report, effect, expire, hook. */
   kind: string
+  /** Run and step that it is a part of; null for what belongs to none. */
+  run: number | null
+  step: number | null
+  /** The side whose prompt a model call or an activation is of. */
+  side: string | null
+  /** Of a settle or a report: each counts from 1 in its thread. */
+  number: number | null
+  /**
+   * Of a model call: the call of a prompt tool whose nested step it is, or null for a step of its own. Of an activation: the
+   * id by which the workflow knows it (`activationId`).
+   */
+  key: string | null
   /** drained, waiting, started, finished. */
   state: string
   /** The attempt that holds it; only that one may commit (T4). */

@@ -11,7 +11,7 @@ import { ACTIVITIES } from '../protocol/answer-problem.js'
 import type { FailureCause } from '../protocol/end-activities.js'
 import { fact } from '../protocol/facts.js'
 import {
-  activationsOf,
+  activationId,
   beginOperationId,
   isStoreId,
   modelOperationId,
@@ -164,7 +164,7 @@ export function operationsOf(name: string, asked: Asked): readonly string[] {
   if (frame != null) return [frame.callId, modelOperationId(run, step, frame.callId)]
   if (asked.toolFirst === true) return [beginOperationId(run)]
   const model = modelOperationId(run, step)
-  return asked.activated === false ? [activationsOf({ run, step }, asked.activations), model] : [model]
+  return asked.activated === false ? [activationId({ run, step }, asked.activations), model] : [model]
 }
 
 /** Nobody heard what came of these. */

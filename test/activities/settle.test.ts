@@ -5,7 +5,7 @@ import type { ThreadState } from '../../src/index.js'
 import type { ExecuteToolInput } from '../../src/protocol/activities.js'
 import type { SettleAnswer } from '../../src/protocol/end-activities.js'
 import { fact } from '../../src/protocol/facts.js'
-import { activationsOf } from '../../src/protocol/ids.js'
+import { activationId } from '../../src/protocol/ids.js'
 import { LIMITS } from '../../src/protocol/limits.js'
 import { openToolCalls } from '../../src/store/calls/tool-calls.js'
 import { appendDelta, readDeltas } from '../../src/store/messages/deltas.js'
@@ -169,11 +169,13 @@ describe('the end of a run', () => {
       await desk.store.write(async (tx) => {
         const id = 'model_1_1_immediate_1_1_a01234567'
         const heard = { type: 'activates', operations: [note('heard')] }
-        await insertOperation(tx, { ...row, id, state: 'finished', answer: heard })
+        const key = activationId({ run: 1, step: 1 }, undefined)
+        await insertOperation(tx, { ...row, id, key, state: 'finished', answer: heard })
         const detail = { operations: [note('m')] }
-        await insertOperation(tx, { ...row, id: `${id}n1`, state: 'drained', detail })
+        const second = { id: `${id}n1`, key: activationId({ run: 1, step: 1 }, 1) }
+        await insertOperation(tx, { ...row, ...second, state: 'drained', detail })
       })
-      const unheard = [activationsOf({ run: 1, step: 1 }, 1), 'model_1_1']
+      const unheard = [activationId({ run: 1, step: 1 }, 1), 'model_1_1']
       expect(await runSettle(desk, settleInput({ unheard }))).toMatchObject({ operations: [note('m')] })
     }))
 

@@ -163,7 +163,7 @@ test('a database that nobody has set up is refused, naming the command', async (
 
 test('a store from before the first release is refused', async () => {
   await (await open()).close()
-  await query('alter table events drop column first_sequence')
+  await query('alter table operations drop column run')
   const message = expect.stringMatching(/before its first release.* make the store anew/)
   await expect(open()).rejects.toMatchObject({ code: 'incompatible', message })
 })

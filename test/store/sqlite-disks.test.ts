@@ -92,7 +92,7 @@ test("another program's database is refused and kept", async () => {
 })
 
 test.each([
-  ['events', 'first_sequence'],
+  ['operations', 'run'],
   ['schema_info', 'store_id'],
 ])('a store from before the first release, without %s.%s, is refused', async (table, column) => {
   await (await open()).close()

@@ -63,7 +63,8 @@ async function deliverOnce(
   const now = microseconds(input)
   const { invocations, closes, facts } = input
   const detail = { invocations, closes, ...storedFacts(facts) }
-  await recordOperation(tx, found, { kind: 'report', answer, detail, now })
+  const place = { number: input.report }
+  await recordOperation(tx, found, { kind: 'report', place, answer, detail, now })
   await appendEvents(tx, { threadId: input.threadId, events: input.facts, now })
   return answer
 }

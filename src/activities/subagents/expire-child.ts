@@ -31,7 +31,7 @@ export async function expireChild(
       const now = microseconds(input)
       await appendEvents(tx, { threadId, events: input.facts, now })
       const answer = { type: 'expired', messageId: await expire(tx, input) } as const
-      await record(tx, found, { kind: 'expire', answer, now })
+      await record(tx, found, { kind: 'expire', place: {}, answer, now })
       return answer
     }),
   )

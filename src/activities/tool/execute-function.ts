@@ -215,7 +215,7 @@ async function askApproval(
     const { found, row, opening } = entered
     if (found.operation?.state === 'started') return null
     const now = microseconds(input)
-    await postpone(tx, found, { kind: 'tool', now })
+    await postpone(tx, found, { kind: 'tool', place: { run: input.run, step: input.step }, now })
     const id = approvalId(callId, asked + 1)
     const digest = argumentsDigest(row)
     const request = {

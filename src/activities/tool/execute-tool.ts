@@ -134,7 +134,7 @@ async function skipMissing(store: Store, input: ExecuteToolInput): Promise<Resul
       return { type: 'terminated' }
     const key = { threadId, id: `${callId}_missing` }
     const detail = { run, step }
-    const done = await record(tx, key, { kind: 'tool', answer: SKIPPED, detail, now })
+    const done = await record(tx, key, { kind: 'tool', place: { run, step }, answer: SKIPPED, detail, now })
     // The facts of another step that names it are not stored; those of a retry are.
     const known = done ? null : (await lookUp(tx, key)).operation
     if (known !== null && !isDeepStrictEqual(known.detail, detail)) return { ...SKIPPED, untold: true }
@@ -157,7 +157,7 @@ async function answerKind(store: Store, input: ExecuteToolInput, tool: ToolPlan)
     if (entered.kind === 'answered') return entered.answer
     const { threadId } = input
     const now = microseconds(input)
-    await record(tx, entered.found, { kind: 'tool', answer, now })
+    await record(tx, entered.found, { kind: 'tool', place: { run: input.run, step: input.step }, answer, now })
     await appendEvents(tx, { threadId, events: [...input.facts, ...entered.opening], now })
     return answer
   })

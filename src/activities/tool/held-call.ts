@@ -67,7 +67,8 @@ export async function beginCall(
     if (entered.kind === 'answered') return entered
     const { row, holder, found } = entered
     const now = microseconds(input)
-    const beginning = { kind: 'tool', onInterrupted, now, messageId: resultId } as const
+    const place = { run: input.run, step: input.step }
+    const beginning = { kind: 'tool', place, onInterrupted, now, messageId: resultId } as const
     const { kind, held: operation } = await begin(tx, found, beginning)
     if (found.operation?.state !== 'started') await startCall(tx, input, { entered, response })
     return { kind, call: { input, row, holder, operation, scope: callScope(input), now } }

@@ -11,7 +11,7 @@ import type { SubagentContent } from '../../definitions/plan/plan-content.js'
 import type { CallModelAnswer, CallModelInput, ImmediateCall } from '../../protocol/activities.js'
 import { fact } from '../../protocol/facts.js'
 import type { Fact } from '../../protocol/facts.js'
-import { nestedCallIdOf } from '../../protocol/ids.js'
+import { activationId, nestedCallIdOf } from '../../protocol/ids.js'
 import { putPlan } from '../../store/agents.js'
 import { appendEvents } from '../../store/events.js'
 import { stageQueuedTool } from '../../store/messages/queued-tools.js'
@@ -135,7 +135,9 @@ type BegunActivation =
   | { readonly kind: 'held'; readonly held: HeldOperation }
 
 function activationBeginning(...[input, content, operations]: Parameters<typeof modelBeginning>): Beginning {
-  return { ...modelBeginning(input, content, operations), kind: 'activation' }
+  const { place, ...beginning } = modelBeginning(input, content, operations)
+  const key = activationId(input, input.activations)
+  return { ...beginning, kind: 'activation', place: { ...place, key } }
 }
 
 /** Begins the run. Its prompt has all of its variables, so the requests of earlier runs for variables end. */

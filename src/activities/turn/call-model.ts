@@ -227,7 +227,7 @@ async function beginRun(dependencies: ActivityDependencies, input: CallModelInpu
     const events = [...input.facts, ...handed, ...(await startedFacts(tx, input))]
     await appendEvents(tx, { threadId: key.threadId, events, now })
     const answer = withOperations(begun, await hooked.commit(tx))
-    await record(tx, key, { kind: 'begin', answer, detail, now })
+    await record(tx, key, { kind: 'begin', place: { run: input.run }, answer, detail, now })
     return answer
   })
 }

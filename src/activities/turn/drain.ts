@@ -10,9 +10,8 @@ import type { ThreadOperation } from '../../protocol/operations.js'
 import type { Plan } from '../../protocol/plan.js'
 import { putPlan } from '../../store/agents.js'
 import { appendEvents } from '../../store/events.js'
-import { deliverMessages, refuseMessages } from '../../store/messages/delivery.js'
-import { highestNumbers, unanswered } from '../../store/messages/late-messages.js'
-import { amendOperation, findOperation } from '../../store/operations.js'
+import { deliverMessages, refuseMessages, unanswered } from '../../store/messages/delivery.js'
+import { amendOperation, findOperation, highestNumbers } from '../../store/operations.js'
 import type { Schema } from '../../store/schema.js'
 import type { Store, Writer } from '../../store/store.js'
 import { startDeferred } from '../../store/threads/children.js'
@@ -32,6 +31,7 @@ import {
   newPlan,
   operationOf,
   operationsOf,
+  placeOf,
   withOperations,
 } from './model-operation.js'
 import { beginRunRow, handOver, startedFact } from './run-start.js'
@@ -156,8 +156,8 @@ async function drainNow(
   if (idle) {
     const nothing: CallModelAnswer = { type: 'nothing_to_do', ...newPlan(input, content) }
     const answer = withOperations(nothing, operations)
-    const { detail } = modelBeginning(input, content)
-    await record(tx, found, { kind: 'model', answer, detail, now })
+    const { place, detail } = modelBeginning(input, content)
+    await record(tx, found, { kind: 'model', place, answer, detail, now })
     return { kind: 'answered', answer }
   }
   const beginning = { ...modelBeginning(input, content, operations), messageId: randomUUID() }
@@ -186,7 +186,7 @@ export async function drainWithoutPlan(store: Store, input: CallModelInput): Pro
   return store.write(async (tx): Promise<CallModelAnswer> => {
     if ((await openThread(tx, input)) === null) return TERMINATED
     // It is there when an earlier attempt got this far; after a reset there may be more to deliver.
-    if (!(await record(tx, operationOf(input), { kind: 'model', answer: MISSING, now }))) {
+    if (!(await record(tx, operationOf(input), { kind: 'model', place: placeOf(input), answer: MISSING, now }))) {
       const operations = await deliverLate(tx, input, UNHOOKED)
       return withOperations<CallModelAnswer>(MISSING, operations)
     }

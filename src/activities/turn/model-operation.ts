@@ -3,7 +3,7 @@ import type { CallModelAnswer, CallModelInput } from '../../protocol/activities.
 import { beginOperationId, modelOperationId } from '../../protocol/ids.js'
 import type { ThreadOperation } from '../../protocol/operations.js'
 import { findOperation } from '../../store/operations.js'
-import type { OperationRecord } from '../../store/operations.js'
+import type { OperationPlace, OperationRecord } from '../../store/operations.js'
 import type { ActivityDependencies } from '../activity.js'
 import type { Beginning, OperationKey } from '../operation.js'
 import { currentPlan, keptPlan } from '../plan-content.js'
@@ -52,6 +52,11 @@ function planDigestOf(operation: OperationRecord | null): string | null {
   return typeof detail === 'object' && detail !== null && 'plan' in detail ? String(detail.plan) : null
 }
 
+/** The step that a model call is, or the call of a prompt tool whose nested step it is. */
+export function placeOf({ run, step, side, frame }: CallModelInput): OperationPlace {
+  return { run, step, side, key: frame?.callId ?? null }
+}
+
 /** How a model call begins: its input is drained, and no model was asked yet. `operations` are those of hooks. */
 export function modelBeginning(
   input: CallModelInput,
@@ -60,6 +65,7 @@ export function modelBeginning(
 ): Beginning {
   return {
     kind: 'model',
+    place: placeOf(input),
     // A model that was asked and did not answer is asked again; each request is counted.
     onInterrupted: 'rerun',
     state: 'drained',

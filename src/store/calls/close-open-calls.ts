@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import type { EventScope } from '../../protocol/events.js'
 import { fact, phaseFact } from '../../protocol/facts.js'
 import type { Fact } from '../../protocol/facts.js'
-import { modelOperationId, runIdOf, stepIdOf, stepOfModelOperation } from '../../protocol/ids.js'
+import { runIdOf, stepIdOf } from '../../protocol/ids.js'
 import { CUT_CALL } from '../../protocol/message.js'
 import { appendEvents } from '../events.js'
 import { appendMessage } from '../messages/delivery.js'
@@ -121,7 +121,7 @@ async function closeAsked(
 async function endOperations(tx: Writer, { threadId, outcome, now }: Closing): Promise<void> {
   const open = await tx
     .selectFrom('operations')
-    .select(['id', 'kind', 'state', 'message_id'])
+    .select(['kind', 'run', 'step', 'key', 'state', 'message_id'])
     .where('thread_id', '=', threadId)
     .where('state', '<>', 'finished')
     .execute()
@@ -136,22 +136,22 @@ async function endOperations(tx: Writer, { threadId, outcome, now }: Closing): P
     .where('thread_id', '=', threadId)
     .where('state', '<>', 'finished')
     .execute()
-  for (const { id, kind, state, message_id: messageId } of open) {
+  for (const { kind, run, step, key, state, message_id: messageId } of open) {
     if (messageId !== null) await deleteDeltas(tx, { threadId, messageId })
-    if (kind === 'model' && isStep(id))
-      await appendEvents(tx, { threadId, events: cutStepEvents(id, state, outcome), now })
+    // Nested steps have no phases of their own.
+    if (kind !== 'model' || key !== null || run === null || step === null) continue
+    await appendEvents(tx, { threadId, events: cutStepEvents({ run, step, state }, outcome), now })
   }
 }
 
-/** Nested steps have no phases of their own. */
-function isStep(operationId: string): boolean {
-  const { run, step } = stepOfModelOperation(operationId)
-  return operationId === modelOperationId(run, step)
+interface CutStep {
+  readonly run: number
+  readonly step: number
+  readonly state: string
 }
 
 /** A step whose model call left no answer still gets the rest of its phases. */
-function cutStepEvents(operationId: string, state: string, reason: Closing['outcome']): readonly Fact[] {
-  const { run, step } = stepOfModelOperation(operationId)
+function cutStepEvents({ run, step, state }: CutStep, reason: Closing['outcome']): readonly Fact[] {
   const scope: EventScope = { runId: runIdOf(run), stepId: stepIdOf(run, step) }
   const marked = state === 'drained' ? 1 : 3
   const phases = ([2, 3, 4, 5, 6, 7] as const).filter((phase) => phase > marked)

@@ -193,3 +193,24 @@ async function allocatePositions(tx: Writer, threadId: string, count: number): P
   if (thread === undefined) throw new Error(`Expected a row of thread ${threadId}, got none`)
   return thread.last_position - count + 1
 }
+
+/** Those of these messages that belong to a later run than this one, which has not ended. */
+export async function unanswered(
+  db: Reader,
+  { threadId, run }: { readonly threadId: string; readonly run: number },
+  ids: readonly string[],
+): Promise<readonly string[]> {
+  if (ids.length === 0) return []
+  const rows = await db
+    .selectFrom('messages')
+    .leftJoin('runs', (join) =>
+      join.onRef('runs.thread_id', '=', 'messages.thread_id').onRef('runs.number', '=', 'messages.run'),
+    )
+    .select('messages.id')
+    .where('messages.thread_id', '=', threadId)
+    .where('messages.id', 'in', [...new Set(ids)])
+    .where('messages.run', '>', run)
+    .where('runs.ended_at', 'is', null)
+    .execute()
+  return rows.map(({ id }) => id)
+}

@@ -95,6 +95,11 @@ const TABLES: Readonly<Record<string, Table>> = {
       thread_id: 'text',
       id: 'text',
       kind: 'text',
+      run: 'int?',
+      step: 'int?',
+      side: 'text?',
+      number: 'int?',
+      key: 'text?',
       state: 'text',
       attempt: 'int',
       // Of the attempt that holds it: one that Temporal gave up long ago takes nothing from its successor.

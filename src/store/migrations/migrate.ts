@@ -103,12 +103,12 @@ async function assertReleased(
   dialect: SchemaDialect,
   info: Partial<SchemaInfo>,
 ): Promise<void> {
-  const columns = await dialect.columns(db, 'events')
-  const lacks = columns.includes('first_sequence')
+  const columns = await dialect.columns(db, 'operations')
+  const lacks = columns.includes('run')
     ? info.store_id === undefined
       ? 'a table "schema_info" with a column "store_id"'
       : null
-    : 'a table "events" with a column "first_sequence"'
+    : 'a table "operations" with a column "run"'
   if (lacks === null) return
   throw new StoreError(
     'incompatible',

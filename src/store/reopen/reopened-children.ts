@@ -1,6 +1,6 @@
 /** The children of a thread that was lost, with what they owe, from the rows of both. */
 import type { DeliverReportAnswer } from '../../protocol/end-activities.js'
-import { numberOfOperation, reportOperationId } from '../../protocol/ids.js'
+import { reportOperationId } from '../../protocol/ids.js'
 import { LIMITS } from '../../protocol/limits.js'
 import type { ChildReport, ReopenedChild, ReopenedDeferred, ReopenedThread } from '../../protocol/messages.js'
 import { deferredChildOf, requestFromRow } from '../calls/requests.js'
@@ -184,12 +184,12 @@ export interface Reported {
 export async function reportsOf(db: Reader, reference: string): Promise<Reported> {
   const rows = await db
     .selectFrom('operations')
-    .select(['id', 'detail', 'started_at'])
+    .select(['number', 'detail', 'started_at'])
     .where('thread_id', '=', reference)
     .where('kind', '=', 'report')
     .execute()
   const answered = new Set(rows.flatMap(({ detail }) => namedBy(detail)))
-  const count = Math.max(0, ...rows.map(({ id }) => numberOfOperation(id)))
+  const count = Math.max(0, ...rows.map(({ number }) => number ?? 0))
   const at = Math.max(0, ...rows.map((row) => row.started_at))
   return { count, answered, at, last: count === 0 ? null : await reportOf(db, reference, count) }
 }

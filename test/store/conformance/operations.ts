@@ -7,6 +7,7 @@ import {
   startToolCall,
 } from '../../../src/store/calls/tool-calls.js'
 import {
+  findActivation,
   findOperation,
   finishOperation,
   insertOperation,
@@ -17,7 +18,15 @@ import type { Store } from '../../../src/store/store.js'
 import { NOW } from './with-store.js'
 import type { WithStore } from './with-store.js'
 
-const OPERATION = { thread_id: 't', id: 'o', kind: 'model', state: 'started', started_at: NOW } as const
+const PLACE = { run: 2, step: 3, side: 'b', key: 'call_2_3_0', number: null } as const
+const OPERATION = {
+  thread_id: 't',
+  id: 'o',
+  kind: 'model',
+  ...PLACE,
+  state: 'started',
+  started_at: NOW,
+} as const
 
 const take = (store: Store, attempt: number, state: OperationHold['state'] = 'started') =>
   store.write((tx) => takeOperation(tx, { threadId: 't', id: 'o', attempt, state }))
@@ -56,6 +65,23 @@ export function operationConformance(withStore: WithStore): void {
         scheduled_at: null,
         finished_at: null,
       })
+    }),
+  )
+
+  test(
+    'an activation is found by the id that the workflow has for it',
+    withStore(async (store) => {
+      const row = { ...OPERATION, kind: 'activation', attempt: 1 }
+      await store.write(async (tx) => {
+        await insertOperation(tx, { ...row, id: 'of-agent-one', key: 'activation_2_3' })
+        await insertOperation(tx, { ...row, id: 'of-agent-two', key: 'activation_2_3', started_at: NOW + 1 })
+        await insertOperation(tx, { ...row, id: 'later', key: 'activation_2_3n1' })
+        await insertOperation(tx, { ...OPERATION, attempt: 1, key: 'activation_2_4' })
+      })
+      const found = async (key: string) => (await store.read((db) => findActivation(db, 't', key)))?.id
+      expect(await found('activation_2_3')).toBe('of-agent-two')
+      expect(await found('activation_2_3n1')).toBe('later')
+      expect(await found('activation_2_4')).toBeUndefined()
     }),
   )
 

@@ -5,7 +5,7 @@ import { findToolCall, insertToolCalls } from '../../../src/store/calls/tool-cal
 import { fact } from '../../../src/protocol/facts.js'
 import { appendEvents, lastSequence, readEvents } from '../../../src/store/events.js'
 import { appendMessage } from '../../../src/store/messages/delivery.js'
-import { highestNumbers } from '../../../src/store/messages/late-messages.js'
+import { highestNumbers } from '../../../src/store/operations.js'
 import { stageMessage } from '../../../src/store/messages/message-writes.js'
 import { stageQueuedTool } from '../../../src/store/messages/queued-tools.js'
 import { findOperation, finishOperation, insertOperation } from '../../../src/store/operations.js'
@@ -89,10 +89,10 @@ export function reopenConformance(withStore: WithStore): void {
     withStore(async (store) => {
       await midCall(store)
       await store.write(async (tx) => {
-        await operation(tx, { id: 'settle_2', kind: 'settle' })
-        await operation(tx, { id: 'settle_4', kind: 'settle' })
+        await operation(tx, { id: 'settle_2', kind: 'settle', number: 2 })
+        await operation(tx, { id: 'settle_4', kind: 'settle', number: 4 })
         // Nothing came of it, so that there is no row of a run.
-        await operation(tx, { id: 'model_5_1', kind: 'model' })
+        await operation(tx, { id: 'model_5_1', kind: 'model', run: 5, step: 1 })
         const item = { id: 'row', threadId: THREAD, role: 'user', content: 'x', createdAt: NOW } as const
         await stageMessage(tx, { ...item, sentBy: 'cli', digest: 'item:everthread:item:12' })
       })
@@ -137,7 +137,9 @@ export function reopenConformance(withStore: WithStore): void {
       const answer = { type: 'result', operations: [{ kind: 'hand_off', agent: 'boss' }] }
       await store.write((tx) => operation(tx, { id: 'call_1_1_0', kind: 'tool', answer }))
       expect(await state(store)).toMatchObject({ agent: 'boss', activated: [] })
-      await store.write((tx) => operation(tx, { id: 'model_1_2', kind: 'model', started_at: NOW + 1 }))
+      await store.write((tx) =>
+        operation(tx, { id: 'model_1_2', kind: 'model', run: 1, step: 2, started_at: NOW + 1 }),
+      )
       expect(await state(store)).toMatchObject({ agent: 'support' })
     }),
   )
@@ -256,7 +258,7 @@ async function midCall(store: Store): Promise<void> {
         ...{ side: 'a', name: 'work', provider_call_id: 'p', arguments: '{}' },
       },
     ])
-    await operation(tx, { id: 'model_3_1', kind: 'model' })
+    await operation(tx, { id: 'model_3_1', kind: 'model', run: 3, step: 1 })
     await operation(tx, { id: 'call_3_1_0', kind: 'tool', state: 'started' })
   })
 }
@@ -307,7 +309,7 @@ async function family(store: Store): Promise<void> {
     const delivered = { type: 'delivered', kind: 'result', messageId: 'told' }
     const detail = { invocations: ['call_1_1_0'], closes: false }
     await insertOperation(tx, {
-      ...{ thread_id: 'child', id: 'report_1', kind: 'report', state: 'finished', attempt: 1 },
+      ...{ thread_id: 'child', id: 'report_1', kind: 'report', number: 1, state: 'finished', attempt: 1 },
       ...{ started_at: NOW, answer: delivered, detail },
     })
     const asks = { detail: { child: 'waits' }, requested_at: NOW }
