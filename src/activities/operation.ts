@@ -208,15 +208,17 @@ interface Outcome {
   readonly answer: unknown
   /** JSON; what was there stays when it is left out. */
   readonly detail?: unknown
+  /** The child that a call wrote to; left out: unchanged. */
+  readonly key?: string
 }
 
 /** @throws `Operation.Lost`, which rolls the transaction back, if another attempt holds it or has finished it */
 export async function finish(
   tx: Writer,
   { threadId, id, attempt, now }: HeldOperation,
-  { answer, detail }: Outcome,
+  { answer, ...known }: Outcome,
 ): Promise<void> {
-  if (!(await finishOperation(tx, { threadId, id, attempt, answer, detail, now })))
+  if (!(await finishOperation(tx, { threadId, id, attempt, answer, ...known, now })))
     throw failure('Operation.Lost')
 }
 
@@ -238,7 +240,16 @@ export function record(
   { threadId, id }: OperationKey,
   { kind, place, now, answer, detail = null }: Outcome & Pick<Beginning, 'kind' | 'place' | 'now'>,
 ): Promise<boolean> {
-  const row = { thread_id: threadId, id, kind, ...place, state: 'finished', attempt: 1, answer, detail } as const
+  const row = {
+    thread_id: threadId,
+    id,
+    kind,
+    ...place,
+    state: 'finished',
+    attempt: 1,
+    answer,
+    detail,
+  } as const
   return insertOperation(tx, { ...row, started_at: now, finished_at: now })
 }
 

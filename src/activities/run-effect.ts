@@ -141,7 +141,8 @@ async function beginEffect(store: Store, input: RunEffectInput): Promise<BegunEf
     const beginning = { kind: 'effect', place: {}, onInterrupted: 'rerun', now } as const
     // It was removed while its turn came.
     if (row?.status !== 'scheduled') {
-      if (found.operation === null) await record(tx, found, { kind: 'effect', place: {}, answer: NOTHING_DONE, now })
+      if (found.operation === null)
+        await record(tx, found, { kind: 'effect', place: {}, answer: NOTHING_DONE, now })
       else await begin(tx, found, beginning)
       return { kind: 'answered', answer: NOTHING_DONE }
     }

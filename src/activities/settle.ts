@@ -295,10 +295,13 @@ async function close(tx: Writer, { thread, input }: Settling, closing: ThreadClo
 async function recordSettle(tx: Writer, input: SettleInput, key: OperationKey): Promise<void> {
   const { threadId, snapshot } = input
   const now = microseconds(input)
-  await updateThread(tx, threadId, { status: snapshot.status, snapshot, snapshot_at: now })
+  const { run, end, activeSides: activated = [] } = input
+  // Within a run the recorded state stays that of its beginning: the operations of the run say what has changed since.
+  const settled = end === null ? {} : { settled: { run, agent: snapshot.agent, activated } }
+  await updateThread(tx, threadId, { status: snapshot.status, snapshot, snapshot_at: now, ...settled })
   const closed = (input.closed ?? []).map(({ reference }) => reference)
   const detail = settleDetail(storedFacts(input.facts), closed)
-  const place = { run: input.run, number: input.settle }
+  const place = { run, number: input.settle }
   await record(tx, key, { kind: 'settle', place, answer: SETTLED, detail, now })
 }
 

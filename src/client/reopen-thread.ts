@@ -51,11 +51,15 @@ async function reopened(context: ClientContext, threadId: string, limits?: Threa
   await checkParent(context, thread)
   const state = await store.write(async (tx) => {
     const { last_sequence: sequence } = thread
-    const cut = await cutRun(tx, { threadId, sequence, now: microseconds() })
+    const now = microseconds()
+    const cut = await cutRun(tx, { threadId, sequence, now })
     if (cut === 'busy') return null
     const row = await openThread(tx, threadId)
-    const state = await readReopened(tx, row, { cut: cut === 'cut' })
-    if (state.stopped !== true) await updateThread(tx, threadId, { status: statusOf(state) })
+    const state = await readReopened(tx, row, { cut: cut === 'cut', now })
+    const { runs: run, agent, activated, side } = state
+    const settled = { run, agent, activated, ...(side !== undefined && { side }) }
+    const status = state.stopped === true ? {} : { status: statusOf(state) }
+    await updateThread(tx, threadId, { ...status, settled })
     return { row, reopened: state }
   })
   if (state === null) return false

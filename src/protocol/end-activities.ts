@@ -2,6 +2,7 @@
 import type { ActivityInput, Usage } from './activities.js'
 import type { ChildReport, ThreadStart } from './messages.js'
 import type { ThreadOperation } from './operations.js'
+import type { Side } from './plan.js'
 import type { ControlSnapshot, StopReason } from './status.js'
 
 export interface DeliverReportInput extends ActivityInput {
@@ -80,6 +81,8 @@ export interface SettleInput extends ActivityInput {
   /** Operations of the run whose activity has left no answer: what they did to their thread is told now (T9). */
   readonly unheard?: readonly string[]
   readonly snapshot: ControlSnapshot
+  /** Sides whose prompts have been active under the agent; left out: none. The store keeps it for a reopening. */
+  readonly activeSides?: readonly Side[]
   readonly start: ThreadStart | null
   readonly createdAt: number
 }

@@ -139,6 +139,8 @@ export interface FinishedOperation {
   readonly answer: unknown
   /** JSON; what was there stays when it is left out. */
   readonly detail?: unknown
+  /** What was there stays when it is left out. */
+  readonly key?: string
   readonly now: number
 }
 
@@ -163,6 +165,7 @@ export async function finishOperation(tx: Writer, operation: FinishedOperation):
     state: 'finished' as const,
     answer: operation.answer,
     detail: operation.detail,
+    ...(operation.key !== undefined && { key: operation.key }),
     finished_at: operation.now,
   }
   const result = await tx

@@ -63,6 +63,8 @@ export interface ThreadsTable {
   /** The recorded snapshot, for readers without a worker. */
   snapshot: string | null
   snapshot_at: number | null
+  /** JSON of `SettledState`: what of the control state no other row has, as of the end of the last run. */
+  settled: string | null
 }
 
 /** The tags of threads once more, to find threads by them. */
@@ -147,7 +149,7 @@ export interface OperationsTable {
   number: number | null
   /**
    * Of a model call: the call of a prompt tool whose nested step it is, or null for a step of its own. Of an activation: the
-   * id by which the workflow knows it (`activationId`).
+   * id by which the workflow knows it (`activationId`). Of a call that wrote a message to a child: the child's reference.
    */
   key: string | null
   /** drained, waiting, started, finished. */
@@ -191,7 +193,10 @@ export interface RunsTable {
 export interface ChildrenTable {
   parent_thread_id: string
   reference: string
+  /** The call that made it. */
   call_id: string
+  /** The message in the child that this call gave it; null: it was given none. */
+  message_id: string | null
   agent: string
   name: string
   title: string | null

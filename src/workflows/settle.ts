@@ -48,6 +48,7 @@ async function isSettled(
       end: ending === null ? null : runEnd(host, ending, tools),
       close: close === null ? null : { outcome: close.outcome, reason: close.reason },
       snapshot: snapshotOf(after, { now: Date.now(), since: Date.now() }),
+      ...(after.activated.length > 0 && { activeSides: after.activated }),
       ...(givenUp.length > 0 && { givenUp }),
       ...(closed.length > 0 && { closed }),
       ...(unheard !== undefined && { unheard }),

@@ -402,6 +402,7 @@ async function registerChild(tx: Writer, written: Written): Promise<void> {
     parent_thread_id: input.threadId,
     reference,
     call_id: input.callId,
+    message_id: messageId,
     agent: agent.name,
     name: agent.name,
     title: binding.title,

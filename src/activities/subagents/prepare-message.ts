@@ -190,7 +190,7 @@ async function writeMessage(
     const limit = blocking && timeout !== null ? { timeout } : {}
     const answer: PrepareMessageAnswer = { type: 'message', reference, messageId, role, blocking, ...limit }
     const detail = { before: child.status } satisfies WrittenMessage
-    await finish(tx, operation, { answer, detail })
+    await finish(tx, operation, { answer, detail, key: reference })
     await stage(tx, call, { message, messageId, role })
     return answer
   })

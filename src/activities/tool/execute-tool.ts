@@ -157,7 +157,12 @@ async function answerKind(store: Store, input: ExecuteToolInput, tool: ToolPlan)
     if (entered.kind === 'answered') return entered.answer
     const { threadId } = input
     const now = microseconds(input)
-    await record(tx, entered.found, { kind: 'tool', place: { run: input.run, step: input.step }, answer, now })
+    await record(tx, entered.found, {
+      kind: 'tool',
+      place: { run: input.run, step: input.step },
+      answer,
+      now,
+    })
     await appendEvents(tx, { threadId, events: [...input.facts, ...entered.opening], now })
     return answer
   })

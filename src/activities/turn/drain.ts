@@ -186,7 +186,9 @@ export async function drainWithoutPlan(store: Store, input: CallModelInput): Pro
   return store.write(async (tx): Promise<CallModelAnswer> => {
     if ((await openThread(tx, input)) === null) return TERMINATED
     // It is there when an earlier attempt got this far; after a reset there may be more to deliver.
-    if (!(await record(tx, operationOf(input), { kind: 'model', place: placeOf(input), answer: MISSING, now }))) {
+    if (
+      !(await record(tx, operationOf(input), { kind: 'model', place: placeOf(input), answer: MISSING, now }))
+    ) {
       const operations = await deliverLate(tx, input, UNHOOKED)
       return withOperations<CallModelAnswer>(MISSING, operations)
     }

@@ -106,7 +106,7 @@ export async function waitingItems(
   db: Reader,
   thread: Pick<ThreadRecord, 'id' | 'parent_thread_id' | 'parent_call_id'>,
 ): Promise<readonly WaitingItem[]> {
-  const { id, parent_thread_id: parentThreadId, parent_call_id: firstCall } = thread
+  const { id } = thread
   const rows = await db
     .selectFrom('messages')
     .select(['id', 'role', 'sent_by', 'tool_calls', 'created_at'])
@@ -118,7 +118,7 @@ export async function waitingItems(
     .limit(2 * LIMITS.queuedItems)
     .execute()
   const isAsked = rows.some((row) => row.sent_by === 'parent')
-  const given = isAsked ? await callsGiven(db, { id, parentThreadId, firstCall }) : []
+  const given = isAsked ? await callsGiven(db, thread) : []
   const { answered } = isAsked ? await reportsOf(db, id) : { answered: new Set<string>() }
   const callOf = (messageId: string): string | undefined =>
     given.find((call) => call.messageId === messageId && !answered.has(call.callId))?.callId

@@ -60,7 +60,7 @@ async function deferredOf(
   const deferred: ReopenedDeferred[] = []
   for (const child of waiting) {
     const request = requests.find((candidate) => deferredChildOf(candidate) === child.reference)
-    const messageId = await firstMessageOf(db, child.reference)
+    const { message_id: messageId } = child
     if (request !== undefined && messageId !== null) deferred.push(deferredChild(child, request, messageId))
   }
   return deferred.slice(0, LIMITS.openChildren)
@@ -73,20 +73,6 @@ function deferredChild(
 ): ReopenedDeferred {
   const child = { reference, agent, messageId, resumable }
   return { requestId, callId, child, requestedAt: Math.floor(at / 1000), supplied: status === 'answered' }
-}
-
-/** The one that its parent gave it as it was made. */
-export async function firstMessageOf(db: Reader, reference: string): Promise<string | null> {
-  const first = await db
-    .selectFrom('messages')
-    .select('id')
-    .where('thread_id', '=', reference)
-    .where('sent_by', '=', 'parent')
-    .orderBy('created_at')
-    .orderBy('id')
-    .limit(1)
-    .executeTakeFirst()
-  return first?.id ?? null
 }
 
 interface Groups {
@@ -156,8 +142,8 @@ export async function writtenCalls(db: Reader, parentThreadId: string): Promise<
     .select(['id', 'answer'])
     .where('thread_id', '=', parentThreadId)
     .where('kind', '=', 'tool')
+    .where('key', 'is not', null)
     .where('state', '=', 'finished')
-    .where('answer', 'like', '%"type":"message"%')
     .orderBy('started_at')
     .orderBy('id')
     .execute()

@@ -1,7 +1,8 @@
 import { runIdOf } from '../../protocol/ids.js'
 import { LIMITS } from '../../protocol/limits.js'
-import { OUR_IDS } from '../../protocol/messages.js'
 import type { ReopenedThread } from '../../protocol/messages.js'
+import type { ThreadOperation } from '../../protocol/operations.js'
+import type { Side } from '../../protocol/plan.js'
 import type { LastRun } from '../../protocol/status.js'
 import { closeOpenCalls } from '../calls/close-open-calls.js'
 import { deferredChildOf, openRequests } from '../calls/requests.js'
@@ -17,23 +18,32 @@ import { endOpenRuns, lastRun } from '../threads/runs.js'
 import type { RunRecord } from '../threads/runs.js'
 import { findThread } from '../threads/threads.js'
 import type { ThreadRecord } from '../threads/threads.js'
-import { actingAgent, actingSide } from './acting-side.js'
-import { firstMessageOf, reopenedChildren, reportsOf, writtenCalls } from './reopened-children.js'
+import { reopenedChildren, reportsOf, writtenCalls } from './reopened-children.js'
 import type { Reported } from './reopened-children.js'
 
-/** What the rows of a lost thread say of its control state, once what was in flight is ended. `cut`: a run was. */
+interface Reopening {
+  /** A run was in flight, and `cutRun` has ended it. */
+  readonly cut: boolean
+  /** Microseconds. */
+  readonly now: number
+}
+
+/**
+ * The control state that a lost thread goes on with, once what was in flight is ended: what its last settle recorded, what
+ * was committed since, and what other rows hold.
+ */
 export async function readReopened(
   db: Reader,
   thread: ThreadRecord,
-  { cut }: { readonly cut: boolean },
+  { cut, now }: Reopening,
 ): Promise<ReopenedThread> {
-  const { id } = thread
+  const { id, settled } = thread
   const run = await lastRun(db, id)
   const numbers = await highestNumbers(db, id)
   const children = await listChildren(db, id)
   const effects = await scheduledEffects(db, id)
-  // A reopening that came no further than its rows wrote "running" for a side that goes on; whatever ran since wrote another.
-  const wasCut = cut || (run?.reason === 'lost' && thread.status === 'running')
+  // A reopening that came no further than its rows has recorded the side that acts next.
+  const wasCut = cut || settled?.side !== undefined
   const request = wasCut ? null : await blockedOn(db, id)
   const goesOn = wasCut && run !== null && !(await hasEnded(db, thread, run))
   const parked = !wasCut && (thread.status === 'stopped' || thread.status === 'blocked')
@@ -43,12 +53,13 @@ export async function readReopened(
     ...(await asChild(db, thread)),
     runs: Math.max(numbers.runs, run?.number ?? 0),
     settles: numbers.settles,
-    items: await highestItem(db, id),
+    // The thread has numbered fewer items than milliseconds have gone by.
+    items: Math.floor(now / 1000),
     children: children.length,
     effects: effects
       .slice(0, LIMITS.effects)
       .map((effect) => [effect.id, Math.floor(effect.due_at / 1000)] as const),
-    ...(goesOn && { side: await actingSide(db, id) }),
+    ...(goesOn && { side: (!cut && settled?.side) || (await actingSide(db, id)) }),
     ...(parked && { stopped: true as const }),
     ...(request === null ? {} : { request }),
     ...(run?.ended_at == null ? {} : { lastRun: lastRunOf(run, run.ended_at) }),
@@ -105,31 +116,28 @@ async function asChild(db: Reader, thread: ThreadRecord): Promise<AsChild> {
 /** Calls whose message is in the transcript; one that waits brings its call with its signal. */
 async function takenCalls(
   db: Reader,
-  { id, parent_thread_id: parentThreadId, parent_call_id: firstCall }: ThreadRecord,
+  thread: ThreadRecord,
   { answered }: Reported,
 ): Promise<readonly string[]> {
-  const given = await callsGiven(db, { id, parentThreadId, firstCall })
+  const given = await callsGiven(db, thread)
   const open = given.filter(({ callId }) => !answered.has(callId))
   const taken: string[] = []
   for (const { callId, messageId } of open)
-    if (messageId === null || (await isPlaced(db, id, messageId))) taken.push(callId)
+    if (messageId === null || (await isPlaced(db, thread.id, messageId))) taken.push(callId)
   return taken.slice(-LIMITS.invocations)
 }
 
-interface ChildOf {
-  readonly id: string
-  readonly parentThreadId: string | null
-  readonly firstCall: string | null
-}
+type ChildOf = Pick<ThreadRecord, 'id' | 'parent_thread_id' | 'parent_call_id'>
 
 /** All calls of its parent, each with the message that it is in this thread; the first one began the thread. */
 export async function callsGiven(
   db: Reader,
-  { id, parentThreadId, firstCall }: ChildOf,
+  { id, parent_thread_id: parentThreadId, parent_call_id: firstCall }: ChildOf,
 ): Promise<readonly { readonly callId: string; readonly messageId: string | null }[]> {
   if (parentThreadId === null || firstCall === null) return []
   const written = (await writtenCalls(db, parentThreadId)).filter(({ reference }) => reference === id)
-  return [{ callId: firstCall, messageId: await firstMessageOf(db, id) }, ...written]
+  const messageId = (await findChild(db, parentThreadId, id))?.message_id ?? null
+  return [{ callId: firstCall, messageId }, ...written]
 }
 
 async function isPlaced(db: Reader, threadId: string, messageId: string): Promise<boolean> {
@@ -142,16 +150,89 @@ async function isPlaced(db: Reader, threadId: string, messageId: string): Promis
   return message === undefined || message.position !== null || message.status !== 'pending'
 }
 
-/** Rows are made of items once, by the item's id. */
-async function highestItem(db: Reader, threadId: string): Promise<number> {
-  const prefix = `item:${OUR_IDS}item:`
+interface ActingAgent {
+  readonly agent: string
+  /** Sides whose prompts have been active under it. */
+  readonly activated: readonly Side[]
+}
+
+/** The agent that has the thread: that of the last settle, or one that it was handed to in a run that never settled. */
+async function actingAgent(db: Reader, { id, agent, settled }: ThreadRecord): Promise<ActingAgent> {
+  const { run = 0, agent: settledAgent = agent, activated = [] } = settled ?? {}
+  const start: ActingAgent = { agent: settledAgent, activated }
+  return (await committedSince(db, id, run)).reduce(actsAfter, start)
+}
+
+interface Committed {
+  readonly kind: string
+  readonly side: string | null
+  readonly answer: { readonly type?: string; readonly operations?: readonly ThreadOperation[] } | null
+}
+
+/** What steps of later runs have committed, in the order of the steps: an activation, the model's answer, its calls. */
+async function committedSince(db: Reader, threadId: string, run: number): Promise<readonly Committed[]> {
   const rows = await db
-    .selectFrom('messages')
-    .select('digest')
+    .selectFrom('operations')
+    .select(['kind', 'side', 'answer'])
     .where('thread_id', '=', threadId)
-    .where('digest', 'like', `${prefix}%`)
+    .where('run', '>', run)
+    .where('state', '=', 'finished')
+    .where((where) =>
+      where.or([
+        where('kind', 'in', ['activation', 'tool']),
+        // A nested step is of the side whose call it was made for.
+        where.and([where('kind', '=', 'model'), where('key', 'is', null)]),
+      ]),
+    )
+    .orderBy('run')
+    .orderBy('step')
+    .orderBy('kind')
+    // Of several handoffs in a step the first one holds.
+    .orderBy('finished_at', 'desc')
     .execute()
-  return Math.max(0, ...rows.map(({ digest }) => Number(digest.slice(prefix.length))))
+  // Written by the activities of a step: the store's boundary.
+  return rows.map((row) => ({ ...row, answer: JSON.parse(row.answer ?? 'null') as Committed['answer'] }))
+}
+
+/** Answers of activations and of model calls by which the workflow knows that the side's prompt is active. */
+const ACTIVATING: ReadonlySet<string> = new Set(['activates', 'answered', 'interrupted'])
+
+/** As the workflow takes it: a new agent begins with no prompt that has been active. */
+function actsAfter(acting: ActingAgent, { kind, side, answer }: Committed): ActingAgent {
+  const handOff = answer?.operations?.find((operation) => operation.kind === 'hand_off')
+  if (handOff !== undefined) return { agent: handOff.agent, activated: [] }
+  if (
+    kind === 'tool' ||
+    !ACTIVATING.has(answer?.type ?? '') ||
+    (side !== 'a' && side !== 'b') ||
+    acting.activated.includes(side)
+  )
+    return acting
+  return { ...acting, activated: [...acting.activated, side] }
+}
+
+/**
+ * The side whose turn it is, by the last row at the top: a result is for the side that asked, an answer without calls for
+ * the other one, what came from outside for the side that it is not in the role of.
+ */
+async function actingSide(db: Reader, threadId: string): Promise<Side> {
+  const last = await db
+    .selectFrom('messages')
+    .select(['role', 'side', 'sent_by', 'tool_calls'])
+    .where('thread_id', '=', threadId)
+    .where('position', 'is not', null)
+    .where('depth', '=', 0)
+    .where('role', '!=', 'system')
+    .orderBy('position', 'desc')
+    .limit(1)
+    .executeTakeFirst()
+  if (last === undefined) return 'a'
+  const { role, side, sent_by: sentBy, tool_calls: calls } = last
+  if (side !== 'a' && side !== 'b') return role === 'assistant' ? 'b' : 'a'
+  const isDone = sentBy === 'model' && calls === null
+  if (!isDone) return side
+  // A thread that has one side only takes it for that.
+  return side === 'a' ? 'b' : 'a'
 }
 
 interface CutRun {

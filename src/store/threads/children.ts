@@ -35,6 +35,7 @@ export type ChildRecord = Decoded<Selectable<ChildrenTable>, Columns>
 export type NewChild = Omit<
   ChildRecord,
   | 'title'
+  | 'message_id'
   | 'receives'
   | 'closed_at'
   | 'status_text'

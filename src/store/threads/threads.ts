@@ -1,14 +1,31 @@
 import type { Selectable } from 'kysely'
+import type { Side } from '../../protocol/plan.js'
 import { rowCodec } from '../row-codec.js'
 import type { Decoded } from '../row-codec.js'
 import type { ThreadsTable } from '../schema.js'
 import type { Reader, Writer } from '../store.js'
 
+/** What the workflow knew when a run ended, so that a thread whose workflow is lost is reopened with it. */
+export interface SettledState {
+  /** The last run that had ended. */
+  readonly run: number
+  /** The one that has the thread: after a handoff, also before its first step. */
+  readonly agent: string
+  /** Sides whose prompts have been active under this agent: their immediate subagents have started. */
+  readonly activated: readonly Side[]
+  /** The thread was reopened in the midst of a run, and this side acts next; a settle records none. */
+  readonly side?: Side
+}
+
+type Columns = {
+  tags: readonly string[]
+  resumable: boolean
+  snapshot: unknown
+  settled: SettledState | null
+}
+
 /** A thread's row. `snapshot` is the recorded one. */
-export type ThreadRecord = Decoded<
-  Selectable<ThreadsTable>,
-  { tags: readonly string[]; resumable: boolean; snapshot: unknown }
->
+export type ThreadRecord = Decoded<Selectable<ThreadsTable>, Columns>
 
 /** What is left out is that of an idle root thread without a person. */
 export type NewThread = Pick<ThreadRecord, 'id' | 'agent' | 'created_at'> &
@@ -17,10 +34,10 @@ export type NewThread = Pick<ThreadRecord, 'id' | 'agent' | 'created_at'> &
 /** Counters are counted by the functions that allocate them; tags are given once. */
 type ThreadPatch = Partial<Omit<ThreadRecord, 'id' | 'tags' | 'last_sequence' | 'last_position'>>
 
-const codec = rowCodec<
-  Selectable<ThreadsTable>,
-  { tags: readonly string[]; resumable: boolean; snapshot: unknown }
->({ json: ['tags', 'snapshot'], flags: ['resumable'] })
+const codec = rowCodec<Selectable<ThreadsTable>, Columns>({
+  json: ['tags', 'snapshot', 'settled'],
+  flags: ['resumable'],
+})
 
 /** False if there was one with that id, which is left as it is. */
 export async function insertThread(tx: Writer, thread: NewThread): Promise<boolean> {

@@ -116,6 +116,7 @@ export function runConformance(withStore: WithStore): void {
         ...child('z'),
         status: 'idle',
         resumable: true,
+        message_id: null,
         title: null,
         thread_name: null,
         spawn_group_id: null,
