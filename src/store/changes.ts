@@ -3,8 +3,8 @@ import type { Writer } from './store.js'
 const noted = new WeakMap<Writer, Set<string>>()
 
 /**
- * Says that a transaction appends to the thread: whoever watches it is told after the commit. Said before the row of the
- * thread is written, so that a driver knows for which thread a transaction was in conflict with another one.
+ * Notes that a transaction appends to the thread, so that its watchers are called after the commit. Call it before the row
+ * of the thread is written: the driver then knows on which thread a transaction had a conflict.
  */
 export function noteChange(tx: Writer, threadId: string): void {
   const threadIds = noted.get(tx)
@@ -12,7 +12,7 @@ export function noteChange(tx: Writer, threadId: string): void {
   else threadIds.add(threadId)
 }
 
-/** The threads noted in a transaction. A driver asks when the work is done, and tells when it is committed. */
+/** The threads noted in a transaction. A driver reads them when the work is done, and announces them after the commit. */
 export function changesIn(tx: Writer): ReadonlySet<string> {
   return noted.get(tx) ?? NONE
 }
@@ -21,36 +21,36 @@ const NONE: ReadonlySet<string> = new Set()
 
 const fleeting = new WeakSet<Writer>()
 
-/** Says that nobody counts on what a transaction writes: it may be lost when the machine of the database goes down. */
+/** Notes that the writes of a transaction may be lost if the machine of the database crashes. */
 export function noteFleeting(tx: Writer): void {
   fleeting.add(tx)
 }
 
-/** Whether a driver may answer before the transaction is on the disk. */
+/** Whether a driver may report the commit before it is on the disk. */
 export function isFleeting(tx: Writer): boolean {
   return fleeting.has(tx)
 }
 
-/** Who watches which threads in one store of this process. */
+/** The watchers of threads in one store of this process. */
 interface Watchers {
-  /** Nobody watches: the driver need not look. */
+  /** There are no watchers: the driver need not look for commits. */
   readonly idle: boolean
-  /** The threads that somebody watches. */
+  /** The threads that have watchers. */
   readonly threadIds: readonly string[]
-  /** Returns its end, after which the listener is not called again. */
+  /** Returns a function that removes the listener; it is not called afterwards. */
   add(threadId: string, listener: () => void): () => void
   tell(threadIds: Iterable<string>): void
-  /** For a driver that cannot know whose change it missed. */
+  /** Calls all listeners: for a driver that cannot know which changes it missed. */
   tellAll(): void
 }
 
-/** The listeners of one store. They only wake somebody. */
+/** The listeners of one store. A listener carries no data: it only wakes a reader. */
 export function createWatchers(): Watchers {
   const listeners = new Map<string, Set<() => void>>()
 
   function tell(threadIds: Iterable<string>): void {
     for (const threadId of threadIds) {
-      // A copy: who is told may end its own watch or somebody else's, or begin another.
+      // A copy, because a listener may add and remove watches.
       for (const listener of [...(listeners.get(threadId) ?? [])])
         if (listeners.get(threadId)?.has(listener) === true) call(listener)
     }
@@ -64,7 +64,7 @@ export function createWatchers(): Watchers {
       return [...listeners.keys()]
     },
     add(threadId, listener) {
-      // Two watches with the same function are two.
+      // Two watches with the same function are two watches.
       const own = () => listener()
       const others = listeners.get(threadId)
       if (others === undefined) listeners.set(threadId, new Set([own]))
@@ -80,7 +80,7 @@ export function createWatchers(): Watchers {
   }
 }
 
-/** One that throws ends the process, as any bug in a callback, and fails neither the others nor the write they hear of. */
+/** A listener that throws ends the process, as any bug in a callback; it fails neither other listeners nor the write. */
 function call(listener: () => void): void {
   try {
     listener()

@@ -1,4 +1,4 @@
-/** How events lie in their table: those that are appended together share a row. */
+/** The format of events in their table: events that are appended together share a row. */
 import type { EventScope, Phase } from '../protocol/events.js'
 import { PHASES, phaseFact } from '../protocol/facts.js'
 import type { Fact } from '../protocol/facts.js'
@@ -14,26 +14,26 @@ export interface StoredEvent {
   readonly payload: JsonObject
 }
 
-/** What is not of the whole row: its events, the last of which has the row's sequence. */
+/** The events of a row; the last event has the sequence of the row. */
 export interface EventRow {
   readonly first_sequence: number
   readonly sequence: number
-  /** JSON of a `Name` each: all that its events are about, once. */
+  /** JSON of `Name`s: every id that the events are about, once. */
   readonly scope: string
-  /** JSON of an `Entry` each. */
+  /** JSON of an `Entry` for each event. */
   readonly events: string
 }
 
 /**
- * Custom events may have 16 KB each: a row that is read for one of them has a megabyte at most. No version may write longer
- * rows: readers look only so far for the end of one.
+ * Custom events may have 16 KB each, so a row has one megabyte at most. No version may write longer rows: readers rely on
+ * this bound to find the end of a row.
  */
 export const EVENTS_PER_ROW = 64
 
 /** Such as `[1, 'step_1_2']`: a key's place among `KEYS`, or the key itself where a newer version has more. */
 type Name = readonly [key: number | string, id: string]
 
-/** Their places are kept in rows: new ones go to the end. */
+/** Rows store the index of a key: new keys go to the end. */
 const KEYS = [
   'runId',
   'stepId',
@@ -43,17 +43,17 @@ const KEYS = [
 ] as const satisfies readonly (keyof EventScope)[]
 
 /**
- * Type, which names of the row are its own (a digit each, their place in base 36), payload if there is any. A number for a
- * type is the phase of a `step.phase`: half of all events are these, and each is known by it.
+ * Type, the names of the row that belong to the event (one digit in base 36 for each, its index), and the payload if there is
+ * one. A number as type is the phase of a `step.phase` event: half of all events are these, and the phase determines the rest.
  */
 type Entry = readonly [type: string | number, own: string, payload?: Fact['payload']]
 
-/** As it is read: a newer version may have written it. */
+/** An entry as it is read: a newer version may have written it. */
 type StoredEntry = readonly [type: string | number, own: string, payload?: JsonObject]
 
 const BASE = 36
 
-/** In their order, numbered after `before` without a gap. */
+/** Packs the events in their order, with sequences after `before`. */
 export function packEvents(events: readonly Fact[], before: number): readonly EventRow[] {
   const rows: { readonly names: Name[]; readonly entries: Entry[] }[] = []
   for (const fact of events) {
@@ -76,7 +76,7 @@ export function packEvents(events: readonly Fact[], before: number): readonly Ev
   })
 }
 
-/** Each with its sequence; also types and keys of a scope that a newer version wrote. */
+/** The events of a row with their sequences, including types and scope keys that only a newer version knows. */
 export function unpackEvents(row: EventRow): readonly {
   readonly sequence: number
   readonly type: string
@@ -101,20 +101,20 @@ function entryOf(written: Fact, own: string): Entry {
   return Object.keys(payload).length === 0 ? [type, own] : [type, own, payload]
 }
 
-/** Null for an event that says more, or other, than `phaseFact`. */
+/** The phase of an event that `phaseFact` made; null for any other event. */
 function phaseOf(written: Fact): Phase | null {
   if (written.type !== 'step.phase') return null
   const { phase } = written.payload
   return JSON.stringify(written.payload) === JSON.stringify(phaseFact(phase, {}).payload) ? phase : null
 }
 
-/** Where a name is among those of the row; it is added when it is not. */
+/** The index of a name in the row; a new name is added. */
 function placeOf(names: Name[], [key, id]: Name): number {
   const place = names.findIndex((name) => name[0] === key && name[1] === id)
   return place === -1 ? names.push([key, id]) - 1 : place
 }
 
-/** None for a digit that is of no name, which is nobody's but a hand's. */
+/** Empty for a digit without a name: only a row that was edited by hand has one. */
 function ownName(names: readonly Name[], digit: string): readonly (readonly [key: string, id: string])[] {
   const [key, id] = names[Number.parseInt(digit, BASE)] ?? []
   const known = typeof key === 'number' ? KEYS[key] : key

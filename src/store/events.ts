@@ -12,17 +12,17 @@ interface NewEvents {
   readonly threadId: string
   readonly events: readonly Fact[]
   readonly now: number
-  /** Whether the thread's last activity is `now` then; seven indexes hold it, so who has just moved it does not. @default true */
+  /** Whether `now` becomes the thread's last activity. Seven indexes contain that column: skip it where it was just set. @default true */
   readonly movesActivity?: boolean
 }
 
-/** Appends in this order, numbered without a gap. */
+/** Appends the events in this order, with sequences without gaps. */
 export async function appendEvents(tx: Writer, appended: NewEvents): Promise<void> {
   const { threadId, events, now } = appended
   if (events.length === 0) return
   noteChange(tx, threadId)
   meanwhile(tx, takeSequences(tx, appended))
-  // Numbered from the thread's last sequence backwards: the database knows it by now, and nobody waits to hear it.
+  // Numbered backwards from the thread's last sequence, which the database has incremented by then: the statements need no answer.
   const rows = packEvents(events, -events.length).map((row) => ({
     ...row,
     first_sequence: beforeLast(threadId, row.first_sequence),
@@ -52,7 +52,7 @@ function beforeLast(threadId: string, difference: number) {
   return sql<number>`(select last_sequence from threads where id = ${threadId}) + ${difference}`
 }
 
-/** 0 for a thread without events, or that is not there. */
+/** 0 for a thread without events and for a missing thread. */
 export async function lastSequence(db: Reader, threadId: string): Promise<number> {
   const thread = await db
     .selectFrom('threads')
@@ -68,7 +68,7 @@ interface ReadEvents {
   readonly limit: number
 }
 
-/** In order, from the one after that sequence. */
+/** The events after that sequence, in order. */
 export async function readEvents(
   db: Reader,
   { threadId, after, limit }: ReadEvents,
@@ -80,8 +80,8 @@ export async function readEvents(
     .select(['first_sequence', 'sequence', 'at', 'scope', 'events'])
     .where('thread_id', '=', threadId)
     .where('sequence', '>', after)
-    // Sequences have no gaps: no row is read of which nothing is given. The index is by
-    // `sequence`: without its end all later rows would be looked at.
+    // The index is by `sequence`: without an upper bound all later rows would be read. Sequences have no gaps, so every
+    // row within the bound has events to return.
     .where('sequence', '<', last + EVENTS_PER_ROW)
     .where('first_sequence', '<=', last)
     .orderBy('sequence')
@@ -93,12 +93,12 @@ export async function readEvents(
     .slice(0, limit)
 }
 
-/** The later of the recorded activity and `now`: senders' clocks differ, and a list must not jump back. */
+/** The later of the recorded activity and `now`: clocks of senders differ, and lists by activity must not jump back. */
 function laterActivity(now: number) {
   return sql<number>`case when last_activity_at < ${now} then ${now} else last_activity_at end`
 }
 
-/** Once a second of those that come in a row. */
+/** Moves the last activity, at most once a second. */
 export async function touchThread(tx: Writer, threadId: string, now: number): Promise<void> {
   const touching = tx
     .updateTable('threads')
@@ -109,14 +109,14 @@ export async function touchThread(tx: Writer, threadId: string, now: number): Pr
 }
 
 /**
- * Reads the events of all threads in one order that no commit is missing from. On SQLite one transaction writes at a time, so
- * `events.id` is that order. On PostgreSQL an id is given when a row is inserted, and a transaction that commits late has lower
- * ids than rows that were read before. There the order is the writing transaction, then the id, and only rows of transactions
- * below the horizon are given: below it all transactions have ended, so no row can still come to stand before one that was read.
- * Of one thread both orders are that of its sequences, because each append changes the row of the thread.
+ * Reads the events of all threads in one order, into which no later commit can insert a row. On SQLite one transaction writes
+ * at a time, so `events.id` is that order. PostgreSQL assigns an id at the insert, and a transaction that commits late has
+ * lower ids than rows that were read before. Its order is therefore the writing transaction, then the id, and only rows of
+ * transactions below the horizon are returned: all transactions below it have ended. Within one thread both orders equal the
+ * order of sequences, because each append updates the row of the thread.
  */
 
-/** Where a reader is: behind that row of that transaction. */
+/** The position of a reader: after that row of that transaction. */
 interface EventPlace {
   /** A number of any size as text; always 0 on SQLite. */
   readonly writer: string
@@ -128,7 +128,7 @@ interface PlacedRow extends EventRow, EventPlace {
   readonly at: number
 }
 
-/** What a driver gives: settled rows behind that place, in order. */
+/** What a driver provides: settled rows after that place, in order. */
 export type SettledRows = (
   db: Reader,
   page: { readonly after: EventPlace; readonly limit: number },

@@ -6,7 +6,7 @@ export interface Mutex {
   release(): void
 }
 
-/** Lets one in at a time, in order of arrival. */
+/** Admits one holder at a time, in order of arrival. */
 export function createMutex(): Mutex {
   const line = createWaitingLine(WAITED_TOO_LONG)
   let held = false
@@ -18,7 +18,7 @@ export function createMutex(): Mutex {
     },
     release() {
       const next = line.next()
-      // Not at once: a long line of writes would otherwise run without heartbeats and timers in between.
+      // In a later turn of the event loop: a long line of writes would otherwise starve heartbeats and timers.
       if (next === undefined) held = false
       else setImmediate(next)
     },
@@ -29,15 +29,15 @@ const WAITED_TOO_LONG =
   'Expected a turn to write within 30 s, but earlier writes of this process did not end; ' +
   'a transaction must not wait for another one, for the network or for user code'
 
-/** Those who wait for a turn, in order of arrival. */
+/** A queue of waiters, in order of arrival. */
 interface WaitingLine {
-  /** Until it is this one's turn, or `deadline` (milliseconds of `performance.now`). @throws StoreError `busy` */
+  /** Resolves when the waiter is next. @throws StoreError `busy` at `deadline` (milliseconds of `performance.now`) */
   wait(deadline: number): Promise<void>
-  /** Takes the first one out of the line; answers how to let it go on, undefined if nobody waits. */
+  /** Removes the first waiter and returns the function that resumes it; undefined if there is none. */
   next(): (() => void) | undefined
 }
 
-/** `problem`: what whoever waited too long is told. */
+/** `problem`: the message of the error after the deadline. */
 export function createWaitingLine(problem: string): WaitingLine {
   const waiting = new Map<() => void, NodeJS.Timeout>()
   return {
@@ -53,7 +53,7 @@ export function createWaitingLine(problem: string): WaitingLine {
       const [first] = waiting
       if (first === undefined) return undefined
       const [goOn, timer] = first
-      // At once: whoever has its turn and goes on a little later must not give up meanwhile, for nobody would end that turn.
+      // Cleared at once: a waiter that is removed from the queue must not time out before it resumes, or its turn would never end.
       clearTimeout(timer)
       waiting.delete(goOn)
       return goOn

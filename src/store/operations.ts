@@ -1,15 +1,29 @@
+/**
+ * Owns: the rows of operations. An operation is an act of a thread that takes effect once: a model call, a tool call, an
+ * effect, a report, the end of a run. Its row records who holds it, how far it has come, and what its activity answered.
+ *
+ * Does not own: the lifecycle (`activities/operation.ts` decides who begins, reruns or reports), and what an operation
+ * commits beside its row.
+ *
+ * Invariants:
+ * - T4: only the attempt that holds an operation finishes it, and a finished operation never changes its answer for a retry.
+ * - The columns say what an operation belongs to. An id is made from them and never taken apart.
+ */
 import type { Selectable } from 'kysely'
 import { rowCodec } from './row-codec.js'
 import type { Decoded } from './row-codec.js'
 import type { OperationsTable } from './schema.js'
 import type { Reader, Writer } from './store.js'
 
-/** `waiting`: somebody was asked before it began, so nothing of it has happened yet. */
+/**
+ * `drained`: its input is taken, and nothing outside of the store was asked yet. `waiting`: a person was asked before it
+ * began, so nothing of it has happened. `started`: it may have had effects outside of the store.
+ */
 export type OperationState = 'drained' | 'waiting' | 'started' | 'finished'
 
 type Columns = { state: OperationState; answer: unknown; detail: unknown }
 
-/** A model call, tool call or other act that is done once. `answer` is what its activity answered, once finished. */
+/** The row of an operation. `answer` is the answer of its activity once it is finished. */
 export type OperationRecord = Decoded<Selectable<OperationsTable>, Columns>
 
 export type NewOperation = Pick<
@@ -61,7 +75,7 @@ export interface HighestNumbers {
   readonly reports: number
 }
 
-/** The highest numbers that operations of the thread have; each counts from 1, and what failed for good has left no row. */
+/** The highest numbers among the operations of the thread. Each counter starts at 1; an operation that failed for good has no row. */
 export async function highestNumbers(db: Reader, threadId: string): Promise<HighestNumbers> {
   const rows = await db
     .selectFrom('operations')
@@ -77,7 +91,7 @@ export async function highestNumbers(db: Reader, threadId: string): Promise<High
   }
 }
 
-/** False if there is one already, which is left as it is. */
+/** Returns false, and changes nothing, if the operation exists. */
 export async function insertOperation(tx: Writer, operation: NewOperation): Promise<boolean> {
   const result = await tx
     .insertInto('operations')
@@ -92,13 +106,13 @@ export interface OperationHold {
   readonly id: string
   readonly attempt: number
   readonly state: Exclude<OperationState, 'finished'>
-  /** Microseconds: of an attempt that did not hold it before. */
+  /** The scheduled time of an attempt that takes the operation over, in microseconds. */
   readonly scheduledAt?: number
-  /** JSON; what was there stays when it is left out. */
+  /** JSON; left out: unchanged. */
   readonly detail?: unknown
 }
 
-/** T4: holds an operation for this attempt; false if it is finished, or a later attempt holds it. */
+/** T4: takes an operation for this attempt. Returns false if it is finished or a later attempt holds it. */
 export async function takeOperation(
   tx: Writer,
   { threadId, id, attempt, state, scheduledAt, detail }: OperationHold,
@@ -115,7 +129,7 @@ export async function takeOperation(
   return result.numUpdatedRows === 1n
 }
 
-/** Whether an operation is started and this attempt's: it may do more. */
+/** Whether this attempt holds the operation and it is started. */
 export async function isHeld(
   db: Reader,
   { threadId, id, attempt }: Pick<OperationHold, 'threadId' | 'id' | 'attempt'>,
@@ -137,14 +151,14 @@ export interface FinishedOperation {
   readonly attempt: number
   /** JSON. */
   readonly answer: unknown
-  /** JSON; what was there stays when it is left out. */
+  /** JSON; left out: unchanged. */
   readonly detail?: unknown
-  /** What was there stays when it is left out. */
+  /** Left out: unchanged. */
   readonly key?: string
   readonly now: number
 }
 
-/** What else is known by now of an operation that is finished: what is left out stays. */
+/** Updates what is known of a finished operation. */
 export async function amendOperation(
   tx: Writer,
   { threadId, id, ...known }: Pick<FinishedOperation, 'threadId' | 'id'> & Amendment,
@@ -159,7 +173,7 @@ export async function amendOperation(
 
 type Amendment = Pick<FinishedOperation, 'answer'> | Required<Pick<FinishedOperation, 'detail'>>
 
-/** T4: false if another attempt holds it or it is finished; then nothing that goes with it may be committed. */
+/** T4: finishes an operation. Returns false if another attempt holds it or it is finished: then the caller must roll back. */
 export async function finishOperation(tx: Writer, operation: FinishedOperation): Promise<boolean> {
   const patch = {
     state: 'finished' as const,

@@ -4,41 +4,43 @@ import type { BlobStore } from './files/blob-store.js'
 import type { Schema } from './schema.js'
 import type { SecretBox } from './secret-box.js'
 
-/** Can only select, trees too. A `Writer` is one too, so reads compose into transactions. */
+/** Can only select, also recursively. A `Writer` is a `Reader` too, so reads can be part of a transaction. */
 export type Reader = Pick<Kysely<Schema>, 'selectFrom' | 'withRecursive'>
 
-/** A transaction: as if no other ran meanwhile. */
+/** A serializable transaction. */
 export type Writer = Transaction<Schema>
 
-/** Where the content of threads lives: a database and the files' bytes beside it. */
+/** The content of threads: a database, and beside it the bytes of files. */
 export interface Store {
-  /** Made once, with the store: threads name it, and only workers of this store take their work. */
+  /** Made once, with the store. Threads carry it, and a worker refuses work of another store. */
   readonly id: string
-  /** Waits for nobody and sees nothing uncommitted; each statement sees the newest commit. */
+  /** Waits for no writer. Each statement sees what was committed when it began. */
   read<T>(work: (db: Reader) => Promise<T>): Promise<T>
   /**
-   * All of `work` or nothing, as if it ran alone: `work` awaits its own statements only, never another `write`, the
-   * network or user code. It may run again when another write came between, so what it leaves behind outside of the
-   * database is of its last run. @throws StoreError `busy` when its turn or another process's lock takes 30 s
+   * Commits all of `work` or nothing, serializably. `work` awaits its own statements only: never another `write`, the
+   * network or user code. After a conflict with another write it runs again, so whatever it leaves outside of the
+   * database must come from its last run.
+   * @throws StoreError `busy` if it waits longer than 30 s for its turn or for the lock of another process
    */
   write<T>(work: (tx: Writer) => Promise<T>): Promise<T>
-  /** The next events of all threads, in an order that no commit is missing from: see `all-events.ts`. */
+  /** The next events of all threads, in an order into which no later commit can insert any (`events.ts`). */
   readAllEvents(page: ReadAllEvents): Promise<AllEventsPage>
   readonly blobs: BlobStore
   readonly secrets: SecretBox
   /**
-   * Calls the listener soon after each commit, of this or another process, that appended events or deltas of the thread;
-   * may call it for nothing, once more at the end of the store, and never before `watch` returns. Returns its end.
+   * Calls the listener soon after each commit of any process that appended events or deltas of the thread. It may also
+   * call it without cause, and calls it once when the store closes, but never before `watch` returns. Returns a function
+   * that ends the watch.
    */
   watch(threadId: string, listener: () => void): () => void
-  /** Ends the transaction in flight first. */
+  /** Waits for the transaction in flight first. */
   close(): Promise<void>
 }
 
 export interface ReadAllEvents {
-  /** `next` of the page before; null: from the first event on. */
+  /** `next` of the previous page; null starts at the first event. */
   readonly after: string | null
-  /** How many rows of the table are read at most; a row has up to 64 events. */
+  /** At most this many rows of the table are read; a row has up to 64 events. */
   readonly rows: number
 }
 
@@ -48,11 +50,11 @@ export interface EventOfThread extends StoredEvent {
 
 export interface AllEventsPage {
   readonly events: readonly EventOfThread[]
-  /** Where the next page begins, also if this one is empty. Opaque. */
+  /** An opaque cursor for the next page, also if this page is empty. */
   readonly next: string
 }
 
-/** A database that holds the rows of threads: what a driver gives. What it throws for trouble is a StoreError. */
+/** What a driver provides: the database with the rows of threads. It reports every failure as a StoreError. */
 export interface Database {
   /** See `Store.id`. */
   readonly id: string
@@ -63,6 +65,6 @@ export interface Database {
   readonly watch: Store['watch']
   /** See `Store.readAllEvents`. */
   readAllEvents(page: ReadAllEvents): Promise<AllEventsPage>
-  /** Ends the transaction in flight first. */
+  /** Waits for the transaction in flight first. */
   close(): Promise<void>
 }

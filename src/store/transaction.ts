@@ -1,4 +1,17 @@
-/** Transactions whose statements may be under way together: Kysely's own wait for each before the next one is sent. */
+/**
+ * Owns: how the statements of one transaction reach the connection. Kysely's own transactions await the answer to each
+ * statement before they send the next one; here a write can be pipelined (`meanwhile`), so that a database at the other
+ * end of a network costs one round trip for several writes.
+ *
+ * Does not own: isolation levels, retries of conflicts and commit marks (the drivers), nor what is written.
+ *
+ * Invariants:
+ * - Statements run in the order in which they are made.
+ * - A transaction commits only after every pipelined statement has succeeded.
+ * - After the first failure no further statement runs, and the transaction fails with that first error: later errors are
+ *   consequences of it.
+ * - No statement is sent behind the beginning of a transaction before the beginning is acknowledged, and none after the end.
+ */
 import { Transaction } from 'kysely'
 import type {
   CompiledQuery,
@@ -15,14 +28,14 @@ import type { Writer } from './store.js'
 export interface TransactionPlace {
   readonly database: Kysely<Schema>
   readonly dialect: Dialect
-  /** That of the dialect. */
+  /** The driver of `dialect`. */
   readonly driver: Driver
   readonly settings: TransactionSettings
-  /** Whether a statement is sent before the one in front of it is answered. */
+  /** Whether a statement may be sent before the previous one is answered. */
   readonly pipelined: boolean
 }
 
-/** All of `work` or nothing. @throws what failed first in it */
+/** Commits all of `work` or nothing. @throws the first error of its statements */
 export async function runTransaction<T>(
   { database, dialect, driver, settings, pipelined }: TransactionPlace,
   work: (tx: Writer) => Promise<T>,
@@ -36,41 +49,42 @@ export async function runTransaction<T>(
     const tx = new Transaction<Schema>({ config: { dialect }, dialect, driver, executor: own })
     await driver.beginTransaction(connection, settings)
     try {
-      const result = await worked(tx, work)
+      const result = await runAndSettle(tx, work)
       const failure = session.end()
       if (failure !== undefined) throw failure.error
       await driver.commitTransaction(connection)
       return result
     } catch (error) {
       session.end()
-      // If that fails, the driver gives the connection up, and the database rolls back by itself.
+      // If the rollback fails, the driver drops the connection, and the database rolls back on its own.
       await driver.rollbackTransaction(connection).catch(() => undefined)
       throw error
     }
   })
 }
 
-/** Of what goes on meanwhile, what was begun first fails first, whoever hears of it first: the rest may fail by it. */
-async function worked<T>(tx: Writer, work: (tx: Writer) => Promise<T>): Promise<T> {
+/** If several pipelined statements fail, rethrows the earliest error: the later ones are usually its consequences. */
+async function runAndSettle<T>(tx: Writer, work: (tx: Writer) => Promise<T>): Promise<T> {
   try {
     return await work(tx)
   } finally {
-    await whenSettled(tx)
+    await settlePipelined(tx)
   }
 }
 
-/** A connection in a transaction. */
+/** The connection of one transaction. */
 interface TransactionSession {
   readonly connection: DatabaseConnection
-  /** From here on no statement runs: it would run outside of the transaction. Answers what failed first, if anything did. */
+  /** Refuses further statements, which would run outside of the transaction. Returns the first failure, if there was one. */
   end(): { readonly error: unknown } | undefined
 }
 
 type Run = <R>(query: CompiledQuery) => Promise<QueryResult<R>>
 
 /**
- * Statements run in the order in which they are made. What fails first is what every later one fails by: PostgreSQL runs
- * none of these and says only that; SQLite may have rolled back by itself, and would run them outside of the transaction.
+ * Runs statements in the order in which they are made, and fails every later one with the first error. PostgreSQL would
+ * refuse the later ones without naming the cause; SQLite may have rolled back on its own and would run them outside of the
+ * transaction.
  */
 export function openSession(
   connection: DatabaseConnection,
@@ -101,7 +115,7 @@ export function openSession(
   }
 }
 
-/** A statement that comes meanwhile waits for those before it. */
+/** Sends each statement after the answer to the previous one. */
 function oneByOne(run: Run): Run {
   let last: Promise<unknown> = Promise.resolve()
   return <R>(query: CompiledQuery) => {
@@ -112,14 +126,14 @@ function oneByOne(run: Run): Run {
 }
 
 /**
- * The first statement begins the transaction: until it is answered reads may go too, and all else waits, for the beginning
- * may fail, and what was sent behind it would be done outside of a transaction. Then nothing waits for an answer any more.
+ * The first statement also begins the transaction. Until it is answered, only reads are sent: if the beginning fails, a
+ * write behind it would run outside of a transaction. Afterwards no statement waits for the answer to another one.
  */
 function behindTheFirst(run: Run): Run {
   let begun = false
   let waiting: (() => void)[] | null = null
 
-  /** All in one go: whoever comes next comes behind them. */
+  /** Sends all at once, so that a later statement cannot overtake them. */
   function sendWaiting(): void {
     const held = waiting ?? []
     waiting = null
@@ -145,19 +159,19 @@ function behindTheFirst(run: Run): Run {
 const begun = new WeakMap<Writer, Promise<unknown>[]>()
 
 /**
- * Lets a transaction go on while a write of it is under way: statements run in the order in which they are made, and it
- * commits only when all of these have succeeded. So a database at the other end of a wire is not waited for write by write.
+ * Pipelines a statement: the transaction goes on without its result, and the commit awaits all pipelined statements. Use
+ * it only for writes whose result decides nothing.
  */
 export function meanwhile(tx: Writer, work: Promise<unknown>): void {
-  // Asked again by `whenSettled`: until then nobody else listens.
+  // `settlePipelined` rethrows it; until then a rejection must not count as unhandled.
   work.catch(() => undefined)
   const works = begun.get(tx)
   if (works === undefined) begun.set(tx, [work])
   else works.push(work)
 }
 
-/** Waits for all of it, also for what is begun until then. @throws what failed, of several what was begun first */
-async function whenSettled(tx: Writer): Promise<void> {
+/** Awaits all pipelined statements, also those that are added while it waits. @throws the earliest error */
+async function settlePipelined(tx: Writer): Promise<void> {
   const works = begun.get(tx) ?? []
   let settled = 0
   while (settled < works.length) {

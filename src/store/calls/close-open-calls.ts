@@ -17,23 +17,23 @@ import type { ToolCallRecord } from './tool-calls.js'
 
 interface Closing {
   readonly threadId: string
-  /** Also the error code of the results. */
+  /** It is also the error code of the results. */
   readonly outcome: keyof typeof CUT_CALL
   /** Microseconds. */
   readonly now: number
-  /** Tools that are in no queue any more, and the end of the run that they get their place in. */
+  /** Queued tools that have left the queue without running, and the place in the run where they get their results. */
   readonly cut?: { readonly tools: readonly string[]; readonly run: number; readonly step: number }
 }
 
 /**
- * Gives every open or unstarted call a result, nested ones included, closes what they asked for, and ends every operation
- * in flight, so that an attempt that comes late cannot commit any more (T4, T8). A tool that waits in the queue is an item
- * of its own: it outlives a run, not its thread; only one that has left the queue is closed with its run.
+ * Gives every open call a result, also nested and unstarted ones, closes the requests of these calls, and finishes every
+ * operation in flight, so that a stale attempt cannot commit (T4, T8). A tool that waits in the queue outlives a run but not
+ * its thread; a run closes only tools that have left the queue.
  */
 export async function closeOpenCalls(tx: Writer, closing: Closing): Promise<void> {
   const { threadId, outcome, now, cut } = closing
   const closed: string[] = []
-  // Nested calls first: the result of the call that they were made for follows theirs.
+  // Nested calls first: the result of a call follows the results of its nested calls.
   for (const call of innermostFirst(await openToolCalls(tx, threadId))) {
     let [held, holder] = [call, await callHolder(tx, call)]
     if (!holder.placed && outcome === 'interrupted') {
@@ -45,8 +45,8 @@ export async function closeOpenCalls(tx: Writer, closing: Closing): Promise<void
     await closeCall(tx, held, { ...closing, holder })
     closed.push(call.id)
   }
-  await closeAsked(tx, closing, closed)
-  await endOperations(tx, closing)
+  await closeRequestsOf(tx, closing, closed)
+  await finishOperations(tx, closing)
   await forgetRemoteSecrets(tx, { threadId, callIds: closed })
 }
 
@@ -64,12 +64,12 @@ async function closeCall(
   { threadId, outcome, now, holder }: Closing & { readonly holder: CallHolder },
 ): Promise<void> {
   const { id: callId, name, run, step, side } = call
-  // Rows of its nested step have that id as their parent.
+  // The rows of its nested step have this id as their parent.
   const reserved = (await findOperation(tx, threadId, callId))?.message_id
   const messageId = reserved ?? randomUUID()
   const errorCode = outcome
   const finished = { threadId, callId, status: outcome, errorCode, now }
-  // Its message was rejected, so a result would answer nothing.
+  // Its message has no place in the transcript, so a result would have no call beside it.
   if (!holder.placed) {
     await finishToolCall(tx, finished)
     return
@@ -100,8 +100,8 @@ function scopeOf({ id, run, step }: ToolCallRecord): EventScope {
   return { runId: runIdOf(run), stepId: stepIdOf(run, step), toolCallId: id }
 }
 
-/** A run leaves open what it is blocked on; a thread that ends leaves nothing. */
-async function closeAsked(
+/** The end of a run leaves the request open that it is blocked on; the end of a thread closes all requests. */
+async function closeRequestsOf(
   tx: Writer,
   { threadId, outcome, now }: Closing,
   callIds: readonly string[],
@@ -118,7 +118,7 @@ async function closeAsked(
   await appendEvents(tx, { threadId, events, now })
 }
 
-async function endOperations(tx: Writer, { threadId, outcome, now }: Closing): Promise<void> {
+async function finishOperations(tx: Writer, { threadId, outcome, now }: Closing): Promise<void> {
   const open = await tx
     .selectFrom('operations')
     .select(['kind', 'run', 'step', 'key', 'state', 'message_id'])
@@ -138,7 +138,7 @@ async function endOperations(tx: Writer, { threadId, outcome, now }: Closing): P
     .execute()
   for (const { kind, run, step, key, state, message_id: messageId } of open) {
     if (messageId !== null) await deleteDeltas(tx, { threadId, messageId })
-    // Nested steps have no phases of their own.
+    // Nested steps have no phase events.
     if (kind !== 'model' || key !== null || run === null || step === null) continue
     await appendEvents(tx, { threadId, events: cutStepEvents({ run, step, state }, outcome), now })
   }
@@ -150,7 +150,7 @@ interface CutStep {
   readonly state: string
 }
 
-/** A step whose model call left no answer still gets the rest of its phases. */
+/** The remaining phase events of a step whose model call has no answer. */
 function cutStepEvents({ run, step, state }: CutStep, reason: Closing['outcome']): readonly Fact[] {
   const scope: EventScope = { runId: runIdOf(run), stepId: stepIdOf(run, step) }
   const marked = state === 'drained' ? 1 : 3
@@ -159,17 +159,17 @@ function cutStepEvents({ run, step, state }: CutStep, reason: Closing['outcome']
   return [...phases.map((phase) => phaseFact(phase, scope)), completed]
 }
 
-/** The message that holds a tool call: its result belongs beside it. */
+/** What the result of a tool call takes from the message that holds the call. */
 export interface CallHolder {
   readonly parentId: string | null
   readonly depth: number
-  /** The prompt that was active when it was made. */
+  /** The prompt that was active when the call was made. */
   readonly prompt: string | null
-  /** Whether it has a place in the transcript; a tool queued by a client gets one when its turn comes. */
+  /** Whether the message has a place in the transcript: that of a queued tool gets one when its turn comes. */
   readonly placed: boolean
 }
 
-/** Of a message that was deleted since, as if it stood at the top of the transcript. */
+/** For a deleted message: as if it stood at the top level of the transcript. */
 export async function callHolder(
   db: Reader,
   { thread_id: threadId, message_id: messageId }: Pick<ToolCallRecord, 'thread_id' | 'message_id'>,
@@ -177,7 +177,7 @@ export async function callHolder(
   return holderOf(await holders(db, threadId).where('id', '=', messageId).executeTakeFirst())
 }
 
-/** The same where only the call is known: it is read at the same time as the call's row. */
+/** As `callHolder`, by the id of the call: both rows can be read at the same time. */
 export async function holderOfCall(db: Reader, threadId: string, callId: string): Promise<CallHolder> {
   const messageId = db
     .selectFrom('tool_calls')

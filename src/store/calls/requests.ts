@@ -14,8 +14,8 @@ import { findThread } from '../threads/threads.js'
 import { findToolCall } from './tool-calls.js'
 
 /**
- * `early`: the result of a call came before the call asked for it, and is kept until it asks; `isDropped` says whether it
- * ended without asking. `closed`: the call, run or thread that asked has ended; nobody can answer any more.
+ * `early`: the result of a call arrived before the call requested it, and is kept until it does; `isDropped` tells whether the
+ * call ended without a request. `closed`: the call, run or thread of the request has ended, and answers are refused.
  */
 type RequestStatus = 'open' | 'early' | 'answered' | 'closed'
 
@@ -27,7 +27,7 @@ type Columns = {
   answer: JsonValue
 }
 
-/** A request that waits for an answer from outside; it holds the decision, whatever the message to the workflow says. */
+/** A request for an answer from outside. Its row holds the decision; the message to the workflow only points to it. */
 export type PendingRecord = Decoded<Selectable<PendingTable>, Columns>
 
 export type NewRequest = Pick<PendingRecord, 'thread_id' | 'id' | 'kind' | 'requested_at'> &
@@ -35,7 +35,7 @@ export type NewRequest = Pick<PendingRecord, 'thread_id' | 'id' | 'kind' | 'requ
 
 const codec = rowCodec<Selectable<PendingTable>, Columns>({ json: ['detail', 'answer'] })
 
-/** False if a request of this id is there already, which is left as it is. */
+/** Returns false, and changes nothing, if the request exists. */
 export async function insertRequest(tx: Writer, request: NewRequest): Promise<boolean> {
   const result = await tx
     .insertInto('pending')
@@ -45,7 +45,7 @@ export async function insertRequest(tx: Writer, request: NewRequest): Promise<bo
   return result.numInsertedOrUpdatedRows === 1n
 }
 
-/** Keeps the answer of a call that has not asked yet; false if there is a row by now. */
+/** Keeps the answer of a call that has made no request yet. Returns false if there is a row by now. */
 export async function insertEarlyAnswer(
   tx: Writer,
   request: Pick<PendingRecord, 'thread_id' | 'id' | 'tool_name'>,
@@ -62,7 +62,7 @@ export async function insertEarlyAnswer(
   return result.numInsertedOrUpdatedRows === 1n
 }
 
-/** The call asks now: an answer that came before is taken. True if there is one. */
+/** The call makes its request: takes an early answer. Returns whether there was one. */
 export async function takeEarlyAnswer(
   tx: Writer,
   { threadId, id, now }: { readonly threadId: string; readonly id: string; readonly now: number },
@@ -77,7 +77,7 @@ export async function takeEarlyAnswer(
   return result.numUpdatedRows === 1n
 }
 
-/** True for an early answer whose call has ended without asking: nobody takes it any more. */
+/** Whether the call of an early answer has ended without a request: nothing will use the answer. */
 export async function isDropped(
   db: Reader,
   { thread_id: threadId, id, status }: Pick<PendingRecord, 'thread_id' | 'id' | 'status'>,
@@ -95,7 +95,7 @@ export async function findRequest(db: Reader, threadId: string, id: string): Pro
   return row === undefined ? null : requestFromRow(row)
 }
 
-/** The subagent that waits for what this request asks for, by its reference; null for any other request. */
+/** The reference of the deferred subagent that needs this request; null for any other request. */
 export function deferredChildOf({ kind, detail }: Pick<PendingRecord, 'kind' | 'detail'>): string | null {
   const child = kind === 'variables' ? detail?.['child'] : undefined
   return typeof child === 'string' ? child : null
@@ -118,7 +118,7 @@ export async function requestsOfCall(
   return rows.map(requestFromRow)
 }
 
-/** What somebody decided; a result or the names of variables are the `answer`. */
+/** A decision on a request; `answer` is a result, or the names of variables. */
 export interface Decision {
   readonly threadId: string
   readonly id: string
@@ -126,15 +126,15 @@ export interface Decision {
   readonly reason?: string
   readonly by?: string
   readonly answer?: JsonValue
-  /** Of what was given, where `answer` is made from it: files are kept under other paths each time. */
+  /** Digest of what the caller gave, where `answer` differs each time: files are stored under new paths. */
   readonly digest?: string
   /** Microseconds. */
   readonly now: number
 }
 
 /**
- * Writes a decision into its open request. The same one again changes nothing and counts; another one is refused, and so
- * is one for a request that is closed or was never made.
+ * Writes a decision into its open request. `again`: the same decision is recorded already. `refused`: another decision is
+ * recorded, or the request is closed. `unknown`: there is no such request.
  */
 export async function answerRequest(
   tx: Writer,
@@ -165,14 +165,14 @@ export async function answerRequest(
   return 'answered'
 }
 
-/** Which requests of a thread: all, those of some of its calls, or some by their own ids. */
+/** Selects requests of a thread: all, those of some calls, or some by their ids. */
 interface RequestChoice {
   readonly threadId: string
   readonly callIds?: readonly string[]
   readonly ids?: readonly string[]
 }
 
-/** Closes those that are open, of calls also results that came too early; answers them as they are then. */
+/** Closes open requests, and of calls also early answers; returns them as they are then. */
 export async function closeRequests(
   tx: Writer,
   { threadId, callIds, ids }: RequestChoice,
@@ -186,7 +186,7 @@ export async function closeRequests(
   if (callIds !== undefined) query = query.where('call_id', 'in', callIds)
   if (ids !== undefined) query = query.where('id', 'in', ids)
   const closed = (await query.returningAll().execute()).map(requestFromRow)
-  // Rows of an update come in any order.
+  // An update returns rows in any order.
   return closed.toSorted(
     (one, other) => one.requested_at - other.requested_at || (one.id < other.id ? -1 : 1),
   )
@@ -212,20 +212,20 @@ export function requestFromRow(row: Selectable<PendingTable>): PendingRecord {
   return { ...record, approved: row.approved === null ? null : row.approved !== 0 }
 }
 
-/** `waiting`: nobody goes on with it yet; `ended`: what asked for it was ended without it. */
+/** `waiting`: nothing has used the answer yet; `ended`: the call or child of the request ended without it. */
 type AnswerFate = 'waiting' | 'taken' | 'ended'
 
-/** What became of an answer that is in its request's row, by what its call or its thread has done since. */
+/** What became of a recorded answer, judged by what its call or its thread has done since. */
 export async function answerFate(db: Reader, request: PendingRecord): Promise<AnswerFate> {
   const child = deferredChildOf(request)
   if (child !== null) return fateOfChild(db, request.thread_id, child)
   if (request.call_id !== null) return fateOfCall(db, request, request.call_id)
-  // A blocked run has ended: the next one has looked again.
+  // A run that was blocked has ended; the next run has checked the variables again.
   const run = await lastRun(db, request.thread_id)
   return run !== null && run.started_at > request.requested_at ? 'taken' : 'waiting'
 }
 
-/** A subagent that waited runs, or is gone. What hooks put into its transcript before says neither. */
+/** Decided by the registry: hooks may have written to the transcript of a deferred child before it starts. */
 async function fateOfChild(db: Reader, parentThreadId: string, reference: string): Promise<AnswerFate> {
   const thread = await findThread(db, reference)
   if (thread === null || thread.closed_at !== null) return 'ended'
@@ -237,11 +237,11 @@ async function fateOfCall(db: Reader, request: PendingRecord, callId: string): P
   const call = await findToolCall(db, threadId, callId)
   if (call === null || call.status === 'interrupted' || call.status === 'cancelled') return 'ended'
   if (call.status !== 'open') return 'taken'
-  // A call may wait again, under a new request. A result that came too early is none.
+  // A call may wait again, under a new request. An early result is no request.
   const asked = (await requestsOfCall(db, threadId, callId)).filter(({ status }) => status !== 'early')
   const newest = asked.at(-1)
   if (newest !== undefined && newest.id !== request.id) return 'taken'
-  // The first half of a call whose result comes from outside has finished with the question.
+  // The first operation of a call whose result comes from outside finishes when it makes the request.
   if (request.kind === 'call')
     return (await findOperation(db, threadId, resultOperationId(callId))) === null ? 'waiting' : 'taken'
   const operation = await findOperation(db, threadId, callId)

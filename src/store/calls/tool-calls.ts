@@ -21,7 +21,7 @@ type Columns = { side: Side; status: ToolCallStatus; session: SessionCall | null
 
 export type ToolCallRecord = Decoded<Selectable<ToolCallsTable>, Columns>
 
-/** What is left out is that of an open call. */
+/** Columns that are left out have the values of an open call. */
 type NewToolCall = Omit<
   ToolCallRecord,
   'status' | 'error_code' | 'parent_call_id' | 'result_message_id' | 'session' | 'started_at' | 'finished_at'
@@ -50,7 +50,7 @@ export async function findToolCall(
   return row === undefined ? null : codec.fromRow(row)
 }
 
-/** The calls that the nested step of a call has made, in their order. */
+/** The calls that the nested step of a call made, in order. */
 export async function nestedToolCalls(
   db: Reader,
   threadId: string,
@@ -66,7 +66,7 @@ export async function nestedToolCalls(
   return rows.map(codec.fromRow)
 }
 
-/** A call that was queued from outside a step belongs to the one that runs it. */
+/** Assigns a call that was queued outside of a step to the step that runs it. */
 export async function adoptToolCall(
   tx: Writer,
   {
@@ -86,7 +86,7 @@ export async function adoptToolCall(
     .execute()
 }
 
-/** Keeps the time of the first start. */
+/** Records the time of the first start. */
 export async function startToolCall(
   tx: Writer,
   { threadId, callId, now }: { readonly threadId: string; readonly callId: string; readonly now: number },
@@ -110,7 +110,7 @@ interface FinishedToolCall {
   readonly now: number
 }
 
-/** Only an open call is finished: false if it has an outcome already, or does not exist (T4). */
+/** T4: finishes an open call. Returns false if it has an outcome or does not exist. */
 export async function finishToolCall(tx: Writer, call: FinishedToolCall): Promise<boolean> {
   const patch = {
     status: call.status,
@@ -129,7 +129,7 @@ export async function finishToolCall(tx: Writer, call: FinishedToolCall): Promis
   return result.numUpdatedRows === 1n
 }
 
-/** In the order of their steps and places; of all runs when none is named. */
+/** Open calls in the order of their steps and indexes, of one run or of all. */
 export async function openToolCalls(
   db: Reader,
   threadId: string,
@@ -149,16 +149,16 @@ export async function openToolCalls(
 interface ErasedCall {
   readonly threadId: string
   readonly callId: string
-  /** The assistant row that made it. */
+  /** The assistant message that made the call. */
   readonly messageId: string
 }
 
-/** What became of the row; null if it is not there any more, or holds no such call. */
+/** What happened to the message; null if it is missing or holds no such call. */
 type ErasedFrom = 'message.updated' | 'message.deleted' | null
 
 /**
- * Takes a call out of the row that made it, so that no request shows it again; a row that held nothing else goes with it.
- * The record of the call itself stays.
+ * Removes a call from the message that made it, so that no further model request contains it. A message without other content
+ * is deleted. The row of the call stays.
  */
 export async function eraseCall(
   tx: Writer,

@@ -9,9 +9,9 @@ import type { Writer } from '../store.js'
 import { isUnknownTransaction } from './postgres-error.js'
 
 /**
- * What tells a commit whose answer was lost from one that never was. The transaction's number alone does not: a server that is
- * killed gives the numbers of transactions that had not reached the disk again, and one of another's commits would be taken
- * for ours. So a row is written with all else, and is there if all else is.
+ * Tells whether a commit happened whose answer was lost. The number of the transaction alone cannot: a server that is killed
+ * reuses the numbers of transactions that had not reached the disk, so the commit of another transaction could be taken for
+ * ours. Therefore each transaction writes a row, which exists if and only if the rest of the transaction does.
  */
 export interface CommitMark {
   readonly id: string
@@ -20,13 +20,13 @@ export interface CommitMark {
   readonly at: number
 }
 
-/** While a session may still be at it. */
+/** Milliseconds between looks, while a session may still be committing. */
 const POLL = 5
 const BATCH = 5_000n
 /** In microseconds. */
 const AGE = LIMITS.commitMarkAge * 1_000
 
-/** The last statement of a transaction. Null: it has written nothing, and there is nothing to be in doubt of. */
+/** Writes the mark, as the last statement of a transaction. Null for a transaction that has written nothing: it needs none. */
 export async function leaveMark(tx: Writer): Promise<CommitMark | null> {
   const id = randomUUID()
   const { rows } = await sql<Omit<CommitMark, 'id'>>`
@@ -37,8 +37,8 @@ export async function leaveMark(tx: Writer): Promise<CommitMark | null> {
 }
 
 /**
- * Waits until the server knows: the session that lost its client may still be at it.
- * @throws `undecided` when the mark may have been forgotten since: the process was put to sleep for longer
+ * Waits until the server knows: the session that lost its client may still be committing.
+ * @throws `undecided` if the mark may have been deleted since, because the process was suspended for longer
  */
 export async function isCommitted(database: Kysely<Schema>, mark: CommitMark): Promise<boolean> {
   let status = await transactionStatus(database, mark.transaction)
@@ -52,7 +52,7 @@ export async function isCommitted(database: Kysely<Schema>, mark: CommitMark): P
   return found
 }
 
-/** Not passing: whoever repeats it has to look first whether it was done. */
+/** An error that is not passing: the caller must find out whether the work was done before it repeats it. */
 export function undecided(cause?: unknown): StoreError {
   return new StoreError(
     'unavailable',
@@ -61,7 +61,7 @@ export function undecided(cause?: unknown): StoreError {
   )
 }
 
-/** What the server knows of it; null: nothing, also after a failover to a standby that was behind. */
+/** The status of a transaction; null if the server does not know it, also after a failover to a standby that was behind. */
 export async function transactionStatus(
   database: Kysely<Schema>,
   transaction: string,
@@ -75,7 +75,7 @@ export async function transactionStatus(
   }
 }
 
-/** Deletes those that nobody asks for any more, a part at a time: however many there are, a part is done. */
+/** Deletes old marks, a batch at a time, so that progress is made however many there are. */
 export async function forgetMarks(database: Kysely<Schema>): Promise<void> {
   for (let deleted = BATCH; deleted >= BATCH;) {
     const old = database
@@ -84,12 +84,12 @@ export async function forgetMarks(database: Kysely<Schema>): Promise<void> {
       .where('committed_at', '<', sql<number>`${now} - ${AGE}::bigint`)
       .orderBy('committed_at')
       .limit(Number(BATCH))
-      // Other processes delete too.
+      // Other processes delete marks too.
       .forUpdate()
       .skipLocked()
     deleted = (await database.deleteFrom('commits').where('id', 'in', old).executeTakeFirst()).numDeletedRows
   }
 }
 
-/** By one clock, the server's. */
+/** The clock of the server, which all processes share. */
 const now = sql`(extract(epoch from now()) * 1000000)::bigint`

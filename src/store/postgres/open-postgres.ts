@@ -26,8 +26,8 @@ export interface PostgresOptions {
 }
 
 /**
- * Opens a database whose schema `everthread setup` has made. @throws StoreError with one sentence on what to do; so do its
- * reads and writes
+ * Opens a database whose schema `everthread setup` has made.
+ * @throws StoreError with one sentence on what to do, as its reads and writes do
  */
 export async function openPostgres(
   database: string,
@@ -35,22 +35,22 @@ export async function openPostgres(
 ): Promise<Database> {
   const place = postgresPlace(database)
   const statement = LIMITS.databaseStatement
-  // Apart: a transaction that reads beside itself would otherwise wait for connections that all transactions hold.
+  // Two pools: a read within the work of a transaction could otherwise wait for a connection while transactions hold all.
   const connections = Math.floor((place.connections - 1) / 2)
   const limits = { connections, patience, statement, silence }
-  // A tag that one thread has and one that all have want other plans; writes go by keys.
+  // Reads need a plan for their values: a tag may be on one thread or on all. Writes use keys.
   const { database: reader } = connect(place, { ...limits, plansEach: true, shares: true })
   const writer = connect(place, { ...limits, plansEach: false, shares: false })
   const watching = watchPostgres(reader, place)
   const transact = createTransactor(writer, { connections, patience })
   const running = new Set<Promise<unknown>>()
-  let forgotten = performance.now()
+  let sweptAt = performance.now()
   const close = async (): Promise<void> => {
     await Promise.allSettled(running)
     await watching.end()
     await Promise.all([reader.destroy(), writer.database.destroy()])
   }
-  async function told<T>(work: Promise<T>): Promise<T> {
+  async function withStoreErrors<T>(work: Promise<T>): Promise<T> {
     running.add(work)
     try {
       return await work
@@ -62,32 +62,34 @@ export async function openPostgres(
   }
   let id: string
   try {
-    id = await told(assertMigrated(reader, POSTGRES_SCHEMA))
+    id = await withStoreErrors(assertMigrated(reader, POSTGRES_SCHEMA))
   } catch (error) {
     await close()
     throw error
   }
   return {
     id,
-    read: (work) => told(retryPassing(() => work(reader), performance.now() + patience)),
+    read: (work) => withStoreErrors(retryPassing(() => work(reader), performance.now() + patience)),
     async write(work) {
-      const { result, threadIds } = await told(transact(work))
+      const { result, threadIds } = await withStoreErrors(transact(work))
       watching.committed(threadIds)
-      if (performance.now() - forgotten > LIMITS.commitMarkSweep) {
-        forgotten = performance.now()
-        // Nobody waits for it, and the next one has its rows too.
+      if (performance.now() - sweptAt > LIMITS.commitMarkSweep) {
+        sweptAt = performance.now()
+        // Not awaited: after a failure the next sweep deletes these rows too.
         forgetMarks(reader).catch(() => undefined)
       }
       return result
     },
     watch: (threadId, listener) => watching.watch(threadId, listener),
     readAllEvents: (page) =>
-      told(retryPassing(() => readAllEvents(reader, settledRows, page), performance.now() + patience)),
+      withStoreErrors(
+        retryPassing(() => readAllEvents(reader, settledRows, page), performance.now() + patience),
+      ),
     close,
   }
 }
 
-/** The horizon is that of the statement's own snapshot: transactions below it have ended, and the statement sees their rows. */
+/** The horizon is the `xmin` of the statement's snapshot: transactions below it have ended, and the statement sees their rows. */
 const settledRows: SettledRows = async (db, { after, limit }) =>
   db
     .selectFrom('events')
@@ -100,10 +102,10 @@ const settledRows: SettledRows = async (db, { after, limit }) =>
     .limit(limit)
     .execute()
 
-/** Brings a database to this code's schema, once however many processes try. @throws StoreError */
+/** Migrates a database to the schema of this code, once however many processes try. @throws StoreError */
 export async function migratePostgres(database: string, migrations?: readonly Migration[]): Promise<void> {
   const place = postgresPlace(database)
-  // An index on a large table takes its time; so does the turn of another who migrates.
+  // No limit: an index on a large table takes long, and so does the migration of another process.
   const { database: db } = connect(place, {
     connections: 1,
     patience: LIMITS.databasePatience,
@@ -137,12 +139,12 @@ function connect(place: PostgresPlace, limits: PoolLimits): TransactionPlace {
   return { database: new Kysely<Schema>({ dialect }), dialect, driver, settings, pipelined: true }
 }
 
-/** Any number will do that no other program uses in this database. */
+/** The key of an advisory lock that no other program uses in this database. */
 const LOCK = 4_018_731_105
-/** While a change of a table waits for its lock, everybody who comes later waits behind it. */
+/** A migration gives up waiting for a table after this time: all later statements on the table wait behind it. */
 const TABLE_PATIENCE = '3s'
 
-/** Tables are those of the schema that the connection works in, the first of its search_path. */
+/** The tables of the current schema, the first one of the search_path. */
 const POSTGRES_SCHEMA: SchemaDialect = {
   kind: 'postgres',
   async tables(db) {

@@ -10,28 +10,28 @@ export interface PoolLimits {
   readonly connections: number
   /** Milliseconds that a caller waits for a connection. */
   readonly patience: number
-  /** Null: as long as it takes. */
+  /** Milliseconds that the server gives a statement; null: no limit. */
   readonly statement: number | null
-  /** Milliseconds without an answer, then the connection counts as gone; null: never. */
+  /** Milliseconds without an answer after which the connection counts as broken; null: never. */
   readonly silence: number | null
-  /** Whether a statement is planned for its values each time, though the server keeps it. */
+  /** Whether the server plans a prepared statement for its values each time. */
   readonly plansEach: boolean
-  /** Whether those that ask at the same moment get one connection: single reads, which nobody has to be alone for. */
+  /** Whether callers of the same moment share a connection: for single reads, which need no connection of their own. */
   readonly shares: boolean
 }
 
 /**
- * Every read has its index, and a plan that reads a whole table is a wrong guess: of a tree's size, of a table that was
- * small yesterday. In a serializable transaction it would also conflict with every write to that table.
+ * Every read has an index. A plan that scans a whole table is a wrong estimate of the planner, and in a serializable
+ * transaction it would also conflict with every write to that table.
  */
 const SETTINGS = ['-c enable_seqscan=off']
 
-/** What every connection to a place is told. */
+/** The settings of every connection to a place. */
 export function connectionConfig(place: PostgresPlace): PoolConfig {
   return {
     fallback_application_name: 'everthread',
     keepAlive: true,
-    // A network that drops silent connections is kept from it.
+    // Some networks drop silent connections.
     keepAliveInitialDelayMillis: 10_000,
     types: TYPES,
     connectionString: place.connectionString,
@@ -39,7 +39,7 @@ export function connectionConfig(place: PostgresPlace): PoolConfig {
   }
 }
 
-/** Connections as Kysely wants them: of one that nothing comes from any more, the call in flight fails. */
+/** A pool of connections for Kysely. When a connection falls silent, its statements in flight fail. */
 export function openPool(
   place: PostgresPlace,
   { connections, patience, statement, silence, plansEach, shares }: PoolLimits,
@@ -49,7 +49,7 @@ export function openPool(
     ...config,
     ...(plansEach && { options: `${config.options} -c plan_cache_mode=force_custom_plan` }),
     Client: HeardClient,
-    // A statement is sent before the one in front of it is answered.
+    // A statement is sent before the previous one is answered.
     pipeline: true,
     max: connections,
     connectionTimeoutMillis: patience,
@@ -57,11 +57,11 @@ export function openPool(
     idle_in_transaction_session_timeout: LIMITS.databaseIdle,
     ...(statement !== null && { statement_timeout: statement }),
   })
-  // Of a connection that nobody uses: the next call gets another one.
+  // An idle connection was lost: the next call gets another one.
   pool.on('error', () => {})
   const known = new WeakMap<PoolClient, SharedClient>()
   const nameOf = createStatementNames()
-  const connect = shares ? inCompany(() => pool.connect()) : () => pool.connect()
+  const connect = shares ? shareConnections(() => pool.connect()) : () => pool.connect()
   return {
     options: pool.options,
     async connect() {
@@ -75,18 +75,18 @@ export function openPool(
   }
 }
 
-/** As many of one moment that one slow read may hold up. */
-const COMPANY = 8
+/** At most this many callers share a connection, so that a slow read delays only these. */
+const MOST_SHARING = 8
 
-/** What is asked for until the code that runs has come to an end: it is sent in one piece then. */
-function inCompany(connect: () => Promise<PoolClient>): () => Promise<PoolClient> {
+/** Gives the callers of one turn of the event loop one connection: their statements are sent in one write. */
+function shareConnections(connect: () => Promise<PoolClient>): () => Promise<PoolClient> {
   let places = 0
   let client: Promise<PoolClient> | undefined
   return () => {
     if (client === undefined || places === 0) {
       if (client === undefined) process.nextTick(() => void (client = undefined))
       client = connect()
-      places = COMPANY
+      places = MOST_SHARING
     }
     places -= 1
     return client

@@ -4,14 +4,14 @@ import type { ClientConfig, Connection, PoolClient, QueryConfig, QueryResult } f
 import { LIMITS } from '../../protocol/limits.js'
 import { isOutdatedPlan } from './postgres-error.js'
 
-/** A connection as Kysely wants it. Several may have it at a time: its statements run in the order in which they are made. */
+/** A connection for Kysely that several users may share: its statements run in the order in which they are made. */
 export interface SharedClient extends PostgresPoolClient {
-  /** One more has it; each of them releases it. */
+  /** Adds a user; each user releases it once. */
   enter(): void
 }
 
 interface Guard {
-  /** Milliseconds without an answer, then the connection counts as gone; null: never. */
+  /** Milliseconds without an answer after which the connection counts as broken; null: never. */
   readonly silence: number | null
   readonly nameOf: NameStatement
 }
@@ -19,39 +19,39 @@ interface Guard {
 export function createSharedClient(client: PoolClient, { silence, nameOf }: Guard): SharedClient {
   let users = 0
   let outdated = false
-  /** The beginning of a transaction in which nothing was asked yet: it goes with what is asked first. */
+  /** The beginning of a transaction without statements: it is sent together with the first one. */
   let begin: string | undefined
-  let underWay = 0
+  let inFlight = 0
   let timer: NodeJS.Timeout | undefined
 
-  /** Of those that are under way the next one is to be answered in time. */
+  /** Counts statements in flight, and restarts the timer for the next answer. */
   function wait(more: 1 | -1): void {
-    underWay += more
-    if (silence === null || (more === 1 && underWay > 1)) return
+    inFlight += more
+    if (silence === null || (more === 1 && inFlight > 1)) return
     clearTimeout(timer)
-    // Ends the socket under the statements, which then fail.
-    timer = underWay === 0 ? undefined : setTimeout(() => cut(client), silence)
+    // Closing the socket fails the statements in flight.
+    timer = inFlight === 0 ? undefined : setTimeout(() => cut(client), silence)
   }
 
   async function query<R>(sql: string, parameters: readonly unknown[] = []): Promise<PostgresQueryResult<R>> {
     if (BEGINNING.test(sql)) {
       begin = sql
-      return unsent('SELECT')
+      return emptyResult('SELECT')
     }
     const opening = begin
     begin = undefined
-    if (opening !== undefined && sql === 'commit') return unsent('COMMIT')
-    if (opening !== undefined && sql === 'rollback') return unsent('ROLLBACK')
-    const values = parameters.map(encoded)
-    // Those without values are `commit` and the like: nothing to plan.
+    if (opening !== undefined && sql === 'commit') return emptyResult('COMMIT')
+    if (opening !== undefined && sql === 'rollback') return emptyResult('ROLLBACK')
+    const values = parameters.map(encodeParameter)
+    // Statements without values are `commit` and the like, which need no plan.
     const name = values.length === 0 ? undefined : nameOf(sql)
     wait(1)
     try {
       const statement = { text: sql, values, ...(name !== undefined && { name }) }
-      gather(client)
+      corkUntilNextTick(client)
       const result =
         opening === undefined ? await client.query(statement) : await runFirst(client, opening, statement)
-      // What Kysely wants is a part of what `pg` answers: the driver's boundary.
+      // The result of `pg` has what Kysely needs: the boundary of the driver.
       return result as unknown as PostgresQueryResult<R>
     } catch (error) {
       outdated ||= isOutdatedPlan(error)
@@ -61,9 +61,9 @@ export function createSharedClient(client: PoolClient, { silence, nameOf }: Guar
     }
   }
   return {
-    // Cursors are not used: the one other form.
+    // The other overload is for cursors, which are not used.
     query: query as PostgresPoolClient['query'],
-    // What it keeps planned is of the schema before a migration: a new one plans anew.
+    // Its prepared plans are of the schema before a migration: a new connection plans anew.
     release(destroy) {
       outdated ||= destroy === true
       users -= 1
@@ -75,33 +75,33 @@ export function createSharedClient(client: PoolClient, { silence, nameOf }: Guar
   }
 }
 
-/** As Kysely begins transactions. */
+/** The statements with which Kysely begins transactions. */
 const BEGINNING = /^(begin|start transaction)\b/
 
-/** What the server need not hear of yet, or at all. */
-function unsent<R>(command: 'SELECT' | 'COMMIT' | 'ROLLBACK'): PostgresQueryResult<R> {
+/** The result of a statement that is not sent, or not yet. */
+function emptyResult<R>(command: 'SELECT' | 'COMMIT' | 'ROLLBACK'): PostgresQueryResult<R> {
   return { command, rowCount: 0, rows: [] }
 }
 
-/** What is sent until the code that runs has come to an end goes in one piece: a write to a socket costs more than most statements. */
-function gather({ connection: { stream } }: PoolClient): void {
+/** Sends the statements of one turn of the event loop in one write: a write to a socket costs more than most statements. */
+function corkUntilNextTick({ connection: { stream } }: PoolClient): void {
   stream.cork()
   process.nextTick(() => stream.uncork())
 }
 
-/** The pool makes no other ones. */
+/** The pool makes only clients of this class. */
 function cut(client: PoolClient): void {
   if (client instanceof HeardClient) client.cut()
 }
 
-function encoded(parameter: unknown): unknown {
+function encodeParameter(parameter: unknown): unknown {
   return typeof parameter === 'string' ? encodeText(parameter) : parameter
 }
 
 /**
- * A connection whose errors somebody hears from its first byte on. The server may end it at any moment, also in the one in
- * which the pool hands it out and listens no more: an `error` that nobody hears would end the process. What the connection
- * was asked for fails all the same.
+ * A connection that always has an `error` listener. The server may end it at any moment, also when the pool has just handed it
+ * out and removed its own listener: an `error` event without a listener would end the process. Statements in flight fail
+ * regardless.
  */
 export class HeardClient extends pg.Client {
   constructor(config?: string | ClientConfig) {
@@ -109,20 +109,20 @@ export class HeardClient extends pg.Client {
     this.on('error', () => {})
   }
 
-  /** Ends the connection under whatever it is asked for, which fails: `end` waits for that. */
+  /** Closes the connection at once and fails the statements in flight, for which `end` would wait. */
   cut(): void {
     this.connection.stream.destroy()
   }
 }
 
 /**
- * The first statement of a transaction goes to the server with the beginning of it, as one group: nobody waits for the
- * beginning alone, and where it fails the server does not run the statement. What comes behind the group has to wait for its
- * answer: it would be run (`openSession`).
+ * Sends the beginning of a transaction and its first statement as one group of the extended protocol: this saves a round trip,
+ * and the server skips the statement if the beginning fails. Statements behind the group have to wait for its answer, because
+ * the server would run them (`openSession`).
  */
 function runFirst(client: pg.Client, begin: string, config: QueryConfig): Promise<QueryResult> {
   return new Promise((resolve, reject) => {
-    // Without values it would go as a group of its own.
+    // Without values `pg` would send it as a group of its own.
     const grouped = { ...config, queryMode: 'extended' }
     const query = new pg.Query(grouped, (error, result) => {
       if (error === undefined || error === null) resolve(lastOf(result))
@@ -137,7 +137,7 @@ function runFirst(client: pg.Client, begin: string, config: QueryConfig): Promis
   })
 }
 
-/** The statement behind it ends the group. */
+/** Sends a statement without ending the group: the next one ends it. */
 function sendWithoutEnd(connection: Connection, text: string): void {
   connection.parse({ name: '', text, types: [] }, true)
   connection.bind({}, true)
@@ -152,9 +152,9 @@ function lastOf(results: QueryResult | readonly QueryResult[]): QueryResult {
 }
 
 /**
- * Under its name a connection keeps a statement parsed and planned. One without a name is parsed and planned each time, which
- * takes the server longer than to run most of ours. Undefined: it goes without, for a connection keeps them until it ends,
- * and lists of each length are a statement of their own.
+ * The name under which a connection keeps a statement parsed and planned. Parsing and planning take the server longer than
+ * running most of our statements. Undefined above a limit: a connection keeps named statements until it ends, and a list of
+ * each length is a statement of its own.
  */
 type NameStatement = (text: string) => string | undefined
 
@@ -170,8 +170,8 @@ export function createStatementNames(): NameStatement {
 }
 
 /**
- * PostgreSQL's text cannot hold the zero character, which models and people may send: it is stored as a code point that
- * Unicode will never assign, with a digit behind it, and so is that code point itself.
+ * PostgreSQL's text cannot hold the zero character, which models and people may send. It is stored as a code point that Unicode
+ * never assigns, followed by a digit, and so is that code point itself.
  */
 const ESCAPE = '\uFDD0'
 

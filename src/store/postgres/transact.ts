@@ -16,10 +16,10 @@ import { isConflict, isLost, isPassing } from './postgres-error.js'
 const FIRST_PAUSE = 5
 /** A server that restarts is back within seconds. */
 const LONGEST_PAUSE = 500
-/** By then it is not bad luck: on a busy machine shorter transactions come between each time, for minutes. */
+/** A transaction that lost this often is too long for its competitors: on a busy machine shorter ones win each time, for minutes. */
 const LOST_OFTEN = 6
 
-/** Runs `work` until it does not fail in passing, or until `deadline` (milliseconds of `performance.now`). */
+/** Repeats `work` while it fails with a passing error, until `deadline` (milliseconds of `performance.now`). */
 export async function retryPassing<T>(work: () => Promise<T>, deadline: number): Promise<T> {
   for (let pause = FIRST_PAUSE; ; pause = Math.min(pause * 2, LONGEST_PAUSE)) {
     try {
@@ -32,16 +32,16 @@ export async function retryPassing<T>(work: () => Promise<T>, deadline: number):
 }
 
 interface TransactorLimits {
-  /** How many of them there are for transactions. */
+  /** Connections for transactions. */
   readonly connections: number
-  /** Milliseconds that one may take in all. */
+  /** Milliseconds for one transaction with all its retries. */
   readonly patience: number
 }
 
 /**
- * Makes what does all of `work` or nothing, as if no other transaction ran meanwhile: SERIALIZABLE, so what `work` read is
- * still so when it commits, and it runs again when it is not. Whatever happens to connection and server, it is done once: of
- * a commit whose answer was lost its mark is looked for. One that lost to others again and again goes alone.
+ * Makes the function that runs transactions. They are SERIALIZABLE: `work` runs again after a conflict. A transaction takes
+ * effect once, whatever happens to connection and server: if the answer to a commit is lost, its commit mark tells whether it
+ * happened. A transaction that loses again and again gets a turn alone.
  */
 export function createTransactor(
   place: TransactionPlace,
@@ -58,7 +58,7 @@ export function createTransactor(
       for (let pause = FIRST_PAUSE; ; pause = Math.min(pause * 2, LONGEST_PAUSE)) {
         let tx: Writer | undefined
         try {
-          // Each second time: where its turn does not come, as a session that hangs has not ended, it tries on among others.
+          // Every second time: if a hanging session holds the turn, the transaction still competes with the others.
           const alone = lost >= LOST_OFTEN && (tries += 1) % 2 === 1
           const begun = (one: Writer) => void (tx = one)
           return await inTurn(() => attempt(place, { work, alone, begun }, deadline), deadline)
@@ -66,7 +66,7 @@ export function createTransactor(
           if (!isPassing(error) || performance.now() + pause > deadline) throw error
           if (isConflict(error)) lost += 1
           const threadId = isConflict(error) && tx !== undefined ? firstOf(changesIn(tx)) : undefined
-          // Those of this process that lost for one thread go one after the other: side by side all but one lose again.
+          // Transactions of this process that lost on one thread run one after the other: side by side all but one would lose again.
           if (threadId !== undefined && leave === undefined) leave = await lanes.enter(threadId, deadline)
           else await pauseFor(error, pause)
         }
@@ -82,25 +82,25 @@ function firstOf(threadIds: ReadonlySet<string>): string | undefined {
   return undefined
 }
 
-/** Those that lost to the same winner would meet again; a lost conflict needs no long pause. */
+/** The pause is random because transactions that lost to the same winner would conflict again; it is short after a conflict. */
 async function pauseFor(error: unknown, pause: number): Promise<void> {
   await delay((isConflict(error) ? Math.min(pause, 50) : pause) * (0.2 + Math.random()))
 }
 
 interface Committed<T> {
   readonly result: T
-  /** The threads whose events or deltas it appended to. */
+  /** The threads with new events or deltas. */
   readonly threadIds: ReadonlySet<string>
 }
 
 interface Committing<T> extends Committed<T> {
-  /** Null: nothing was written. `fleeting`: nothing that anybody counts on, which leaves no mark. */
+  /** Null: nothing was written. `fleeting`: the writes may be lost, and have no mark. */
   readonly mark: CommitMark | 'fleeting' | null
 }
 
 interface Attempt<T> {
   readonly work: (tx: Writer) => Promise<T>
-  /** No other one that changes a thread may commit meanwhile. */
+  /** No other transaction that changes a thread may commit before it. */
   readonly alone: boolean
   readonly begun: (tx: Writer) => void
 }
@@ -114,10 +114,10 @@ async function attempt<T>(
   try {
     return await runTransaction(place, async (tx) => {
       begun(tx)
-      // First of all: what it sees is what is there when it has its turn.
+      // First, so that its snapshot is taken when it has its turn.
       if (alone) await takeTurn(tx)
       const result = await work(tx)
-      // Sent behind what goes on meanwhile, whose answers come before its own.
+      // Sent behind the pipelined statements, whose answers come first.
       const mark = isFleeting(tx) ? await commitSoon(tx) : await leaveMark(tx)
       committing = { result, threadIds: changesIn(tx), mark }
       return committing
@@ -127,14 +127,14 @@ async function attempt<T>(
     // Assigned in the closure above, which the compiler does not follow.
     const done = committing as Committing<T>
     const { mark } = done
-    // What is written twice is read once.
+    // Fleeting writes may be repeated: readers skip duplicates.
     if (mark === 'fleeting') throw error
     if (mark === null || (await lookForMark(place.database, mark, deadline))) return done
     throw error
   }
 }
 
-/** @throws what is never repeated, when the server does not say: the work of a commit that nobody knows of may be done */
+/** @throws an error that is never retried if the server cannot tell: the commit may have happened */
 async function lookForMark(database: Kysely<Schema>, mark: CommitMark, deadline: number): Promise<boolean> {
   try {
     return await retryPassing(() => isCommitted(database, mark), deadline)
@@ -143,13 +143,13 @@ async function lookForMark(database: Kysely<Schema>, mark: CommitMark, deadline:
   }
 }
 
-/** The commit does not wait for the disk, which takes longer than all else: others see it as soon as any. */
+/** The commit does not wait for the disk, which takes longer than all else. Others see it as soon as any commit. */
 async function commitSoon(tx: Writer): Promise<'fleeting'> {
   await sql`set local synchronous_commit = off`.execute(tx)
   return 'fleeting'
 }
 
-/** From here on no other transaction that changes a thread commits before this one: short, for all of them wait. */
+/** Takes a lock that every transaction needs which changes a thread: keep it short. */
 async function takeTurn(tx: Writer): Promise<void> {
   await sql`set local lock_timeout = ${sql.lit(LIMITS.databaseTurn)}`.execute(tx)
   await sql`set local idle_in_transaction_session_timeout = ${sql.lit(LIMITS.databaseTurnIdle)}`.execute(tx)
@@ -157,18 +157,18 @@ async function takeTurn(tx: Writer): Promise<void> {
   await sql`set local lock_timeout to default`.execute(tx)
 }
 
-/** Where it begins: a worker that has just started meets all that waited for it at once. */
+/** The initial concurrency: a worker that has just started gets all waiting work at once. */
 const FIRST = 4
-/** For each transaction that won, shared by those inside. */
+/** Growth for each transaction without conflict, divided by the current number. */
 const GROWTH = 0.05
 const SHRINK = 0.8
-/** Milliseconds: one that hangs keeps nobody out for longer. */
+/** Milliseconds after which a hanging transaction no longer counts. */
 const LEASE = 1_000
 
 interface Limits {
-  /** Side by side. */
+  /** The highest concurrency. */
   readonly most: number
-  /** Whether that is how a transaction fails which lost to another one. */
+  /** Whether the error is a conflict with another transaction. */
   readonly isLoss: (error: unknown) => boolean
 }
 
@@ -176,8 +176,8 @@ interface Limits {
 type InTurn = <T>(work: () => Promise<T>, deadline: number) => Promise<T>
 
 /**
- * As many at a time as do not lose to each other: a fifth less when some lose, slowly more while all win. Those that
- * meet take longer side by side than one after the other; those that do not may wait for a database far away together.
+ * Adapts the number of concurrent transactions to conflicts: a fifth less after a conflict, slowly more without. Conflicting
+ * transactions take longer side by side than one after the other; others profit from waiting for a distant database together.
  */
 export function createConcurrency({ most, isLoss }: Limits): InTurn {
   const line = createWaitingLine(WAITED_TOO_LONG)
@@ -194,7 +194,7 @@ export function createConcurrency({ most, isLoss }: Limits): InTurn {
     }
   }
 
-  /** Answers how to leave. */
+  /** Returns the function that gives the place back. */
   function lease(): () => void {
     let isInside = true
     const leave = (): void => {
@@ -219,7 +219,7 @@ export function createConcurrency({ most, isLoss }: Limits): InTurn {
       allowed = Math.min(most, allowed + GROWTH / allowed)
       return result
     } catch (error) {
-      // Those that were inside with one that has lost lose with it: that is one sign, not many.
+      // Transactions that ran at the same time lose together: that is one signal, not several.
       if (isLoss(error) && shrunk === before) {
         shrunk += 1
         allowed = Math.max(1, allowed * SHRINK)
@@ -234,9 +234,9 @@ export function createConcurrency({ most, isLoss }: Limits): InTurn {
 const WAITED_TOO_LONG =
   'Expected a turn to write within 30 s, but earlier writes of this process did not end: the database is slow, or away'
 
-/** Lines of those who want the same thing. */
+/** Queues by name. */
 interface Lanes {
-  /** Waits in line; answers how to leave it. @throws StoreError `busy` at the deadline */
+  /** Waits in the queue of that name; returns the function that leaves it. @throws StoreError `busy` at the deadline */
   enter(name: string, deadline: number): Promise<() => void>
 }
 
