@@ -1,16 +1,16 @@
-/** What the rows of a store say against each other: reads of `everthread doctor`. */
+/** Contradictions between the rows of a store: reads of `everthread doctor`. */
 import { sql } from 'kysely'
 import { answerFate, requestFromRow } from './calls/requests.js'
 import type { PendingRecord } from './calls/requests.js'
 import type { Reader } from './store.js'
 
 export interface Page {
-  /** Where the last page ended; '' at first. */
+  /** The end of the previous page; '' for the first page. */
   readonly after: string
   readonly limit: number
 }
 
-/** Threads of a depth that are not closed, by id. */
+/** Open threads of a depth, by id. */
 export async function openThreadIds(
   db: Reader,
   { depth, after, limit }: Page & { readonly depth: number },
@@ -27,7 +27,7 @@ export async function openThreadIds(
   return rows.map(({ id }) => id)
 }
 
-/** The depth of the deepest thread that is not closed. */
+/** The depth of the deepest open thread. */
 export async function deepestOpen(db: Reader): Promise<number> {
   const row = await db
     .selectFrom('threads')
@@ -37,7 +37,7 @@ export async function deepestOpen(db: Reader): Promise<number> {
   return Number(row.depth ?? 0)
 }
 
-/** What of a thread's numbers does not fit together, in words; null if all does. */
+/** Describes a contradiction between the counters of a thread and its rows; null if there is none. */
 export async function numberProblem(db: Reader, threadId: string): Promise<string | null> {
   const before = await countersOf(db, threadId)
   const events = await db
@@ -54,7 +54,7 @@ export async function numberProblem(db: Reader, threadId: string): Promise<strin
     .where('thread_id', '=', threadId)
     .executeTakeFirstOrThrow()
   const last = Number(messages.last ?? 0)
-  // Messages may be deleted, which leaves a position out for good; each statement sees what is committed then.
+  // Only the highest position counts, because messages may be deleted. Each statement sees its own newest commit, so the counters are read again.
   const { position } = await countersOf(db, threadId)
   return last > position
     ? `a message has position ${last}, behind the last that was given (${position})`
@@ -73,7 +73,7 @@ async function countersOf(
   return row ?? { sequence: 0, position: Number.MAX_SAFE_INTEGER }
 }
 
-/** Requests that can be answered although their thread is closed. */
+/** Open requests of closed threads. */
 export async function requestsOfClosed(
   db: Reader,
   limit: number,
@@ -90,7 +90,7 @@ export async function requestsOfClosed(
     .execute()
 }
 
-/** Requests of a thread that were answered before a moment, and whose answer nobody has gone on with. */
+/** Requests of a thread that were answered before that time and whose answer nothing has used. */
 export async function untakenAnswers(
   db: Reader,
   { threadId, before }: { readonly threadId: string; readonly before: number },
@@ -106,7 +106,7 @@ export async function untakenAnswers(
     .where('pending.thread_id', '=', threadId)
     .where('pending.status', '=', 'answered')
     .where('pending.answered_at', '<', before)
-    // Of calls that have ended, which are nearly all, the answer was taken or is of no use.
+    // Nearly all calls have ended: their answers were used or are obsolete.
     .where((where) =>
       where.or([where('tool_calls.status', '=', 'open'), where('pending.kind', '=', 'variables')]),
     )
@@ -119,7 +119,7 @@ export async function untakenAnswers(
   return untaken
 }
 
-/** Children that are closed and that the registry of their open parent still has as open. */
+/** Closed children that are open in the registry of their open parent. */
 export async function untoldChildren(
   db: Reader,
   { closedBefore, limit }: { readonly closedBefore: number; readonly limit: number },
@@ -138,7 +138,7 @@ export async function untoldChildren(
     .execute()
 }
 
-/** Digests that files name, by digest; a folder names none. */
+/** Digests that files name, in order. */
 export async function namedDigests(db: Reader, { after, limit }: Page): Promise<readonly string[]> {
   const rows = await db
     .selectFrom('files')

@@ -1,7 +1,7 @@
 /**
- * A tool call that a worker in another language carries out: an operation of its own. `waiting`: nobody has taken it;
- * `started`: the holder of one token has, and its attempt is the number of that claim; `finished`: answered, or cut. What
- * the worker may know, the files that it writes and its answer are here; nothing of it is in Temporal (T5).
+ * A tool call that a worker in another language executes: an operation of its own. `waiting`: unclaimed; `started`: claimed by
+ * the holder of one token, and the attempt is the number of that claim; `finished`: answered or cancelled. Its row holds what
+ * the worker may read, the files that it writes, and its answer; none of these is in Temporal (T5).
  */
 import { timingSafeEqual } from 'node:crypto'
 import { sql } from 'kysely'
@@ -13,33 +13,33 @@ import type { OperationRecord } from '../operations.js'
 import type { Sealed } from '../secret-box.js'
 import type { Reader, Writer } from '../store.js'
 
-/** What is known of a call before anybody takes it. */
+/** A call before it is claimed. */
 export interface RemoteCall {
   readonly tool: string
   readonly taskQueue: string
-  /** Milliseconds from a claim. */
+  /** Milliseconds from the claim to its deadline. */
   readonly timeout: number
   readonly idempotent: boolean
-  /** Parsed, with defaults. */
+  /** The parsed arguments, with defaults. */
   readonly args: JsonObject
-  /** Those that the tool declares and that have a value; secrets are sealed, and forgotten when the call has ended. */
+  /** The declared variables that have a value. Secrets are sealed, and deleted when the call ends. */
   readonly variables: Readonly<Record<string, { readonly value: string; readonly keyId: string | null }>>
-  /** W3C trace context of the call; null while nobody traces. */
+  /** W3C trace context of the call; null without tracing. */
   readonly traceparent: string | null
 }
 
-/** Whoever has the token may answer, until it expires. */
+/** A claim: the holder of its token may answer until the deadline. */
 interface RemoteClaim {
-  /** Made by the worker, one for each attempt: the same one again is a claim whose answer got lost. */
+  /** Made by the worker for each attempt: the same id again repeats a claim whose response was lost. */
   readonly id: string
-  /** SHA-256: the token itself is nowhere. */
+  /** SHA-256 of the token, which is not stored itself. */
   readonly tokenDigest: string
   /** Milliseconds since 1970. */
   readonly deadline: number
   readonly expiresAt: number
 }
 
-/** A file that the call has written; it comes into the thread with the result (T9). */
+/** A file that the call has written. It becomes a file of the thread with the result (T9). */
 export interface StagedFile extends StoredBlob {
   readonly mimeType: string
 }
@@ -52,21 +52,21 @@ interface RemoteDetail extends RemoteCall {
 export interface RemoteRecord extends RemoteDetail {
   readonly state: OperationRecord['state']
   readonly attempt: number
-  /** Null until it is finished; without a result it was cut. */
+  /** Null until it is finished; without a result if it was cancelled. */
   readonly answer: RemoteAnswerRow | { readonly type: string } | null
 }
 
 export interface RemoteAnswerRow {
   readonly type: 'answered'
   readonly digest: string
-  /** A `ToolResult` that names files of the thread or of the call; null: it was sealed, and the call has ended. */
+  /** A `ToolResult` that names files of the thread or of the call; null: it was sealed and is deleted. */
   readonly result: StoredResult | null
 }
 
-/** Sealed where the worker was given secrets: it may repeat one, and only the call's completion takes them out. */
+/** Sealed if the worker received secrets: the result may contain one until the completion of the call redacts it. */
 export type StoredResult = { readonly plain: JsonObject } | { readonly sealed: Sealed }
 
-/** Which call of which thread. */
+/** Names a call of a thread. */
 export interface RemoteKey {
   readonly threadId: string
   readonly callId: string
@@ -99,14 +99,14 @@ export function isAnswered<R extends RemoteRecord>(
   return record.answer?.type === 'answered'
 }
 
-/** Whether this is the token of the newest claim; it stays so after the answer, which may be given again. */
+/** Whether the token is that of the newest claim, also after the answer, which may be repeated. */
 export function holdsClaim({ claim }: RemoteRecord, tokenDigest: string): boolean {
   if (claim === null) return false
   const [held, given] = [Buffer.from(claim.tokenDigest, 'hex'), Buffer.from(tokenDigest, 'hex')]
   return held.length === given.length && timingSafeEqual(held, given)
 }
 
-/** Gives the call to a new token; what an earlier attempt has staged goes with its token (T9). */
+/** Claims the call for a new token, and drops what the previous claim has staged (T9). */
 export async function putClaim(
   tx: Writer,
   key: RemoteKey,
@@ -136,7 +136,7 @@ async function hold(
   await takeOperation(tx, { threadId, id, attempt, state: 'started', detail })
 }
 
-/** From now on nobody may answer it: `answered` or why not. */
+/** Finishes the call: no further answer is accepted. `answered`, or why the answer is refused. */
 export async function finishRemoteCall(
   tx: Writer,
   { threadId, callId }: RemoteKey,
@@ -154,10 +154,10 @@ export async function finishRemoteCall(
   await finishOperation(tx, { threadId, id, attempt: record.attempt, answer, now })
 }
 
-/** The activity has ended, and the call without an answer. */
+/** The end of a call without an answer. */
 export interface UnansweredRow {
   readonly type: 'unanswered'
-  /** Somebody had taken it. */
+  /** Whether the call was claimed. */
   readonly taken: boolean
 }
 
@@ -174,11 +174,11 @@ interface OpenRemoteCall extends RemoteKey {
   readonly record: RemoteRecord
 }
 
-/** Remote calls whose result is not in their thread yet, answered ones too: what they have staged or sealed is needed. */
+/** Remote calls whose result is not in their thread yet, also answered ones: their staged files and secrets are still needed. */
 export async function openRemoteCalls(db: Reader): Promise<readonly OpenRemoteCall[]> {
   const keys = await db
     .selectFrom('tool_calls')
-    // As `remoteOperationId` makes them: by the key of operations, of which there are many more than open calls.
+    // Joins by the id that `remoteOperationId` makes, which is the key: operations are far more than open calls.
     .innerJoin('operations', (join) =>
       join
         .onRef('operations.thread_id', '=', 'tool_calls.thread_id')
@@ -197,7 +197,7 @@ export async function openRemoteCalls(db: Reader): Promise<readonly OpenRemoteCa
   return calls
 }
 
-/** Bytes that a call has written and no file names before its result is stored. */
+/** Digests of staged bytes, which no file names before the result of their call is stored. */
 export async function stagedDigests(db: Reader): Promise<ReadonlySet<string>> {
   const calls = await openRemoteCalls(db)
   return new Set(calls.flatMap(({ record }) => Object.values(record.files).map(({ digest }) => digest)))

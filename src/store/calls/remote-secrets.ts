@@ -1,4 +1,4 @@
-/** What remote calls under way have sealed: the variables that their workers get, and results that may repeat one. */
+/** The sealed parts of open remote calls: the variables for their workers, and results that may contain a secret. */
 import { remoteOperationId } from '../../protocol/ids.js'
 import type { JsonObject } from '../../protocol/values.js'
 import { createTextRedactor } from '../known-secrets.js'
@@ -8,7 +8,7 @@ import type { Reader, Store, Writer } from '../store.js'
 import { findRemoteCall, isAnswered, openRemoteCalls } from './remote-calls.js'
 import type { RemoteCall, RemoteKey, RemoteRecord, StoredResult } from './remote-calls.js'
 
-/** The keys without which a call under way could not be given to its worker, or not be completed. */
+/** The keys that open remote calls need, to be claimed or completed. */
 export async function remoteKeyIds(db: Reader): Promise<ReadonlySet<string>> {
   const calls = await openRemoteCalls(db)
   return new Set(calls.flatMap(({ record }) => sealedIn(record).map(({ keyId }) => keyId)))
@@ -31,7 +31,7 @@ function sealedResult(record: RemoteRecord): Sealed | null {
   return result !== null && 'sealed' in result ? result.sealed : null
 }
 
-/** Seals anew with the first key what another one sealed; answers how many. @throws StoreError `no_key` */
+/** Seals with the first key what another key sealed; returns how many. @throws StoreError `no_key` */
 export async function rotateRemoteSecrets(store: Store): Promise<number> {
   let rotated = 0
   for (const { threadId, callId } of await store.read(openRemoteCalls))
@@ -59,9 +59,7 @@ async function rotateCall(tx: Writer, secrets: SecretBox, key: RemoteKey): Promi
   return old
 }
 
-/**
- * The calls have ended, or never were remote ones: nobody opens their secrets any more, and no key is kept for them.
- */
+/** Deletes the secrets of calls that have ended, so that no key has to be kept for them. Other calls are ignored. */
 export async function forgetRemoteSecrets(
   tx: Writer,
   { threadId, callIds }: { readonly threadId: string; readonly callIds: readonly string[] },
@@ -92,7 +90,7 @@ async function putSecrets(
   }: {
     readonly record: RemoteRecord
     readonly variables: RemoteRecord['variables']
-    /** Of an answer; what was there stays when it is left out. */
+    /** The result of the answer; left out: unchanged. */
     readonly result?: StoredResult | null
   },
 ): Promise<void> {
@@ -114,10 +112,10 @@ interface RemoteVariable {
   readonly secret: boolean
 }
 
-/** No variable can be called so. */
+/** No variable can have this name. */
 const RESULT = '\n result'
 
-/** Where a secret of a remote call is sealed for: it opens for no other call. */
+/** Binds a secret to its remote call: it cannot be opened for another one. */
 export function remoteSecretPlace({ threadId, callId }: RemoteKey, name: string): SecretPlace {
   return { threadId, name: `${remoteOperationId(callId)}:${name}` }
 }
@@ -143,7 +141,7 @@ export function openRemoteVariables(
   })
 }
 
-/** Takes the secrets that a call's worker was given out of what it writes (T5). @throws StoreError `no_key`, `corrupt` */
+/** Redacts the secrets that a worker received from what it writes (T5). @throws StoreError `no_key`, `corrupt` */
 export function remoteRedactor(
   secrets: SecretBox,
   key: RemoteKey,

@@ -11,17 +11,17 @@ import type { PendingRecord } from './requests.js'
 
 interface RequestFilter {
   readonly threadId?: string
-  /** Of one request. */
+  /** The id of one request. */
   readonly id?: string
-  /** Of the thread. */
+  /** The agent of the thread. */
   readonly agent?: string
   readonly userId?: string
   readonly account?: string
-  /** Of all threads of a tree, its root too. */
+  /** Requests of all threads of a tree, including its root. */
   readonly root?: string
 }
 
-/** Where a page ended. */
+/** The end of a page. */
 export interface RequestCursor {
   readonly requestedAt: number
   readonly threadId: string
@@ -57,7 +57,7 @@ export async function listRequests(
     .select('tool_calls.arguments')
     // Written out, not bound: only so SQLite sees that the index of open requests holds them all.
     .where('pending.status', '=', sql.lit('open'))
-    // T8: whatever is still open in it, a thread that was asked to end takes no answer.
+    // T8: a thread that is to be terminated takes no answers, even if requests are open.
     .where('threads.terminate_requested_at', 'is', null)
     .where('threads.closed_at', 'is', null)
   if (filter.threadId !== undefined) query = query.where('pending.thread_id', '=', filter.threadId)
@@ -92,15 +92,15 @@ export async function listRequests(
   }
 }
 
-/** A row that waits for its place in the transcript, and the signal that its workflow is told of it with. */
+/** A queued message, and the signal that announces it to the workflow. */
 export type WaitingItem = { readonly id: string; readonly createdAt: number } & (
   | { readonly kind: 'message'; readonly message: Extract<QueueMessage, { readonly messageId: string }> }
   | { readonly kind: 'tool'; readonly tool: QueueTool }
 )
 
 /**
- * In the order in which their rows were written, which a thread that is opened again takes them in: that of its signals is lost
- * with its workflow (T3).
+ * The queued items of a thread in the order in which their rows were written. A reopened thread takes them in this order: the
+ * order of their signals is lost with the workflow (T3).
  */
 export async function waitingItems(
   db: Reader,
@@ -150,7 +150,7 @@ function itemOf(row: Row, invocation: string | undefined): WaitingItem | null {
   return { id, createdAt, kind: 'message', message }
 }
 
-/** What a client or the command line sent clears the stop flag; nothing else does. */
+/** Null for clients and the command line: only their messages clear the stop flag. */
 function senderOf(sentBy: string): 'parent' | 'child' | 'tool' | null {
   if (sentBy === 'client' || sentBy === 'cli') return null
   return sentBy === 'parent' || sentBy === 'child' ? sentBy : 'tool'

@@ -3,17 +3,17 @@ import type { Side } from '../../protocol/plan.js'
 import type { BoundariesTable } from '../schema.js'
 import type { Reader, Writer } from '../store.js'
 
-/** `window`: it was full. `context_length`: the provider said that it is. */
+/** `window`: the context window was full. `context_length`: the provider refused the request as too long. */
 type BoundaryKind = 'window' | 'context_length'
 
 export interface BoundaryDetail {
-  /** Position of the message that began the run in whose midst the cut is: it stays, before the first position. */
+  /** Position of the message that began the run, if the boundary lies within a run: it stays in the context. */
   readonly opening: number | null
-  /** Tool results up to this position are shown as head and tail. */
+  /** Tool results up to this position are reduced to head and tail. */
   readonly clipped: number | null
-  /** Rows of the transcript that are left out. */
+  /** The number of messages that are left out. */
   readonly dropped: number
-  /** How often the operation that made it had cut by then, after the provider's refusals. */
+  /** How often its operation had moved the boundary by then, after refusals of the provider. */
   readonly cuts: number
 }
 
@@ -22,7 +22,7 @@ export interface Boundary {
   /** The first position that is still in the context. */
   readonly position: number
   readonly kind: BoundaryKind
-  /** The model operation that made it. */
+  /** The model operation that set it. */
   readonly operation: string
   readonly detail: BoundaryDetail
 }
@@ -30,13 +30,13 @@ export interface Boundary {
 export interface NewBoundary extends Boundary {
   readonly threadId: string
   readonly side: Side
-  /** Estimates of the request. */
+  /** Estimated tokens of the request. */
   readonly tokensBefore: number
   readonly tokensAfter: number
   readonly createdAt: number
 }
 
-/** The one that holds, or null: everything is in the context. */
+/** The current boundary; null: the whole transcript is in the context. */
 export async function lastBoundary(db: Reader, threadId: string, side: Side): Promise<Boundary | null> {
   const row = await db
     .selectFrom('boundaries')
@@ -49,7 +49,7 @@ export async function lastBoundary(db: Reader, threadId: string, side: Side): Pr
   return row === undefined ? null : boundaryFromRow(row)
 }
 
-/** False if it is not beyond the last: a context never grows back, or consecutive requests would share nothing (T12). */
+/** Returns false if it is not beyond the last one: a boundary never moves back, so that consecutive requests share a prefix (T12). */
 export async function insertBoundary(tx: Writer, boundary: NewBoundary): Promise<boolean> {
   const { threadId, side, position, kind, operation, detail } = boundary
   const last = await lastBoundary(tx, threadId, side)

@@ -12,15 +12,15 @@ interface Delivery {
   readonly ids: readonly string[]
   readonly run: number
   readonly step: number
-  /** What create hooks made of some of them, by id. */
+  /** Messages as create hooks changed them, by id. */
   readonly changed?: ReadonlyMap<string, ChangedMessage>
 }
 
 export type ChangedMessage = Pick<Message, 'content' | 'silent' | 'metadata' | 'attachments'>
 
 /**
- * T3: gives each of these queued messages the next place in the transcript, in the order of `ids`, and answers those
- * that had none before. An id that is unknown, of another thread, delivered, rejected or named twice is passed over.
+ * T3: gives each of these queued messages the next place in the transcript, in the order of `ids`, and returns those
+ * messages. Skips ids that are unknown, of another thread, delivered, rejected or repeated.
  */
 export async function deliverMessages(
   tx: Writer,
@@ -71,7 +71,7 @@ function changedColumns(message: ChangedMessage | undefined) {
   }
 }
 
-/** Queued messages of these ids, in their order: what a drain would deliver. */
+/** The queued messages among these ids, in this order: what a drain would deliver. */
 export async function readUndelivered(
   db: Reader,
   threadId: string,
@@ -90,7 +90,7 @@ export async function readUndelivered(
   return [...new Set(ids)].flatMap((id) => byId.get(id) ?? [])
 }
 
-/** T3: a create hook keeps them out of the transcript for good, and their rows say so. */
+/** T3: a create hook refused these messages. They never enter the transcript; their rows stay, with that status. */
 export async function refuseMessages(tx: Writer, threadId: string, ids: readonly string[]): Promise<void> {
   if (ids.length === 0) return
   await tx
@@ -103,16 +103,16 @@ export async function refuseMessages(tx: Writer, threadId: string, ids: readonly
     .execute()
 }
 
-/** Puts a message that the thread made itself at the end of the transcript. */
+/** Appends a message of the thread itself to the transcript. */
 export async function appendMessage(tx: Writer, message: NewMessage): Promise<void> {
   meanwhile(tx, allocatePositions(tx, message.threadId, 1))
   const position = sql<number>`(select last_position from threads where id = ${message.threadId})`
-  // An id of ours is never sent: whatever digest a sender gives differs from this one.
+  // No sender can send this id again: the digest of whatever it gives differs from this one.
   const row = { ...messageToRow(message), position, digest: '' }
   meanwhile(tx, tx.insertInto('messages').values(row).execute())
 }
 
-/** T8: whatever has no place in the transcript yet never gets one; answers the ids. */
+/** T8: rejects all queued messages; returns their ids. */
 export async function rejectUndelivered(tx: Writer, threadId: string): Promise<readonly string[]> {
   const rows = await tx
     .updateTable('messages')
@@ -141,8 +141,8 @@ export interface ToolResultOfReport {
 }
 
 /**
- * T7: a child's queued report becomes the result of the call that waited for it, at the end of the transcript.
- * Null if it has a place already, or is not queued.
+ * T7: turns the queued report of a child into the result of the call that waited for it, at the end of the transcript.
+ * Returns null if the report is not queued.
  */
 export async function turnIntoToolResult(tx: Writer, result: ToolResultOfReport): Promise<number | null> {
   const queued = await tx
@@ -181,7 +181,7 @@ export async function turnIntoToolResult(tx: Writer, result: ToolResultOfReport)
   return position
 }
 
-/** T3: the next `count` places of a thread's transcript, without gaps; answers the first. */
+/** T3: allocates the next `count` places of the transcript, without gaps; returns the first one. */
 async function allocatePositions(tx: Writer, threadId: string, count: number): Promise<number> {
   noteChange(tx, threadId)
   const thread = await tx
@@ -194,7 +194,7 @@ async function allocatePositions(tx: Writer, threadId: string, count: number): P
   return thread.last_position - count + 1
 }
 
-/** Those of these messages that belong to a later run than this one, which has not ended. */
+/** The messages among these that belong to a later run than this one, which has not ended: a reset in Temporal lost it. */
 export async function unanswered(
   db: Reader,
   { threadId, run }: { readonly threadId: string; readonly run: number },

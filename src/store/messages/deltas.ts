@@ -9,20 +9,20 @@ export interface NewDelta {
   readonly messageId: string
   readonly attempt: number
   readonly kind: DeltaKind
-  /** Characters of this kind before it, in this attempt. */
+  /** The number of characters of this kind before it, in this attempt. */
   readonly offset: number
   readonly text: string
 }
 
 /**
- * `id` grows store-wide: `readDeltas` goes on after it. Only a database that was killed, and has forgotten rows, may use it
- * twice: a reader that meets a gap reads from the first one on.
+ * `id` grows across the store, and `readDeltas` continues after it. Only a database that was killed and lost rows may reuse an
+ * id: a reader that finds a gap reads from the first delta again.
  */
 export interface StoredDelta extends NewDelta {
   readonly id: number
 }
 
-/** Answers the id of its row. */
+/** Returns the id of its row. */
 export async function appendDelta(tx: Writer, delta: NewDelta): Promise<number> {
   noteChange(tx, delta.threadId)
   const { id } = await tx
@@ -40,10 +40,10 @@ export async function appendDelta(tx: Writer, delta: NewDelta): Promise<number> 
   return id
 }
 
-/** The message of a thread that deltas are of. */
+/** The message that deltas belong to. */
 export type StreamedMessage = Pick<NewDelta, 'threadId' | 'messageId'>
 
-/** How many of those rows are there, and of that message. */
+/** The number of these rows that exist and belong to the message. */
 export async function countDeltas(
   db: Reader,
   { threadId, messageId }: StreamedMessage,
@@ -59,7 +59,7 @@ export async function countDeltas(
   return Number(count)
 }
 
-/** What streams now, in the order of arrival, after the delta with that id. */
+/** The deltas of streaming messages after that id, in order of arrival. */
 export async function readDeltas(db: Reader, threadId: string, after = 0): Promise<readonly StoredDelta[]> {
   const rows = await db
     .selectFrom('deltas')
@@ -79,12 +79,12 @@ export async function readDeltas(db: Reader, threadId: string, after = 0): Promi
   }))
 }
 
-/** Belongs into the transaction that commits the message. */
+/** Call it in the transaction that commits the message. */
 export async function deleteDeltas(tx: Writer, message: StreamedMessage): Promise<void> {
   meanwhile(tx, deltasOf(tx, message).execute())
 }
 
-/** Removes what earlier attempts streamed. */
+/** Deletes the deltas of earlier attempts. */
 export async function dropAttempts(tx: Writer, message: StreamedMessage, below: number): Promise<void> {
   meanwhile(tx, deltasOf(tx, message).where('attempt', '<', below).execute())
 }

@@ -21,7 +21,7 @@ export type MessageSender =
   | 'model'
   | 'runtime'
 
-/** A message to store; what is left out is null, false, empty or 0. */
+/** A message to store; fields that are left out are null, false, empty or 0. */
 export interface NewMessage {
   readonly id: string
   readonly threadId: string
@@ -51,7 +51,7 @@ export interface NewMessage {
   readonly step?: number | null
 }
 
-/** A transcript row with the side that made it, null for what came from outside, and the run that took or made it. */
+/** A message with the side that made it, null for one from outside, and the run that drained or made it. */
 export type TranscriptMessage = Message & {
   readonly side: Side | null
   readonly run: number | null
@@ -85,7 +85,7 @@ export function messageToRow(message: NewMessage): Omit<Insertable<MessagesTable
     sent_by: message.sentBy,
     run: message.run ?? null,
     step: message.step ?? null,
-    // Of the one who writes it, whoever that is: a step belongs to the trace of what it takes.
+    // The trace of the writer: a step belongs to the trace of the message that it drains.
     traceparent: activeTraceparent(),
   }
 }
@@ -119,7 +119,7 @@ export function transcriptMessageFromRow(row: Selectable<MessagesTable>): Transc
   return { ...messageFromRow(row), side: row.side as Side | null, run, answer_parts, sent_by }
 }
 
-/** The message as it will be stored, but for its position. */
+/** The message as it will be stored, without a position. */
 export function messageOfDraft(draft: NewMessage): Message {
   return messageFromRow({ ...messageToRow(draft), position: null, digest: '' } as Selectable<MessagesTable>)
 }

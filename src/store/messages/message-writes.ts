@@ -7,23 +7,24 @@ import type { MessageSender, NewMessage } from './message-row.js'
 
 /** A message on its way into a thread's queue. */
 export interface MessageDraft extends Omit<NewMessage, 'status' | 'run' | 'step'> {
-  /** Of what the sender gave, so that the same id with other content is refused. */
+  /** Digest of what the sender gave, so that the same id with other content is refused. */
   readonly digest: string
 }
 
 /**
- * `same`: sent before, whatever became of it since; `conflict`: the thread has other content under the id;
+ * `same`: sent before, in whatever state it is now; `conflict`: the thread has other content under the id;
  * `terminated`: the thread is closed, or the message was rejected when it closed.
  */
 export type StageResult = 'staged' | 'same' | 'conflict' | 'terminated' | 'missing_thread' | 'queue_full'
 
 /**
- * Other rows were let in before: those of the runtime by the workflow's own queue (T3), and a child's report because a
- * parent whose queue is full may be waiting for that very report, and drains nothing before it (T7).
+ * The senders that the bound of the queue applies to. Other rows were admitted before: the runtime's by the queue of the
+ * workflow (T3), and a child's report because a parent with a full queue may be waiting for that very report, and drains
+ * nothing before it (T7).
  */
 const BOUNDED: readonly MessageSender[] = ['client', 'tool', 'hook', 'effect', 'parent']
 
-/** Accepts a message: its row is there, without a place in the transcript, before anything learns its id (T2). */
+/** T2: accepts a message. Its row is stored, without a place in the transcript, before any signal carries its id. */
 export async function stageMessage(tx: Writer, draft: MessageDraft): Promise<StageResult> {
   const known = await tx
     .selectFrom('messages')
@@ -41,13 +42,13 @@ export async function stageMessage(tx: Writer, draft: MessageDraft): Promise<Sta
     .where('id', '=', draft.threadId)
     .executeTakeFirst()
   if (thread === undefined) return 'missing_thread'
-  // T8: the row is the authority, also after Temporal has forgotten the workflow.
+  // T8: the row of the thread decides, also after Temporal has deleted the workflow.
   if (thread.terminate_requested_at !== null || thread.closed_at !== null) return 'terminated'
   const queue = await queueOf(tx, draft.threadId)
   if (BOUNDED.includes(draft.sentBy) && queue.length >= LIMITS.queuedItems) return 'queue_full'
-  // Those that wait are listed in the order in which their rows were written, whatever the clocks of their senders say. That is
-  // not always the order of delivery: the workflow takes them as their signals come, and of two that are sent at the same time the
-  // later row may have the earlier signal. Only the workflow knows.
+  // Queued messages are listed in the order in which their rows were written, whatever the clocks of their senders show. The
+  // order of delivery may differ: the workflow takes them in the order of their signals, and of two messages that are sent at
+  // the same time the later row may have the earlier signal.
   const createdAt = Math.max(draft.createdAt, queue.newest + 1)
   await tx
     .insertInto('messages')
@@ -61,12 +62,12 @@ export async function stageMessage(tx: Writer, draft: MessageDraft): Promise<Sta
   return 'staged'
 }
 
-/** Messages that wait for a place in the transcript. */
+/** The number of queued messages. */
 export async function countUndelivered(db: Reader, threadId: string): Promise<number> {
   return (await queueOf(db, threadId)).length
 }
 
-/** `newest`: when the last one was created, 0 if there is none. */
+/** `newest`: the creation time of the last one, 0 if there is none. */
 async function queueOf(
   db: Reader,
   threadId: string,
@@ -78,18 +79,18 @@ async function queueOf(
     .where('position', 'is', null)
     .where('status', '=', 'pending')
     .executeTakeFirstOrThrow()
-  // Kysely's type of a greatest value leaves out that of no rows.
+  // Kysely's type of `max` omits null, the value for no rows.
   return { length, newest: (newest as number | null) ?? 0 }
 }
 
-/** A message with the run and step that took or made it. */
+/** A message with the run and step that drained or made it. */
 interface PlacedMessage {
   readonly message: Message
   readonly run: number | null
   readonly step: number | null
 }
 
-/** One that is in the transcript or still queued: others never get there and are left as they are. */
+/** A message that is in the transcript or queued. Rejected and removed messages are never changed. */
 export async function findLiveMessage(
   db: Reader,
   threadId: string,
@@ -105,7 +106,7 @@ export async function findLiveMessage(
   return row === undefined ? null : { message: messageFromRow(row), run: row.run, step: row.step }
 }
 
-/** What changes of a message; metadata is merged into what it has by then. */
+/** A change of a message; its metadata is merged into the present one. */
 interface MessageChange {
   readonly threadId: string
   readonly id: string
@@ -114,7 +115,7 @@ interface MessageChange {
   readonly metadata?: Readonly<Record<string, unknown>> | undefined
 }
 
-/** False if it is not there any more. */
+/** Returns false if the message is missing. */
 export async function changeMessage(tx: Writer, change: MessageChange): Promise<boolean> {
   const { threadId, id, content, silent, metadata } = change
   const found = await findLiveMessage(tx, threadId, id)
@@ -123,7 +124,7 @@ export async function changeMessage(tx: Writer, change: MessageChange): Promise<
   await tx
     .updateTable('messages')
     .set({
-      // A change of nothing is a statement too.
+      // `set` must not be empty.
       content: content ?? found.message.content,
       ...(silent === undefined ? {} : { silent: silent ? 1 : 0 }),
       ...(merged === undefined ? {} : { metadata: JSON.stringify(merged) }),
@@ -134,7 +135,7 @@ export async function changeMessage(tx: Writer, change: MessageChange): Promise<
   return true
 }
 
-/** `deleted`: it was in the transcript. `removed`: it was queued, and stays as a row that says so. */
+/** `deleted`: it was in the transcript. `removed`: it was queued; its row stays, with that status. */
 export async function deleteMessage(
   tx: Writer,
   threadId: string,
@@ -150,7 +151,7 @@ export async function deleteMessage(
   return 'deleted'
 }
 
-/** The row of a message that waits stays, and says that it never gets its place. */
+/** Marks a queued message as removed: it never gets a place in the transcript. */
 export async function markMessageRemoved(tx: Writer, threadId: string, id: string): Promise<void> {
   await tx
     .updateTable('messages')
@@ -160,7 +161,7 @@ export async function markMessageRemoved(tx: Writer, threadId: string, id: strin
     .execute()
 }
 
-/** Takes back the row of what waits, as if it had never been sent. */
+/** Deletes the row of a queued message, as if it had never been sent. */
 export async function deleteWaiting(tx: Writer, threadId: string, id: string): Promise<void> {
   await tx
     .deleteFrom('messages')

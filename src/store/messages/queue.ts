@@ -8,26 +8,26 @@ import type { Reader, Writer } from '../store.js'
 import { endEffect, findEffect } from '../threads/effects.js'
 import { countUndelivered, markMessageRemoved } from './message-writes.js'
 
-/** A message that waits for its place in the transcript. */
+/** A message that waits for a place in the transcript. */
 export interface QueuedMessage {
   readonly id: string
-  /** Its beginning. */
+  /** The beginning of its text. */
   readonly text: string
-  /** A queued tool's row holds its call, and nothing else. */
+  /** The call of a queued tool; null for any other message. */
   readonly call: ToolCallEntry | null
-  /** The child that it is a report of. */
+  /** The child whose report it is. */
   readonly child: string | null
   readonly createdAt: number
 }
 
 interface QueuedMessages {
   readonly threadId: string
-  /** Characters of each text. */
+  /** Characters of each text that are read. */
   readonly length: number
   readonly limit: number
 }
 
-/** The first messages that wait for their place, silent ones too, in the order in which their rows were written. */
+/** The first queued messages, also silent ones, in the order in which their rows were written. */
 export async function queuedMessages(
   db: Reader,
   { threadId, length, limit }: QueuedMessages,
@@ -35,7 +35,7 @@ export async function queuedMessages(
   const rows = await db
     .selectFrom('messages')
     .select(['id', 'tool_calls', 'subagent_id', 'created_at'])
-    // Cut here: a thousand whole ones may have a gigabyte.
+    // Truncated by the database: a thousand whole texts may have a gigabyte.
     .select(sql<string | null>`substr(content, 1, ${sql.lit(length)})`.as('text'))
     .where('thread_id', '=', threadId)
     .where('position', 'is', null)
@@ -50,7 +50,7 @@ export async function queuedMessages(
   })
 }
 
-/** Those of the ids whose messages have their place in the transcript. */
+/** The ids among these whose messages have a place in the transcript. */
 export async function deliveredAmong(
   db: Reader,
   threadId: string,
@@ -68,23 +68,23 @@ export async function deliveredAmong(
 }
 
 /**
- * `removed`: it never gets there now; `before`: it was removed already; `begun`: it is in the transcript, at work or over;
- * `owed`: a subagent's message, its report or what it told besides, which is its parent's to take; `unknown`: no message,
- * call or effect of this thread has the id.
+ * `removed`: the item will never be delivered; `before`: it was removed before; `begun`: it is in the transcript, running or
+ * finished; `owed`: it is a message of a subagent, which its parent has to receive; `unknown`: no message, call or effect of
+ * this thread has the id.
  */
 export type Removal = 'removed' | 'before' | 'begun' | 'owed' | 'unknown'
 
 interface RemovedItem {
   readonly threadId: string
-  /** Of a message, a queued tool call or an effect. */
+  /** The id of a message, a queued tool call or an effect. */
   readonly id: string
   /** Microseconds. */
   readonly now: number
 }
 
 /**
- * T3: takes an item back that waits its turn. This row or the transaction that begins the item comes first, never both;
- * the row stays, and says so.
+ * T3: removes an item from the queue. Either this transaction or the one that begins the item commits first, never both. The
+ * row of the item stays, with that status.
  */
 export async function removeQueuedItem(tx: Writer, item: RemovedItem): Promise<Removal> {
   const removal = await removeItem(tx, item)
@@ -151,7 +151,7 @@ function fateOf({ position, status, subagent_id: child }: WaitingRow): Removal {
   return child === null ? 'removed' : 'owed'
 }
 
-/** T4: what is at work commits its outcome. */
+/** T4: an effect that has begun commits its outcome. */
 async function isStarted(db: Reader, threadId: string, effectId: string): Promise<boolean> {
   const operation = await db
     .selectFrom('operations')

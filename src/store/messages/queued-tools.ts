@@ -15,24 +15,24 @@ import { stageMessage } from './message-writes.js'
 import type { StageResult } from './message-writes.js'
 import { appendToolInvocation } from './status-line.js'
 
-/** A tool call that no model chose. */
+/** A tool call that no model made. */
 interface QueuedTool {
   readonly threadId: string
   readonly toolCallId: string
   readonly name: string
   readonly args: JsonObject
   readonly sentBy: MessageSender
-  /** Of one that belongs to no step yet, the side that is to call it. @default 'a' */
+  /** The side that is to make a call that belongs to no step yet. @default 'a' */
   readonly side?: Side
-  /** A subagent that starts by itself. */
+  /** The call starts an immediate subagent. */
   readonly immediate?: true
   /** Microseconds. */
   readonly now: number
 }
 
 /**
- * Accepts a call for a thread that is in no step: a row that holds it, without a place in the transcript until the call
- * starts, and the call's own row, of no run yet. The same call again changes nothing.
+ * Accepts a call outside of a step: a message that holds it, without a place in the transcript until the call starts, and the
+ * row of the call, which belongs to no run yet. The same call again changes nothing.
  */
 export async function stageQueuedTool(tx: Writer, tool: QueuedTool): Promise<StageResult> {
   const { threadId, toolCallId, name, args } = tool
@@ -49,14 +49,14 @@ export async function stageQueuedTool(tx: Writer, tool: QueuedTool): Promise<Sta
   return staged
 }
 
-/** The step in flight that a queued call belongs to. */
+/** The running step that a queued call is added to. */
 interface StepOfCall {
   readonly run: number
   readonly step: number
   readonly side: Side
 }
 
-/** Puts a call behind those of the step in flight: its row takes its place in the transcript here. */
+/** Adds a call to the running step: its message gets its place in the transcript now. */
 export async function appendQueuedTool(tx: Writer, tool: QueuedTool, place: StepOfCall): Promise<string> {
   const message = messageOf(tool, place.side)
   await appendMessage(tx, { ...message, ...place })
@@ -64,7 +64,7 @@ export async function appendQueuedTool(tx: Writer, tool: QueuedTool, place: Step
   return message.id
 }
 
-/** The results of calls are shown behind the row that holds them, so a call without a model has one too. */
+/** A result needs a message that holds its call, so a call without a model has one too. */
 function messageOf(tool: QueuedTool, side: Side): NewMessage {
   const call: ToolCallEntry = {
     id: tool.toolCallId,
@@ -72,7 +72,7 @@ function messageOf(tool: QueuedTool, side: Side): NewMessage {
     function: { name: tool.name, arguments: JSON.stringify(tool.args) },
   }
   return {
-    // Random: an id that can be guessed might be taken.
+    // Random: a sender could use an id that can be guessed.
     id: randomUUID(),
     threadId: tool.threadId,
     role: side === 'a' ? 'assistant' : 'user',
@@ -115,8 +115,8 @@ async function insertCall(
 }
 
 /**
- * T3: a staged tool's turn has come, so the message that holds it goes to the end of the transcript, behind a line that
- * says who called it. Answers the events of both.
+ * T3: a queued tool starts. The message that holds it goes to the end of the transcript, behind a status line that names the
+ * caller. Returns the events of both.
  */
 export async function placeQueuedTool(
   tx: Writer,

@@ -5,10 +5,10 @@ import type { Fact } from '../../protocol/facts.js'
 import type { Writer } from '../store.js'
 import { appendMessage } from './delivery.js'
 
-/** What the runtime itself did; clients group rows by it, and no model is ever sent one. */
+/** What the runtime did. Clients group messages by it; models never receive such a line. */
 type StatusKind = 'handoff' | 'run_ended' | 'runtime_tool_invocation'
 
-/** The metadata of a row that says what the runtime did. */
+/** The metadata of a status line. */
 export function statusMetadata(
   kind: StatusKind,
   detail: Readonly<Record<string, string>> = {},
@@ -28,7 +28,7 @@ interface StatusLine {
   readonly now: number
 }
 
-/** Says in the transcript what the runtime did; answers the row's event. */
+/** Appends a status line to the transcript; returns its event. */
 export async function appendStatusLine(tx: Writer, line: StatusLine): Promise<Fact> {
   const { threadId, kind, content, detail, scope, run, step, now } = line
   const id = randomUUID()
@@ -39,7 +39,7 @@ export async function appendStatusLine(tx: Writer, line: StatusLine): Promise<Fa
   return fact('message.created', { role: 'system' }, { ...scope, messageId: id })
 }
 
-/** That a tool was called by code, and not chosen by a model. */
+/** The status line of a tool that code called, not a model. */
 export function appendToolInvocation(
   tx: Writer,
   {

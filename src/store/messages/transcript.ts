@@ -9,7 +9,7 @@ import type { RunKey } from '../threads/runs.js'
 import { messageFromRow, transcriptMessageFromRow } from './message-row.js'
 import type { TranscriptMessage } from './message-row.js'
 
-/** Of any age, depth and status. */
+/** The message, whatever its age, depth and status. */
 export async function findMessage(db: Reader, threadId: string, id: string): Promise<Message | null> {
   const row = await db
     .selectFrom('messages')
@@ -20,7 +20,7 @@ export async function findMessage(db: Reader, threadId: string, id: string): Pro
   return row === undefined ? null : messageFromRow(row)
 }
 
-/** Whether the thread has a message of that id, whatever became of it. */
+/** Whether the thread has a message of that id, in whatever state. */
 export async function isMessageIdTaken(db: Reader, threadId: string, id: string): Promise<boolean> {
   const row = await db
     .selectFrom('messages')
@@ -31,7 +31,7 @@ export async function isMessageIdTaken(db: Reader, threadId: string, id: string)
   return row !== undefined
 }
 
-/** Everything that a model may see: the top-level rows in order, silent ones too. */
+/** Everything that a model may see: the top-level messages in order, also silent ones. */
 export async function readTranscript(db: Reader, threadId: string): Promise<readonly TranscriptMessage[]> {
   const rows = await db
     .selectFrom('messages')
@@ -44,23 +44,23 @@ export async function readTranscript(db: Reader, threadId: string): Promise<read
   return rows.map(transcriptMessageFromRow)
 }
 
-/** Which top-level rows a model may see. */
+/** The top-level messages that a model may see. */
 export interface Transcript {
   readonly threadId: string
   /** The first position. */
   readonly from: number
-  /** Of that run only; null: of all. */
+  /** Only messages of this run; null: of all runs. */
   readonly run: number | null
 }
 
-/** Position and size of a row, to bound a read before it is made. */
+/** Position and size of a message, to bound a read in advance. */
 export interface RowSize {
   readonly position: number
-  /** Of its texts. */
+  /** The size of its texts. */
   readonly bytes: number
 }
 
-/** The newest rows, the newest first, without their texts. */
+/** The newest messages, newest first, without their texts. */
 export async function readRowSizes(
   db: Reader,
   { limit, ...transcript }: Transcript & { readonly limit: number },
@@ -76,7 +76,7 @@ export async function readRowSizes(
 const TEXT_BYTES = sql<number>`coalesce(octet_length(content), 0) + coalesce(octet_length(tool_calls), 0)
   + coalesce(octet_length(answer_parts), 0) + octet_length(attachments)`
 
-/** Whole rows in their order. */
+/** Whole messages in order. */
 export async function readRows(db: Reader, transcript: Transcript): Promise<readonly TranscriptMessage[]> {
   const rows = await inTranscript(db, transcript).selectAll().orderBy('position').execute()
   return rows.map(transcriptMessageFromRow)
@@ -95,7 +95,7 @@ export async function findTranscriptRow(
   return row === undefined ? null : transcriptMessageFromRow(row)
 }
 
-/** The first message that came to the run from outside; null if the run began without one. */
+/** The first message from outside in a run; null if the run began without one. */
 export async function readOpening(db: Reader, transcript: Transcript): Promise<TranscriptMessage | null> {
   const row = await inTranscript(db, transcript)
     .selectAll()
@@ -107,7 +107,7 @@ export async function readOpening(db: Reader, transcript: Transcript): Promise<T
   return row === undefined ? null : transcriptMessageFromRow(row)
 }
 
-/** How many top-level rows are before a position. */
+/** The number of top-level messages before a position. */
 export async function countBefore(db: Reader, threadId: string, position: number): Promise<number> {
   const { count } = await inTranscript(db, { threadId, from: 0, run: null })
     .select((select) => select.fn.countAll<number>().as('count'))
@@ -129,13 +129,13 @@ export interface ListMessages {
   readonly threadId: string
   /** @default 100 */
   readonly limit?: number
-  /** How many of the newest are skipped; with `after`, of the oldest. @default 0 */
+  /** The number of newest messages to skip; with `after`, of the oldest. @default 0 */
   readonly offset?: number
-  /** Positions below this one only, and nothing queued. */
+  /** Only positions below this one, and no queued messages. */
   readonly before?: number
-  /** Positions above this one only, from there on, and nothing queued. */
+  /** Only positions above this one, starting there, and no queued messages. */
   readonly after?: number
-  /** Of the answer; which rows are in it does not depend on it. @default 'asc' */
+  /** The order of the page; it does not decide which messages are in it. @default 'asc' */
   readonly order?: 'asc' | 'desc'
   /** @default false */
   readonly includeSilent?: boolean
@@ -145,9 +145,9 @@ export interface ListMessages {
 
 interface MessagePage {
   readonly messages: readonly Message[]
-  /** Of all rows that the filters let through, in the transcript or queued. */
+  /** The number of all messages that match, in the transcript or queued. */
   readonly total: number
-  /** There are more in the direction of the page: older ones, with `after` newer ones. */
+  /** Whether there are older messages; with `after`, newer ones. */
   readonly hasMore: boolean
 }
 
@@ -160,7 +160,7 @@ export async function listMessages(db: Reader, options: ListMessages): Promise<M
   const offset = wholeNumber(options.offset ?? 0)
   const forward = options.after !== undefined
   const queued = forward || options.before !== undefined ? [] : await readQueued(db, options)
-  // Newest first: queued ones, then the transcript backwards.
+  // Newest first: queued messages, then the transcript backwards.
   const newest = queued.toReversed().slice(offset, offset + limit)
   const rest = await readPositioned(db, options, {
     forward,
@@ -174,7 +174,7 @@ export async function listMessages(db: Reader, options: ListMessages): Promise<M
   return { messages: inOrder ? page : page.toReversed(), total, hasMore }
 }
 
-/** What a database would refuse or take as "no limit" is cut to what it can mean. */
+/** Limits a number to what a database accepts, and does not take as "no limit". */
 function wholeNumber(value: number): number {
   return Math.max(0, Math.floor(value))
 }
@@ -227,7 +227,7 @@ async function countMessages(db: Reader, options: ListMessages): Promise<number>
   return count
 }
 
-/** Steps of a run in which the model of a side has answered. */
+/** The number of steps of a run in which the model of a side has answered. */
 export async function countModelSteps(
   db: Reader,
   { threadId, run }: { readonly threadId: string; readonly run: number },
@@ -245,7 +245,7 @@ export async function countModelSteps(
   return { a: of('a'), b: of('b') }
 }
 
-/** The last visible text or file that a model of the thread made in that run, whichever side it spoke for. */
+/** The last visible message with text or files that a model made in that run, of either side. */
 export async function lastReply(
   db: Reader,
   { threadId, run }: { readonly threadId: string; readonly run: number },
@@ -259,7 +259,7 @@ export async function lastReply(
     .where('depth', '=', 0)
     .where('silent', '=', 0)
     .where((where) => where.or([where('content', '<>', ''), where('attachments', '<>', '[]')]))
-    // Side B of two agents writes `user`; a person's words have no side.
+    // Side B writes with the role `user`; a message of a person has no side.
     .where((where) =>
       where.or([
         where('role', '=', 'assistant'),
@@ -272,18 +272,18 @@ export async function lastReply(
   return row === undefined ? null : messageFromRow(row)
 }
 
-/** Answers that may be pieces of one: a prompt asks for the rest of a cut one a few times at most. */
+/** At most this many answers are joined: a prompt asks for the rest of a truncated answer a few times only. */
 const MOST_PIECES = 50
 
 interface Words {
   readonly content: string
-  /** The last answer is cut off by its limit of length. */
+  /** Whether the last answer is truncated by its limit of length. */
   readonly isCut: boolean
 }
 
 /**
- * What a side said last in a run, to be seen and not inside a tool; null if none said anything. An answer that was cut off and
- * then went on is one with its rest; one of files alone has no words.
+ * The last visible top-level answer of either side in a run; null if there is none. A truncated answer is joined with its
+ * continuation. An answer with files alone has an empty text.
  */
 export async function lastWords(db: Reader, run: RunKey): Promise<Words | null> {
   const [last, ...before] = await saidInRun(db, run)
@@ -298,7 +298,7 @@ export async function lastWords(db: Reader, run: RunKey): Promise<Words | null> 
   return { content: pieces.map(({ content }) => content).join(''), isCut: last.finish_reason === CUT_OFF }
 }
 
-/** Paths of the files that models made in a run, in their order: the newest, as many as one message may have. */
+/** Paths of the newest files that models made in a run, in order: as many as one message may have. */
 export async function madeInRun(db: Reader, run: RunKey): Promise<readonly string[]> {
   const rows = await saidInRun(db, run)
     .select('attachments')
@@ -320,16 +320,16 @@ function saidInRun(db: Reader, { threadId, number }: RunKey) {
       .where('run', '=', number)
       .where('depth', '=', 0)
       .where('role', 'in', ['user', 'assistant'])
-      // What comes from outside has none.
+      // A message from outside has no side.
       .where('side', 'is not', null)
       .where('silent', '=', 0)
       .where('status', '=', 'completed')
   )
 }
 
-/** What went wrong last in a run, as it is in the transcript: a tool's error, or why a model or hook ended it. */
+/** The last failure of a run in the transcript: the error of a tool, or why a model or hook ended the run. */
 interface LastFailure {
-  /** Of the tool; null: it was none. */
+  /** The name of the tool; null: the failure is of a model or hook. */
   readonly tool: string | null
   readonly text: string
 }

@@ -12,7 +12,7 @@ const GONE = 'does not answer: start the server, or wait until it is up again'
 const UNPLANNED_STILL = 'could not plan a statement in time: try again'
 const CHANGED = 'was changed by others each time: try again'
 
-/** SQLSTATEs, and codes of Node's network, that are no bug of ours, with what to do. */
+/** SQLSTATEs and network codes of Node that are no bug, with advice. */
 const KNOWN: Readonly<Record<string, Known>> = {
   40001: { code: 'busy', advice: CHANGED },
   '40P01': { code: 'busy', advice: CHANGED },
@@ -67,7 +67,7 @@ const KNOWN: Readonly<Record<string, Known>> = {
   },
 }
 
-/** What `pg` and its pool say without a code. */
+/** Errors of `pg` and its pool that have no code. */
 const WORDS: readonly (readonly [RegExp, Known])[] = [
   [
     /^timeout exceeded when trying to connect/,
@@ -100,48 +100,48 @@ function knownOf(error: unknown): Known | undefined {
   return WORDS.find(([words]) => words.test(error.message))?.[1]
 }
 
-/** Another transaction came between: the same work again meets what that one left. */
+/** A conflict with another transaction: a retry sees what that one committed. */
 export function isConflict(error: unknown): boolean {
   return CONFLICTS.has(codeOf(error) ?? '')
 }
 
-/** The server is asked for a transaction that it has never begun. */
+/** The server has never begun the transaction that it is asked for. */
 export function isUnknownTransaction(error: unknown): boolean {
   return codeOf(error) === '22023'
 }
 
 /**
- * What the connection keeps planned is not what is asked for: a migration changed its columns, or it could not be planned at
- * first, and `pg` takes it for planned. Another connection plans it anew.
+ * A prepared statement of the connection is unusable: a migration changed its columns, or it could not be planned at first and
+ * `pg` believes that it was. Another connection plans it anew.
  */
 export function isOutdatedPlan(error: unknown): boolean {
   if (UNPLANNED.has(codeOf(error) ?? '')) return true
-  // The code is that of everything that is not supported; the message is in the language of the server.
+  // The code stands for everything that is not supported, and the message is in the language of the server.
   if (codeOf(error) !== '0A000' || !(error instanceof Error)) return false
   return 'routine' in error && error.routine === 'RevalidateCachedQuery'
 }
 
-/** No statement has that name there, or another one has. */
+/** The connection has no statement of that name, or another statement has it. */
 const UNPLANNED: ReadonlySet<string> = new Set(['26000', '42P05'])
 
-/** The connection or its server is gone: what was under way and not committed has not happened. */
+/** The connection or server is lost: what was in flight and not committed has not happened. */
 export function isLost(error: unknown): boolean {
   const known = knownOf(error)
   return known?.advice === GONE || codeOf(error) === '25P03'
 }
 
-/** Worth another try of the same work, in a moment. */
+/** A retry of the same work may succeed soon. */
 export function isPassing(error: unknown): boolean {
   return isConflict(error) || isLost(error) || isOutdatedPlan(error) || PASSING.has(codeOf(error) ?? '')
 }
 
 const PASSING: ReadonlySet<string> = new Set(['53300', '55P03'])
 
-/** A StoreError for trouble with server and network; everything else (a bug) as it is. */
+/** A StoreError for a failure of server or network; any other error, which is a bug, unchanged. */
 export function asStoreError(error: unknown, name: string): unknown {
   const known = knownOf(error)
   if (known === undefined || !(error instanceof Error)) return error
-  // With several addresses of a host Node gives one error of errors, which says nothing itself.
+  // For a host with several addresses Node throws one AggregateError without a message.
   const said = error.message === '' ? codeOf(error) : error.message
   return new StoreError(known.code, `The database ${name} ${known.advice} (PostgreSQL: ${said})`, error)
 }

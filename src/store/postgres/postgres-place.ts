@@ -1,14 +1,14 @@
 import { LIMITS } from '../../protocol/limits.js'
 
-/** A database of a server, as its URL names it. */
+/** A PostgreSQL database, as its URL describes it. */
 export interface PostgresPlace {
-  /** For people: the URL without password and parameters. */
+  /** The URL without password and parameters, for messages. */
   readonly name: string
-  /** That this process may open in all. */
+  /** The number of connections that this process may open. */
   readonly connections: number
-  /** The URL, without what is ours. */
+  /** The URL without the parameters of this package. */
   readonly connectionString: string
-  /** Settings that the URL gives to the server. */
+  /** Server settings from the URL. */
   readonly options: readonly string[]
 }
 
@@ -16,7 +16,7 @@ export function isPostgres(database: string): boolean {
   return /^postgres(ql)?:/i.test(database)
 }
 
-/** The place without its password, also of one that cannot be understood: no message may show it. */
+/** The URL without its password, also if it is invalid: no message may contain the password. */
 export function postgresName(database: string): string {
   const url = parse(database)
   if (url === undefined) return 'the PostgreSQL database'
@@ -24,7 +24,7 @@ export function postgresName(database: string): string {
   return `postgres://${user}${url.host}${url.pathname}`
 }
 
-/** What of a URL cannot be, in words without its password. */
+/** What is wrong with a URL, without its password; undefined for a valid one. */
 export function postgresProblem(database: string): string | undefined {
   const url = parse(database)
   if (url === undefined) return 'one that is no URL: write special characters of the password as %XX'
@@ -35,7 +35,7 @@ export function postgresProblem(database: string): string | undefined {
 }
 
 /**
- * Reads `postgres://user:password@host:5432/database`. Of its parameters `connections` is ours, the rest are libpq's
+ * Reads `postgres://user:password@host:5432/database`. Of its parameters `connections` is read here; the others are of libpq
  * (`sslmode`, `options`, `application_name`).
  */
 export function postgresPlace(database: string): PostgresPlace {
@@ -47,7 +47,7 @@ export function postgresPlace(database: string): PostgresPlace {
   return { ...place, connectionString: url.href, options: options === null ? [] : [options] }
 }
 
-/** One reads, one writes, one listens. */
+/** One for reads, one for writes, one that listens. */
 const LEAST = 3
 
 function connectionsOf(url: URL): number {

@@ -10,18 +10,18 @@ import { connectionConfig } from './pool.js'
 import type { PostgresPlace } from './postgres-place.js'
 import { decodeText, encodeText, HeardClient } from './shared-client.js'
 
-/** Tells of commits by this and other processes. */
+/** Watches commits of this and other processes. */
 interface PostgresWatch {
   readonly watch: Store['watch']
   /** This process committed events or deltas of these threads. */
   committed(threadIds: ReadonlySet<string>): void
-  /** Everybody is told once more, so that who waits finds the store closed. */
+  /** Calls all listeners once more, so that waiting readers find the store closed. */
   end(): Promise<void>
 }
 
 /**
- * Each process says which threads it has committed to, and one connection per store listens, from the first watch on. A
- * notification can be lost; one read per second of the threads that are watched finds what nobody told of.
+ * Each process announces the threads of its commits (NOTIFY), and one connection per store listens, from the first watch on.
+ * A notification can be lost: one read per second of the watched threads finds commits without a notification.
  */
 export function watchPostgres(reader: Kysely<Schema>, place: PostgresPlace): PostgresWatch {
   const watchers = createWatchers()
@@ -29,7 +29,7 @@ export function watchPostgres(reader: Kysely<Schema>, place: PostgresPlace): Pos
   let listener: Listener | undefined
   let seen: ReadonlyMap<string, string> = new Map()
   let timer: NodeJS.Timeout | undefined
-  // Apart from the timer: who comes while a look is under way must not begin a second round of looks.
+  // Separate from the timer: a watch that is added during a look must not start a second round of looks.
   let looking = false
   let ended = false
 
@@ -42,13 +42,13 @@ export function watchPostgres(reader: Kysely<Schema>, place: PostgresPlace): Pos
 
   function lookSoon(): void {
     if (ended || watchers.idle || looking || timer !== undefined) return
-    timer = setTimeout(() => void lookAgain(), LIMITS.watchFallback)
+    timer = setTimeout(() => void lookNow(), LIMITS.watchFallback)
   }
 
-  async function lookAgain(): Promise<void> {
+  async function lookNow(): Promise<void> {
     timer = undefined
     looking = true
-    // Who watches reads too, and meets the error where somebody can act on it.
+    // The watchers read next, and meet the error where it can be handled.
     await look().catch(() => watchers.tellAll())
     looking = false
     lookSoon()
@@ -57,10 +57,10 @@ export function watchPostgres(reader: Kysely<Schema>, place: PostgresPlace): Pos
   return {
     watch(threadId, listen) {
       const end = watchers.add(threadId, listen)
-      // What was committed before it listened is told by its beginning.
+      // When the connection begins to listen, all watchers look for earlier commits.
       listener ??= listenTo(place, {
-        heard: announcer.others((threadIds) => watchers.tell(threadIds)),
-        began: () => watchers.tellAll(),
+        received: announcer.others((threadIds) => watchers.tell(threadIds)),
+        listening: () => watchers.tellAll(),
       })
       lookSoon()
       return () => {
@@ -84,7 +84,7 @@ export function watchPostgres(reader: Kysely<Schema>, place: PostgresPlace): Pos
   }
 }
 
-/** How far each thread is: another text than before after every commit of events or deltas. */
+/** A text for each thread that changes with every commit of events or deltas. */
 async function progressOf(
   db: Kysely<Schema>,
   threadIds: readonly string[],
@@ -96,56 +96,56 @@ async function progressOf(
 }
 
 const CHANNEL = 'everthread'
-/** A payload holds less than 8,000 bytes, and one id at most 1,202: 200 control characters, written out as JSON. */
+/** A payload of NOTIFY holds less than 8,000 bytes, and an id at most 1,202: 200 control characters, escaped as JSON. */
 const PAYLOAD_BYTES = 7_900
 
 interface Announcer {
-  /** Tells other processes: at once, or, soon after others were told, together with what is committed until then. */
+  /** Notifies other processes: at once, or shortly after the last notification, together with what is committed until then. */
   announce(threadIds: Iterable<string>): void
-  /** Of what is heard, what other processes said. */
+  /** Passes on the notifications of other processes only. */
   others(tell: (threadIds: readonly string[]) => void): (payload: string) => void
-  /** Says what is left. */
+  /** Sends the remaining notifications. */
   end(): Promise<void>
 }
 
-/** Says to all processes of a database which threads have new events or deltas. */
+/** Notifies all processes of a database of threads with new events or deltas. */
 function createAnnouncer(db: Kysely<Schema>): Announcer {
   const self = randomUUID()
   const waiting = new Set<string>()
-  let saying: Promise<void> | undefined
-  let said = -Infinity
+  let notifying: Promise<void> | undefined
+  let notifiedAt = -Infinity
 
-  async function say(): Promise<void> {
+  async function sendNotifications(): Promise<void> {
     const ids = [...waiting]
     waiting.clear()
     for (const payload of payloads(self, ids)) await sql`select pg_notify(${CHANNEL}, ${payload})`.execute(db)
   }
 
-  /** What cannot be said is found by those who watch. */
-  async function saySoon(): Promise<void> {
+  /** Ignores failures: watchers find the commits by their own reads. */
+  async function notifySoon(): Promise<void> {
     while (waiting.size > 0) {
-      const pause = said + LIMITS.notifyDelay - performance.now()
+      const pause = notifiedAt + LIMITS.notifyDelay - performance.now()
       if (pause > 0) await delay(pause)
-      said = performance.now()
-      await say().catch(() => undefined)
+      notifiedAt = performance.now()
+      await sendNotifications().catch(() => undefined)
     }
-    saying = undefined
+    notifying = undefined
   }
 
   return {
     announce(threadIds) {
       for (const threadId of threadIds) waiting.add(threadId)
-      saying ??= saySoon()
+      notifying ??= notifySoon()
     },
     others: (tell) => (payload) => {
-      const [from, ...threadIds] = heard(payload)
+      const [from, ...threadIds] = received(payload)
       if (from !== self) tell(threadIds)
     },
-    end: async () => saying,
+    end: async () => notifying,
   }
 }
 
-/** As JSON: ids may hold blanks, and characters that PostgreSQL does not keep. */
+/** JSON, because ids may contain blanks, and characters that PostgreSQL cannot store. */
 function payloads(self: string, ids: readonly string[]): readonly string[] {
   const said: string[] = []
   let payload = ''
@@ -160,8 +160,8 @@ function payloads(self: string, ids: readonly string[]): readonly string[] {
   return payload === '' ? said : [...said, `${payload}]`]
 }
 
-/** Nothing of what is not ours: of another program on this channel, or of another version of this one. */
-function heard(payload: string): readonly string[] {
+/** Empty for a payload of another program on this channel, or of another version of this one. */
+function received(payload: string): readonly string[] {
   try {
     const parsed: unknown = JSON.parse(decodeText(payload))
     return Array.isArray(parsed) ? parsed.filter((one) => typeof one === 'string') : []
@@ -178,13 +178,13 @@ interface Listener {
 }
 
 interface Listening {
-  readonly heard: (payload: string) => void
-  /** It listens from now on, for the first time or again after its connection was lost. */
-  readonly began: () => void
+  readonly received: (payload: string) => void
+  /** Called when the connection listens, for the first time or again after it was lost. */
+  readonly listening: () => void
 }
 
-/** One connection that hears what processes say to each other, made anew whenever it is lost. */
-function listenTo(place: PostgresPlace, { heard, began }: Listening): Listener {
+/** One connection that receives the notifications. It is made anew whenever it is lost. */
+function listenTo(place: PostgresPlace, { received, listening }: Listening): Listener {
   let client: HeardClient | undefined
   let timer: NodeJS.Timeout | undefined
   let pause = FIRST_PAUSE
@@ -194,7 +194,7 @@ function listenTo(place: PostgresPlace, { heard, began }: Listening): Listener {
   async function connect(): Promise<void> {
     const fresh = new HeardClient({ ...connectionConfig(place), connectionTimeoutMillis: LONGEST_PAUSE })
     client = fresh
-    fresh.on('notification', ({ payload = '' }) => heard(payload))
+    fresh.on('notification', ({ payload = '' }) => received(payload))
     fresh.once('end', () => {
       if (client === fresh) again()
     })
@@ -202,7 +202,7 @@ function listenTo(place: PostgresPlace, { heard, began }: Listening): Listener {
       await fresh.connect()
       await fresh.query(`listen ${CHANNEL}`)
       pause = FIRST_PAUSE
-      began()
+      listening()
     } catch {
       await fresh.end().catch(() => undefined)
       again()

@@ -1,4 +1,4 @@
-/** The children of a thread that was lost, with what they owe, from the rows of both. */
+/** The children of a lost thread, and the calls that they have not answered, from the rows of both. */
 import type { DeliverReportAnswer } from '../../protocol/end-activities.js'
 import { reportOperationId } from '../../protocol/ids.js'
 import { LIMITS } from '../../protocol/limits.js'
@@ -22,7 +22,7 @@ export async function reopenedChildren(
     if (child.closed_at === null && child.status !== 'deferred')
       open.push(await openChild(db, child, written))
   return {
-    // The store has no more of them than a thread may have; those that owe come first.
+    // Children with unanswered calls come first, in case the bound leaves some out.
     open: open
       .toSorted((one, other) => Number(other.invocations.length > 0) - Number(one.invocations.length > 0))
       .slice(0, LIMITS.openChildren),
@@ -81,7 +81,7 @@ interface Groups {
   readonly open: readonly ReopenedChild[]
 }
 
-/** Children that one call started in one go, and whose ends neither its result nor a message has told. */
+/** Groups of children whose ends neither the result of their call nor a message has delivered. */
 async function untoldGroups(
   db: Reader,
   { threadId, children, open }: Groups,
@@ -112,7 +112,7 @@ async function isTold(
     .where('digest', '=', `group:${callId}`)
     .executeTakeFirst()
   if (message !== undefined) return true
-  // One that was taken back is nobody's to tell any more.
+  // The call was taken back: no one waits for its group.
   const answer = (await findOperation(db, threadId, callId))?.answer as { readonly type?: string } | null
   if (answer?.type === 'end') return true
   if (!blocking) return false
@@ -125,17 +125,15 @@ async function isTold(
   return call?.status === 'succeeded' || call?.status === 'failed'
 }
 
-/** Which calls of a parent a child has been given, and which of them it has answered: as the rows of both say. */
-
-/** A call of the parent, and the message that it is in the child's store. */
+/** A call of the parent, and its message in the child. */
 interface GivenCall {
   readonly callId: string
   readonly reference: string
-  /** Null: the child's first message. */
+  /** Null: the first message of the child. */
   readonly messageId: string | null
 }
 
-/** The calls that wrote to children that were there already, in their order. */
+/** The calls that sent messages to existing children, in order. */
 export async function writtenCalls(db: Reader, parentThreadId: string): Promise<readonly GivenCall[]> {
   const rows = await db
     .selectFrom('operations')
@@ -155,15 +153,15 @@ export async function writtenCalls(db: Reader, parentThreadId: string): Promise<
   })
 }
 
-/** What a child has reported so far. */
+/** The reports of a child so far. */
 export interface Reported {
-  /** Number of the last report. */
+  /** The number of the last report; 0: none. */
   readonly count: number
-  /** The calls that its reports have named. */
+  /** The calls that its reports have answered. */
   readonly answered: ReadonlySet<string>
-  /** When the last one was stored, in microseconds; 0: never. */
+  /** When the last report was stored, in microseconds; 0: never. */
   readonly at: number
-  /** Null: none reached its parent's store. */
+  /** Null: the last report did not reach the rows of the parent. */
   readonly last: Omit<ChildReport, 'reference'> | null
 }
 

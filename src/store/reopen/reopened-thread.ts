@@ -1,3 +1,14 @@
+/**
+ * Owns: the state with which a lost thread is reopened, and the end of what was in flight in it.
+ *
+ * Does not own: whether a thread is lost (the client asks Temporal), and how the workflow goes on (`reopenThread` of
+ * `thread/continue-as-new.ts`).
+ *
+ * Invariants:
+ * - T4: every number is above those in use, so nothing that finished runs again, and no stale attempt can commit.
+ * - The state comes from columns: what the last settle recorded, what operations of later runs committed, and rows of
+ *   children, effects, requests and messages. No text is searched.
+ */
 import { runIdOf } from '../../protocol/ids.js'
 import { LIMITS } from '../../protocol/limits.js'
 import type { ReopenedThread } from '../../protocol/messages.js'
@@ -70,7 +81,7 @@ function lastRunOf({ number, reason, steps }: RunRecord, endedAt: number): LastR
   return { runId: runIdOf(number), reason: reason ?? 'lost', steps, endedAt: Math.floor(endedAt / 1000) }
 }
 
-/** Its session is over: the report of it is stored, or nobody waits for one. */
+/** Whether the session of the run has ended: its report is stored, or, for a root thread, a session tool ended it. */
 async function hasEnded(
   db: Reader,
   thread: ThreadRecord,
@@ -100,7 +111,7 @@ async function blockedOn(
 
 type AsChild = Pick<ReopenedThread, 'reports' | 'invocations' | 'report'>
 
-/** What it owes its parent, and has said: nothing any more to one that was told of the loss. */
+/** The calls of the parent that it has not answered, and its last report. A parent that learned of the loss gets neither. */
 async function asChild(db: Reader, thread: ThreadRecord): Promise<AsChild> {
   const { id, parent_thread_id: parentThreadId } = thread
   const reported = await reportsOf(db, id)
@@ -113,7 +124,7 @@ async function asChild(db: Reader, thread: ThreadRecord): Promise<AsChild> {
   return { reports, invocations, ...(reported.last !== null && { report: reported.last }) }
 }
 
-/** Calls whose message is in the transcript; one that waits brings its call with its signal. */
+/** Unanswered calls whose message is in the transcript. A queued message brings its call with its signal. */
 async function takenCalls(
   db: Reader,
   thread: ThreadRecord,
@@ -129,7 +140,7 @@ async function takenCalls(
 
 type ChildOf = Pick<ThreadRecord, 'id' | 'parent_thread_id' | 'parent_call_id'>
 
-/** All calls of its parent, each with the message that it is in this thread; the first one began the thread. */
+/** All calls of the parent to this thread, each with its message here. The first one started the thread. */
 export async function callsGiven(
   db: Reader,
   { id, parent_thread_id: parentThreadId, parent_call_id: firstCall }: ChildOf,
@@ -156,7 +167,7 @@ interface ActingAgent {
   readonly activated: readonly Side[]
 }
 
-/** The agent that has the thread: that of the last settle, or one that it was handed to in a run that never settled. */
+/** The agent of the thread and its active sides: those of the last settle, updated by what later runs committed. */
 async function actingAgent(db: Reader, { id, agent, settled }: ThreadRecord): Promise<ActingAgent> {
   const { run = 0, agent: settledAgent = agent, activated = [] } = settled ?? {}
   const start: ActingAgent = { agent: settledAgent, activated }
@@ -169,7 +180,7 @@ interface Committed {
   readonly answer: { readonly type?: string; readonly operations?: readonly ThreadOperation[] } | null
 }
 
-/** What steps of later runs have committed, in the order of the steps: an activation, the model's answer, its calls. */
+/** What later runs committed, in the order of their steps; within a step the activation, the answer of the model, its calls. */
 async function committedSince(db: Reader, threadId: string, run: number): Promise<readonly Committed[]> {
   const rows = await db
     .selectFrom('operations')
@@ -180,14 +191,14 @@ async function committedSince(db: Reader, threadId: string, run: number): Promis
     .where((where) =>
       where.or([
         where('kind', 'in', ['activation', 'tool']),
-        // A nested step is of the side whose call it was made for.
+        // A nested step activates no side.
         where.and([where('kind', '=', 'model'), where('key', 'is', null)]),
       ]),
     )
     .orderBy('run')
     .orderBy('step')
     .orderBy('kind')
-    // Of several handoffs in a step the first one holds.
+    // Of several handoffs in a step the first one counts, so it is applied last.
     .orderBy('finished_at', 'desc')
     .execute()
   // Written by the activities of a step: the store's boundary.
@@ -197,7 +208,7 @@ async function committedSince(db: Reader, threadId: string, run: number): Promis
 /** Answers of activations and of model calls by which the workflow knows that the side's prompt is active. */
 const ACTIVATING: ReadonlySet<string> = new Set(['activates', 'answered', 'interrupted'])
 
-/** As the workflow takes it: a new agent begins with no prompt that has been active. */
+/** The same rules as in the workflow: after a handoff no prompt of the new agent has been active. */
 function actsAfter(acting: ActingAgent, { kind, side, answer }: Committed): ActingAgent {
   const handOff = answer?.operations?.find((operation) => operation.kind === 'hand_off')
   if (handOff !== undefined) return { agent: handOff.agent, activated: [] }
@@ -212,8 +223,8 @@ function actsAfter(acting: ActingAgent, { kind, side, answer }: Committed): Acti
 }
 
 /**
- * The side whose turn it is, by the last row at the top: a result is for the side that asked, an answer without calls for
- * the other one, what came from outside for the side that it is not in the role of.
+ * The side whose turn it is, by the last top-level message: a result is for the side of the call, an answer without calls for
+ * the other side, and a message from outside for the side that it does not speak as.
  */
 async function actingSide(db: Reader, threadId: string): Promise<Side> {
   const last = await db
@@ -231,21 +242,21 @@ async function actingSide(db: Reader, threadId: string): Promise<Side> {
   if (side !== 'a' && side !== 'b') return role === 'assistant' ? 'b' : 'a'
   const isDone = sentBy === 'model' && calls === null
   if (!isDone) return side
-  // A thread that has one side only takes it for that.
+  // A thread with one side takes either for it.
   return side === 'a' ? 'b' : 'a'
 }
 
 interface CutRun {
   readonly threadId: string
-  /** Of the last event, before Temporal was asked: anything since then says that somebody is at work. */
+  /** The sequence of the last event before Temporal was asked: a later event shows that a worker is active. */
   readonly sequence: number
   /** Microseconds. */
   readonly now: number
 }
 
 /**
- * Ends what was in flight in a thread that was lost: open calls get a result, so that its transcript stays valid for a
- * provider, and no worker that comes late can commit (T4). `busy`: the thread changed meanwhile, and nothing was done.
+ * Ends what was in flight in a lost thread: open calls get a result, so that the transcript stays valid for a provider, and no
+ * stale attempt can commit (T4). `cut`: a run was open. `busy`: the thread has changed, and nothing was done.
  */
 export async function cutRun(
   tx: Writer,
@@ -253,7 +264,7 @@ export async function cutRun(
 ): Promise<'cut' | 'idle' | 'busy'> {
   const thread = await findThread(tx, threadId)
   if (thread?.last_sequence !== sequence) return 'busy'
-  // It runs at least once, and counts once: nothing of it is there, so it is done from its beginning.
+  // An effect runs at least once in code and exactly once in effect: nothing of it is committed, so it runs again.
   await tx
     .deleteFrom('operations')
     .where('thread_id', '=', threadId)
@@ -267,7 +278,7 @@ export async function cutRun(
   return runs.length === 0 ? 'idle' : 'cut'
 }
 
-/** Of several that reopen it at once, one says so. */
+/** Of several concurrent reopenings only one appends the event. */
 async function reopenedFact(db: Reader, threadId: string): Promise<readonly Fact[]> {
   const last = await db
     .selectFrom('events')

@@ -4,7 +4,7 @@ import type { CompiledQuery, DatabaseConnection, Dialect, DialectAdapter, Driver
 import { createMutex } from '../mutex.js'
 import { retryBusy } from './sqlite-error.js'
 
-/** Queries differ by list lengths only; a few hundred cover them, and each holds about 10 KB of SQLite's memory. */
+/** Queries differ only in the lengths of lists: a few hundred cover them. Each takes about 10 KB of memory in SQLite. */
 const CACHED_STATEMENTS = 300
 /** A read meets a lock only while another process recovers or closes the database, which takes milliseconds. */
 const STATEMENT_PATIENCE = 10_000
@@ -13,7 +13,7 @@ interface SqliteConnection extends DatabaseConnection {
   readonly database: DatabaseSync
 }
 
-/** A database handle as Kysely wants it, each statement prepared once. */
+/** A database handle for Kysely that prepares each statement once. */
 export function createConnection(database: DatabaseSync): SqliteConnection {
   const statements = new Map<string, StatementSync>()
 
@@ -59,8 +59,8 @@ function returnsRows({ query }: CompiledQuery): boolean {
 }
 
 /**
- * One connection, one transaction at a time, waiting up to `patience` ms for its turn and other processes; begun as a writer: a deferred transaction that turns into a writer
- * later fails at once when another process wrote in between.
+ * One connection that runs one transaction at a time, and waits up to `patience` ms for its turn and for other processes. A
+ * transaction begins as a writer: a deferred one that becomes a writer later fails if another process wrote in between.
  */
 export function createWriterDriver(connection: SqliteConnection, patience: number): Driver {
   const mutex = createMutex()
@@ -81,16 +81,16 @@ export function createWriterDriver(connection: SqliteConnection, patience: numbe
       try {
         database.exec('rollback')
       } catch {
-        // SQLite rolled back by itself (disk full, I/O error): the error that made it do so is the one to report.
+        // SQLite rolled back on its own (disk full, I/O error): the error that caused it is the one to report.
       }
     },
     releaseConnection: async () => mutex.release(),
-    /** Ends the writes that are in line. The handle is its opener's. */
+    /** Waits for queued writes. The opener closes the handle. */
     destroy: () => mutex.acquire(performance.now() + patience),
   }
 }
 
-/** One connection for all reads: each statement sees what was committed when it ran, and none waits for writers. */
+/** One connection for all reads. Each statement sees what was committed when it ran, and waits for no writer. */
 export function createReaderDriver(connection: SqliteConnection): Driver {
   return {
     init: async () => {},
@@ -107,7 +107,7 @@ async function refuseTransaction(): Promise<void> {
   throw new Error('Readers have no transactions: use store.write')
 }
 
-/** Kysely's own SQLite dialect wants another library's API and a lock of its own; ours leaves both to the driver. */
+/** Kysely's own SQLite dialect needs the API of another library and has a lock of its own; here the driver owns both. */
 export function createDialect(driver: Driver): Dialect {
   return {
     createDriver: () => driver,

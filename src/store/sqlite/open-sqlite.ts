@@ -17,17 +17,17 @@ import { createConnection, createDialect, createReaderDriver, createWriterDriver
 import { asStoreError, retryBusy } from './sqlite-error.js'
 import { watchSqlite } from './watch-sqlite.js'
 
-/** SQLite waits with the event loop standing still: long enough for another's short transaction, no longer. */
+/** SQLite blocks the event loop while it waits: long enough for a short transaction of another process, no longer. */
 const BUSY_TIMEOUT = 50
 /**
- * Pages of the log that make the writer copy it into the database and flush both, with the event loop standing still: four
- * times SQLite's own number halves the pages that are copied, and the log stays below 17 MB.
+ * Pages in the write-ahead log at which the writer copies it into the database, which blocks the event loop. Four times
+ * SQLite's default halves the number of copied pages, and the log stays below 17 MB.
  */
 const CHECKPOINT_PAGES = 4_000
-/** How long opening and each write wait for others, in all: activities retry after it, people see a sentence. */
+/** Milliseconds that opening and each write wait for others. Then activities retry, and a command prints the error. */
 const PATIENCE = 30_000
 
-/** Opens a database file, made and migrated when needed. @throws StoreError with one sentence on what to do */
+/** Opens a database file, and creates and migrates it if needed. @throws StoreError with one sentence on what to do */
 export async function openSqlite(path: string, patience = PATIENCE): Promise<Database> {
   await prepareFolder(path)
   const opened: DatabaseSync[] = []
@@ -59,7 +59,7 @@ export async function openSqlite(path: string, patience = PATIENCE): Promise<Dat
         try {
           await writer.destroy()
         } finally {
-          // Whoever does not end its transaction keeps neither the file open nor those who watch waiting.
+          // A transaction that never ends must keep neither the file open nor the watchers waiting.
           commits.end()
           for (const database of opened) database.close()
         }
@@ -79,7 +79,7 @@ async function told<T>(path: string, work: () => Promise<T>): Promise<T> {
   }
 }
 
-/** One transaction writes at a time: each row that can be read is settled, in the order of ids. */
+/** One transaction writes at a time, so every visible row is settled, in the order of ids. */
 const settledRows: SettledRows = async (db, { after, limit }) => {
   const rows = await db
     .selectFrom('events')
@@ -106,7 +106,7 @@ async function writeTelling<T>(
   return result
 }
 
-/** Looks at nothing in the file yet. */
+/** Opens the file without reading it. */
 function openFile(path: string, readOnly: boolean): DatabaseSync {
   const { DatabaseSync } = loadSqlite()
   const database = new DatabaseSync(path, { readOnly, enableForeignKeyConstraints: false })
@@ -114,12 +114,12 @@ function openFile(path: string, readOnly: boolean): DatabaseSync {
   return database
 }
 
-/** Reads the file, which another process may be making at the same moment. */
+/** Reads the file, which another process may be creating at this moment. */
 function tune(database: DatabaseSync): void {
   database.exec(`pragma synchronous = normal; pragma wal_autocheckpoint = ${CHECKPOINT_PAGES}`)
 }
 
-/** Readers and the writer of all processes work side by side only with a write-ahead log. */
+/** Only with a write-ahead log do readers and the writer of all processes work concurrently. */
 function useWal(database: DatabaseSync, path: string): void {
   const mode = database.prepare('pragma journal_mode = wal').get()?.['journal_mode']
   if (mode === 'wal') return
@@ -151,7 +151,7 @@ interface Named {
   readonly name: string
 }
 
-// Kysely's introspection reads all columns of all tables, each time: a twentieth of a worker's start.
+// Kysely's introspection reads all columns of all tables each time, which takes 5 % of a worker's start.
 const SQLITE_SCHEMA: SchemaDialect = {
   kind: 'sqlite',
   async tables(db) {
@@ -163,14 +163,14 @@ const SQLITE_SCHEMA: SchemaDialect = {
     const { rows } = await sql<Named>`select name from pragma_table_info(${table})`.execute(db)
     return rows.map(({ name }) => name)
   },
-  // Its transactions begin with the write lock of the whole file.
+  // A transaction begins with the write lock of the whole file.
   lock: async () => {},
   elsewhere: 'name another file',
 }
 
 /**
- * Node's SQLite without its ExperimentalWarning, which says nothing that a user of ours could act on.
- * Only that warning, and only while the module loads, is kept back.
+ * Loads Node's SQLite without its ExperimentalWarning, on which a user of this package cannot act. Only that warning is
+ * suppressed, and only while the module loads.
  * @throws StoreError `unavailable` on a Node that has none
  */
 export function loadSqlite(): typeof import('node:sqlite') {

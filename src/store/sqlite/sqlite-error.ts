@@ -5,7 +5,7 @@ import type { StoreErrorCode } from '../store-error.js'
 const BUSY = 5
 const LOCKED = 6
 
-/** SQLite's primary result codes that are no bug of ours, with what to do. */
+/** Primary result codes of SQLite that are no bug, with advice. */
 const RESULTS: Readonly<Record<number, { readonly code: StoreErrorCode; readonly advice: string }>> = {
   3: { code: 'unavailable', advice: 'is not permitted; give this user read and write access' },
   [BUSY]: { code: 'busy', advice: 'is locked by another process; end it or try again' },
@@ -31,7 +31,7 @@ export function isBusy(error: unknown): boolean {
   return result === BUSY || result === LOCKED
 }
 
-/** A StoreError for trouble with the disk or the file; everything else (a bug) as it is. */
+/** A StoreError for a failure of the disk or file; any other error, which is a bug, unchanged. */
 export function asStoreError(error: unknown, path: string): unknown {
   if (error instanceof Error && 'code' in error && error.code === 'ERR_INVALID_STATE') {
     return new StoreError(
@@ -46,12 +46,12 @@ export function asStoreError(error: unknown, path: string): unknown {
 }
 
 const FIRST_PAUSE = 5
-/** Longer pauses would let a writer that does not pause take the lock again and again. */
+/** With longer pauses a writer that does not pause would take the lock again and again. */
 const LONGEST_PAUSE = 100
 
 /**
- * Runs `operation` until it does not meet a lock, or until `deadline` (milliseconds of `performance.now`), when the
- * lock's own error is thrown. SQLite's busy timeout would wait too, but with the event loop standing still.
+ * Repeats `operation` while the database is locked, until `deadline` (milliseconds of `performance.now`); then throws the
+ * error of the lock. SQLite's own busy timeout would block the event loop.
  */
 export async function retryBusy<T>(operation: () => T, deadline: number): Promise<T> {
   for (let pause = FIRST_PAUSE; ; pause = Math.min(pause * 2, LONGEST_PAUSE)) {

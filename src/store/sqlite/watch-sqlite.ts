@@ -3,21 +3,21 @@ import { LIMITS } from '../../protocol/limits.js'
 import { createWatchers } from '../changes.js'
 import { isBusy } from './sqlite-error.js'
 
-/** How long after a commit others are expected: text that streams is written each 10 ms. */
+/** Milliseconds after a commit in which more are expected: streaming text is written every 10 ms. */
 const BUSY = 1_000
 
-/** Tells of commits by this and other processes. */
+/** Watches commits of this and other processes. */
 export interface SqliteWatch {
   watch(threadId: string, listener: () => void): () => void
-  /** This process committed events or deltas: looks at once, not with the next poll. */
+  /** This process committed events or deltas: look at once, not at the next poll. */
   committed(): void
-  /** Everybody is told once more, so that who waits finds the store closed. */
+  /** Calls all listeners once more, so that waiting readers find the store closed. */
   end(): void
 }
 
 /**
- * SQLite tells nobody of a commit. One poll per store, and only while somebody watches, asks whether the database has
- * changed, which reads a few bytes of shared memory; if so, one read says which threads have new events or deltas.
+ * SQLite has no notifications. One poll per store, only while there are watchers, asks whether the database has changed, which
+ * reads a few bytes of shared memory. If it has, one read finds the threads with new events or deltas.
  */
 export function watchSqlite(reading: DatabaseSync): SqliteWatch {
   const watchers = createWatchers()
@@ -38,7 +38,7 @@ export function watchSqlite(reading: DatabaseSync): SqliteWatch {
     try {
       return news.read()
     } catch (error) {
-      // Who watches reads, and meets the error where somebody can act on it; a lock is gone by the next poll.
+      // The watchers read next, and meet the error where it can be handled. A lock is gone by the next poll.
       return isBusy(error) ? null : 'unknown'
     }
   }
@@ -46,7 +46,7 @@ export function watchSqlite(reading: DatabaseSync): SqliteWatch {
   function poll(): void {
     timer = null
     look()
-    // Those who were told may have been the last, or have closed the store.
+    // The listeners may have ended the last watch, or closed the store.
     if (watchers.idle || ended) return
     const busy = performance.now() - changedAt < BUSY
     timer ??= setTimeout(poll, busy ? LIMITS.storePoll : LIMITS.storePollIdle)
@@ -59,7 +59,7 @@ export function watchSqlite(reading: DatabaseSync): SqliteWatch {
 
   return {
     watch(threadId, listener) {
-      // Only the first: one who comes while others are told must not skip what is news to them.
+      // Only for the first watch: a later one must not skip commits that the others have not seen.
       if (watchers.idle) news.skip()
       const end = watchers.add(threadId, listener)
       timer ??= setTimeout(poll, LIMITS.storePoll)
@@ -80,28 +80,28 @@ export function watchSqlite(reading: DatabaseSync): SqliteWatch {
 }
 
 interface News {
-  /** What is there is no news. */
+  /** Marks everything that is committed as seen. */
   skip(): void
   /**
-   * Threads with rows that are newer than what was seen; null when the database has not changed; `unknown` after a skip
-   * that could not read.
+   * Threads with rows that were not seen yet; null if the database has not changed; `unknown` after a skip that could not
+   * read.
    */
   read(): readonly string[] | 'unknown' | null
 }
 
-/** Up to where commits were seen. */
+/** The newest commit that was seen. */
 interface Seen extends Newest {
   readonly version: number
 }
 
-/** Reads what was committed, by whomever: what comes while it reads is found by this reading or by the next one. */
+/** Reads commits of all processes. A commit during a read is found by this read or by the next one. */
 function createNews(reading: DatabaseSync): News {
   const version = reading.prepare('pragma data_version')
   const newest = reading.prepare(NEWEST)
   const touched = reading.prepare(TOUCHED)
   let seen: Seen | null = null
   const current = (): number => Number(version.get()?.['data_version'])
-  // The version first: what is committed in between changes it again.
+  // The version first: a commit in between changes it again.
   const now = (): Seen => ({ version: current(), ...(newest.get() as unknown as Newest) })
   return {
     skip() {
@@ -109,7 +109,7 @@ function createNews(reading: DatabaseSync): News {
       try {
         seen = now()
       } catch {
-        // The first reading says that it does not know: from the beginning it would read every event there is.
+        // The first read then returns `unknown`: without a start it would read every event of the database.
       }
     },
     read() {
@@ -135,7 +135,7 @@ interface Touched {
   readonly thread_id: string
 }
 
-/** Both ids grow with the commits and are never used twice, so a row that is gone again hides none. */
+/** Both ids grow with the commits and are never reused, so a deleted row hides no other row. */
 const NEWEST =
   'select coalesce((select max(id) from events), 0) as event, coalesce((select max(id) from deltas), 0) as delta'
 const TOUCHED = 'select thread_id from events where id > ? union select thread_id from deltas where id > ?'

@@ -4,7 +4,7 @@ import type { SubagentRegistryEntry } from '../../protocol/subagent.js'
 import type { ChildrenTable } from '../schema.js'
 import type { Reader } from '../store.js'
 
-/** The children of a thread that stay, in the order in which they were made. Read for each call of it: reports stay out. */
+/** The resumable children of a thread in order of creation. Read for each call, so without reports. */
 export async function registeredChildren(
   db: Reader,
   parentThreadId: string,
@@ -13,7 +13,7 @@ export async function registeredChildren(
   return rows.map(registryEntry)
 }
 
-/** All that a thread ever started, in the same order. */
+/** All children that a thread ever started, in the same order. */
 export async function allRegistered(
   db: Reader,
   parentThreadId: string,
@@ -30,7 +30,7 @@ function registered(db: Reader, parentThreadId: string) {
     .orderBy('reference')
 }
 
-/** What the registry shows of a child; its reports are not read. */
+/** The columns of a registry entry; reports are not read. */
 export const REGISTRY_COLUMNS = [
   'children.reference',
   'children.name',
@@ -48,7 +48,7 @@ export const REGISTRY_COLUMNS = [
 
 type Column = (typeof REGISTRY_COLUMNS)[number] extends `children.${infer Name}` ? Name : never
 
-/** A row of the registry as callers see it. */
+/** The registry entry that callers see. */
 export function registryEntry(child: Pick<Selectable<ChildrenTable>, Column>): SubagentRegistryEntry {
   return {
     reference: child.reference,
@@ -65,13 +65,13 @@ export function registryEntry(child: Pick<Selectable<ChildrenTable>, Column>): S
   }
 }
 
-/** What a model is told of a child that stays. */
+/** What a model is told about an open resumable child. */
 export type OpenInstance = Pick<
   Selectable<ChildrenTable>,
   'reference' | 'name' | 'title' | 'description' | 'status'
 > & { readonly threadName: string | null }
 
-/** The resumable children of a thread that are not closed, in the order in which they were made. */
+/** The open resumable children of a thread, in order of creation. */
 export async function listOpenInstances(
   db: Reader,
   parentThreadId: string,
@@ -88,7 +88,7 @@ export async function listOpenInstances(
     .execute()
 }
 
-/** How many of them are of this agent: each counts against its `maxInstances`. */
+/** The number of them with this agent, which `maxInstances` bounds. */
 export async function countOpenInstances(
   db: Reader,
   { parentThreadId, agent }: { readonly parentThreadId: string; readonly agent: string },

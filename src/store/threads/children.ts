@@ -10,14 +10,14 @@ import type { Decoded } from '../row-codec.js'
 import type { ChildrenTable } from '../schema.js'
 import type { Reader, Writer } from '../store.js'
 
-/** What a child told its parent; the attachments are files of the parent. */
+/** The last report of a child; the attachments are files of the parent. */
 export interface StoredReport {
   readonly kind: 'result' | 'failure'
   readonly text: string
   readonly attachments: readonly AttachmentRef[]
-  /** The message that tells it; left out: it is told with its group. */
+  /** The message that delivers it; left out: it is delivered with its group. */
   readonly messageId?: string
-  /** The parent's calls that it answers. */
+  /** The calls of the parent that it answers. */
   readonly invocations?: readonly string[]
 }
 
@@ -29,7 +29,7 @@ type Columns = {
   report: StoredReport | null
 }
 
-/** A child as its parent's registry knows it. */
+/** A child in the registry of its parent. */
 export type ChildRecord = Decoded<Selectable<ChildrenTable>, Columns>
 
 export type NewChild = Omit<
@@ -54,15 +54,15 @@ const codec = rowCodec<Selectable<ChildrenTable>, Columns>({
   flags: ['resumable', 'blocking'],
 })
 
-/** Which child of which thread; the reference is the child's thread id. */
+/** Names a child of a thread; the reference is the id of the child thread. */
 export interface ChildKey {
   readonly parentThreadId: string
   readonly reference: string
 }
 
 /**
- * False if there is one with that reference, which is left as it is. Its moment is moved behind those of its parent's
- * others of its kind: calls of one millisecond must not change places.
+ * Returns false, and changes nothing, if the child exists. Its creation time is moved behind those of the parent's other
+ * children of its kind, so that calls of the same millisecond keep their order.
  */
 export async function insertChild(tx: Writer, child: NewChild): Promise<boolean> {
   const last = await lastMadeAt(tx, child)
@@ -101,7 +101,7 @@ export async function findChild(
   return row === undefined ? null : codec.fromRow(row)
 }
 
-/** In the order in which they were made: those of one call are a microsecond apart. */
+/** The children in order of creation: those of one call are a microsecond apart. */
 export async function listChildren(db: Reader, parentThreadId: string): Promise<readonly ChildRecord[]> {
   const rows = await db
     .selectFrom('children')
@@ -113,7 +113,7 @@ export async function listChildren(db: Reader, parentThreadId: string): Promise<
   return rows.map(codec.fromRow)
 }
 
-/** Children that stay and are not closed, of one agent or of all, in the order in which they were made. */
+/** Resumable children that are not closed, of one agent or of all, in order of creation. */
 export async function openInstances(
   db: Reader,
   { parentThreadId, agent }: { readonly parentThreadId: string; readonly agent?: string },
@@ -128,7 +128,7 @@ export async function openInstances(
   return (await query.orderBy('created_at').orderBy('reference').execute()).map(codec.fromRow)
 }
 
-/** Those that one call started in one go, in their order. */
+/** The children that one call started as a group, in order. */
 export async function childrenOfGroup(
   db: Reader,
   { parentThreadId, spawnGroupId }: { readonly parentThreadId: string; readonly spawnGroupId: string },
@@ -144,7 +144,7 @@ export async function childrenOfGroup(
   return rows.map(codec.fromRow)
 }
 
-/** What events and messages call a child: as the registry has it, or by its agent where a thread was started by hand. */
+/** The name of a child in events and messages: that of the registry, or the agent of a thread that was started by hand. */
 export async function findChildName(
   db: Reader,
   { reference }: Pick<ChildKey, 'reference'>,
@@ -164,7 +164,7 @@ export async function countChildren(db: Reader, parentThreadId: string): Promise
   return count
 }
 
-/** False if there is no such child. Another status ends what it said of itself. */
+/** Returns false if there is no such child. A new status clears the status text of the child. */
 export async function updateChild(
   tx: Writer,
   { parentThreadId, reference }: ChildKey,
@@ -179,7 +179,7 @@ export async function updateChild(
   return result.numUpdatedRows === 1n
 }
 
-/** A child that waited for variables runs. Until then its parent closes it, for it has no workflow (T8). */
+/** A deferred child starts. Before, it has no workflow, and its parent closes it (T8). */
 export async function startDeferred(
   tx: Writer,
   {
@@ -198,16 +198,16 @@ export async function startDeferred(
 }
 
 interface NewReport extends ChildKey {
-  /** From 1, counted by the child. */
+  /** Counted by the child, from 1. */
   readonly number: number
-  /** Null: it says nothing to its parent. Left out: what it told before stays. */
+  /** Null: the report has no words for the parent. Left out: the stored report stays. */
   readonly report?: StoredReport | null
   readonly status: string
-  /** With its last one: microseconds. */
+  /** For its last report: microseconds. */
   readonly closedAt?: number
 }
 
-/** T7: a report is stored once; false if this one, or a later one, was stored before. */
+/** T7: stores a report once. Returns false if this one or a later one is stored. */
 export async function saveReport(
   tx: Writer,
   { parentThreadId, reference, number, report, status, closedAt }: NewReport,
@@ -226,7 +226,7 @@ export async function saveReport(
   return result.numUpdatedRows === 1n
 }
 
-/** What is known of a child's end. The first who knows it says so: null if the registry had it closed before. */
+/** Closes a child in the registry. Returns null if it was closed before, so that only the first caller reports it. */
 export async function closeChild(
   tx: Writer,
   { parentThreadId, reference, status, now }: ChildKey & { readonly status: string; readonly now: number },
@@ -242,7 +242,7 @@ export async function closeChild(
   return row === undefined ? null : codec.fromRow(row)
 }
 
-/** Children whose rows are there and that wait for variables before they start. */
+/** Children with rows that wait for variables before they start. */
 export async function deferredChildren(db: Reader, parentThreadId: string): Promise<readonly ChildRecord[]> {
   const rows = await db
     .selectFrom('children')
@@ -257,8 +257,8 @@ export async function deferredChildren(db: Reader, parentThreadId: string): Prom
 }
 
 /**
- * The reports of a child behind this number, the oldest first, as it announces them. None while a run of it is under way:
- * by the time the parent hears of an end, it is settled (T7).
+ * The reports of a child after this number, oldest first, as the child announces them. Empty while a run of it is open: by the
+ * time the parent learns of an end, the run is settled (T7).
  */
 export async function missedReports(
   db: Reader,
@@ -273,7 +273,7 @@ export async function missedReports(
     .executeTakeFirst()
   if (running !== undefined) return []
   const missed: ChildReport[] = []
-  // What a parent keeps of a child's calls is bounded, and so is what a report of it can answer.
+  // The parent keeps a bounded number of calls per child, so at most this many reports can answer one.
   for (let report = taken + 1; report <= taken + LIMITS.invocationsPerChild; report += 1) {
     const operation = await findOperation(db, reference, reportOperationId(report))
     if (operation === null) break
@@ -290,13 +290,13 @@ export async function missedReports(
 
 interface Reports {
   readonly threadId: string
-  /** The children whose reports they are. */
+  /** The children of the reports. */
   readonly references: readonly string[]
-  /** Their messages; what these children told besides stays. */
+  /** The messages of the reports; other messages of these children stay. */
   readonly ids: readonly string[]
 }
 
-/** T3: reports that wait for a place, and whose words came another way: their rows stay and say so. */
+/** T3: removes queued reports whose words reached the parent another way. Their rows stay, with that status. */
 export async function dropReports(tx: Writer, { threadId, references, ids }: Reports): Promise<void> {
   if (references.length === 0 || ids.length === 0) return
   await tx

@@ -7,12 +7,12 @@ import type { Reader, Writer } from '../store.js'
 
 type Columns = { status: 'scheduled' | 'done' | 'failed' | 'removed'; args: JsonObject }
 
-/** Work that a thread has put off; `error` is the id of what a failed one threw. */
+/** Delayed work of a thread; `error` is the id of the error of a failed effect. */
 export type EffectRecord = Decoded<Selectable<EffectsTable>, Columns>
 
 const codec = rowCodec<Selectable<EffectsTable>, Columns>({ json: ['args'] })
 
-/** False if there is one of this id already, which is left as it is. */
+/** Returns false, and changes nothing, if the effect exists. */
 export async function insertEffect(
   tx: Writer,
   effect: Pick<EffectRecord, 'thread_id' | 'id' | 'name' | 'args' | 'due_at' | 'created_at'>,
@@ -35,7 +35,7 @@ export async function findEffect(db: Reader, threadId: string, id: string): Prom
   return row === undefined ? null : codec.fromRow(row)
 }
 
-/** Those that wait for their time, the next one first. */
+/** Scheduled effects, the next one first. */
 export async function scheduledEffects(db: Reader, threadId: string): Promise<readonly EffectRecord[]> {
   const rows = await db
     .selectFrom('effects')
@@ -57,7 +57,7 @@ interface EndedEffect {
   readonly now: number
 }
 
-/** Its name; null if it is not scheduled any more: it is done once, or removed, or failed. */
+/** Ends a scheduled effect and returns its name; null if it is not scheduled any more: an effect ends once. */
 export async function endEffect(
   tx: Writer,
   { threadId, id, status, error = null, now }: EndedEffect,
@@ -73,7 +73,7 @@ export async function endEffect(
   return ended?.name ?? null
 }
 
-/** T8: nothing of a thread that ends is performed any more; answers what was scheduled. */
+/** T8: removes the scheduled effects of a thread that ends; returns them. */
 export async function removeScheduledEffects(
   tx: Writer,
   threadId: string,
@@ -89,15 +89,15 @@ export async function removeScheduledEffects(
 }
 
 /**
- * Threads that scheduled an effect of a thread, itself or any of its family, as the answers of their calls tell. An endpoint
- * is no call. Reads all operations of the family: for what is looked for once in a blue moon.
+ * The threads of the tree that scheduled an effect of a thread, found in the answers of their operations. An endpoint has no
+ * operation and is not found. Reads all operations of the tree: only for `everthread doctor`.
  */
 export async function effectSenders(
   db: Reader,
   threadId: string,
   effectId: string,
 ): Promise<readonly string[]> {
-  const told = `%"${effectId}"%`
+  const mention = `%"${effectId}"%`
   const rows = await db
     .selectFrom('threads as target')
     .innerJoin('threads as sender', 'sender.root_thread_id', 'target.root_thread_id')
@@ -105,7 +105,7 @@ export async function effectSenders(
     .select('sender.id')
     .distinct()
     .where('target.id', '=', threadId)
-    .where((row) => row.or([row('answer', 'like', told), row('detail', 'like', told)]))
+    .where((row) => row.or([row('answer', 'like', mention), row('detail', 'like', mention)]))
     .execute()
   return rows.map(({ id }) => id)
 }

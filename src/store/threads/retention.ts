@@ -7,7 +7,7 @@ import type { Reader, Store, Writer } from '../store.js'
 import { subtreeOf } from './thread-tree.js'
 import { updateThread } from './threads.js'
 
-/** Where a page ended. */
+/** The end of a page. */
 export interface ClosedTreeCursor {
   readonly closedAt: number
   readonly id: string
@@ -20,7 +20,7 @@ interface ClosedTrees {
   readonly limit: number
 }
 
-/** Tops of trees that closed before then, the oldest first; also those whose deletion was begun. */
+/** Roots of trees that closed before that time, oldest first, including trees whose deletion has begun. */
 export async function closedTops(
   db: Reader,
   { before, after, limit }: ClosedTrees,
@@ -34,7 +34,7 @@ export async function closedTops(
       where.or([
         where('parent_thread_id', 'is', null),
         where('closed_at', '=', DELETED_AT),
-        // Its parent is in no store, or was deleted by itself.
+        // Its parent is in another store, or was deleted alone.
         where.not(
           where.exists(
             where
@@ -53,7 +53,7 @@ export async function closedTops(
   return rows.flatMap(({ id, closedAt }) => (closedAt === null ? [] : [{ id, closedAt }]))
 }
 
-/** How many threads a tree has, if all of them closed before then, or their deletion was begun; else null. */
+/** The number of threads in a tree if all of them closed before that time or their deletion has begun; else null. */
 export async function closedTreeSize(db: Reader, threadId: string, before: number): Promise<number | null> {
   const threads = await subtreeOf(db, threadId)
   if (threads.at(-1)?.closedAt === DELETED_AT) return threads.length
@@ -61,7 +61,7 @@ export async function closedTreeSize(db: Reader, threadId: string, before: numbe
   return isOld ? threads.length : null
 }
 
-/** Tables of a thread's rows, with the column that tells two rows of one thread apart. */
+/** Tables with rows of a thread, and the column that is unique within a thread. */
 const OWNED = {
   messages: 'id',
   tool_calls: 'id',
@@ -79,10 +79,10 @@ const OWNED = {
   thread_tags: 'tag',
 } as const
 
-/** When the top of a tree closed whose deletion was begun: before all others, so that the next sweep finds it first. */
+/** The closing time of a tree whose deletion has begun: before all others, so that the next sweep finds it first. */
 const DELETED_AT = 0
 
-/** From this commit on the tree is on its way out. False if the thread is open, or not there any more. */
+/** Marks the deletion of a tree as begun. Returns false if the thread is open or missing. */
 export async function markDeleting(tx: Writer, threadId: string): Promise<boolean> {
   const found = await tx
     .selectFrom('threads')
@@ -94,8 +94,8 @@ export async function markDeleting(tx: Writer, threadId: string): Promise<boolea
 }
 
 /**
- * Deletes all rows of one closed thread, in batches, so that no transaction is long; its own row is the last, so that a
- * deletion that was cut off is done again. Bytes of files stay until a sweep finds that no file names them.
+ * Deletes all rows of one closed thread in batches, so that no transaction is long. The row of the thread is last, so that an
+ * interrupted deletion is repeated. Bytes of files stay until a sweep finds that no file names them.
  */
 export async function deleteThreadRows(store: Store, threadId: string): Promise<void> {
   for (const [table, key] of Object.entries(OWNED))
@@ -119,7 +119,7 @@ async function deleteBatch(tx: Writer, { table, key, owner, threadId }: Batch): 
   return (await deletion.execute(tx)).rows.length
 }
 
-/** Until a batch is not full. */
+/** Deletes batches until one is not full. */
 async function repeated(store: Store, batch: (tx: Writer) => Promise<number>): Promise<number> {
   for (let deleted = 0; ;) {
     const count = await store.write(batch)
@@ -128,7 +128,7 @@ async function repeated(store: Store, batch: (tx: Writer) => Promise<number>): P
   }
 }
 
-/** What no thread uses any more: bytes, plans, errors. */
+/** Sweeps what no thread uses any more: bytes, plans, errors. */
 
 interface Sweep {
   /** Milliseconds since 1970. */
@@ -137,11 +137,11 @@ interface Sweep {
 }
 
 /**
- * Deletes bytes that no file names, and that nobody wrote since. A copy names what another file names: it is seen in the
- * transaction that decides, or comes after it and finds no source. Bytes that are written anew are young.
+ * Deletes bytes that no file names and that were not written since that time. A copy of a file is visible in the transaction
+ * that decides, or begins after it and finds no source. Writing the same bytes again renews their age.
  */
 export async function sweepBlobs(store: Store, { before, dryRun }: Sweep): Promise<number> {
-  // First: what is staged from now on is young. The worker that stores its result may be away for days.
+  // Read first: bytes that are staged later are young. The worker that stores their result may be away for days.
   const staged = await store.read(stagedDigests)
   let swept = 0
   for (let after = ''; ;) {
@@ -179,7 +179,7 @@ function isUnnamed(where: ExpressionBuilder<Schema, 'blobs'>) {
   )
 }
 
-/** Its row first: from then on whoever names it again writes it anew, and makes it young. */
+/** Deletes the row first: a later file with these bytes then writes them again, which renews their age. */
 async function forget(store: Store, digest: string, before: number): Promise<boolean> {
   const forgotten = await store.write(async (tx) => {
     const result = await tx
@@ -193,7 +193,7 @@ async function forget(store: Store, digest: string, before: number): Promise<boo
   return forgotten && (await store.blobs.delete(digest, before))
 }
 
-/** Bytes whose transaction never came: a tool that was cut off had written them. */
+/** Deletes bytes of a transaction that never committed, such as those of an interrupted tool. */
 async function sweepUntold(
   store: Store,
   { staged, before, dryRun }: Sweep & { readonly staged: ReadonlySet<string> },
@@ -212,7 +212,7 @@ async function isKnown(db: Reader, digest: string): Promise<boolean> {
   return row !== undefined
 }
 
-/** Deletes errors of threads that are gone, and of none. */
+/** Deletes errors of deleted threads, and errors without a thread. */
 export async function sweepErrors(store: Store, { before, dryRun }: Sweep): Promise<number> {
   const old = (db: Reader) =>
     db
@@ -239,7 +239,7 @@ export async function sweepErrors(store: Store, { before, dryRun }: Sweep): Prom
   })
 }
 
-/** Deletes plans that no run under way has: the next run of an agent stores its plan anew. */
+/** Deletes plans that no open run has: the next run of an agent stores its plan again. */
 export async function sweepPlans(store: Store, { before, dryRun }: Sweep): Promise<number> {
   const old = await store.read((db) =>
     db
@@ -258,7 +258,7 @@ export async function sweepPlans(store: Store, { before, dryRun }: Sweep): Promi
   return swept
 }
 
-/** Looked at and deleted at once: a run that begins meanwhile has stored it already, or stores it again. */
+/** Checks and deletes in one transaction: a run that begins concurrently has stored its plan before, or stores it again. */
 async function deletePlan(tx: Writer, digest: string): Promise<boolean> {
   if (await isUsed(tx, digest)) return false
   const result = await tx.deleteFrom('plans').where('digest', '=', digest).executeTakeFirst()

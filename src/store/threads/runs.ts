@@ -35,18 +35,18 @@ type Columns = {
 
 export type RunRecord = Decoded<Selectable<RunsTable>, Columns>
 
-/** What is left out is that of a run which just started. */
+/** Columns that are left out have the values of a run that just started. */
 type NewRun = Pick<RunRecord, 'thread_id' | 'number' | 'trigger_kind' | 'started_at'> & Partial<RunRecord>
 
 const codec = rowCodec<Selectable<RunsTable>, Columns>({ json: ['usage', 'session', 'context'] })
 
-/** Which run of which thread. */
+/** Names a run of a thread. */
 export interface RunKey {
   readonly threadId: string
   readonly number: number
 }
 
-/** False if there is one with that number, which is left as it is. */
+/** Returns false, and changes nothing, if the run exists. */
 export async function insertRun(tx: Writer, run: NewRun): Promise<boolean> {
   const result = await tx
     .insertInto('runs')
@@ -56,7 +56,7 @@ export async function insertRun(tx: Writer, run: NewRun): Promise<boolean> {
   return result.numInsertedOrUpdatedRows === 1n
 }
 
-/** False if there is no such run. */
+/** Returns false if there is no such run. */
 export async function updateRun(
   tx: Writer,
   { threadId, number }: RunKey,
@@ -79,10 +79,10 @@ interface CutRuns {
   readonly now: number
 }
 
-/** The usage of a run is known to its workflow, and the workflow of these runs is gone. */
+/** The usage of a run is known only to its workflow, and the workflow of these runs is lost. */
 const NO_USAGE = { inputTokens: 0, outputTokens: 0, cachedInputTokens: 0, cost: null }
 
-/** Ends the runs of a thread whose workflow is gone; answers the event that tells the end of each. */
+/** Ends the open runs of a thread whose workflow is lost; returns the event of each end. */
 export async function endOpenRuns(
   tx: Writer,
   { threadId, reason, outcome, now }: CutRuns,
@@ -111,7 +111,7 @@ export async function findRun(db: Reader, { threadId, number }: RunKey): Promise
   return row === undefined ? null : codec.fromRow(row)
 }
 
-/** The one with the highest number. */
+/** The run with the highest number. */
 export async function lastRun(db: Reader, threadId: string): Promise<RunRecord | null> {
   const row = await db
     .selectFrom('runs')
@@ -123,7 +123,7 @@ export async function lastRun(db: Reader, threadId: string): Promise<RunRecord |
   return row === undefined ? null : codec.fromRow(row)
 }
 
-/** Adds a wait of so many milliseconds for a provider. */
+/** Adds milliseconds to the time that the run has waited for providers. */
 export async function countWait(
   tx: Writer,
   { threadId, number }: RunKey,
@@ -137,7 +137,7 @@ export async function countWait(
     .execute()
 }
 
-/** Milliseconds that a run has waited for providers; 0 for a run that is not there. */
+/** Milliseconds that a run has waited for providers; 0 for a missing run. */
 export async function waitedOf(db: Reader, { threadId, number }: RunKey): Promise<number> {
   const row = await db
     .selectFrom('runs')
@@ -148,7 +148,7 @@ export async function waitedOf(db: Reader, { threadId, number }: RunKey): Promis
   return row?.waited ?? 0
 }
 
-/** What the calls of a run share; empty for a run that is not there. */
+/** The context that the calls of a run share; empty for a missing run. */
 export async function readRunContext(db: Reader, { threadId, number }: RunKey): Promise<JsonObject> {
   const row = await db
     .selectFrom('runs')
@@ -163,7 +163,7 @@ export async function writeRunContext(tx: Writer, key: RunKey, context: JsonObje
   await updateRun(tx, key, { context })
 }
 
-/** The trace contexts of a thread's messages, in the order of their ids; those without one are left out. */
+/** The trace contexts of these messages, in the order of their ids; messages without one are skipped. */
 export async function tracesOfMessages(
   db: Reader,
   threadId: string,
@@ -181,7 +181,7 @@ export async function tracesOfMessages(
   return ids.flatMap((id) => traces.get(id) ?? [])
 }
 
-/** What the steps of a run stand below; null before its first one. */
+/** The trace context of the steps of a run; null before its first step. */
 export async function traceOfRun(db: Reader, { threadId, number }: RunKey): Promise<string | null> {
   const row = await db
     .selectFrom('runs')
@@ -192,7 +192,7 @@ export async function traceOfRun(db: Reader, { threadId, number }: RunKey): Prom
   return row?.traceparent ?? null
 }
 
-/** Of the row that holds a call: the step, or the client, that asked for it. */
+/** The trace context of the message that holds a call: that of its step, or of the client that queued it. */
 export async function traceOfCall(db: Reader, threadId: string, callId: string): Promise<string | null> {
   const row = await db
     .selectFrom('tool_calls as call')

@@ -8,11 +8,11 @@ type Row = Pick<Selectable<ThreadsTable>, 'id' | 'parent_thread_id' | 'agent' | 
 
 /** A thread of a tree. */
 export interface ThreadNode extends Row {
-  /** Null for one that its parent's registry does not know: a root, or one that was started by hand. */
+  /** Null if the parent's registry has no entry: the thread is a root, or was started by hand. */
   readonly entry: SubagentRegistryEntry | null
 }
 
-/** The thread and all below it, older ones first; none if there is no such thread. */
+/** The thread and all its descendants, oldest first; empty if there is no such thread. */
 export async function threadsFrom(db: Reader, threadId: string): Promise<readonly ThreadNode[]> {
   const threads = await treeOf(db, threadId)
     .select([
@@ -34,13 +34,13 @@ async function entriesOf(db: Reader, threadId: string): Promise<ReadonlyMap<stri
   return new Map(rows.map((row) => [row.reference, registryEntry(row)]))
 }
 
-/** A thread that is not closed, and how far its events were. */
+/** A thread that is not closed, and the sequence of its last event. */
 interface OpenThread {
   readonly id: string
   readonly lastSequence: number
 }
 
-/** Open threads below a thread; without those that wait for variables, for they have not been started. */
+/** The open descendants of a thread, without deferred ones, which have not been started. */
 export async function openThreadsBelow(db: Reader, threadId: string): Promise<readonly OpenThread[]> {
   const rows = await treeOf(db, threadId)
     .leftJoin('children', entry)
@@ -54,7 +54,7 @@ export async function openThreadsBelow(db: Reader, threadId: string): Promise<re
   return rows.map(({ id, last_sequence: lastSequence }) => ({ id, lastSequence }))
 }
 
-/** By its key, which is the parent's. */
+/** Joins the registry entry of a thread. */
 function entry<Joined extends JoinBuilder<Pick<Schema, 'threads' | 'children'>, 'threads' | 'children'>>(
   join: Joined,
 ) {
@@ -63,7 +63,7 @@ function entry<Joined extends JoinBuilder<Pick<Schema, 'threads' | 'children'>, 
     .onRef('children.reference', '=', 'threads.id')
 }
 
-/** The thread and all below it. Each once: a parent that a person named may be below its child. */
+/** The thread and all its descendants, each once: a parent that a person named may be a descendant of its child. */
 function treeOf(db: Reader, threadId: string) {
   return db
     .withRecursive('tree', (tree) =>
@@ -90,7 +90,7 @@ interface SubtreeThread {
   readonly closedAt: number | null
 }
 
-/** The thread and all below it, each before the one that started it, so that what is left can always be found again. */
+/** The thread and all its descendants, each before its parent, so that the rest of an interrupted deletion is still reachable. */
 export async function subtreeOf(db: Reader, threadId: string): Promise<readonly SubtreeThread[]> {
   const rows = await treeOf(db, threadId)
     .select(['threads.id', 'threads.parent_thread_id as parent', 'threads.closed_at as closedAt'])
@@ -108,7 +108,7 @@ function deepestFirst(rows: readonly SubtreeThread[], threadId: string): readonl
     else siblings.push(row)
   }
   const ordered = [...top]
-  // Grows while it is walked: level by level.
+  // The list grows while it is iterated, level by level.
   for (const { id } of ordered) ordered.push(...(below.get(id) ?? []))
   return ordered.toReversed()
 }

@@ -7,13 +7,13 @@ import type { Reader, Writer } from '../store.js'
 
 /** What the workflow knew when a run ended, so that a thread whose workflow is lost is reopened with it. */
 export interface SettledState {
-  /** The last run that had ended. */
+  /** The number of the run that ended. */
   readonly run: number
-  /** The one that has the thread: after a handoff, also before its first step. */
+  /** The agent of the thread; after a handoff the new one, also before its first step. */
   readonly agent: string
   /** Sides whose prompts have been active under this agent: their immediate subagents have started. */
   readonly activated: readonly Side[]
-  /** The thread was reopened in the midst of a run, and this side acts next; a settle records none. */
+  /** Only a reopening records it: the thread lost its workflow within a run, and this side acts next. */
   readonly side?: Side
 }
 
@@ -24,14 +24,14 @@ type Columns = {
   settled: SettledState | null
 }
 
-/** A thread's row. `snapshot` is the recorded one. */
+/** The row of a thread; `snapshot` is the recorded snapshot. */
 export type ThreadRecord = Decoded<Selectable<ThreadsTable>, Columns>
 
-/** What is left out is that of an idle root thread without a person. */
+/** Columns that are left out have the values of an idle root thread without a user. */
 export type NewThread = Pick<ThreadRecord, 'id' | 'agent' | 'created_at'> &
   Partial<Omit<ThreadRecord, 'last_sequence' | 'last_position'>>
 
-/** Counters are counted by the functions that allocate them; tags are given once. */
+/** Counters change only in the functions that allocate from them; tags are set once. */
 type ThreadPatch = Partial<Omit<ThreadRecord, 'id' | 'tags' | 'last_sequence' | 'last_position'>>
 
 const codec = rowCodec<Selectable<ThreadsTable>, Columns>({
@@ -39,7 +39,7 @@ const codec = rowCodec<Selectable<ThreadsTable>, Columns>({
   flags: ['resumable'],
 })
 
-/** False if there was one with that id, which is left as it is. */
+/** Returns false, and changes nothing, if the thread exists. */
 export async function insertThread(tx: Writer, thread: NewThread): Promise<boolean> {
   const row = codec.toRow({
     root_thread_id: thread.id,
@@ -73,7 +73,7 @@ export async function findThread(db: Reader, id: string): Promise<ThreadRecord |
   return row === undefined ? null : codec.fromRow(row)
 }
 
-/** False if there is no such thread. */
+/** Returns false if there is no such thread. */
 export async function updateThread(tx: Writer, id: string, patch: ThreadPatch): Promise<boolean> {
   const result = await tx
     .updateTable('threads')
@@ -89,7 +89,7 @@ interface TerminationRequest {
   readonly now: number
 }
 
-/** T8: from this commit on nothing is accepted for the thread and nothing of it runs. */
+/** T8: from this commit on the thread accepts nothing, and nothing of it begins. */
 export async function requestTermination(
   tx: Writer,
   { threadId, reason, now }: TerminationRequest,
@@ -115,15 +115,15 @@ export interface ThreadFilter {
   readonly agent?: string
   readonly status?: string
   readonly userId?: string
-  /** Null: threads without a parent. */
+  /** Null: only threads without a parent. */
   readonly parent?: string | null
-  /** All threads of a tree, its root too. */
+  /** All threads of a tree, including its root. */
   readonly root?: string
   readonly tag?: string
   readonly account?: string
 }
 
-/** Where a page ended. A thread that became active since then is on an earlier page. */
+/** The end of a page. A thread that became active since then moved to an earlier page. */
 export interface ThreadCursor {
   readonly lastActivityAt: number
   readonly id: string
@@ -135,7 +135,7 @@ interface ListThreads {
   readonly limit: number
 }
 
-/** One page, newest activity first; `next` is null on the last one. */
+/** One page, latest activity first; `next` is null on the last page. */
 export async function listThreads(
   db: Reader,
   { filter = {}, after = null, limit }: ListThreads,
@@ -174,7 +174,7 @@ interface ThreadProgress {
   readonly closed: boolean
 }
 
-/** How far a thread is: cheap, for those who look at each change of the store. Null if there is no such thread. */
+/** The progress of a thread: a cheap read for watchers. Null if there is no such thread. */
 export async function threadProgress(db: Reader, threadId: string): Promise<ThreadProgress | null> {
   const thread = await db
     .selectFrom('threads')

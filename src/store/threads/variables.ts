@@ -17,9 +17,9 @@ interface NewVariable {
   readonly threadId: string
   readonly name: string
   readonly value: string
-  /** Left out: the one that it has, else secret. */
+  /** Left out: the present type, else secret. */
   readonly type?: VariableType | undefined
-  /** Given as the thread was started: its subagents have it too, also those that scope the name. */
+  /** Given at the start of the thread: its subagents have it too, also those that scope the name. */
   readonly forGraph?: true
   /** Microseconds. */
   readonly now: number
@@ -30,7 +30,7 @@ export async function putVariable(tx: Writer, secrets: SecretBox, variable: NewV
   const { threadId, name, value, now } = variable
   const type = variable.type ?? (await findVariables(tx, threadId, [name]))[0]?.type ?? 'secret'
   const sealed = type === 'text' ? { value, keyId: null } : secrets.seal(value, { threadId, name })
-  // What a thread makes of such a value later is for the same threads.
+  // A later value of such a variable reaches the same threads.
   const given = variable.forGraph === true ? { for_graph: 1 } : {}
   const row = { type, value: sealed.value, key_id: sealed.keyId, updated_at: now, ...given }
   await tx
@@ -40,7 +40,7 @@ export async function putVariable(tx: Writer, secrets: SecretBox, variable: NewV
     .execute()
 }
 
-/** Those of the names that the thread itself has. */
+/** The variables among these names that the thread itself has. */
 export async function findVariables(
   db: Reader,
   threadId: string,
@@ -79,11 +79,11 @@ export async function assertSecretsOpen(store: Pick<Store, 'read'>, { keyIds }: 
   ])
 }
 
-/** Sealed anew in one transaction: others write in between. */
+/** Secrets that one transaction seals again, so that other writes can run in between. */
 const BATCH = 200
 
 /**
- * Seals every secret that another key sealed with the first one, so that the others can be dropped; answers how many.
+ * Seals with the first key every secret that another key sealed, so that the other keys can be dropped; returns how many.
  * @throws StoreError `no_key`
  */
 export async function rotateSecrets(store: Store): Promise<number> {
@@ -120,7 +120,7 @@ async function rotateBatch(tx: Writer, secrets: SecretBox): Promise<number> {
   return rows.length
 }
 
-/** Undefined if there is none. */
+/** The value; undefined if there is none. */
 export async function getValue(db: Reader, threadId: string, key: string): Promise<JsonValue | undefined> {
   const row = await db
     .selectFrom('thread_values')
