@@ -15,7 +15,7 @@ interface WorkersAgents {
   readonly now: number
 }
 
-/** Writes what a worker runs now; the agents of other workers stay as those wrote them. */
+/** Records the agents of a worker; rows of other agents stay unchanged. */
 export async function putAgents(tx: Writer, { agents, now }: WorkersAgents): Promise<void> {
   for (const { name, ...rest } of agents) {
     const columns = { ...rest, updated_at: now }
@@ -28,12 +28,12 @@ export async function putAgents(tx: Writer, { agents, now }: WorkersAgents): Pro
 }
 
 interface ListAgents {
-  /** A name: those behind it. */
+  /** Only names after this one. */
   readonly after: string | null
   readonly limit: number
 }
 
-/** By name. */
+/** A page of agents by name. */
 export async function listAgents(db: Reader, { after, limit }: ListAgents): Promise<readonly AgentRecord[]> {
   let query = db.selectFrom('agents').selectAll()
   if (after !== null) query = query.where('name', '>', after)
@@ -53,7 +53,7 @@ interface NewPlan {
   readonly now: number
 }
 
-/** Keeps a plan's content under its digest, so that a run keeps its own while workers change. */
+/** Stores the content of a plan under its digest, so that a run keeps its plan while workers change. */
 export async function putPlan(tx: Writer, { digest, content, now }: NewPlan): Promise<void> {
   await tx
     .insertInto('plans')

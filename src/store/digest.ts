@@ -1,12 +1,12 @@
 import { createHash } from 'node:crypto'
 import type { JsonValue } from '../protocol/values.js'
 
-/** SHA-256 of a value, the same whatever the order of its keys: two are equal if and only if their digests are. */
+/** SHA-256 of a value, independent of the order of keys: two values are equal if and only if their digests are. */
 export function digestOf(value: JsonValue): string {
   return createHash('sha256').update(canonicalJson(value)).digest('hex')
 }
 
-/** A list or object whose parts are being printed, one after the other. */
+/** A list or object whose parts are being printed. */
 interface Opened {
   /** Null: a list. */
   readonly keys: readonly string[] | null
@@ -14,7 +14,7 @@ interface Opened {
   readonly texts: string[]
 }
 
-/** As `JSON.stringify` prints it, with sorted keys; without recursion, for a model nests what it likes (T10). */
+/** As `JSON.stringify`, with sorted keys. Without recursion, because the nesting of a model's arguments is unbounded (T10). */
 function canonicalJson(value: JsonValue): string {
   let text = textOf(value)
   const above: Opened[] = text === null ? [opened(value as object)] : []
@@ -33,7 +33,7 @@ function canonicalJson(value: JsonValue): string {
   return text ?? ''
 }
 
-/** Null: it has parts. */
+/** The text of a value without parts; null for a list or object. */
 function textOf(part: unknown): string | null {
   return typeof part === 'object' && part !== null ? null : (JSON.stringify(part) ?? 'null')
 }
@@ -41,7 +41,7 @@ function textOf(part: unknown): string | null {
 function opened(value: object): Opened {
   if (Array.isArray(value)) return { keys: null, parts: value, texts: [] }
   const given = Object.entries(value).filter(([, part]) => part !== undefined)
-  // An object has keys that are numbers first: so it was printed when the first digests were stored.
+  // An object lists its integer keys first, and stored digests depend on that order.
   const sorted = Object.fromEntries(given.toSorted(([a], [b]) => (a < b ? -1 : 1)))
   return { keys: Object.keys(sorted), parts: Object.values(sorted), texts: [] }
 }

@@ -16,7 +16,7 @@ const ADVICE: Readonly<Record<string, string>> = {
   ENAMETOOLONG: 'its path is too long: name another place',
 }
 
-/** A StoreError for trouble with files and folders; an error that is no such trouble (a bug) as it is. */
+/** A StoreError for a failure with files and folders; any other error, which is a bug, unchanged. */
 export function diskError(error: unknown, what: string): unknown {
   if (!(error instanceof Error) || !('code' in error) || typeof error.code !== 'string') return error
   if (!('syscall' in error)) return error
@@ -25,8 +25,8 @@ export function diskError(error: unknown, what: string): unknown {
 }
 
 /**
- * Makes a folder and those above it. Node's own `recursive` never ends where a folder exists but takes no entries
- * (it asks for the parent again and again), as in /proc or on some network drives.
+ * Makes a folder and its parents. Node's own `recursive` loops forever where a folder exists but accepts no entries, as in
+ * /proc or on some network drives.
  */
 export async function makeFolders(path: string): Promise<void> {
   try {

@@ -11,8 +11,8 @@ export interface ErrorRecord {
 }
 
 /**
- * T5: the words of an error stay here, without the secrets that this process knows, and its id leaves. An id that is there
- * already is left as it is.
+ * T5: stores the words of an error, without the secrets that this process knows; only the id leaves the store. An existing id
+ * is not changed.
  */
 export async function recordError(tx: Writer, error: ErrorRecord): Promise<void> {
   await tx

@@ -1,30 +1,30 @@
 /**
- * How a secret is found in a text, and which secrets a process knows of. An error's words go through `redactKnownSecrets`
- * before they are stored or shown to an operator, since providers and services quote the keys that they refuse.
+ * Finds secrets in texts. The words of an error are redacted (`redactKnownSecrets`) before they are stored or shown to an
+ * operator, because providers and services quote the keys that they refuse.
  *
- * Known are the values that somebody noted (`noteSecret`: the key that a model's provider sends, secrets of a worker's
- * `env`), and those of environment variables whose names say that they hold one. Behind these stands a second net: what
- * looks like a key or stands where keys stand. A key that is none of these, or that code has changed, is not found.
+ * A process knows the values that were noted (`noteSecret`: the key that is sent to a model's provider, secrets of a worker's
+ * `env`), and those of environment variables whose names end like that of a secret. In addition, patterns find what looks like
+ * a key. Any other key, or one that code has transformed, is not found.
  */
 import { LIMITS } from '../protocol/limits.js'
 
 /** Names such as OPENAI_API_KEY, GITHUB_TOKEN, PGPASSWORD, AWS_SECRET_ACCESS_KEY; not PWD. */
 const SECRET_NAME = /(?:KEYS?|TOKEN|SECRETS?|PASSWORD|PASSWD|PASSPHRASE|CREDENTIALS?)$/i
 
-/** A password such as `postgres` stands in ordinary words; keys are longer than this. */
+/** Shorter passwords, such as `postgres`, occur in ordinary words; keys are longer. */
 const SHORTEST_BY_NAME = 12
 
-/** A process that is given new tokens for ever forgets the oldest. */
+/** The oldest noted secret is forgotten above this number. */
 const MOST_NOTED = 200
 
 const noted = new Map<string, string>()
 
-/** Whether a variable of this name holds a secret, as far as its name says. */
+/** Whether the name of a variable suggests a secret. */
 export function namesSecret(name: string): boolean {
   return SECRET_NAME.test(name)
 }
 
-/** From now on `redactKnownSecrets` of this process finds the value. */
+/** Adds a value to those that `redactKnownSecrets` finds in this process. */
 export function noteSecret(name: string, value: string): void {
   noted.delete(value)
   noted.set(value, name)
@@ -32,7 +32,7 @@ export function noteSecret(name: string, value: string): void {
   if (noted.size > MOST_NOTED && oldest !== undefined) noted.delete(oldest)
 }
 
-/** The text without the secrets that this process knows, and without what looks like one. Redacting twice changes nothing. */
+/** The text without secrets that this process knows and without what looks like one. Redacting twice changes nothing. */
 export function redactKnownSecrets(text: string, environment = process.env): string {
   const known = createTextRedactor()
   for (const [name, value = ''] of Object.entries(environment))
@@ -45,12 +45,12 @@ export function redactKnownSecrets(text: string, environment = process.env): str
 export interface TextRedactor {
   readonly note: (name: string, value: string) => void
   readonly redact: (text: string) => string
-  /** Nothing was noted that is long enough to be found. */
+  /** Whether no value was noted that is long enough to be found. */
   readonly empty: boolean
 }
 
 export function createTextRedactor(): TextRedactor {
-  /** What is searched, and what comes instead. */
+  /** Each form of a secret, with its replacement. */
   const forms = new Map<string, string>()
   let pattern: RegExp | undefined
   return {
@@ -70,12 +70,13 @@ export function createTextRedactor(): TextRedactor {
 }
 
 /**
- * The second net. Each pattern has one group: what stays in front of a secret. None matches a mark. Most ask for a digit, since
- * providers also write "Bearer authentication is required". Each takes linear time: an error may be megabytes long.
+ * Patterns of what looks like a secret. Each has one group: the text before the secret, which stays. None matches a
+ * replacement. Most require a digit, because providers also write "Bearer authentication is required". Each takes linear time,
+ * because an error may be megabytes long.
  */
 const LOOKS_SECRET: readonly RegExp[] = [
   /\b(Bearer\s{1,4})(?!\[secret)(?=[\w.~+/=-]{0,200}\d)[\w.~+/=-]{12,}/gi,
-  // A header, a field of JSON, a parameter of a URL, and what providers write of a key that they refuse.
+  // A header, a field of JSON, a parameter of a URL, and the words of providers about a key that they refuse.
   /((?:authorization|api[ _-]?key(?: provided)?|(?:access|auth|refresh)[_-]?token|client[_-]?secret|[?&](?:key|token|sig|signature))["']?\s{0,4}[:=]\s{0,4}["']?(?:Basic\s{1,4})?)(?!\[secret|Bearer\s|Basic\s)(?=[^\s"'&,;)}\]]{0,200}\d)[^\s"'&,;)}\]]{8,}/gi,
   /\b(password["']?=["']?)(?!\[secret)[^\s"'&,;)}\]]{6,}/gi,
   // The password of a URL.
@@ -86,7 +87,7 @@ const LOOKS_SECRET: readonly RegExp[] = [
   /(?<![\w-])()(?:AIza[\w-]{30,}|(?:AKIA|ASIA)[A-Z0-9]{16}|gh[pousr]_\w{20,}|github_pat_\w{20,}|glpat-[\w-]{16,}|xox[a-z]-[\w-]{10,}|eyJ[\w-]{8,}\.[\w-]{8,}\.[\w-]{4,})/g,
 ]
 
-/** The value as it is, without the blanks around it, and as JSON and URLs write it; none of one that is too short. */
+/** The value itself, without surrounding blanks, and as escaped in JSON and URLs; none for a value that is too short. */
 function secretForms(value: string): readonly string[] {
   const bare = value.trim()
   if (bare.length < LIMITS.shortestRedacted) return []
@@ -97,7 +98,7 @@ function secretForms(value: string): readonly string[] {
   })
 }
 
-/** Marks that were put in before are passed over, so that a text may be redacted twice; of two secrets the longer one is found. */
+/** Matches replacements first and skips them, so that a text may be redacted twice. Of two secrets the longer one is found. */
 function secretPattern(forms: ReadonlyMap<string, string>): RegExp {
   const values = [...forms.keys()].toSorted((one, other) => other.length - one.length)
   const texts = [...new Set(forms.values()), ...values]

@@ -11,10 +11,10 @@ import type { Database, Store } from './store.js'
 import { assertSecretsOpen } from './threads/variables.js'
 
 /**
- * Opens the store, making folders, a SQLite file and its schema where they are missing; the schema of a PostgreSQL
- * database is made by `everthread setup`.
- * @throws ConfigError for places that are not understood, and for secrets whose key is missing; StoreError, one sentence,
- * for places that cannot be used
+ * Opens the store, and makes missing folders, and a missing SQLite file with its schema. `everthread setup` makes the schema of
+ * a PostgreSQL database.
+ * @throws ConfigError for places that are invalid, and for secrets whose key is missing; StoreError, with one sentence, for
+ * places that cannot be used
  */
 export async function openStore(options: StoreOptions = {}): Promise<Store> {
   const secrets = createSecretBox(secretKeys(options))
@@ -61,7 +61,7 @@ async function openPlaces(location: StoreLocation): Promise<Omit<Store, 'secrets
   }
 }
 
-/** `pg` is loaded where it is used. */
+/** `pg` is loaded only for PostgreSQL. */
 async function openDatabase(place: string): Promise<Database> {
   if (!isPostgres(place)) return openSqlite(place)
   const { openPostgres } = await import('./postgres/open-postgres.js')
@@ -70,7 +70,7 @@ async function openDatabase(place: string): Promise<Database> {
 
 const CLOSED = 'Expected an open store, got one that was closed: open it again with openStore'
 
-/** The blobs of that place. @throws ConfigError, StoreError */
+/** @throws ConfigError, StoreError */
 async function openBlobs(location: BlobLocation): Promise<BlobStore> {
   if (typeof location === 'string') return openDirectoryBlobs(location)
   const { openS3Blobs } = await import('./s3/open-s3-blobs.js')
@@ -85,9 +85,8 @@ interface Shared {
 const open = new Map<string, Shared>()
 
 /**
- * The store of a place, one for all that use it in this process: a worker and a client side by side would otherwise
- * wait for each other's database lock, and waiting for that lock stops the event loop. Each uses its own keys. The last
- * `close` closes it.
+ * Opens the store of a place once for all users in this process. A worker and a client would otherwise wait for each other's
+ * database lock, which blocks the event loop. Each user has its own keys, and the last `close` closes the store.
  * @throws as `openStore`
  */
 export async function shareStore(options: StoreOptions = {}): Promise<Store> {
@@ -122,18 +121,18 @@ async function leave(key: string, shared: Shared): Promise<void> {
 
 /** A store that is ready to be used. */
 interface PreparedStore {
-  /** Of its database, without a password. */
+  /** The name of its database, without a password. */
   readonly name: string
   readonly id: string
 }
 
 interface PrepareStore {
-  /** Gives the store another id: for a copy of a database, whose open threads are the original's. @default false */
+  /** Gives the store a new id: for a copy of a database, whose open threads belong to the original. @default false */
   readonly newId?: boolean
 }
 
 /**
- * Brings the database to the schema of this version, as often as one likes.
+ * Migrates the database to the schema of this version; repeating it is harmless.
  * @throws as `openStore`
  */
 export async function prepareStore(
@@ -145,7 +144,7 @@ export async function prepareStore(
     const { migratePostgres } = await import('./postgres/open-postgres.js')
     await migratePostgres(database)
   }
-  // Opening a SQLite file migrates it; both have to be usable.
+  // Opening a SQLite file migrates it. Database and blobs both have to be usable.
   const store = await openStore(options)
   try {
     const id = newId ? await store.write(renewStoreId) : store.id

@@ -1,11 +1,11 @@
-/** A row whose JSON and 0/1 columns are values. */
+/** A row with parsed JSON and boolean columns. */
 export type Decoded<Row, Changed> = Readonly<Omit<Row, keyof Changed> & Changed>
 
 type Encoded<Row, Given> = { [Key in keyof Given]: Key extends keyof Row ? Row[Key] : never }
 
 export interface RowCodec<Row, Domain> {
   readonly fromRow: (row: Row) => Domain
-  /** Also for patches: only what is given is converted. */
+  /** Converts the given columns only, so it also works for patches. */
   readonly toRow: <Given extends Partial<Domain>>(given: Given) => Encoded<Row, Given>
 }
 
@@ -14,7 +14,7 @@ interface Columns<Row> {
   readonly flags?: readonly (keyof Row & string)[]
 }
 
-/** Converts between a table's row and what the rest of the code works with: the wire boundary of the database. */
+/** Converts between rows and records: the wire boundary of the database. */
 export function rowCodec<Row extends object, Changed extends object>({
   json = [],
   flags = [],

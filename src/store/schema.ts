@@ -1,8 +1,8 @@
 import type { Generated } from 'kysely'
 
 /**
- * The tables, as Kysely sees them. The same for SQLite and PostgreSQL: JSON is text, booleans are 0 or 1,
- * times are microseconds since 1970. Migrations only add; `migrations/` is the authority on types and keys.
+ * The tables as Kysely sees them, the same for SQLite and PostgreSQL: JSON is text, booleans are 0 or 1, times are microseconds
+ * since 1970. `migrations/` is the authority on types and keys.
  */
 export interface Schema {
   readonly threads: ThreadsTable
@@ -27,7 +27,7 @@ export interface Schema {
   readonly commits: CommitsTable
 }
 
-/** One row for each transaction of late, on PostgreSQL alone: with it all else of the transaction is committed. */
+/** Commit marks, on PostgreSQL only: one row for each recent transaction, which exists if and only if it committed. */
 interface CommitsTable {
   id: string
   committed_at: number
@@ -46,12 +46,12 @@ export interface ThreadsTable {
   depth: number
   title: string | null
   tags: string
-  /** 0: closes after its session, with its result. */
+  /** 0: the thread closes after its session, with its result. */
   resumable: number
   created_at: number
   last_activity_at: number
   status: string
-  /** What the thread last said of itself (`sessionStatus`, `setStatus`); it decides nothing. */
+  /** The status text that the thread last set (`sessionStatus`, `setStatus`), for display only. */
   status_text: string | null
   /** The authority on termination (T8): nothing is accepted and nothing runs once it is set. */
   terminate_requested_at: number | null
@@ -63,11 +63,11 @@ export interface ThreadsTable {
   /** The recorded snapshot, for readers without a worker. */
   snapshot: string | null
   snapshot_at: number | null
-  /** JSON of `SettledState`: what of the control state no other row has, as of the end of the last run. */
+  /** JSON of `SettledState`: the part of the control state that no other row has, as of the end of the last run. */
   settled: string | null
 }
 
-/** The tags of threads once more, to find threads by them. */
+/** The tags of threads again, to find threads by tag. */
 interface ThreadTagsTable {
   tag: string
   thread_id: string
@@ -76,7 +76,7 @@ interface ThreadTagsTable {
 export interface MessagesTable {
   id: string
   thread_id: string
-  /** Place in the transcript, from 1; null while queued. Given once, never changed (T3). */
+  /** Place in the transcript, from 1; null while queued. It is set once and never changes (T3). */
   position: number | null
   role: string
   content: string | null
@@ -93,15 +93,15 @@ export interface MessagesTable {
   attachments: string
   reasoning_content: string | null
   finish_reason: string | null
-  /** JSON of `AnswerDetails`: the parts of a model's answer, with what its provider wants back with each. */
+  /** JSON of `AnswerDetails`: the parts of an answer, with the provider data that goes back with each part. */
   answer_parts: string | null
   prompt: string | null
   subagent_id: string | null
-  /** The side whose model or tool made it; null for what came from outside. */
+  /** The side whose model or tool made it; null for a message from outside. */
   side: string | null
   /** Who sent it: client, cli, parent, child, tool, model, runtime. */
   sent_by: string
-  /** Run and step that took or made it. */
+  /** Run and step that drained or made it. */
   run: number | null
   step: number | null
   /** Digest of what the sender gave, so that the same id with other content is refused. */
@@ -122,7 +122,7 @@ export interface ToolCallsTable {
   provider_call_id: string
   /** The call of a prompt tool whose nested step made this one. */
   parent_call_id: string | null
-  /** As the model wrote them, maybe broken JSON. */
+  /** As the model wrote them; possibly invalid JSON. */
   arguments: string
   /** open, succeeded, failed, denied, interrupted, cancelled, unknown. */
   status: string
@@ -136,20 +136,20 @@ export interface ToolCallsTable {
 
 export interface OperationsTable {
   thread_id: string
-  /** Made from the columns below and never read back: whoever wants to know them reads the columns. */
+  /** Made from the columns below, and never taken apart to read them. */
   id: string
   /** model, activation, begin, tool, remote, settle, report, effect, expire, hook. */
   kind: string
-  /** Run and step that it is a part of; null for what belongs to none. */
+  /** The run and step that it belongs to, if any. */
   run: number | null
   step: number | null
   /** The side whose prompt a model call or an activation is of. */
   side: string | null
-  /** Of a settle or a report: each counts from 1 in its thread. */
+  /** The number of a settle or report; each counter starts at 1 in its thread. */
   number: number | null
   /**
-   * Of a model call: the call of a prompt tool whose nested step it is, or null for a step of its own. Of an activation: the
-   * id by which the workflow knows it (`activationId`). Of a call that wrote a message to a child: the child's reference.
+   * For a model call: the call of a prompt tool whose nested step it is; null for a step of its own. For an activation: the id
+   * by which the workflow knows it (`activationId`). For a call that sent a message to a child: the reference of the child.
    */
   key: string | null
   /** drained, waiting, started, finished. */
@@ -158,9 +158,9 @@ export interface OperationsTable {
   attempt: number
   /** When Temporal scheduled that attempt; null: no activity began it. */
   scheduled_at: number | null
-  /** JSON of the activity's answer once finished: what a retry or a reset gets. */
+  /** JSON of the activity's answer once it is finished: a retry or reset gets the same one. */
   answer: string | null
-  /** The row that it will become: a model call's answer, the result of a prompt tool's call. */
+  /** The id of the message that it will become: the answer of a model call, the result of a prompt tool. */
   message_id: string | null
   /** JSON: model, usage, prices, per attempt. */
   detail: string | null
@@ -186,7 +186,7 @@ export interface RunsTable {
   error: string | null
   /** JSON of ThreadState.context. */
   context: string
-  /** W3C trace context that its steps stand below. */
+  /** W3C trace context that is the parent of its steps. */
   traceparent: string | null
 }
 
@@ -195,7 +195,7 @@ export interface ChildrenTable {
   reference: string
   /** The call that made it. */
   call_id: string
-  /** The message in the child that this call gave it; null: it was given none. */
+  /** The first message of the child, which that call sent; null: it sent none. */
   message_id: string | null
   agent: string
   name: string
@@ -207,14 +207,14 @@ export interface ChildrenTable {
   spawn_group_id: string | null
   created_at: number
   status: string
-  /** What the child says of itself, until its status changes; it decides nothing. */
+  /** The status text that the child last set, until its status changes; for display only. */
   status_text: string | null
   parent_communication: string
   /** Number of the last report; a report is stored once. */
   last_report: number
   /** JSON `{ kind: 'result' | 'failure', text, attachments }` of that report. */
   report: string | null
-  /** Of one that stays: the side that its parent's messages are for. */
+  /** The side of a resumable child that gets the messages of its parent. */
   receives: string | null
   /** Microseconds. */
   closed_at: number | null
@@ -258,23 +258,23 @@ interface PlansTable {
 
 interface EventsTable {
   /**
-   * Store-wide and never used twice. On SQLite it is the order of commits. On PostgreSQL it is given at the insert, so the rows of
-   * a late commit have lower ids than rows that were read before: who follows all threads reads by `readAllEvents`, for which
-   * PostgreSQL alone has a column `writer`, the transaction that wrote the row.
+   * Unique in the store and never reused. On SQLite it is the order of commits. PostgreSQL assigns it at the insert, so the rows of
+   * a late commit have lower ids than rows that were read before: readers of all threads use `readAllEvents`, for which
+   * PostgreSQL has an additional column `writer`, the transaction that wrote the row.
    */
   id: Generated<number>
   thread_id: string
-  /** Of its first event and of its last one: a row has one or several of one transaction. */
+  /** The sequences of its first and last event: a row has the events of one transaction. */
   first_sequence: number
   sequence: number
   at: number
-  /** JSON of what they are about and of themselves, see `event-rows.ts`. */
+  /** JSON, in the format of `event-rows.ts`. */
   scope: string
   events: string
 }
 
 interface DeltasTable {
-  /** Never used twice, so that a reader may go on after it although deltas are deleted. */
+  /** Never reused, so that a reader can continue after it although deltas are deleted. */
   id: Generated<number>
   thread_id: string
   message_id: string
@@ -302,15 +302,15 @@ export interface PendingTable {
   kind: string
   call_id: string | null
   tool_name: string | null
-  /** Of the arguments that were shown: a call whose digest differs at execution asks again. */
+  /** Digest of the arguments that were shown: a call with another digest at execution requests approval again. */
   digest: string | null
-  /** JSON: of variables `{ agent, required, missing }`, and `child`, the reference of a subagent that waits for them. */
+  /** JSON; for variables `{ agent, required, missing }`, and `child`, the reference of a deferred subagent. */
   detail: string | null
   /** open, early, answered, closed. */
   status: string
   requested_at: number
   answered_at: number | null
-  /** Who, as the caller says. */
+  /** The person that answered, as the caller names it. */
   answered_by: string | null
   approved: number | null
   reason: string | null
@@ -342,7 +342,7 @@ export interface VariablesTable {
   value: string
   key_id: string | null
   updated_at: number
-  /** 1: given as the thread was started; its subagents have it too, also those that scope the name. */
+  /** 1: given at the start of the thread; its subagents have it too, also those that scope the name. */
   for_graph: number
 }
 
@@ -373,10 +373,10 @@ export interface AgentsTable {
   updated_at: number
 }
 
-/** Of a column that is an integer of 32 bits on PostgreSQL, which refuses to compare it with more: no row has more. */
+/** The highest value of 32-bit integer columns: PostgreSQL refuses to compare them with a larger number. */
 export const HIGHEST_INT = 2 ** 31 - 1
 
-/** Whether it is a width or height that a row can hold. */
+/** Whether the value is a width or height that a row can hold. */
 export function isPixels(value: unknown): value is number {
   return typeof value === 'number' && Number.isInteger(value) && value >= 0 && value <= HIGHEST_INT
 }

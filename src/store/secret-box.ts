@@ -3,13 +3,13 @@ import { ConfigError } from '../protocol/errors.js'
 import { StoreError } from './store-error.js'
 import type { StoreOptions } from './store-location.js'
 
-/** A value that nobody reads without the key of that id. */
+/** A value that is sealed with the key of that id. */
 export interface Sealed {
   readonly value: string
   readonly keyId: string
 }
 
-/** Whose secret it is: a sealed value that was moved to another thread or name does not open. */
+/** Binds a secret to its thread and name: a sealed value that was moved elsewhere cannot be opened. */
 export interface SecretPlace {
   readonly threadId: string
   readonly name: string
@@ -17,11 +17,11 @@ export interface SecretPlace {
 
 /** Seals and opens the secrets of a store, by AES-256-GCM. */
 export interface SecretBox {
-  /** Those that can be opened; the first one seals. */
+  /** The keys that open; the first one also seals. */
   readonly keyIds: readonly string[]
   /** @throws StoreError `no_key` */
   seal(text: string, place: SecretPlace): Sealed
-  /** @throws StoreError `no_key`; `corrupt` for what was changed since */
+  /** @throws StoreError `no_key`; `corrupt` for a changed value */
   open(sealed: Sealed, place: SecretPlace): string
 }
 
@@ -47,7 +47,7 @@ export function createSecretBox(keys: readonly SecretKey[]): SecretBox {
       try {
         return opened(Buffer.from(value, 'base64'), key, place)
       } catch {
-        // The cause would say no more, and errors are logged.
+        // Without the cause, which adds nothing: errors are logged.
         throw new StoreError(
           'corrupt',
           `Expected the secret "${place.name}" as it was sealed, got something else: set it again`,
@@ -85,7 +85,7 @@ function wrongKey(name: string, keyId: string): StoreError {
   )
 }
 
-/** A key for secrets. Its id says nothing of it and is kept with each value that it sealed. */
+/** A key for secrets. Its id, which does not reveal it, is stored with each value that it sealed. */
 interface SecretKey {
   readonly id: string
   readonly bytes: Buffer
@@ -94,8 +94,8 @@ interface SecretKey {
 const BYTES = 32
 
 /**
- * The keys of the options, else of EVERTHREAD_SECRET_KEY: the first seals, all open. None is fine until there is a secret.
- * @throws ConfigError which shows nothing of a key
+ * The keys of the options, else of EVERTHREAD_SECRET_KEY: the first one seals, all open. Without secrets no key is needed.
+ * @throws ConfigError that contains no part of a key
  */
 export function secretKeys(options: StoreOptions, environment = process.env): readonly SecretKey[] {
   const source = options.secretKey === undefined ? 'EVERTHREAD_SECRET_KEY' : 'store.secretKey'

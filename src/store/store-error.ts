@@ -1,7 +1,7 @@
 /**
  * `busy`: another process held the database for too long. `unavailable`: disk full, read-only, no permission.
- * `corrupt`: what is stored is not what was written. `incompatible`: made by another program or a newer version.
- * `too_large`: a file above the limit. `closed`: used after `close`. `no_key`: a secret, and not the key that it needs.
+ * `corrupt`: stored data differ from what was written. `incompatible`: made by another program or a newer version.
+ * `too_large`: a file above the limit. `closed`: used after `close`. `no_key`: the key of a secret is missing.
  */
 export type StoreErrorCode =
   | 'busy'
@@ -14,7 +14,7 @@ export type StoreErrorCode =
 
 const MARKER = Symbol.for('everthread.StoreError')
 
-/** What the store answers when it cannot do its work; the message says what to do. Holds no content of a thread. */
+/** A failure of the store. Its message says what to do, and contains no content of a thread. */
 export class StoreError extends Error {
   override readonly name = 'StoreError'
   readonly code: StoreErrorCode

@@ -6,7 +6,7 @@ import { isPostgres, postgresProblem } from './postgres/postgres-place.js'
 import { parseS3Url } from './s3/s3-location.js'
 import type { S3Location } from './s3/s3-location.js'
 
-/** Where a store is: URLs, or plain paths relative to the working directory. */
+/** The places of a store: URLs, or paths relative to the working directory. */
 export interface StoreOptions {
   /** A SQLite file, or `postgres://user:password@host:5432/database`. @default EVERTHREAD_DATABASE_URL, else `file:.everthread/threads.db` */
   readonly database?: string
@@ -107,30 +107,30 @@ function parsePlace({ source, place, example }: Place): { path: string } | { pro
 }
 
 /**
- * The id of a store: made once, with its schema, and kept in `schema_info`. It ties threads to their store: a start names
- * it, every activity input carries it, and a worker refuses what belongs to another store. A copy of a database keeps the
- * id until it is given another one.
+ * The id of a store is made once, with its schema, and kept in `schema_info`. It ties threads to their store: each start and
+ * each activity input carries it, and a worker refuses work of another store. A copy of a database keeps the id until it gets
+ * a new one.
  */
 
-/** Of digits and letters; `l`, `o`, `u` and `v` are left out, since people read ids aloud and copy them by hand. */
+/** Without `l`, `o`, `u` and `v`: people read ids aloud and copy them by hand. */
 const ALPHABET = '0123456789abcdefghijkmnpqrstwxyz'
-/** Sixty bits: stores that share a Temporal server do not get the same one by accident. */
+/** Sixty bits, so that stores on one Temporal server do not get the same id by accident. */
 const LENGTH = 12
 
 export function makeStoreId(): string {
-  // 256 is a multiple of 32, so every letter is equally likely.
+  // 256 is a multiple of 32, so all letters are equally likely.
   return [...randomBytes(LENGTH)].map((byte) => ALPHABET[byte % ALPHABET.length]).join('')
 }
 
 /**
- * The task queue of workers and clients: the given one, else EVERTHREAD_TASK_QUEUE, else one that is derived from the
- * store's id, so that two projects on one Temporal server do not take each other's threads.
+ * The task queue of workers and clients: the given one, else EVERTHREAD_TASK_QUEUE, else one derived from the id of the store,
+ * so that two projects on one Temporal server do not take each other's threads.
  */
 export function taskQueueOf(storeId: string, given?: string, environment = process.env): string {
   return given ?? environment['EVERTHREAD_TASK_QUEUE'] ?? ownTaskQueue(storeId)
 }
 
-/** The task queue that only this store's workers have, unless somebody says otherwise. */
+/** The default task queue, which only workers of this store have. */
 export function ownTaskQueue(storeId: string): string {
   return `everthread-${storeId}`
 }

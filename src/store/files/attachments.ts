@@ -4,14 +4,14 @@ import { fileFromRow } from './file-row.js'
 import type { StoredFile } from './file-row.js'
 
 const FOLDER = '/attachments'
-/** Leaves room for a number within the 255 characters of a name. */
+/** Shorter than the 255 characters of a name, to leave room for a number. */
 const STEM_LENGTH = 200
 const EXTENSION_LENGTH = 20
 
 /**
  * A path for an attachment of that name that no file of the thread has: `/attachments/report.pdf`, then
- * `/attachments/report-2.pdf`. Free until the transaction ends, so it belongs into the one that writes the file.
- * `reserved`: further paths that are not to be taken.
+ * `/attachments/report-2.pdf`. It is free until the transaction ends: call it in the transaction that writes the file.
+ * `reserved`: further paths that must not be used.
  */
 export async function freeAttachmentPath(
   db: Reader,
@@ -25,7 +25,7 @@ export async function freeAttachmentPath(
   const isFree = async (number: number): Promise<boolean> =>
     !others.has(pathOf(number)) && (await statFile(db, threadId, pathOf(number))) === null
   if (await isFree(1)) return pathOf(1)
-  // Doubled, then halved: a thread may have thousands of one name, and reading all of them for each costs their square.
+  // Exponential, then binary search: reading all of thousands of files with one name for each new one takes quadratic time.
   let [taken, free] = [1, 2]
   while (!(await isFree(free))) [taken, free] = [free, free * 2]
   while (free - taken > 1) {
@@ -36,20 +36,20 @@ export async function freeAttachmentPath(
   return pathOf(free)
 }
 
-/** The name as a path may hold it: the last part of a path, without control characters. */
+/** The valid part of a name: the last part of a path, without control characters. */
 function splitName(name: string): { readonly stem: string; readonly extension: string } {
   const last = name.split(/[/\\]/).at(-1) ?? ''
   const plain = last.replace(/[\p{Control}\p{Surrogate}]/gu, '-').trim()
-  // A name of dots alone would mean another folder.
+  // A name of dots alone would denote another folder.
   if (/^\.*$/.test(plain)) return { stem: 'file', extension: '' }
   const dot = plain.lastIndexOf('.')
   const extension = dot > 0 && plain.length - dot <= EXTENSION_LENGTH ? plain.slice(dot) : ''
   const stem = plain.slice(0, plain.length - extension.length).slice(0, STEM_LENGTH)
-  // The cut may leave half a character.
+  // Truncating may split a character.
   return { stem: stem.replace(/\p{Surrogate}$/u, ''), extension }
 }
 
-/** How messages and tool results name a file of their thread. */
+/** The reference to a file of the thread in messages and tool results. */
 export function attachmentRef(file: StoredFile): AttachmentRef {
   return {
     id: file.path,
@@ -63,7 +63,7 @@ export function attachmentRef(file: StoredFile): AttachmentRef {
   }
 }
 
-/** Null if there is neither file nor folder. The top folder '/' has no record. */
+/** The file or folder; null if there is none. The root folder '/' has no row. */
 export async function statFile(db: Reader, threadId: string, path: string): Promise<StoredFile | null> {
   const row = await db
     .selectFrom('files')
@@ -74,7 +74,7 @@ export async function statFile(db: Reader, threadId: string, path: string): Prom
   return row === undefined ? null : fileFromRow(row)
 }
 
-/** Of a file or an empty folder: nothing else is looked at. */
+/** Deletes the row of a file or an empty folder, without any check. */
 export async function deleteEntry(tx: Writer, threadId: string, path: string): Promise<void> {
   await tx.deleteFrom('files').where('thread_id', '=', threadId).where('path', '=', path).execute()
 }

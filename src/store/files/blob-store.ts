@@ -2,31 +2,31 @@ import { createHash } from 'node:crypto'
 import { LIMITS } from '../../protocol/limits.js'
 import { StoreError } from '../store-error.js'
 
-/** Bytes by their digest: what was written is never changed, and the same bytes are kept once. */
+/** Bytes by their digest: written bytes never change, and equal bytes are stored once. */
 export interface BlobStore {
-  /** Durable and whole when it returns, also if the same or damaged bytes were there. @throws StoreError `too_large` above LIMITS.fileBytes */
+  /** Stores bytes, durably and whole when it returns, also over damaged ones. @throws StoreError `too_large` above LIMITS.fileBytes */
   write(data: Uint8Array | AsyncIterable<Uint8Array>): Promise<StoredBlob>
   /** Null if there is none. @throws StoreError `corrupt` */
   read(digest: string): Promise<Uint8Array | null>
   /**
-   * Null if there is none. Without a range, iterating throws StoreError `corrupt` at the end if the bytes are not those
-   * written. Before a part is given out, the whole is compared with its digest, once for each version of it in a process; of
-   * a bucket only up to LIMITS.s3PartBytes, of larger objects the size alone.
-   * @throws StoreError `corrupt` for a part of what is damaged
+   * Null if there is none. Without a range, iterating throws StoreError `corrupt` at the end if the bytes are damaged. Before a
+   * range is returned, the whole blob is compared with its digest, once for each version of it in a process; in a bucket only
+   * up to LIMITS.s3PartBytes, and for larger objects only the size.
+   * @throws StoreError `corrupt` for a range of a damaged blob
    */
   stream(digest: string, range?: PartOfBlob): Promise<AsyncIterable<Uint8Array> | null>
   /**
-   * Removes the bytes for good, for every thread that has them: false if there are none, or if they were written since
-   * the time (ms) given.
+   * Deletes the bytes for every thread. Returns false if there are none, or if they were written since the given time
+   * (milliseconds).
    */
   delete(digest: string, writtenBefore?: number): Promise<boolean>
-  /** All there is, in no order; what is written or deleted meanwhile may be in it or not. */
+  /** All blobs in no order; concurrent writes and deletions may be included or not. */
   list(): AsyncIterable<ListedBlob>
-  /** Removes what writes that began before the time (ms) and never ended have left; answers how many. */
+  /** Deletes the drafts of writes that began before the time (milliseconds) and never ended; returns how many. */
   deleteDrafts(begunBefore: number): Promise<number>
 }
 
-/** Bytes from `start` up to, and without, `end`; beyond the last byte there is nothing, which is no error. */
+/** Bytes from `start` up to and excluding `end`; a range beyond the last byte is empty, not an error. */
 export interface ByteRange {
   readonly start: number
   readonly end: number
@@ -39,7 +39,7 @@ interface PartOfBlob extends ByteRange {
 
 export interface ListedBlob {
   readonly digest: string
-  /** When these bytes were last written, by whomever, give or take LIMITS.blobRenewal: milliseconds. */
+  /** When any thread last wrote these bytes, in milliseconds, with an error of at most LIMITS.blobRenewal. */
   readonly writtenAt: number
 }
 
@@ -50,28 +50,28 @@ export interface StoredBlob {
   readonly size: number
 }
 
-/** SHA-256 in the form that names a blob. */
+/** SHA-256 as hexadecimal digits, the name of a blob. */
 export function digestOf(data: Uint8Array): string {
   return createHash('sha256').update(data).digest('hex')
 }
 
-/** A digest becomes a part of a path or of a key: anything else would leave the place. */
+/** @throws for anything but a digest: it becomes a part of a path or key, and could otherwise point elsewhere. */
 export function checkedDigest(digest: string): string {
   if (isDigest(digest)) return digest
   throw new Error(`Expected a SHA-256 digest of 64 hexadecimal digits, got ${digest.length} characters`)
 }
 
-/** Whether the text may name a blob. */
+/** Whether the text is a digest. */
 export function isDigest(text: string): boolean {
   return /^[0-9a-f]{64}$/.test(text)
 }
 
-/** Whether the name is one that drafts get here: a folder or bucket of others may have a `tmp` too. */
+/** Whether the name is one of our drafts: other programs may use a `tmp` in the same folder or bucket. */
 export function isDraftName(name: string): boolean {
   return /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(name)
 }
 
-/** The range itself. @throws Error for one that runs backwards, or is not in whole bytes */
+/** Returns the range. @throws Error for a reversed range, or one without whole numbers */
 export function checkedRange<R extends ByteRange>(range: R): R {
   const { start, end } = range
   if (Number.isSafeInteger(start) && Number.isSafeInteger(end) && start >= 0 && start <= end) return range
@@ -79,8 +79,8 @@ export function checkedRange<R extends ByteRange>(range: R): R {
 }
 
 /**
- * The chunks as they come, the last one only when they are those of the digest: whoever counts on a size, as HTTP does,
- * must not have all of them when they are wrong. @throws StoreError `corrupt`
+ * Passes the chunks on, and the last one only if all match the digest: a receiver that relies on the size, as HTTP does, must
+ * not get all of a damaged blob. @throws StoreError `corrupt`
  */
 export async function* verified(
   chunks: AsyncIterable<Uint8Array>,
@@ -98,7 +98,7 @@ export async function* verified(
   if (held !== undefined) yield held
 }
 
-/** What a reader gets instead of bytes that nobody wrote. */
+/** The error for a reader of damaged bytes. */
 export function damagedBlob(digest: string): StoreError {
   return new StoreError(
     'corrupt',
@@ -106,16 +106,16 @@ export function damagedBlob(digest: string): StoreError {
   )
 }
 
-/** What a writer gets for a file above LIMITS.fileBytes. */
+/** The error for a writer of a file above LIMITS.fileBytes. */
 export function tooLargeFile(): StoreError {
   const megabytes = LIMITS.fileBytes / 1024 / 1024
   return new StoreError('too_large', `Expected a file of at most ${megabytes} MB, got a larger one: split it`)
 }
 
-/** Blobs whose check is remembered; one that was forgotten is read once more. */
+/** The number of blobs whose check is remembered; a forgotten one is read again. */
 const MOST_KNOWN = 10_000
 
-/** One state of the bytes of a blob: `version` changes with them. */
+/** A version of the bytes of a blob: `version` changes with them. */
 interface BlobVersion {
   readonly digest: string
   readonly version: string
@@ -123,11 +123,11 @@ interface BlobVersion {
 }
 
 interface WholeBlobs {
-  /** Whether the bytes are those of the digest: read once for each version in the life of this process. */
+  /** Whether the bytes match the digest: each version is read once in the life of this process. */
   isWhole(blob: BlobVersion): Promise<boolean>
 }
 
-/** A part of a blob has no digest of its own, so the whole is looked at before parts of it are given out. */
+/** A range has no digest of its own, so the whole blob is checked before a range is returned. */
 export function rememberWholeBlobs(): WholeBlobs {
   const checks = new Map<string, Promise<boolean>>()
   return {
@@ -138,7 +138,7 @@ export function rememberWholeBlobs(): WholeBlobs {
       const check = isOfDigest(bytes(), digest)
       checks.set(key, check)
       const forget = () => void checks.delete(key)
-      // What is damaged may be mended without a new version, and a read that failed says nothing.
+      // Not remembered: a damaged blob may be repaired without a new version, and a failed read decides nothing.
       check.then((isWhole) => isWhole || forget(), forget)
       const [oldest] = checks.keys()
       if (checks.size > MOST_KNOWN && oldest !== undefined) checks.delete(oldest)

@@ -20,7 +20,7 @@ import {
 } from './blob-store.js'
 import type { BlobStore, ByteRange, ListedBlob, StoredBlob } from './blob-store.js'
 
-/** A folder of blobs, `ab/cd/abcd…`; made if it is missing. @throws StoreError `unavailable` */
+/** Opens a folder of blobs, `ab/cd/abcd…`, and makes it if it is missing. @throws StoreError `unavailable` */
 export async function openDirectoryBlobs(folder: string): Promise<BlobStore> {
   const temporary = join(folder, 'tmp')
   const whole = rememberWholeBlobs()
@@ -54,7 +54,7 @@ export async function openDirectoryBlobs(folder: string): Promise<BlobStore> {
       const part = range === undefined ? undefined : checkedRange(range)
       const found = await onDisk(findBlobFile(path))
       if (found === null) return null
-      // Opened when somebody iterates: a stream that nobody reads must not hold a file open.
+      // Opened by the first read: an unused stream must not hold a file open.
       if (part === undefined) return verified(chunksOf(path), digest)
       const isWhole = () => whole.isWhole({ digest, version: versionOf(found), bytes: () => chunksOf(path) })
       const isDamaged = found.size !== (part.size ?? found.size) || !(await onDisk(isWhole()))
@@ -79,7 +79,7 @@ export async function openDirectoryBlobs(folder: string): Promise<BlobStore> {
   }
 }
 
-/** Another file, other bytes or another time: other bytes of the same size and time are not told apart. */
+/** Changes with the file, its size and its time; other bytes with the same size and time are not detected. */
 function versionOf({ ino, size, mtimeMs }: Stats): string {
   return `${ino} ${size} ${mtimeMs}`
 }
@@ -87,7 +87,7 @@ function versionOf({ ino, size, mtimeMs }: Stats): string {
 type Chunks = Iterable<Uint8Array> | AsyncIterable<Uint8Array>
 
 interface BlobFolder {
-  /** Of drafts. */
+  /** The folder of drafts. */
   readonly temporary: string
   readonly pathOf: (digest: string) => string
   readonly onDisk: OnDisk
@@ -105,12 +105,12 @@ async function writeBlob({ temporary, pathOf, onDisk }: BlobFolder, chunks: Chun
   }
 }
 
-/** Names the blob folder in the errors of our own file operations, not in those of the caller's chunks. */
+/** Turns errors of file operations into StoreErrors that name the folder; errors of the caller's chunks are not affected. */
 type OnDisk = <T>(work: Promise<T>) => Promise<T>
 
 /**
- * Whether the very bytes are there already: damaged ones are written anew. Young from now on: whoever sweeps by age must not
- * take them from their new owner.
+ * Whether the same bytes are stored undamaged. Renews their age, so that a sweep by age does not delete them from their new
+ * owner.
  */
 async function renew(path: string, data: Uint8Array): Promise<boolean> {
   const known = await findBlobFile(path)
@@ -139,14 +139,14 @@ async function writeDraft(path: string, chunks: Chunks, onDisk: OnDisk): Promise
   return { digest: hash.digest('hex'), size }
 }
 
-/** From here on readers find it, whole: the bytes were synced before the name exists. */
+/** Makes the blob visible to readers; its bytes were synced before. */
 async function publish(draft: string, path: string): Promise<void> {
   await makeFolders(dirname(path))
   await rename(draft, path)
   await syncFolder(dirname(path))
 }
 
-/** The new name must survive a power cut too: rows that point to it will. */
+/** Syncs the new name too: it must survive a power cut, as the rows that point to it do. */
 async function syncFolder(folder: string): Promise<void> {
   const handle = await open(folder)
   try {
@@ -177,15 +177,15 @@ async function readWhole(path: string): Promise<Uint8Array | null> {
 }
 
 async function* chunksOf(path: string, range?: ByteRange): AsyncIterable<Uint8Array> {
-  // Node's own `end` is the last byte that is read: an empty range has none.
+  // Node's `end` is inclusive, which cannot express an empty range.
   if (range !== undefined && range.start === range.end) return
   const last = range === undefined ? {} : { start: range.start, end: range.end - 1 }
-  const chunks: AsyncIterable<Uint8Array> = (await reopened(path)).createReadStream(last)
+  const chunks: AsyncIterable<Uint8Array> = (await openExisting(path)).createReadStream(last)
   yield* chunks
 }
 
-/** A blob that was there a moment ago. */
-async function reopened(path: string): Promise<FileHandle> {
+/** Opens a blob that existed a moment ago. */
+async function openExisting(path: string): Promise<FileHandle> {
   const file = await openBlobFile(path)
   if (file !== null) return file
   throw new StoreError(
@@ -194,7 +194,7 @@ async function reopened(path: string): Promise<FileHandle> {
   )
 }
 
-/** The blobs of a folder `ab/cd/abcd…`: one small folder in memory at a time. */
+/** Lists the blobs of a folder `ab/cd/abcd…`, with one small folder in memory at a time. */
 async function* listBlobFolder(folder: string): AsyncIterable<ListedBlob> {
   for (const first of await readdir(folder)) {
     if (!/^[0-9a-f]{2}$/.test(first)) continue
@@ -208,7 +208,7 @@ async function* listBlobFolder(folder: string): AsyncIterable<ListedBlob> {
   }
 }
 
-/** Removes the drafts of ours that nobody has touched since the time; answers how many. */
+/** Deletes our drafts that were not modified since the time; returns how many. */
 async function deleteOldDrafts(folder: string, begunBefore: number): Promise<number> {
   let deleted = 0
   for (const name of await namesIn(folder)) {
@@ -222,15 +222,15 @@ async function deleteOldDrafts(folder: string, begunBefore: number): Promise<num
 }
 
 /**
- * What is known of a file of ours; null if there is none. A symbolic link is none, wherever it leads: whoever can put one
- * into the folder must not have us read, renew or delete what we would not find otherwise. A write puts a file in its place.
+ * The status of a blob file; null if there is none. Symbolic links are ignored: someone who can put a link into the folder must
+ * not make us read, renew or delete other files. A write replaces the link by a file.
  */
 async function findBlobFile(path: string): Promise<Stats | null> {
   const found = await lstat(path).catch(nullIfMissing)
   return found?.isFile() === true ? found : null
 }
 
-/** Null if there is none, or if a link has taken its place in this very moment. */
+/** Null if there is none, or if a link has just replaced it. */
 async function openBlobFile(path: string): Promise<FileHandle | null> {
   if ((await findBlobFile(path)) === null) return null
   return open(path, constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0)).catch((error: unknown) =>
@@ -238,7 +238,7 @@ async function openBlobFile(path: string): Promise<FileHandle | null> {
   )
 }
 
-/** For `catch`: a file that is not there is an answer, not trouble. */
+/** For `catch`: null for a missing file; rethrows any other error. */
 function nullIfMissing(error: unknown): null {
   if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return null
   throw error
@@ -246,7 +246,7 @@ function nullIfMissing(error: unknown): null {
 
 async function namesIn(folder: string): Promise<readonly string[]> {
   return readdir(folder).catch((error: unknown) => {
-    // A file that lies beside our folders is none of ours.
+    // A file beside our folders belongs to another program.
     if (error instanceof Error && 'code' in error && error.code === 'ENOTDIR') return []
     return nullIfMissing(error) ?? []
   })

@@ -2,7 +2,7 @@ import type { Selectable } from 'kysely'
 import type { FileRecord } from '../../protocol/message.js'
 import type { FilesTable } from '../schema.js'
 
-/** A file of a thread with the digest of its bytes; null for a folder. */
+/** A file of a thread with the digest of its bytes, which is null for a folder. */
 export interface StoredFile extends FileRecord {
   readonly blob: string | null
 }
@@ -12,7 +12,7 @@ export interface NewFile {
   readonly path: string
   readonly mimeType: string
   readonly size: number
-  /** Digest of bytes that are in the blob store already (T2). */
+  /** Digest of bytes that the blob store already has (T2). */
   readonly blob: string
   readonly metadata?: Record<string, unknown> | null
   readonly width?: number | null
@@ -66,11 +66,11 @@ export function fileFromRow(row: Selectable<FilesTable>): StoredFile {
   }
 }
 
-/** Bytes of UTF-8: a longer path is no key of a database, nor a name of a file system. */
+/** Bytes of UTF-8. Databases do not accept longer keys, nor file systems longer names. */
 const PATH_BYTES = 1024
 const NAME_LENGTH = 255
 
-/** What is wrong with a file's path, or undefined: absolute, normalised, no `..`, at most 1,024 bytes. */
+/** What is wrong with a path; undefined for a valid one: absolute, normalised, no `..`, at most 1,024 bytes. */
 export function filePathProblem(path: unknown): string | undefined {
   const expected = 'Expected an absolute path such as /notes/plan.md'
   if (typeof path !== 'string') return `${expected}, got no text`
@@ -100,12 +100,12 @@ export function nameOf(path: string): string {
   return path.slice(path.lastIndexOf('/') + 1)
 }
 
-/** '/' for what is at the top. */
+/** The parent folder of a path; '/' at the top. */
 export function folderOf(path: string): string {
   return path.slice(0, path.lastIndexOf('/')) || '/'
 }
 
-/** From the top: `/a` and `/a/b` for `/a/b/c.txt`. */
+/** The folders above a path, from the top: `/a` and `/a/b` for `/a/b/c.txt`. */
 export function foldersAbove(path: string): readonly string[] {
   const names = path.slice(1).split('/').slice(0, -1)
   return names.map((_name, index) => `/${names.slice(0, index + 1).join('/')}`)
@@ -122,7 +122,7 @@ export type FileErrorCode =
 
 const MARKER = Symbol.for('everthread.FileError')
 
-/** A file operation that cannot be done on this thread's files. Thrown before anything of it is written. */
+/** A file operation that is impossible. Thrown before anything is written. */
 export class FileError extends Error {
   override readonly name = 'FileError'
   readonly code: FileErrorCode
@@ -139,10 +139,10 @@ export class FileError extends Error {
   }
 }
 
-/** A type is a line of a header. */
+/** The longest MIME type, which becomes a line of a header. */
 const MIME_TYPE_LENGTH = 255
 
-/** Callers write JavaScript too. @throws FileError `invalid_content` for what is no bytes, and for a type that is none */
+/** Checks what callers without types may pass. @throws FileError `invalid_content` for invalid bytes or an invalid type */
 export function checkFileContent(path: string, data: unknown, mimeType: unknown): void {
   const isBytes = typeof data === 'string' || data instanceof Uint8Array || isStream(data)
   if (!isBytes)

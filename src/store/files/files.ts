@@ -4,7 +4,7 @@ import { checkFilePath, FileError, fileFromRow, fileToRow, foldersAbove, folderT
 import type { NewFile, NewFolder, StoredFile } from './file-row.js'
 
 /**
- * Writes or replaces a file's entry and makes the folders above it, which are rows too.
+ * Writes or replaces the row of a file, and makes the rows of the folders above it.
  * @throws FileError `invalid_path`, `is_folder`, `not_a_folder`
  */
 export async function putFile(tx: Writer, file: NewFile): Promise<StoredFile> {
@@ -29,7 +29,7 @@ export async function putFile(tx: Writer, file: NewFile): Promise<StoredFile> {
   return fileFromRow(row)
 }
 
-/** False if there was none. @throws FileError `is_folder` */
+/** Returns false if there is no such file. @throws FileError `is_folder` */
 export async function removeFile(tx: Writer, threadId: string, path: string): Promise<boolean> {
   const file = await statFile(tx, threadId, path)
   if (file === null) return false
@@ -51,7 +51,7 @@ interface FileCopy {
   readonly now: number
 }
 
-/** Copies an entry, never bytes; null if there is no such file. @throws FileError as `putFile` */
+/** Copies the row, not the bytes; null if there is no such file. @throws FileError as `putFile` */
 export async function copyFile(tx: Writer, copy: FileCopy): Promise<StoredFile | null> {
   const source = await statFile(tx, copy.fromThreadId, copy.fromPath)
   if (source === null || source.blob === null) return null
@@ -60,7 +60,7 @@ export async function copyFile(tx: Writer, copy: FileCopy): Promise<StoredFile |
   return putFile(tx, { ...target, mimeType, size, blob, metadata, width, height })
 }
 
-/** Paths of files, not folders, in order; see `matchesGlob` for the pattern. */
+/** The paths of matching files, without folders, in order; see `matchesGlob` for the pattern. */
 export async function findFiles(db: Reader, threadId: string, pattern: string): Promise<readonly string[]> {
   const rows = await db
     .selectFrom('files')
@@ -75,7 +75,7 @@ export async function findFiles(db: Reader, threadId: string, pattern: string): 
 export interface FileStats {
   readonly fileCount: number
   readonly directoryCount: number
-  /** Bytes; the same content counts as often as it has a path. */
+  /** Bytes; equal content counts once for each path. */
   readonly totalSize: number
 }
 
@@ -99,7 +99,7 @@ export async function fileStats(db: Reader, threadId: string): Promise<FileStats
   }
 }
 
-/** Makes the folder and those above it; one that is there stays as it is. @throws FileError `invalid_path`, `not_a_folder` */
+/** Makes the folder and its parents, unless they exist. @throws FileError `invalid_path`, `not_a_folder` */
 export async function makeFolder(tx: Writer, folder: NewFolder): Promise<StoredFile> {
   checkFilePath(folder.path)
   const existing = await statFile(tx, folder.threadId, folder.path)
@@ -111,7 +111,7 @@ export async function makeFolder(tx: Writer, folder: NewFolder): Promise<StoredF
   return fileFromRow(row)
 }
 
-/** False if there was none. @throws FileError `not_a_folder`, `not_empty` */
+/** Returns false if there is no such folder. @throws FileError `not_a_folder`, `not_empty` */
 export async function removeFolder(tx: Writer, threadId: string, path: string): Promise<boolean> {
   const folder = await statFile(tx, threadId, path)
   if (folder === null) return false
@@ -124,7 +124,7 @@ export async function removeFolder(tx: Writer, threadId: string, path: string): 
   return true
 }
 
-/** What is directly in a folder, by name; null if there is no such folder. '/' is always there. */
+/** The entries of a folder by name; null if there is no such folder. '/' always exists. */
 export async function listFolder(
   db: Reader,
   threadId: string,
@@ -167,8 +167,8 @@ function notAFolder(path: string): FileError {
 }
 
 /**
- * Whether a path fits a pattern: `*` and `?` stay within a name, `**` as a name stands for any folders. A pattern
- * without "/" is for the name, in any folder. Time grows with the product of both lengths, whatever the pattern.
+ * Whether a path matches a pattern: `*` and `?` match within a name, `**` as a name matches any folders. A pattern without "/"
+ * matches the name in any folder. The time is bounded by the product of both lengths for every pattern.
  */
 export function matchesGlob(path: string, pattern: string): boolean {
   const names = namesOf(path)
@@ -191,12 +191,12 @@ function matchesName(name: string, pattern: string): boolean {
 }
 
 interface Parts {
-  /** Stands for any number of items. */
+  /** Whether the part matches any number of items. */
   isWild(part: string): boolean
   fits(item: string, part: string): boolean
 }
 
-/** After a mismatch only the last wildcard takes one item more: earlier ones can gain nothing by taking more. */
+/** After a mismatch only the last wildcard is extended: extending an earlier one cannot help. */
 function matchesSequence(items: readonly string[], pattern: readonly string[], parts: Parts): boolean {
   let item = 0
   let part = 0

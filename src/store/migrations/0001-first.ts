@@ -65,7 +65,7 @@ const TABLES: Readonly<Record<string, Table>> = {
       // W3C trace context of the sender: a step is a part of the trace of the message that it takes.
       traceparent: 'text?',
     },
-    // A sender's id is its own thread's: the same one elsewhere neither collides nor tells that it is there.
+    // Ids of senders are unique within a thread: the same id in another thread neither collides nor reveals that it exists.
     key: ['thread_id', 'id'],
   },
   tool_calls: {
@@ -103,7 +103,7 @@ const TABLES: Readonly<Record<string, Table>> = {
       key: 'text?',
       state: 'text',
       attempt: 'int',
-      // Of the attempt that holds it: one that Temporal gave up long ago takes nothing from its successor.
+      // Fences stale attempts: when Temporal scheduled the attempt that holds the operation.
       scheduled_at: 'big?',
       answer: 'text?',
       message_id: 'text?',
@@ -149,12 +149,12 @@ const TABLES: Readonly<Record<string, Table>> = {
       spawn_group_id: 'text?',
       created_at: 'big',
       status: 'text',
-      // What a child says of itself decides nothing: its state is another column.
+      // The text that a child shows; its state is the column above.
       status_text: 'text?',
       parent_communication: 'text',
       last_report: 'int',
       report: 'text?',
-      // Who in the child gets the messages of its parent.
+      // The side of the child that gets the messages of its parent.
       receives: 'text?',
       closed_at: 'big?',
     },
@@ -286,8 +286,8 @@ const TABLES: Readonly<Record<string, Table>> = {
 }
 
 /**
- * Rows that a step changes in place, in percent of a page that new rows fill: without room in its page a changed row moves
- * to another one, and writes to every index of its table (docs/decisions/0051).
+ * The fill factor, in percent, of tables whose rows a step updates: without room in its page an updated row moves to another
+ * page, which writes to every index of the table (docs/decisions/0051).
  */
 const FILLED = { threads: 50, operations: 70, tool_calls: 70, runs: 70, children: 70 } as const
 
@@ -315,7 +315,7 @@ async function createIndexes(db: SchemaChanger): Promise<void> {
     index('threads_roots', 'threads', ['last_activity_at', 'id']).where(of('parent_thread_id'), 'is', null),
     index('threads_closed', 'threads', ['closed_at']).where(of('closed_at'), 'is not', null),
     index('tags_by_thread', 'thread_tags', ['thread_id']),
-    // A thread with thousands of children that are gone looks, at each call, for the few that stay.
+    // Each call reads the open children of its thread, which may have thousands of closed ones.
     index('children_by_kind', 'children', ['parent_thread_id', 'resumable', 'created_at', 'reference']),
     // T3: two deliveries can never share a place.
     index('messages_by_position', 'messages', ['thread_id', 'position']).unique(),
@@ -336,12 +336,12 @@ async function createIndexes(db: SchemaChanger): Promise<void> {
   for (const builder of all) await builder.execute()
 }
 
-/** Kysely types the column of a condition by a schema, and a migration has none. */
+/** Kysely types the column of a condition by the schema, which a migration does not have. */
 function of(column: string): never {
   return column as never
 }
 
-/** SQLite answers for its commits itself, reads events by their ids, and has no room to leave in pages. */
+/** SQLite needs no commit marks, orders events by their ids, and has no fill factor. */
 async function createPostgresParts(db: SchemaChanger): Promise<void> {
   await createTable(db, 'commits', { columns: { id: 'text', committed_at: 'big' }, key: ['id'] })
   await db.schema.createIndex('commits_by_time').on('commits').column('committed_at').execute()

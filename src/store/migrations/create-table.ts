@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import type { CreateTableBuilder, Expression, Kysely } from 'kysely'
 
-/** What a migration may do, and with which database. */
+/** The database as a migration sees it. */
 export type SchemaChanger = Pick<Kysely<unknown>, 'schema' | 'getExecutor'> & Pick<SchemaDialect, 'kind'>
 
 type Kind = 'id' | 'writer' | 'text' | 'text?' | 'int' | 'int?' | 'big' | 'big?'
@@ -9,8 +9,8 @@ type Kind = 'id' | 'writer' | 'text' | 'text?' | 'int' | 'int?' | 'big' | 'big?'
 const DATA_TYPES = { text: 'text', int: 'integer', big: 'bigint' } as const
 
 /**
- * `big` where a number may not fit 32 bits: times in microseconds and sizes. A `?` may be null. `writer` is the transaction that
- * wrote the row, by itself; SQLite, where transactions write one after the other, has no such column.
+ * `big` is for numbers above 32 bits: times in microseconds and sizes. A `?` marks a nullable column. `writer` is the transaction
+ * that wrote the row, set by the database; SQLite has no such column, because its transactions write one after the other.
  */
 export interface Table {
   readonly columns: Readonly<Record<string, Kind>>
@@ -37,21 +37,21 @@ function dataType(db: SchemaChanger, kind: Kind): 'integer' | 'bigint' | 'text' 
   if (kind === 'writer') return sql`xid8`
   if (kind === 'id') return db.kind === 'postgres' ? 'bigint' : 'integer'
   const type = DATA_TYPES[kind.replace('?', '') as keyof typeof DATA_TYPES]
-  // By bytes, as SQLite compares: the order of a database's language changes with its operating system.
+  // Compared by bytes, as in SQLite: the order of a locale changes with the operating system.
   return type === 'text' && db.kind === 'postgres' ? sql`text collate "C"` : type
 }
 
 type Asked = Pick<Kysely<unknown>, 'getExecutor'>
 
-/** What migrations need to know of a database beyond the SQL that all understand. */
+/** The differences between databases that migrations need. */
 export interface SchemaDialect {
   readonly kind: 'sqlite' | 'postgres'
-  /** Names of the tables that are there, whoever made them. */
+  /** The names of all tables, including those of other programs. */
   tables(db: Asked): Promise<readonly string[]>
   /** Names of the columns of that table. */
   columns(db: Asked, table: string): Promise<readonly string[]>
-  /** Until the transaction ends no other process migrates. */
+  /** Keeps other processes from migrating until the transaction ends. */
   lock(tx: Asked): Promise<void>
-  /** What to do about the tables of another program. */
+  /** Advice for a database with tables of another program. */
   readonly elsewhere: string
 }

@@ -6,7 +6,7 @@ import type { Writer } from '../store.js'
 import { createFirstSchema } from './0001-first.js'
 import type { SchemaChanger, SchemaDialect } from './create-table.js'
 
-/** One step of the schema. Steps only add: nullable columns or ones with a default; what goes is dropped two releases later. */
+/** One step of the schema. Steps only add nullable columns or ones with a default; a column is dropped two releases after its last use. */
 export interface Migration {
   readonly version: number
   /** The oldest schema version whose code may work on the result. */
@@ -14,7 +14,7 @@ export interface Migration {
   readonly up: (db: SchemaChanger) => Promise<void>
 }
 
-/** Until the first release there is one: it changes, and no store of before is migrated. */
+/** Before the first release there is only one: it may change, and no earlier store is migrated. */
 export const MIGRATIONS: readonly Migration[] = [{ version: 1, oldestCode: 1, up: createFirstSchema }]
 
 /** The schema version that this code was written for. */
@@ -25,13 +25,13 @@ type InfoSchema = { schema_info: SchemaInfo }
 interface SchemaInfo {
   readonly version: number
   readonly oldest_code: number
-  /** Of the store that the database holds. */
+  /** The id of the store in the database. */
   readonly store_id: string
 }
 
 /**
- * Brings a database to this code's schema, once however many processes try, and answers the id of its store; a newer
- * schema is left as it is, if it allows this code, so that a rolling deploy works. @throws StoreError `incompatible`
+ * Migrates a database to the schema of this code, once however many processes try, and returns the id of its store. A newer
+ * schema that allows this code stays unchanged, so that a rolling deploy works. @throws StoreError `incompatible`
  */
 export async function migrate(
   database: Kysely<Schema>,
@@ -43,7 +43,7 @@ export async function migrate(
   if (before !== null && isCurrent(before, migrations.length)) return before.store_id
   return db.transaction().execute(async (tx) => {
     await dialect.lock(tx)
-    // Another process may have done it while this one waited for the lock.
+    // Another process may have migrated while this one waited for the lock.
     const found = await readInfo(tx, dialect)
     if (found !== null && isCurrent(found, migrations.length)) return found.store_id
     const storeId = found?.store_id ?? makeStoreId()
@@ -60,7 +60,7 @@ export async function migrate(
   })
 }
 
-/** Gives a store another id, and answers it: for a copy of a database, whose open threads are the original's. */
+/** Gives a store a new id and returns it: for a copy of a database, whose open threads belong to the original. */
 export async function renewStoreId(tx: Writer): Promise<string> {
   const storeId = makeStoreId()
   await tx.withTables<InfoSchema>().updateTable('schema_info').set({ store_id: storeId }).execute()
@@ -68,7 +68,7 @@ export async function renewStoreId(tx: Writer): Promise<string> {
 }
 
 /**
- * For databases that are migrated by hand; answers the id of the store.
+ * For databases that are migrated by a command; returns the id of the store.
  * @throws StoreError `incompatible`, naming the command
  */
 export async function assertMigrated(database: Kysely<Schema>, dialect: SchemaDialect): Promise<string> {
@@ -97,7 +97,7 @@ async function readInfo(db: Kysely<Schema & InfoSchema>, dialect: SchemaDialect)
   )
 }
 
-/** The first schema was changed before it was released: its number says nothing of a store that was made before that. */
+/** The first schema changed before its release, so its version number does not identify it: its newest column does. */
 async function assertReleased(
   db: Kysely<Schema & InfoSchema>,
   dialect: SchemaDialect,

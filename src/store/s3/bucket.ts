@@ -5,33 +5,33 @@ import { LIMITS } from '../../protocol/limits.js'
 import { asS3Error, statusOf } from './s3-error.js'
 import type { S3Location } from './s3-location.js'
 
-/** The few requests that blobs need; each throws a StoreError of one sentence. */
+/** The requests that blobs need; each fails with a StoreError of one sentence. */
 export interface Bucket {
-  /** Whether it is there and these credentials may list it. */
+  /** Checks that the bucket exists and that the credentials may list it. */
   check(): Promise<void>
   find(key: string): Promise<FoundObject | null>
-  /** Null if there is none; nothing for a start beyond its end. */
+  /** Null if there is no such object; empty for a start beyond its end. */
   open(key: string, range?: OpenRange): Promise<Body | null>
   put(object: NewObject): Promise<void>
-  /** In parts, a few of them in memory; what fails leaves no part behind. */
+  /** Uploads in parts, a few of them in memory; a failure leaves no part behind. */
   upload(key: string, body: Uint8Array | Readable): Promise<void>
   copy(from: string, to: string): Promise<void>
   remove(key: string): Promise<void>
   list(prefix: string): AsyncIterable<Omit<FoundObject, 'etag'> & { readonly key: string }>
-  /** Uploads in parts that nobody has ended. */
+  /** Unfinished multipart uploads. */
   unfinished(prefix: string): AsyncIterable<UnfinishedUpload>
   abort(upload: UnfinishedUpload): Promise<void>
 }
 
 export interface FoundObject {
   readonly size: number
-  /** Milliseconds, of the service's clock. */
+  /** Milliseconds, by the clock of the service. */
   readonly writtenAt: number
-  /** The service's own digest of what was uploaded; empty if it gives none. */
+  /** The service's own digest of the object; empty if it has none. */
   readonly etag: string
 }
 
-/** From `start`, to the end or up to and without `end`. */
+/** From `start` to the end, or up to and excluding `end`. */
 interface OpenRange {
   readonly start: number
   readonly end?: number | undefined
@@ -42,9 +42,9 @@ export type Body = AsyncIterable<Uint8Array>
 interface NewObject {
   readonly key: string
   readonly bytes: Uint8Array
-  /** SHA-256 as hexadecimal digits: the service refuses what arrived damaged. */
+  /** SHA-256 as hexadecimal digits: the service refuses damaged bytes. */
   readonly digest: string
-  /** Another's object of this key stays; that it is there is no error. */
+  /** An existing object of this key stays, which is no error. */
   readonly onlyNew: boolean
 }
 
@@ -54,12 +54,12 @@ interface UnfinishedUpload {
   readonly begunAt: number
 }
 
-/** What the requests to one bucket share. */
+/** The context of all requests to one bucket. */
 interface BucketRequests {
   readonly sdk: S3Sdk
   readonly client: S3Client
   readonly name: string
-  /** The answer; what the SDK throws as a StoreError. */
+  /** Awaits a request and turns errors of the SDK into StoreErrors. */
   readonly sent: <T>(request: Promise<T>) => Promise<T>
 }
 
@@ -69,7 +69,7 @@ interface BucketOptions {
   readonly location: S3Location
 }
 
-/** A bucket as seen by blobs. */
+/** Makes the requests to one bucket. */
 export function createBucket({ sdk, client, location }: BucketOptions): Bucket {
   const { bucket: name, endpoint, prefix } = location
   const place = `the bucket ${name}${endpoint === undefined ? '' : ` at ${endpoint}`}`
@@ -83,7 +83,7 @@ export function createBucket({ sdk, client, location }: BucketOptions): Bucket {
   const requests: BucketRequests = { sdk, client, name, sent }
   return {
     async check() {
-      // A list, not a HEAD: its errors say what is wrong, those of a HEAD have no body.
+      // A list, because the errors of a HEAD request have no body that names the cause.
       const command = new sdk.s3.ListObjectsV2Command({ Bucket: name, MaxKeys: 1, Prefix: prefix })
       await sent(client.send(command))
     },
@@ -93,7 +93,7 @@ export function createBucket({ sdk, client, location }: BucketOptions): Bucket {
   }
 }
 
-/** What is in a bucket, page by page of a thousand. */
+/** Requests that list a bucket, in pages of a thousand. */
 function listRequests(requests: BucketRequests): Pick<Bucket, 'list' | 'unfinished' | 'abort'> {
   const { client, name: Bucket, sdk, sent } = requests
   const { AbortMultipartUploadCommand, ListMultipartUploadsCommand, ListObjectsV2Command } = sdk.s3
@@ -131,7 +131,7 @@ function listRequests(requests: BucketRequests): Pick<Bucket, 'list' | 'unfinish
       const command = new AbortMultipartUploadCommand({ Bucket, Key: key, UploadId: id })
       await sent(
         client.send(command).catch((error: unknown) => {
-          // It has just been ended, by its own writer or by another sweep.
+          // Its writer or another sweep has just ended it.
           if (!(error instanceof sdk.s3.NoSuchUpload)) throw error
         }),
       )
@@ -154,7 +154,7 @@ function nextMarker(page: {
   return { KeyMarker, ...(UploadIdMarker === undefined ? {} : { UploadIdMarker }) }
 }
 
-/** What is asked of one object, but for its writing. */
+/** Requests about one object, except writes. */
 function objectRequests(requests: BucketRequests): Pick<Bucket, 'find' | 'open' | 'remove'> {
   const { client, name: Bucket, sdk, sent } = requests
   const { DeleteObjectCommand, GetObjectCommand, HeadObjectCommand, NoSuchKey } = sdk.s3
@@ -200,13 +200,13 @@ function bodyOf(body: unknown): Body {
   throw new Error('Expected the AWS SDK of Node to answer with a stream, got something else: is it bundled?')
 }
 
-/** What brings bytes into a bucket. */
+/** Requests that write objects. */
 function writeRequests(requests: BucketRequests): Pick<Bucket, 'put' | 'upload' | 'copy'> {
   const { client, name: Bucket, sdk, sent } = requests
   return {
     put: (object) => sent(put(requests, object)),
     async upload(Key, Body) {
-      // Its `done` ends when all parts in flight have ended, and only then aborts what failed: none stays behind.
+      // `done` waits for all parts in flight and then aborts a failed upload, so that no part stays behind.
       const upload = new sdk.Upload({
         client,
         params: { Bucket, Key, Body },
@@ -235,15 +235,15 @@ async function put(requests: BucketRequests, { key, bytes, digest, onlyNew }: Ne
     await client.send(new sdk.s3.PutObjectCommand(onlyNew ? { ...input, IfNoneMatch: '*' } : input))
   } catch (error) {
     const status = onlyNew ? statusOf(error) : undefined
-    // Another was quicker with the same bytes, or an answer was lost and the retry met our own object.
+    // Another writer was faster with the same bytes, or a response was lost and the retry found our own object.
     if (status === 412) return
-    // Another is writing, and may yet fail; or the service knows no conditions. The same bytes twice do no harm.
+    // Another writer is active and may fail, or the service supports no conditions. Writing the same bytes twice is harmless.
     if (status !== 409 && status !== 501) throw error
     await client.send(new sdk.s3.PutObjectCommand(input))
   }
 }
 
-/** The parts of the AWS SDK that are used here; types only, so that nobody loads it who has no S3. */
+/** The used parts of the AWS SDK; types only, so that it is loaded only with S3. */
 interface S3Sdk {
   readonly s3: typeof import('@aws-sdk/client-s3')
   readonly Upload: typeof import('@aws-sdk/lib-storage').Upload

@@ -19,7 +19,7 @@ import type { Body, Bucket, FoundObject } from './bucket.js'
 import { asS3Error } from './s3-error.js'
 import type { S3Location } from './s3-location.js'
 
-/** How long a request may take; tests have less time than users. */
+/** Time limits of requests; tests use shorter ones. */
 export interface S3Times {
   readonly connect: number
   readonly request: number
@@ -29,7 +29,7 @@ export interface S3Times {
 const TIMES: S3Times = { connect: LIMITS.s3Connect, request: LIMITS.s3Request, idle: LIMITS.s3Idle }
 
 /**
- * A bucket of blobs, `prefix/ab/cd/abcd…`, that is there already.
+ * Opens an existing bucket of blobs, `prefix/ab/cd/abcd…`.
  * @throws ConfigError without the AWS SDK; StoreError `unavailable`
  */
 export async function openS3Blobs(location: S3Location, times = TIMES): Promise<BlobStore> {
@@ -70,7 +70,7 @@ export async function openS3Blobs(location: S3Location, times = TIMES): Promise<
       const part = range === undefined ? undefined : checkedRange(range)
       const found = await bucket.find(key)
       if (found === null) return null
-      // Opened when somebody iterates: a stream that nobody reads must not hold a connection.
+      // Opened by the first read: an unused stream must not hold a connection.
       const bytes = download({ bucket, key, range: part })
       if (part === undefined) return verified(bytes, digest)
       const isDamaged =
@@ -104,7 +104,7 @@ async function openBucket(location: S3Location, times: S3Times): Promise<Bucket>
     ...(endpoint === undefined ? {} : { endpoint }),
     forcePathStyle,
     maxAttempts: LIMITS.s3Attempts,
-    // What was read is compared with its digest here, whole: the service's own checksums are of parts.
+    // The whole blob is compared with its digest here: the checksums of the service are of parts.
     responseChecksumValidation: 'WHEN_REQUIRED',
     requestHandler: {
       connectionTimeout: times.connect,
@@ -120,12 +120,12 @@ interface OldDrafts {
   readonly bucket: Bucket
   readonly root: string
   readonly drafts: string
-  /** Of a key: the bucket may hold objects and uploads of other programs. */
+  /** Whether a key is ours: the bucket may contain objects and uploads of other programs. */
   readonly isOurs: (key: string) => boolean
   readonly begunBefore: number
 }
 
-/** Large bytes are uploaded in parts to their own key too, so unfinished uploads may be under any. */
+/** Large blobs are uploaded in parts to their own key too, so unfinished uploads may have any key. */
 async function deleteDrafts({ bucket, root, drafts, isOurs, begunBefore }: OldDrafts): Promise<number> {
   let deleted = 0
   for await (const upload of bucket.unfinished(root)) {
@@ -144,13 +144,13 @@ async function deleteDrafts({ bucket, root, drafts, isOurs, begunBefore }: OldDr
 export interface BlobPlace {
   readonly bucket: Bucket
   readonly keyOf: (digest: string) => string
-  /** Keys of what is not whole yet stand under it. */
+  /** The prefix of the keys of drafts. */
   readonly drafts: string
-  /** Whether the object has the bytes of the digest. */
+  /** Whether the object has the bytes of that digest. */
   readonly isWhole: (digest: string, found: FoundObject) => Promise<boolean>
 }
 
-/** Keeps the bytes under their digest. @throws StoreError; what the sender throws, as it is */
+/** Stores the bytes under their digest. @throws StoreError; errors of the sender unchanged */
 async function writeBlob(
   place: BlobPlace,
   data: Uint8Array | AsyncIterable<Uint8Array>,
@@ -159,7 +159,7 @@ async function writeBlob(
     if (data.byteLength > LIMITS.fileBytes) throw tooLargeFile()
     return writeWhole(place, data)
   }
-  const source = measured(data)
+  const source = measureChunks(data)
   try {
     const start = await source.upTo(LIMITS.s3PartBytes)
     return source.ended() ? await writeWhole(place, start) : await writeStream(place, start, source)
@@ -168,7 +168,7 @@ async function writeBlob(
   }
 }
 
-/** Bytes whose digest is known before the first request: those that are there, and whole, need no second upload. */
+/** Stores bytes in memory, whose digest is known before the first request: undamaged existing ones are not uploaded again. */
 async function writeWhole({ bucket, keyOf, isWhole }: BlobPlace, bytes: Uint8Array): Promise<StoredBlob> {
   const blob = { digest: digestOf(bytes), size: bytes.byteLength }
   const key = keyOf(blob.digest)
@@ -179,12 +179,12 @@ async function writeWhole({ bucket, keyOf, isWhole }: BlobPlace, bytes: Uint8Arr
   return blob
 }
 
-/** Bytes whose digest is known after the last one: they get a key of their own first, and the service copies them. */
+/** Stores a stream, whose digest is known at its end: it is uploaded under a draft key, and the service copies it. */
 async function writeStream(place: BlobPlace, start: Uint8Array, source: Measured): Promise<StoredBlob> {
   const { bucket, keyOf, isWhole } = place
   const draft = `${place.drafts}${randomUUID()}`
   await bucket.upload(draft, Readable.from(source.after(start))).catch((error: unknown) => {
-    // A sender's own error is not the service's.
+    // An error of the sender is not one of the service.
     throw source.failure() ?? error
   })
   try {
@@ -195,35 +195,35 @@ async function writeStream(place: BlobPlace, start: Uint8Array, source: Measured
     if (!isThere) await bucket.copy(draft, key)
     return blob
   } finally {
-    // One that stays is removed by `deleteDrafts`: the blob is written all the same.
+    // The blob is written; `deleteDrafts` deletes a draft that stays.
     await bucket.remove(draft).catch(() => undefined)
   }
 }
 
-/** Older ones are written once more: who sweeps by age must not take them from their new owner. */
+/** Older blobs are written again, so that a sweep by age does not delete them from their new owner. */
 function isFresh(known: { readonly size: number; readonly writtenAt: number }, size: number): boolean {
   return known.size === size && known.writtenAt > Date.now() - LIMITS.blobRenewal
 }
 
 interface Measured {
-  /** More than that many bytes, or all there are. */
+  /** Reads more than that many bytes, or all. */
   upTo(bytes: number): Promise<Uint8Array>
   ended(): boolean
   after(start: Uint8Array): AsyncIterable<Uint8Array>
   failure(): Error | undefined
-  /** When all was read. */
+  /** The digest and size, once everything is read. */
   blob(): StoredBlob
-  /** Tells the sender that no more is wanted. */
+  /** Ends the iteration of the sender. */
   close(): Promise<void>
 }
 
-/** The sender's chunks, counted and digested as they pass. */
-function measured(data: AsyncIterable<Uint8Array>): Measured {
+/** Counts and digests the chunks of a sender as they pass. */
+function measureChunks(data: AsyncIterable<Uint8Array>): Measured {
   const hash = createHash('sha256')
   let size = 0
   let ended = false
   let failure: Error | undefined
-  // What is thrown while a chunk is out comes from its taker, not from the sender.
+  // An error while a chunk is being consumed comes from the consumer, not from the sender.
   let isOut = false
 
   async function* chunks(): AsyncGenerator<Uint8Array, void> {
@@ -232,7 +232,7 @@ function measured(data: AsyncIterable<Uint8Array>): Measured {
         size += chunk.byteLength
         if (size > LIMITS.fileBytes) throw tooLargeFile()
         hash.update(chunk)
-        // A sender may fill one buffer again and again, and parts wait here for their upload.
+        // Copied, because a sender may reuse its buffer while parts wait for their upload.
         isOut = true
         yield Uint8Array.from(chunk)
         isOut = false
@@ -269,11 +269,11 @@ export interface Download {
   readonly bucket: Bucket
   readonly key: string
   readonly range?: ByteRange | undefined
-  /** The first answer, when it is here already. */
+  /** The first response, if there is one already. */
   readonly opened?: Body
 }
 
-/** The bytes of an object. A connection that breaks is opened anew where it broke, as long as some bytes come. */
+/** Reads an object. A broken connection is resumed where it broke, as long as each one delivers some bytes. */
 async function* download({ bucket, key, range, opened }: Download): AsyncIterable<Uint8Array> {
   let at = range?.start ?? 0
   let fruitless = 0

@@ -24,7 +24,7 @@ const BY_NAME: Readonly<Record<string, Advice>> = {
   InvalidAccessKeyId: WRONG_KEY,
   SignatureDoesNotMatch: WRONG_KEY,
   InvalidToken: WRONG_KEY,
-  // So says versitygw, with the status of something that is missing.
+  // The error of versitygw, with the status of a missing object.
   XAdminUserNotFound: WRONG_KEY,
   ExpiredToken: WRONG_KEY,
   RequestTimeTooSkewed: unavailable('the clock of this machine is wrong: set it'),
@@ -50,14 +50,14 @@ const BY_STATUS: Readonly<Record<number, Advice>> = {
   503: TOO_MUCH,
 }
 
-/** What the SDK threw as a StoreError of one sentence, which holds no key and no header of the request. */
+/** Turns an error of the SDK into a StoreError of one sentence, without keys and headers of the request. */
 export function asS3Error(error: unknown, place: string): unknown {
   if (!(error instanceof Error) || StoreError.isInstance(error)) return error
   const { code, text } = adviceFor(error)
   return new StoreError(code, `Expected to use ${place}, got ${labelOf(error)}: ${text}`, error)
 }
 
-/** The status of the answer that an error of the SDK came with; undefined if there was none. */
+/** The HTTP status in an error of the SDK; undefined without a response. */
 export function statusOf(error: unknown): number | undefined {
   if (!(error instanceof Error) || !('$metadata' in error)) return undefined
   const metadata = error.$metadata
@@ -78,11 +78,11 @@ function adviceFor(error: Error): Advice {
   return unavailable('try again, and look into the log of the service')
 }
 
-/** Never the message, which may quote the signed request. */
+/** A label without the message, which may quote the signed request. */
 function labelOf(error: Error): string {
   if (error.message.startsWith('Region is missing')) return 'no region'
   const status = statusOf(error)
-  // The SDK names errors without a body after nothing.
+  // The SDK gives errors without a body no useful name.
   const name = systemCode(error) ?? (/^[A-Z]\w{0,60}$/.test(error.name) ? error.name : 'an error')
   return status === undefined ? name : `${name} (HTTP ${status})`
 }

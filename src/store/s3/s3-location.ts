@@ -1,19 +1,19 @@
-/** Where blobs are in an S3-compatible service. Credentials are no part of it: the AWS SDK finds them by itself. */
+/** The place of blobs in an S3-compatible service, without credentials, which the AWS SDK finds itself. */
 export interface S3Location {
   readonly bucket: string
-  /** Before every key; empty, or without slashes at its ends. */
+  /** The prefix of every key; empty, or without slashes at its ends. */
   readonly prefix: string
-  /** Undefined: the SDK takes AWS_REGION or that of the profile. */
+  /** Undefined: the SDK uses AWS_REGION or that of the profile. */
   readonly region: string | undefined
   /** Undefined: AWS itself. */
   readonly endpoint: string | undefined
-  /** The bucket stands in the path of a request, not in its host name. */
+  /** Whether the bucket is in the path of a request instead of its host name. */
   readonly forcePathStyle: boolean
 }
 
 const PARAMETERS = ['region', 'endpoint', 'forcePathStyle']
 
-/** A location, or everything that is wrong with the URL; what may be a password is never in it. */
+/** The location, or all problems of the URL; neither contains what may be a password. */
 export function parseS3Url(
   source: string,
   text: string,
@@ -30,7 +30,7 @@ export function parseS3Url(
     prefix,
     region: url.searchParams.get('region') ?? undefined,
     endpoint,
-    // Servers that are not AWS rarely have a host name for each bucket.
+    // Servers other than AWS rarely have a host name for each bucket.
     forcePathStyle: (url.searchParams.get('forcePathStyle') ?? String(endpoint !== undefined)) === 'true',
   }
 }
@@ -49,7 +49,7 @@ function authorityProblems(url: URL): readonly string[] {
 }
 
 function prefixProblems(prefix: string): readonly string[] {
-  // The characters that every service keeps as they are, in keys and in signatures.
+  // The characters that every service keeps unchanged in keys and signatures.
   return /^[\w!.*'()/-]{0,512}$/.test(prefix) && !prefix.includes('//')
     ? []
     : ["got a prefix that is not at most 512 letters, digits, !_.*'()- and single slashes"]
