@@ -1,4 +1,7 @@
 import { execFile } from 'node:child_process'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { beforeEach, expect, onTestFinished, test, vi } from 'vitest'
 import { ConfigError } from '../../src/protocol/errors.js'
 import { openStore } from '../../src/store/open-store.js'
@@ -93,11 +96,14 @@ test('a URL that is wrong names all its problems', async () => {
 })
 
 test('the AWS SDK is only needed for a bucket', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'everthread-no-sdk-'))
+  onTestFinished(() => rm(folder, { recursive: true, force: true }))
   const script = `
-    const { openBlobs } = await import(${JSON.stringify(new URL('../../src/store/blob-location.ts', import.meta.url).href)})
-    await openBlobs('/tmp/everthread-no-sdk')
-    const location = { bucket: 'bucket', prefix: '', forcePathStyle: false }
-    await openBlobs(location).catch((error) => console.log(error.name, error.message))
+    const { openStore } = await import(${JSON.stringify(new URL('../../src/store/open-store.ts', import.meta.url).href)})
+    const database = ${JSON.stringify(join(folder, 'threads.db'))}
+    const store = await openStore({ database, blobs: ${JSON.stringify(join(folder, 'blobs'))} })
+    await store.close()
+    await openStore({ database, blobs: 's3://bucket' }).catch((error) => console.log(error.name, error.message))
   `
   const hooks = [
     new URL('./processes/resolve-typescript.ts', import.meta.url),
