@@ -19,7 +19,7 @@ import { withStore } from '../support/temporary-store.js'
 import { attempt, failureOf, NOW } from './activity-desk.js'
 
 const KEY = { threadId: 't', id: 'call_1_1_0' }
-const TOOL = { kind: 'tool', now: NOW * 1000 } as const
+const TOOL = { kind: 'tool', place: { run: 1, step: 1 }, now: NOW * 1000 } as const
 
 function withThread(work: (store: Store) => Promise<void>): Promise<void> {
   return withStore(async (store) => {
@@ -127,10 +127,32 @@ describe('T4 an operation', () => {
 
   test('of one transaction is recorded once', () =>
     withThread(async (store) => {
-      const report = { kind: 'report', now: NOW * 1000 } as const
+      const report = { kind: 'report', place: { number: 1 }, now: NOW * 1000 } as const
       expect(await store.write((tx) => record(tx, KEY, { ...report, answer: 'one' }))).toBe(true)
       expect(await store.write((tx) => record(tx, KEY, { ...report, answer: 'two' }))).toBe(false)
       expect(await store.read((db) => lookUp(db, KEY))).toMatchObject({ kind: 'answered', answer: 'one' })
+    }))
+
+  test('has what it belongs to in its row, however it begins', () =>
+    withThread(async (store) => {
+      const placed = { run: 1, step: 1 }
+      const row = () => store.read((db) => findOperation(db, 't', KEY.id))
+      await store.write(async (tx) => {
+        const found = await lookUp(tx, KEY)
+        if (found.kind === 'unfinished') await postpone(tx, found, TOOL)
+      })
+      expect(await row()).toMatchObject({ state: 'waiting', ...placed, key: null })
+      await attempt().run(() =>
+        store.write(async (tx) => {
+          const other = { threadId: 't', id: 'other' }
+          const found = await lookUp(tx, other)
+          if (found.kind === 'answered') throw new Error('Expected an operation that has not begun.')
+          const { held } = await begin(tx, found, { ...TOOL, onInterrupted: 'rerun' })
+          await finish(tx, held, { answer: 'done', key: 'child' })
+        }),
+      )
+      const done = await store.read((db) => findOperation(db, 't', 'other'))
+      expect(done).toMatchObject({ state: 'finished', ...placed, key: 'child' })
     }))
 })
 
