@@ -29,8 +29,8 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     name: 'a report leaves its call owed',
     file: 'src/thread/children.ts',
-    find: 'const left = child.invocations.filter((id) => !said.invocations.includes(id))',
-    replace: 'const left = child.invocations',
+    find: 'const left = child.owes.filter(({ callId }) => !said.invocations.includes(callId))',
+    replace: 'const left = child.owes',
   },
   {
     name: 'what a child said to a call is lost when the call is cut',
@@ -41,7 +41,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     name: 'the children of a closing thread are not told',
     file: 'src/thread/settling.ts',
-    find: 'control.closing?.cascade ?? control.children.map((child) => child.reference)',
+    find: 'control.closing?.cascade ?? openChildren(control).map((child) => child.reference)',
     replace: 'control.closing?.cascade ?? []',
   },
   {

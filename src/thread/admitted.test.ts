@@ -1,3 +1,4 @@
+import { openChildOf } from '../../test/support/child-states.js'
 import { describe, expect, test } from 'vitest'
 import { idleControl, NOW } from '../../test/support/control-states.js'
 import { LIMITS } from '../protocol/limits.js'
@@ -49,16 +50,14 @@ describe('T3 what the store has admitted is taken', () => {
   })
 
   test('also a report that no call asked for', () => {
-    const child = { reference: 'k', resumable: true, invocations: [], reports: 0 }
-    const open = { ...child, observed: true, checks: 0, nextCheckAt: NOW }
+    const open = openChildOf('k', { resumable: true, invocations: [] })
     const full = take({ ...idleControl(), children: [open] }, 'm', LIMITS.queuedItems)
     const report = { reference: 'k', messageId: 'r', kind: 'notice', report: 1, invocations: [] }
     expect(lastOf(acceptReport(full, report, NOW))).toBe('r')
   })
 
   test('but no more reports that nobody asked for than the bound', () => {
-    const child = { reference: 'k', resumable: true, invocations: [], reports: 0 }
-    const open = { ...child, observed: true, checks: 0, nextCheckAt: NOW }
+    const open = openChildOf('k', { resumable: true, invocations: [] })
     const bound = LIMITS.queuesAdmitted * LIMITS.queuedItems
     const full = Array.from({ length: bound + 1 }, (_, n) => n + 1).reduce<ThreadControl>(
       (next, report) => {

@@ -54,22 +54,31 @@ function fullThread(): ThreadControl {
   return {
     ...withFacts(early, ...facts),
     givenUp,
-    closed: repeated(LIMITS.closedChildren, (index) => ({
-      reference: padded(index, 36),
-      status: 'terminated',
-    })),
-    children: opened,
-    deferred: repeated(90, deferred),
-    groups: [{ callId: 'call_250_250_127', references: opened.map(({ reference }) => reference) }],
+    children: [
+      ...opened,
+      ...repeated(90, deferred),
+      ...repeated(LIMITS.closedChildren, (index) => ({
+        state: 'closed' as const,
+        reference: padded(index, 36),
+        status: 'terminated',
+      })),
+    ],
     activated: ['a', 'b'],
   }
 }
 
 function openChild(index: number): OpenChild {
   return {
+    state: 'open',
     reference: padded(index, 36),
     resumable: true,
-    invocations: repeated(LIMITS.invocationsPerChild, (call) => `call_250_250_${call}`),
+    owes: [
+      { callId: 'call_250_250_127', isGrouped: true },
+      ...repeated(LIMITS.invocationsPerChild, (call) => ({
+        callId: `call_250_250_${call}`,
+        isGrouped: false,
+      })),
+    ],
     reports: 9999,
     observed: false,
     checks: 99,
@@ -86,8 +95,9 @@ function deferred(index: number): DeferredChild {
     resumable: true,
   }
   const times = { requestedAt: NOW, expiresAt: NOW }
-  const state = { supplied: false, expired: index % 2 === 0 }
-  return { requestId: `variables_${reference}`, callId: 'call_250_250_127', child, ...times, ...state }
+  const request = index % 2 === 0 ? 'expired' : 'open'
+  const asked = { requestId: `variables_${reference}`, callId: 'call_250_250_127' }
+  return { state: 'deferred', ...child, ...asked, ...times, request }
 }
 
 function largestPlan(): Plan {

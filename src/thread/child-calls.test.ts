@@ -1,6 +1,8 @@
 import { describe, expect, test } from 'vitest'
 import {
   callOf,
+  groupsOf,
+  owing,
   preparedChild,
   report,
   withAddressed,
@@ -18,8 +20,8 @@ describe('a call that starts subagents', () => {
   test('T7 children whose rows exist are owed and to be started', () => {
     const control = withPrepared({ references: ['k', 'l'] })
     expect(control.children).toMatchObject([
-      { reference: 'k', invocations: ['c0'], reports: 0, observed: false },
-      { reference: 'l', invocations: ['c0'] },
+      { reference: 'k', owes: owing('c0'), reports: 0, observed: false },
+      { reference: 'l', owes: owing('c0') },
     ])
     expect(control.childrenInAll).toBe(2)
     expect(nextAction(control)).toMatchObject({
@@ -98,21 +100,19 @@ describe('a group', () => {
 
   test('T7 without a call that waits one item tells when all have ended', () => {
     const started = withStarted({ references, blocking: false })
-    expect(started.groups).toEqual([{ callId: 'c0', references }])
+    expect(groupsOf(started)).toEqual([{ callId: 'c0', references }])
     const some = acceptReport(acceptReport(started, reportOf('m'), NOW), reportOf('k'), NOW)
     expect(some.queue).toEqual([])
     const all = childClosed(some, { reference: 'l', status: 'failed' }, NOW)
-    expect(all).toMatchObject({ groups: [], queue: [{ kind: 'group', id: 'c0' }], children: [] })
+    expect(all).toMatchObject({ queue: [{ kind: 'group', id: 'c0' }], children: [] })
   })
 
   test('a child of a group that is asked again answers that by itself', () => {
     const started = withStarted({ references: ['k', 'l'], blocking: false, resumable: true })
     const asked = { ...started, run: null }
     const both = acceptReport(asked, report({ invocations: ['c0', 'c7'] }), NOW)
-    expect(both).toMatchObject({
-      groups: [{ callId: 'c0', references: ['l'] }],
-      queue: [{ kind: 'report', id: 'k:report:1' }],
-    })
+    expect(groupsOf(both)).toEqual([{ callId: 'c0', references: ['l'] }])
+    expect(both.queue).toMatchObject([{ kind: 'report', id: 'k:report:1' }])
   })
 })
 
@@ -138,7 +138,7 @@ describe('a message to a subagent', () => {
   test('one that does not block is completed at once, and owed', () => {
     const sent = withSent({ blocking: false })
     expect(nextAction(sent)).toMatchObject({ by: { kind: 'sent', references: ['k'] } })
-    expect(sent.children).toMatchObject([{ invocations: ['c0'] }])
+    expect(sent.children).toMatchObject([{ owes: owing('c0') }])
   })
 
   test.each([[true], [false]])('T7 a child that is gone answers its call (blocking %s)', (blocking) => {

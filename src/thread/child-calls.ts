@@ -16,7 +16,9 @@ import {
   acceptReport,
   changeChild,
   childClosed,
-  groupLeft,
+  awaitGroup,
+  hasGroup,
+  openChildren,
   invoked,
   observed,
   openChild,
@@ -54,7 +56,7 @@ export function childrenPrepared(
     children: [...control.children, ...starting.map((child) => openChild(child, callId, now))],
     childrenInAll: control.childrenInAll + starting.length,
   }
-  const grouped = group && !blocking ? groupLeft(owing, { callId, references }, now) : owing
+  const grouped = group && !blocking ? awaitGroup(owing, { callId, references }, now) : owing
   const answered = references.reduce((next, reference) => earlyReportsTaken(next, reference, now), grouped)
   return withinBudget(applyOperations(answered, answer.operations, now))
 }
@@ -108,7 +110,7 @@ export function messagePrepared(
     return applyOperations(answered, answer.operations, now)
   }
   const owing = changeChild(begun(addressed), reference, (child) => invoked(child, callId, now))
-  const isOpen = control.children.some((child) => child.reference === reference)
+  const isOpen = openChildren(control).some((child) => child.reference === reference)
   // It closed while its message was written.
   const known = isOpen ? owing : messageLost(owing, { callId, reference, status: 'not_found' }, now)
   return applyOperations(known, answer.operations, now)
@@ -181,7 +183,7 @@ export function waitExpired(control: ThreadControl, callId: string, now: number)
   }))
   // Their ends are kept for the group, and are no items of their own.
   if (!call.wait.group || resumable.length === 0) return expired
-  return groupLeft(expired, { callId: call.id, references: resumable }, now)
+  return awaitGroup(expired, { callId: call.id, references: resumable }, now)
 }
 
 /** Children that nobody waits for any more, and that have not been told yet. */
@@ -207,10 +209,9 @@ export function waitCut(control: ThreadControl, call: Call, now: number): Thread
   const { group, blocking, reports } = call.wait
   if (!group)
     return reports.reduce((next, answer) => reportQueued(next, saidOf(control, answer), now), control)
-  const isTold = control.groups.some(({ callId }) => callId === call.id)
   const missing = missingFrom(call.wait)
-  if (!blocking || isTold) return control
-  return groupLeft(control, { callId: call.id, references: missing }, now)
+  if (!blocking || hasGroup(control, call.id)) return control
+  return awaitGroup(control, { callId: call.id, references: missing }, now)
 }
 
 /** One that was ended because its time was over says nothing more; one that stays is still owed. */
@@ -225,6 +226,6 @@ function timedOut(wait: ChildWait, missing: readonly string[], resumable: readon
   return { ...wait, reports, stopped: resumable }
 }
 
-function isResumable({ children }: ThreadControl, reference: string): boolean {
-  return children.some((child) => child.reference === reference && child.resumable)
+function isResumable(control: ThreadControl, reference: string): boolean {
+  return openChildren(control).some((child) => child.reference === reference && child.resumable)
 }

@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest'
 import {
   callOf,
   openChildOf,
+  owing,
   report,
   withAddressed,
   withChild,
@@ -12,7 +13,7 @@ import {
 import { idleControl, message, NOW } from '../../test/support/control-states.js'
 import { LIMITS } from '../protocol/limits.js'
 import { childStarted } from './child-calls.js'
-import { acceptReport, childClosed, closesTold, invoked } from './children.js'
+import { acceptReport, childClosed, closedChildren, closesTold, invoked } from './children.js'
 import type { ThreadControl } from './control.js'
 import { nextAction } from './next-action.js'
 import { applyOperations } from './operations.js'
@@ -78,7 +79,7 @@ describe('a report', () => {
     const crossed = acceptReport(sent, report({ invocations: ['older'] }), NOW)
     expect(callOf(crossed)).toMatchObject({ state: 'waiting' })
     expect(crossed.queue).toMatchObject([{ kind: 'report', id: 'k:report:1' }])
-    expect(crossed.children).toMatchObject([{ invocations: ['c0'], reports: 1 }])
+    expect(crossed.children).toMatchObject([{ owes: owing('c0'), reports: 1 }])
     const answered = acceptReport(crossed, report({ report: 2, messageId: 'k:report:2' }), NOW)
     expect(callOf(answered)).toMatchObject({
       wait: { reports: [{ report: { messageId: 'k:report:2' } }] },
@@ -110,7 +111,7 @@ describe('a report', () => {
     const forged = acceptReport(full, report({ invocations: ['junk'] }), NOW)
     expect(forged.queue).toHaveLength(ADMITTED)
     expect(forged.facts.at(-1)).toMatchObject({ payload: { code: 'queue_full' } })
-    expect(forged.children).toMatchObject([{ invocations: ['c0'], reports: 1 }])
+    expect(forged.children).toMatchObject([{ owes: owing('c0'), reports: 1 }])
   })
 
   test('T10 a number far ahead that answers no call is recorded and skipped', () => {
@@ -125,14 +126,14 @@ describe('a report', () => {
     const answered = acceptReport(owed, report({ report: 3 }), NOW)
     expect(answered).toMatchObject({
       queue: [{ kind: 'report' }],
-      children: [{ invocations: [], reports: 3 }],
+      children: [{ owes: owing(), reports: 3 }],
     })
     expect(acceptReport(answered, report({ report: 3 }), NOW)).toBe(answered)
   })
 
   test('a resumable child stays until a report closes it', () => {
     const stays = acceptReport(withStarted({ resumable: true }), report(), NOW)
-    expect(stays.children).toMatchObject([{ invocations: [], reports: 1 }])
+    expect(stays.children).toMatchObject([{ owes: owing(), reports: 1 }])
     const closes = acceptReport(stays, report({ report: 2, invocations: [], closes: true }), NOW)
     expect(closes.children).toEqual([])
   })
@@ -202,10 +203,10 @@ describe('a close without a report', () => {
   test('T7 an idle child that closes is told of by a settle', () => {
     const idle = withChild({ resumable: true, invocations: [] })
     const control = childClosed(idle, { reference: 'k', status: 'terminated' }, NOW)
-    expect(control).toMatchObject({ children: [], queue: [] })
-    expect(control.closed).toEqual([{ reference: 'k', status: 'terminated' }])
+    expect(control.queue).toEqual([])
+    expect(closedChildren(control)).toEqual([{ reference: 'k', status: 'terminated' }])
     expect(nextAction(control)).toEqual({ kind: 'settle', ending: null, close: null })
-    const told = closesTold(control, control.closed)
+    const told = closesTold(control, closedChildren(control))
     expect(nextAction(told)).toEqual({ kind: 'wait' })
   })
 
@@ -234,15 +235,15 @@ describe('what a child owes', () => {
   test('T7 the newest calls tell whether it owes', () => {
     const ids = Array.from({ length: 20 }, (_, index) => `call_${index}`)
     const asked = ids.reduce((child, id) => invoked(child, id, NOW), openChildOf('k', { resumable: true }))
-    expect(asked.invocations).toEqual(ids.slice(-LIMITS.invocationsPerChild))
+    expect(asked.owes).toEqual(owing(...ids.slice(-LIMITS.invocationsPerChild)))
     const control = idleControl({}, { children: [asked] })
     const answered = acceptReport(control, report({ invocations: ids }), NOW)
-    expect(answered.children).toMatchObject([{ invocations: [] }])
+    expect(answered.children).toMatchObject([{ owes: owing() }])
   })
 
   test('a child that is asked again is looked for anew', () => {
     const late = openChildOf('k', { checks: 9, nextCheckAt: NOW - 1, invocations: [] })
     expect(invoked(late, 'c1', NOW)).toMatchObject({ checks: 0, nextCheckAt: NOW + LIMITS.childCheckFirst })
-    expect(withAddressed().children).toMatchObject([{ invocations: ['c0'] }])
+    expect(withAddressed().children).toMatchObject([{ owes: owing('c0') }])
   })
 })

@@ -17,7 +17,7 @@ import type { ThreadOperation } from '../protocol/operations.js'
 import type { PendingItem } from '../protocol/status.js'
 import type { CallReport, PreparedChild } from '../protocol/subagent.js'
 import { callTaking, withReport } from './child-waits.js'
-import type { ChildGroup, DeferredChild, OpenChild, ThreadControl } from './control.js'
+import type { Child, DeferredChild, OpenChild, OwedCall, ThreadControl } from './control.js'
 import { withWarning } from './facts.js'
 import { enqueue, hasRoom } from './inbox.js'
 import { earlyReportKept } from './reset.js'
@@ -28,15 +28,18 @@ export function openChild(
   callId: string,
   now: number,
 ): OpenChild {
-  const child = { reference, resumable, invocations: [], reports: 0, observed: false, checks: 0 }
-  return invoked({ ...child, nextCheckAt: now }, callId, now)
+  const child = { reference, resumable, owes: [], reports: 0, observed: false, checks: 0 }
+  return invoked({ ...child, state: 'open', nextCheckAt: now }, callId, now)
 }
 
-/** The child is to answer one more call. It takes them in order: the newest ones tell whether it owes. */
+/** The child is to answer one more call. It takes them in order: the newest ones tell whether it owes, and those
+ * of a group stay, for the group waits for all. */
 export function invoked(child: OpenChild, callId: string, now: number): OpenChild {
-  const others = child.invocations.filter((id) => id !== callId)
-  const invocations = [...others, callId].slice(-LIMITS.invocationsPerChild)
-  return { ...child, invocations, checks: 0, nextCheckAt: now + LIMITS.childCheckFirst }
+  const others = child.owes.filter((owed) => owed.callId !== callId)
+  const single = [...others.filter(({ isGrouped }) => !isGrouped), { callId, isGrouped: false }]
+  const grouped = others.filter(({ isGrouped }) => isGrouped)
+  const owes = [...grouped, ...single.slice(-LIMITS.invocationsPerChild)]
+  return { ...child, owes, checks: 0, nextCheckAt: now + LIMITS.childCheckFirst }
 }
 
 /**
@@ -63,7 +66,7 @@ export function acceptReport(control: ThreadControl, input: unknown, now: number
   const { reference } = said
   const child = childOf(control, reference)
   if (child === undefined) return control.closing === null ? earlyReportKept(control, said) : control
-  const answers = said.invocations.some((id) => child.invocations.includes(id))
+  const answers = child.owes.some(({ callId }) => said.invocations.includes(callId))
   // A call is answered once, so that the number of a report that answers one is right, whatever was said before (T7).
   if (!answers && said.report <= child.reports) return control
   if (!answers && said.report > child.reports + LIMITS.reportGap)
@@ -72,20 +75,20 @@ export function acceptReport(control: ThreadControl, input: unknown, now: number
       'report_skipped',
       'A report that answers no call is far ahead of the last one.',
     )
-  const left = child.invocations.filter((id) => !said.invocations.includes(id))
+  const left = child.owes.filter(({ callId }) => !said.invocations.includes(callId))
   // The one report of such a child answers the one call that it has; whatever else looks like it answers nothing (T10).
   if (!child.resumable && left.length > 0) return control
-  const counted = { ...child, invocations: left, reports: said.report }
-  const isEarly = said.invocations.some((id) => !child.invocations.includes(id))
+  const counted = { ...child, owes: left, reports: said.report }
+  const isEarly = said.invocations.some((id) => !owesCall(child, id))
   const going = { ...(isEarly ? earlyReportKept(control, said) : control), progressed: true }
   // A child that is not resumable says one thing.
   if (said.closes !== true && child.resumable)
     return reportTaken(
       changeChild(going, reference, () => counted),
-      { said, owed: child.invocations },
+      { said, owes: child.owes },
       now,
     )
-  const told = reportTaken(withoutChild(going, reference), { said, owed: child.invocations }, now)
+  const told = reportTaken(withoutChild(going, reference), { said, owes: child.owes }, now)
   return answeredByClose(told, { ...counted, status: 'completed' }, now)
 }
 
@@ -98,7 +101,7 @@ export function childClosed(
   const child = childOf(control, reference)
   if (child === undefined) return control
   const gone = { ...withoutChild(control, reference), progressed: true }
-  if (child.invocations.length === 0) return withClosed(gone, { reference, status })
+  if (child.owes.length === 0) return withClosed(gone, { reference, status })
   return answeredByClose(gone, { ...child, status }, now)
 }
 
@@ -119,7 +122,22 @@ export function reportQueued(
 
 /** The child answers for nothing any more: it was cancelled, or its parent knows how it ended. */
 export function withoutChild(control: ThreadControl, reference: string): ThreadControl {
-  return { ...control, children: control.children.filter((child) => child.reference !== reference) }
+  const children = control.children.filter((child) => child.state !== 'open' || child.reference !== reference)
+  return { ...control, children }
+}
+
+/** Children whose rows exist, in the order in which they were prepared. */
+export function openChildren({ children }: ThreadControl): readonly OpenChild[] {
+  return children.filter((child) => child.state === 'open')
+}
+
+/** Children that count towards the bound of open ones. */
+export function countChildren({ children }: ThreadControl): number {
+  return children.filter(({ state }) => state !== 'closed').length
+}
+
+function owesCall({ owes }: Pick<OpenChild, 'owes'>, callId: string): boolean {
+  return owes.some((owed) => owed.callId === callId)
 }
 
 export function changeChild(
@@ -127,61 +145,81 @@ export function changeChild(
   reference: string,
   change: (child: OpenChild) => OpenChild,
 ): ThreadControl {
-  const children = control.children.map((child) => (child.reference === reference ? change(child) : child))
+  const children = control.children.map((child) =>
+    child.state === 'open' && child.reference === reference ? change(child) : child,
+  )
   return { ...control, children }
 }
 
 /** The call that waits for it takes it; a child of a group counts towards its group; what is left is an item. */
 function reportTaken(
   control: ThreadControl,
-  { said, owed }: { readonly said: ChildReport; readonly owed: readonly string[] },
+  { said, owes }: { readonly said: ChildReport; readonly owes: readonly OwedCall[] },
   now: number,
 ): ThreadControl {
   const { reference, invocations, kind, messageId } = said
   const report = { kind, ...(messageId === undefined ? {} : { messageId }) }
-  const counted = childCounted(control, said, now)
+  const answered = owes.filter(({ callId }) => invocations.includes(callId))
+  const counted = completeGroups(control, answered, now)
   const call = callTaking(counted, said, report)
   if (call !== null) return withReport(counted, call, { reference, report })
-  const others = invocations.filter((callId) => !isCounted(control, { reference, callId }))
+  const others = invocations.filter(
+    (callId) => !answered.some((owed) => owed.callId === callId && owed.isGrouped),
+  )
   if (others.length === 0 && invocations.length > 0) return counted
   // What nobody asked for has no bound but that of the queue (T10).
-  const asked = others.some((callId) => owed.includes(callId))
+  const asked = answered.some(({ isGrouped }) => !isGrouped)
   const entry = { kind: 'message', id: messageId ?? '', role: 'user', queuedAt: now } as const
   if (!asked && !hasRoom(counted, entry))
     return withWarning(counted, 'queue_full', 'A report that no call asked for found no room in the queue.')
   return reportQueued(counted, { reference, report }, now)
 }
 
-interface EndedChild extends Pick<OpenChild, 'reference' | 'invocations'> {
+interface EndedChild extends Pick<OpenChild, 'reference' | 'owes'> {
   readonly status: string
 }
 
 /** What a closed child had not answered. */
 function answeredByClose(control: ThreadControl, child: EndedChild, now: number): ThreadControl {
-  const { reference, invocations, status } = child
-  if (invocations.length === 0) return control
+  const { reference, owes, status } = child
+  if (owes.length === 0) return control
   const report = { kind: 'closed', status } as const
-  const call = callTaking(control, child, report)
+  const invocations = owes.map(({ callId }) => callId)
+  const call = callTaking(control, { reference, invocations }, report)
   const answered = call === null ? control : withReport(control, call, { reference, report })
-  const counted = childCounted(answered, child, now)
-  const left = invocations.filter((callId) => callId !== call && !isCounted(control, { reference, callId }))
+  const counted = completeGroups(answered, owes, now)
+  const left = owes.filter(({ callId, isGrouped }) => callId !== call && !isGrouped)
   return left.length > 0 ? reportQueued(counted, { reference, report }, now) : counted
 }
 
 /** Once the thread closes nobody is told any more, and its children are told instead (T8). */
-function childOf({ closing, children }: ThreadControl, reference: string): OpenChild | undefined {
-  return closing === null ? children.find((child) => child.reference === reference) : undefined
+function childOf(control: ThreadControl, reference: string): OpenChild | undefined {
+  if (control.closing !== null) return undefined
+  return openChildren(control).find((child) => child.reference === reference)
 }
 
 /** Nobody waits for it: the registry and the log learn it with the next settle, and the model is offered it no more. */
 function withClosed(control: ThreadControl, { reference, status }: ClosedChild): ThreadControl {
-  return { ...control, closed: [...control.closed, { reference, status }].slice(-LIMITS.closedChildren) }
+  const kept = closedChildren(control).slice(1 - LIMITS.closedChildren)
+  const others = control.children.filter(
+    (child) => child.state !== 'closed' || kept.some((closed) => closed.reference === child.reference),
+  )
+  return { ...control, children: [...others, { state: 'closed', reference, status }] }
+}
+
+/** Children that closed and owed nothing, of which no settle has told yet. */
+export function closedChildren({ children }: ThreadControl): readonly ClosedChild[] {
+  return children.flatMap((child) =>
+    child.state === 'closed' ? [{ reference: child.reference, status: child.status }] : [],
+  )
 }
 
 /** A settle has told of these; where the store failed for a day, whoever writes to them finds out. */
 export function closesTold(control: ThreadControl, told: readonly ClosedChild[]): ThreadControl {
   if (told.length === 0) return control
-  return { ...control, closed: control.closed.filter((child) => !told.includes(child)) }
+  const isTold = (reference: string): boolean => told.some((child) => child.reference === reference)
+  const children = control.children.filter((child) => child.state !== 'closed' || !isTold(child.reference))
+  return { ...control, children }
 }
 
 export type DeferredAction =
@@ -198,68 +236,72 @@ export function childrenDeferred(
   const deferred = (operations ?? []).flatMap((operation): readonly DeferredChild[] => {
     if (operation.kind !== 'defer_child') return []
     const { requestId, child, expiresAt } = operation
-    return [{ requestId, callId, child, requestedAt: now, expiresAt, supplied: false, expired: false }]
+    return [{ ...child, state: 'deferred', requestId, callId, requestedAt: now, expiresAt, request: 'open' }]
   })
   return {
     ...control,
-    deferred: [...control.deferred, ...deferred],
+    children: [...control.children, ...deferred],
     childrenInAll: control.childrenInAll + deferred.length,
   }
 }
 
+function deferredOf(
+  { children }: ThreadControl,
+  request: DeferredChild['request'],
+): readonly DeferredChild[] {
+  return children.filter((child) => child.state === 'deferred').filter((child) => child.request === request)
+}
+
 /** Requests for variables of subagents. */
-export function deferredRequests({ deferred }: ThreadControl): readonly PendingItem[] {
-  return deferred
-    .filter(({ supplied }) => !supplied)
-    .map(({ requestId: id, requestedAt }) => ({ id, kind: 'variables', toolName: null, requestedAt }))
+export function deferredRequests({ children }: ThreadControl): readonly PendingItem[] {
+  return children.flatMap((child): readonly PendingItem[] => {
+    if (child.state !== 'deferred' || child.request === 'supplied') return []
+    const { requestId: id, requestedAt } = child
+    return [{ id, kind: 'variables', toolName: null, requestedAt }]
+  })
 }
 
 /** What is to be done for them before anything else; one that was answered in time is not looked for. */
-export function deferredAction({ deferred }: ThreadControl): DeferredAction | null {
-  const supplied = deferred.find((child) => child.supplied)
+export function deferredAction(control: ThreadControl): DeferredAction | null {
+  const [supplied] = deferredOf(control, 'supplied')
   if (supplied !== undefined) return { kind: 'startDeferred', deferred: supplied }
-  const expired = deferred.find((child) => child.expired)
+  const [expired] = deferredOf(control, 'expired')
   return expired === undefined ? null : { kind: 'expireChild', deferred: expired }
 }
 
 /** The request is answered. */
 export function deferredSupplied(control: ThreadControl, requestId: string): ThreadControl {
-  return changeDeferred(control, requestId, (child) => ({ ...child, supplied: true, expired: false }))
+  return changeDeferred(control, requestId, (child) => ({ ...child, request: 'supplied' }))
 }
 
 /** It is to be started at once: from now on it is owed, for its report may come before its started event. */
-export function deferredOpened(
-  control: ThreadControl,
-  { child, callId }: DeferredChild,
-  now: number,
-): ThreadControl {
-  return { ...control, children: [...control.children, openChild(child, callId, now)], progressed: true }
+export function deferredOpened(control: ThreadControl, child: DeferredChild, now: number): ThreadControl {
+  const { children } = withoutDeferred(control, child.requestId)
+  return { ...control, children: [...children, openChild(child, child.callId, now)], progressed: true }
 }
 
 /** It runs. */
 export function deferredStarted(
   control: ThreadControl,
-  { requestId, child }: DeferredChild,
+  { reference }: DeferredChild,
   seen: Parameters<typeof observed>[2],
 ): ThreadControl {
-  return observed(withoutDeferred(control, requestId), child.reference, seen)
+  return { ...observed(control, reference, seen), progressed: true }
 }
 
 /** When the next one expires, or null. */
-export function nextExpiryAt({ deferred }: ThreadControl): number | null {
-  const times = deferred
-    .filter(({ supplied, expired }) => !supplied && !expired)
-    .map(({ expiresAt }) => expiresAt)
+export function nextExpiryAt(control: ThreadControl): number | null {
+  const times = deferredOf(control, 'open').map(({ expiresAt }) => expiresAt)
   return times.length === 0 ? null : Math.min(...times)
 }
 
 /** Marks those whose time is over. */
 export function deferredDue(control: ThreadControl, now: number): ThreadControl {
-  const isDue = ({ supplied, expired, expiresAt }: DeferredChild): boolean =>
-    !supplied && !expired && expiresAt <= now
-  if (!control.deferred.some(isDue)) return control
-  const deferred = control.deferred.map((child) => (isDue(child) ? { ...child, expired: true } : child))
-  return { ...control, deferred, progressed: true }
+  const due = deferredOf(control, 'open').filter(({ expiresAt }) => expiresAt <= now)
+  return due.reduce(
+    (next, { requestId }) => changeDeferred(next, requestId, (child) => ({ ...child, request: 'expired' })),
+    control,
+  )
 }
 
 /** The store has it expired, and the parent is told; without a message it was answered in time, and starts. */
@@ -277,12 +319,18 @@ export function childExpired(
 /** The store could not be asked for a day: it is asked again. */
 export function expiryFailed(control: ThreadControl, requestId: string, now: number): ThreadControl {
   const expiresAt = now + LIMITS.childCheckLast
-  return changeDeferred(control, requestId, (child) => ({ ...child, expired: false, expiresAt }))
+  return changeDeferred(control, requestId, (child) => ({
+    ...child,
+    request: child.request === 'expired' ? 'open' : child.request,
+    expiresAt,
+  }))
 }
 
 function withoutDeferred(control: ThreadControl, requestId: string): ThreadControl {
-  const deferred = control.deferred.filter((child) => child.requestId !== requestId)
-  return { ...control, deferred, progressed: true }
+  const children = control.children.filter(
+    (child) => child.state !== 'deferred' || child.requestId !== requestId,
+  )
+  return { ...control, children, progressed: true }
 }
 
 function changeDeferred(
@@ -290,50 +338,55 @@ function changeDeferred(
   requestId: string,
   change: (child: DeferredChild) => DeferredChild,
 ): ThreadControl {
-  if (!control.deferred.some((child) => child.requestId === requestId)) return control
-  const deferred = control.deferred.map((child) => (child.requestId === requestId ? change(child) : child))
-  return { ...control, deferred, progressed: true }
+  const isIt = (child: Child): child is DeferredChild =>
+    child.state === 'deferred' && child.requestId === requestId
+  if (!control.children.some(isIt)) return control
+  const children = control.children.map((child) => (isIt(child) ? change(child) : child))
+  return { ...control, children, progressed: true }
 }
 
-/** No call waits for these: their group is told when they have ended, at once if all have. */
-export function groupLeft(control: ThreadControl, group: ChildGroup, now: number): ThreadControl {
-  const { callId, references } = group
-  if (references.length > 0) return { ...control, groups: [...control.groups, group] }
-  return enqueue(control, { kind: 'group', id: callId, queuedAt: now })
-}
-
-/** Whether the child's answer to this call only counts towards its group. */
-function isCounted(
-  { groups }: ThreadControl,
-  { reference, callId }: { readonly reference: string; readonly callId: string },
-): boolean {
-  return groups.some((group) => group.callId === callId && group.references.includes(reference))
-}
-
-/** A child has answered these calls: the last one of a group makes it an item. */
-function childCounted(
+/** No call waits for these: the call is answered once, when all have ended, at once if all have. */
+export function awaitGroup(
   control: ThreadControl,
-  { reference, invocations }: { readonly reference: string; readonly invocations: readonly string[] },
+  { callId, references }: { readonly callId: string; readonly references: readonly string[] },
   now: number,
 ): ThreadControl {
-  return invocations.reduce((next, callId) => {
-    const group = next.groups.find((candidate) => candidate.callId === callId)
-    if (group === undefined || !group.references.includes(reference)) return next
-    const references = group.references.filter((left) => left !== reference)
-    const groups = next.groups.filter((candidate) => candidate !== group)
-    return groupLeft({ ...next, groups }, { callId, references }, now)
-  }, control)
+  if (references.length === 0) return enqueue(control, { kind: 'group', id: callId, queuedAt: now })
+  return references.reduce(
+    (next, reference) =>
+      changeChild(next, reference, (child) => ({
+        ...child,
+        owes: [{ callId, isGrouped: true }, ...child.owes.filter((owed) => owed.callId !== callId)],
+      })),
+    control,
+  )
+}
+
+/** Whether children owe this call that are answered for together. */
+export function hasGroup(control: ThreadControl, callId: string): boolean {
+  return openChildren(control).some(({ owes }) =>
+    owes.some((owed) => owed.callId === callId && owed.isGrouped),
+  )
+}
+
+/** A child has answered these calls, and owes them no more: the last one of a group makes it an item. */
+function completeGroups(control: ThreadControl, answered: readonly OwedCall[], now: number): ThreadControl {
+  return answered
+    .filter(({ callId, isGrouped }) => isGrouped && !hasGroup(control, callId))
+    .reduce((next, { callId }) => enqueue(next, { kind: 'group', id: callId, queuedAt: now }), control)
 }
 
 /** When owed children whose close event cannot be seen have to be looked for, or null. */
 export function nextCheckAt(control: ThreadControl): number | null {
-  const times = control.children.filter(lookedFor(control)).map((child) => child.nextCheckAt)
+  const times = openChildren(control)
+    .filter(lookedFor(control))
+    .map((child) => child.nextCheckAt)
   return times.length === 0 ? null : Math.min(...times)
 }
 
 /** Children to look for now. */
 export function childrenToCheck(control: ThreadControl, now: number): readonly string[] {
-  return control.children
+  return openChildren(control)
     .filter(lookedFor(control))
     .filter(({ nextCheckAt }) => nextCheckAt <= now)
     .map((child) => child.reference)
@@ -341,9 +394,8 @@ export function childrenToCheck(control: ThreadControl, now: number): readonly s
 
 /** Numbers of the last reports that were taken of them. */
 export function reportsTaken(control: ThreadControl, references: readonly string[]): readonly number[] {
-  return references.map(
-    (wanted) => control.children.find(({ reference }) => reference === wanted)?.reports ?? 0,
-  )
+  const open = openChildren(control)
+  return references.map((wanted) => open.find(({ reference }) => reference === wanted)?.reports ?? 0)
 }
 
 /** They were looked for: those that are closed are answered for, the others are looked for again, later. */
@@ -354,7 +406,7 @@ export function childrenChecked(
   now: number,
 ): ThreadControl {
   const children = control.children.map((child) =>
-    checked.includes(child.reference) ? postponed(child, now) : child,
+    child.state === 'open' && checked.includes(child.reference) ? postponed(child, now) : child,
   )
   // Looking for them is history too, and must not keep the thread from continuing as new.
   const counted: ThreadControl = {
@@ -367,10 +419,10 @@ export function childrenChecked(
 }
 
 /** One that owes nothing is looked for when the next child would be refused, a few times; else whoever writes to it finds out. */
-function lookedFor({ children, deferred }: ThreadControl): (child: OpenChild) => boolean {
-  const isFull = children.length + deferred.length >= LIMITS.openChildren
-  return ({ observed, invocations, checks }) =>
-    !observed && (invocations.length > 0 || (isFull && checks < LIMITS.childChecksAtFirst))
+function lookedFor(control: ThreadControl): (child: OpenChild) => boolean {
+  const isFull = countChildren(control) >= LIMITS.openChildren
+  return ({ observed, owes, checks }) =>
+    !observed && (owes.length > 0 || (isFull && checks < LIMITS.childChecksAtFirst))
 }
 
 function postponed(child: OpenChild, now: number): OpenChild {

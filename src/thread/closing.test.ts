@@ -1,3 +1,4 @@
+import { openChildOf } from '../../test/support/child-states.js'
 import { describe, expect, test } from 'vitest'
 import { NOW, idleControl, run, started } from '../../test/support/control-states.js'
 import type { DeliverReportAnswer } from '../protocol/end-activities.js'
@@ -80,15 +81,7 @@ describe('a child that closes after its session', () => {
   const last = ['deliver session_stop pc closes', 'settle session_stop completed']
 
   test('T7 it reports, settles, announces, tells its children, and only then closes', () => {
-    const grandchild = {
-      reference: 'k',
-      resumable: true,
-      invocations: [],
-      reports: 0,
-      observed: true,
-      checks: 0,
-      nextCheckAt: NOW,
-    }
+    const grandchild = openChildOf('k', { resumable: true, invocations: [] })
     const { told } = ends(single({ ...ended, children: [grandchild] }))
     expect(told).toEqual([...last, 'announce 1 pc closes', 'cancel k', 'close completed'])
   })

@@ -11,9 +11,9 @@
 import { LIMITS } from '../protocol/limits.js'
 import type { ReopenedThread, ThreadStart } from '../protocol/messages.js'
 import { runOf } from './advance.js'
-import { groupLeft } from './children.js'
+import { awaitGroup } from './children.js'
 import { STATE_VERSION } from './control.js'
-import type { DeferredChild, LateMessages, OpenChild, Report, ThreadControl } from './control.js'
+import type { Child, DeferredChild, LateMessages, OpenChild, Report, ThreadControl } from './control.js'
 import { acceptContinue, packEntry, unpackEntry } from './inbox.js'
 import type { PackedEntry } from './inbox.js'
 import { endingOf } from './run.js'
@@ -67,34 +67,30 @@ function isAbove({ events, bytes, began }: HistoryFacts, part: number): boolean 
 /** The state that the next Temporal run starts with, beside the start input. */
 export interface CarriedControl extends Omit<
   ThreadControl,
-  'start' | 'queue' | 'effects' | 'givenUp' | 'earlyReports' | 'closed' | 'children' | 'deferred' | 'late'
+  'start' | 'queue' | 'effects' | 'givenUp' | 'earlyReports' | 'children' | 'late'
 > {
   readonly queue: readonly PackedEntry[]
   readonly children: readonly PackedChild[]
-  readonly deferred: readonly PackedDeferred[]
   /** Ids and due times. */
   readonly effects: readonly (readonly [string, number])[]
   /** Left out when there are none, as nearly always. */
   readonly givenUp?: readonly string[]
   readonly earlyReports?: ThreadControl['earlyReports']
-  readonly closed?: ThreadControl['closed']
   /** Left out but for a moment after a reset. */
   readonly late?: LateMessages
 }
 
 /** The state as the next Temporal run starts with it. */
 export function carry(given: ThreadControl): CarriedControl {
-  const { start: _given, givenUp, earlyReports, closed, late, ...control } = given
+  const { start: _given, givenUp, earlyReports, late, ...control } = given
   return {
     ...control,
     ...(givenUp.length > 0 && { givenUp }),
     ...(earlyReports.length > 0 && { earlyReports }),
-    ...(closed.length > 0 && { closed }),
     ...(late !== null && { late }),
     queue: control.queue.map(packEntry),
     effects: control.effects.map(({ id, dueAt }) => [id, dueAt] as const),
     children: control.children.map(packChild),
-    deferred: control.deferred.map(packDeferred),
     progressed: false,
   }
 }
@@ -111,66 +107,75 @@ export function restore(carried: CarriedControl, start: ThreadStart): ThreadCont
     start,
     givenUp: carried.givenUp ?? [],
     earlyReports: carried.earlyReports ?? [],
-    closed: carried.closed ?? [],
     late: carried.late ?? null,
     queue: carried.queue.map(unpackEntry),
     effects: carried.effects.map(([id, dueAt]) => ({ id, dueAt })),
     children: carried.children.map(unpackChild),
-    deferred: carried.deferred.map(unpackDeferred),
   }
 }
 
 /** A child as it is carried; a close event that this Temporal run would see reaches the next one no more. */
-type PackedChild = readonly [
-  reference: string,
-  resumable: 0 | 1,
-  invocations: readonly string[],
-  reports: number,
-  checks: number,
-  nextCheckAt: number,
-]
+type PackedChild =
+  | readonly [
+      state: 'o',
+      reference: string,
+      resumable: 0 | 1,
+      /** A call whose answer is that of a group stands in a list of its own. */
+      owes: readonly (string | readonly [string])[],
+      reports: number,
+      checks: number,
+      nextCheckAt: number,
+    ]
+  | readonly [
+      state: 'd' | 's' | 'e',
+      requestId: string,
+      callId: string,
+      child: readonly [reference: string, agent: string, messageId: string, resumable: 0 | 1],
+      requestedAt: number,
+      expiresAt: number,
+    ]
+  | readonly [state: 'c', reference: string, status: string]
 
-type PackedDeferred = readonly [
-  requestId: string,
-  callId: string,
-  child: readonly [reference: string, agent: string, messageId: string, resumable: 0 | 1],
-  requestedAt: number,
-  expiresAt: number,
-  state: 0 | 1 | 2,
-]
+const REQUEST_TAGS = { open: 'd', supplied: 's', expired: 'e' } as const
+const REQUESTS = { d: 'open', s: 'supplied', e: 'expired' } as const
 
-const WAITS = 0
-const SUPPLIED = 1
-const EXPIRED = 2
-
-function packChild(child: OpenChild): PackedChild {
-  const { reference, resumable, invocations, reports, checks, nextCheckAt } = child
-  return [reference, resumable ? 1 : 0, invocations, reports, checks, nextCheckAt]
+function packChild(child: Child): PackedChild {
+  switch (child.state) {
+    case 'open': {
+      const { reference, resumable, owes, reports, checks, nextCheckAt } = child
+      const packed = owes.map(({ callId, isGrouped }) => (isGrouped ? ([callId] as const) : callId))
+      return ['o', reference, resumable ? 1 : 0, packed, reports, checks, nextCheckAt]
+    }
+    case 'deferred': {
+      const { requestId, callId, requestedAt, expiresAt, request } = child
+      const { reference, agent, messageId, resumable } = child
+      const packed = [reference, agent, messageId, resumable ? 1 : 0] as const
+      return [REQUEST_TAGS[request], requestId, callId, packed, requestedAt, expiresAt]
+    }
+    case 'closed':
+      return ['c', child.reference, child.status]
+  }
 }
 
-function unpackChild(packed: PackedChild): OpenChild {
-  const [reference, resumable, invocations, reports, checks, nextCheckAt] = packed
-  return { reference, resumable: resumable === 1, invocations, reports, observed: false, checks, nextCheckAt }
-}
-
-function packDeferred({ child, supplied, expired, ...deferred }: DeferredChild): PackedDeferred {
-  const { requestId, callId, requestedAt, expiresAt } = deferred
-  const { reference, agent, messageId, resumable } = child
-  const state = supplied ? SUPPLIED : expired ? EXPIRED : WAITS
-  const packed = [reference, agent, messageId, resumable ? 1 : 0] as const
-  return [requestId, callId, packed, requestedAt, expiresAt, state]
-}
-
-function unpackDeferred(packed: PackedDeferred): DeferredChild {
-  const [requestId, callId, [reference, agent, messageId, resumable], requestedAt, expiresAt, state] = packed
-  return {
-    requestId,
-    callId,
-    child: { reference, agent, messageId, resumable: resumable === 1 },
-    requestedAt,
-    expiresAt,
-    supplied: state === SUPPLIED,
-    expired: state === EXPIRED,
+function unpackChild(packed: PackedChild): Child {
+  switch (packed[0]) {
+    case 'o': {
+      const [, reference, resumable, owed, reports, checks, nextCheckAt] = packed
+      const owes = owed.map((one) =>
+        typeof one === 'string' ? { callId: one, isGrouped: false } : { callId: one[0], isGrouped: true },
+      )
+      const open = { reference, resumable: resumable === 1, owes, reports, checks, nextCheckAt }
+      return { state: 'open', ...open, observed: false }
+    }
+    case 'c':
+      return { state: 'closed', reference: packed[1], status: packed[2] }
+    default: {
+      const [tag, requestId, callId, child, requestedAt, expiresAt] = packed
+      const [reference, agent, messageId, resumable] = child
+      const prepared = { reference, agent, messageId, resumable: resumable === 1 }
+      const request = REQUESTS[tag]
+      return { state: 'deferred', ...prepared, requestId, callId, requestedAt, expiresAt, request }
+    }
   }
 }
 
@@ -183,8 +188,10 @@ export function reopenThread(control: ThreadControl, reopened: ReopenedThread, n
     itemsNumbered: items,
     childrenInAll: children,
     stopped: reopened.stopped === true,
-    children: reopened.open.map((child) => openAgain(child, now)),
-    deferred: reopened.deferred.map(deferredAgain),
+    children: [
+      ...reopened.open.map((child) => openAgain(child, now)),
+      ...reopened.deferred.map(deferredAgain),
+    ],
     effects: reopened.effects.map(([id, dueAt]) => ({ id, dueAt })),
     request: requestOf(reopened),
     report: reportOf(reopened),
@@ -192,7 +199,7 @@ export function reopenThread(control: ThreadControl, reopened: ReopenedThread, n
     terminating: reopened.report?.closes === true,
     lastRun: lastRun ?? null,
   }
-  const grouped = reopened.groups.reduce((next, group) => groupLeft(next, group, now), known)
+  const grouped = reopened.groups.reduce((next, group) => awaitGroup(next, group, now), known)
   const { side } = reopened
   if (side === undefined || grouped.terminating) return grouped
   const going = runOf(acceptContinue(grouped, now), 'continue', null)
@@ -200,12 +207,14 @@ export function reopenThread(control: ThreadControl, reopened: ReopenedThread, n
 }
 
 /** No close event of it reaches this Temporal run, so one that owes an answer is looked for at once (T7). */
-function openAgain(child: ReopenedThread['open'][number], now: number): OpenChild {
-  return { ...child, observed: false, checks: 0, nextCheckAt: now }
+function openAgain({ invocations, ...child }: ReopenedThread['open'][number], now: number): OpenChild {
+  const owes = invocations.map((callId) => ({ callId, isGrouped: false }))
+  return { state: 'open', ...child, owes, observed: false, checks: 0, nextCheckAt: now }
 }
 
-function deferredAgain(child: ReopenedThread['deferred'][number]): DeferredChild {
-  return { ...child, expiresAt: child.requestedAt + LIMITS.deferredChild, expired: false }
+function deferredAgain({ child, supplied, ...asked }: ReopenedThread['deferred'][number]): DeferredChild {
+  const expiresAt = asked.requestedAt + LIMITS.deferredChild
+  return { state: 'deferred', ...child, ...asked, expiresAt, request: supplied ? 'supplied' : 'open' }
 }
 
 function requestOf({ request }: ReopenedThread): ThreadControl['request'] {

@@ -39,17 +39,10 @@ export interface ThreadControl {
   readonly terminating: boolean
   readonly closing: Closing | null
   readonly report: Report | null
-  /** Open, owed, or both. */
-  readonly children: readonly OpenChild[]
+  readonly children: readonly Child[]
   /** Reports of children, or about calls, that are not known yet. */
   readonly earlyReports: readonly ChildReport[]
   readonly childrenInAll: number
-  /** Those that closed and owed nothing, until a settle has told so. */
-  readonly closed: readonly ClosedChild[]
-  /** Children that wait for variables. */
-  readonly deferred: readonly DeferredChild[]
-  /** Groups whose call does not wait: answered once, when the last has ended. */
-  readonly groups: readonly ChildGroup[]
   /** Operations on other threads, told one by one, in order. */
   readonly tells: readonly Tell[]
   /** Sides whose prompts have been active under this agent: their immediate subagents have started. */
@@ -132,38 +125,45 @@ export interface Tell {
   readonly operation: ToldOperation
 }
 
-/** A subagent that starts once its request is answered. */
-export interface DeferredChild {
+/** A child of the thread: from the request for its variables, or from its rows, until its parent knows how it ended. */
+export type Child = DeferredChild | OpenChild | IdleClosedChild
+
+/** A subagent that starts once its request for variables is answered. */
+export interface DeferredChild extends PreparedChild {
+  readonly state: 'deferred'
   readonly requestId: string
   /** The call that asked for it. */
   readonly callId: string
-  readonly child: PreparedChild
   readonly requestedAt: number
   readonly expiresAt: number
-  /** The request is answered: it is to be started. */
-  readonly supplied: boolean
-  /** Its time is over: the store says whether the request was answered before. */
-  readonly expired: boolean
+  /** `supplied`: it is to be started. `expired`: its time is over, and the store says whether it was answered before. */
+  readonly request: 'open' | 'supplied' | 'expired'
 }
 
-/** Children of one call that does not wait, of which some have not ended yet. */
-export interface ChildGroup {
-  readonly callId: string
-  readonly references: readonly string[]
-}
-
-/** A child that is open, or owed: some invocation of it is unanswered (T7). */
+/** A child whose rows exist. */
 export interface OpenChild {
+  readonly state: 'open'
   readonly reference: string
   readonly resumable: boolean
-  /** Calls that its reports have not named yet. */
-  readonly invocations: readonly string[]
+  /** Calls that its reports have not named yet (T7). */
+  readonly owes: readonly OwedCall[]
   /** Number of the last report that was taken. */
   readonly reports: number
   /** Its close event will reach this Temporal run; after continue-as-new there is no such event. */
   readonly observed: boolean
   readonly checks: number
   readonly nextCheckAt: number
+}
+
+export interface OwedCall {
+  readonly callId: string
+  /** The call does not wait: it is answered once, when all children that owe it have ended. */
+  readonly isGrouped: boolean
+}
+
+/** A child that closed and owed nothing, until a settle has told so. */
+export interface IdleClosedChild extends ClosedChild {
+  readonly state: 'closed'
 }
 
 export function initialControl(threadId: string, start: ThreadStart, now: number): ThreadControl {
@@ -186,10 +186,7 @@ export function initialControl(threadId: string, start: ThreadStart, now: number
     report: null,
     children: [],
     earlyReports: [],
-    closed: [],
     childrenInAll: 0,
-    deferred: [],
-    groups: [],
     tells: [],
     activated: [],
     invocations: [],

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { preparedChild, report } from '../../test/support/child-states.js'
+import { owing, preparedChild, report } from '../../test/support/child-states.js'
 import { idleControl, NOW, resultOf, withCalls } from '../../test/support/control-states.js'
 import { LIMITS } from '../protocol/limits.js'
 import { callAnswered, callPending, openRequests, responded, responseRefusal } from './call-answers.js'
@@ -17,7 +17,8 @@ const idle: ThreadControl = { ...busy, run: null }
 const answer = { id: 'env_1', names: ['API_KEY'] }
 const supplied = responded(idle, answer, NOW)
 
-function first({ deferred: [found] }: ThreadControl): DeferredChild {
+function first({ children }: ThreadControl): DeferredChild {
+  const found = children.find((one) => one.state === 'deferred')
   if (found === undefined) throw new Error('Expected a deferred child, got none.')
   return found
 }
@@ -26,8 +27,8 @@ const SEEN = { isObserved: true, now: NOW }
 
 describe('a subagent that lacks variables', () => {
   test('the call that asked for it is done, and its request is open', () => {
-    expect(busy.deferred).toMatchObject([{ requestId: 'env_1', callId: 'c0', child, supplied: false }])
-    expect(busy).toMatchObject({ children: [], childrenInAll: 1 })
+    const deferred = { state: 'deferred', requestId: 'env_1', callId: 'c0', ...child, request: 'open' }
+    expect(busy).toMatchObject({ children: [deferred], childrenInAll: 1 })
     expect(openRequests(busy)).toEqual([{ id: 'env_1', kind: 'variables', toolName: null, requestedAt: NOW }])
     expect(nextAction(busy)).toMatchObject({ kind: 'executeTool', call: { id: 'c1' } })
   })
@@ -50,7 +51,7 @@ describe('a subagent that lacks variables', () => {
     for (const control of [idle, busy, waiting])
       expect(nextAction(responded(control, answer, NOW))).toMatchObject({
         kind: 'startDeferred',
-        deferred: { child: { reference: 'k' } },
+        deferred: { reference: 'k' },
       })
     expect(nextAction({ ...supplied, terminating: true }).kind).toBe('settle')
   })
@@ -61,17 +62,17 @@ describe('a subagent that lacks variables', () => {
 
   test('T7 once started it is owed as every child, also when its report comes first', () => {
     const opened = deferredOpened(supplied, first(supplied), NOW)
-    expect(opened.children).toMatchObject([{ reference: 'k', invocations: ['c0'] }])
-    const running = deferredStarted(opened, first(opened), SEEN)
-    expect(running).toMatchObject({ deferred: [], children: [{ observed: true }] })
-    const early = deferredStarted(acceptReport(opened, report(), NOW), first(opened), SEEN)
-    expect(early).toMatchObject({ deferred: [], children: [], queue: [{ kind: 'report' }] })
+    expect(opened.children).toMatchObject([{ reference: 'k', owes: owing('c0') }])
+    const running = deferredStarted(opened, first(supplied), SEEN)
+    expect(running.children).toMatchObject([{ state: 'open', observed: true }])
+    const early = deferredStarted(acceptReport(opened, report(), NOW), first(supplied), SEEN)
+    expect(early).toMatchObject({ children: [], queue: [{ kind: 'report' }] })
   })
 
   test('it is carried as it is', () => {
     for (const control of [idle, supplied, comesDue(idle, EXPIRES)]) {
       const carried = JSON.parse(JSON.stringify(carry(control))) as CarriedControl
-      expect(restore(carried, control.start).deferred).toEqual(control.deferred)
+      expect(restore(carried, control.start).children).toEqual(control.children)
     }
   })
 })
@@ -90,7 +91,7 @@ describe('a request that nobody answers', () => {
   test('T7 it expires in the store, and its parent is told', () => {
     expect(nextAction(expired)).toMatchObject({ kind: 'expireChild', deferred: { requestId: 'env_1' } })
     const told = childExpired(expired, 'env_1', 'm', EXPIRES)
-    expect(told).toMatchObject({ deferred: [], queue: [{ kind: 'report', id: 'm' }] })
+    expect(told).toMatchObject({ children: [], queue: [{ kind: 'report', id: 'm' }] })
     expect(openRequests(told)).toEqual([])
   })
 
@@ -108,5 +109,5 @@ describe('a request that nobody answers', () => {
 
 test('an answer to a request of nobody changes nothing', () => {
   const control = idleControl()
-  expect(responded(control, answer, NOW).deferred).toEqual([])
+  expect(responded(control, answer, NOW).children).toEqual([])
 })

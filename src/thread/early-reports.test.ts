@@ -27,7 +27,7 @@ const idleChild = (): ThreadControl => ({
 describe('after a Temporal reset', () => {
   test('T7 a report that came before its child is the result of the call', () => {
     const early = prepared(reset(withCalls('ask')))
-    expect(early).toMatchObject({ earlyReports: [], queue: [], children: [{ invocations: [], reports: 1 }] })
+    expect(early).toMatchObject({ earlyReports: [], queue: [], children: [{ owes: [], reports: 1 }] })
     const started = childStarted(early, { callId: 'c0', reference: 'k', isObserved: false }, NOW)
     expect(callOf(started)).toMatchObject({
       state: 'reported',
@@ -44,7 +44,7 @@ describe('after a Temporal reset', () => {
     const early = reset(idleChild(), report({ report: 4 }))
     expect(early.queue).toMatchObject([{ kind: 'report' }])
     const answered = written(early)
-    expect(answered).toMatchObject({ queue: [], children: [{ invocations: [], reports: 4 }] })
+    expect(answered).toMatchObject({ queue: [], children: [{ owes: [], reports: 4 }] })
     expect(callOf(answered)).toMatchObject({
       state: 'reported',
       wait: { reports: [{ report: { messageId: 'k:report:1' } }] },
@@ -53,14 +53,14 @@ describe('after a Temporal reset', () => {
 
   test('T7 nor one whose call does not wait: its answer is an item already', () => {
     const answered = written(reset(idleChild(), report({ report: 4 })), false)
-    expect(answered).toMatchObject({ queue: [{ kind: 'report' }], children: [{ invocations: [] }] })
+    expect(answered).toMatchObject({ queue: [{ kind: 'report' }], children: [{ owes: [] }] })
     expect(callOf(answered)).toMatchObject({ state: 'reported', wait: { reports: [] } })
   })
 
   test('T7 what came before both is kept for each of them', () => {
     const both = reset(reset(withCalls('ask')), report({ report: 2, invocations: ['c9'], messageId: 'r2' }))
     const early = prepared(both)
-    expect(early).toMatchObject({ children: [{ invocations: [], reports: 2 }], queue: [{ id: 'r2' }] })
+    expect(early).toMatchObject({ children: [{ owes: [], reports: 2 }], queue: [{ id: 'r2' }] })
     expect(early.earlyReports).toMatchObject([{ invocations: ['c9'] }])
   })
 })

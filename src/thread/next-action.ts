@@ -16,7 +16,7 @@ import { planOf } from './advance.js'
 import { callInFlight } from './calls.js'
 import { childrenToCancel } from './child-calls.js'
 import { childrenToStop } from './child-waits.js'
-import { deferredAction, deferredDue, nextExpiryAt } from './children.js'
+import { closedChildren, deferredAction, deferredDue, nextExpiryAt } from './children.js'
 import type { DeferredAction } from './children.js'
 import type { Closing, QueueEntry, Tell, ThreadControl } from './control.js'
 import { drainable } from './inbox.js'
@@ -93,8 +93,8 @@ function effectAction({ queue: [first], stopped }: ThreadControl): Action | null
 }
 
 /** The registry has to know before the model is told of it again. */
-function closesAction({ closed }: ThreadControl): Action | null {
-  return closed.length > 0 ? { kind: 'settle', ending: null, close: null } : null
+function closesAction(control: ThreadControl): Action | null {
+  return closedChildren(control).length > 0 ? { kind: 'settle', ending: null, close: null } : null
 }
 
 /** An interrupt reaches the children that a call waits for; their later reports are ordinary items. */

@@ -1,3 +1,4 @@
+import { openChildOf } from '../../test/support/child-states.js'
 import { describe, expect, test } from 'vitest'
 import {
   NOW,
@@ -19,15 +20,7 @@ import { childTold, settled, withCutStep } from './settling.js'
 
 const STOPPED: Ending = { reason: 'stopped', outcome: 'cancelled', sessionCall: null }
 const CLOSE = { outcome: 'failed', reason: 'max_steps' } as const
-const owed = (reference: string): OpenChild => ({
-  reference,
-  resumable: false,
-  invocations: ['c0'],
-  reports: 0,
-  observed: true,
-  checks: 0,
-  nextCheckAt: NOW,
-})
+const owed = (reference: string): OpenChild => openChildOf(reference)
 
 const STARTING = { kind: 'starting', wordless: false } as const
 

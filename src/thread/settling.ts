@@ -14,6 +14,7 @@ import { remainingPhases } from './advance.js'
 import { allCalls, changeStep } from './calls.js'
 import { waitCut } from './child-calls.js'
 import type { Closing, ThreadControl } from './control.js'
+import { openChildren } from './children.js'
 import { withFacts } from './facts.js'
 import { looksAgain, withInvocations, withQueue } from './inbox.js'
 import { stepOf, workOf } from './run.js'
@@ -112,7 +113,7 @@ export function settled(control: ThreadControl, settle: Settle, now: number): Th
   }
   if (settle.close === null) return next
   const { outcome, reason } = settle.close
-  const cascade = control.closing?.cascade ?? control.children.map((child) => child.reference)
+  const cascade = control.closing?.cascade ?? openChildren(control).map((child) => child.reference)
   // What arrived meanwhile is refused by one more closing transaction.
   const closing: Closing = { outcome, reason, cascade, settled: control.queue.length <= settle.queued }
   return { ...withInvocations(next, control.queue), closing, queue: [], queueBytes: 0 }

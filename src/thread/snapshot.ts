@@ -11,6 +11,7 @@ import type { Plan, Side } from '../protocol/plan.js'
 import type { ControlSnapshot, QueuedItem, ThreadStatus } from '../protocol/status.js'
 import { openRequests } from './call-answers.js'
 import { callInFlight } from './calls.js'
+import { openChildren } from './children.js'
 import { missingFrom } from './child-waits.js'
 import type { QueueEntry, ThreadControl } from './control.js'
 import { childAction, workAction } from './next-action.js'
@@ -33,9 +34,9 @@ export function snapshotOf(
     queue: control.queue.map(queuedItem),
     pending: openRequests(control),
     effects: control.effects,
-    children: control.children.map(({ reference, invocations }) => ({
+    children: openChildren(control).map(({ reference, owes }) => ({
       reference,
-      owed: invocations.length > 0,
+      owed: owes.length > 0,
     })),
     lastRun: control.lastRun,
   }

@@ -45,7 +45,7 @@ describe('what was committed without being heard', () => {
       expiresAt: NOW + 1,
     } as const
     const told = missedTold(idleControl(), { unheard: ['c0'], operations: [deferred] }, NOW)
-    expect(told.deferred).toMatchObject([{ requestId: 'e', callId: 'c0' }])
+    expect(told.children).toMatchObject([{ state: 'deferred', requestId: 'e', callId: 'c0' }])
   })
 
   test('T8 a thread that closes tells others, and does nothing more', () => {

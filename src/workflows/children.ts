@@ -92,7 +92,8 @@ async function startChildren(host: ThreadHost, call: CallIn<'prepared'>): Promis
 /** Starts a child that has its variables now. */
 async function startDeferred(host: ThreadHost, deferred: DeferredChild): Promise<void> {
   host.update((control) => deferredOpened(control, deferred, Date.now()))
-  const isObserved = await started(host, deferred)
+  const { callId } = deferred
+  const isObserved = await started(host, { child: deferred, callId })
   host.update((control) => deferredStarted(control, deferred, { isObserved, now: Date.now() }))
 }
 
@@ -209,7 +210,8 @@ function childLabels(
 }
 
 /** Nobody gave a subagent its variables in time: the store says so, unless they came after all. */
-async function expireChild(host: ThreadHost, { requestId, child }: DeferredChild): Promise<void> {
+async function expireChild(host: ThreadHost, child: DeferredChild): Promise<void> {
+  const { requestId } = child
   const called = await callActivity(host, {
     name: 'expireChild',
     limit: 0,

@@ -2,7 +2,7 @@ import { condition } from '@temporalio/workflow'
 import type { RunEnd, ThreadClose } from '../protocol/end-activities.js'
 import { LIMITS } from '../protocol/limits.js'
 import { effectGivenUp, effectRan, missedTold, terminationFound } from '../thread/apply.js'
-import { closesTold } from '../thread/children.js'
+import { closedChildren, closesTold } from '../thread/children.js'
 import type { Action } from '../thread/next-action.js'
 import { givenUpTold } from '../thread/operations.js'
 import type { Ending } from '../thread/run.js'
@@ -36,7 +36,8 @@ async function isSettled(
   const { control } = host
   const number = control.settles + 1
   const after = settled(control, { ending, close, queued: control.queue.length }, Date.now())
-  const { givenUp, closed } = control
+  const { givenUp } = control
+  const closed = closedChildren(control)
   const unheard = ending === null ? undefined : control.run?.unacknowledged
   const called = await callActivity(host, {
     name: 'settle',

@@ -25,6 +25,7 @@ import {
 } from '../thread/call-answers.js'
 import { placeInStep } from '../thread/calls.js'
 import { childrenPrepared, messagePrepared } from '../thread/child-calls.js'
+import { countChildren } from '../thread/children.js'
 import type { QueueEntry, ThreadControl } from '../thread/control.js'
 import { modelAnswered, modelAsked } from '../thread/model-answers.js'
 import type { Action, CallWork } from '../thread/next-action.js'
@@ -212,7 +213,7 @@ async function prepareChild(host: ThreadHost, work: CallWork): Promise<void> {
     input: {
       ...callInput(host, work),
       children: control.childrenInAll,
-      open: control.children.length + control.deferred.length,
+      open: countChildren(control),
     },
   })
   applyAnswer(host, work.call.id, called)

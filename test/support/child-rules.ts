@@ -1,3 +1,4 @@
+import { openChildren } from '../../src/thread/children.js'
 import type { ChildReport } from '../../src/protocol/messages.js'
 import type { RandomThread } from './random-thread.js'
 import { owedBy } from './thread-log.js'
@@ -52,8 +53,7 @@ export const CHILD_RULES: readonly Rule[] = [
   {
     fact: 'T7 a child that lacks variables starts, expires, or closes with its parent',
     holds: ({ log, control }, end) => {
-      const left = control.deferred.map(({ requestId }) => requestId)
-      if (end === 'waits' && left.length > 0) return false
+      if (end === 'waits' && control.children.some(({ state }) => state === 'deferred')) return false
       const items = log.accepted.filter((key) => key.startsWith('report expired:'))
       return once(items) && once(log.expired) && log.expired.every((id) => log.deferred.includes(id))
     },
@@ -69,7 +69,7 @@ export const CHILD_RULES: readonly Rule[] = [
   {
     fact: 'a child that is not resumable is open only while it owes',
     holds: ({ control }) =>
-      control.children.every(({ resumable, invocations }) => resumable || invocations.length > 0),
+      openChildren(control).every(({ resumable, owes }) => resumable || owes.length > 0),
   },
 ]
 

@@ -1,6 +1,7 @@
 import type { ChildReport } from '../../src/protocol/messages.js'
 import type { PreparedChild } from '../../src/protocol/subagent.js'
 import { childStarted, childrenPrepared, messagePrepared, messageSent } from '../../src/thread/child-calls.js'
+import { openChildren } from '../../src/thread/children.js'
 import type { OpenChild, ThreadControl } from '../../src/thread/control.js'
 import { stepOf } from '../../src/thread/run.js'
 import type { Call } from '../../src/thread/run.js'
@@ -11,17 +12,39 @@ export function preparedChild(reference: string, patch: Partial<PreparedChild> =
   return { reference, agent: 'helper', messageId: `${reference}:first`, resumable: false, ...patch }
 }
 
-export function openChildOf(reference: string, patch: Partial<OpenChild> = {}): OpenChild {
+export function openChildOf(
+  reference: string,
+  { invocations = ['c0'], ...patch }: ChildPatch = {},
+): OpenChild {
   return {
+    state: 'open',
     reference,
     resumable: false,
-    invocations: ['c0'],
+    owes: owing(...invocations),
     reports: 0,
     observed: true,
     checks: 0,
     nextCheckAt: NOW + 60_000,
     ...patch,
   }
+}
+
+/** Calls that a child owes, each by itself. */
+export function owing(...callIds: readonly string[]): OpenChild['owes'] {
+  return callIds.map((callId) => ({ callId, isGrouped: false }))
+}
+
+/** Calls whose children have not all ended, and who still owes them. */
+export function groupsOf(control: ThreadControl): readonly { callId: string; references: string[] }[] {
+  const groups = new Map<string, string[]>()
+  for (const { reference, owes } of openChildren(control))
+    for (const { callId, isGrouped } of owes)
+      if (isGrouped) groups.set(callId, [...(groups.get(callId) ?? []), reference])
+  return [...groups].map(([callId, references]) => ({ callId, references }))
+}
+
+interface ChildPatch extends Partial<OpenChild> {
+  readonly invocations?: readonly string[]
 }
 
 interface Asked {
@@ -88,6 +111,6 @@ export function callOf(control: ThreadControl): Call | undefined {
 }
 
 /** A thread whose only child is this one. */
-export function withChild(patch: Partial<OpenChild> = {}): ThreadControl {
+export function withChild(patch: ChildPatch = {}): ThreadControl {
   return idleControl({}, { children: [openChildOf('k', patch)] })
 }

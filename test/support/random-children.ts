@@ -1,5 +1,5 @@
 import type { ChildReport } from '../../src/protocol/messages.js'
-import { acceptReport, childClosed } from '../../src/thread/children.js'
+import { acceptReport, childClosed, openChildren } from '../../src/thread/children.js'
 import type { ThreadControl } from '../../src/thread/control.js'
 import type { SeededRandom } from './seeded-random.js'
 
@@ -134,7 +134,7 @@ export class RandomChildren {
   }
 
   #deliver(said: ChildReport): void {
-    const known = this.#parent.control.children.find(({ reference }) => reference === said.reference)
+    const known = openChildren(this.#parent.control).find(({ reference }) => reference === said.reference)
     if (known !== undefined && said.report > known.reports) this.heard.push(said)
     const { now } = this.#parent
     this.#parent.change((control) => acceptReport(control, said, now))

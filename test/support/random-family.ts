@@ -62,7 +62,10 @@ export class RandomFamily {
   prepareMessage(call: Call): ((control: ThreadControl) => ThreadControl) | null {
     const random = this.#random
     const { now, control: known, log } = this.#host
-    const child = known.children.filter(({ resumable }) => resumable).at(-1 - random.below(2))
+    const child = deferred
+      .openChildren(known)
+      .filter(({ resumable }) => resumable)
+      .at(-1 - random.below(2))
     if (child === undefined || random.chance(0.1)) return null
     const { reference } = child
     if (!this.children.running.includes(reference) && random.chance(0.5)) {
@@ -133,10 +136,10 @@ export class RandomFamily {
   }
 
   #startDeferred({ deferred: waiting }: Kind<'startDeferred'>): void {
-    const { child, callId } = waiting
+    const { reference, resumable, callId } = waiting
     const isObserved = this.#random.chance(0.7)
-    this.#host.log.prepared.push(child.reference)
-    this.children.start({ ...child, group: null }, callId, isObserved)
+    this.#host.log.prepared.push(reference)
+    this.children.start({ reference, resumable, group: null }, callId, isObserved)
     if (this.#random.chance(0.1)) this.children.act()
     this.#host.change((control) =>
       deferred.deferredStarted(control, waiting, { isObserved, now: this.#host.now }),

@@ -4,7 +4,7 @@ import * as apply from '../../src/thread/apply.js'
 import * as answers from '../../src/thread/call-answers.js'
 import { openRequests, responded, responseRefusal } from '../../src/thread/call-answers.js'
 import { waitExpired } from '../../src/thread/child-calls.js'
-import { closesTold, nextCheckAt } from '../../src/thread/children.js'
+import { closedChildren, closesTold, nextCheckAt, openChildren } from '../../src/thread/children.js'
 import { carry, restore, shouldContinueAsNew } from '../../src/thread/continue-as-new.js'
 import type { CarriedControl } from '../../src/thread/continue-as-new.js'
 import { initialControl } from '../../src/thread/control.js'
@@ -87,9 +87,10 @@ export class RandomThread {
   }
 
   #rests(): boolean {
-    const { children, deferred, effects } = this.control
-    const owed = children.some(({ invocations }) => invocations.length > 0)
-    return this.family.children.rest && !owed && deferred.length + effects.length === 0
+    const { children, effects } = this.control
+    const isOwed = openChildren(this.control).some(({ owes }) => owes.length > 0)
+    const isDeferred = children.some(({ state }) => state === 'deferred')
+    return this.family.children.rest && !isOwed && !isDeferred && effects.length === 0
   }
 
   change(change: Change): void {
@@ -331,7 +332,8 @@ export class RandomThread {
     this.change((control) => settling.withCutStep(control, ending, this.now))
     const queued = this.control.queue.length
     if (close !== null) this.log.rejected = this.log.accepted.length
-    const { givenUp, closed } = this.control
+    const { givenUp } = this.control
+    const closed = closedChildren(this.control)
     if (this.#random.chance(0.3)) this.#signal()
     this.change((control) => settling.settled(control, { ending, close, queued }, this.now))
     this.change((control) => closesTold(control, closed))

@@ -1,3 +1,4 @@
+import { openChildren } from '../../src/thread/children.js'
 import { allCalls } from '../../src/thread/calls.js'
 import type { ChildAnswer } from '../../src/thread/child-waits.js'
 import type { QueueEntry, ThreadControl } from '../../src/thread/control.js'
@@ -99,8 +100,10 @@ export function keyOf({ kind, id }: QueueEntry): string {
 }
 
 /** Calls that children have not answered. */
-export function owedBy({ children }: ThreadControl): readonly string[] {
-  return children.flatMap(({ reference, invocations }) => invocations.map((id) => `${reference} ${id}`))
+export function owedBy(control: ThreadControl): readonly string[] {
+  return openChildren(control).flatMap(({ reference, owes }) =>
+    owes.map(({ callId }) => `${reference} ${callId}`),
+  )
 }
 
 /** A tool of the inbox becomes a call of its own. */
