@@ -1,28 +1,28 @@
 import { describe, expect, test } from 'vitest'
 import { preparedChild } from '../../test/support/child-states.js'
 import {
-  NOW,
-  USAGE,
   answered,
   asked,
   dualPlan,
   idleControl,
   message,
+  NOW,
   plan,
   resultOf,
   runOf,
   started,
+  USAGE,
 } from '../../test/support/control-states.js'
 import { advance } from './advance.js'
 import { callAnswered } from './call-answers.js'
 import { childrenPrepared, childStarted } from './child-calls.js'
 import type { ThreadControl } from './control.js'
+import { handedOff } from './facts.js'
 import { acceptStop, acceptTool } from './inbox.js'
 import { modelAnswered } from './model-answers.js'
 import { nextAction } from './next-action.js'
 import { leaveStep } from './run.js'
 import { cutTools, withCutStep } from './settling.js'
-import { handedOff } from './turns.js'
 
 const CALLS = [
   { id: 'i1', name: 'ask', tool: { kind: 'subagent', agent: 'helper' } },

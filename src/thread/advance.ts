@@ -14,13 +14,12 @@ import { runIdOf, stepIdOf } from '../protocol/ids.js'
 import type { Plan } from '../protocol/plan.js'
 import { runOutcome } from '../protocol/status.js'
 import type { QueueEntry, ThreadControl } from './control.js'
-import { withFacts } from './facts.js'
+import { handedOff, turnLeft, withFacts } from './facts.js'
 import { drained } from './inbox.js'
-import { beginStep, createRun, endRun, endingOf, leaveStep, restartTurn } from './run.js'
+import { beginStep, createRun, endingOf, endRun, leaveStep, restartTurn } from './run.js'
 import type { Ending, Run, Step } from './run.js'
 import { evaluateStop } from './stop-conditions.js'
 import type { StepVerdict } from './stop-conditions.js'
-import { handedOff, turnLeft } from './turns.js'
 
 export function advance(control: ThreadControl): ThreadControl {
   const next = advanced(control)

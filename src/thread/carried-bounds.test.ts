@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { NOW, endOf, idleControl, plan, started } from '../../test/support/control-states.js'
+import { endOf, idleControl, NOW, plan, started } from '../../test/support/control-states.js'
 import { fact } from '../protocol/facts.js'
 import { LIMITS } from '../protocol/limits.js'
 import type { Plan } from '../protocol/plan.js'

@@ -1,15 +1,20 @@
 /**
  * Facts of the event log that the workflow decides: the next activity stores them.
  *
- * It owns: which facts wait, and how many did not fit. It does not own: facts that activities store by themselves.
+ * It owns: which facts wait, how many did not fit, and the facts of a turn. It does not own: facts that activities store by themselves.
  * Invariants: a fact is sent once. Beyond a bound facts are counted and no longer kept (T10).
  */
 import type { WarningCode } from '../protocol/event-codes.js'
 import { fact } from '../protocol/facts.js'
 import type { Fact } from '../protocol/facts.js'
+import { runIdOf } from '../protocol/ids.js'
 import { LIMITS } from '../protocol/limits.js'
+import type { Side } from '../protocol/plan.js'
 import { utf8Length } from '../protocol/values.js'
+import { changeStep } from './calls.js'
 import type { ThreadControl } from './control.js'
+import { restartTurn, stepOf } from './run.js'
+import type { Run } from './run.js'
 
 /** Keeps facts for the next activity; beyond the bounds they are counted only. */
 export function withFacts(control: ThreadControl, ...facts: readonly Fact[]): ThreadControl {
@@ -59,4 +64,42 @@ export function factsSent(control: ThreadControl, sent: readonly Fact[], dropped
 /** Records something that was skipped, by a code and a sentence without content (T10). */
 export function withWarning(control: ThreadControl, code: WarningCode, message: string): ThreadControl {
   return withFacts(control, fact('runtime.warning', { code, message }))
+}
+
+/**
+ * The turns of a run, and the handoff to another agent: the same run and counters go on with another plan.
+ *
+ * It owns: the end of a turn that no step was judged for. It does not own: turns that end with a step (`advance.ts`).
+ * Invariant: a turn that has begun is told to have ended, once.
+ */
+
+export function sideCompleted({ number }: Run, side: Side, reason: string | null): Fact {
+  return fact('side.completed', { side, reason }, { runId: runIdOf(number) })
+}
+
+/** Somebody else acts next, and no step was judged that would tell so: the turn under way is over. */
+export function turnLeft(control: ThreadControl, reason: string | null): ThreadControl {
+  const { run } = control
+  if (run === null || run.turn.kind === 'starting') return control
+  return {
+    ...withFacts(control, sideCompleted(run, run.side, reason)),
+    run: { ...run, turn: restartTurn(run.turn) },
+  }
+}
+
+/** Takes effect at the end of the step, of which the first one wins; between two steps at once. */
+export function handOffAsked(control: ThreadControl, agent: string): ThreadControl {
+  if (stepOf(control.run) === null) return handedOff(turnLeft(control, 'hand_off'), agent, 'a')
+  return changeStep(control, (step) => ({ ...step, handOff: step.handOff ?? agent }))
+}
+
+/** The new agent acts next, with a turn of its own; its plan comes with its first model call. */
+export function handedOff(control: ThreadControl, agent: string, side: Side): ThreadControl {
+  const { run } = control
+  const next = { ...control, agent, plan: null, activated: [] }
+  if (run === null) return next
+  return {
+    ...next,
+    run: { ...run, side, planning: 'unknown', turn: { kind: 'starting', wordless: false } },
+  }
 }

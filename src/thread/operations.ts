@@ -18,10 +18,9 @@ import { utf8Length } from '../protocol/values.js'
 import { changeStep } from './calls.js'
 import { childClosed } from './children.js'
 import type { QueueEntry, Tell, ThreadControl } from './control.js'
-import { withFacts, withWarning } from './facts.js'
+import { handOffAsked, withFacts, withWarning } from './facts.js'
 import { acceptTool, drained, enqueue, hasRoom, removed, variablesSet } from './inbox.js'
 import { endRun, isEnding, stepOf } from './run.js'
-import { handOffAsked } from './turns.js'
 
 export function applyOperations(
   control: ThreadControl,

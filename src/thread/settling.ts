@@ -13,13 +13,12 @@ import type { PendingItem } from '../protocol/status.js'
 import { remainingPhases } from './advance.js'
 import { allCalls, changeStep } from './calls.js'
 import { waitCut } from './child-calls.js'
-import type { Closing, ThreadControl } from './control.js'
 import { openChildren } from './children.js'
-import { withFacts } from './facts.js'
+import type { Closing, ThreadControl } from './control.js'
+import { handedOff, sideCompleted, withFacts } from './facts.js'
 import { looksAgain, withInvocations, withQueue } from './inbox.js'
 import { stepOf, workOf } from './run.js'
 import type { Ending, Run } from './run.js'
-import { handedOff, sideCompleted } from './turns.js'
 
 /**
  * Before a run is settled: a step or turn that was cut still gets its last events, and reports that came for one of its

@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest'
 import {
-  NOW,
   answered,
   endOf,
   idleControl,
   message,
+  NOW,
   plan,
   started,
 } from '../../test/support/control-states.js'
@@ -12,10 +12,10 @@ import type { Plan } from '../protocol/plan.js'
 import { advance } from './advance.js'
 import { kindAnswered } from './call-answers.js'
 import type { ThreadControl } from './control.js'
+import { handedOff } from './facts.js'
 import { modelAnswered } from './model-answers.js'
 import { nextAction } from './next-action.js'
 import { snapshotOf, taskQueueOf } from './snapshot.js'
-import { handedOff } from './turns.js'
 
 const own = plan()
 const clerk = own.prompts['clerk']

@@ -1,11 +1,11 @@
 import { describe, expect, test } from 'vitest'
-import { NOW, doneCall, dualPlan, idleControl, plan, run, step } from '../../test/support/control-states.js'
+import { doneCall, dualPlan, idleControl, NOW, plan, run, step } from '../../test/support/control-states.js'
 import { advance } from './advance.js'
 import type { ThreadControl } from './control.js'
+import { turnLeft } from './facts.js'
 import { applyOperations } from './operations.js'
 import type { Step } from './run.js'
 import { evaluateStop } from './stop-conditions.js'
-import { turnLeft } from './turns.js'
 
 const STARTING = { kind: 'starting', wordless: false } as const
 
