@@ -35,7 +35,7 @@ import {
 import type { OperationHold, OperationPlace, OperationRecord } from '../store/operations.js'
 import { StoreError } from '../store/store-error.js'
 import type { Reader, Store, Writer } from '../store/store.js'
-import { meanwhile } from '../store/transaction.js'
+import { pipeline } from '../store/transaction.js'
 import { assertStoppedByUser } from './activity.js'
 import { Context } from './temporal-activity.js'
 
@@ -119,7 +119,7 @@ export async function begin(tx: Writer, found: Unfinished, beginning: Beginning)
 function insert(tx: Writer, { threadId, id }: Unfinished, beginning: Beginning): HeldOperation {
   const { kind, place, now, state = 'started', messageId = null, detail = null } = beginning
   const row = { thread_id: threadId, id, kind, ...place, state, attempt: 1, message_id: messageId, detail }
-  meanwhile(tx, insertOperation(tx, { ...row, started_at: now, scheduled_at: scheduledAt() }))
+  pipeline(tx, insertOperation(tx, { ...row, started_at: now, scheduled_at: scheduledAt() }))
   return { threadId, id, attempt: 1, state, asked: 0, messageId, detail, now }
 }
 
@@ -129,7 +129,7 @@ function start(tx: Writer, operation: OperationRecord, { now, messageId }: Begin
   const attempt = asked + 1
   const state = 'started'
   const detail = { asked }
-  meanwhile(tx, takeOperation(tx, { threadId, id, attempt, state, scheduledAt: scheduledAt(), detail }))
+  pipeline(tx, takeOperation(tx, { threadId, id, attempt, state, scheduledAt: scheduledAt(), detail }))
   return {
     ...{ threadId, id, attempt, state, asked, detail, now },
     messageId: operation.message_id ?? messageId ?? null,

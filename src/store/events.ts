@@ -6,7 +6,7 @@ import { EVENTS_PER_ROW, packEvents, unpackEvents } from './event-rows.js'
 import type { EventRow, StoredEvent } from './event-rows.js'
 import { HIGHEST_INT } from './schema.js'
 import type { AllEventsPage, EventOfThread, ReadAllEvents, Reader, Writer } from './store.js'
-import { meanwhile } from './transaction.js'
+import { pipeline } from './transaction.js'
 
 interface NewEvents {
   readonly threadId: string
@@ -21,7 +21,7 @@ export async function appendEvents(tx: Writer, appended: NewEvents): Promise<voi
   const { threadId, events, now } = appended
   if (events.length === 0) return
   noteChange(tx, threadId)
-  meanwhile(tx, takeSequences(tx, appended))
+  pipeline(tx, takeSequences(tx, appended))
   // Numbered backwards from the thread's last sequence, which the database has incremented by then: the statements need no answer.
   const rows = packEvents(events, -events.length).map((row) => ({
     ...row,
@@ -30,7 +30,7 @@ export async function appendEvents(tx: Writer, appended: NewEvents): Promise<voi
     thread_id: threadId,
     at: now,
   }))
-  meanwhile(tx, tx.insertInto('events').values(rows).execute())
+  pipeline(tx, tx.insertInto('events').values(rows).execute())
 }
 
 async function takeSequences(
@@ -105,7 +105,7 @@ export async function touchThread(tx: Writer, threadId: string, now: number): Pr
     .set({ last_activity_at: now })
     .where('id', '=', threadId)
     .where('last_activity_at', '<', now - LIMITS.messagePrecision * 1000)
-  meanwhile(tx, touching.execute())
+  pipeline(tx, touching.execute())
 }
 
 /**

@@ -1,6 +1,6 @@
 /**
  * Owns: how the statements of one transaction reach the connection. Kysely's own transactions await the answer to each
- * statement before they send the next one; here a write can be pipelined (`meanwhile`), so that a database at the other
+ * statement before they send the next one; here a write can be pipelined (`pipeline`), so that a database at the other
  * end of a network costs one round trip for several writes.
  *
  * Does not own: isolation levels, retries of conflicts and commit marks (the drivers), nor what is written.
@@ -49,7 +49,7 @@ export async function runTransaction<T>(
     const tx = new Transaction<Schema>({ config: { dialect }, dialect, driver, executor: own })
     await driver.beginTransaction(connection, settings)
     try {
-      const result = await runAndSettle(tx, work)
+      const result = await runAndAwaitPipelined(tx, work)
       const failure = session.end()
       if (failure !== undefined) throw failure.error
       await driver.commitTransaction(connection)
@@ -64,11 +64,11 @@ export async function runTransaction<T>(
 }
 
 /** If several pipelined statements fail, rethrows the earliest error: the later ones are usually its consequences. */
-async function runAndSettle<T>(tx: Writer, work: (tx: Writer) => Promise<T>): Promise<T> {
+async function runAndAwaitPipelined<T>(tx: Writer, work: (tx: Writer) => Promise<T>): Promise<T> {
   try {
     return await work(tx)
   } finally {
-    await settlePipelined(tx)
+    await awaitPipelined(tx)
   }
 }
 
@@ -156,26 +156,26 @@ function behindTheFirst(run: Run): Run {
   }
 }
 
-const begun = new WeakMap<Writer, Promise<unknown>[]>()
+const pipelinedStatements = new WeakMap<Writer, Promise<unknown>[]>()
 
 /**
  * Pipelines a statement: the transaction goes on without its result, and the commit awaits all pipelined statements. Use
  * it only for writes whose result decides nothing.
  */
-export function meanwhile(tx: Writer, work: Promise<unknown>): void {
-  // `settlePipelined` rethrows it; until then a rejection must not count as unhandled.
-  work.catch(() => undefined)
-  const works = begun.get(tx)
-  if (works === undefined) begun.set(tx, [work])
-  else works.push(work)
+export function pipeline(tx: Writer, statement: Promise<unknown>): void {
+  // `awaitPipelined` rethrows it; until then a rejection must not count as unhandled.
+  statement.catch(() => undefined)
+  const statements = pipelinedStatements.get(tx)
+  if (statements === undefined) pipelinedStatements.set(tx, [statement])
+  else statements.push(statement)
 }
 
 /** Awaits all pipelined statements, also those that are added while it waits. @throws the earliest error */
-async function settlePipelined(tx: Writer): Promise<void> {
-  const works = begun.get(tx) ?? []
+async function awaitPipelined(tx: Writer): Promise<void> {
+  const statements = pipelinedStatements.get(tx) ?? []
   let settled = 0
-  while (settled < works.length) {
-    const outcomes = await Promise.allSettled(works.slice(settled))
+  while (settled < statements.length) {
+    const outcomes = await Promise.allSettled(statements.slice(settled))
     settled += outcomes.length
     for (const outcome of outcomes) if (outcome.status === 'rejected') throw outcome.reason
   }

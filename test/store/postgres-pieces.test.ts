@@ -9,7 +9,7 @@ import { readTranscript } from '../../src/store/messages/transcript.js'
 import { migratePostgres, openPostgres } from '../../src/store/postgres/open-postgres.js'
 import type { Database, Writer } from '../../src/store/store.js'
 import { findThread, insertThread, updateThread } from '../../src/store/threads/threads.js'
-import { meanwhile } from '../../src/store/transaction.js'
+import { pipeline } from '../../src/store/transaction.js'
 import { startPostgres } from '../support/postgres-server.js'
 import type { PostgresServer } from '../support/postgres-server.js'
 import { NOW } from './conformance/with-store.js'
@@ -105,7 +105,7 @@ test('a transaction whose beginning is cancelled leaves nothing', async () => {
   for (let number = 0; performance.now() < until; number += 1) {
     const type = `cancelled-${number}`
     const write = database.write(async (tx) => {
-      meanwhile(tx, updateThread(tx, 't', { title: type }))
+      pipeline(tx, updateThread(tx, 't', { title: type }))
       await appendEvents(tx, { threadId: 't', events: [anyFact(type, {})], now: NOW })
     })
     await write.catch(() => void failed.push(type))

@@ -22,7 +22,7 @@ import { openStore, prepareStore } from '../../src/store/open-store.js'
 import { openSqlite } from '../../src/store/sqlite/open-sqlite.js'
 import { StoreError } from '../../src/store/store-error.js'
 import { findThread, updateThread } from '../../src/store/threads/threads.js'
-import { meanwhile } from '../../src/store/transaction.js'
+import { pipeline } from '../../src/store/transaction.js'
 import { makeThread } from './conformance/with-store.js'
 
 let folder = ''
@@ -158,7 +158,7 @@ test('a disk that is full in the midst of a transaction leaves nothing of it', a
   })
   const filling = store.write(async (tx) => {
     // SQLite rolls back by itself at that, and would run what follows as if nothing had been.
-    meanwhile(tx, updateThread(tx, 't', { title: 'x'.repeat(200_000) }))
+    pipeline(tx, updateThread(tx, 't', { title: 'x'.repeat(200_000) }))
     await appendEvents(tx, { threadId: 't', events: [anyFact('one', {})], now: 1 })
   })
   expect((await refusal(filling)).message).toContain('full disk')

@@ -19,7 +19,7 @@ import { appendMessage, turnIntoToolResult } from '../../store/messages/delivery
 import type { NewMessage } from '../../store/messages/message-row.js'
 import { deleteMessage } from '../../store/messages/message-writes.js'
 import type { Store, Writer } from '../../store/store.js'
-import { meanwhile } from '../../store/transaction.js'
+import { pipeline } from '../../store/transaction.js'
 import { withoutHooks } from '../hooks/hook-batch.js'
 import type { HookBatch } from '../hooks/hook-batch.js'
 import { draftRow } from '../hooks/message-hooks.js'
@@ -105,14 +105,14 @@ async function commitMade(
     const answer = answerOf(result, placed, alongside)
     assertFitting(answer.operations)
     const { now } = call
-    meanwhile(tx, finish(tx, call.operation, { answer }))
+    pipeline(tx, finish(tx, call.operation, { answer }))
     // T4: a lookup of the first half finds the outcome of the call.
     if (alongside.closes !== undefined)
       await finishForHolder(tx, { threadId, id: alongside.closes }, { answer, now })
     await alongside.ending?.(tx)
     const { outcome: status, errorCode, session } = result
     const finished = { threadId, callId, status, errorCode, session, now }
-    meanwhile(tx, finishToolCall(tx, { ...finished, resultMessageId: placed.messageId }))
+    pipeline(tx, finishToolCall(tx, { ...finished, resultMessageId: placed.messageId }))
     if (result.statusText !== null)
       await publishStatus(tx, { reference: threadId, text: result.statusText, now })
     const events = [

@@ -22,7 +22,7 @@ import { insertBoundary } from '../../store/messages/context-boundaries.js'
 import { dropAttempts } from '../../store/messages/deltas.js'
 import { StoreError } from '../../store/store-error.js'
 import type { Store } from '../../store/store.js'
-import { meanwhile } from '../../store/transaction.js'
+import { pipeline } from '../../store/transaction.js'
 import { errorTypeOf } from '../../telemetry/spans.js'
 import { watchModel } from '../../telemetry/watch-model.js'
 import type { ModelWatch } from '../../telemetry/watch-model.js'
@@ -216,7 +216,7 @@ async function startRequest(store: Store, step: ModelStep, next: NextRequest): P
   const { boundary } = next.built
   try {
     await store.write(async (tx) => {
-      meanwhile(tx, keep(tx, step.operation, { state: 'started', detail: log.detail() }))
+      pipeline(tx, keep(tx, step.operation, { state: 'started', detail: log.detail() }))
       if (boundary !== null && !next.again) await insertBoundary(tx, boundary)
       if (first && log.number > 1) await dropAttempts(tx, streamedMessage(step), log.number)
       await appendEvents(tx, { threadId: input.threadId, events, now: step.now, movesActivity: false })

@@ -29,7 +29,7 @@ import { amendOperation } from '../../store/operations.js'
 import type { Store, Writer } from '../../store/store.js'
 import { countWait } from '../../store/threads/runs.js'
 import { findThread } from '../../store/threads/threads.js'
-import { meanwhile } from '../../store/transaction.js'
+import { pipeline } from '../../store/transaction.js'
 import type { ActivityDependencies } from '../activity.js'
 import type { RequestBlocked } from '../hooks/hook-points.js'
 import { draftRow } from '../hooks/message-hooks.js'
@@ -181,7 +181,7 @@ async function conclude(store: Store, step: ModelStep, conclusion: Conclusion): 
   await step.hooks.settled()
   return commit(store, step.operation, async (tx): Promise<CallModelAnswer> => {
     const finished = withOperations(result, step.operations)
-    meanwhile(tx, finish(tx, step.operation, { answer: finished, detail: step.log.detail() }))
+    pipeline(tx, finish(tx, step.operation, { answer: finished, detail: step.log.detail() }))
     const { operations } =
       draft === null
         ? await step.hooks.commit(tx)

@@ -6,7 +6,7 @@ import { rowCodec } from '../row-codec.js'
 import type { Decoded } from '../row-codec.js'
 import type { ToolCallsTable } from '../schema.js'
 import type { Reader, Writer } from '../store.js'
-import { meanwhile } from '../transaction.js'
+import { pipeline } from '../transaction.js'
 
 type ToolCallStatus = 'open' | 'succeeded' | 'failed' | 'denied' | 'interrupted' | 'cancelled' | 'unknown'
 
@@ -33,7 +33,7 @@ const codec = rowCodec<Selectable<ToolCallsTable>, Columns>({ json: ['session'] 
 export async function insertToolCalls(tx: Writer, calls: readonly NewToolCall[]): Promise<void> {
   if (calls.length === 0) return
   const rows = calls.map((call) => codec.toRow({ status: 'open' as const, ...call }))
-  meanwhile(tx, tx.insertInto('tool_calls').values(rows).execute())
+  pipeline(tx, tx.insertInto('tool_calls').values(rows).execute())
 }
 
 export async function findToolCall(
@@ -97,7 +97,7 @@ export async function startToolCall(
     .where('thread_id', '=', threadId)
     .where('id', '=', callId)
     .where('started_at', 'is', null)
-  meanwhile(tx, starting.execute())
+  pipeline(tx, starting.execute())
 }
 
 interface FinishedToolCall {

@@ -3,7 +3,7 @@ import type { AttachmentRef, Message } from '../../protocol/message.js'
 import type { Side } from '../../protocol/plan.js'
 import { noteChange } from '../changes.js'
 import type { Reader, Writer } from '../store.js'
-import { meanwhile } from '../transaction.js'
+import { pipeline } from '../transaction.js'
 import { messageFromRow, messageToRow } from './message-row.js'
 import type { NewMessage } from './message-row.js'
 
@@ -105,11 +105,11 @@ export async function refuseMessages(tx: Writer, threadId: string, ids: readonly
 
 /** Appends a message of the thread itself to the transcript. */
 export async function appendMessage(tx: Writer, message: NewMessage): Promise<void> {
-  meanwhile(tx, allocatePositions(tx, message.threadId, 1))
+  pipeline(tx, allocatePositions(tx, message.threadId, 1))
   const position = sql<number>`(select last_position from threads where id = ${message.threadId})`
   // No sender can send this id again: the digest of whatever it gives differs from this one.
   const row = { ...messageToRow(message), position, digest: '' }
-  meanwhile(tx, tx.insertInto('messages').values(row).execute())
+  pipeline(tx, tx.insertInto('messages').values(row).execute())
 }
 
 /** T8: rejects all queued messages; returns their ids. */

@@ -1,6 +1,6 @@
 import { noteChange } from '../changes.js'
 import type { Reader, Writer } from '../store.js'
-import { meanwhile } from '../transaction.js'
+import { pipeline } from '../transaction.js'
 
 export type DeltaKind = 'text' | 'reasoning'
 
@@ -81,12 +81,12 @@ export async function readDeltas(db: Reader, threadId: string, after = 0): Promi
 
 /** Call it in the transaction that commits the message. */
 export async function deleteDeltas(tx: Writer, message: StreamedMessage): Promise<void> {
-  meanwhile(tx, deltasOf(tx, message).execute())
+  pipeline(tx, deltasOf(tx, message).execute())
 }
 
 /** Deletes the deltas of earlier attempts. */
 export async function dropAttempts(tx: Writer, message: StreamedMessage, below: number): Promise<void> {
-  meanwhile(tx, deltasOf(tx, message).where('attempt', '<', below).execute())
+  pipeline(tx, deltasOf(tx, message).where('attempt', '<', below).execute())
 }
 
 function deltasOf(tx: Writer, { threadId, messageId }: StreamedMessage) {

@@ -7,7 +7,7 @@ import { readTranscript } from '../../../src/store/messages/transcript.js'
 import type { Writer } from '../../../src/store/store.js'
 import { findThread, insertThread, updateThread } from '../../../src/store/threads/threads.js'
 import { listValues, setValue } from '../../../src/store/threads/variables.js'
-import { meanwhile } from '../../../src/store/transaction.js'
+import { pipeline } from '../../../src/store/transaction.js'
 import { makeThread, NOW } from './with-store.js'
 import type { WithStore } from './with-store.js'
 
@@ -86,9 +86,9 @@ export function transactionConformance(withStore: WithStore): void {
     withStore(async (store) => {
       await makeThread(store, 't')
       await store.write(async (tx) => {
-        meanwhile(tx, updateThread(tx, 't', { title: 'first' }))
+        pipeline(tx, updateThread(tx, 't', { title: 'first' }))
         const [first] = await Promise.all([findThread(tx, 't'), updateThread(tx, 't', { title: 'second' })])
-        meanwhile(tx, updateThread(tx, 't', { title: 'third' }))
+        pipeline(tx, updateThread(tx, 't', { title: 'third' }))
         expect(first?.title).toBe('first')
       })
       expect((await store.read((db) => findThread(db, 't')))?.title).toBe('third')
@@ -96,7 +96,7 @@ export function transactionConformance(withStore: WithStore): void {
   )
 
   test(
-    'what goes on meanwhile is committed with all else, or not at all',
+    'pipelined statements are committed with all others, or not at all',
     withStore(async (store) => {
       await makeThread(store, 't')
       const message = { id: 'm', threadId: 't', role: 'user', content: 'x', createdAt: NOW } as const
@@ -116,14 +116,14 @@ export function transactionConformance(withStore: WithStore): void {
   )
 
   test(
-    'a transaction fails by what was begun first',
+    'a transaction fails with the first error of its statements',
     withStore(async (store) => {
       await makeThread(store, 't')
       const lost = async (tx: Writer): Promise<void> => {
         if ((await findThread(tx, 't'))?.title !== 'mine') throw new Error('lost to another one')
       }
       const twice = store.write(async (tx) => {
-        meanwhile(tx, lost(tx))
+        pipeline(tx, lost(tx))
         await insertThread(tx, { id: 't', agent: 'support', created_at: NOW })
       })
       await expect(twice).rejects.toThrow('lost to another one')
