@@ -99,14 +99,27 @@ async function send(
   if (hold?.where === 'before') await heldUp(hold)
   response.writeHead(200, { 'content-type': 'text/event-stream' })
   for (const event of [...preamble, ...content]) response.write(event)
-  if (hold?.where === 'middle') await heldUp(hold)
+  if (hold?.where === 'middle') await heldUp(hold, () => response.write(thought()))
   for (const event of finish) response.write(event)
   response.end()
 }
 
-function heldUp({ arrived, released }: Hold): Promise<void> {
+/** Waits for its release. On a busy machine that is longer than a stream may be silent, so `keepAlive` writes to it. */
+async function heldUp({ arrived, released, left }: Hold, keepAlive?: () => unknown): Promise<void> {
   arrived.open()
-  return released.passed
+  const timer = setInterval(() => keepAlive?.(), KEEP_ALIVE_INTERVAL)
+  try {
+    await Promise.race([released.passed, left.passed])
+  } finally {
+    clearInterval(timer)
+  }
+}
+
+/** A stream that is silent for 45 s has failed. */
+const KEEP_ALIVE_INTERVAL = 10_000
+
+function thought(): string {
+  return WIRE_FORMATS['/chat/completions']({ reasoning: { text: 'Hm.', signature: '' } }).content.join('')
 }
 
 async function messagesOf(request: IncomingMessage): Promise<readonly ChatMessage[]> {
