@@ -43,7 +43,7 @@ const HEAD = `# Events
 <!-- Made from src/protocol/events.ts by \`npm run events\`. Do not edit. -->
 
 What \`thread.events()\` and \`GET /threads/{threadId}/events\` deliver, by \`type\`. Later versions add types, optional fields and codes:
-pass over what you do not know. A client in TypeScript has all of this as the type \`ThreadEvent\`.
+pass over what you do not know. \`Micros\` is a number of microseconds since 1970. A client in TypeScript has all of this as the type \`ThreadEvent\`.
 `
 
 /**

@@ -6,7 +6,7 @@ import type {
   ResultAnswer,
 } from '../../src/protocol/activities.js'
 import { LIMITS } from '../../src/protocol/limits.js'
-import type { PreparedChild } from '../../src/protocol/subagent.js'
+import type { PreparedChild } from '../../src/protocol/status.js'
 import { stage } from '../store/messages.js'
 import { newThread } from '../store/rows.js'
 import type { ChildRow, ThreadRow } from '../store/rows.js'

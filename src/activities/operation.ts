@@ -38,6 +38,8 @@ import type { Reader, Store, Writer } from '../store/store.js'
 import { pipeline } from '../store/transaction.js'
 import { assertStoppedByUser } from './activity.js'
 import { Context } from './temporal-activity.js'
+import type { Micros } from '../protocol/time.js'
+import { toMicros } from '../protocol/time.js'
 
 export interface OperationKey {
   readonly threadId: string
@@ -70,8 +72,7 @@ export interface HeldOperation extends OperationKey {
   /** The row that its outcome will be; null where it has none, or any. */
   readonly messageId: string | null
   readonly detail: unknown
-  /** Microseconds. */
-  readonly now: number
+  readonly now: Micros
 }
 
 type Kind = 'model' | 'tool' | 'effect' | 'activation' | 'begin' | 'settle' | 'expire' | 'report'
@@ -81,8 +82,7 @@ export interface Beginning {
   readonly place: OperationPlace
   /** What to do with an operation that an earlier attempt started and left without an outcome. */
   readonly onInterrupted: 'rerun' | 'report'
-  /** Microseconds. */
-  readonly now: number
+  readonly now: Micros
   /** `drained`: its input is taken, and nothing outside of the store was asked yet. @default 'started' */
   readonly state?: 'drained' | 'started'
   readonly messageId?: string | undefined
@@ -156,14 +156,14 @@ async function takeOver(tx: Writer, operation: OperationRecord, { now }: Beginni
  * names its holder by it.
  */
 function scheduledAt(): number {
-  return Context.current().info.currentAttemptScheduledTimestampMs * 1000
+  return toMicros(Context.current().info.currentAttemptScheduledTimestampMs)
 }
 
 /**
  * The hold of the attempt that had the operation last, for an outcome that begins nothing: a person has not allowed
  * the call.
  */
-export function heldBefore(operation: OperationRecord, now: number): HeldOperation {
+export function heldBefore(operation: OperationRecord, now: Micros): HeldOperation {
   const { thread_id: threadId, id, attempt, state, message_id: messageId, detail } = operation
   if (state === 'finished') throw new Error(`Expected the operation ${id} to be unfinished.`)
   const asked = typeof detail === 'object' && detail !== null && 'asked' in detail ? Number(detail.asked) : 0
@@ -257,7 +257,7 @@ export function record(
 export async function finishForHolder(
   tx: Writer,
   key: OperationKey,
-  { answer, now }: { readonly answer: unknown; readonly now: number },
+  { answer, now }: { readonly answer: unknown; readonly now: Micros },
 ): Promise<void> {
   const operation = await findOperation(tx, key.threadId, key.id)
   if (operation === null) return

@@ -38,6 +38,7 @@ import { openThread } from './thread-row.js'
 import { openBufferedState } from './thread-state/buffered-state.js'
 import type { BufferedState, StateEffects } from './thread-state/buffered-state.js'
 import { readThrown } from './thrown.js'
+import type { Micros } from '../protocol/time.js'
 
 export async function runEffect(
   dependencies: ActivityDependencies,
@@ -99,7 +100,7 @@ async function commitOutcome(
 interface FailedEffect {
   readonly input: RunEffectInput
   readonly failure: NonNullable<EffectOutcome['failure']>
-  readonly now: number
+  readonly now: Micros
 }
 
 /** T5: the error is for operators. */
@@ -116,8 +117,7 @@ interface HeldEffect {
   readonly input: RunEffectInput
   readonly row: EffectRecord
   readonly operation: HeldOperation
-  /** Microseconds. */
-  readonly now: number
+  readonly now: Micros
 }
 
 type BegunEffect =

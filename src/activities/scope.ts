@@ -4,14 +4,16 @@ import { phaseFact } from '../protocol/facts.js'
 import type { Fact } from '../protocol/facts.js'
 import { runIdOf, stepIdOf } from '../protocol/ids.js'
 import type { ToolCallRecord } from '../store/calls/tool-calls.js'
+import { toMicros } from '../protocol/time.js'
+import type { Micros, Millis } from '../protocol/time.js'
 
 export function stepScope({ run, step }: { readonly run: number; readonly step: number }): EventScope {
   return { runId: runIdOf(run), stepId: stepIdOf(run, step) }
 }
 
-/** Microseconds, as all times in the store. */
-export function microseconds(input: { readonly now: number }): number {
-  return input.now * 1000
+/** The time of an activity's input as rows hold it. */
+export function microseconds(input: { readonly now: Millis }): Micros {
+  return toMicros(input.now)
 }
 
 /** The part of a call's input that its transactions need. */

@@ -6,12 +6,14 @@ import { appendEvents } from '../store/events.js'
 import type { Writer } from '../store/store.js'
 import { findThread, insertThread } from '../store/threads/threads.js'
 import type { NewThread, ThreadRecord } from '../store/threads/threads.js'
+import type { Micros, Millis } from '../protocol/time.js'
+import { toMicros } from '../protocol/time.js'
 
 interface Registration {
   readonly threadId: string
   /** Null: the row must exist. */
   readonly start: ThreadStart | null
-  readonly createdAt: number
+  readonly createdAt: Millis
 }
 
 /**
@@ -39,7 +41,7 @@ export async function openThread(tx: Writer, registration: Registration): Promis
  * Whether `last_activity_at` is to move. Within a run it is precise to `LIMITS.activityPrecision`; the end of a run
  * sets it exactly.
  */
-export function movesActivity({ last_activity_at: last }: OpenThread, now: number): boolean {
+export function movesActivity({ last_activity_at: last }: OpenThread, now: Micros): boolean {
   return now - last >= LIMITS.activityPrecision * 1000
 }
 
@@ -53,13 +55,13 @@ async function register(
   { threadId, start, createdAt }: Registration,
 ): Promise<ThreadRecord | null> {
   if (start === null) return null
-  await insertThread(tx, threadRow(threadId, start, createdAt * 1000))
+  await insertThread(tx, threadRow(threadId, start, toMicros(createdAt)))
   const events = [fact('thread.started', { agent: start.agent, parent: start.parent?.threadId ?? null })]
-  await appendEvents(tx, { threadId, events, now: createdAt * 1000 })
+  await appendEvents(tx, { threadId, events, now: toMicros(createdAt) })
   return findThread(tx, threadId)
 }
 
-function threadRow(threadId: string, start: ThreadStart, createdAt: number): NewThread {
+function threadRow(threadId: string, start: ThreadStart, createdAt: Micros): NewThread {
   return {
     id: threadId,
     agent: start.agent,

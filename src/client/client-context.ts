@@ -31,11 +31,6 @@ export interface ThreadNotice {
 /** Who is told. */
 export type OnNotice = (notice: ThreadNotice) => void
 
-/** The time as rows hold it: microseconds since 1970. */
-export function microseconds(): number {
-  return Date.now() * 1000
-}
-
 /** The thread's row. @throws ThreadNotFoundError */
 export async function knownThread(db: Reader, threadId: string): Promise<ThreadRecord> {
   const thread = await findThread(db, threadId)

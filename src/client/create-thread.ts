@@ -15,12 +15,13 @@ import type { ThreadRecord } from '../store/threads/threads.js'
 import { clientSpan, inSpan } from '../telemetry/spans.js'
 import { variablesProblem } from './answers/check-answer.js'
 import { putVariables } from './answers/set-variables.js'
-import { isOpen, knownThread, microseconds } from './client-context.js'
+import { isOpen, knownThread } from './client-context.js'
 import type { ClientContext } from './client-context.js'
 import { checkMessage, halfCharacterProblem, sendMessage } from './messages/send-message.js'
 import type { NewMessage } from './messages/send-message.js'
 import { startWorkflow } from './thread-workflow.js'
 import { unknownAgent } from './waiting/notices.js'
+import { nowMicros } from '../protocol/time.js'
 
 /** A thread to make, or to find by its id. */
 export interface CreateThread<Agent extends string = string> {
@@ -115,7 +116,7 @@ async function register(
   options: CreateThread & { readonly id: string },
 ): Promise<ThreadRecord> {
   const { id, env = {} } = options
-  const now = microseconds()
+  const now = nowMicros()
   const inserted = await insertThread(tx, {
     id,
     agent: options.agent,

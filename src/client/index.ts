@@ -23,7 +23,7 @@ export type { FileRange, FileStream, ThreadFiles } from './lists/thread-files.js
 export type { MessagesOptions, ThreadHandle } from './thread-handle.js'
 export type { ThreadTree } from './lists/thread-tree.js'
 export type { EffectSummary, ThreadSnapshot } from './read-snapshot.js'
-export type { SubagentRegistryEntry } from '../protocol/subagent.js'
+export type { SubagentRegistryEntry } from '../protocol/status.js'
 export type { WaitUntilIdle } from './waiting/wait-until-idle.js'
 export type { StoreOptions } from '../store/store-location.js'
 export type { DeltaPayload, ThreadEvent, ThreadEventOf } from '../protocol/events.js'

@@ -9,8 +9,8 @@ import type {
   QueuedItem,
   RunSnapshot,
   ThreadStatus,
+  SubagentRegistryEntry,
 } from '../protocol/status.js'
-import type { SubagentRegistryEntry } from '../protocol/subagent.js'
 import { listRequests } from '../store/calls/request-lists.js'
 import { deliveredAmong } from '../store/messages/queue.js'
 import type { Reader } from '../store/store.js'
@@ -24,6 +24,8 @@ import type { PendingRequest } from './answers/pending-request.js'
 import { isOpen, knownThread } from './client-context.js'
 import type { ClientContext } from './client-context.js'
 import { previewOfCall, queuedPreviews } from './events/event-page.js'
+import { toMicros } from '../protocol/time.js'
+import type { Millis } from '../protocol/time.js'
 
 /** A thread at one moment. All times are microseconds since 1970. */
 export interface ThreadSnapshot {
@@ -87,11 +89,11 @@ export function liveSnapshot(control: ControlSnapshot, rows: SnapshotRows): Thre
     ...storedPart(rows),
     status: control.status,
     stale: false,
-    at: control.at * 1000,
+    at: toMicros(control.at),
     ...controlPart(control),
     queue: control.queue
       .filter(({ id }) => !rows.delivered.has(id))
-      .map((item) => withPreview({ ...item, queuedAt: item.queuedAt * 1000 }, rows.previews)),
+      .map((item) => withPreview({ ...item, queuedAt: toMicros(item.queuedAt) }, rows.previews)),
     pending: control.pending.map((item) => waitingRequest(item, rows)),
     // One that is due waits in the queue.
     effects: rows.effects
@@ -102,12 +104,12 @@ export function liveSnapshot(control: ControlSnapshot, rows: SnapshotRows): Thre
 
 /** The workflow lists what it waits for; a request whose answer it has not heard of yet is no open row any more. */
 function waitingRequest(
-  { id, kind, toolName, requestedAt }: PendingItem,
+  { id, kind, toolName, requestedAt }: PendingItem<Millis>,
   rows: SnapshotRows,
 ): PendingRequest {
   const open = rows.requests.find((request) => request.id === id)
   if (open !== undefined) return open
-  const at = requestedAt * 1000
+  const at = toMicros(requestedAt)
   if (kind === 'variables')
     return { id, kind, agent: rows.thread.agent, required: [], missing: [], requestedAt: at }
   // The wire boundary: kinds of later versions are delivered as they are.
@@ -152,8 +154,8 @@ function storedPart({ thread, children }: SnapshotRows) {
 
 function controlPart({ run, lastRun }: ControlSnapshot): Pick<ThreadSnapshot, 'run' | 'lastRun'> {
   return {
-    run: run === null ? null : { ...run, since: run.since * 1000 },
-    lastRun: lastRun === null ? null : { ...lastRun, endedAt: lastRun.endedAt * 1000 },
+    run: run === null ? null : { ...run, since: toMicros(run.since) },
+    lastRun: lastRun === null ? null : { ...lastRun, endedAt: toMicros(lastRun.endedAt) },
   }
 }
 

@@ -22,8 +22,9 @@ import { findThread } from '../store/threads/threads.js'
 import { checkAnswer } from './answers/check-answer.js'
 import type { CheckedResult } from './answers/check-answer.js'
 import { resultDigest, resultOf } from './answers/respond.js'
-import { isOpen, microseconds } from './client-context.js'
+import { isOpen } from './client-context.js'
 import type { ClientContext } from './client-context.js'
+import { toMicros, nowMicros } from '../protocol/time.js'
 
 /**
  * `not_found`: no such call for this worker. `taken`, `answered`, `ended`: nothing is left to do. `token`: not its own.
@@ -151,8 +152,8 @@ export async function claimCall(context: ClientContext, claim: ClaimRemoteCall):
   })
   return {
     token,
-    deadline: record.claim.deadline * 1000,
-    expiresAt: record.claim.expiresAt * 1000,
+    deadline: toMicros(record.claim.deadline),
+    expiresAt: toMicros(record.claim.expiresAt),
     tool: record.tool,
     attempt,
     idempotencyKey: idempotencyKeyOf(threadId, callId),
@@ -288,7 +289,7 @@ async function answerCall(context: ClientContext, held: HeldRemoteCall, result: 
     const { variables } = record
     const stored = sealResult(store.secrets, held, { variables, result: given })
     const answer = { type: 'answered', result: stored, digest } as const
-    await finishRemoteCall(tx, held, { record, answer, now: microseconds() })
+    await finishRemoteCall(tx, held, { record, answer, now: nowMicros() })
   })
 }
 

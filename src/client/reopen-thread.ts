@@ -9,12 +9,13 @@ import { cutRun, readReopened } from '../store/reopen/reopened-thread.js'
 import { lastRun } from '../store/threads/runs.js'
 import { findThread, updateThread } from '../store/threads/threads.js'
 import type { ThreadRecord } from '../store/threads/threads.js'
-import { isOpen, microseconds, openThread } from './client-context.js'
+import { isOpen, openThread } from './client-context.js'
 import type { ClientContext } from './client-context.js'
 import { translate } from './connection.js'
 import { signalThread, startOptions, threadStart } from './thread-workflow.js'
 import type { ThreadSignal } from './thread-workflow.js'
 import { lookAtWorkflow, REOPENED_MEMO } from './workflow-state.js'
+import { nowMicros } from '../protocol/time.js'
 
 /** Times that a thread is looked at anew because it changed meanwhile: a worker that comes late, another reopening. */
 const TRIALS = 5
@@ -51,7 +52,7 @@ async function reopened(context: ClientContext, threadId: string, limits?: Threa
   await checkParent(context, thread)
   const state = await store.write(async (tx) => {
     const { last_sequence: sequence } = thread
-    const now = microseconds()
+    const now = nowMicros()
     const cut = await cutRun(tx, { threadId, sequence, now })
     if (cut === 'busy') return null
     const row = await openThread(tx, threadId)

@@ -16,9 +16,10 @@ import { lastRun } from '../store/threads/runs.js'
 import { subtreeOf } from '../store/threads/thread-tree.js'
 import { findThread, requestTermination } from '../store/threads/threads.js'
 import type { ThreadRecord } from '../store/threads/threads.js'
-import { microseconds } from './client-context.js'
+import {} from './client-context.js'
 import type { ClientContext } from './client-context.js'
 import { cancelWorkflow, updateWorkflow } from './thread-workflow.js'
+import { nowMicros } from '../protocol/time.js'
 
 interface Termination {
   readonly threadId: string
@@ -49,12 +50,12 @@ async function endThread(
 ): Promise<'told' | 'closed' | 'missing'> {
   const store = await context.store()
   const asked = await store.write((tx) =>
-    requestTermination(tx, { threadId, reason: reason ?? null, now: microseconds() }),
+    requestTermination(tx, { threadId, reason: reason ?? null, now: nowMicros() }),
   )
   if (asked === 'missing' || asked === 'closed') return asked
   if ((await cancelWorkflow(context, threadId)) === 'accepted') return 'told'
   // Nobody is left to close it: not started yet, or ended by an operator.
-  const closed = await store.write((tx) => closeRow(tx, threadId, microseconds()))
+  const closed = await store.write((tx) => closeRow(tx, threadId, nowMicros()))
   if (closed !== null && closed.request !== null) await releaseDeferred(context, closed.request)
   return 'closed'
 }

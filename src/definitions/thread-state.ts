@@ -1,11 +1,12 @@
 import type { AttachmentRef, FileRecord, Message, NewAttachment } from '../protocol/message.js'
 import type { Side } from '../protocol/plan.js'
-import type { SubagentRegistryEntry } from '../protocol/subagent.js'
+import type { SubagentRegistryEntry } from '../protocol/status.js'
 import type { JsonObject, JsonValue } from '../protocol/values.js'
 import type { AgentDefinition, VariableDefinition } from './agent.js'
 import type { ModelDefinition } from './model.js'
 import type { PromptDefinition } from './prompt.js'
 import type { ToolResult } from './tool-result.js'
+import type { Micros } from '../protocol/time.js'
 
 /** Which messages `getMessages` returns. */
 export interface GetMessagesOptions {
@@ -67,8 +68,8 @@ export interface ScheduledEffect {
   readonly name: string
   readonly args: JsonObject
   /** When it is due. */
-  readonly scheduledAt: number
-  readonly createdAt: number
+  readonly scheduledAt: Micros
+  readonly createdAt: Micros
 }
 
 /** The run that a tool is called in. */
@@ -105,7 +106,7 @@ export interface ThreadState {
   readonly agentId: string
   /** As given at creation; a child has its parent's. */
   readonly userId: string | null
-  readonly createdAt: number
+  readonly createdAt: Micros
   readonly terminated: number | null
   readonly execution: ExecutionState | null
   /** Shared by the calls of one run: JSON, saved with each accepted result, empty at the next run. */

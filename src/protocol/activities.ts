@@ -2,8 +2,8 @@ import type { Fact } from './facts.js'
 import type { ThreadStart } from './messages.js'
 import type { ThreadOperation } from './operations.js'
 import type { Plan, Side, ToolPlan } from './plan.js'
-import type { CallOutcome, StopReason, ThreadStatus, Usage } from './status.js'
-import type { CallReport, PreparedChild } from './subagent.js'
+import type { CallOutcome, StopReason, ThreadStatus, Usage, CallReport, PreparedChild } from './status.js'
+import type { Millis } from './time.js'
 
 export type { CallOutcome, Usage } from './status.js'
 
@@ -14,7 +14,7 @@ export interface ActivityInput {
   /** The thread's store: workers of others refuse it. Left out until an answer (`StoreAnswer`) says it, if the start did not. */
   readonly store?: string
   /** The workflow's time in milliseconds; facts of the thread are stamped with it. */
-  readonly now: number
+  readonly now: Millis
   /** Counted in the carried state; never Temporal's run id, which changes after a reset. */
   readonly run: number
   /** Decided by the workflow since the last activity, stored with this one's first transaction. */
@@ -80,7 +80,7 @@ export interface CallModelInput extends StepInput {
   readonly drain: readonly DrainItem[]
   /** Given while the thread's row may be missing: a start from the command line has none. */
   readonly start: ThreadStart | null
-  readonly createdAt: number
+  readonly createdAt: Millis
   /** It comes from another task queue: it is answered where it is. */
   readonly moved?: true
   /** The answer that it waited for. */
@@ -238,8 +238,7 @@ export interface EndAnswer {
 /** Any activity of a step may ask to be called again later, under the same operation id: a provider's limit. */
 export interface WaitAnswer {
   readonly type: 'wait'
-  /** Milliseconds since 1970. */
-  readonly until: number
+  readonly until: Millis
   readonly plan?: Plan
   readonly usage?: Usage
 }

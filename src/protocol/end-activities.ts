@@ -4,6 +4,7 @@ import type { ChildReport, ThreadStart } from './messages.js'
 import type { ThreadOperation } from './operations.js'
 import type { Side } from './plan.js'
 import type { ControlSnapshot, StopReason } from './status.js'
+import type { Millis } from './time.js'
 
 export interface DeliverReportInput extends ActivityInput {
   readonly parent: { readonly threadId: string; readonly callId: string }
@@ -84,7 +85,7 @@ export interface SettleInput extends ActivityInput {
   /** Sides whose prompts have been active under the agent; left out: none. The store keeps it for a reopening. */
   readonly activeSides?: readonly Side[]
   readonly start: ThreadStart | null
-  readonly createdAt: number
+  readonly createdAt: Millis
 }
 
 export interface RunEnd {

@@ -1,3 +1,5 @@
+import type { Micros } from './time.js'
+
 /** A file of a thread as messages and tool results name it; `path` is valid in that thread only. */
 export interface AttachmentRef {
   readonly id: string
@@ -32,8 +34,8 @@ export interface FileRecord {
   readonly metadata: Record<string, unknown> | null
   readonly width: number | null
   readonly height: number | null
-  readonly createdAt: number
-  readonly updatedAt: number
+  readonly createdAt: Micros
+  readonly updatedAt: Micros
 }
 
 /** Who a row of the transcript is from; `tool` rows are results. */
@@ -66,7 +68,7 @@ export interface Message {
   readonly tool_calls: string | null
   readonly tool_call_id: string | null
   /** Microseconds since 1970; for display, the transcript is ordered by `position`. */
-  readonly created_at: number
+  readonly created_at: Micros
   readonly parent_id: string | null
   readonly depth: number
   /** In the model's context, hidden from the user's transcript. */

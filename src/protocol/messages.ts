@@ -1,7 +1,7 @@
 import type { ToldOperation } from './operations.js'
 import type { Side } from './plan.js'
-import type { LastRun } from './status.js'
-import type { PreparedChild } from './subagent.js'
+import type { LastRun, PreparedChild } from './status.js'
+import type { Millis } from './time.js'
 
 /** Workflow type of a thread. The names in this file are wire format: never changed, only added. */
 export const THREAD_WORKFLOW = 'agentThread'
@@ -165,10 +165,10 @@ export interface ReopenedThread {
   readonly deferred: readonly ReopenedDeferred[]
   readonly groups: readonly { readonly callId: string; readonly references: readonly string[] }[]
   /** What the last run was blocked for. */
-  readonly request?: { readonly id: string; readonly requestedAt: number }
+  readonly request?: { readonly id: string; readonly requestedAt: Millis }
   /** The last report that is in the parent's store: it is announced once more. */
   readonly report?: Omit<ChildReport, 'reference'>
-  readonly lastRun?: LastRun
+  readonly lastRun?: LastRun<Millis>
 }
 
 /** A child that is open, and the calls that it has not answered. */
@@ -185,7 +185,7 @@ export interface ReopenedDeferred {
   readonly requestId: string
   readonly callId: string
   readonly child: PreparedChild
-  readonly requestedAt: number
+  readonly requestedAt: Millis
   /** The request is answered: the child is to be started. */
   readonly supplied: boolean
 }

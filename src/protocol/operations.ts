@@ -1,5 +1,6 @@
 import type { Side } from './plan.js'
-import type { PreparedChild } from './subagent.js'
+import type { PreparedChild } from './status.js'
+import type { Millis } from './time.js'
 
 /**
  * What a tool, hook or effect did to its thread that the workflow has to know: committed with its outcome (T9), applied
@@ -9,8 +10,7 @@ export type ThreadOperation =
   | { readonly kind: 'queue_message'; readonly id: string; readonly role: 'user' | 'assistant' }
   /** The row of the call is staged; `name` as in `CallRequest`. */
   | { readonly kind: 'queue_tool'; readonly id: string; readonly name: string }
-  /** Milliseconds since 1970. */
-  | { readonly kind: 'schedule_effect'; readonly id: string; readonly dueAt: number }
+  | { readonly kind: 'schedule_effect'; readonly id: string; readonly dueAt: Millis }
   | { readonly kind: 'remove_effect'; readonly id: string }
   /** A message that waited in the queue was deleted. */
   | { readonly kind: 'remove_queued'; readonly id: string }
@@ -26,8 +26,7 @@ export type ThreadOperation =
       readonly kind: 'defer_child'
       readonly requestId: string
       readonly child: PreparedChild
-      /** Milliseconds since 1970. */
-      readonly expiresAt: number
+      readonly expiresAt: Millis
     }
   /** A child was found closed: what it owes is answered for (T7). */
   | { readonly kind: 'child_closed'; readonly reference: string; readonly status: string }

@@ -1,4 +1,5 @@
 import type { Side } from './plan.js'
+import type { Micros, Millis } from './time.js'
 
 /**
  * `running`: a step, tool or blocking child is in flight. `waiting_permission`: an approval is open. `waiting_input`: a call
@@ -60,20 +61,20 @@ export function runOutcome(reason: StopReason): RunOutcome {
   return reason === 'stopped' || reason === 'terminated' ? 'cancelled' : 'failed'
 }
 
-/** What the `snapshot` query answers: control state only; the client adds texts from the store. Times: milliseconds. */
+/** What the `snapshot` query answers: control state only; the client adds texts from the store. */
 export interface ControlSnapshot {
   readonly threadId: string
   readonly agent: string
   readonly parent: string | null
   readonly status: ThreadStatus
-  readonly at: number
-  readonly run: RunSnapshot | null
-  readonly queue: readonly QueuedItem[]
-  readonly pending: readonly PendingItem[]
-  readonly effects: readonly ScheduledItem[]
+  readonly at: Millis
+  readonly run: RunSnapshot<Millis> | null
+  readonly queue: readonly QueuedItem<Millis>[]
+  readonly pending: readonly PendingItem<Millis>[]
+  readonly effects: readonly ScheduledItem<Millis>[]
   /** Open ones. */
   readonly children: readonly OpenChildItem[]
-  readonly lastRun: LastRun | null
+  readonly lastRun: LastRun<Millis> | null
 }
 
 interface OpenChildItem {
@@ -82,7 +83,7 @@ interface OpenChildItem {
   readonly owed: boolean
 }
 
-export interface RunSnapshot {
+export interface RunSnapshot<At = Micros> {
   readonly runId: string
   readonly side: Side
   readonly steps: number
@@ -91,36 +92,36 @@ export interface RunSnapshot {
   readonly doing: string | null
   /** Where that is done, if not on the thread's own task queue: without a worker there it waits. */
   readonly taskQueue?: string
-  readonly since: number
+  readonly since: At
 }
 
-export interface QueuedItem {
+export interface QueuedItem<At = Micros> {
   readonly id: string
   readonly kind: 'message' | 'tool' | 'effect' | 'report' | 'variables' | 'continue'
-  readonly queuedAt: number
+  readonly queuedAt: At
 }
 
 /** A request that waits for an answer from outside. */
-export interface PendingItem {
+export interface PendingItem<At = Micros> {
   readonly id: string
   /** `approval`, `call`, `variables`, … */
   readonly kind: string
   /** Null where no call waits for it. */
   readonly toolName: string | null
-  readonly requestedAt: number
+  readonly requestedAt: At
 }
 
 /** An effect that is not due yet. */
-export interface ScheduledItem {
+export interface ScheduledItem<At = Micros> {
   readonly id: string
-  readonly dueAt: number
+  readonly dueAt: At
 }
 
-export interface LastRun {
+export interface LastRun<At = Micros> {
   readonly runId: string
   readonly reason: StopReason
   readonly steps: number
-  readonly endedAt: number
+  readonly endedAt: At
 }
 
 /** What became of a call; `unknown` is what an interrupted side effect is. */
@@ -133,3 +134,40 @@ export interface Usage {
   readonly cachedInputTokens: number
   readonly cost: number | null
 }
+
+/** A child as its parent knows it. */
+export interface SubagentRegistryEntry {
+  /** The child's thread id. */
+  readonly reference: string
+  readonly name: string
+  readonly title?: string
+  readonly description: string
+  readonly resumable: boolean
+  readonly blocking: boolean
+  /** The instance's own name. */
+  readonly threadName?: string
+  /** The same for all children that one call started in one go. */
+  readonly spawnGroupId?: string
+  readonly createdAt: Micros
+  /** `running`, `completed`, `failed`, `terminated`, `deferred`, or what the child said with `setStatus`. */
+  readonly status: string
+  readonly parentCommunication: 'implicit' | 'explicit'
+}
+
+/** A child whose rows, files and first message are in the store. */
+export interface PreparedChild {
+  /** The child's thread id. */
+  readonly reference: string
+  readonly agent: string
+  readonly messageId: string
+  readonly resumable: boolean
+}
+
+/** How a child answered a call that waited for it. */
+export type CallReport =
+  /** Its own words are in the store; `notice`: it ended and, by its configuration, says nothing by itself. */
+  | { readonly kind: 'result' | 'failure' | 'notice'; readonly messageId?: string }
+  /** It closed without a report, with this status of Temporal. */
+  | { readonly kind: 'closed'; readonly status: string }
+  /** The call waits no longer. */
+  | { readonly kind: 'timed_out' }

@@ -3,6 +3,7 @@ import { rowCodec } from './row-codec.js'
 import type { Decoded } from './row-codec.js'
 import type { AgentsTable } from './schema.js'
 import type { Reader, Writer } from './store.js'
+import type { Micros } from '../protocol/time.js'
 
 /** An agent that a worker runs. */
 export type AgentRecord = Decoded<Selectable<AgentsTable>, { expose_as_tool: boolean }>
@@ -11,8 +12,7 @@ const codec = rowCodec<Selectable<AgentsTable>, { expose_as_tool: boolean }>({ f
 
 interface WorkersAgents {
   readonly agents: readonly Omit<Insertable<AgentsTable>, 'updated_at'>[]
-  /** Microseconds. */
-  readonly now: number
+  readonly now: Micros
 }
 
 /** Records the agents of a worker; rows of other agents stay unchanged. */
@@ -50,7 +50,7 @@ interface NewPlan {
   readonly digest: string
   /** JSON. */
   readonly content: unknown
-  readonly now: number
+  readonly now: Micros
 }
 
 /** Stores the content of a plan under its digest, so that a run keeps its plan while workers change. */

@@ -3,6 +3,7 @@ import { sql } from 'kysely'
 import { answerFate, requestFromRow } from './calls/requests.js'
 import type { PendingRecord } from './calls/requests.js'
 import type { Reader } from './store.js'
+import type { Micros } from '../protocol/time.js'
 
 export interface Page {
   /** The end of the previous page; '' for the first page. */
@@ -93,7 +94,7 @@ export async function requestsOfClosed(
 /** Requests of a thread that were answered before that time and whose answer nothing has used. */
 export async function untakenAnswers(
   db: Reader,
-  { threadId, before }: { readonly threadId: string; readonly before: number },
+  { threadId, before }: { readonly threadId: string; readonly before: Micros },
 ): Promise<readonly PendingRecord[]> {
   const rows = await db
     .selectFrom('pending')
@@ -122,7 +123,7 @@ export async function untakenAnswers(
 /** Closed children that are open in the registry of their open parent. */
 export async function untoldChildren(
   db: Reader,
-  { closedBefore, limit }: { readonly closedBefore: number; readonly limit: number },
+  { closedBefore, limit }: { readonly closedBefore: Micros; readonly limit: number },
 ): Promise<readonly { readonly threadId: string; readonly reference: string; readonly status: string }[]> {
   return db
     .selectFrom('children')

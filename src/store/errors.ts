@@ -1,10 +1,11 @@
 import { redactKnownSecrets } from './known-secrets.js'
 import type { Reader, Writer } from './store.js'
+import type { Micros } from '../protocol/time.js'
 
 export interface ErrorRecord {
   readonly id: string
   readonly threadId: string | null
-  readonly at: number
+  readonly at: Micros
   readonly type: string
   readonly message: string
   readonly stack: string | null

@@ -3,13 +3,13 @@ import type { EventScope, Phase } from '../protocol/events.js'
 import { PHASES, phaseFact } from '../protocol/facts.js'
 import type { Fact } from '../protocol/facts.js'
 import type { JsonObject } from '../protocol/values.js'
+import type { Micros } from '../protocol/time.js'
 
 export interface StoredEvent {
   /** Per thread, from 1, without gaps. */
   readonly sequence: number
   readonly type: string
-  /** Microseconds since 1970. */
-  readonly at: number
+  readonly at: Micros
   readonly scope: EventScope
   readonly payload: JsonObject
 }

@@ -7,11 +7,12 @@ import type { EventRow, StoredEvent } from './event-rows.js'
 import { HIGHEST_INT } from './schema.js'
 import type { AllEventsPage, EventOfThread, ReadAllEvents, Reader, Writer } from './store.js'
 import { pipeline } from './transaction.js'
+import type { Micros } from '../protocol/time.js'
 
 interface NewEvents {
   readonly threadId: string
   readonly events: readonly Fact[]
-  readonly now: number
+  readonly now: Micros
   /** Whether `now` becomes the thread's last activity. Seven indexes contain that column: skip it where it was just set. @default true */
   readonly movesActivity?: boolean
 }
@@ -94,12 +95,12 @@ export async function readEvents(
 }
 
 /** The later of the recorded activity and `now`: clocks of senders differ, and lists by activity must not jump back. */
-function laterActivity(now: number) {
+function laterActivity(now: Micros) {
   return sql<number>`case when last_activity_at < ${now} then ${now} else last_activity_at end`
 }
 
 /** Moves the last activity, at most once a second. */
-export async function touchThread(tx: Writer, threadId: string, now: number): Promise<void> {
+export async function touchThread(tx: Writer, threadId: string, now: Micros): Promise<void> {
   const touching = tx
     .updateTable('threads')
     .set({ last_activity_at: now })
@@ -125,7 +126,7 @@ interface EventPlace {
 
 interface PlacedRow extends EventRow, EventPlace {
   readonly thread_id: string
-  readonly at: number
+  readonly at: Micros
 }
 
 /** What a driver provides: settled rows after that place, in order. */

@@ -1,8 +1,9 @@
 import { StoreError } from './store-error.js'
+import type { Micros } from '../protocol/time.js'
 
 export interface Mutex {
   /** Waits in line until `deadline` (milliseconds of `performance.now`). @throws StoreError `busy` */
-  acquire(deadline: number): Promise<void>
+  acquire(deadline: Micros): Promise<void>
   release(): void
 }
 
@@ -32,7 +33,7 @@ const WAITED_TOO_LONG =
 /** A queue of waiters, in order of arrival. */
 interface WaitingLine {
   /** Resolves when the waiter is next. @throws StoreError `busy` at `deadline` (milliseconds of `performance.now`) */
-  wait(deadline: number): Promise<void>
+  wait(deadline: Micros): Promise<void>
   /** Removes the first waiter and returns the function that resumes it; undefined if there is none. */
   next(): (() => void) | undefined
 }

@@ -14,6 +14,7 @@ import { rowCodec } from './row-codec.js'
 import type { Decoded } from './row-codec.js'
 import type { OperationsTable } from './schema.js'
 import type { Reader, Writer } from './store.js'
+import type { Micros } from '../protocol/time.js'
 
 /**
  * `drained`: its input is taken, and nothing outside of the store was asked yet. `waiting`: a person was asked before it
@@ -107,7 +108,7 @@ export interface OperationHold {
   readonly attempt: number
   readonly state: Exclude<OperationState, 'finished'>
   /** The scheduled time of an attempt that takes the operation over, in microseconds. */
-  readonly scheduledAt?: number
+  readonly scheduledAt?: Micros
   /** JSON; left out: unchanged. */
   readonly detail?: unknown
 }
@@ -155,7 +156,7 @@ export interface FinishedOperation {
   readonly detail?: unknown
   /** Left out: unchanged. */
   readonly key?: string
-  readonly now: number
+  readonly now: Micros
 }
 
 /** Updates what is known of a finished operation. */

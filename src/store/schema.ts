@@ -1,4 +1,5 @@
 import type { Generated } from 'kysely'
+import type { Micros } from '../protocol/time.js'
 
 /**
  * The tables as Kysely sees them, the same for SQLite and PostgreSQL: JSON is text, booleans are 0 or 1, times are microseconds
@@ -30,7 +31,7 @@ export interface Schema {
 /** Commit marks, on PostgreSQL only: one row for each recent transaction, which exists if and only if it committed. */
 interface CommitsTable {
   id: string
-  committed_at: number
+  committed_at: Micros
 }
 
 export interface ThreadsTable {
@@ -48,21 +49,21 @@ export interface ThreadsTable {
   tags: string
   /** 0: the thread closes after its session, with its result. */
   resumable: number
-  created_at: number
-  last_activity_at: number
+  created_at: Micros
+  last_activity_at: Micros
   status: string
   /** The status text that the thread last set (`sessionStatus`, `setStatus`), for display only. */
   status_text: string | null
   /** The authority on termination (T8): nothing is accepted and nothing runs once it is set. */
-  terminate_requested_at: number | null
+  terminate_requested_at: Micros | null
   terminate_reason: string | null
-  terminated_at: number | null
-  closed_at: number | null
+  terminated_at: Micros | null
+  closed_at: Micros | null
   last_sequence: number
   last_position: number
   /** The recorded snapshot, for readers without a worker. */
   snapshot: string | null
-  snapshot_at: number | null
+  snapshot_at: Micros | null
   /** JSON of `SettledState`: the part of the control state that no other row has, as of the end of the last run. */
   settled: string | null
 }
@@ -83,7 +84,7 @@ export interface MessagesTable {
   name: string | null
   tool_calls: string | null
   tool_call_id: string | null
-  created_at: number
+  created_at: Micros
   parent_id: string | null
   depth: number
   silent: number
@@ -130,8 +131,8 @@ export interface ToolCallsTable {
   result_message_id: string | null
   /** JSON `{ kind: 'stop' | 'fail', message, attachments }` of a session tool that ended its session. */
   session: string | null
-  started_at: number | null
-  finished_at: number | null
+  started_at: Micros | null
+  finished_at: Micros | null
 }
 
 export interface OperationsTable {
@@ -157,23 +158,23 @@ export interface OperationsTable {
   /** The attempt that holds it; only that one may commit (T4). */
   attempt: number
   /** When Temporal scheduled that attempt; null: no activity began it. */
-  scheduled_at: number | null
+  scheduled_at: Micros | null
   /** JSON of the activity's answer once it is finished: a retry or reset gets the same one. */
   answer: string | null
   /** The id of the message that it will become: the answer of a model call, the result of a prompt tool. */
   message_id: string | null
   /** JSON: model, usage, prices, per attempt. */
   detail: string | null
-  started_at: number
-  finished_at: number | null
+  started_at: Micros
+  finished_at: Micros | null
 }
 
 export interface RunsTable {
   thread_id: string
   number: number
   trigger_kind: string
-  started_at: number
-  ended_at: number | null
+  started_at: Micros
+  ended_at: Micros | null
   reason: string | null
   outcome: string | null
   steps: number
@@ -205,7 +206,7 @@ export interface ChildrenTable {
   blocking: number
   thread_name: string | null
   spawn_group_id: string | null
-  created_at: number
+  created_at: Micros
   status: string
   /** The status text that the child last set, until its status changes; for display only. */
   status_text: string | null
@@ -216,8 +217,7 @@ export interface ChildrenTable {
   report: string | null
   /** The side of a resumable child that gets the messages of its parent. */
   receives: string | null
-  /** Microseconds. */
-  closed_at: number | null
+  closed_at: Micros | null
 }
 
 export interface FilesTable {
@@ -234,14 +234,14 @@ export interface FilesTable {
   metadata: string | null
   width: number | null
   height: number | null
-  created_at: number
-  updated_at: number
+  created_at: Micros
+  updated_at: Micros
 }
 
 interface BlobsTable {
   digest: string
   size: number
-  created_at: number
+  created_at: Micros
 }
 
 interface ThreadValuesTable {
@@ -253,7 +253,7 @@ interface ThreadValuesTable {
 interface PlansTable {
   digest: string
   content: string
-  created_at: number
+  created_at: Micros
 }
 
 interface EventsTable {
@@ -267,7 +267,7 @@ interface EventsTable {
   /** The sequences of its first and last event: a row has the events of one transaction. */
   first_sequence: number
   sequence: number
-  at: number
+  at: Micros
   /** JSON, in the format of `event-rows.ts`. */
   scope: string
   events: string
@@ -287,7 +287,7 @@ interface DeltasTable {
 interface ErrorsTable {
   id: string
   thread_id: string | null
-  at: number
+  at: Micros
   type: string
   message: string
   stack: string | null
@@ -308,8 +308,8 @@ export interface PendingTable {
   detail: string | null
   /** open, early, answered, closed. */
   status: string
-  requested_at: number
-  answered_at: number | null
+  requested_at: Micros
+  answered_at: Micros | null
   /** The person that answered, as the caller names it. */
   answered_by: string | null
   approved: number | null
@@ -325,11 +325,11 @@ export interface EffectsTable {
   name: string
   /** JSON. */
   args: string
-  due_at: number
-  created_at: number
+  due_at: Micros
+  created_at: Micros
   /** scheduled, done, failed, removed. */
   status: string
-  finished_at: number | null
+  finished_at: Micros | null
   error: string | null
 }
 
@@ -341,7 +341,7 @@ export interface VariablesTable {
   /** As it is, or sealed with the key of `key_id`. */
   value: string
   key_id: string | null
-  updated_at: number
+  updated_at: Micros
   /** 1: given at the start of the thread; its subagents have it too, also those that scope the name. */
   for_graph: number
 }
@@ -359,7 +359,7 @@ export interface BoundariesTable {
   tokens_before: number | null
   tokens_after: number | null
   detail: string | null
-  created_at: number
+  created_at: Micros
 }
 
 /** The agents that workers run, for lists. */
@@ -370,7 +370,7 @@ export interface AgentsTable {
   description: string | null
   icon: string | null
   expose_as_tool: number
-  updated_at: number
+  updated_at: Micros
 }
 
 /** The highest value of 32-bit integer columns: PostgreSQL refuses to compare them with a larger number. */

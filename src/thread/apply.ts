@@ -28,6 +28,7 @@ import { removed } from './inbox.js'
 import { applyOperations, operationsTaken } from './operations.js'
 import { endRun, isResumed, pauseRun, resumeRun, setResumed, stepOf } from './run.js'
 import type { ModelCall, Run } from './run.js'
+import type { Millis } from '../protocol/time.js'
 
 /**
  * An activity asked to be called again later; a side's model call is made again as it was. A step works by the plan that it
@@ -58,7 +59,7 @@ export function resumedAnswered(control: ThreadControl): ThreadControl {
 }
 
 /** An activity ended the run. */
-export function runEnded(control: ThreadControl, answer: EndAnswer, now: number): ThreadControl {
+export function runEnded(control: ThreadControl, answer: EndAnswer, now: Millis): ThreadControl {
   if (control.run === null) return control
   const { reason, outcome, request } = answer
   const ending = { reason, outcome, sessionCall: null, ...(request === undefined ? {} : { request }) }
@@ -100,7 +101,7 @@ interface RanEffect {
  * A due effect was carried out. Tools that it queued wait in the inbox also where the run under way was told to end
  * meanwhile, for that end gives them no result.
  */
-export function effectRan(control: ThreadControl, effect: RanEffect, now: number): ThreadControl {
+export function effectRan(control: ThreadControl, effect: RanEffect, now: Millis): ThreadControl {
   const { id, operations = [] } = effect
   const next = { ...removed(control, 'effect', id), registered: true, progressed: true }
   return operationsTaken(next, operations, now)
@@ -177,7 +178,7 @@ export function answerMissed(control: ThreadControl, operations: readonly string
 export function missedTold(
   control: ThreadControl,
   { unheard = [], operations = [] }: Missed,
-  now: number,
+  now: Millis,
 ): ThreadControl {
   if (operations.length === 0) return control
   if (control.closing !== null)

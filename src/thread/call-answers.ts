@@ -31,13 +31,14 @@ import { modelResponded } from './model-answers.js'
 import { applyOperations } from './operations.js'
 import { endingOf, setResumed, stepOf } from './run.js'
 import type { Call, CallIn, CallRequest, CallResponse, Run, Step } from './run.js'
+import type { Millis } from '../protocol/time.js'
 
 /** The result of a call, and what the call did to its thread. */
 export function callAnswered(
   control: ThreadControl,
   callId: string,
   answer: ResultAnswer,
-  now: number,
+  now: Millis,
 ): ThreadControl {
   const { run } = control
   const step = stepOf(run)
@@ -64,7 +65,7 @@ export function callPending(
   control: ThreadControl,
   callId: string,
   answer: PendingAnswer & Pick<CallRequest, 'ofModel'>,
-  now: number,
+  now: Millis,
 ): ThreadControl {
   const { requestId, kind, status, next, usage, ofModel } = answer
   const { run } = control
@@ -132,7 +133,7 @@ export function frameAnswered(
   control: ThreadControl,
   frame: { readonly callId: string; readonly prompt: string },
   answer: Exclude<CallModelAnswer, { readonly type: 'terminated' }>,
-  now: number,
+  now: Millis,
 ): ThreadControl {
   const { run } = control
   if (run === null) return control
@@ -172,7 +173,7 @@ function framed(
   control: ThreadControl,
   frame: { readonly callId: string; readonly prompt: string },
   made: Framed,
-  now: number,
+  now: Millis,
 ): ThreadControl {
   if (control.run === null) return control
   const calls: readonly Call[] = made.calls.map(({ id, name }) => ({ id, name, state: 'open' }))
@@ -216,7 +217,7 @@ const ANSWERED_WITH: Readonly<Record<string, string>> = {
 }
 
 /** The requests that `respond` may answer now. */
-export function openRequests(control: ThreadControl): readonly PendingItem[] {
+export function openRequests(control: ThreadControl): readonly PendingItem<Millis>[] {
   const { request } = control
   const calls = pendingCalls(control).map(({ name, request: { requestId, kind, requestedAt } }) => ({
     id: requestId,
@@ -231,7 +232,7 @@ export function openRequests(control: ThreadControl): readonly PendingItem[] {
 }
 
 /** What a side's model call waits for. */
-function modelRequest(control: ThreadControl): readonly PendingItem[] {
+function modelRequest(control: ThreadControl): readonly PendingItem<Millis>[] {
   const phase = control.run?.phase
   if (phase?.kind !== 'pending' || ended(control)) return []
   const { requestId: id, kind, requestedAt } = phase.request
@@ -252,7 +253,7 @@ export function responseRefusal(
 }
 
 /** Takes an answer that was not refused: the call goes on with it, or what was blocked looks again. */
-export function responded(control: ThreadControl, input: Respond, now: number): ThreadControl {
+export function responded(control: ThreadControl, input: Respond, now: Millis): ThreadControl {
   const { id } = input
   const call = pendingCalls(control).find(({ request }) => request.requestId === id)
   const going = { ...control, progressed: true }

@@ -31,6 +31,7 @@ import { applyOperations } from './operations.js'
 import { earlyAnswer, earlyReportsOf } from './reset.js'
 import { stepOf } from './run.js'
 import type { Call, ChildWait } from './run.js'
+import type { Millis } from '../protocol/time.js'
 
 type Children = Extract<PrepareChildAnswer, { readonly type: 'children' }>
 type Message = Extract<PrepareMessageAnswer, { readonly type: 'message' }>
@@ -40,7 +41,7 @@ export function childrenPrepared(
   control: ThreadControl,
   callId: string,
   answer: Children,
-  now: number,
+  now: Millis,
 ): ThreadControl {
   if (stepOf(control.run) === null) return control
   const { children: starting, blocking, group } = answer
@@ -62,7 +63,7 @@ export function childrenPrepared(
 }
 
 /** A child that is known from now on has said this before (T7). */
-function earlyReportsTaken(control: ThreadControl, reference: string, now: number): ThreadControl {
+function earlyReportsTaken(control: ThreadControl, reference: string, now: Millis): ThreadControl {
   const { early, rest } = earlyReportsOf(control, reference)
   return early.reduce((next, said) => acceptReport(next, said, now), rest)
 }
@@ -75,7 +76,7 @@ export function childStarted(
     reference,
     isObserved,
   }: { readonly callId: string; readonly reference: string; readonly isObserved: boolean },
-  now: number,
+  now: Millis,
 ): ThreadControl {
   const started = changeCall(observed(control, reference, { isObserved, now }), callId, (call) => {
     if (call.state !== 'prepared') return call
@@ -90,7 +91,7 @@ export function messagePrepared(
   control: ThreadControl,
   callId: string,
   answer: Message,
-  now: number,
+  now: Millis,
 ): ThreadControl {
   if (stepOf(control.run) === null) return control
   const { reference, messageId, role } = answer
@@ -129,7 +130,7 @@ interface EarlyAnswer {
 function answeredEarly(
   control: ThreadControl,
   { callId, blocking, early }: EarlyAnswer,
-  now: number,
+  now: Millis,
 ): ThreadControl {
   const { reference, kind, messageId } = early
   const report = { kind, ...(messageId === undefined ? {} : { messageId }) }
@@ -141,7 +142,7 @@ function answeredEarly(
 }
 
 /** The child has the message; the call waits, or is done with it. */
-export function messageSent(control: ThreadControl, callId: string, now: number): ThreadControl {
+export function messageSent(control: ThreadControl, callId: string, now: Millis): ThreadControl {
   const sent = changeCall(control, callId, (call) =>
     call.state === 'addressed' ? waitBegins(call, call.wait, now) : call,
   )
@@ -152,7 +153,7 @@ export function messageSent(control: ThreadControl, callId: string, now: number)
 export function messageLost(
   control: ThreadControl,
   lost: { readonly callId: string; readonly reference: string; readonly status: string },
-  now: number,
+  now: Millis,
 ): ThreadControl {
   const { callId, reference, status } = lost
   // Where its close came first, the call has that already.
@@ -168,7 +169,7 @@ function begun(control: ThreadControl): ThreadControl {
 }
 
 /** The time of the call is over, if it still waits. */
-export function waitExpired(control: ThreadControl, callId: string, now: number): ThreadControl {
+export function waitExpired(control: ThreadControl, callId: string, now: Millis): ThreadControl {
   const call = allCalls(stepOf(control.run)?.calls ?? []).find(({ id }) => id === callId)
   if (call?.state !== 'waiting' || call.wait.deadline === null || call.wait.deadline > now) return control
   const missing = missingFrom(call.wait)
@@ -204,7 +205,7 @@ export function childCancelled(control: ThreadControl, callId: string, reference
 }
 
 /** The call is cut with its run: answers that it has and did not take are items, and so are those that come later. */
-export function waitCut(control: ThreadControl, call: Call, now: number): ThreadControl {
+export function waitCut(control: ThreadControl, call: Call, now: Millis): ThreadControl {
   if (call.state !== 'waiting' && call.state !== 'reported') return control
   const { group, blocking, reports } = call.wait
   if (!group)

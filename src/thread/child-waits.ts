@@ -6,11 +6,12 @@
  * Invariant: at most one call waits, because one call is in flight (T1). It is completed only by reports that name it, by
  * closes, and by its timeout.
  */
-import type { CallReport } from '../protocol/subagent.js'
+import type { CallReport } from '../protocol/status.js'
 import { allCalls, calledTool, changeCall } from './calls.js'
 import type { ThreadControl } from './control.js'
 import { stepOf } from './run.js'
 import type { Call, CallIn, ChildWait } from './run.js'
+import type { Millis } from '../protocol/time.js'
 
 /** A child and what it, or its end, says to a call. */
 export interface ChildAnswer {
@@ -32,7 +33,7 @@ export function missingFrom({ references, reports }: ChildWait): readonly string
 }
 
 /** Nothing is left to start or to send: the call waits, unless it does not, or all have answered. */
-export function waitBegins(call: CallIn<'prepared' | 'addressed'>, wait: ChildWait, now: number): Call {
+export function waitBegins(call: CallIn<'prepared' | 'addressed'>, wait: ChildWait, now: Millis): Call {
   if (!wait.blocking || missingFrom(wait).length === 0)
     return { ...calledTool(call), state: 'reported', wait }
   const deadline = wait.timeout === null ? null : now + wait.timeout

@@ -14,19 +14,19 @@ import { childReportProblem } from '../protocol/message-problems.js'
 import { OUR_IDS } from '../protocol/messages.js'
 import type { ChildReport } from '../protocol/messages.js'
 import type { ThreadOperation } from '../protocol/operations.js'
-import type { PendingItem } from '../protocol/status.js'
-import type { CallReport, PreparedChild } from '../protocol/subagent.js'
+import type { PendingItem, CallReport, PreparedChild } from '../protocol/status.js'
 import { callTaking, withReport } from './child-waits.js'
 import type { Child, DeferredChild, OpenChild, OwedCall, ThreadControl } from './control.js'
 import { withWarning } from './facts.js'
 import { enqueue, hasRoom } from './inbox.js'
 import { earlyReportKept } from './reset.js'
+import type { Millis } from '../protocol/time.js'
 
 /** A child whose rows exist: from now on it owes the call an answer. */
 export function openChild(
   { reference, resumable }: Pick<PreparedChild, 'reference' | 'resumable'>,
   callId: string,
-  now: number,
+  now: Millis,
 ): OpenChild {
   const child = { reference, resumable, owes: [], reports: 0, observed: false, checks: 0 }
   return invoked({ ...child, state: 'open', nextCheckAt: now }, callId, now)
@@ -34,7 +34,7 @@ export function openChild(
 
 /** The child is to answer one more call. It takes them in order: the newest ones tell whether it owes, and those
  * of a group stay, for the group waits for all. */
-export function invoked(child: OpenChild, callId: string, now: number): OpenChild {
+export function invoked(child: OpenChild, callId: string, now: Millis): OpenChild {
   const others = child.owes.filter((owed) => owed.callId !== callId)
   const single = [...others.filter(({ isGrouped }) => !isGrouped), { callId, isGrouped: false }]
   const grouped = others.filter(({ isGrouped }) => isGrouped)
@@ -49,7 +49,7 @@ export function invoked(child: OpenChild, callId: string, now: number): OpenChil
 export function observed(
   control: ThreadControl,
   reference: string,
-  seen: { readonly isObserved: boolean; readonly now: number },
+  seen: { readonly isObserved: boolean; readonly now: Millis },
 ): ThreadControl {
   return changeChild(control, reference, (child) => ({
     ...child,
@@ -59,7 +59,7 @@ export function observed(
 }
 
 /** Takes a `childReport` signal. A number that was taken is a duplicate; a child that is not open was answered for. */
-export function acceptReport(control: ThreadControl, input: unknown, now: number): ThreadControl {
+export function acceptReport(control: ThreadControl, input: unknown, now: Millis): ThreadControl {
   const problem = childReportProblem(input)
   if (problem !== undefined) return withWarning(control, 'report_skipped', problem)
   const said = input as ChildReport
@@ -96,7 +96,7 @@ export function acceptReport(control: ThreadControl, input: unknown, now: number
 export function childClosed(
   control: ThreadControl,
   { reference, status }: { readonly reference: string; readonly status: string },
-  now: number,
+  now: Millis,
 ): ThreadControl {
   const child = childOf(control, reference)
   if (child === undefined) return control
@@ -109,7 +109,7 @@ export function childClosed(
 export function reportQueued(
   control: ThreadControl,
   { reference, report }: { readonly reference: string; readonly report: CallReport },
-  now: number,
+  now: Millis,
 ): ThreadControl {
   if (report.kind === 'closed') {
     const id = `${OUR_IDS}closed:${reference}`
@@ -155,7 +155,7 @@ export function changeChild(
 function reportTaken(
   control: ThreadControl,
   { said, owes }: { readonly said: ChildReport; readonly owes: readonly OwedCall[] },
-  now: number,
+  now: Millis,
 ): ThreadControl {
   const { reference, invocations, kind, messageId } = said
   const report = { kind, ...(messageId === undefined ? {} : { messageId }) }
@@ -180,7 +180,7 @@ interface EndedChild extends Pick<OpenChild, 'reference' | 'owes'> {
 }
 
 /** What a closed child had not answered. */
-function answeredByClose(control: ThreadControl, child: EndedChild, now: number): ThreadControl {
+function answeredByClose(control: ThreadControl, child: EndedChild, now: Millis): ThreadControl {
   const { reference, owes, status } = child
   if (owes.length === 0) return control
   const report = { kind: 'closed', status } as const
@@ -231,7 +231,7 @@ export function childrenDeferred(
   control: ThreadControl,
   callId: string,
   operations: readonly ThreadOperation[] | undefined,
-  now: number,
+  now: Millis,
 ): ThreadControl {
   const deferred = (operations ?? []).flatMap((operation): readonly DeferredChild[] => {
     if (operation.kind !== 'defer_child') return []
@@ -253,8 +253,8 @@ function deferredOf(
 }
 
 /** Requests for variables of subagents. */
-export function deferredRequests({ children }: ThreadControl): readonly PendingItem[] {
-  return children.flatMap((child): readonly PendingItem[] => {
+export function deferredRequests({ children }: ThreadControl): readonly PendingItem<Millis>[] {
+  return children.flatMap((child): readonly PendingItem<Millis>[] => {
     if (child.state !== 'deferred' || child.request === 'supplied') return []
     const { requestId: id, requestedAt } = child
     return [{ id, kind: 'variables', toolName: null, requestedAt }]
@@ -275,7 +275,7 @@ export function deferredSupplied(control: ThreadControl, requestId: string): Thr
 }
 
 /** It is to be started at once: from now on it is owed, for its report may come before its started event. */
-export function deferredOpened(control: ThreadControl, child: DeferredChild, now: number): ThreadControl {
+export function deferredOpened(control: ThreadControl, child: DeferredChild, now: Millis): ThreadControl {
   const { children } = withoutDeferred(control, child.requestId)
   return { ...control, children: [...children, openChild(child, child.callId, now)], progressed: true }
 }
@@ -296,7 +296,7 @@ export function nextExpiryAt(control: ThreadControl): number | null {
 }
 
 /** Marks those whose time is over. */
-export function deferredDue(control: ThreadControl, now: number): ThreadControl {
+export function deferredDue(control: ThreadControl, now: Millis): ThreadControl {
   const due = deferredOf(control, 'open').filter(({ expiresAt }) => expiresAt <= now)
   return due.reduce(
     (next, { requestId }) => changeDeferred(next, requestId, (child) => ({ ...child, request: 'expired' })),
@@ -309,7 +309,7 @@ export function childExpired(
   control: ThreadControl,
   requestId: string,
   messageId: string | null,
-  now: number,
+  now: Millis,
 ): ThreadControl {
   if (messageId === null) return deferredSupplied(control, requestId)
   const without = withoutDeferred(control, requestId)
@@ -317,7 +317,7 @@ export function childExpired(
 }
 
 /** The store could not be asked for a day: it is asked again. */
-export function expiryFailed(control: ThreadControl, requestId: string, now: number): ThreadControl {
+export function expiryFailed(control: ThreadControl, requestId: string, now: Millis): ThreadControl {
   const expiresAt = now + LIMITS.childCheckLast
   return changeDeferred(control, requestId, (child) => ({
     ...child,
@@ -349,7 +349,7 @@ function changeDeferred(
 export function awaitGroup(
   control: ThreadControl,
   { callId, references }: { readonly callId: string; readonly references: readonly string[] },
-  now: number,
+  now: Millis,
 ): ThreadControl {
   if (references.length === 0) return enqueue(control, { kind: 'group', id: callId, queuedAt: now })
   return references.reduce(
@@ -370,7 +370,7 @@ export function hasGroup(control: ThreadControl, callId: string): boolean {
 }
 
 /** A child has answered these calls, and owes them no more: the last one of a group makes it an item. */
-function completeGroups(control: ThreadControl, answered: readonly OwedCall[], now: number): ThreadControl {
+function completeGroups(control: ThreadControl, answered: readonly OwedCall[], now: Millis): ThreadControl {
   return answered
     .filter(({ callId, isGrouped }) => isGrouped && !hasGroup(control, callId))
     .reduce((next, { callId }) => enqueue(next, { kind: 'group', id: callId, queuedAt: now }), control)
@@ -385,7 +385,7 @@ export function nextCheckAt(control: ThreadControl): number | null {
 }
 
 /** Children to look for now. */
-export function childrenToCheck(control: ThreadControl, now: number): readonly string[] {
+export function childrenToCheck(control: ThreadControl, now: Millis): readonly string[] {
   return openChildren(control)
     .filter(lookedFor(control))
     .filter(({ nextCheckAt }) => nextCheckAt <= now)
@@ -403,7 +403,7 @@ export function childrenChecked(
   control: ThreadControl,
   checked: readonly string[],
   closed: readonly { readonly reference: string; readonly status: string }[],
-  now: number,
+  now: Millis,
 ): ThreadControl {
   const children = control.children.map((child) =>
     child.state === 'open' && checked.includes(child.reference) ? postponed(child, now) : child,
@@ -425,7 +425,7 @@ function lookedFor(control: ThreadControl): (child: OpenChild) => boolean {
     !observed && (owes.length > 0 || (isFull && checks < LIMITS.childChecksAtFirst))
 }
 
-function postponed(child: OpenChild, now: number): OpenChild {
+function postponed(child: OpenChild, now: Millis): OpenChild {
   const checks = child.checks + 1
   const doublings = Math.max(0, checks - LIMITS.childChecksAtFirst + 1)
   const delay = Math.min(LIMITS.childCheckFirst * 2 ** doublings, LIMITS.childCheckLast)

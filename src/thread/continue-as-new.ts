@@ -17,6 +17,7 @@ import type { Child, DeferredChild, LateMessages, OpenChild, Report, ThreadContr
 import { acceptContinue, packEntry, unpackEntry } from './inbox.js'
 import type { PackedEntry } from './inbox.js'
 import { endingOf } from './run.js'
+import type { Millis } from '../protocol/time.js'
 
 /** The part of the bounds of rest that a run which ends may have: storing its end takes some twenty events. */
 const ENDS_BELOW = 0.8
@@ -124,15 +125,15 @@ type PackedChild =
       owes: readonly (string | readonly [string])[],
       reports: number,
       checks: number,
-      nextCheckAt: number,
+      nextCheckAt: Millis,
     ]
   | readonly [
       state: 'd' | 's' | 'e',
       requestId: string,
       callId: string,
       child: readonly [reference: string, agent: string, messageId: string, resumable: 0 | 1],
-      requestedAt: number,
-      expiresAt: number,
+      requestedAt: Millis,
+      expiresAt: Millis,
     ]
   | readonly [state: 'c', reference: string, status: string]
 
@@ -180,7 +181,7 @@ function unpackChild(packed: PackedChild): Child {
 }
 
 /** What its rows do not hold is not known: items of the queue come again as signals. */
-export function reopenThread(control: ThreadControl, reopened: ReopenedThread, now: number): ThreadControl {
+export function reopenThread(control: ThreadControl, reopened: ReopenedThread, now: Millis): ThreadControl {
   const { agent, runs, settles, reports, items, children, activated, invocations, lastRun } = reopened
   const known: ThreadControl = {
     ...control,
@@ -207,7 +208,7 @@ export function reopenThread(control: ThreadControl, reopened: ReopenedThread, n
 }
 
 /** No close event of it reaches this Temporal run, so one that owes an answer is looked for at once (T7). */
-function openAgain({ invocations, ...child }: ReopenedThread['open'][number], now: number): OpenChild {
+function openAgain({ invocations, ...child }: ReopenedThread['open'][number], now: Millis): OpenChild {
   const owes = invocations.map((callId) => ({ callId, isGrouped: false }))
   return { state: 'open', ...child, owes, observed: false, checks: 0, nextCheckAt: now }
 }

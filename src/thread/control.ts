@@ -13,9 +13,9 @@ import type { Fact } from '../protocol/facts.js'
 import type { ChildReport, ThreadStart } from '../protocol/messages.js'
 import type { ToldOperation } from '../protocol/operations.js'
 import type { Plan, Side } from '../protocol/plan.js'
-import type { LastRun, PendingItem, ScheduledItem } from '../protocol/status.js'
-import type { PreparedChild } from '../protocol/subagent.js'
+import type { LastRun, PendingItem, ScheduledItem, PreparedChild } from '../protocol/status.js'
 import type { Run } from './run.js'
+import type { Millis } from '../protocol/time.js'
 
 export const STATE_VERSION = 2
 
@@ -23,7 +23,7 @@ export interface ThreadControl {
   readonly stateVersion: number
   readonly threadId: string
   readonly start: ThreadStart
-  readonly createdAt: number
+  readonly createdAt: Millis
   /** The thread's row is known to exist. */
   readonly registered: boolean
   readonly agent: string
@@ -55,15 +55,15 @@ export interface ThreadControl {
   /** After a reset: what a recorded step has met and nobody has answered. */
   readonly late: LateMessages | null
   /** Effects that are not due yet; a due one is an item of the queue. */
-  readonly effects: readonly ScheduledItem[]
+  readonly effects: readonly ScheduledItem<Millis>[]
   /** Effects whose activity failed for good, until a settle has told so. */
   readonly givenUp: readonly string[]
   /** What the last run was blocked for, until it is answered or a run looks again. */
-  readonly request: PendingItem | null
+  readonly request: PendingItem<Millis> | null
   readonly settles: number
   readonly facts: readonly Fact[]
   readonly factsDropped: number
-  readonly lastRun: LastRun | null
+  readonly lastRun: LastRun<Millis> | null
   /** Something was applied since the last continue-as-new: never two in a row without progress. */
   readonly progressed: boolean
 }
@@ -74,22 +74,22 @@ export type QueueEntry =
       readonly kind: 'message'
       readonly id: string
       readonly role: 'user' | 'assistant'
-      readonly queuedAt: number
+      readonly queuedAt: Millis
       readonly inline?: InlineMessage
       /** The parent's call that it belongs to. */
       readonly invocation?: string
     }
-  | { readonly kind: 'group'; readonly id: string; readonly queuedAt: number }
-  | { readonly kind: 'report'; readonly id: string; readonly queuedAt: number }
+  | { readonly kind: 'group'; readonly id: string; readonly queuedAt: Millis }
+  | { readonly kind: 'report'; readonly id: string; readonly queuedAt: Millis }
   | {
       readonly kind: 'child_closed'
       readonly id: string
       readonly reference: string
       readonly status: string
-      readonly queuedAt: number
+      readonly queuedAt: Millis
     }
-  | { readonly kind: 'tool'; readonly id: string; readonly name: string; readonly queuedAt: number }
-  | { readonly kind: 'effect' | 'variables' | 'continue'; readonly id: string; readonly queuedAt: number }
+  | { readonly kind: 'tool'; readonly id: string; readonly name: string; readonly queuedAt: Millis }
+  | { readonly kind: 'effect' | 'variables' | 'continue'; readonly id: string; readonly queuedAt: Millis }
 
 export interface Closing extends ThreadClose {
   /** Children that still have to be told; empty when the cascade is done. */
@@ -134,8 +134,8 @@ export interface DeferredChild extends PreparedChild {
   readonly requestId: string
   /** The call that asked for it. */
   readonly callId: string
-  readonly requestedAt: number
-  readonly expiresAt: number
+  readonly requestedAt: Millis
+  readonly expiresAt: Millis
   /** `supplied`: it is to be started. `expired`: its time is over, and the store says whether it was answered before. */
   readonly request: 'open' | 'supplied' | 'expired'
 }
@@ -152,7 +152,7 @@ export interface OpenChild {
   /** Its close event will reach this Temporal run; after continue-as-new there is no such event. */
   readonly observed: boolean
   readonly checks: number
-  readonly nextCheckAt: number
+  readonly nextCheckAt: Millis
 }
 
 export interface OwedCall {
@@ -166,7 +166,7 @@ export interface IdleClosedChild extends ClosedChild {
   readonly state: 'closed'
 }
 
-export function initialControl(threadId: string, start: ThreadStart, now: number): ThreadControl {
+export function initialControl(threadId: string, start: ThreadStart, now: Millis): ThreadControl {
   return {
     stateVersion: STATE_VERSION,
     threadId,

@@ -23,9 +23,10 @@ import type { QueueEntry, ThreadControl } from './control.js'
 import { withFacts, withWarning } from './facts.js'
 import { stepOf } from './run.js'
 import type { Ending } from './run.js'
+import type { Millis } from '../protocol/time.js'
 
 /** Takes a `queueMessage` signal. */
-export function acceptMessage(control: ThreadControl, input: unknown, now: number): ThreadControl {
+export function acceptMessage(control: ThreadControl, input: unknown, now: Millis): ThreadControl {
   const problem = queueMessageProblem(input)
   if (problem !== undefined) return withWarning(control, 'message_skipped', problem)
   const message = input as QueueMessage
@@ -45,7 +46,7 @@ export function acceptMessage(control: ThreadControl, input: unknown, now: numbe
 }
 
 /** Takes a `continue` signal: clears the stop flag and asks for a step; one that waits asks for all. */
-export function acceptContinue(control: ThreadControl, now: number): ThreadControl {
+export function acceptContinue(control: ThreadControl, now: Millis): ThreadControl {
   const going = reviving({ ...control, stopped: false })
   if (going.queue.some((entry) => entry.kind === 'continue')) return going
   const { id, numbered } = nextItem(going)
@@ -53,7 +54,7 @@ export function acceptContinue(control: ThreadControl, now: number): ThreadContr
 }
 
 /** Takes a `queueTool` signal: the tool waits its turn, and does not clear the stop flag. */
-export function acceptTool(control: ThreadControl, input: unknown, now: number): ThreadControl {
+export function acceptTool(control: ThreadControl, input: unknown, now: Millis): ThreadControl {
   const problem = queueToolProblem(input)
   if (problem !== undefined) return withWarning(control, 'tool_skipped', problem)
   const { toolCallId: id, name } = input as QueueTool
@@ -63,7 +64,7 @@ export function acceptTool(control: ThreadControl, input: unknown, now: number):
 }
 
 /** Takes a `setEnv` signal. */
-export function acceptSetEnv(control: ThreadControl, input: unknown, now: number): ThreadControl {
+export function acceptSetEnv(control: ThreadControl, input: unknown, now: Millis): ThreadControl {
   const problem = setEnvProblem(input)
   return problem === undefined ? variablesSet(control, now) : withWarning(control, 'set_env_skipped', problem)
 }
@@ -72,7 +73,7 @@ export function acceptSetEnv(control: ThreadControl, input: unknown, now: number
  * Variables were stored. What a run was blocked for is looked for again: the stop flag goes, and a step is asked for. A
  * run under way may just find one missing: the item waits for how it ends. Where nothing is blocked nothing happens.
  */
-export function variablesSet(control: ThreadControl, now: number): ThreadControl {
+export function variablesSet(control: ThreadControl, now: Millis): ThreadControl {
   const blocked = control.request !== null
   if (!blocked && control.run === null) return control
   const going = blocked ? { ...control, stopped: false } : control

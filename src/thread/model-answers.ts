@@ -18,6 +18,7 @@ import { applyOperations } from './operations.js'
 import { lateSetAside } from './reset.js'
 import { awaitAnswer, beginStep, endRun, forgetCall, leaveStep, restartTurn, setResumed } from './run.js'
 import type { CallResponse, ModelCall, Run, Step } from './run.js'
+import type { Millis } from '../protocol/time.js'
 
 type Answer = Exclude<CallModelAnswer, { readonly type: 'terminated' }>
 
@@ -30,7 +31,7 @@ export function modelAnswered(
   control: ThreadControl,
   called: Called,
   answer: Answer,
-  now: number,
+  now: Millis,
 ): ThreadControl {
   switch (answer.type) {
     case 'activates':
@@ -87,7 +88,7 @@ function nothingToDo(
   control: ThreadControl,
   called: Called,
   answer: Extract<Answer, { readonly type: 'nothing_to_do' }>,
-  now: number,
+  now: Millis,
 ): ThreadControl {
   const { run } = control
   if (run === null) return control
@@ -100,7 +101,7 @@ function nothingToDo(
 function runBegun(
   control: ThreadControl,
   answer: Extract<Answer, { readonly type: 'begun' }>,
-  now: number,
+  now: Millis,
 ): ThreadControl {
   const { run } = control
   if (run === null) return control
@@ -114,7 +115,7 @@ function runBegun(
 function stepInterrupted(
   control: ThreadControl,
   answer: Extract<Answer, { readonly type: 'interrupted' }>,
-  now: number,
+  now: Millis,
 ): ThreadControl {
   if (control.run === null) return control
   const run: Run = {
@@ -130,7 +131,7 @@ function stepBegins(
   control: ThreadControl,
   side: Step['side'],
   answer: Extract<Answer, { readonly type: 'answered' }>,
-  now: number,
+  now: Millis,
 ): ThreadControl {
   const { run, plan } = control
   if (run === null) return control
@@ -150,7 +151,7 @@ function modelPending(
   control: ThreadControl,
   called: Called,
   answer: PendingAnswer,
-  now: number,
+  now: Millis,
 ): ThreadControl {
   if (control.run === null) return control
   const { requestId, kind, status, next, plan, usage, operations } = answer
@@ -190,7 +191,7 @@ function refusedRun(
   control: ThreadControl,
   { drain }: Called,
   answer: Extract<Answer, { readonly type: 'nothing_to_do' }>,
-  now: number,
+  now: Millis,
 ): ThreadControl {
   const asked = !drain.every(({ kind }) => kind === 'continue' || kind === 'variables')
   if (asked || reportsNothing(control))
@@ -214,7 +215,7 @@ function activating(
   control: ThreadControl,
   side: Step['side'],
   answer: Extract<Answer, { readonly type: 'activates' }>,
-  now: number,
+  now: Millis,
 ): ThreadControl {
   if (control.run === null) return control
   const planned = { ...control, plan: answer.plan ?? control.plan, run: used(control.run, answer.usage) }
@@ -229,7 +230,7 @@ function hasLooked(answer: Answer): boolean {
 }
 
 /** A run that cannot begin would begin with the same tool again: it ends with it, visibly (T3); a blocked one waits. */
-function toolSkipped(control: ThreadControl, answer: EndAnswer, now: number): ThreadControl {
+function toolSkipped(control: ThreadControl, answer: EndAnswer, now: Millis): ThreadControl {
   const [first] = control.queue
   const ended = runEnded(control, answer, now)
   const { run } = ended

@@ -25,10 +25,11 @@ import { announcement, reportOfClosing, reportOfIdle, reportOfRun } from './repo
 import type { DueReport } from './reports.js'
 import { endingOf, stepOf, workOf } from './run.js'
 import type { Call, CallIn, ChildWait, Ending, ModelCall, Run, Step } from './run.js'
+import type { Millis } from '../protocol/time.js'
 
 export type Action =
   | { readonly kind: 'wait' }
-  | { readonly kind: 'waitUntil'; readonly until: number }
+  | { readonly kind: 'waitUntil'; readonly until: Millis }
   | (ModelCall & {
       readonly kind: 'callModel'
       readonly run: Run
@@ -253,12 +254,12 @@ function announce(control: ThreadControl): Action | null {
 }
 
 /** What is due is an item, or marked; nothing else happens to it. */
-export function comesDue(control: ThreadControl, now: number): ThreadControl {
+export function comesDue(control: ThreadControl, now: Millis): ThreadControl {
   return deferredDue(effectsDue(control, now), now)
 }
 
 /** When something comes due next, or null. */
-export function nextDueAt(control: ThreadControl, now: number): number | null {
+export function nextDueAt(control: ThreadControl, now: Millis): number | null {
   const times = [nextEffectAt(control, now), ends(control) ? null : nextExpiryAt(control)]
   const known = times.filter((time) => time !== null)
   return known.length === 0 ? null : Math.min(...known)

@@ -21,16 +21,17 @@ import type { QueueEntry, Tell, ThreadControl } from './control.js'
 import { handOffAsked, withFacts, withWarning } from './facts.js'
 import { acceptTool, drained, enqueue, hasRoom, removed, variablesSet } from './inbox.js'
 import { endRun, isEnding, stepOf } from './run.js'
+import type { Millis } from '../protocol/time.js'
 
 export function applyOperations(
   control: ThreadControl,
   operations: readonly ThreadOperation[] | undefined,
-  now: number,
+  now: Millis,
 ): ThreadControl {
   return (operations ?? []).reduce((next, operation) => applied(next, operation, now), control)
 }
 
-function applied(control: ThreadControl, operation: ThreadOperation, now: number): ThreadControl {
+function applied(control: ThreadControl, operation: ThreadOperation, now: Millis): ThreadControl {
   switch (operation.kind) {
     case 'queue_message': {
       const { id, role } = operation
@@ -69,7 +70,7 @@ function applied(control: ThreadControl, operation: ThreadOperation, now: number
 function toolQueued(
   control: ThreadControl,
   { id, name }: { readonly id: string; readonly name: string },
-  now: number,
+  now: Millis,
 ): ThreadControl {
   const { run } = control
   const step = stepOf(run)
@@ -101,7 +102,7 @@ function runStopped(control: ThreadControl): ThreadControl {
 }
 
 /** Takes an `operations` signal: what a parent or child did to this thread, in its order. None clears the stop flag. */
-export function acceptOperations(control: ThreadControl, input: unknown, now: number): ThreadControl {
+export function acceptOperations(control: ThreadControl, input: unknown, now: Millis): ThreadControl {
   const problem = operationsProblem(input)
   if (problem !== undefined) return withWarning(control, 'operations_skipped', problem)
   const { operations } = input as Operations
@@ -112,18 +113,18 @@ export function acceptOperations(control: ThreadControl, input: unknown, now: nu
 export function operationsTaken(
   control: ThreadControl,
   operations: readonly ThreadOperation[],
-  now: number,
+  now: Millis,
 ): ThreadControl {
   return operations.reduce((next, operation) => taken(next, operation, now), control)
 }
 
-function taken(control: ThreadControl, operation: ThreadOperation, now: number): ThreadControl {
+function taken(control: ThreadControl, operation: ThreadOperation, now: Millis): ThreadControl {
   if (operation.kind !== 'queue_tool') return applyOperations(control, [operation], now)
   return acceptTool(control, { toolCallId: operation.id, name: operation.name }, now)
 }
 
 /** An effect was scheduled, or scheduled anew; beyond the bounds it is refused. */
-export function effectScheduled(control: ThreadControl, { id, dueAt }: ScheduledItem): ThreadControl {
+export function effectScheduled(control: ThreadControl, { id, dueAt }: ScheduledItem<Millis>): ThreadControl {
   const others = effectRemoved(control, id)
   const effects = [...others.effects, { id, dueAt }]
   if (effects.length <= LIMITS.effects && effectBytes(effects) <= LIMITS.effectBytes)
@@ -146,7 +147,7 @@ export function givenUpTold(control: ThreadControl, ids: readonly string[]): Thr
 }
 
 /** Moves what is due into the inbox, the earliest first; what finds no room there stays. */
-export function effectsDue(control: ThreadControl, now: number): ThreadControl {
+export function effectsDue(control: ThreadControl, now: Millis): ThreadControl {
   if (control.terminating || control.closing !== null) return control
   const due = control.effects
     .filter(({ dueAt }) => dueAt <= now)
@@ -160,14 +161,14 @@ export function effectsDue(control: ThreadControl, now: number): ThreadControl {
 }
 
 /** When the next effect becomes due, or null. */
-export function nextEffectAt(control: ThreadControl, now: number): number | null {
+export function nextEffectAt(control: ThreadControl, now: Millis): number | null {
   if (control.terminating || control.closing !== null) return null
   const times = control.effects.map(({ dueAt }) => dueAt).filter((dueAt) => dueAt > now)
   return times.length === 0 ? null : Math.min(...times)
 }
 
 /** As a pair it is carried. */
-function effectBytes(effects: readonly ScheduledItem[]): number {
+function effectBytes(effects: readonly ScheduledItem<Millis>[]): number {
   return effects.reduce((bytes, { id, dueAt }) => bytes + utf8Length(JSON.stringify([id, dueAt])) + 1, 0)
 }
 

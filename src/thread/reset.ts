@@ -14,6 +14,7 @@ import type { ChildReport } from '../protocol/messages.js'
 import { utf8Length } from '../protocol/values.js'
 import type { QueueEntry, ThreadControl } from './control.js'
 import { acceptContinue, queuedInvocations } from './inbox.js'
+import type { Millis } from '../protocol/time.js'
 
 /** Keeps a report within the share that they have of the carried state: the oldest give way (T10). */
 export function earlyReportKept(control: ThreadControl, said: ChildReport): ThreadControl {
@@ -75,7 +76,7 @@ export function lateSetAside(
 }
 
 /** No recorded run is left: the next one is new in the store too. */
-export function lateBegins(control: ThreadControl, now: number): ThreadControl {
+export function lateBegins(control: ThreadControl, now: Millis): ThreadControl {
   const { late, run, report, terminating, closing, stopped } = control
   if (late === null || run !== null || report !== null || terminating || closing !== null) return control
   const next = {

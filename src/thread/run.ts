@@ -17,8 +17,8 @@ import type {
 } from '../protocol/activities.js'
 import type { FailureCause } from '../protocol/end-activities.js'
 import type { Side, ToolPlan } from '../protocol/plan.js'
-import type { StopReason } from '../protocol/status.js'
-import type { CallReport, PreparedChild } from '../protocol/subagent.js'
+import type { StopReason, CallReport, PreparedChild } from '../protocol/status.js'
+import type { Millis } from '../protocol/time.js'
 
 export interface Run {
   readonly number: number
@@ -61,7 +61,7 @@ export type Turn =
 export type RunPhase =
   | Work
   /** An activity asked to be called again at a time. */
-  | { readonly kind: 'waiting'; readonly until: number; readonly work: Work }
+  | { readonly kind: 'waiting'; readonly until: Millis; readonly work: Work }
   /** A side's model call waits for an answer from outside, and is made again with it. */
   | { readonly kind: 'pending'; readonly call: ModelCall; readonly request: CallRequest }
   | RunEnding
@@ -182,7 +182,7 @@ export interface ChildWait {
   readonly blocking: boolean
   readonly group: boolean
   /** Milliseconds since 1970; null: as long as it takes. */
-  readonly deadline: number | null
+  readonly deadline: Millis | null
   /** Milliseconds from the moment when all have started. */
   readonly timeout: number | null
   readonly reports: readonly { readonly reference: string; readonly report: CallReport }[]
@@ -195,7 +195,7 @@ type RemoteCall = Pick<RemoteAnswer, 'taskQueue' | 'activity' | 'timeout'>
 
 /** What a call waits for; who may answer, and with what, is in the store. */
 export interface CallRequest extends Pick<PendingAnswer, 'requestId' | 'kind' | 'status' | 'next'> {
-  readonly requestedAt: number
+  readonly requestedAt: Millis
   /** The model call of a nested step asked: the same operation goes on. */
   readonly ofModel?: true
 }
@@ -279,7 +279,7 @@ export function endRun(run: Run, ending: Ending, isInterrupted = false): Run {
 }
 
 /** An activity asked to be called again then: a model call as it was, or the call of the step in flight. */
-export function pauseRun(run: Run, until: number, call: ModelCall | null): Run {
+export function pauseRun(run: Run, until: Millis, call: ModelCall | null): Run {
   const work = workOf(run)
   const paused: Work = work.kind === 'stepping' ? work : { kind: 'between_steps', call, resumed: false }
   return run.phase.kind === 'ending'

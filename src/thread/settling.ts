@@ -19,12 +19,13 @@ import { handedOff, sideCompleted, withFacts } from './facts.js'
 import { looksAgain, withInvocations, withQueue } from './inbox.js'
 import { stepOf, workOf } from './run.js'
 import type { Ending, Run } from './run.js'
+import type { Millis } from '../protocol/time.js'
 
 /**
  * Before a run is settled: a step or turn that was cut still gets its last events, and reports that came for one of its
  * calls and are not its result yet are items, or this thread would never learn of them (T7).
  */
-export function withCutStep(control: ThreadControl, ending: Ending | null, now: number): ThreadControl {
+export function withCutStep(control: ThreadControl, ending: Ending | null, now: Millis): ThreadControl {
   const { run } = control
   if (run === null || ending === null) return control
   const step = stepOf(run)
@@ -60,7 +61,7 @@ function withCutTurn(control: ThreadControl, run: Run, { reason }: Ending): Thre
 }
 
 /** What a cut call had asked for still happens: another agent has the thread from now on. */
-function withoutCalls(control: ThreadControl, now: number): ThreadControl {
+function withoutCalls(control: ThreadControl, now: Millis): ThreadControl {
   const step = stepOf(control.run)
   if (step === null) return control
   const told = allCalls(step.calls).reduce((next, call) => waitCut(next, call, now), control)
@@ -87,7 +88,7 @@ interface Settle {
  * The run is over in the store, and with `close` the thread takes nothing any more. One that ends neither has told of an
  * effect only.
  */
-export function settled(control: ThreadControl, settle: Settle, now: number): ThreadControl {
+export function settled(control: ThreadControl, settle: Settle, now: Millis): ThreadControl {
   if (settle.ending === null && settle.close === null)
     return { ...control, settles: control.settles + 1, progressed: true, registered: true }
   const { run } = control
@@ -125,7 +126,7 @@ function goesOn(control: ThreadControl, ending: Ending): boolean {
 }
 
 /** A run that is closed with its thread asks for nothing. */
-function requestOf({ ending, close }: Settle, now: number): PendingItem | null {
+function requestOf({ ending, close }: Settle, now: Millis): PendingItem<Millis> | null {
   if (ending?.request === undefined || close !== null) return null
   return { ...ending.request, toolName: null, requestedAt: now }
 }

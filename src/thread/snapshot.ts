@@ -18,11 +18,12 @@ import { childAction, workAction } from './next-action.js'
 import type { Action } from './next-action.js'
 import { endingOf, stepOf } from './run.js'
 import type { ChildWait, Run } from './run.js'
+import type { Millis } from '../protocol/time.js'
 
 /** What the `snapshot` query answers. `since`: when the action under way began, in milliseconds. */
 export function snapshotOf(
   control: ThreadControl,
-  time: { readonly now: number; readonly since: number },
+  time: { readonly now: Millis; readonly since: Millis },
 ): ControlSnapshot {
   return {
     threadId: control.threadId,
@@ -132,7 +133,7 @@ function promptModel({ plan }: ThreadControl, prompt: string): string {
   return plan !== null && Object.hasOwn(plan.prompts, prompt) ? promptPlanOf(plan, prompt).model : prompt
 }
 
-function runSnapshot(control: ThreadControl, run: Run, since: number): ControlSnapshot['run'] {
+function runSnapshot(control: ThreadControl, run: Run, since: Millis): ControlSnapshot['run'] {
   const taskQueue = doingOn(control)
   return {
     runId: runIdOf(run.number),
@@ -145,7 +146,7 @@ function runSnapshot(control: ThreadControl, run: Run, since: number): ControlSn
   }
 }
 
-function queuedItem(entry: QueueEntry): QueuedItem {
+function queuedItem(entry: QueueEntry): QueuedItem<Millis> {
   const kind = entry.kind === 'child_closed' || entry.kind === 'group' ? 'report' : entry.kind
   return { id: entry.id, kind, queuedAt: entry.queuedAt }
 }

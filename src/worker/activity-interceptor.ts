@@ -19,6 +19,7 @@ import { recordError } from '../store/errors.js'
 import { StoreError } from '../store/store-error.js'
 import type { Store } from '../store/store.js'
 import { warnOfOtherStore } from './worker-warnings.js'
+import { nowMicros } from '../protocol/time.js'
 
 /** A worker; its store is asked for when an activity comes, for it may open late. */
 interface StoreOwner {
@@ -125,7 +126,7 @@ interface Failed {
 
 function errorRow({ id, threadId, error }: Failed, thrown: Thrown): Parameters<typeof recordError>[1] {
   const type = error instanceof Error ? String(error.name) : 'Error'
-  return { id, threadId, at: Date.now() * 1000, type, ...thrown }
+  return { id, threadId, at: nowMicros(), type, ...thrown }
 }
 
 /**

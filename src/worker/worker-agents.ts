@@ -2,10 +2,11 @@ import { registered } from '../definitions/known-definitions.js'
 import type { Registry } from '../definitions/known-definitions.js'
 import { putAgents } from '../store/agents.js'
 import type { Store } from '../store/store.js'
+import { nowMicros } from '../protocol/time.js'
 
 /** Tells clients, through the store, which agents this worker runs. */
 export async function listWorkerAgents(store: Store, registry: Registry): Promise<void> {
-  const listed = { agents: agentListing(registry), now: Date.now() * 1000 }
+  const listed = { agents: agentListing(registry), now: nowMicros() }
   await store.write((tx) => putAgents(tx, listed))
 }
 

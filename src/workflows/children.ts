@@ -17,7 +17,7 @@ import { STORE_MEMO } from '../protocol/ids.js'
 import { LIMITS } from '../protocol/limits.js'
 import { SIGNALS, THREAD_WORKFLOW, rootOf } from '../protocol/messages.js'
 import type { QueueMessage, ThreadStart } from '../protocol/messages.js'
-import type { PreparedChild } from '../protocol/subagent.js'
+import type { PreparedChild } from '../protocol/status.js'
 import { childCancelled, childStarted, messageLost, messageSent } from '../thread/child-calls.js'
 import { stopForwarded } from '../thread/child-waits.js'
 import {

@@ -18,8 +18,9 @@ import {
 import { acceptOperations, itemRemoved, removalRefusal } from '../thread/operations.js'
 import { snapshotOf } from '../thread/snapshot.js'
 import type { ThreadHost } from './thread-host.js'
+import type { Millis } from '../protocol/time.js'
 
-type Accept = (control: ThreadControl, input: unknown, now: number) => ThreadControl
+type Accept = (control: ThreadControl, input: unknown, now: Millis) => ThreadControl
 
 const ACCEPT: ReadonlyMap<string, Accept> = new Map<string, Accept>([
   [SIGNALS.queueMessage, acceptMessage],

@@ -1,5 +1,6 @@
 import { CancellationScope, workflowInfo } from '@temporalio/workflow'
 import type { ThreadControl } from '../thread/control.js'
+import type { Millis } from '../protocol/time.js'
 
 /** What is told to stop: `stop` is what a stop cuts, and a terminate cuts everything. */
 export type CutBy = 'stop' | 'terminate'
@@ -13,7 +14,7 @@ export interface ThreadHost {
   /** Signals and updates that this Temporal run took. */
   readonly signals: number
   /** When the action under way began, in milliseconds. */
-  readonly since: number
+  readonly since: Millis
   /** Changes the control state. */
   update(change: (control: ThreadControl) => ThreadControl): void
   countSignal(): void
@@ -21,7 +22,7 @@ export interface ThreadHost {
   cancellable<T>(work: () => Promise<T>, by: CutBy): Promise<T>
   /** Cuts what is in flight, if this cuts it. */
   cut(by: CutBy): void
-  startsAction(now: number): void
+  startsAction(now: Millis): void
 }
 
 export function createThreadHost(initial: ThreadControl, level: number): ThreadHost {

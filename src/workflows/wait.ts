@@ -15,6 +15,7 @@ import type { Action } from '../thread/next-action.js'
 import { endingOf } from '../thread/run.js'
 import { callActivity } from './activities.js'
 import type { ThreadHost } from './thread-host.js'
+import type { Millis } from '../protocol/time.js'
 
 /** Waits until the state changes, or until the time that an activity has asked for. */
 export function waitFor(
@@ -69,7 +70,7 @@ async function lookForChildren(host: ThreadHost): Promise<void> {
 }
 
 /** Waits as long as an activity asked for. Messages do not cut it, a stop and a terminate do. */
-async function waitForResource(host: ThreadHost, until: number): Promise<void> {
+async function waitForResource(host: ThreadHost, until: Millis): Promise<void> {
   const now = Date.now()
   host.startsAction(now)
   // A subagent that has its variables starts meanwhile.
@@ -87,21 +88,21 @@ function tookMany(host: ThreadHost): boolean {
 
 /** One timer for all that comes due by itself: for the earliest, and set anew only when that is another time. */
 interface Alarm {
-  set(at: number | null): void
+  set(at: Millis | null): void
 }
 
 interface Timer {
   /** The due time that it is for. */
-  readonly at: number
+  readonly at: Millis
   /** Earlier than that when the server takes no timer so long. */
-  readonly ringsAt: number
+  readonly ringsAt: Millis
   readonly scope: CancellationScope
 }
 
 /** What becomes due only moves into the inbox, or is marked, whatever the thread is doing. */
 export function createAlarm(host: ThreadHost): Alarm {
   let timer: Timer | null = null
-  const set = (at: number | null): void => {
+  const set = (at: Millis | null): void => {
     if (at === (timer?.at ?? null)) return
     const now = Date.now()
     // It rings by itself, and sets the alarm then: a server may have fired it already, and refuses a task that cancels it.
@@ -109,7 +110,7 @@ export function createAlarm(host: ThreadHost): Alarm {
     timer?.scope.cancel()
     timer = at === null ? null : started(at, now)
   }
-  const started = (at: number, now: number): Timer => {
+  const started = (at: Millis, now: Millis): Timer => {
     const delay = Math.min(at - now, LIMITS.longestTimer)
     const scope = new CancellationScope({ cancellable: true })
     void scope.run(() => sleep(delay, { summary: 'next due time' })).then(ring, ignoreCancellation)

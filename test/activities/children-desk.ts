@@ -19,7 +19,7 @@ import type {
   PrepareMessageAnswer,
 } from '../../src/protocol/activities.js'
 import type { Message } from '../../src/protocol/message.js'
-import type { PreparedChild } from '../../src/protocol/subagent.js'
+import type { PreparedChild } from '../../src/protocol/status.js'
 import { putFile } from '../../src/store/files/files.js'
 import { findChild, listChildren } from '../../src/store/threads/children.js'
 import type { ChildRecord } from '../../src/store/threads/children.js'

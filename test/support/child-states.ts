@@ -1,5 +1,5 @@
 import type { ChildReport } from '../../src/protocol/messages.js'
-import type { PreparedChild } from '../../src/protocol/subagent.js'
+import type { PreparedChild } from '../../src/protocol/status.js'
 import { childStarted, childrenPrepared, messagePrepared, messageSent } from '../../src/thread/child-calls.js'
 import { openChildren } from '../../src/thread/children.js'
 import type { OpenChild, ThreadControl } from '../../src/thread/control.js'

@@ -1,6 +1,6 @@
 import type { PrepareChildAnswer } from '../../src/protocol/activities.js'
 import type { ThreadOperation } from '../../src/protocol/operations.js'
-import type { PreparedChild } from '../../src/protocol/subagent.js'
+import type { PreparedChild } from '../../src/protocol/status.js'
 import * as answers from '../../src/thread/call-answers.js'
 import * as calls from '../../src/thread/child-calls.js'
 import { childCancelled } from '../../src/thread/child-calls.js'

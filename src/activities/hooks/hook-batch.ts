@@ -33,6 +33,7 @@ import { Context } from '../temporal-activity.js'
 import type { BufferedState, StateEffects } from '../thread-state/buffered-state.js'
 import { readThrown } from '../thrown.js'
 import { guardState } from './guarded-state.js'
+import type { Micros } from '../../protocol/time.js'
 
 interface HookBatchOptions {
   readonly registry: Pick<Registry, 'hook'>
@@ -40,8 +41,7 @@ interface HookBatchOptions {
   /** Ids of the hooks: those of the prompt, else those of the agent. */
   readonly ids: readonly string[]
   readonly scope: EventScope
-  /** Microseconds. */
-  readonly now: number
+  readonly now: Micros
   /** Opens the state that the hooks share, when the first of them runs. */
   readonly open: () => Promise<BufferedState>
   /** Only one batch of an activity records the ids that this worker does not have. */
@@ -349,8 +349,7 @@ interface FailureRecords {
   readonly threadId: string
   readonly failures: readonly HookFailure[]
   readonly scope: EventScope
-  /** Microseconds. */
-  readonly now: number
+  readonly now: Micros
 }
 
 /** Writes an event for each failure, without its words; the words are in the store, for operators alone (T5). */

@@ -9,6 +9,7 @@ import { kindOf } from '../thread-state/strict-json.js'
 import { acceptRequest, acceptRows } from './hook-answers.js'
 import { InvalidAnswer } from './hook-batch.js'
 import type { HookBatch } from './hook-batch.js'
+import type { Micros } from '../../protocol/time.js'
 
 /** A hook ended the run on purpose: no model is called, and the hook's text becomes a visible message. */
 export class RequestBlocked extends Error {}
@@ -156,7 +157,7 @@ export async function runThreadCreated(batch: HookBatch): Promise<void> {
 }
 
 /** Records that the hooks have run, in the transaction that commits what they did. */
-export async function markThreadCreated(tx: Writer, threadId: string, now: number): Promise<void> {
+export async function markThreadCreated(tx: Writer, threadId: string, now: Micros): Promise<void> {
   await insertOperation(tx, {
     thread_id: threadId,
     id: THREAD_CREATED,

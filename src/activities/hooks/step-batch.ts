@@ -1,4 +1,5 @@
 import type { PlanContent } from '../../definitions/plan/plan-content.js'
+import { microseconds } from '../scope.js'
 import type { StepInput } from '../../protocol/activities.js'
 import type { EventScope } from '../../protocol/events.js'
 import { runIdOf, stepIdOf } from '../../protocol/ids.js'
@@ -40,7 +41,7 @@ export function stepBatch(dependencies: ActivityDependencies, hooks: StepHooks):
     threadId,
     ids,
     scope: hooks.scope ?? { runId: runIdOf(run), stepId: stepIdOf(run, step) },
-    now: input.now * 1000,
+    now: microseconds(input),
     open: () => openState(dependencies, hooks, batch),
     recordsMissing,
   })

@@ -1,7 +1,7 @@
 import type { PlanContent } from '../../definitions/plan/plan-content.js'
 import type { CompleteCallInput, Completion } from '../../protocol/activities.js'
 import type { AttachmentRef, Message } from '../../protocol/message.js'
-import type { CallReport } from '../../protocol/subagent.js'
+import type { CallReport } from '../../protocol/status.js'
 import { findMessage } from '../../store/messages/transcript.js'
 import type { Reader, Store, Writer } from '../../store/store.js'
 import { dropReports, findChild } from '../../store/threads/children.js'

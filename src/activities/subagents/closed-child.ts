@@ -10,6 +10,7 @@ import { closeChild, findChild, findChildName, missedReports } from '../../store
 import { whileBeating } from '../activity.js'
 import type { ActivityDependencies } from '../activity.js'
 import { Context } from '../temporal-activity.js'
+import type { Micros } from '../../protocol/time.js'
 
 /**
  * The activity `checkChildren`: finds children whose close event can no longer reach their parent, and reports that
@@ -56,8 +57,7 @@ interface ClosedChild {
   /** Temporal's status. */
   readonly status: string
   readonly scope: EventScope
-  /** Microseconds. */
-  readonly now: number
+  readonly now: Micros
 }
 
 /**

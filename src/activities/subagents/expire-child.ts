@@ -14,6 +14,7 @@ import { lookUp, record } from '../operation.js'
 import { microseconds } from '../scope.js'
 import { openThread } from '../thread-row.js'
 import { failureText } from './report-text.js'
+import type { Micros } from '../../protocol/time.js'
 
 /**
  * The activity `expireChild`: the variables that a deferred subagent waits for did not come in time. Unless they came
@@ -65,7 +66,7 @@ interface Closing {
   readonly threadId: string
   readonly reference: string
   readonly text: string
-  readonly now: number
+  readonly now: Micros
 }
 
 async function closeChild(tx: Writer, { threadId, reference, text, now }: Closing): Promise<void> {

@@ -1,10 +1,11 @@
 import { randomUUID } from 'node:crypto'
 import type { PlanContent } from '../../definitions/plan/plan-content.js'
+import { microseconds } from '../scope.js'
 import type { PrepareChildAnswer, PrepareChildInput, ResultAnswer } from '../../protocol/activities.js'
 import { fact } from '../../protocol/facts.js'
 import { LIMITS } from '../../protocol/limits.js'
 import type { ThreadOperation } from '../../protocol/operations.js'
-import type { PreparedChild } from '../../protocol/subagent.js'
+import type { PreparedChild } from '../../protocol/status.js'
 import { insertRequest } from '../../store/calls/requests.js'
 import { appendEvents } from '../../store/events.js'
 import { stageMessage } from '../../store/messages/message-writes.js'
@@ -314,7 +315,7 @@ async function openChild(
   const parent = await dependencies.store.read((db) => findThread(db, input.threadId))
   const thread = {
     user_id: parent?.user_id ?? null,
-    created_at: input.now * 1000,
+    created_at: microseconds(input),
     terminated_at: null,
     terminate_requested_at: null,
     parent_thread_id: input.threadId,

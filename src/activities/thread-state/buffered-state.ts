@@ -37,6 +37,8 @@ import type { Relatives } from './relatives.js'
 import { jsonProblem } from './strict-json.js'
 import { commitParts, openParts } from './thread-overlays.js'
 import type { OpenParts, Relative, StatePlace, StateThread } from './thread-overlays.js'
+import type { Millis } from '../../protocol/time.js'
+import { toMicros } from '../../protocol/time.js'
 
 export interface BufferedStateOptions {
   readonly dependencies: ActivityDependencies
@@ -46,7 +48,7 @@ export interface BufferedStateOptions {
   /** Name of the active agent. */
   readonly agent: string
   /** The workflow's time in milliseconds. */
-  readonly now: number
+  readonly now: Millis
   readonly origin: StateOrigin
   /** Null outside of a run. */
   readonly execution: ExecutionFacts | null
@@ -124,7 +126,7 @@ export async function openBufferedState(options: BufferedStateOptions): Promise<
   const gate = createCallGate(`${origin.kind} ${origin.id}`)
   const notified: string[] = []
   const own = openOwn(options, { ...known, context, gate, redactor, notified })
-  const now = options.now * 1000
+  const now = toMicros(options.now)
 
   function close(): void {
     gate.close()
@@ -198,7 +200,7 @@ interface OwnThread extends OpenParts {
 function openOwn(options: BufferedStateOptions, opened: Opened): OwnThread {
   const { dependencies, threadId, agent, origin, content, messageHooks } = options
   const { thread, children, context, gate, redactor, notified } = opened
-  const now = options.now * 1000
+  const now = toMicros(options.now)
   const shared = { dependencies, gate, redactor, now, from: { threadId, id: origin.id } }
   const relatives: Relatives = createRelatives({
     ...{ store: dependencies.store, threadId, gate },

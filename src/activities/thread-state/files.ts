@@ -35,6 +35,7 @@ import type { Store, Writer } from '../../store/store.js'
 import { createTurns } from './journal.js'
 import type { CallGate } from './journal.js'
 import { kindOf } from './strict-json.js'
+import type { Micros } from '../../protocol/time.js'
 
 /** A thread's files as one call sees them. Paths are checked. @throws FileError `invalid_path` */
 export interface FilesOverlay extends FileChanges, Pick<FileEntries, 'stat' | 'find' | 'stats'> {
@@ -47,8 +48,7 @@ export interface FilesOverlay extends FileChanges, Pick<FileEntries, 'stat' | 'f
 interface FilesOverlayOptions {
   readonly store: Store
   readonly threadId: string
-  /** Microseconds. */
-  readonly now: number
+  readonly now: Micros
   readonly gate: CallGate
 }
 
@@ -113,8 +113,7 @@ interface FileChanges {
 interface FileChangesOptions {
   readonly store: Store
   readonly threadId: string
-  /** Microseconds. */
-  readonly now: number
+  readonly now: Micros
   readonly entries: FileEntries
 }
 
@@ -249,7 +248,7 @@ function plus(sum: FileStats, file: StoredFile | null, count: 1 | -1): FileStats
 
 interface ChangedFiles {
   readonly threadId: string
-  readonly now: number
+  readonly now: Micros
   readonly changed: ReadonlyMap<string, FileEntry>
 }
 

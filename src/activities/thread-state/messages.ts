@@ -37,6 +37,7 @@ import type { FilesOverlay } from './files.js'
 import { createTurns, metadataOf, scopeOf, senderOf } from './journal.js'
 import type { Journal, StateOrigin, Written } from './journal.js'
 import { atNewPath, checkInjected, checkQueued, checkUpdates, resolveAttachments } from './message-input.js'
+import type { Micros } from '../../protocol/time.js'
 
 /** The members of `ThreadState` that are about messages. */
 type MessageMembers = Pick<
@@ -64,8 +65,7 @@ interface MessagesOverlayOptions {
   readonly origin: StateOrigin
   /** The active prompt. */
   readonly prompt: string | null
-  /** Microseconds. */
-  readonly now: number
+  readonly now: Micros
   readonly hooks: BoundMessageHooks
 }
 

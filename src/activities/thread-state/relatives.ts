@@ -17,7 +17,7 @@ import { fact } from '../../protocol/facts.js'
 import type { Fact } from '../../protocol/facts.js'
 import { LIMITS } from '../../protocol/limits.js'
 import type { ThreadOperation, ToldOperation } from '../../protocol/operations.js'
-import type { SubagentRegistryEntry } from '../../protocol/subagent.js'
+import type { SubagentRegistryEntry } from '../../protocol/status.js'
 import type { Reader, Store, Writer } from '../../store/store.js'
 import { registeredChildren } from '../../store/threads/child-registry.js'
 import { findChild } from '../../store/threads/children.js'
@@ -30,6 +30,7 @@ import { createThreadState, makeMethods, methodOf } from './members.js'
 import type { Access } from './members.js'
 import { commitParts, openParts } from './thread-overlays.js'
 import type { Family, Relative, StatePlace } from './thread-overlays.js'
+import type { Micros } from '../../protocol/time.js'
 
 /** Another thread with what the call did to it. */
 interface OpenRelative extends Relative {
@@ -226,7 +227,7 @@ function scopeOf(
 function terminateBy(
   sentBy: FoundRelative['sentBy'],
   { id: threadId }: ThreadRecord,
-  now: number,
+  now: Micros,
 ): BufferedWrite {
   const reason = sentBy === 'child' ? 'A subagent of it asked for it.' : 'Its parent thread asked for it.'
   return async (tx) => {

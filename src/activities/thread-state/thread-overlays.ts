@@ -9,7 +9,7 @@
 import type { Registry } from '../../definitions/known-definitions.js'
 import type { ExecutionState, ThreadState } from '../../definitions/thread-state.js'
 import { LIMITS } from '../../protocol/limits.js'
-import type { SubagentRegistryEntry } from '../../protocol/subagent.js'
+import type { SubagentRegistryEntry } from '../../protocol/status.js'
 import { appendEvents } from '../../store/events.js'
 import type { Writer } from '../../store/store.js'
 import type { ThreadRecord } from '../../store/threads/threads.js'
@@ -30,6 +30,7 @@ import { createValuesOverlay, createVariablesOverlay } from './values.js'
 import type { ValuesOverlay } from './values.js'
 import { createEffectsOverlay, createEmitter, createQueuedTools } from './work.js'
 import type { Emitter } from './work.js'
+import type { Micros } from '../../protocol/time.js'
 
 /** What a state shows of its thread. */
 export type StateThread = Pick<
@@ -54,8 +55,7 @@ export interface StatePlace {
   readonly invokeTool: ThreadState['invokeTool']
   readonly terminate: BufferedWrite
   readonly onNotified: (content: string) => void
-  /** Microseconds. */
-  readonly now: number
+  readonly now: Micros
 }
 
 /** The open overlays of one thread. */
@@ -118,8 +118,7 @@ function propertiesOf(place: StatePlace, journal: Journal): Properties {
 
 interface CommittedParts {
   readonly threadId: string
-  /** Microseconds. */
-  readonly now: number
+  readonly now: Micros
 }
 
 /** Writes what the call did to the thread, with its events. Answers attachments that are at another path now as `moved`. */
@@ -160,8 +159,7 @@ interface FamilyMembersOptions {
   readonly journal: Journal
   /** Called with each text that was sent to the parent. */
   readonly onNotified: (content: string) => void
-  /** Microseconds. */
-  readonly now: number
+  readonly now: Micros
 }
 
 function createFamilyMembers(options: FamilyMembersOptions): FamilyMembers {

@@ -17,6 +17,7 @@ import { declaredType, resolveVariables } from '../variables/resolve-variables.j
 import type { ResolvedVariable, VariableScope } from '../variables/resolve-variables.js'
 import type { Journal } from './journal.js'
 import { jsonCopy } from './strict-json.js'
+import type { Micros } from '../../protocol/time.js'
 
 /** Keys are in an index of the database, which bounds their length. */
 const KEY_LENGTH = 256
@@ -67,8 +68,7 @@ interface VariablesOverlayOptions {
   readonly journal: Journal
   /** Learns each secret (V2). */
   readonly redactor: Redactor
-  /** Microseconds. */
-  readonly now: number
+  readonly now: Micros
 }
 
 /** A thread's variables as one call sees them. */

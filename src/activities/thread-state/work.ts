@@ -25,6 +25,8 @@ import { boundedId, createTurns, scopeOf, senderOf } from './journal.js'
 import type { Journal, StateOrigin, Written } from './journal.js'
 import { queueFull } from './messages.js'
 import { jsonCopy, jsonObjectCopy, kindOf } from './strict-json.js'
+import type { Micros } from '../../protocol/time.js'
+import { toMillisAfter } from '../../protocol/time.js'
 
 type EffectMembers = Pick<ThreadState, 'scheduleEffect' | 'getScheduledEffects' | 'removeScheduledEffect'>
 
@@ -105,8 +107,7 @@ interface BufferedEffectsOptions {
   readonly threadId: string
   readonly journal: Journal
   readonly origin: StateOrigin
-  /** Microseconds. */
-  readonly now: number
+  readonly now: Micros
 }
 
 function createBufferedEffects(options: BufferedEffectsOptions): BufferedEffects {
@@ -132,7 +133,7 @@ function createBufferedEffects(options: BufferedEffectsOptions): BufferedEffects
         const row = { thread_id: threadId, id, name, args, due_at: scheduledAt, created_at: createdAt }
         if (!(await insertEffect(tx, row))) return {}
         return {
-          operations: [{ kind: 'schedule_effect', id, dueAt: Math.ceil(scheduledAt / 1000) }],
+          operations: [{ kind: 'schedule_effect', id, dueAt: toMillisAfter(scheduledAt) }],
           events: [fact('effect.scheduled', { effectId: id, name, time: scheduledAt }, scopeOf(origin))],
         }
       })
@@ -157,8 +158,7 @@ interface QueuedToolsOptions {
   readonly threadId: string
   readonly journal: Journal
   readonly origin: StateOrigin
-  /** Microseconds. */
-  readonly now: number
+  readonly now: Micros
 }
 
 /** Queues tool calls: behind those of the step, or outside of a step as items of the queue. */
@@ -239,8 +239,7 @@ interface EmitterOptions {
   readonly store: Store
   readonly threadId: string
   readonly origin: StateOrigin
-  /** Microseconds. */
-  readonly now: number
+  readonly now: Micros
 }
 
 export function createEmitter({ store, threadId, origin, now }: EmitterOptions): Emitter {

@@ -7,7 +7,7 @@ import type { HookBatch } from '../hooks/hook-batch.js'
 import { messageHooks } from '../hooks/message-hooks.js'
 import { stepBatch } from '../hooks/step-batch.js'
 import { promptOf } from '../plan-content.js'
-import { callScope } from '../scope.js'
+import { callScope, microseconds } from '../scope.js'
 import { openBufferedState } from '../thread-state/buffered-state.js'
 import type { BufferedState, InvokeTool } from '../thread-state/buffered-state.js'
 import type { MessageHooks } from '../thread-state/messages.js'
@@ -53,7 +53,7 @@ export async function openHookedCall(
     ...{ registry: dependencies.registry, threadId: input.threadId, recordsMissing: true },
     ids: activePrompt(content, input).hooks,
     scope: callScope(input),
-    now: input.now * 1000,
+    now: microseconds(input),
     open: () => openCallState(dependencies, calling, abortSignal),
   })
   const hooked = messageHooks(hooks)

@@ -23,6 +23,7 @@ import { callScope, microseconds, phaseFive } from '../scope.js'
 import type { HeldInput } from '../scope.js'
 import { movesActivity, openThread } from '../thread-row.js'
 import type { OpenThread } from '../thread-row.js'
+import type { Micros } from '../../protocol/time.js'
 
 /** A call that this attempt holds (see `operation.ts`). */
 export interface HeldCall {
@@ -33,8 +34,7 @@ export interface HeldCall {
   /** `messageId` is the id that is kept for the result's row, because nested rows name it. */
   readonly operation: HeldOperation
   readonly scope: EventScope
-  /** Microseconds. */
-  readonly now: number
+  readonly now: Micros
 }
 
 /** What a call answers that must not run. */

@@ -37,6 +37,7 @@ import type { NestedCall } from './frame-report.js'
 import { createNamedCalls, errorResult } from './named-call.js'
 import type { InPlace } from './named-call.js'
 import { filesOf, wordsOf } from './tool-values.js'
+import { nowMicros } from '../../protocol/time.js'
 
 /** The tool call or hook that calls tools in place. */
 interface InvokingCall extends InPlace {
@@ -212,7 +213,7 @@ async function askInPlace(dependencies: ActivityDependencies, asked: AskedInPlac
 
 /** Records the error for operators (T5). A store that cannot take it costs no answer. */
 async function keepWords(store: Store, { caller }: AskedInPlace, { error }: FailedModel): Promise<void> {
-  const kept = { id: randomUUID(), threadId: caller.threadId, at: Date.now() * 1000, type: error.kind }
+  const kept = { id: randomUUID(), threadId: caller.threadId, at: nowMicros(), type: error.kind }
   await store.write((tx) => recordError(tx, { ...kept, ...providerWords(error) })).catch(() => undefined)
 }
 

@@ -39,6 +39,7 @@ import { candidatesOf } from './provided-model.js'
 import { RequestLog } from './request-log.js'
 import type { OperationDetail } from './request-log.js'
 import { requestSettings } from './request-settings.js'
+import type { Micros } from '../../protocol/time.js'
 
 /** A call and its arguments; without arguments it is not made. */
 export interface DerivedCall extends Immediate {
@@ -121,7 +122,7 @@ interface Bootstrapping {
   readonly activation: HeldActivation
   readonly signal: AbortSignal
   /** The time of `performance` after which no model is asked. */
-  readonly deadline: number
+  readonly deadline: Micros
   /** All requests of the activation so far. */
   readonly log: RequestLog
 }

@@ -8,6 +8,7 @@ import { StoreError } from '../../store/store-error.js'
 import type { Store } from '../../store/store.js'
 import { streamedMessage } from './model-step.js'
 import type { ModelStep } from './model-step.js'
+import type { Micros } from '../../protocol/time.js'
 
 /**
  * Streams an answer into the store for subscribers: the first text at once, then in small batches.
@@ -98,7 +99,7 @@ interface StreamedText {
 
 interface Row {
   readonly id: number
-  readonly at: number
+  readonly at: Micros
 }
 
 /**

@@ -9,6 +9,7 @@ import { stepScope } from '../scope.js'
 import { operationsOf } from './model-operation.js'
 import { RequestLog } from './request-log.js'
 import type { OperationDetail } from './request-log.js'
+import type { Micros } from '../../protocol/time.js'
 
 /** A model call that this attempt holds. */
 export interface ModelStep {
@@ -21,10 +22,9 @@ export interface ModelStep {
   /** The row that the answer stands below; null at the top. */
   readonly parentId: string | null
   readonly scope: EventScope
-  /** Microseconds. */
-  readonly now: number
+  readonly now: Micros
   /** The time of `performance` at which this attempt began. */
-  readonly startedAt: number
+  readonly startedAt: Micros
   readonly log: RequestLog
   /** The hooks around this call: what they do is committed with its answer. */
   readonly hooks: HookBatch

@@ -15,6 +15,7 @@ import type { Reader, Writer } from '../../store/store.js'
 import type { ActivityDependencies } from '../activity.js'
 import { agentGraph, graphValues, ownValue, resolveVariables } from './resolve-variables.js'
 import type { VariableScope } from './resolve-variables.js'
+import type { Micros } from '../../protocol/time.js'
 
 /** The variables that a prompt requires, and those of them that have no value. */
 export interface RequiredVariables {
@@ -104,8 +105,7 @@ export async function openVariablesRequests(db: Reader, threadId: string): Promi
 
 interface Asked extends RequiredVariables {
   readonly agent: string
-  /** Microseconds. */
-  readonly now: number
+  readonly now: Micros
 }
 
 /** Requests the variables that a run lacks, by name: the values come with `setEnv`. Returns the request's id. */
@@ -128,7 +128,7 @@ interface Supersession {
   readonly threadId: string
   readonly requests: readonly PendingRecord[]
   readonly decision: 'supplied' | 'closed'
-  readonly now: number
+  readonly now: Micros
 }
 
 /** Ends the requests of earlier runs: what they asked for has a value now, or is requested anew. */

@@ -23,7 +23,7 @@ import type { SecretBox } from '../../store/secret-box.js'
 import type { Reader, Store, Writer } from '../../store/store.js'
 import { findThread } from '../../store/threads/threads.js'
 import { findVariables, openVariable } from '../../store/threads/variables.js'
-import { isOpen, knownThread, microseconds } from '../client-context.js'
+import { isOpen, knownThread } from '../client-context.js'
 import type { ClientContext } from '../client-context.js'
 import { attachmentDigest, placeAttachments, storeBytes } from '../messages/attachments.js'
 import type { StoredAttachment } from '../messages/attachments.js'
@@ -33,6 +33,7 @@ import { checkAnswer } from './check-answer.js'
 import type { Answer, CheckedAnswer, CheckedResult } from './check-answer.js'
 import { putVariables } from './set-variables.js'
 import type { ValuesOfThread, VariableValues } from './set-variables.js'
+import { nowMicros } from '../../protocol/time.js'
 
 interface Responding {
   readonly threadId: string
@@ -153,7 +154,7 @@ async function writeAnswer(store: Store, answering: Answering): Promise<PendingR
   const files = answer.kind === 'call' ? await storeBytes(store, answer.result.files) : []
   return store.write(async (tx) => {
     const request = await answerableRequest(tx, { threadId, requestId, kind: answer.kind })
-    const decision = { ...(await decisionOf(tx, answer, { request, files })), now: microseconds() }
+    const decision = { ...(await decisionOf(tx, answer, { request, files })), now: nowMicros() }
     if (!isUnasked(request) || !(await insertEarlyAnswer(tx, request, decision))) await decide(tx, decision)
     return { ...request, approved: decision.approved ?? null, answer: decision.answer ?? null }
   })
@@ -307,7 +308,7 @@ export async function answerVariables(
         answered: true,
       })
     const answer = { names: Object.keys(values).toSorted() }
-    const now = microseconds()
+    const now = nowMicros()
     // The run that looks again ends the requests that are open: this one is not any more.
     if ((await decide(tx, { threadId, id: requestId, answer, now })) === 'answered')
       await appendEvents(tx, { threadId, events: [supplied(requestId, child)], now })

@@ -4,10 +4,11 @@ import type { SetEnv } from '../../protocol/messages.js'
 import type { SecretBox } from '../../store/secret-box.js'
 import type { Writer } from '../../store/store.js'
 import { putVariable } from '../../store/threads/variables.js'
-import { microseconds, openThread } from '../client-context.js'
+import { openThread } from '../client-context.js'
 import type { ClientContext } from '../client-context.js'
 import { signalThread } from '../thread-workflow.js'
 import { variablesProblem } from './check-answer.js'
+import { nowMicros } from '../../protocol/time.js'
 
 export type VariableValues = Readonly<Record<string, string>>
 
@@ -47,7 +48,7 @@ export async function putVariables(
   secrets: SecretBox,
   { values, ...where }: ValuesOfThread,
 ): Promise<void> {
-  const now = microseconds()
+  const now = nowMicros()
   for (const [name, value] of Object.entries(values))
     await putVariable(tx, secrets, { ...where, name, value, now })
 }

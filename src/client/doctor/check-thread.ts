@@ -16,7 +16,7 @@ import { lastRun } from '../../store/threads/runs.js'
 import { findThread } from '../../store/threads/threads.js'
 import type { ThreadRecord } from '../../store/threads/threads.js'
 import { announceAnswer } from '../answers/respond.js'
-import { isOpen, microseconds } from '../client-context.js'
+import { isOpen } from '../client-context.js'
 import { querySnapshot } from '../read-snapshot.js'
 import { parkedSince, reopenThread, signalOf, tellWaiting } from '../reopen-thread.js'
 import { terminateThread } from '../terminate-thread.js'
@@ -27,6 +27,7 @@ import type { WorkflowState } from '../workflow-state.js'
 import { checkOwner, checkRefusal } from './check-other-stores.js'
 import { isFresh, left, repaired } from './finding.js'
 import type { Doctor, Finding } from './finding.js'
+import { toMicros, toMillisAfter, nowMicros } from '../../protocol/time.js'
 
 /** An open thread against its workflow, and its own numbers. */
 export async function checkThread(doctor: Doctor, threadId: string): Promise<readonly Finding[]> {
@@ -175,7 +176,7 @@ async function checkAnswers(doctor: Doctor, thread: ThreadRecord): Promise<reado
   const { context } = doctor
   const { id: threadId } = thread
   const store = await context.store()
-  const before = microseconds() - LIMITS.underWay * 1000
+  const before = nowMicros() - toMicros(LIMITS.underWay)
   const untaken = await store.read((db) => untakenAnswers(db, { threadId, before }))
   if (untaken.length === 0) return []
   const unasked = `${untaken.length} answers were given, and no worker says whether it knows of them`
@@ -274,7 +275,7 @@ async function told(doctor: Doctor, threadId: string, { effects, room }: Unknown
 }
 
 function scheduling({ id, due_at: dueAt }: EffectRecord): Operations {
-  return { operations: [{ kind: 'schedule_effect', id, dueAt: Math.ceil(dueAt / 1000) }] }
+  return { operations: [{ kind: 'schedule_effect', id, dueAt: toMillisAfter(dueAt) }] }
 }
 
 /** What the store has waiting for a thread against what its workflow knows of. */

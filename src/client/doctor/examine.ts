@@ -13,7 +13,7 @@ import { StoreError } from '../../store/store-error.js'
 import type { Reader } from '../../store/store.js'
 import { closeChild } from '../../store/threads/children.js'
 import { closedTops, sweepBlobs } from '../../store/threads/retention.js'
-import { microseconds } from '../client-context.js'
+import {} from '../client-context.js'
 import type { ClientContext } from '../client-context.js'
 import { deleteThread } from '../retention/delete-thread.js'
 import { lookAtWorkflow } from '../workflow-state.js'
@@ -21,6 +21,7 @@ import { checkOtherStores } from './check-other-stores.js'
 import { checkThread } from './check-thread.js'
 import { isFresh, left, repaired } from './finding.js'
 import type { Doctor, Examine, Finding } from './finding.js'
+import { nowMicros, toMicros } from '../../protocol/time.js'
 
 /** Threads at a time: each is a call to Temporal, or a few. */
 const AT_A_TIME = 10
@@ -147,11 +148,11 @@ async function* checkRequests(doctor: Doctor): AsyncGenerator<Finding, void, und
 /** What a child owes is answered by its parent's own looking, within the hour: only the registry is mended. */
 async function* checkChildren(doctor: Doctor): AsyncGenerator<Finding, void, undefined> {
   const store = await doctor.context.store()
-  const closedBefore = microseconds() - LIMITS.childCheckLast * 1000
+  const closedBefore = nowMicros() - toMicros(LIMITS.childCheckLast)
   const untold = await store.read((db) => untoldChildren(db, { closedBefore, limit: LIMITS.deletedAtOnce }))
   for (const { threadId, reference, status } of untold) {
     const problem = `Its child "${reference}" is closed, and its registry has it open`
-    const closing = { parentThreadId: threadId, reference, status, now: microseconds() }
+    const closing = { parentThreadId: threadId, reference, status, now: nowMicros() }
     const work = () => store.write((tx) => closeChild(tx, closing))
     yield await repaired(
       doctor,

@@ -1,6 +1,8 @@
 import { LIMITS } from '../../protocol/limits.js'
-import { microseconds } from '../client-context.js'
+import {} from '../client-context.js'
 import type { ClientContext } from '../client-context.js'
+import { nowMicros, toMicros } from '../../protocol/time.js'
+import type { Micros } from '../../protocol/time.js'
 
 /**
  * `lost`: open in the store, closed in Temporal. `unclosed`: its end is decided, and its row is open. `task_failing`:
@@ -87,6 +89,6 @@ export async function repaired({ fix }: Doctor, found: Found, repair: Repair): P
 }
 
 /** What happened just now may be under way. */
-export function isFresh(at: number): boolean {
-  return microseconds() - at < LIMITS.underWay * 1000
+export function isFresh(at: Micros): boolean {
+  return nowMicros() - at < toMicros(LIMITS.underWay)
 }

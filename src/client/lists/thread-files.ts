@@ -3,8 +3,9 @@ import { statFile } from '../../store/files/attachments.js'
 import { checkFileContent, checkFilePath, FileError } from '../../store/files/file-row.js'
 import type { StoredFile } from '../../store/files/file-row.js'
 import { listFolder, putFile, removeFile } from '../../store/files/files.js'
-import { knownThread, microseconds, openThread } from '../client-context.js'
+import { knownThread, openThread } from '../client-context.js'
 import type { ClientContext } from '../client-context.js'
+import { nowMicros } from '../../protocol/time.js'
 
 /**
  * Bytes from `start` (the first one) up to, and without, `end` (behind the last one). A negative number counts from the
@@ -73,9 +74,7 @@ export function threadFiles(context: ClientContext, threadId: string): ThreadFil
       const { digest, size } = await store.blobs.write(typeof data === 'string' ? Buffer.from(data) : data)
       return store.write(async (tx) => {
         await openThread(tx, threadId)
-        return recordOf(
-          await putFile(tx, { threadId, path, mimeType, size, blob: digest, now: microseconds() }),
-        )
+        return recordOf(await putFile(tx, { threadId, path, mimeType, size, blob: digest, now: nowMicros() }))
       })
     },
     async unlinkFile(path) {

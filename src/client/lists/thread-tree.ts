@@ -1,6 +1,5 @@
 import { ThreadNotFoundError } from '../../protocol/errors.js'
-import type { ThreadStatus } from '../../protocol/status.js'
-import type { SubagentRegistryEntry } from '../../protocol/subagent.js'
+import type { ThreadStatus, SubagentRegistryEntry } from '../../protocol/status.js'
 import { threadsFrom } from '../../store/threads/thread-tree.js'
 import type { ThreadNode } from '../../store/threads/thread-tree.js'
 import type { ClientContext } from '../client-context.js'

@@ -9,7 +9,8 @@ import type { StoredFile } from '../../store/files/file-row.js'
 import { putFile } from '../../store/files/files.js'
 import { HIGHEST_INT, isPixels } from '../../store/schema.js'
 import type { Store, Writer } from '../../store/store.js'
-import { microseconds } from '../client-context.js'
+import {} from '../client-context.js'
+import { nowMicros } from '../../protocol/time.js'
 
 /** A file of the thread, or one to make. */
 export type GivenAttachment =
@@ -133,7 +134,7 @@ export async function placeAttachments(
             ...attachment,
             threadId,
             path: await freeAttachmentPath(tx, threadId, attachment.name),
-            now: microseconds(),
+            now: nowMicros(),
           })
     const description = attachment.kind === 'file' ? attachment.description : null
     placed.push({ ...attachmentRef(file), ...(description !== null && { description }) })

@@ -12,11 +12,12 @@ import type { Removal } from '../../store/messages/queue.js'
 import { stageQueuedTool } from '../../store/messages/queued-tools.js'
 import type { Writer } from '../../store/store.js'
 import { clientSpan, inSpan } from '../../telemetry/spans.js'
-import { microseconds, openThread } from '../client-context.js'
+import { openThread } from '../client-context.js'
 import type { ClientContext } from '../client-context.js'
 import { signalThread, updateWorkflow } from '../thread-workflow.js'
 import { nobodyTook } from '../waiting/notices.js'
 import { halfCharacterProblem, refuseStaged } from './send-message.js'
+import { nowMicros } from '../../protocol/time.js'
 
 interface QueuingTool {
   readonly threadId: string
@@ -47,7 +48,7 @@ async function queue(
   const content = JSON.parse(JSON.stringify(args)) as JsonObject
   const { isNew, waiting } = await store.write(async (tx) => {
     await openThread(tx, threadId)
-    const now = microseconds()
+    const now = nowMicros()
     const tool = { threadId, toolCallId, name, args: content, sentBy: 'client', now } as const
     const staged = await stageQueuedTool(tx, tool)
     refuseStaged(staged, { threadId, toolCallId, id })
@@ -132,7 +133,7 @@ export async function removeQueued(context: ClientContext, threadId: string, id:
   const store = await context.store()
   const removal = await store.write(async (tx) => {
     await openThread(tx, threadId)
-    return removeQueuedItem(tx, { threadId, id, now: microseconds() })
+    return removeQueuedItem(tx, { threadId, id, now: nowMicros() })
   })
   const inline = removal === 'unknown' && id.startsWith(OUR_IDS)
   if (removal !== 'removed' && removal !== 'before' && !inline)

@@ -19,11 +19,12 @@ import type { StageResult } from '../../store/messages/message-writes.js'
 import { findMessage } from '../../store/messages/transcript.js'
 import type { Writer } from '../../store/store.js'
 import { clientSpan, inSpan } from '../../telemetry/spans.js'
-import { microseconds, openThread } from '../client-context.js'
+import { openThread } from '../client-context.js'
 import type { ClientContext } from '../client-context.js'
 import { signalThread } from '../thread-workflow.js'
 import { attachmentDigest, checkAttachment, placeAttachments, storeBytes } from './attachments.js'
 import type { GivenAttachment, StoredAttachment } from './attachments.js'
+import { nowMicros } from '../../protocol/time.js'
 
 interface Sending {
   readonly threadId: string
@@ -105,7 +106,7 @@ async function accept(
     silent: message.silent,
     metadata: message.metadata,
     attachments: known === null ? await placeAttachments(tx, threadId, attachments) : [],
-    createdAt: microseconds(),
+    createdAt: nowMicros(),
     sentBy: 'client',
     digest,
   })

@@ -13,6 +13,8 @@ import type { ClosedTreeCursor } from '../../store/threads/retention.js'
 import type { ClientContext } from '../client-context.js'
 import { deleteThread } from './delete-thread.js'
 import type { KeptHistory } from './delete-thread.js'
+import { toMicros } from '../../protocol/time.js'
+import type { Millis } from '../../protocol/time.js'
 
 export interface SweepThreads {
   /** Trees of which all threads closed longer ago than this: milliseconds, or a text such as "90d". */
@@ -58,7 +60,7 @@ export async function sweepThreads(
 
 async function sweepTrees(
   context: ClientContext,
-  { before, dryRun }: { readonly before: number; readonly dryRun: boolean },
+  { before, dryRun }: { readonly before: Millis; readonly dryRun: boolean },
 ): Promise<Pick<SweptThreads, 'trees' | 'threads' | 'kept' | 'failed'>> {
   const store = await context.store()
   const kept: KeptHistory[] = []
@@ -68,10 +70,10 @@ async function sweepTrees(
   for (;;) {
     const cursor: ClosedTreeCursor | null = after
     const page: readonly ClosedTreeCursor[] = await store.read((db) =>
-      closedTops(db, { before: before * 1000, after: cursor, limit: PAGE }),
+      closedTops(db, { before: toMicros(before), after: cursor, limit: PAGE }),
     )
     for (const { id } of page) {
-      const size = await store.read((db) => closedTreeSize(db, id, before * 1000))
+      const size = await store.read((db) => closedTreeSize(db, id, toMicros(before)))
       if (size === null) continue
       const problem = dryRun ? null : await deleteTree(context, id, kept)
       unavailable = TemporalUnavailableError.isInstance(problem) ? unavailable + 1 : 0

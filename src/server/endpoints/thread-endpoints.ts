@@ -33,6 +33,7 @@ import { logBroken } from '../request-log.js'
 import type { ServerContext, ServerEnv } from '../server-context.js'
 import { comparePrecedence, endpointRoute, matchRoute, shapeOf } from './endpoint-routes.js'
 import type { EndpointRoute } from './endpoint-routes.js'
+import { nowMicros } from '../../protocol/time.js'
 
 /** Routes of your own below `/threads/{threadId}/api/`, for whoever may see the thread. */
 export interface ThreadEndpoints {
@@ -253,7 +254,7 @@ class EndpointError extends Error {
 async function keepWords(run: EndpointRun, { redactor }: EndpointState, error: unknown): Promise<void> {
   const { client, threadId, requestId } = run
   const words = readThrown(redactor.redactThrown(error))
-  const kept = { threadId, at: Date.now() * 1000, type: 'Endpoint.threw', ...words }
+  const kept = { threadId, at: nowMicros(), type: 'Endpoint.threw', ...words }
   const store = await contextOf(client).store()
   const id = `${threadId}:${requestId}`
   await store.write(async (tx) => {

@@ -14,13 +14,13 @@ import { forgetRemoteSecrets } from './remote-secrets.js'
 import { closeRequests } from './requests.js'
 import { finishToolCall, openToolCalls } from './tool-calls.js'
 import type { ToolCallRecord } from './tool-calls.js'
+import type { Micros } from '../../protocol/time.js'
 
 interface Closing {
   readonly threadId: string
   /** It is also the error code of the results. */
   readonly outcome: keyof typeof CUT_CALL
-  /** Microseconds. */
-  readonly now: number
+  readonly now: Micros
   /** Queued tools that have left the queue without running, and the place in the run where they get their results. */
   readonly cut?: { readonly tools: readonly string[]; readonly run: number; readonly step: number }
 }

@@ -12,6 +12,7 @@ import { findOperation, finishOperation, insertOperation, takeOperation } from '
 import type { OperationRecord } from '../operations.js'
 import type { Sealed } from '../secret-box.js'
 import type { Reader, Writer } from '../store.js'
+import type { Micros } from '../../protocol/time.js'
 
 /** A call before it is claimed. */
 export interface RemoteCall {
@@ -34,9 +35,8 @@ interface RemoteClaim {
   readonly id: string
   /** SHA-256 of the token, which is not stored itself. */
   readonly tokenDigest: string
-  /** Milliseconds since 1970. */
-  readonly deadline: number
-  readonly expiresAt: number
+  readonly deadline: Micros
+  readonly expiresAt: Micros
 }
 
 /** A file that the call has written. It becomes a file of the thread with the result (T9). */
@@ -75,7 +75,7 @@ export interface RemoteKey {
 export async function insertRemoteCall(
   tx: Writer,
   { threadId, callId }: RemoteKey,
-  { call, now }: { readonly call: RemoteCall; readonly now: number },
+  { call, now }: { readonly call: RemoteCall; readonly now: Micros },
 ): Promise<void> {
   const detail: RemoteDetail = { ...call, claim: null, files: {} }
   const operation = { thread_id: threadId, id: remoteOperationId(callId), kind: 'remote' } as const
@@ -147,7 +147,7 @@ export async function finishRemoteCall(
   }: {
     readonly record: RemoteRecord
     readonly answer: RemoteAnswerRow | UnansweredRow
-    readonly now: number
+    readonly now: Micros
   },
 ): Promise<void> {
   const id = remoteOperationId(callId)

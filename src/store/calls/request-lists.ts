@@ -8,6 +8,7 @@ import type { Reader } from '../store.js'
 import type { ThreadRecord } from '../threads/threads.js'
 import { requestFromRow } from './requests.js'
 import type { PendingRecord } from './requests.js'
+import type { Micros } from '../../protocol/time.js'
 
 interface RequestFilter {
   readonly threadId?: string
@@ -23,7 +24,7 @@ interface RequestFilter {
 
 /** The end of a page. */
 export interface RequestCursor {
-  readonly requestedAt: number
+  readonly requestedAt: Micros
   readonly threadId: string
   readonly id: string
 }
@@ -93,7 +94,7 @@ export async function listRequests(
 }
 
 /** A queued message, and the signal that announces it to the workflow. */
-export type WaitingItem = { readonly id: string; readonly createdAt: number } & (
+export type WaitingItem = { readonly id: string; readonly createdAt: Micros } & (
   | { readonly kind: 'message'; readonly message: Extract<QueueMessage, { readonly messageId: string }> }
   | { readonly kind: 'tool'; readonly tool: QueueTool }
 )
@@ -130,7 +131,7 @@ interface Row {
   readonly role: string
   readonly sent_by: string
   readonly tool_calls: string | null
-  readonly created_at: number
+  readonly created_at: Micros
 }
 
 function itemOf(row: Row, invocation: string | undefined): WaitingItem | null {

@@ -12,6 +12,7 @@ import { findChild } from '../threads/children.js'
 import { lastRun } from '../threads/runs.js'
 import { findThread } from '../threads/threads.js'
 import { findToolCall } from './tool-calls.js'
+import type { Micros } from '../../protocol/time.js'
 
 /**
  * `early`: the result of a call arrived before the call requested it, and is kept until it does; `isDropped` tells whether the
@@ -65,7 +66,7 @@ export async function insertEarlyAnswer(
 /** The call makes its request: takes an early answer. Returns whether there was one. */
 export async function takeEarlyAnswer(
   tx: Writer,
-  { threadId, id, now }: { readonly threadId: string; readonly id: string; readonly now: number },
+  { threadId, id, now }: { readonly threadId: string; readonly id: string; readonly now: Micros },
 ): Promise<boolean> {
   const result = await tx
     .updateTable('pending')
@@ -128,8 +129,7 @@ export interface Decision {
   readonly answer?: JsonValue
   /** Digest of what the caller gave, where `answer` differs each time: files are stored under new paths. */
   readonly digest?: string
-  /** Microseconds. */
-  readonly now: number
+  readonly now: Micros
 }
 
 /**

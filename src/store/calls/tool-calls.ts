@@ -7,6 +7,7 @@ import type { Decoded } from '../row-codec.js'
 import type { ToolCallsTable } from '../schema.js'
 import type { Reader, Writer } from '../store.js'
 import { pipeline } from '../transaction.js'
+import type { Micros } from '../../protocol/time.js'
 
 type ToolCallStatus = 'open' | 'succeeded' | 'failed' | 'denied' | 'interrupted' | 'cancelled' | 'unknown'
 
@@ -89,7 +90,7 @@ export async function adoptToolCall(
 /** Records the time of the first start. */
 export async function startToolCall(
   tx: Writer,
-  { threadId, callId, now }: { readonly threadId: string; readonly callId: string; readonly now: number },
+  { threadId, callId, now }: { readonly threadId: string; readonly callId: string; readonly now: Micros },
 ): Promise<void> {
   const starting = tx
     .updateTable('tool_calls')
@@ -107,7 +108,7 @@ interface FinishedToolCall {
   readonly errorCode?: string | null
   readonly resultMessageId?: string | null
   readonly session?: SessionCall | null
-  readonly now: number
+  readonly now: Micros
 }
 
 /** T4: finishes an open call. Returns false if it has an outcome or does not exist. */

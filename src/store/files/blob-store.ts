@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import { LIMITS } from '../../protocol/limits.js'
 import { StoreError } from '../store-error.js'
+import type { Millis } from '../../protocol/time.js'
 
 /** Bytes by their digest: written bytes never change, and equal bytes are stored once. */
 export interface BlobStore {
@@ -19,11 +20,11 @@ export interface BlobStore {
    * Deletes the bytes for every thread. Returns false if there are none, or if they were written since the given time
    * (milliseconds).
    */
-  delete(digest: string, writtenBefore?: number): Promise<boolean>
+  delete(digest: string, writtenBefore?: Millis): Promise<boolean>
   /** All blobs in no order; concurrent writes and deletions may be included or not. */
   list(): AsyncIterable<ListedBlob>
   /** Deletes the drafts of writes that began before the time (milliseconds) and never ended; returns how many. */
-  deleteDrafts(begunBefore: number): Promise<number>
+  deleteDrafts(begunBefore: Millis): Promise<number>
 }
 
 /** Bytes from `start` up to and excluding `end`; a range beyond the last byte is empty, not an error. */
@@ -40,7 +41,7 @@ interface PartOfBlob extends ByteRange {
 export interface ListedBlob {
   readonly digest: string
   /** When any thread last wrote these bytes, in milliseconds, with an error of at most LIMITS.blobRenewal. */
-  readonly writtenAt: number
+  readonly writtenAt: Millis
 }
 
 export interface StoredBlob {

@@ -19,6 +19,7 @@ import {
   verified,
 } from './blob-store.js'
 import type { BlobStore, ByteRange, ListedBlob, StoredBlob } from './blob-store.js'
+import type { Millis } from '../../protocol/time.js'
 
 /** Opens a folder of blobs, `ab/cd/abcd…`, and makes it if it is missing. @throws StoreError `unavailable` */
 export async function openDirectoryBlobs(folder: string): Promise<BlobStore> {
@@ -209,7 +210,7 @@ async function* listBlobFolder(folder: string): AsyncIterable<ListedBlob> {
 }
 
 /** Deletes our drafts that were not modified since the time; returns how many. */
-async function deleteOldDrafts(folder: string, begunBefore: number): Promise<number> {
+async function deleteOldDrafts(folder: string, begunBefore: Millis): Promise<number> {
   let deleted = 0
   for (const name of await namesIn(folder)) {
     if (!isDraftName(name)) continue

@@ -1,6 +1,7 @@
 import type { Selectable } from 'kysely'
 import type { FileRecord } from '../../protocol/message.js'
 import type { FilesTable } from '../schema.js'
+import type { Micros } from '../../protocol/time.js'
 
 /** A file of a thread with the digest of its bytes, which is null for a folder. */
 export interface StoredFile extends FileRecord {
@@ -17,16 +18,16 @@ export interface NewFile {
   readonly metadata?: Record<string, unknown> | null
   readonly width?: number | null
   readonly height?: number | null
-  readonly now: number
+  readonly now: Micros
 }
 
 export interface NewFolder {
   readonly threadId: string
   readonly path: string
-  readonly now: number
+  readonly now: Micros
 }
 
-export function fileToRow(file: NewFile, createdAt: number): Selectable<FilesTable> {
+export function fileToRow(file: NewFile, createdAt: Micros): Selectable<FilesTable> {
   return {
     thread_id: file.threadId,
     path: file.path,

@@ -2,6 +2,7 @@ import type { Reader, Writer } from '../store.js'
 import { deleteEntry, statFile } from './attachments.js'
 import { checkFilePath, FileError, fileFromRow, fileToRow, foldersAbove, folderToRow } from './file-row.js'
 import type { NewFile, NewFolder, StoredFile } from './file-row.js'
+import type { Micros } from '../../protocol/time.js'
 
 /**
  * Writes or replaces the row of a file, and makes the rows of the folders above it.
@@ -48,7 +49,7 @@ interface FileCopy {
   readonly fromPath: string
   readonly toThreadId: string
   readonly toPath: string
-  readonly now: number
+  readonly now: Micros
 }
 
 /** Copies the row, not the bytes; null if there is no such file. @throws FileError as `putFile` */

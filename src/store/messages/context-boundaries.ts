@@ -2,6 +2,7 @@ import type { Selectable } from 'kysely'
 import type { Side } from '../../protocol/plan.js'
 import type { BoundariesTable } from '../schema.js'
 import type { Reader, Writer } from '../store.js'
+import type { Micros } from '../../protocol/time.js'
 
 /** `window`: the context window was full. `context_length`: the provider refused the request as too long. */
 type BoundaryKind = 'window' | 'context_length'
@@ -33,7 +34,7 @@ export interface NewBoundary extends Boundary {
   /** Estimated tokens of the request. */
   readonly tokensBefore: number
   readonly tokensAfter: number
-  readonly createdAt: number
+  readonly createdAt: Micros
 }
 
 /** The current boundary; null: the whole transcript is in the context. */

@@ -9,6 +9,7 @@ import type {
 import type { Side } from '../../protocol/plan.js'
 import { activeTraceparent } from '../../telemetry/spans.js'
 import type { MessagesTable } from '../schema.js'
+import type { Micros } from '../../protocol/time.js'
 
 export type MessageSender =
   | 'client'
@@ -27,7 +28,7 @@ export interface NewMessage {
   readonly threadId: string
   readonly role: MessageRole
   readonly content: string | null
-  readonly createdAt: number
+  readonly createdAt: Micros
   readonly sentBy: MessageSender
   readonly name?: string | null
   readonly toolCalls?: readonly ToolCallEntry[] | null

@@ -7,6 +7,7 @@ import type { Fact } from '../../protocol/facts.js'
 import type { Reader, Writer } from '../store.js'
 import { endEffect, findEffect } from '../threads/effects.js'
 import { countUndelivered, markMessageRemoved } from './message-writes.js'
+import type { Micros } from '../../protocol/time.js'
 
 /** A message that waits for a place in the transcript. */
 export interface QueuedMessage {
@@ -17,7 +18,7 @@ export interface QueuedMessage {
   readonly call: ToolCallEntry | null
   /** The child whose report it is. */
   readonly child: string | null
-  readonly createdAt: number
+  readonly createdAt: Micros
 }
 
 interface QueuedMessages {
@@ -78,8 +79,7 @@ interface RemovedItem {
   readonly threadId: string
   /** The id of a message, a queued tool call or an effect. */
   readonly id: string
-  /** Microseconds. */
-  readonly now: number
+  readonly now: Micros
 }
 
 /**

@@ -14,6 +14,7 @@ import type { MessageSender, NewMessage } from './message-row.js'
 import { stageMessage } from './message-writes.js'
 import type { StageResult } from './message-writes.js'
 import { appendToolInvocation } from './status-line.js'
+import type { Micros } from '../../protocol/time.js'
 
 /** A tool call that no model made. */
 interface QueuedTool {
@@ -26,8 +27,7 @@ interface QueuedTool {
   readonly side?: Side
   /** The call starts an immediate subagent. */
   readonly immediate?: true
-  /** Microseconds. */
-  readonly now: number
+  readonly now: Micros
 }
 
 /**
@@ -121,7 +121,7 @@ async function insertCall(
 export async function placeQueuedTool(
   tx: Writer,
   { thread_id: threadId, id: callId, message_id: messageId, name: tool }: ToolCallRecord,
-  { run, step, side, now }: StepOfCall & { readonly now: number },
+  { run, step, side, now }: StepOfCall & { readonly now: Micros },
 ): Promise<readonly Fact[]> {
   const scope = { runId: runIdOf(run), stepId: stepIdOf(run, step) }
   await adoptToolCall(tx, { threadId, callId, run, step, side })

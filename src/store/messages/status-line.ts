@@ -4,6 +4,7 @@ import { fact } from '../../protocol/facts.js'
 import type { Fact } from '../../protocol/facts.js'
 import type { Writer } from '../store.js'
 import { appendMessage } from './delivery.js'
+import type { Micros } from '../../protocol/time.js'
 
 /** What the runtime did. Clients group messages by it; models never receive such a line. */
 type StatusKind = 'handoff' | 'run_ended' | 'runtime_tool_invocation'
@@ -24,8 +25,7 @@ interface StatusLine {
   readonly scope: EventScope
   readonly run: number
   readonly step: number
-  /** Microseconds. */
-  readonly now: number
+  readonly now: Micros
 }
 
 /** Appends a status line to the transcript; returns its event. */

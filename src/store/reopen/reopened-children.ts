@@ -8,6 +8,8 @@ import type { PendingRecord } from '../calls/requests.js'
 import { findOperation } from '../operations.js'
 import type { Reader } from '../store.js'
 import type { ChildRecord } from '../threads/children.js'
+import type { Micros } from '../../protocol/time.js'
+import { toMillis } from '../../protocol/time.js'
 
 type ReopenedChildren = Pick<ReopenedThread, 'open' | 'deferred' | 'groups'>
 
@@ -72,7 +74,7 @@ function deferredChild(
   messageId: string,
 ): ReopenedDeferred {
   const child = { reference, agent, messageId, resumable }
-  return { requestId, callId, child, requestedAt: Math.floor(at / 1000), supplied: status === 'answered' }
+  return { requestId, callId, child, requestedAt: toMillis(at), supplied: status === 'answered' }
 }
 
 interface Groups {
@@ -160,7 +162,7 @@ export interface Reported {
   /** The calls that its reports have answered. */
   readonly answered: ReadonlySet<string>
   /** When the last report was stored, in microseconds; 0: never. */
-  readonly at: number
+  readonly at: Micros
   /** Null: the last report did not reach the rows of the parent. */
   readonly last: Omit<ChildReport, 'reference'> | null
 }

@@ -31,12 +31,13 @@ import { findThread } from '../threads/threads.js'
 import type { ThreadRecord } from '../threads/threads.js'
 import { reopenedChildren, reportsOf, writtenCalls } from './reopened-children.js'
 import type { Reported } from './reopened-children.js'
+import type { Micros, Millis } from '../../protocol/time.js'
+import { toMillis } from '../../protocol/time.js'
 
 interface Reopening {
   /** A run was in flight, and `cutRun` has ended it. */
   readonly cut: boolean
-  /** Microseconds. */
-  readonly now: number
+  readonly now: Micros
 }
 
 /**
@@ -65,11 +66,9 @@ export async function readReopened(
     runs: Math.max(numbers.runs, run?.number ?? 0),
     settles: numbers.settles,
     // The thread has numbered fewer items than milliseconds have gone by.
-    items: Math.floor(now / 1000),
+    items: toMillis(now),
     children: children.length,
-    effects: effects
-      .slice(0, LIMITS.effects)
-      .map((effect) => [effect.id, Math.floor(effect.due_at / 1000)] as const),
+    effects: effects.slice(0, LIMITS.effects).map((effect) => [effect.id, toMillis(effect.due_at)] as const),
     ...(goesOn && { side: (!cut && settled?.side) || (await actingSide(db, id)) }),
     ...(parked && { stopped: true as const }),
     ...(request === null ? {} : { request }),
@@ -77,8 +76,8 @@ export async function readReopened(
   }
 }
 
-function lastRunOf({ number, reason, steps }: RunRecord, endedAt: number): LastRun {
-  return { runId: runIdOf(number), reason: reason ?? 'lost', steps, endedAt: Math.floor(endedAt / 1000) }
+function lastRunOf({ number, reason, steps }: RunRecord, endedAt: Micros): LastRun<Millis> {
+  return { runId: runIdOf(number), reason: reason ?? 'lost', steps, endedAt: toMillis(endedAt) }
 }
 
 /** Whether the session of the run has ended: its report is stored, or, for a root thread, a session tool ended it. */
@@ -104,9 +103,7 @@ async function blockedOn(
 ): Promise<NonNullable<ReopenedThread['request']> | null> {
   const open = await openRequests(db, { threadId, limit: LIMITS.openChildren })
   const request = open.find((candidate) => candidate.call_id === null && deferredChildOf(candidate) === null)
-  return request === undefined
-    ? null
-    : { id: request.id, requestedAt: Math.floor(request.requested_at / 1000) }
+  return request === undefined ? null : { id: request.id, requestedAt: toMillis(request.requested_at) }
 }
 
 type AsChild = Pick<ReopenedThread, 'reports' | 'invocations' | 'report'>
@@ -250,8 +247,7 @@ interface CutRun {
   readonly threadId: string
   /** The sequence of the last event before Temporal was asked: a later event shows that a worker is active. */
   readonly sequence: number
-  /** Microseconds. */
-  readonly now: number
+  readonly now: Micros
 }
 
 /**

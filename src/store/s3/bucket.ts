@@ -4,6 +4,7 @@ import { ConfigError } from '../../protocol/errors.js'
 import { LIMITS } from '../../protocol/limits.js'
 import { asS3Error, statusOf } from './s3-error.js'
 import type { S3Location } from './s3-location.js'
+import type { Millis } from '../../protocol/time.js'
 
 /** The requests that blobs need; each fails with a StoreError of one sentence. */
 export interface Bucket {
@@ -26,7 +27,7 @@ export interface Bucket {
 export interface FoundObject {
   readonly size: number
   /** Milliseconds, by the clock of the service. */
-  readonly writtenAt: number
+  readonly writtenAt: Millis
   /** The service's own digest of the object; empty if it has none. */
   readonly etag: string
 }
@@ -51,7 +52,7 @@ interface NewObject {
 interface UnfinishedUpload {
   readonly key: string
   readonly id: string
-  readonly begunAt: number
+  readonly begunAt: Millis
 }
 
 /** The context of all requests to one bucket. */

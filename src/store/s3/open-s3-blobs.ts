@@ -18,6 +18,7 @@ import { createBucket, loadS3Sdk } from './bucket.js'
 import type { Body, Bucket, FoundObject } from './bucket.js'
 import { asS3Error } from './s3-error.js'
 import type { S3Location } from './s3-location.js'
+import type { Millis } from '../../protocol/time.js'
 
 /** Time limits of requests; tests use shorter ones. */
 export interface S3Times {
@@ -122,7 +123,7 @@ interface OldDrafts {
   readonly drafts: string
   /** Whether a key is ours: the bucket may contain objects and uploads of other programs. */
   readonly isOurs: (key: string) => boolean
-  readonly begunBefore: number
+  readonly begunBefore: Millis
 }
 
 /** Large blobs are uploaded in parts to their own key too, so unfinished uploads may have any key. */
@@ -201,7 +202,7 @@ async function writeStream(place: BlobPlace, start: Uint8Array, source: Measured
 }
 
 /** Older blobs are written again, so that a sweep by age does not delete them from their new owner. */
-function isFresh(known: { readonly size: number; readonly writtenAt: number }, size: number): boolean {
+function isFresh(known: { readonly size: number; readonly writtenAt: Millis }, size: number): boolean {
   return known.size === size && known.writtenAt > Date.now() - LIMITS.blobRenewal
 }
 

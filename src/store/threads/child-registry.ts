@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 import type { Selectable } from 'kysely'
-import type { SubagentRegistryEntry } from '../../protocol/subagent.js'
+import type { SubagentRegistryEntry } from '../../protocol/status.js'
 import type { ChildrenTable } from '../schema.js'
 import type { Reader } from '../store.js'
 

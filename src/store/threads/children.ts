@@ -9,6 +9,7 @@ import { rowCodec } from '../row-codec.js'
 import type { Decoded } from '../row-codec.js'
 import type { ChildrenTable } from '../schema.js'
 import type { Reader, Writer } from '../store.js'
+import type { Micros } from '../../protocol/time.js'
 
 /** The last report of a child; the attachments are files of the parent. */
 export interface StoredReport {
@@ -204,7 +205,7 @@ interface NewReport extends ChildKey {
   readonly report?: StoredReport | null
   readonly status: string
   /** For its last report: microseconds. */
-  readonly closedAt?: number
+  readonly closedAt?: Micros
 }
 
 /** T7: stores a report once. Returns false if this one or a later one is stored. */
@@ -229,7 +230,7 @@ export async function saveReport(
 /** Closes a child in the registry. Returns null if it was closed before, so that only the first caller reports it. */
 export async function closeChild(
   tx: Writer,
-  { parentThreadId, reference, status, now }: ChildKey & { readonly status: string; readonly now: number },
+  { parentThreadId, reference, status, now }: ChildKey & { readonly status: string; readonly now: Micros },
 ): Promise<ChildRecord | null> {
   const row = await tx
     .updateTable('children')

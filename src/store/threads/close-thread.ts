@@ -17,6 +17,7 @@ import { closeChild, deferredChildren } from './children.js'
 import { removeScheduledEffects } from './effects.js'
 import { endOpenRuns } from './runs.js'
 import { requestTermination, updateThread } from './threads.js'
+import type { Micros } from '../../protocol/time.js'
 
 const PARENT_CLOSED = 'The parent thread was closed.'
 
@@ -24,8 +25,7 @@ interface ThreadClosing {
   readonly threadId: string
   readonly outcome: 'completed' | 'failed' | 'terminated'
   readonly reason: StopReason
-  /** Microseconds. */
-  readonly now: number
+  readonly now: Micros
 }
 
 /**
@@ -65,8 +65,7 @@ interface UnstartedChild {
   readonly reference: string
   /** Why it never starts: the `terminate_reason` of its row. */
   readonly reason: string
-  /** Microseconds. */
-  readonly now: number
+  readonly now: Micros
 }
 
 /** Closes a child that has rows and no workflow, in its own rows and in the registry. A closed child stays as it is. */
@@ -82,14 +81,14 @@ export async function closeUnstartedChild(tx: Writer, unstarted: UnstartedChild)
 }
 
 /** What a closed thread had scheduled never runs. */
-async function removeEffects(tx: Writer, threadId: string, now: number): Promise<void> {
+async function removeEffects(tx: Writer, threadId: string, now: Micros): Promise<void> {
   const removed = await removeScheduledEffects(tx, threadId, now)
   const events = removed.map(({ id, name }) => fact('effect.removed', { effectId: id, name }))
   await appendEvents(tx, { threadId, events, now })
 }
 
 /** Nothing of a child runs after its parent closed (T8). */
-async function closeChildrenOf(tx: Writer, parentThreadId: string, now: number): Promise<void> {
+async function closeChildrenOf(tx: Writer, parentThreadId: string, now: Micros): Promise<void> {
   for (const { reference } of await deferredChildren(tx, parentThreadId))
     await closeUnstartedChild(tx, { parentThreadId, reference, reason: PARENT_CLOSED, now })
   await tx

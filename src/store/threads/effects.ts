@@ -4,6 +4,7 @@ import { rowCodec } from '../row-codec.js'
 import type { Decoded } from '../row-codec.js'
 import type { EffectsTable } from '../schema.js'
 import type { Reader, Writer } from '../store.js'
+import type { Micros } from '../../protocol/time.js'
 
 type Columns = { status: 'scheduled' | 'done' | 'failed' | 'removed'; args: JsonObject }
 
@@ -53,8 +54,7 @@ interface EndedEffect {
   readonly id: string
   readonly status: Exclude<EffectRecord['status'], 'scheduled'>
   readonly error?: string | null
-  /** Microseconds. */
-  readonly now: number
+  readonly now: Micros
 }
 
 /** Ends a scheduled effect and returns its name; null if it is not scheduled any more: an effect ends once. */
@@ -77,7 +77,7 @@ export async function endEffect(
 export async function removeScheduledEffects(
   tx: Writer,
   threadId: string,
-  now: number,
+  now: Micros,
 ): Promise<readonly Pick<EffectRecord, 'id' | 'name'>[]> {
   return tx
     .updateTable('effects')

@@ -6,16 +6,18 @@ import type { Schema } from '../schema.js'
 import type { Reader, Store, Writer } from '../store.js'
 import { subtreeOf } from './thread-tree.js'
 import { updateThread } from './threads.js'
+import { toMicros } from '../../protocol/time.js'
+import type { Micros, Millis } from '../../protocol/time.js'
 
 /** The end of a page. */
 export interface ClosedTreeCursor {
-  readonly closedAt: number
+  readonly closedAt: Micros
   readonly id: string
 }
 
 interface ClosedTrees {
   /** Microseconds. */
-  readonly before: number
+  readonly before: Micros
   readonly after: ClosedTreeCursor | null
   readonly limit: number
 }
@@ -54,7 +56,7 @@ export async function closedTops(
 }
 
 /** The number of threads in a tree if all of them closed before that time or their deletion has begun; else null. */
-export async function closedTreeSize(db: Reader, threadId: string, before: number): Promise<number | null> {
+export async function closedTreeSize(db: Reader, threadId: string, before: Micros): Promise<number | null> {
   const threads = await subtreeOf(db, threadId)
   if (threads.at(-1)?.closedAt === DELETED_AT) return threads.length
   const isOld = threads.every(({ closedAt }) => closedAt !== null && closedAt < before)
@@ -131,8 +133,7 @@ async function repeated(store: Store, batch: (tx: Writer) => Promise<number>): P
 /** Sweeps what no thread uses any more: bytes, plans, errors. */
 
 interface Sweep {
-  /** Milliseconds since 1970. */
-  readonly before: number
+  readonly before: Millis
   readonly dryRun: boolean
 }
 
@@ -160,12 +161,12 @@ export async function sweepBlobs(store: Store, { before, dryRun }: Sweep): Promi
   return swept + untold
 }
 
-async function unnamed(db: Reader, before: number, after: string): Promise<readonly string[]> {
+async function unnamed(db: Reader, before: Millis, after: string): Promise<readonly string[]> {
   const rows = await db
     .selectFrom('blobs')
     .select('digest')
     .where('digest', '>', after)
-    .where('created_at', '<', before * 1000)
+    .where('created_at', '<', toMicros(before))
     .where(isUnnamed)
     .orderBy('digest')
     .limit(LIMITS.deletedAtOnce)
@@ -180,12 +181,12 @@ function isUnnamed(where: ExpressionBuilder<Schema, 'blobs'>) {
 }
 
 /** Deletes the row first: a later file with these bytes then writes them again, which renews their age. */
-async function forget(store: Store, digest: string, before: number): Promise<boolean> {
+async function forget(store: Store, digest: string, before: Millis): Promise<boolean> {
   const forgotten = await store.write(async (tx) => {
     const result = await tx
       .deleteFrom('blobs')
       .where('digest', '=', digest)
-      .where('created_at', '<', before * 1000)
+      .where('created_at', '<', toMicros(before))
       .where(isUnnamed)
       .executeTakeFirst()
     return result.numDeletedRows === 1n
@@ -217,7 +218,7 @@ export async function sweepErrors(store: Store, { before, dryRun }: Sweep): Prom
   const old = (db: Reader) =>
     db
       .selectFrom('errors')
-      .where('at', '<', before * 1000)
+      .where('at', '<', toMicros(before))
       .where((where) =>
         where.not(
           where.exists(
@@ -242,11 +243,7 @@ export async function sweepErrors(store: Store, { before, dryRun }: Sweep): Prom
 /** Deletes plans that no open run has: the next run of an agent stores its plan again. */
 export async function sweepPlans(store: Store, { before, dryRun }: Sweep): Promise<number> {
   const old = await store.read((db) =>
-    db
-      .selectFrom('plans')
-      .select('digest')
-      .where('created_at', '<', before * 1000)
-      .execute(),
+    db.selectFrom('plans').select('digest').where('created_at', '<', toMicros(before)).execute(),
   )
   let swept = 0
   for (const { digest } of old) {

@@ -9,6 +9,7 @@ import { rowCodec } from '../row-codec.js'
 import type { Decoded } from '../row-codec.js'
 import type { RunsTable } from '../schema.js'
 import type { Reader, Writer } from '../store.js'
+import type { Micros } from '../../protocol/time.js'
 
 export interface RunUsage {
   readonly inputTokens: number
@@ -75,8 +76,7 @@ interface CutRuns {
   readonly threadId: string
   readonly reason: StopReason
   readonly outcome: Exclude<RunOutcome, 'completed'>
-  /** Microseconds. */
-  readonly now: number
+  readonly now: Micros
 }
 
 /** The usage of a run is known only to its workflow, and the workflow of these runs is lost. */

@@ -1,8 +1,9 @@
 import type { JoinBuilder, Selectable } from 'kysely'
-import type { SubagentRegistryEntry } from '../../protocol/subagent.js'
+import type { SubagentRegistryEntry } from '../../protocol/status.js'
 import type { Schema, ThreadsTable } from '../schema.js'
 import type { Reader } from '../store.js'
 import { REGISTRY_COLUMNS, registryEntry } from './child-registry.js'
+import type { Micros } from '../../protocol/time.js'
 
 type Row = Pick<Selectable<ThreadsTable>, 'id' | 'parent_thread_id' | 'agent' | 'status' | 'closed_at'>
 
@@ -87,7 +88,7 @@ interface SubtreeThread {
   readonly id: string
   readonly parent: string | null
   /** Microseconds; null while it is open. */
-  readonly closedAt: number | null
+  readonly closedAt: Micros | null
 }
 
 /** The thread and all its descendants, each before its parent, so that the rest of an interrupted deletion is still reachable. */

@@ -4,6 +4,7 @@ import { rowCodec } from '../row-codec.js'
 import type { Decoded } from '../row-codec.js'
 import type { ThreadsTable } from '../schema.js'
 import type { Reader, Writer } from '../store.js'
+import type { Micros } from '../../protocol/time.js'
 
 /** What the workflow knew when a run ended, so that a thread whose workflow is lost is reopened with it. */
 export interface SettledState {
@@ -86,7 +87,7 @@ export async function updateThread(tx: Writer, id: string, patch: ThreadPatch): 
 interface TerminationRequest {
   readonly threadId: string
   readonly reason: string | null
-  readonly now: number
+  readonly now: Micros
 }
 
 /** T8: from this commit on the thread accepts nothing, and nothing of it begins. */
@@ -125,7 +126,7 @@ export interface ThreadFilter {
 
 /** The end of a page. A thread that became active since then moved to an earlier page. */
 export interface ThreadCursor {
-  readonly lastActivityAt: number
+  readonly lastActivityAt: Micros
   readonly id: string
 }
 

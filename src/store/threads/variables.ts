@@ -5,6 +5,7 @@ import { remoteKeyIds, rotateRemoteSecrets } from '../calls/remote-secrets.js'
 import type { VariablesTable } from '../schema.js'
 import type { SecretBox } from '../secret-box.js'
 import type { Reader, Store, Writer } from '../store.js'
+import type { Micros } from '../../protocol/time.js'
 
 /** A variable's row; the value of a secret is sealed. */
 export type VariableRecord = Readonly<Omit<Selectable<VariablesTable>, 'type'>> & {
@@ -21,8 +22,7 @@ interface NewVariable {
   readonly type?: VariableType | undefined
   /** Given at the start of the thread: its subagents have it too, also those that scope the name. */
   readonly forGraph?: true
-  /** Microseconds. */
-  readonly now: number
+  readonly now: Micros
 }
 
 /** Sets a variable of a thread; secrets are sealed. @throws StoreError `no_key` */
