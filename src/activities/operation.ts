@@ -289,7 +289,7 @@ async function persistently<T>(work: () => Promise<T>): Promise<T> {
 }
 
 /** What the detail of a row keeps of the facts that were stored with its answer: of each a short digest. */
-export interface StoredFacts {
+interface StoredFacts {
   /** Left out when there were none. */
   readonly facts?: readonly string[]
 }

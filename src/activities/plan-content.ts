@@ -8,12 +8,16 @@ import { getPlan } from '../store/agents.js'
 import type { Store } from '../store/store.js'
 import type { ActivityDependencies } from './activity.js'
 import { Context, log } from './temporal-activity.js'
+import type { CallModelInput } from '../protocol/activities.js'
+import { findOperation } from '../store/operations.js'
+import type { OperationRecord } from '../store/operations.js'
+import type { OperationKey } from './operation.js'
 
 /** Plans are immutable under their digest, and a worker meets few of them. */
 const contents = new WeakMap<Store, Map<string, PlanContent>>()
 
 /** The plan that a new run starts with; null when this worker has lacked the agent for a minute. */
-export function currentPlan(dependencies: ActivityDependencies, agent: string): PlanContent | null {
+function currentPlan(dependencies: ActivityDependencies, agent: string): PlanContent | null {
   const content = buildPlan(dependencies.registry, agent, dependencies.caps)
   if (!('missing' in content)) return content
   waitForDefinition(`agent "${agent}"`)
@@ -49,6 +53,7 @@ export function promptNamed(content: PlanContent, name: string): PromptContent &
  * When the log last named each missing definition, in milliseconds: every waiting thread attempts about once a second.
  */
 const warnedAt = new Map<string, number>()
+
 const MOST_WARNED = 1000
 
 /** Logs a missing definition once in `LIMITS.missingDefinition`. */
@@ -73,4 +78,26 @@ export function waitForDefinition(what = 'definition'): void {
   warnOfMissing(what)
   if (currentAttemptScheduledTimestampMs - scheduledTimestampMs < LIMITS.missingDefinition)
     throw failure('Definition.Missing')
+}
+
+/**
+ * The plan that a step runs with: the workflow's; else that of the first of these operations that an earlier attempt
+ * has begun; else the one that this worker's definitions give. Null: this worker has lacked the agent for a minute.
+ */
+export async function planOfStep(
+  dependencies: ActivityDependencies,
+  { plan, agent }: CallModelInput,
+  begun: readonly OperationKey[],
+): Promise<PlanContent | null> {
+  if (plan !== null) return keptPlan(dependencies, plan)
+  const operations = await dependencies.store.read((db) =>
+    Promise.all(begun.map(({ threadId, id }) => findOperation(db, threadId, id))),
+  )
+  const [kept] = operations.flatMap((operation) => planDigestOf(operation) ?? [])
+  return kept === undefined ? currentPlan(dependencies, agent) : keptPlan(dependencies, kept)
+}
+
+function planDigestOf(operation: OperationRecord | null): string | null {
+  const detail = operation?.detail
+  return typeof detail === 'object' && detail !== null && 'plan' in detail ? String(detail.plan) : null
 }

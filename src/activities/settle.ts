@@ -43,7 +43,7 @@ import type { ThreadRecord } from '../store/threads/threads.js'
 import { whileBeating } from './activity.js'
 import type { ActivityDependencies } from './activity.js'
 import { fittingOperations, lookUp, newFacts, record, storedFacts } from './operation.js'
-import type { OperationKey, StoredFacts } from './operation.js'
+import type { OperationKey } from './operation.js'
 import { giveUpEffect } from './run-effect.js'
 import { microseconds } from './scope.js'
 import { recordClosedChild } from './subagents/closed-child.js'
@@ -120,10 +120,12 @@ async function settleAgain(tx: Writer, { thread, input, known }: Again): Promise
 }
 
 /** What of a settle may have grown when the workflow asks for it again. */
-interface SettleDetail extends StoredFacts {
+type SettleDetail = StoredFacts & {
   /** References. */
   readonly closed?: readonly string[]
 }
+
+type StoredFacts = ReturnType<typeof storedFacts>
 
 function settleDetail(facts: StoredFacts, closed: readonly string[]): SettleDetail {
   return closed.length === 0 ? facts : { ...facts, closed }

@@ -1,17 +1,21 @@
 import { describe, expect, test } from 'vitest'
 import {
+  assertFitting,
   begin,
   commit,
   finish,
   finishForHolder,
+  fittingOperations,
   heldBefore,
   holdsStill,
   keep,
   lookUp,
   postpone,
   record,
+  TooManyOperations,
 } from '../../src/activities/operation.js'
 import type { Begun, Beginning } from '../../src/activities/operation.js'
+import { LIMITS } from '../../src/protocol/limits.js'
 import { findOperation } from '../../src/store/operations.js'
 import type { Store } from '../../src/store/store.js'
 import { insertThread } from '../../src/store/threads/threads.js'
@@ -207,3 +211,16 @@ test('T4 an operation that is kept is held by the same attempt, with its new det
     })
     expect(await finishing(store, held, 'done')).toBe('done')
   }))
+
+test('T9 an answer takes as many operations as it can hold, from the first one on', () => {
+  const operations = Array.from({ length: 40 }, (_, index) => ({
+    kind: 'queue_tool' as const,
+    id: `call_${index}`,
+    name: 'x'.repeat(LIMITS.operationBytes / 30),
+  }))
+  const fitting = fittingOperations(operations)
+  expect(fitting).toEqual(operations.slice(0, fitting.length))
+  expect(fitting.length).toBeLessThan(operations.length)
+  expect(() => assertFitting(fitting)).not.toThrow()
+  expect(() => assertFitting(operations.slice(0, fitting.length + 1))).toThrow(TooManyOperations)
+})

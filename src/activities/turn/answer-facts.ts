@@ -1,7 +1,8 @@
-import type { NextRequest } from '../../protocol/event-codes.js'
 import { APICallError } from '@ai-sdk/provider'
+
+import type { NextRequest } from '../../protocol/event-codes.js'
 import type { ModelAnswer } from '../../model/model-answer.js'
-import { ModelError } from '../../model/model-error.js'
+import type { ModelError } from '../../model/model-error.js'
 import type { ModelErrorKind } from '../../model/model-error.js'
 import type { Usage } from '../../protocol/activities.js'
 import { fact, phaseFact } from '../../protocol/facts.js'
@@ -12,6 +13,7 @@ import type { Writer } from '../../store/store.js'
 import { stepScope } from '../scope.js'
 import { readThrown } from '../thrown.js'
 import type { Thrown } from '../thrown.js'
+import { failureId } from './model-step.js'
 import type { ModelStep } from './model-step.js'
 
 export interface Answered {
@@ -43,16 +45,6 @@ export function failedFact(
   const { scope, log } = step
   const words = kind === 'interrupted' ? {} : { errorId: failureId(step, log.number) }
   return fact('model.failed', { ...log.newest, error: kind, next, ...words }, scope)
-}
-
-/** The phase events up to the persisted answer that were not emitted yet. A nested step has none. */
-export function phasesToAnswer({ input, log, resumed }: ModelStep): readonly Fact[] {
-  if (input.frame !== null) return []
-  const scope = stepScope(input)
-  const started = resumed || log.number > 0
-  return ([2, 3, 4] as const)
-    .filter((phase) => phase === 4 || !started)
-    .map((phase) => phaseFact(phase, scope))
 }
 
 /** The remaining events of a step that ends with its model call, and of its turn. A nested step has none. */
@@ -115,12 +107,6 @@ function reasonOf({ kind, message }: ModelError): string {
   return kind === 'unsupported_version' ? `${SENTENCES[kind]} (${message})` : SENTENCES[kind]
 }
 
-/** The failure of a step whose worker has neither the model nor a fallback of it. */
-export function notRegistered(model: string): FailedModel {
-  const message = `No worker has the model "${model}".`
-  return { model, error: new ModelError({ kind: 'not_registered', message, retryable: false }) }
-}
-
 /** Providers may answer with whole pages of HTML. */
 const MOST_OF_BODY = 4000
 
@@ -131,14 +117,6 @@ export async function recordFailures(tx: Writer, step: ModelStep): Promise<void>
     const id = failureId(step, number)
     await recordError(tx, { id, threadId, at: step.now, type: error.kind, ...providerWords(error) })
   }
-}
-
-/** The id under which the table `errors` holds the words of a failed request. */
-export function failureId(
-  { operation: { threadId, id } }: Pick<ModelStep, 'operation'>,
-  number: number,
-): string {
-  return `${threadId}:${id}:${number}`
 }
 
 /** The provider's own words: its status, its message, and its whole answer where that says more. */

@@ -207,7 +207,7 @@ function sum(weighed: ReadonlyMap<string, number>): number {
 }
 
 /** The arguments of a nested step's call, as a message; it is no row of the transcript. */
-export interface FrameMessage {
+interface FrameMessage {
   readonly text: string
   readonly attachments: readonly AttachmentRef[]
 }

@@ -7,8 +7,10 @@
  * drain done; a finished operation is answered from its row. A model that was asked and did not answer is asked again,
  * and every request is counted.
  */
+import { randomUUID } from 'node:crypto'
+
 import type { PlanContent, PromptContent } from '../../definitions/plan/plan-content.js'
-import { ModelAbortedError } from '../../model/model-error.js'
+import { ModelAbortedError, ModelError } from '../../model/model-error.js'
 import type { CallModelAnswer, CallModelInput, EndAnswer, Frame } from '../../protocol/activities.js'
 import { phaseFact } from '../../protocol/facts.js'
 import type { Fact } from '../../protocol/facts.js'
@@ -21,9 +23,9 @@ import type { ActivityDependencies } from '../activity.js'
 import type { HookBatch } from '../hooks/hook-batch.js'
 import { RequestBlocked, requestHooks } from '../hooks/hook-points.js'
 import { stepBatch } from '../hooks/step-batch.js'
-import { commit, finish, lookUp, record } from '../operation.js'
+import { begin, commit, finish, lookUp, record } from '../operation.js'
 import type { HeldOperation } from '../operation.js'
-import { promptNamed, promptOf } from '../plan-content.js'
+import { keptPlan, planOfStep, promptNamed, promptOf } from '../plan-content.js'
 import { microseconds, stepScope } from '../scope.js'
 import { Context } from '../temporal-activity.js'
 import { openThread } from '../thread-row.js'
@@ -37,12 +39,13 @@ import type { RequiredVariables } from '../variables/missing-variables.js'
 import { withOfferedTools, withVariables } from '../variables/resolved-prompt.js'
 import { activate } from './activate.js'
 import { waitBeforeNext } from './admission.js'
-import { lastFacts, notRegistered } from './answer-facts.js'
+import { lastFacts } from './answer-facts.js'
+import type { FailedModel } from './answer-facts.js'
 import { askModels } from './ask-models.js'
 import type { Reply } from './ask-models.js'
 import { activationInput } from './bootstrap.js'
 import { buildRequest } from './build-request.js'
-import type { FrameMessage } from './build-request.js'
+import type { RequestParts } from './build-request.js'
 import {
   commitAnswer,
   commitBlocked,
@@ -51,22 +54,24 @@ import {
   commitWait,
 } from './commit-answer.js'
 import { writeDeltas } from './deltas.js'
-import { runDrainHooks, UNHOOKED } from './drain-hooks.js'
+import { UNHOOKED, runDrainHooks } from './drain-hooks.js'
 import { drainStep, drainWithoutPlan } from './drain.js'
-import { openFrame } from './frame.js'
 import {
-  beginOperationOf,
   MISSING,
+  beginOperationOf,
+  modelBeginning,
   newPlan,
   operationOf,
   operationsOf,
-  planOfStep,
   withOperations,
 } from './model-operation.js'
-import { openStep } from './model-step.js'
 import type { ModelStep } from './model-step.js'
 import { candidatesOf } from './provided-model.js'
 import { beginRunRow, handOver, startedFact } from './run-start.js'
+import { RequestLog } from './request-log.js'
+import type { OperationDetail } from './request-log.js'
+import { beginFrame } from './frame.js'
+import type { BegunFrame } from './frame.js'
 
 export async function callModel(
   dependencies: ActivityDependencies,
@@ -115,6 +120,37 @@ async function callInFrame(
   return callProviders(dependencies, step, { frameMessage, signal })
 }
 
+type OpenedFrame =
+  | { readonly kind: 'answered'; readonly answer: CallModelAnswer }
+  | {
+      readonly kind: 'held'
+      readonly input: CallModelInput
+      readonly content: PlanContent
+      readonly held: HeldOperation
+      readonly frame: Extract<BegunFrame, { readonly kind: 'begun' }>
+    }
+
+/**
+ * Opens the nested step of a prompt tool. It drains nothing: its operation is held, below the call that it answers
+ * (T4).
+ */
+async function openFrame(dependencies: ActivityDependencies, input: CallModelInput): Promise<OpenedFrame> {
+  const { store } = dependencies
+  if (input.plan === null) throw new Error('Expected the plan of the outer step, got none.')
+  const content = await keptPlan(dependencies, input.plan)
+  const key = operationOf(input)
+  const known = await store.read((db) => lookUp<CallModelAnswer>(db, key))
+  if (known.kind === 'answered') return known
+  const frame = await beginFrame(dependencies, input, content)
+  if (frame.kind === 'answered') return frame
+  return store.write(async (tx): Promise<OpenedFrame> => {
+    const found = await lookUp<CallModelAnswer>(tx, key)
+    if (found.kind === 'answered') return found
+    const { held } = await begin(tx, found, { ...modelBeginning(input, content), messageId: randomUUID() })
+    return { kind: 'held', input, content, held, frame }
+  })
+}
+
 /** Resolves the variables of a prompt, and the tools that the flags of its subagents allow. */
 async function resolvePrompt(
   dependencies: ActivityDependencies,
@@ -146,8 +182,32 @@ function hooksOf(
   })
 }
 
+interface Opening extends Pick<ModelStep, 'input' | 'content' | 'prompt' | 'parentId' | 'hooks'> {
+  readonly held: HeldOperation
+}
+
+/** @throws for an operation without a message: a bug of the caller */
+function openStep({ held, ...opening }: Opening): ModelStep {
+  const { input, content } = opening
+  const { messageId, state, now } = held
+  if (messageId === null) throw new Error('Expected a model operation with its message, found none.')
+  // Written by `RequestLog`: the store's boundary.
+  const known = held.detail as Partial<OperationDetail> | null
+  return {
+    ...opening,
+    operation: held,
+    messageId,
+    scope: { ...stepScope(input), messageId },
+    now,
+    startedAt: performance.now(),
+    log: new RequestLog({ plan: content.plan.digest, ...known }),
+    resumed: state !== 'drained',
+    operations: operationsOf(held),
+  }
+}
+
 interface Call {
-  readonly frameMessage: FrameMessage | null
+  readonly frameMessage: RequestParts['frameMessage']
   readonly signal: AbortSignal
 }
 
@@ -188,6 +248,12 @@ async function commitReply(
   const { failures } = reply
   const wait = await waitBeforeNext(store, step, failures)
   return wait === null ? commitFailure(dependencies, step, failures) : commitWait(store, step, wait)
+}
+
+/** The failure of a step whose worker has neither the model nor a fallback of it. */
+function notRegistered(model: string): FailedModel {
+  const message = `No worker has the model "${model}".`
+  return { model, error: new ModelError({ kind: 'not_registered', message, retryable: false }) }
 }
 
 /** The text of a system prompt, whose parts are joined without separators. */

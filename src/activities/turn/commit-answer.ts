@@ -10,8 +10,8 @@ import type { AnswerDetails, StoredPart } from '../../model/context/answer-parts
 import type { AnswerPart, ModelAnswer, ModelFile, ModelToolCall } from '../../model/model-answer.js'
 import type { PartialAnswer } from '../../model/model-error.js'
 import { UNKNOWN_TOOL } from '../../protocol/activities.js'
-import type { CallModelAnswer, CallRequest } from '../../protocol/activities.js'
-import { fact } from '../../protocol/facts.js'
+import type { CallModelAnswer, CallRequest, Usage } from '../../protocol/activities.js'
+import { fact, phaseFact } from '../../protocol/facts.js'
 import type { Fact } from '../../protocol/facts.js'
 import { callIdOf, nestedCallIdOf } from '../../protocol/ids.js'
 import { LIMITS } from '../../protocol/limits.js'
@@ -34,21 +34,14 @@ import type { ActivityDependencies } from '../activity.js'
 import type { RequestBlocked } from '../hooks/hook-points.js'
 import { draftRow } from '../hooks/message-hooks.js'
 import { commit, finish, keep } from '../operation.js'
+import { stepScope } from '../scope.js'
 import type { StateEffects } from '../thread-state/buffered-state.js'
 import { atNewPath } from '../thread-state/message-input.js'
-import {
-  completedFact,
-  failedFact,
-  failureMessage,
-  lastFacts,
-  phasesToAnswer,
-  recordFailures,
-} from './answer-facts.js'
+import { completedFact, failedFact, failureMessage, lastFacts, recordFailures } from './answer-facts.js'
 import type { Answered, FailedModel } from './answer-facts.js'
 import { newPlan, withOperations } from './model-operation.js'
 import { streamedMessage } from './model-step.js'
 import type { ModelStep } from './model-step.js'
-import { sumOf } from './request-log.js'
 
 export async function commitAnswer(
   store: Store,
@@ -141,12 +134,24 @@ export async function commitBlocked(
   })
 }
 
+const NO_USAGE: Usage = { inputTokens: 0, outputTokens: 0, cachedInputTokens: 0, cost: 0 }
+
 /**
  * The answer of a step that ends the run. A nested step does not end it: its message is the result of the outer call.
  */
 function endOf(step: ModelStep, reason: StopReason): CallModelAnswer {
   if (step.input.frame === null) return { type: 'end', reason, outcome: 'failed', ...unreported(step) }
-  return { type: 'answered', text: false, calls: [], usage: step.log.unreported() ?? sumOf([]) }
+  return { type: 'answered', text: false, calls: [], usage: step.log.unreported() ?? NO_USAGE }
+}
+
+/** The phase events up to the persisted answer that were not emitted yet. A nested step has none. */
+function phasesToAnswer({ input, log, resumed }: ModelStep): readonly Fact[] {
+  if (input.frame !== null) return []
+  const scope = stepScope(input)
+  const started = resumed || log.number > 0
+  return ([2, 3, 4] as const)
+    .filter((phase) => phase === 4 || !started)
+    .map((phase) => phaseFact(phase, scope))
 }
 
 /** A stop during a request is one failure; a stop in a pause leaves the failure before the pause. */

@@ -23,7 +23,7 @@ import { openThread } from '../thread-row.js'
 import { beginOperationOf } from './model-operation.js'
 import { stageItems } from './staged-items.js'
 
-export interface HookedDrain {
+interface HookedDrain {
   /** The messages that hooks changed, by id. */
   readonly changed: ReadonlyMap<string, ChangedMessage>
   /** The ids of messages that a hook refused: they never get a place in the transcript. */

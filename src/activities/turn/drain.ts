@@ -1,5 +1,7 @@
 import { randomUUID } from 'node:crypto'
+
 import type { ExpressionBuilder } from 'kysely'
+
 import type { PlanContent } from '../../definitions/plan/plan-content.js'
 import type { CallModelAnswer, CallModelInput, TerminatedAnswer } from '../../protocol/activities.js'
 import { fact, phaseFact } from '../../protocol/facts.js'
@@ -10,7 +12,7 @@ import type { ThreadOperation } from '../../protocol/operations.js'
 import type { Plan } from '../../protocol/plan.js'
 import { putPlan } from '../../store/agents.js'
 import { appendEvents } from '../../store/events.js'
-import { deliverMessages, refuseMessages, unanswered } from '../../store/messages/delivery.js'
+import { appendMessage, deliverMessages, refuseMessages, unanswered } from '../../store/messages/delivery.js'
 import { amendOperation, findOperation, highestNumbers } from '../../store/operations.js'
 import type { Schema } from '../../store/schema.js'
 import type { Store, Writer } from '../../store/store.js'
@@ -22,24 +24,25 @@ import { promptOf } from '../plan-content.js'
 import { microseconds, stepScope } from '../scope.js'
 import { movesActivity, openThread } from '../thread-row.js'
 import type { OpenThread } from '../thread-row.js'
-import { runDrainHooks, UNHOOKED } from './drain-hooks.js'
-import type { HookedDrain } from './drain-hooks.js'
+import { UNHOOKED, runDrainHooks } from './drain-hooks.js'
 import {
-  beginOperationOf,
   MISSING,
+  beginOperationOf,
   modelBeginning,
   newPlan,
   operationOf,
   operationsOf,
-  placeOf,
   withOperations,
 } from './model-operation.js'
 import { beginRunRow, handOver, startedFact } from './run-start.js'
-import { appendWordlessLine, stageItems } from './staged-items.js'
+import { stageItems } from './staged-items.js'
 
 type Drained =
   | { readonly kind: 'answered'; readonly answer: CallModelAnswer }
   | { readonly kind: 'held'; readonly held: HeldOperation }
+
+/** What the create hooks of the step's messages have decided. */
+type HookedDrain = Awaited<ReturnType<typeof runDrainHooks>>
 
 const TERMINATED: TerminatedAnswer = { type: 'terminated' }
 
@@ -165,6 +168,25 @@ async function drainNow(
   return { kind: 'held', held }
 }
 
+/**
+ * Appends a line for a turn of the other side that had no text: a request must end with a message of the counterpart.
+ */
+async function appendWordlessLine(tx: Writer, input: CallModelInput): Promise<void> {
+  const side = input.side === 'a' ? 'b' : 'a'
+  await appendMessage(tx, {
+    id: randomUUID(),
+    threadId: input.threadId,
+    role: side === 'a' ? 'assistant' : 'user',
+    content: 'The other side ended its turn without words.',
+    createdAt: microseconds(input),
+    sentBy: 'runtime',
+    silent: true,
+    side,
+    run: input.run,
+    step: input.step,
+  })
+}
+
 /** Whether a run has nothing to do. A run that a tool began goes on in any case. */
 async function isIdle(
   tx: Writer,
@@ -181,14 +203,13 @@ async function isIdle(
  * the same (T3).
  */
 export async function drainWithoutPlan(store: Store, input: CallModelInput): Promise<CallModelAnswer> {
-  const { threadId, run, step } = input
+  const { threadId, run, step, side } = input
   const now = microseconds(input)
   return store.write(async (tx): Promise<CallModelAnswer> => {
     if ((await openThread(tx, input)) === null) return TERMINATED
     // It is there when an earlier attempt got this far; after a reset there may be more to deliver.
-    if (
-      !(await record(tx, operationOf(input), { kind: 'model', place: placeOf(input), answer: MISSING, now }))
-    ) {
+    const ended = { kind: 'model', place: { run, step, side, key: null }, answer: MISSING, now } as const
+    if (!(await record(tx, operationOf(input), ended))) {
       const operations = await deliverLate(tx, input, UNHOOKED)
       return withOperations<CallModelAnswer>(MISSING, operations)
     }

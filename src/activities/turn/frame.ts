@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+
 import type { PlanContent } from '../../definitions/plan/plan-content.js'
 import { parseArguments } from '../../definitions/plan/tool-arguments.js'
 import type { CallModelAnswer, CallModelInput, Frame, ResultAnswer } from '../../protocol/activities.js'
@@ -7,9 +8,7 @@ import type { ActivityDependencies } from '../activity.js'
 import { filesAt } from '../attachments.js'
 import type { HookBatch } from '../hooks/hook-batch.js'
 import { stepBatch } from '../hooks/step-batch.js'
-import { begin, lookUp } from '../operation.js'
-import type { HeldOperation } from '../operation.js'
-import { keptPlan, promptOf, waitForDefinition } from '../plan-content.js'
+import { promptOf, waitForDefinition } from '../plan-content.js'
 import type { HeldInput } from '../scope.js'
 import { failed } from '../tool/call-result.js'
 import type { CallResult } from '../tool/call-result.js'
@@ -18,41 +17,6 @@ import { subpromptOf } from '../tool/frame-report.js'
 import { beginCall } from '../tool/held-call.js'
 import type { HeldCall } from '../tool/held-call.js'
 import { mappedPaths, mappedText } from '../tool/tool-values.js'
-import { modelBeginning, operationOf } from './model-operation.js'
-
-type OpenedFrame =
-  | { readonly kind: 'answered'; readonly answer: CallModelAnswer }
-  | {
-      readonly kind: 'held'
-      readonly input: CallModelInput
-      readonly content: PlanContent
-      readonly held: HeldOperation
-      readonly frame: Extract<BegunFrame, { readonly kind: 'begun' }>
-    }
-
-/**
- * Opens the nested step of a prompt tool. It drains nothing: its operation is held, below the call that it answers
- * (T4).
- */
-export async function openFrame(
-  dependencies: ActivityDependencies,
-  input: CallModelInput,
-): Promise<OpenedFrame> {
-  const { store } = dependencies
-  if (input.plan === null) throw new Error('Expected the plan of the outer step, got none.')
-  const content = await keptPlan(dependencies, input.plan)
-  const key = operationOf(input)
-  const known = await store.read((db) => lookUp<CallModelAnswer>(db, key))
-  if (known.kind === 'answered') return known
-  const frame = await beginFrame(dependencies, input, content)
-  if (frame.kind === 'answered') return frame
-  return store.write(async (tx): Promise<OpenedFrame> => {
-    const found = await lookUp<CallModelAnswer>(tx, key)
-    if (found.kind === 'answered') return found
-    const { held } = await begin(tx, found, { ...modelBeginning(input, content), messageId: randomUUID() })
-    return { kind: 'held', input, content, held, frame }
-  })
-}
 
 /** The input of a prompt tool's nested step. */
 interface FrameBeginning {

@@ -2,11 +2,8 @@ import type { PlanContent } from '../../definitions/plan/plan-content.js'
 import type { CallModelAnswer, CallModelInput } from '../../protocol/activities.js'
 import { beginOperationId, modelOperationId } from '../../protocol/ids.js'
 import type { ThreadOperation } from '../../protocol/operations.js'
-import { findOperation } from '../../store/operations.js'
 import type { OperationPlace, OperationRecord } from '../../store/operations.js'
-import type { ActivityDependencies } from '../activity.js'
 import type { Beginning, OperationKey } from '../operation.js'
-import { currentPlan, keptPlan } from '../plan-content.js'
 import { microseconds } from '../scope.js'
 
 /** The operations of hooks that ran with the drain, which the answer returns. */
@@ -30,30 +27,8 @@ export function beginOperationOf(input: CallModelInput): OperationKey {
 /** The end of a run whose agent no worker has had for a minute. */
 export const MISSING = { type: 'end', reason: 'definition_missing', outcome: 'failed' } as const
 
-/**
- * The plan that a step runs with: the workflow's; else that of the first of these operations that an earlier attempt
- * has begun; else the one that this worker's definitions give. Null: this worker has lacked the agent for a minute.
- */
-export async function planOfStep(
-  dependencies: ActivityDependencies,
-  { plan, agent }: CallModelInput,
-  begun: readonly OperationKey[],
-): Promise<PlanContent | null> {
-  if (plan !== null) return keptPlan(dependencies, plan)
-  const operations = await dependencies.store.read((db) =>
-    Promise.all(begun.map(({ threadId, id }) => findOperation(db, threadId, id))),
-  )
-  const [kept] = operations.flatMap((operation) => planDigestOf(operation) ?? [])
-  return kept === undefined ? currentPlan(dependencies, agent) : keptPlan(dependencies, kept)
-}
-
-function planDigestOf(operation: OperationRecord | null): string | null {
-  const detail = operation?.detail
-  return typeof detail === 'object' && detail !== null && 'plan' in detail ? String(detail.plan) : null
-}
-
 /** The step that a model call is, or the call of a prompt tool whose nested step it is. */
-export function placeOf({ run, step, side, frame }: CallModelInput): OperationPlace {
+function placeOf({ run, step, side, frame }: CallModelInput): OperationPlace {
   return { run, step, side, key: frame?.callId ?? null }
 }
 

@@ -5,10 +5,7 @@ import type { ThreadOperation } from '../../protocol/operations.js'
 import type { StreamedMessage } from '../../store/messages/deltas.js'
 import type { HookBatch } from '../hooks/hook-batch.js'
 import type { HeldOperation } from '../operation.js'
-import { stepScope } from '../scope.js'
-import { operationsOf } from './model-operation.js'
-import { RequestLog } from './request-log.js'
-import type { OperationDetail } from './request-log.js'
+import type { RequestLog } from './request-log.js'
 import type { Micros } from '../../protocol/time.js'
 
 /** A model call that this attempt holds. */
@@ -34,31 +31,15 @@ export interface ModelStep {
   readonly resumed: boolean
 }
 
-interface Opening extends Pick<ModelStep, 'input' | 'content' | 'prompt' | 'parentId' | 'hooks'> {
-  readonly held: HeldOperation
-}
-
-/** @throws for an operation without a message: a bug of the caller */
-export function openStep({ held, ...opening }: Opening): ModelStep {
-  const { input, content } = opening
-  const { messageId, state, now } = held
-  if (messageId === null) throw new Error('Expected a model operation with its message, found none.')
-  // Written by `RequestLog`: the store's boundary.
-  const known = held.detail as Partial<OperationDetail> | null
-  return {
-    ...opening,
-    operation: held,
-    messageId,
-    scope: { ...stepScope(input), messageId },
-    now,
-    startedAt: performance.now(),
-    log: new RequestLog({ plan: content.plan.digest, ...known }),
-    resumed: state !== 'drained',
-    operations: operationsOf(held),
-  }
-}
-
 /** The message that the step's text streams to. */
 export function streamedMessage({ input, messageId }: ModelStep): StreamedMessage {
   return { threadId: input.threadId, messageId }
+}
+
+/** The id under which the table `errors` holds the words of a failed request. */
+export function failureId(
+  { operation: { threadId, id } }: Pick<ModelStep, 'operation'>,
+  number: number,
+): string {
+  return `${threadId}:${id}:${number}`
 }

@@ -166,7 +166,7 @@ export function usageOf(prices: Prices, usage: ModelUsage): Usage {
 }
 
 /** The usage of several requests; one unknown cost makes the sum unknown. */
-export function sumOf(usages: readonly Usage[]): Usage {
+function sumOf(usages: readonly Usage[]): Usage {
   return usages.reduce<Usage>(addUsage, { inputTokens: 0, outputTokens: 0, cachedInputTokens: 0, cost: 0 })
 }
 

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
+
 import type { CallModelInput, DrainItem } from '../../protocol/activities.js'
 import { runIdOf } from '../../protocol/ids.js'
-import { appendMessage } from '../../store/messages/delivery.js'
 import { stageMessage } from '../../store/messages/message-writes.js'
 import type { MessageDraft } from '../../store/messages/message-writes.js'
 import { findMessage } from '../../store/messages/transcript.js'
@@ -11,12 +11,12 @@ import type { ChildRecord } from '../../store/threads/children.js'
 import { microseconds } from '../scope.js'
 import { recordClosedChild } from '../subagents/closed-child.js'
 import {
+  SILENT_END,
   failureText,
   fittingMembers,
   groupFiles,
   groupText,
   nameOfChild,
-  SILENT_END,
 } from '../subagents/report-text.js'
 import type { GroupMember } from '../subagents/report-text.js'
 
@@ -113,25 +113,6 @@ function draftOf(
   if (item.inline === undefined) return null
   const { content, role, silent } = item.inline
   return { ...common, role, content, silent, sentBy: 'cli', digest }
-}
-
-/**
- * Appends a line for a turn of the other side that had no text: a request must end with a message of the counterpart.
- */
-export async function appendWordlessLine(tx: Writer, input: CallModelInput): Promise<void> {
-  const side = input.side === 'a' ? 'b' : 'a'
-  await appendMessage(tx, {
-    id: randomUUID(),
-    threadId: input.threadId,
-    role: side === 'a' ? 'assistant' : 'user',
-    content: 'The other side ended its turn without words.',
-    createdAt: microseconds(input),
-    sentBy: 'runtime',
-    silent: true,
-    side,
-    run: input.run,
-    step: input.step,
-  })
 }
 
 /** All children of a group have ended: one silent message says how (T7). */
