@@ -59,3 +59,21 @@ export async function copyAttachments(
   }
   return refs
 }
+
+/** Extensions that differ from the subtype. */
+const EXTENSIONS: ReadonlyMap<string, string> = new Map([
+  ['image/jpeg', 'jpg'],
+  ['image/svg+xml', 'svg'],
+  ['audio/mpeg', 'mp3'],
+  ['audio/x-wav', 'wav'],
+  ['text/plain', 'txt'],
+  ['text/markdown', 'md'],
+  ['application/octet-stream', 'bin'],
+])
+
+/** `image.png` for `image/png`. */
+export function fileName(mimeType: string): string {
+  const [kind = '', subtype = ''] = mimeType.split('/')
+  const extension = EXTENSIONS.get(mimeType) ?? (/^[a-z0-9]{1,8}$/.test(subtype) ? subtype : 'bin')
+  return `${kind === 'application' ? 'file' : kind}.${extension}`
+}

@@ -1,13 +1,12 @@
 import { setTimeout as sleepFor } from 'node:timers/promises'
+
 import type { Registry } from '../../definitions/known-definitions.js'
 import type { ModelDefinition, ModelRateLimit } from '../../definitions/model.js'
 import type { Admission } from '../../model/call-model.js'
 import { asksForPause } from '../../model/model-error.js'
 import { ProviderGate } from '../../model/provider-gate.js'
-import { ProviderPause, withJitter } from '../../model/provider-pause.js'
+import { ProviderPause } from '../../model/provider-pause.js'
 import { LIMITS } from '../../protocol/limits.js'
-import type { Store } from '../../store/store.js'
-import { waitedOf } from '../../store/threads/runs.js'
 import type { FailedModel } from './answer-facts.js'
 import type { ModelStep } from './model-step.js'
 
@@ -114,11 +113,6 @@ function strictest(limits: readonly (number | undefined)[]): number | undefined 
 }
 
 /**
- * Milliseconds: the first wait for a provider that does not name one; each further wait of the step is twice as long.
- */
-const FIRST_WAIT = 2000
-
-/**
  * The patience of an agent: the milliseconds that a run waits for its providers in all. Only waits of the workflow
  * count; waits inside of one request, ten seconds at most each, do not.
  */
@@ -127,20 +121,9 @@ export function patienceOf({ content }: Pick<ModelStep, 'content'>): number {
 }
 
 /**
- * Milliseconds until one of the models may be asked again; null if no model asks for a pause, or the patience of the
- * run is used up.
+ * Milliseconds: the first wait for a provider that does not name one; each further wait of the step is twice as long.
  */
-export async function waitBeforeNext(
-  store: Store,
-  step: ModelStep,
-  failures: readonly FailedModel[],
-): Promise<number | null> {
-  const wait = shortestWait(failures, step.log.waits)
-  if (wait === null) return null
-  const { threadId, run } = step.input
-  const waited = await store.read((db) => waitedOf(db, { threadId, number: run }))
-  return waited + wait.asked > patienceOf(step) ? null : spreadWait(wait)
-}
+const FIRST_WAIT = 2000
 
 interface Wait {
   /** Milliseconds. */
@@ -149,8 +132,8 @@ interface Wait {
   readonly isOwn: boolean
 }
 
-/** The shortest wait of the models that ask for a pause. */
-function shortestWait(failures: readonly FailedModel[], waits: number): Wait | null {
+/** The shortest wait of the models that ask for a pause; null if none asks. `waits`: those of this step so far. */
+export function shortestWait(failures: readonly FailedModel[], waits: number): Wait | null {
   const asked = failures
     .filter(({ error }) => asksForPause(error))
     .map(({ error: { kind, retryAfter } }): Wait => {
@@ -164,8 +147,4 @@ function shortestWait(failures: readonly FailedModel[], waits: number): Wait | n
 /** Doubles the wait of a provider that refuses again after it. */
 function growWait(asked: number, waits: number): number {
   return Math.max(asked, Math.min(FIRST_WAIT * 2 ** waits, LIMITS.longestProviderWait))
-}
-
-function spreadWait({ asked, isOwn }: Wait): number {
-  return isOwn ? asked : withJitter(asked)
 }

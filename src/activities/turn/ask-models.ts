@@ -11,6 +11,7 @@ import type { ModelDefinition } from '../../definitions/model.js'
 import { callWithRetries } from '../../model/call-model.js'
 import type { LanguageModel, ModelAnswer } from '../../model/model-answer.js'
 import { ModelAbortedError, ModelError } from '../../model/model-error.js'
+import type { PartialAnswer } from '../../model/model-error.js'
 import { MODEL_LIMITS } from '../../model/stream-answer.js'
 import type { ModelLimits } from '../../model/stream-answer.js'
 import { fact, phaseFact } from '../../protocol/facts.js'
@@ -27,6 +28,7 @@ import { errorTypeOf } from '../../telemetry/spans.js'
 import { watchModel } from '../../telemetry/watch-model.js'
 import type { ModelWatch } from '../../telemetry/watch-model.js'
 import type { ActivityDependencies } from '../activity.js'
+import { RequestBlocked } from '../hooks/hook-points.js'
 import { keep } from '../operation.js'
 import { stepScope } from '../scope.js'
 import { log } from '../temporal-activity.js'
@@ -54,10 +56,28 @@ interface Question {
   readonly signal: AbortSignal
 }
 
-export type Reply = Answered | { readonly failures: readonly FailedModel[] }
+/** The outcome of a question: an answer, why no model gave one, what a stop has left, or the hook that refused it. */
+export type Reply =
+  | Answered
+  | { readonly failures: readonly FailedModel[] }
+  | { readonly stopped: PartialAnswer }
+  | { readonly blocked: RequestBlocked }
 
-/** @throws ModelAbortedError when the signal aborts, at whatever moment */
+/** `stopped` if the signal aborts, at whatever moment. */
 export async function askModels(dependencies: ActivityDependencies, question: Question): Promise<Reply> {
+  try {
+    return await askCandidates(dependencies, question)
+  } catch (error) {
+    if (error instanceof RequestBlocked) return { blocked: error }
+    if (!ModelAbortedError.isInstance(error)) throw error
+    return { stopped: error.partial }
+  }
+}
+
+async function askCandidates(
+  dependencies: ActivityDependencies,
+  question: Question,
+): Promise<Answered | { readonly failures: readonly FailedModel[] }> {
   const { modelLimits: limits = MODEL_LIMITS } = dependencies
   const deadline = performance.now() + limits.total
   const left = (): number => deadline - performance.now()

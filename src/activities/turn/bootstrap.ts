@@ -11,7 +11,6 @@ import type {
 import { parseArguments } from '../../definitions/plan/tool-arguments.js'
 import { textTokens } from '../../model/context/row-tokens.js'
 import type { ModelAnswer } from '../../model/model-answer.js'
-import { ModelAbortedError } from '../../model/model-error.js'
 import { MODEL_LIMITS } from '../../model/stream-answer.js'
 import type { CallModelInput, Frame } from '../../protocol/activities.js'
 import type { Fact } from '../../protocol/facts.js'
@@ -152,31 +151,15 @@ async function bootstrap(
   const total = Math.min(limits.total, deadline - performance.now())
   if (candidates.length === 0 || total <= 0 || signal.aborted)
     return { written: null, log: bootstrapping.log }
-  const reply = await unlessStopped(() =>
-    askModels(
-      { ...dependencies, modelLimits: { ...limits, total } },
-      {
-        step,
-        candidates,
-        build: async (model) => bootstrapRequest(activation, asked, model),
-        deltas: UNWATCHED,
-        signal,
-      },
-    ),
+  const build = async (model: string) => bootstrapRequest(activation, asked, model)
+  const reply = await askModels(
+    { ...dependencies, modelLimits: { ...limits, total } },
+    { step, candidates, build, deltas: UNWATCHED, signal },
   )
+  // Only a user's stop is an outcome: the arguments are then the ones that need no model.
+  if ('stopped' in reply) assertStoppedByUser()
   await record(dependencies.store, step, reply)
-  return { written: reply !== null && 'answer' in reply ? writtenIn(reply.answer) : null, log: step.log }
-}
-
-/** Null: a user stopped the run, and the arguments are what is known without a model. */
-async function unlessStopped(ask: () => Promise<Reply>): Promise<Reply | null> {
-  try {
-    return await ask()
-  } catch (error) {
-    if (!ModelAbortedError.isInstance(error)) throw error
-    assertStoppedByUser()
-    return null
-  }
+  return { written: 'answer' in reply ? writtenIn(reply.answer) : null, log: step.log }
 }
 
 function writtenIn({ toolCalls }: ModelAnswer): string | null {
@@ -184,7 +167,7 @@ function writtenIn({ toolCalls }: ModelAnswer): string | null {
 }
 
 /** Records the cost of the request, whatever becomes of this attempt. */
-async function record(store: Store, step: ModelStep, reply: Reply | null): Promise<void> {
+async function record(store: Store, step: ModelStep, reply: Reply): Promise<void> {
   const { input, operation, log, now } = step
   const events = recordedFacts(step, reply)
   await commit<unknown>(store, operation, async (tx) => {
@@ -194,9 +177,8 @@ async function record(store: Store, step: ModelStep, reply: Reply | null): Promi
   })
 }
 
-function recordedFacts(step: ModelStep, reply: Reply | null): readonly Fact[] {
-  if (reply !== null && 'answer' in reply)
-    return [completedFact(step, reply, step.log.answered(reply.answer.usage))]
+function recordedFacts(step: ModelStep, reply: Reply): readonly Fact[] {
+  if ('answer' in reply) return [completedFact(step, reply, step.log.answered(reply.answer.usage))]
   if (step.log.open) return [failedFact(step, { kind: 'interrupted' }, 'none')]
   const last = step.log.failures.at(-1)
   return last === undefined ? [] : [failedFact(step, last.error, 'none')]

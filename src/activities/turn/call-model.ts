@@ -10,7 +10,7 @@
 import { randomUUID } from 'node:crypto'
 
 import type { PlanContent, PromptContent } from '../../definitions/plan/plan-content.js'
-import { ModelAbortedError, ModelError } from '../../model/model-error.js'
+import { ModelError } from '../../model/model-error.js'
 import type { CallModelAnswer, CallModelInput, EndAnswer, Frame } from '../../protocol/activities.js'
 import { phaseFact } from '../../protocol/facts.js'
 import type { Fact } from '../../protocol/facts.js'
@@ -18,10 +18,10 @@ import { actualSide } from '../../protocol/plan.js'
 import { putPlan } from '../../store/agents.js'
 import { appendEvents } from '../../store/events.js'
 import type { Writer } from '../../store/store.js'
-import { assertStoppedByUser, whileBeating } from '../activity.js'
+import { whileBeating } from '../activity.js'
 import type { ActivityDependencies } from '../activity.js'
 import type { HookBatch } from '../hooks/hook-batch.js'
-import { RequestBlocked, requestHooks } from '../hooks/hook-points.js'
+import { requestHooks } from '../hooks/hook-points.js'
 import { stepBatch } from '../hooks/step-batch.js'
 import { begin, commit, finish, lookUp, record } from '../operation.js'
 import type { HeldOperation } from '../operation.js'
@@ -38,21 +38,13 @@ import {
 import type { RequiredVariables } from '../variables/missing-variables.js'
 import { withOfferedTools, withVariables } from '../variables/resolved-prompt.js'
 import { activate } from './activate.js'
-import { waitBeforeNext } from './admission.js'
+import { commitReply } from './commit-answer.js'
 import { lastFacts } from './answer-facts.js'
 import type { FailedModel } from './answer-facts.js'
 import { askModels } from './ask-models.js'
-import type { Reply } from './ask-models.js'
 import { activationInput } from './bootstrap.js'
 import { buildRequest } from './build-request.js'
 import type { RequestParts } from './build-request.js'
-import {
-  commitAnswer,
-  commitBlocked,
-  commitFailure,
-  commitInterruption,
-  commitWait,
-} from './commit-answer.js'
 import { writeDeltas } from './deltas.js'
 import { UNHOOKED, runDrainHooks } from './drain-hooks.js'
 import { drainStep, drainWithoutPlan } from './drain.js'
@@ -219,35 +211,26 @@ async function callProviders(
   const { store, registry } = dependencies
   const { input, content, prompt } = step
   const candidates = candidatesOf(registry, step)
-  if (candidates.length === 0) return commitFailure(dependencies, step, [notRegistered(prompt.model)])
+  if (candidates.length === 0)
+    return commitReply(dependencies, step, { failures: [notRegistered(prompt.model)] })
   const hooks = requestHooks(step.hooks, input)
   const system = await hooks.afterSystemMessage(systemText(prompt.system))
   const build = (model: string, cuts: number) =>
     buildRequest({ store, input, content, prompt, model, cuts, system, frameMessage, hooks })
-  const deltas = writeDeltas(store, step)
-  try {
-    const reply = await askModels(dependencies, { step, candidates, build, deltas, signal })
-    await deltas.done()
-    return await commitReply(dependencies, step, reply)
-  } catch (error) {
-    await deltas.done()
-    if (error instanceof RequestBlocked) return commitBlocked(store, step, error)
-    if (!ModelAbortedError.isInstance(error)) throw error
-    assertStoppedByUser()
-    return commitInterruption(store, step, error.partial)
-  }
+  return commitReply(dependencies, step, await askStreamed(dependencies, { step, candidates, build, signal }))
 }
 
-async function commitReply(
+/** Asks the models while the text of the answer is streamed into the store. */
+async function askStreamed(
   dependencies: ActivityDependencies,
-  step: ModelStep,
-  reply: Reply,
-): Promise<CallModelAnswer> {
-  const { store } = dependencies
-  if ('answer' in reply) return commitAnswer(store, step, reply)
-  const { failures } = reply
-  const wait = await waitBeforeNext(store, step, failures)
-  return wait === null ? commitFailure(dependencies, step, failures) : commitWait(store, step, wait)
+  question: Omit<Parameters<typeof askModels>[1], 'deltas'>,
+): ReturnType<typeof askModels> {
+  const deltas = writeDeltas(dependencies.store, question.step)
+  try {
+    return await askModels(dependencies, { ...question, deltas })
+  } finally {
+    await deltas.done()
+  }
 }
 
 /** The failure of a step whose worker has neither the model nor a fallback of it. */

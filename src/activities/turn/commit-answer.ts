@@ -9,6 +9,7 @@ import { textDigest } from '../../model/context/answer-parts.js'
 import type { AnswerDetails, StoredPart } from '../../model/context/answer-parts.js'
 import type { AnswerPart, ModelAnswer, ModelFile, ModelToolCall } from '../../model/model-answer.js'
 import type { PartialAnswer } from '../../model/model-error.js'
+import { withJitter } from '../../model/provider-pause.js'
 import { UNKNOWN_TOOL } from '../../protocol/activities.js'
 import type { CallModelAnswer, CallRequest, Usage } from '../../protocol/activities.js'
 import { fact, phaseFact } from '../../protocol/facts.js'
@@ -27,27 +28,45 @@ import type { NewMessage } from '../../store/messages/message-row.js'
 import { statusMetadata } from '../../store/messages/status-line.js'
 import { amendOperation } from '../../store/operations.js'
 import type { Store, Writer } from '../../store/store.js'
-import { countWait } from '../../store/threads/runs.js'
+import { countWait, waitedOf } from '../../store/threads/runs.js'
 import { findThread } from '../../store/threads/threads.js'
 import { pipeline } from '../../store/transaction.js'
+import { assertStoppedByUser } from '../activity.js'
 import type { ActivityDependencies } from '../activity.js'
+import { fileName } from '../attachments.js'
 import type { RequestBlocked } from '../hooks/hook-points.js'
 import { draftRow } from '../hooks/message-hooks.js'
 import { commit, finish, keep } from '../operation.js'
 import { stepScope } from '../scope.js'
 import type { StateEffects } from '../thread-state/buffered-state.js'
 import { atNewPath } from '../thread-state/message-input.js'
+import { patienceOf, shortestWait } from './admission.js'
 import { completedFact, failedFact, failureMessage, lastFacts, recordFailures } from './answer-facts.js'
 import type { Answered, FailedModel } from './answer-facts.js'
+import type { Reply } from './ask-models.js'
 import { newPlan, withOperations } from './model-operation.js'
 import { streamedMessage } from './model-step.js'
 import type { ModelStep } from './model-step.js'
 
-export async function commitAnswer(
-  store: Store,
+/** Commits the outcome of a model call, and returns it as the activity's answer. */
+export async function commitReply(
+  dependencies: ActivityDependencies,
   step: ModelStep,
-  answered: Answered,
+  reply: Reply,
 ): Promise<CallModelAnswer> {
+  const { store } = dependencies
+  if ('answer' in reply) return commitAnswer(store, step, reply)
+  if ('blocked' in reply) return commitBlocked(store, step, reply.blocked)
+  if ('stopped' in reply) {
+    assertStoppedByUser()
+    return commitInterruption(store, step, reply.stopped)
+  }
+  const { failures } = reply
+  const wait = await waitBeforeNext(store, step, failures)
+  return wait === null ? commitFailure(dependencies, step, failures) : commitWait(store, step, wait)
+}
+
+async function commitAnswer(store: Store, step: ModelStep, answered: Answered): Promise<CallModelAnswer> {
   const { answer } = answered
   const usage = step.log.answered(answer.usage)
   const calls = callsOf(step, answer)
@@ -75,7 +94,7 @@ export async function commitAnswer(
 }
 
 /** A stop interrupted the call: the text and files so far are kept, and the step gets its remaining events. */
-export async function commitInterruption(
+async function commitInterruption(
   store: Store,
   step: ModelStep,
   partial: PartialAnswer,
@@ -96,7 +115,7 @@ export async function commitInterruption(
  * No model gave an answer: the run ends with a visible message, and the thread stays usable. For a nested step that
  * message is its answer, and so the result of the outer call.
  */
-export async function commitFailure(
+async function commitFailure(
   { store, failureText }: ActivityDependencies,
   step: ModelStep,
   failures: readonly FailedModel[],
@@ -121,7 +140,7 @@ export async function commitFailure(
 }
 
 /** A hook ended the run on purpose, and no model is asked: people read the hook's message. */
-export async function commitBlocked(
+async function commitBlocked(
   store: Store,
   step: ModelStep,
   { message }: RequestBlocked,
@@ -248,15 +267,26 @@ function atNewPaths(
 }
 
 /**
+ * Milliseconds until one of the models may be asked again; null if no model asks for a pause, or the patience of the
+ * run is used up.
+ */
+async function waitBeforeNext(
+  store: Store,
+  step: ModelStep,
+  failures: readonly FailedModel[],
+): Promise<number | null> {
+  const wait = shortestWait(failures, step.log.waits)
+  if (wait === null) return null
+  const { threadId, run } = step.input
+  const waited = await store.read((db) => waitedOf(db, { threadId, number: run }))
+  return waited + wait.asked > patienceOf(step) ? null : wait.isOwn ? wait.asked : withJitter(wait.asked)
+}
+
+/**
  * A provider asked for a pause, or its rate limit is reached: this attempt keeps the operation, and the call goes on
  * under the same id (T4).
  */
-
-export async function commitWait(
-  store: Store,
-  step: ModelStep,
-  milliseconds: number,
-): Promise<CallModelAnswer> {
+async function commitWait(store: Store, step: ModelStep, milliseconds: number): Promise<CallModelAnswer> {
   const { input, operation, log, startedAt } = step
   const { threadId, run, now } = input
   // The time counts from that of the workflow: its timer runs by Temporal's clock, not by the worker's.
@@ -423,17 +453,6 @@ function roleOf(step: ModelStep): 'assistant' | 'user' {
   return step.input.side === 'a' ? 'assistant' : 'user'
 }
 
-/** Extensions that differ from the subtype. */
-const EXTENSIONS: ReadonlyMap<string, string> = new Map([
-  ['image/jpeg', 'jpg'],
-  ['image/svg+xml', 'svg'],
-  ['audio/mpeg', 'mp3'],
-  ['audio/x-wav', 'wav'],
-  ['text/plain', 'txt'],
-  ['text/markdown', 'md'],
-  ['application/octet-stream', 'bin'],
-])
-
 /**
  * Makes the files of an answer files of the thread: their bytes go to the blob store now, their entries are written
  * with the answer (T9). Hooks of the message can read them. Models give no names, so the files are named by their
@@ -446,11 +465,4 @@ async function attachFiles(
   if (files.length === 0) return []
   const { attach } = await hooks.state()
   return attach(files.map(({ mimeType, data }) => ({ name: fileName(mimeType), mimeType, data })))
-}
-
-/** `image.png` for `image/png`. */
-export function fileName(mimeType: string): string {
-  const [kind = '', subtype = ''] = mimeType.split('/')
-  const extension = EXTENSIONS.get(mimeType) ?? (/^[a-z0-9]{1,8}$/.test(subtype) ? subtype : 'bin')
-  return `${kind === 'application' ? 'file' : kind}.${extension}`
 }

@@ -1,0 +1,37 @@
+import { expect, test } from 'vitest'
+
+import { ModelError } from '../../model/model-error.js'
+import type { ModelErrorKind } from '../../model/model-error.js'
+import { LIMITS } from '../../protocol/limits.js'
+import { shortestWait } from './admission.js'
+
+function failed(kind: ModelErrorKind, retryAfter: number | null = null, retryable = true) {
+  return { model: 'chat', error: new ModelError({ kind, message: 'No.', retryable, retryAfter }) }
+}
+
+test.each([
+  [0, 2000],
+  [3, 16_000],
+  [40, LIMITS.longestProviderWait],
+])('after %i waits a provider that names no time is left alone for %i ms', (waits, asked) => {
+  expect(shortestWait([failed('rate_limited')], waits)).toEqual({ asked, isOwn: false })
+})
+
+test('a provider that refuses again is not asked before the time that it names', () => {
+  expect(shortestWait([failed('overloaded', 9000)], 1)?.asked).toBe(9000)
+  expect(shortestWait([failed('overloaded', 9000)], 4)?.asked).toBe(32_000)
+})
+
+test("a wait of this worker's own limit is no refusal of the provider, and does not grow", () => {
+  expect(shortestWait([failed('throttled', 700)], 5)).toEqual({ asked: 700, isOwn: true })
+})
+
+test('of several models the one that is free first decides, and a final refusal has no wait', () => {
+  const failures = [
+    failed('rate_limited', 60_000),
+    failed('paused', 5000),
+    failed('bad_request', null, false),
+  ]
+  expect(shortestWait(failures, 0)).toEqual({ asked: 5000, isOwn: true })
+  expect(shortestWait([failed('bad_request', null, false)], 0)).toBeNull()
+})
